@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# What every target of the suite is compiled with. Contraction into fused multiply-adds is off where the same bits are
+# promised (random numbers, heat bath, reductions); the kernels, compiled an instruction set at a time, switch it on.
+add_library(plaquette_flags INTERFACE)
+target_compile_options(plaquette_flags INTERFACE -Wall -Wextra -Wpedantic -ffp-contract=off)
+
+# plaquette_test(NAME name LABELS label... SOURCES file... [LIBRARIES target...] [TIMEOUT seconds])
+#   One GoogleTest executable; each of its tests is a CTest test.
+function(plaquette_test)
+  cmake_parse_arguments(T "" "NAME;TIMEOUT" "LABELS;SOURCES;LIBRARIES" ${ARGN})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 300)
+  endif()
+  add_executable(${T_NAME} ${T_SOURCES})
+  target_link_libraries(${T_NAME} PRIVATE plaquette_flags plaquette_test_main ${T_LIBRARIES})
+  gtest_discover_tests(${T_NAME} TEST_PREFIX "${T_NAME}." DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT})
+endfunction()
+
+# plaquette_mpi_test(NAME name TARGET executable RANKS n [FILTER gtest-filter] [LABELS label...] [TIMEOUT seconds])
+#   Runs a GoogleTest executable (made with plaquette_mpi_executable) on n ranks. Its main returns 77 = skipped.
+function(plaquette_mpi_test)
+  cmake_parse_arguments(T "" "NAME;TARGET;RANKS;FILTER;TIMEOUT" "LABELS" ${ARGN})
+  if(NOT PLAQUETTE_MPI)
+    return()
+  endif()
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 300)
+  endif()
+  set(filter)
+  if(T_FILTER)
+    set(filter "--gtest_filter=${T_FILTER}")
+  endif()
+  add_test(NAME ${T_NAME}
+    COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none ${MPIEXEC_NUMPROC_FLAG} ${T_RANKS}
+      $<TARGET_FILE:${T_TARGET}> --ranks=${T_RANKS} ${filter})
+  set(processors ${T_RANKS})
+  if(processors GREATER 2)
+    set(processors 2)
+  endif()
+  set_tests_properties(${T_NAME} PROPERTIES LABELS "mpi;${T_LABELS}" TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77
+    PROCESSORS ${processors}
+    ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMP_NUM_THREADS=1;OMPI_MCA_mpi_yield_when_idle=1")
+endfunction()
+
+# plaquette_mpi_executable(NAME name SOURCES file... [LIBRARIES target...])
+#   A GoogleTest executable whose main starts MPI; run it with plaquette_mpi_test.
+function(plaquette_mpi_executable)
+  cmake_parse_arguments(T "" "NAME" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${T_NAME} ${T_SOURCES} ${PROJECT_SOURCE_DIR}/validation/support/mpi_main.cpp)
+  target_link_libraries(${T_NAME} PRIVATE plaquette_flags plaquette_validation ${T_LIBRARIES})
+endfunction()

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/comms/communicator.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#ifdef PLAQUETTE_WITH_MPI
+#include <mpi.h>
+#endif
+
+namespace plaquette {
+
+namespace {
+
+/// Copies the messages that a rank sends to itself.
+void copy_own_messages(int self, std::span<const outgoing_message> send, std::span<const incoming_message> receive) {
+  for (const incoming_message& in : receive) {
+    if (in.peer != self) continue;
+    const auto out = std::ranges::find_if(
+        send, [&](const outgoing_message& m) { return m.peer == self && m.tag == in.tag; });
+    if (out == send.end() || out->data.size() != in.data.size())
+      throw std::logic_error("communicator: a message to oneself has no counterpart of its tag and size");
+    std::ranges::copy(out->data, in.data.begin());
+  }
+}
+
+}  // namespace
+
+#ifdef PLAQUETTE_WITH_MPI
+
+namespace {
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw std::runtime_error(std::string(call) + ": " + std::string(text, static_cast<std::size_t>(length)));
+}
+
+/// MPI counts are int: longer messages go in pieces, which arrive in order.
+constexpr std::size_t largest_piece = std::size_t{1} << 30;
+
+}  // namespace
+
+struct communicator::implementation {
+  MPI_Comm comm = MPI_COMM_SELF;
+  bool owned = false;
+  ~implementation() {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (owned && !finalized) MPI_Comm_free(&comm);
+  }
+};
+
+struct pending_exchange::state {
+  std::vector<MPI_Request> requests;
+};
+
+void pending_exchange::wait() {
+  if (!state_) return;
+  check(MPI_Waitall(static_cast<int>(state_->requests.size()), state_->requests.data(), MPI_STATUSES_IGNORE),
+        "MPI_Waitall");
+  state_.reset();
+}
+
+communicator communicator::world() {
+  communicator c;
+  auto implementation = std::make_shared<communicator::implementation>();
+  implementation->comm = MPI_COMM_WORLD;
+  check(MPI_Comm_rank(MPI_COMM_WORLD, &c.rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(MPI_COMM_WORLD, &c.size_), "MPI_Comm_size");
+  c.implementation_ = std::move(implementation);
+  return c;
+}
+
+communicator communicator::split(int colour) const {
+  communicator c;
+  if (!implementation_) return c;
+  auto implementation = std::make_shared<communicator::implementation>();
+  check(MPI_Comm_split(implementation_->comm, colour, rank_, &implementation->comm), "MPI_Comm_split");
+  implementation->owned = true;
+  check(MPI_Comm_rank(implementation->comm, &c.rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(implementation->comm, &c.size_), "MPI_Comm_size");
+  c.implementation_ = std::move(implementation);
+  return c;
+}
+
+pending_exchange communicator::start_exchange(std::span<const outgoing_message> send,
+                                              std::span<const incoming_message> receive) const {
+  copy_own_messages(rank_, send, receive);
+  pending_exchange exchange;
+  if (size_ == 1) return exchange;
+  exchange.state_ = std::make_unique<pending_exchange::state>();
+  auto& requests = exchange.state_->requests;
+  for (const incoming_message& m : receive) {
+    if (m.peer == rank_) continue;
+    for (std::size_t at = 0; at < m.data.size(); at += largest_piece) {
+      const auto piece = m.data.subspan(at, std::min(largest_piece, m.data.size() - at));
+      check(MPI_Irecv(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, m.peer, m.tag, implementation_->comm,
+                      &requests.emplace_back()),
+            "MPI_Irecv");
+    }
+  }
+  for (const outgoing_message& m : send) {
+    if (m.peer == rank_) continue;
+    for (std::size_t at = 0; at < m.data.size(); at += largest_piece) {
+      const auto piece = m.data.subspan(at, std::min(largest_piece, m.data.size() - at));
+      check(MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, m.peer, m.tag, implementation_->comm,
+                      &requests.emplace_back()),
+            "MPI_Isend");
+    }
+  }
+  return exchange;
+}
+
+namespace {
+template <class T>
+void all_reduce(MPI_Comm comm, std::span<T> values, MPI_Datatype type, MPI_Op operation) {
+  check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), type, operation, comm),
+        "MPI_Allreduce");
+}
+}  // namespace
+
+void communicator::sum(std::span<double> values) const {
+  if (size_ > 1) all_reduce(implementation_->comm, values, MPI_DOUBLE, MPI_SUM);
+}
+void communicator::sum(std::span<std::uint64_t> values) const {
+  if (size_ > 1) all_reduce(implementation_->comm, values, MPI_UINT64_T, MPI_SUM);
+}
+void communicator::maximum(std::span<double> values) const {
+  // MPI_MAX may lose a NaN: it travels as the largest finite step above everything, and is put back.
+  if (size_ == 1) return;
+  std::vector<double> is_nan(values.size());
+  std::ranges::transform(values, is_nan.begin(), [](double v) { return v != v ? 1.0 : 0.0; });
+  for (double& v : values)
+    if (v != v) v = 0.0;
+  all_reduce(implementation_->comm, values, MPI_DOUBLE, MPI_MAX);
+  all_reduce(implementation_->comm, std::span(is_nan), MPI_DOUBLE, MPI_MAX);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (is_nan[i] > 0.0) values[i] = __builtin_nan("");
+}
+void communicator::exclusive_or(std::span<std::uint32_t> values) const {
+  if (size_ > 1) all_reduce(implementation_->comm, values, MPI_UINT32_T, MPI_BXOR);
+}
+void communicator::broadcast(std::span<std::byte> data, int root) const {
+  if (size_ == 1) return;
+  for (std::size_t at = 0; at < data.size(); at += largest_piece) {
+    const auto piece = data.subspan(at, std::min(largest_piece, data.size() - at));
+    check(MPI_Bcast(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, root, implementation_->comm), "MPI_Bcast");
+  }
+}
+void communicator::barrier() const {
+  if (size_ > 1) check(MPI_Barrier(implementation_->comm), "MPI_Barrier");
+}
+
+mpi_session::mpi_session(int* argc, char*** argv) {
+  int provided = 0;
+  check(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+}
+mpi_session::~mpi_session() { MPI_Finalize(); }
+
+void end_all_ranks(int status) {
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (initialized && !finalized) MPI_Abort(MPI_COMM_WORLD, status);
+  std::_Exit(status);
+}
+
+std::string mpi_library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string all(text, static_cast<std::size_t>(length));
+  return all.substr(0, all.find(','));
+}
+
+#else
+
+struct communicator::implementation {};
+struct pending_exchange::state {};
+
+void pending_exchange::wait() { state_.reset(); }
+communicator communicator::world() { return {}; }
+communicator communicator::split(int) const { return {}; }
+pending_exchange communicator::start_exchange(std::span<const outgoing_message> send,
+                                              std::span<const incoming_message> receive) const {
+  copy_own_messages(rank_, send, receive);
+  return {};
+}
+void communicator::sum(std::span<double>) const {}
+void communicator::sum(std::span<std::uint64_t>) const {}
+void communicator::maximum(std::span<double>) const {}
+void communicator::exclusive_or(std::span<std::uint32_t>) const {}
+void communicator::broadcast(std::span<std::byte>, int) const {}
+void communicator::barrier() const {}
+mpi_session::mpi_session(int*, char***) {}
+mpi_session::~mpi_session() = default;
+void end_all_ranks(int status) { std::_Exit(status); }
+std::string mpi_library() { return "none"; }
+
+#endif
+
+communicator::communicator() = default;
+pending_exchange::pending_exchange() = default;
+pending_exchange::pending_exchange(pending_exchange&&) noexcept = default;
+pending_exchange& pending_exchange::operator=(pending_exchange&&) noexcept = default;
+pending_exchange::~pending_exchange() { wait(); }
+
+}  // namespace plaquette

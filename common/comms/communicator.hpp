@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Ranks that talk to each other: MPI where the suite was built with it, one rank where it was not; the same type.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace plaquette {
+
+/// Bytes for a peer. Between two ranks a tag names one message of an exchange.
+struct outgoing_message {
+  int peer;
+  int tag;  ///< 0 .. 32767
+  std::span<const std::byte> data;
+};
+
+/// Room for the bytes of a peer's outgoing message of the same tag and size.
+struct incoming_message {
+  int peer;
+  int tag;
+  std::span<std::byte> data;
+};
+
+/// An exchange under way. Its buffers must live, and be left alone, until `wait` has returned.
+class pending_exchange {
+ public:
+  pending_exchange();
+  pending_exchange(pending_exchange&&) noexcept;
+  pending_exchange& operator=(pending_exchange&&) noexcept;
+  ~pending_exchange();  ///< waits, if nobody has
+  /// Returns when all messages have arrived and all buffers may be used again.
+  void wait();
+
+ private:
+  friend class communicator;
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+/// A group of ranks. Copies are cheap and mean the same group. All members but `start_exchange` are collective.
+class communicator {
+ public:
+  /// One rank: this process alone.
+  communicator();
+  /// All ranks that mpirun started (this process alone without MPI). Needs a living `mpi_session`.
+  static communicator world();
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  /// Starts to send and receive. A message to oneself is copied. Who talks to whom is the caller's list; the halo
+  /// exchange of a 4-D grid is one maker of such lists.
+  pending_exchange start_exchange(std::span<const outgoing_message> send,
+                                  std::span<const incoming_message> receive) const;
+
+  /// Element by element over all ranks; every rank gets the result.
+  void sum(std::span<double> values) const;
+  void sum(std::span<std::uint64_t> values) const;
+  void maximum(std::span<double> values) const;
+  /// Bitwise exclusive or, for checksums.
+  void exclusive_or(std::span<std::uint32_t> values) const;
+  void broadcast(std::span<std::byte> data, int root) const;
+  void barrier() const;
+  /// Splits into groups of equal `colour`, ordered by rank.
+  communicator split(int colour) const;
+
+ private:
+  struct implementation;
+  std::shared_ptr<const implementation> implementation_;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+/// Starts MPI and ends it; one in `main`. Without MPI it does nothing.
+class mpi_session {
+ public:
+  mpi_session(int* argc, char*** argv);
+  ~mpi_session();
+  mpi_session(const mpi_session&) = delete;
+  mpi_session& operator=(const mpi_session&) = delete;
+};
+
+/// Ends all ranks at once with this exit status; for errors that one rank meets alone.
+[[noreturn]] void end_all_ranks(int status);
+
+/// The MPI library's own name and version, or "none".
+std::string mpi_library();
+
+}  // namespace plaquette

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The contract between algorithms and backends: what a field, its scalars and a linear operator must offer.
+///
+/// It is written for a device that answers late. A reduction returns a handle to one number a column, which lives where
+/// the field lives; arithmetic on handles and updates that take them are queued like everything else. The one way to a
+/// number on the host is `host_values`, and an algorithm calls it only where it must decide. A backend whose answers are
+/// ready at once (the CPU) meets the same contract.
+///
+/// Functions are found by argument-dependent lookup, so a backend is a namespace with a field type in it.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/algebra/complex.hpp"
+
+namespace plaquette {
+
+/// Which sites a field has.
+enum class site_subset { even, odd, full };
+
+/// The shape of a field is data. 4 x 3 spinors; 2 x 3 of one chirality; 2 x Nc on a coarse lattice.
+struct field_shape {
+  int spins = 4;
+  int colours = 3;
+  site_subset sites = site_subset::full;
+  int columns = 1;  ///< right-hand sides
+
+  bool operator==(const field_shape&) const = default;
+};
+
+/// One complex number (double) a column, living where the fields live. A real quantity has imaginary part 0.
+/// `ratio(a, b)` is a / b, and 0 where b is 0, so that a column that has converged exactly stands still instead of
+/// turning to NaN. `where_above(a, limits)` is 1 where re a > limit and 0 elsewhere (0 for NaN): a mask to multiply
+/// with. `host_values` waits for the numbers and returns them: the only operation that reads.
+template <class S>
+concept column_scalars = std::copyable<S> && requires(const S& a, const S& b, std::span<const double> limits,
+                                                      std::span<const int> keep) {
+  { a + b } -> std::same_as<S>;
+  { a - b } -> std::same_as<S>;
+  { a * b } -> std::same_as<S>;
+  { -a } -> std::same_as<S>;
+  { conj(a) } -> std::same_as<S>;
+  { ratio(a, b) } -> std::same_as<S>;
+  { where_above(a, limits) } -> std::same_as<S>;
+  { compacted(a, keep) } -> std::same_as<S>;  // the columns in `keep`, ascending
+  { a.columns() } -> std::same_as<int>;
+  { host_values(a) } -> std::same_as<std::vector<complex<double>>>;
+};
+
+/// A batch of columns (right-hand sides) of one shape. Copying a field object shares its storage; `like` makes another.
+/// In the updates, a scalar handle holds one number for each column; all fields of one call have the same shape.
+template <class F>
+concept field_batch =
+    std::copyable<F> && column_scalars<typename F::scalars> &&
+    requires(F& x, F& y, const F& u, const F& v, const F& w, const typename F::scalars& a, const typename F::scalars& b,
+             std::span<const int> list, std::span<const complex<double>> numbers, int n) {
+      { u.shape() } -> std::convertible_to<field_shape>;
+      { u.columns() } -> std::same_as<int>;
+      { like(u) } -> std::same_as<F>;     // same shape, contents undefined
+      { like(u, n) } -> std::same_as<F>;  // the same with n columns
+      { make_scalars(u, numbers) } -> std::same_as<typename F::scalars>;  // numbers of the host, one a column
+      { view(x, n, n) } -> std::same_as<F>;  // columns [first, first + count): shares storage
+      // Columns `list` (ascending) move to the front, and the field has that many columns; storage is kept.
+      compact(x, list);
+      // Column to[i] of x becomes column from[i] of u.
+      copy_columns(x, list, u, list);
+
+      zero(x);
+      copy(x, u);
+      scale(x, a);       // x = a x
+      axpy(x, a, u);     // x += a u
+      xpay(x, u, a);     // x = u + a x
+      { dot(u, v) } -> std::same_as<typename F::scalars>;  // <u, v>, u conjugated
+      { norm2(u) } -> std::same_as<typename F::scalars>;   // <u, u>
+
+      // Fused forms: each reads and writes a number of memory once.
+      { axpy_norm2(x, a, u) } -> std::same_as<typename F::scalars>;  // x += a u; |x|^2
+      axpy_pair(x, a, u, b, v);                                      // x += a u + b v
+      { subtract_norm2(x, u, v) } -> std::same_as<typename F::scalars>;  // x = u - v; |x|^2
+      // x += a u; y -= a v; |y|^2                                      (CG)
+      { cg_update(x, y, a, u, v) } -> std::same_as<typename F::scalars>;
+      // x = u + a (x - b v)                                            (BiCGstab: p = r + beta (p - omega v))
+      bicgstab_direction(x, u, a, b, v);
+      // <u, v> and <u, u>                                              (BiCGstab, MR: omega)
+      { dot_norm2(u, v) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
+      // x += a u; <w, x> and |x|^2                                     (BiCGstab: r = s - omega t, rho)
+      { axpy_dot_norm2(x, a, u, w) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
+    };
+
+/// out = A in and out = A^+ in, for fields of one shape; out and in are different fields.
+template <class A, class F>
+concept linear_operator = requires(const A& a, F& out, const F& in) {
+  a.apply(out, in);
+  a.apply_dagger(out, in);
+};
+
+/// The even-odd Schur complement of a full operator M: a linear operator on even-site fields, and the way there and back.
+template <class A, class F>
+concept schur_complement = linear_operator<A, F> && requires(const A& a, F& even, const F& ceven, F& full, const F& cfull) {
+  a.prepare_source(even, cfull);            // the source of the even system from the full one
+  a.reconstruct_solution(full, ceven, cfull);  // the full solution from the even one and the full source
+  { a.even_like(cfull) } -> std::same_as<F>;  // an even-site field with the columns of a full one
+};
+
+/// An operator whose type is hidden: levels of a solver may differ in what they are made of, and a mini-app chooses at
+/// run time.
+template <class F>
+class any_operator {
+ public:
+  template <linear_operator<F> A>
+    requires(!std::same_as<std::remove_cvref_t<A>, any_operator>)
+  explicit any_operator(A a) {
+    auto held = std::make_shared<const A>(std::move(a));
+    apply_ = [held](F& out, const F& in) { held->apply(out, in); };
+    apply_dagger_ = [held](F& out, const F& in) { held->apply_dagger(out, in); };
+  }
+  void apply(F& out, const F& in) const { apply_(out, in); }
+  void apply_dagger(F& out, const F& in) const { apply_dagger_(out, in); }
+
+ private:
+  std::function<void(F&, const F&)> apply_, apply_dagger_;
+};
+
+}  // namespace plaquette

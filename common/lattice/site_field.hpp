@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The canonical field: one value a site, sites in lexicographic order, with one layer of ghost sites around the local
+/// box. Files, textbook operators and the heat bath use it; production fields are packed from it and unpacked to it.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "common/algebra/spinor.hpp"
+#include "common/algebra/su3.hpp"
+#include "common/comms/communicator.hpp"
+#include "common/lattice/geometry.hpp"
+
+namespace plaquette {
+
+/// A value a site of this rank's box and a value a ghost site. Local coordinates run from -1 to L, both included; those
+/// outside 0..L-1 are ghosts, filled by `exchange_ghosts` (also where a direction is not cut, so that a formula needs no
+/// special case at the boundary).
+template <class Value>
+class site_field {
+ public:
+  using value_type = Value;
+
+  explicit site_field(const lattice_geometry& geometry) : geometry_(geometry), padded_(geometry.local()) {
+    for (int& length : padded_) length += 2;
+    values_.resize(static_cast<std::size_t>(volume(padded_)));
+  }
+
+  const lattice_geometry& geometry() const { return geometry_; }
+
+  Value& operator()(const coordinate& x) { return values_[index(x)]; }
+  const Value& operator()(const coordinate& x) const { return values_[index(x)]; }
+
+  /// By the lexicographic index of a local site (no ghosts).
+  Value& at_site(std::int64_t site) { return (*this)(geometry_.local_coordinate(site)); }
+  const Value& at_site(std::int64_t site) const { return (*this)(geometry_.local_coordinate(site)); }
+
+ private:
+  std::size_t index(const coordinate& x) const {
+    return static_cast<std::size_t>(lexicographic({x[0] + 1, x[1] + 1, x[2] + 1, x[3] + 1}, padded_));
+  }
+
+  lattice_geometry geometry_;
+  extents padded_;
+  std::vector<Value> values_;
+};
+
+/// The neighbour of x one step along mu; sign is +1 or -1.
+constexpr coordinate shifted(coordinate x, int mu, int sign) {
+  x[mu] += sign;
+  return x;
+}
+
+/// Links U_mu(x), mu = x, y, z, t, of one site.
+using site_links = std::array<su3<double>, dimensions>;
+/// A gauge configuration as files hold it: links in SU(3), no boundary condition folded in.
+using gauge_configuration = site_field<site_links>;
+/// One Dirac spinor a site, DeGrand-Rossi basis.
+using spinor_configuration = site_field<spinor<double>>;
+
+/// Fills all ghosts, corners included, from the neighbouring ranks (or from this one). Collective.
+/// Direction by direction, each face with the ghosts of the directions done before, so that corners arrive too.
+template <class Value>
+void exchange_ghosts(site_field<Value>& field, const communicator& comm) {
+  const lattice_geometry& geometry = field.geometry();
+  const extents& local = geometry.local();
+  for (int mu = 0; mu < dimensions; ++mu) {
+    coordinate low, high;  // the box of a face: everything in the other directions, ghosts of finished ones included
+    for (int nu = 0; nu < dimensions; ++nu) {
+      low[nu] = nu < mu ? -1 : 0;
+      high[nu] = nu < mu ? local[nu] + 1 : local[nu];
+    }
+    const auto for_each_face_site = [&](int at, auto&& visit) {
+      coordinate from = low, to = high, x;
+      from[mu] = at;
+      to[mu] = at + 1;
+      for (x[3] = from[3]; x[3] < to[3]; ++x[3])
+        for (x[2] = from[2]; x[2] < to[2]; ++x[2])
+          for (x[1] = from[1]; x[1] < to[1]; ++x[1])
+            for (x[0] = from[0]; x[0] < to[0]; ++x[0]) visit(x);
+    };
+    std::vector<Value> up, down;  // sent forwards, sent backwards
+    for_each_face_site(local[mu] - 1, [&](const coordinate& x) { up.push_back(field(x)); });
+    for_each_face_site(0, [&](const coordinate& x) { down.push_back(field(x)); });
+    std::vector<Value> from_below(up.size()), from_above(down.size());
+    const int above = geometry.neighbour_rank(mu, +1), below = geometry.neighbour_rank(mu, -1);
+    const outgoing_message send[] = {{above, 2 * mu, std::as_bytes(std::span(up))},
+                                     {below, 2 * mu + 1, std::as_bytes(std::span(down))}};
+    const incoming_message receive[] = {{below, 2 * mu, std::as_writable_bytes(std::span(from_below))},
+                                        {above, 2 * mu + 1, std::as_writable_bytes(std::span(from_above))}};
+    comm.start_exchange(send, receive).wait();
+    auto next = from_below.begin();
+    for_each_face_site(-1, [&](const coordinate& x) { field(x) = *next++; });
+    next = from_above.begin();
+    for_each_face_site(local[mu], [&](const coordinate& x) { field(x) = *next++; });
+  }
+}
+
+}  // namespace plaquette

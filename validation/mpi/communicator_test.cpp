@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/comms/communicator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/lattice/site_field.hpp"
+
+namespace plaquette {
+namespace {
+
+TEST(Communicator, SumsMaximaAndBitsAgreeOnAllRanks) {
+  const auto world = communicator::world();
+  const int n = world.size();
+  double values[2] = {1.0 + world.rank(), 0.5};
+  world.sum(std::span(values));
+  EXPECT_EQ(values[0], 0.5 * n * (n + 1));
+  EXPECT_EQ(values[1], 0.5 * n);
+  double largest = world.rank();
+  world.maximum({&largest, 1});
+  EXPECT_EQ(largest, n - 1);
+  std::uint32_t bits = 1u << world.rank();
+  world.exclusive_or({&bits, 1});
+  EXPECT_EQ(bits, (1u << n) - 1);
+}
+
+TEST(Communicator, MaximumKeepsANaNOfOneRank) {
+  const auto world = communicator::world();
+  double value = world.rank() == world.size() - 1 ? std::nan("") : 1.0;
+  world.maximum({&value, 1});
+  EXPECT_TRUE(std::isnan(value));
+}
+
+TEST(Communicator, AnExchangeGoesRoundTheRing) {
+  const auto world = communicator::world();
+  const int up = (world.rank() + 1) % world.size(), down = (world.rank() + world.size() - 1) % world.size();
+  std::vector<int> to_up(1000, world.rank()), to_down(10, -world.rank()), from_down(1000, -99), from_up(10, -99);
+  const outgoing_message send[] = {{up, 0, std::as_bytes(std::span(to_up))}, {down, 1, std::as_bytes(std::span(to_down))}};
+  const incoming_message receive[] = {{down, 0, std::as_writable_bytes(std::span(from_down))},
+                                      {up, 1, std::as_writable_bytes(std::span(from_up))}};
+  world.start_exchange(send, receive).wait();
+  EXPECT_EQ(from_down, std::vector<int>(1000, down));
+  EXPECT_EQ(from_up, std::vector<int>(10, -up));
+}
+
+TEST(SiteField, GhostsAndCornersHoldTheNeighboursSites) {
+  const auto world = communicator::world();
+  for (const extents& global : {extents{8, 8, 8, 16}, extents{16, 8, 8, 4}, extents{12, 12, 12, 12}}) {
+    extents grid;
+    try {
+      grid = smallest_surface_grid(global, world.size());
+    } catch (const std::exception&) {
+      continue;  // three ranks do not cut every lattice
+    }
+    const lattice_geometry geometry(global, grid, world.rank());
+    site_field<double> field(geometry);
+    for (std::int64_t s = 0; s < geometry.local_volume(); ++s) {
+      const coordinate x = geometry.local_coordinate(s);
+      field(x) = static_cast<double>(geometry.global_index(x));
+    }
+    exchange_ghosts(field, world);
+    coordinate x;
+    const extents& l = geometry.local();
+    for (x[3] = -1; x[3] <= l[3]; ++x[3])
+      for (x[2] = -1; x[2] <= l[2]; ++x[2])
+        for (x[1] = -1; x[1] <= l[1]; ++x[1])
+          for (x[0] = -1; x[0] <= l[0]; ++x[0])
+            ASSERT_EQ(field(x), static_cast<double>(geometry.global_index(x))) << to_string(x);
+  }
+}
+
+}  // namespace
+}  // namespace plaquette

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/algebra/gamma.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/error.hpp"
+
+namespace plaquette {
+namespace {
+
+double distance(const spin_matrix& a, const spin_matrix& b) {
+  double worst = 0.0;
+  for (int i = 0; i < spins; ++i)
+    for (int j = 0; j < spins; ++j) worst = std::max(worst, std::sqrt(norm2(a(i, j) - b(i, j))));
+  return worst;
+}
+
+TEST(GammaMatrices, AnticommuteAndAreHermitian) {
+  for (int mu = 0; mu < 5; ++mu) {
+    EXPECT_EQ(adjoint(gamma_matrix(mu)), gamma_matrix(mu));
+    for (int nu = 0; nu < 5; ++nu) {
+      const spin_matrix sum = gamma_matrix(mu) * gamma_matrix(nu) + gamma_matrix(nu) * gamma_matrix(mu);
+      const complex<double> two{mu == nu ? 2.0 : 0.0, 0.0};
+      EXPECT_EQ(distance(sum, two * spin_matrix::identity()), 0.0) << mu << ' ' << nu;
+    }
+  }
+}
+
+TEST(GammaMatrices, Gamma5IsTheProductOfTheFour) {
+  EXPECT_EQ(distance(gamma_matrix(0) * gamma_matrix(1) * gamma_matrix(2) * gamma_matrix(3), gamma_matrix(4)), 0.0);
+}
+
+/// The matrices of another program as its own documents define them.
+spin_matrix gamma_of(gamma_basis basis, int mu) {
+  const complex<double> i{0.0, 1.0}, one{1.0, 0.0};
+  spin_matrix pauli[3];  // embedded in the upper left 2x2 block
+  pauli[0](0, 1) = one, pauli[0](1, 0) = one;
+  pauli[1](0, 1) = -i, pauli[1](1, 0) = i;
+  pauli[2](0, 0) = one, pauli[2](1, 1) = -one;
+  const auto off_diagonal = [&](complex<double> upper, complex<double> lower, const spin_matrix& block) {
+    spin_matrix g;
+    for (int a = 0; a < 2; ++a)
+      for (int b = 0; b < 2; ++b) g(a, b + 2) = upper * block(a, b), g(a + 2, b) = lower * block(a, b);
+    return g;
+  };
+  switch (basis) {
+    case gamma_basis::tmlqcd:
+      return mu < 3 ? off_diagonal(-i, i, pauli[mu]) : off_diagonal(-one, -one, spin_matrix::identity());
+    case gamma_basis::openqcd: return gamma_matrix(1) * gamma_matrix(mu) * gamma_matrix(1);
+    case gamma_basis::nonrelativistic: {
+      spin_matrix g;
+      if (mu == 3) {
+        g(0, 0) = g(1, 1) = one, g(2, 2) = g(3, 3) = -one;
+        return g;
+      }
+      // gamma_k = [[0, -i s_k], [i s_k, 0]] up to the basis' own sign of each k: fixed below by the algebra
+      return off_diagonal(i, -i, pauli[mu]);
+    }
+    default: return gamma_matrix(mu);
+  }
+}
+
+TEST(GammaBasis, RotationIsUnitaryAndTakesOurMatricesToTheOther) {
+  for (const gamma_basis basis : {gamma_basis::degrand_rossi, gamma_basis::openqcd, gamma_basis::tmlqcd}) {
+    const spin_matrix r = basis_rotation(basis);
+    EXPECT_LT(distance(r * adjoint(r), spin_matrix::identity()), 1e-15);
+    for (int mu = 0; mu < 4; ++mu)
+      EXPECT_LT(distance(r * gamma_matrix(mu) * adjoint(r), gamma_of(basis, mu)), 1e-15)
+          << static_cast<int>(basis) << ' ' << mu;
+  }
+}
+
+TEST(GammaBasis, NonrelativisticHasDiagonalTimeAndOffDiagonalGamma5) {
+  const spin_matrix r = basis_rotation(gamma_basis::nonrelativistic);
+  EXPECT_LT(distance(r * adjoint(r), spin_matrix::identity()), 1e-15);
+  EXPECT_LT(distance(r * gamma_matrix(3) * adjoint(r), gamma_of(gamma_basis::nonrelativistic, 3)), 1e-15);
+  spin_matrix minus_off_diagonal;
+  for (int a = 0; a < 4; ++a) minus_off_diagonal(a, (a + 2) % 4) = {-1.0, 0.0};
+  // gamma_5 of that basis' users has the opposite index order, hence the sign
+  EXPECT_LT(std::min(distance(r * gamma_matrix(4) * adjoint(r), minus_off_diagonal),
+                     distance(complex<double>{-1.0, 0.0} * (r * gamma_matrix(4) * adjoint(r)), minus_off_diagonal)),
+            1e-15);
+}
+
+TEST(GammaBasis, IsParsedByNameAndNothingElse) {
+  EXPECT_EQ(parse_gamma_basis("tmlqcd"), gamma_basis::tmlqcd);
+  EXPECT_THROW(parse_gamma_basis("dirac"), input_error);
+}
+
+}  // namespace
+}  // namespace plaquette
