@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The plaquette of a gauge configuration, and the trace of its links.
+#pragma once
+
+#include "common/comms/communicator.hpp"
+#include "common/lattice/site_field.hpp"
+
+namespace plaquette::cpu {
+
+/// Averages of Re tr P_munu(x) / 3 over all sites and, of the six planes, those named; 1 on the unit field. P_munu(x) =
+/// U_mu(x) U_nu(x+mu) U_mu(x+nu)^+ U_nu(x)^+.
+struct plaquettes {
+  double spatial;   ///< the planes xy, xz, yz
+  double temporal;  ///< the planes xt, yt, zt
+  double average;   ///< all six
+};
+
+/// The ghosts of `links` must be filled (`exchange_ghosts`). The same bits for any number of threads; process grids
+/// agree to rounding. NaN where a link is. Collective.
+plaquettes measure_plaquettes(const gauge_configuration& links, const communicator& comm);
+
+/// `measure_plaquettes(links, comm).average`.
+double average_plaquette(const gauge_configuration& links, const communicator& comm);
+
+/// The average of Re tr U / 3 over all links (the LINK_TRACE of a NERSC header). Needs no ghosts. Collective.
+double link_trace(const gauge_configuration& links, const communicator& comm);
+
+}  // namespace plaquette::cpu

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Loops over the sites of a canonical field: in parallel, and summed in an order that no number of threads changes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "common/comms/communicator.hpp"
+#include "common/lattice/geometry.hpp"
+
+namespace plaquette::cpu {
+
+/// Calls visit(x) for every local site, given by its local coordinate, with the threads of OpenMP. Which thread sees
+/// which site is not defined, so visit(x) writes nothing but what belongs to x.
+template <class Visit>
+void for_each_site(const lattice_geometry& geometry, Visit&& visit) {
+  const extents& local = geometry.local();
+  const std::int64_t rows = geometry.local_volume() / local[0];
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < rows; ++row) {
+    coordinate x = geometry.local_coordinate(row * local[0]);
+    for (x[0] = 0; x[0] < local[0]; ++x[0]) visit(x);
+  }
+}
+
+/// Sums of Count numbers over all sites of all ranks: the numbers of a site come from term(x), a std::array. The sites
+/// of one row in x are summed first, then the rows in lexicographic order, then the ranks: the same bits for any number
+/// of threads; process grids agree to rounding. Collective.
+template <std::size_t Count, class Term>
+std::array<double, Count> sum_over_sites(const lattice_geometry& geometry, const communicator& comm, Term&& term) {
+  const extents& local = geometry.local();
+  const std::int64_t rows = geometry.local_volume() / local[0];
+  std::vector<std::array<double, Count>> row_sums(static_cast<std::size_t>(rows));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < rows; ++row) {
+    coordinate x = geometry.local_coordinate(row * local[0]);
+    std::array<double, Count> sum{};
+    for (x[0] = 0; x[0] < local[0]; ++x[0]) {
+      const std::array<double, Count> value = term(x);
+      for (std::size_t i = 0; i < Count; ++i) sum[i] += value[i];
+    }
+    row_sums[static_cast<std::size_t>(row)] = sum;
+  }
+  std::array<double, Count> total{};
+  for (const auto& sum : row_sums)
+    for (std::size_t i = 0; i < Count; ++i) total[i] += sum[i];
+  comm.sum(std::span<double>(total));
+  return total;
+}
+
+}  // namespace plaquette::cpu
