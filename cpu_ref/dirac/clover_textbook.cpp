@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/dirac/clover_textbook.hpp"
 
+#include <array>
 #include <cmath>
-#include <cstdint>
-#include <span>
-#include <vector>
 
 #include "common/algebra/gamma.hpp"
 #include "cpu_ref/dirac/wilson_textbook.hpp"
+#include "cpu_ref/gauge/site_sum.hpp"
 
 namespace plaquette::cpu::textbook {
 namespace {
@@ -35,14 +34,6 @@ su3<double> path(coordinate x, const step (&steps)[length], const gauge_configur
 spin_matrix sigma(int mu, int nu) {
   const spin_matrix commutator = gamma_matrix(mu) * gamma_matrix(nu) - gamma_matrix(nu) * gamma_matrix(mu);
   return (0.5 * i) * commutator;
-}
-
-/// The sum over sites of all ranks: site by site in a fixed order, then over ranks.
-double global_sum(const std::vector<double>& of_sites, const communicator& comm) {
-  double sum[1] = {0.0};
-  for (double s : of_sites) sum[0] += s;
-  comm.sum(std::span<double>(sum));
-  return sum[0];
 }
 
 }  // namespace
@@ -76,25 +67,17 @@ spinor<double> at_site(const coordinate& x, const spinor_configuration& psi, con
 void apply(spinor_configuration& out, spinor_configuration& in, const gauge_configuration& links,
            const fermion_action& action, const communicator& comm, bool dagger) {
   exchange_ghosts(in, comm);
-  const std::int64_t sites = in.geometry().local_volume();
-#pragma omp parallel for
-  for (std::int64_t site = 0; site < sites; ++site)
-    out.at_site(site) = at_site(in.geometry().local_coordinate(site), in, links, action, dagger);
+  for_each_site(in.geometry(), [&](const coordinate& x) { out(x) = at_site(x, in, links, action, dagger); });
 }
 
 double relative_residual(const spinor_configuration& b, spinor_configuration& x, const gauge_configuration& links,
                          const fermion_action& action, const communicator& comm) {
-  spinor_configuration mx(x.geometry());
-  apply(mx, x, links, action, comm);
-  const std::int64_t sites = x.geometry().local_volume();
-  std::vector<double> of_residual(static_cast<std::size_t>(sites)), of_source(static_cast<std::size_t>(sites));
-#pragma omp parallel for
-  for (std::int64_t site = 0; site < sites; ++site) {
-    of_residual[site] = norm2(b.at_site(site) + -1.0 * mx.at_site(site));
-    of_source[site] = norm2(b.at_site(site));
-  }
-  const double residual = std::sqrt(global_sum(of_residual, comm)), source = std::sqrt(global_sum(of_source, comm));
-  return residual == 0.0 && source == 0.0 ? 0.0 : residual / source;
+  exchange_ghosts(x, comm);
+  const auto [residual, source] = sum_over_sites<2>(x.geometry(), comm, [&](const coordinate& at) {
+    const spinor<double> r = b(at) + -1.0 * at_site(at, x, links, action);
+    return std::array{norm2(r), norm2(b(at))};
+  });
+  return residual == 0.0 && source == 0.0 ? 0.0 : std::sqrt(residual / source);
 }
 
 }  // namespace plaquette::cpu::textbook
