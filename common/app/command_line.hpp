@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The command line of a program of this suite: options with strictly read values, and a --help that is enough to use
+/// it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/app/parse.hpp"
+
+namespace plaquette {
+
+/// Thrown where --help or --version was asked for: the text goes to stdout and the exit status is 0.
+struct help_requested {
+  std::string text;
+};
+
+/// Options are declared with the variable they set, which keeps its value (the default, shown by --help) where the
+/// option is absent. A value that is not what the option takes is refused with input_error when it is read.
+class command_line {
+ public:
+  /// \param name     of the program
+  /// \param summary  what it does, in a sentence or two
+  command_line(const std::string& name, const std::string& summary);
+  ~command_line();
+
+  /// The options declared from here on stand under this title.
+  void section(const std::string& title);
+
+  void flag(const std::string& option, bool& value, const std::string& help);
+  void text(const std::string& option, std::string& value, const std::string& type, const std::string& help);
+  void real(const std::string& option, double& value, const std::string& help, const real_range& range = {});
+  void integer(const std::string& option, int& value, const std::string& help, int lowest, int highest);
+  /// One of a few words.
+  void choice(const std::string& option, std::string& value, const std::vector<std::string>& words,
+              const std::string& help);
+  /// `read` gets the text and the option's name; it throws input_error where it cannot use the text.
+  void custom(const std::string& option, const std::string& type, const std::string& shown_default,
+              std::function<void(const std::string& text, const std::string& option)> read, const std::string& help);
+
+  /// Two options of which one at most may be given.
+  void exclude(const std::string& one, const std::string& other);
+  /// Text at the end of --help.
+  void footer(const std::string& text);
+
+  /// Reads the arguments. Throws input_error for arguments that cannot be used and help_requested for --help and
+  /// --version.
+  void parse(int argc, const char* const* argv);
+  /// True where the option was given.
+  bool given(const std::string& option) const;
+  /// The arguments as typed, for the report.
+  const std::string& typed() const { return typed_; }
+
+ private:
+  struct implementation;
+  std::unique_ptr<implementation> implementation_;
+  std::string typed_;
+};
+
+}  // namespace plaquette

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Where the gauge configuration of a run comes from: the words of --gauge.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace plaquette {
+
+struct gauge_choice {
+  enum class origin { file, unit, weak, random, heat_bath };
+  origin from = origin::unit;
+  std::string path{};           ///< of a file
+  double noise = 0.0;           ///< weak: size of the noise added to the identity
+  double beta = 0.0;            ///< heat bath
+  int sweeps = default_sweeps;  ///< heat bath: sweeps from the unit field
+
+  static constexpr int default_sweeps = 100;
+  /// The word as --gauge takes it.
+  std::string describe() const;
+};
+
+/// "unit", "random", "weak:EPS", "heatbath:BETA", "heatbath:BETA:SWEEPS"; everything else is the path of a file. Throws
+/// input_error, naming `what`, for numbers that cannot be used.
+gauge_choice parse_gauge_choice(std::string_view text, std::string_view what);
+
+}  // namespace plaquette

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/app/options.hpp"
+
+#include <fmt/core.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <numbers>
+
+#include "common/app/command_line.hpp"
+#include "common/app/parse.hpp"
+#include "common/app/provenance.hpp"
+#include "common/comms/communicator.hpp"
+#include "common/error.hpp"
+
+namespace plaquette {
+
+namespace {
+
+/// e^{i pi angle}, exact for multiples of 1/2.
+complex<double> phase_of_angle(double angle) {
+  const double turned = std::remainder(angle, 2.0);  // in [-1, 1]
+  if (turned == 0.0) return {1.0, 0.0};
+  if (std::abs(turned) == 1.0) return {-1.0, 0.0};
+  if (std::abs(turned) == 0.5) return {0.0, std::copysign(1.0, turned)};
+  return {std::cos(std::numbers::pi * turned), std::sin(std::numbers::pi * turned)};
+}
+
+}  // namespace
+
+shared_option_set::shared_option_set(command_line& line, const shared_options& defaults, const action_options& action)
+    : line_(line), options_(defaults), action_(action) {
+  declare_lattice_and_machine();
+  declare_gauge();
+  declare_action();
+  declare_output();
+}
+
+void shared_option_set::declare_lattice_and_machine() {
+  line_.section("Lattice and machine");
+  line_.custom(
+      "--lattice", "XxYxZxT", to_string(options_.lattice),
+      [this](const std::string& text, const std::string& option) {
+        options_.lattice = parse_extents(text, option);
+        options_.lattice_given = true;
+      },
+      "Extents of the lattice, all even");
+  line_.custom(
+      "--grid", "XxYxZxT|auto", "auto",
+      [this](const std::string& text, const std::string& option) {
+        if (text != "auto") options_.grid = parse_extents(text, option);
+      },
+      "Process grid; auto is the one of smallest surface for the ranks that there are");
+  line_.choice("--device", options_.device, {"cpu", "gpu"}, "What the operators run on");
+  line_.choice("--precision", options_.precision, {"double", "single"}, "Of the fields of the solve");
+  line_.integer("--threads", options_.threads,
+                "Threads a rank; 0: OMP_NUM_THREADS, else the host's cores shared among its ranks", 0, 4096);
+}
+
+void shared_option_set::declare_gauge() {
+  line_.section("Gauge configuration");
+  line_.custom(
+      "--gauge", "FILE|unit|random|weak:EPS|heatbath:BETA[:SWEEPS]", options_.gauge.describe(),
+      [this](const std::string& text, const std::string& option) { options_.gauge = parse_gauge_choice(text, option); },
+      "Where the links come from: a file (NERSC, ILDG, MILC, ...: its format is recognised by its content), or made "
+      "here");
+  line_.real("--gauge-anisotropy", options_.gauge_anisotropy, "xi_g of the heat bath's action", real_range::positive());
+  line_.custom(
+      "--seed", "INTEGER", std::to_string(options_.seed),
+      [this](const std::string& text, const std::string& option) { options_.seed = parse_unsigned(text, option); },
+      "Of all random numbers");
+}
+
+void shared_option_set::declare_action() {
+  line_.section("Fermion action");
+  line_.real("--mass", action_.mass, "Bare quark mass m in lattice units");
+  line_.real("--kappa", action_.kappa, "1 / (2 (1 + 3 nu/xi0 + m)), instead of --mass", real_range::positive());
+  line_.exclude("--mass", "--kappa");
+  line_.real("--csw", action_.csw, "Clover coefficient; 0 is the Wilson action");
+  line_.real("--anisotropy", action_.anisotropy, "xi0 of the fermion action", real_range::positive());
+  line_.real("--nu", action_.nu, "Ratio of bare quark parameters", real_range::positive());
+  line_.real("--clover-spatial", action_.clover_spatial, "c_R, in place of csw for the spatial planes");
+  line_.real("--clover-temporal", action_.clover_temporal, "c_T, in place of csw for the planes with time");
+  line_.choice("--time-bc", action_.time_boundary, {"antiperiodic", "periodic"}, "Boundary condition in time");
+  line_.custom(
+      "--boundary-angles", "X,Y,Z,T", "0,0,0,1",
+      [this](const std::string& text, const std::string& option) {
+        const auto angles = parse_real_list(text, option, dimensions);
+        action_.boundary_angles.emplace();
+        std::ranges::copy(angles, action_.boundary_angles->begin());
+      },
+      "Phases at the boundaries in units of pi, instead of --time-bc");
+  line_.exclude("--time-bc", "--boundary-angles");
+}
+
+void shared_option_set::declare_output() {
+  line_.section("Run and output");
+  line_.real("--tol", options_.tolerance, "Relative residual to reach; 0: the app's default for the precision",
+             {0.0, 1.0});
+  line_.integer("--rhs", options_.rhs, "Right-hand sides", 1, 4096);
+  line_.flag("--check", options_.check, "Compare the operators with the textbook's on random input first");
+  line_.flag("--dryrun", options_.dry_run, "Say what would run: sizes, memory, flops, bytes; then stop");
+  line_.real("--time-limit", options_.time_limit, "Seconds after which to stop with what there is (exit status 6)",
+             real_range::positive());
+  line_.text("--json", options_.json, "FILE", "Write the report there");
+  line_.flag("--force", options_.force, "Overwrite output files that exist");
+  line_.footer(
+      "Exit status: 0 done and verified; 1 a check failed; 2 unusable arguments or input; 3 no convergence;\n"
+      "4 out of memory; 5 output could not be written; 6 stopped by a signal or the time limit; 70 internal error.");
+}
+
+shared_options shared_option_set::collected() const {
+  shared_options result = options_;
+  result.action =
+      make_action(action_, line_.given("--kappa"), line_.given("--clover-spatial"), line_.given("--clover-temporal"));
+  if (line_.given("--csw") && line_.given("--clover-spatial") && line_.given("--clover-temporal"))
+    throw input_error("--csw has no effect beside --clover-spatial and --clover-temporal: give two of the three");
+  return result;
+}
+
+fermion_action make_action(const action_options& options, bool kappa_given, bool spatial_given, bool temporal_given) {
+  fermion_action action;
+  action.anisotropy = options.anisotropy;
+  action.nu = options.nu;
+  action.mass =
+      kappa_given ? fermion_action::mass_of_kappa(options.kappa, options.anisotropy, options.nu) : options.mass;
+  if (!std::isfinite(action.diagonal()) || !std::isfinite(action.hop_coefficient(0)))
+    throw input_error("the action's coefficients overflow: look at --kappa, --mass, --nu and --anisotropy");
+  action.clover_spatial = spatial_given ? options.clover_spatial : options.csw;
+  action.clover_temporal = temporal_given ? options.clover_temporal : options.csw;
+  action.boundary_phase = {phase_of_angle(0.0), phase_of_angle(0.0), phase_of_angle(0.0),
+                           phase_of_angle(options.time_boundary == "periodic" ? 0.0 : 1.0)};
+  if (options.boundary_angles)
+    std::ranges::transform(*options.boundary_angles, action.boundary_phase.begin(), phase_of_angle);
+  return action;
+}
+
+void set_threads(int threads, const communicator& world) {
+  const int sharing = ranks_on_this_host(world);
+  if (threads > 0)
+    omp_set_num_threads(threads);
+  else if (std::getenv("OMP_NUM_THREADS") == nullptr)
+    omp_set_num_threads(std::max(1, omp_get_num_procs() / sharing));
+}
+
+}  // namespace plaquette

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The options that the mini-apps share: one word means one thing in all of them.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "common/app/gauge_choice.hpp"
+#include "common/lattice/extents.hpp"
+#include "common/lattice/fermion_action.hpp"
+
+namespace plaquette {
+
+class command_line;
+
+/// What every mini-app is told.
+struct shared_options {
+  extents lattice{8, 8, 8, 8};
+  bool lattice_given = false;
+  std::optional<extents> grid;  ///< none: the one of smallest surface
+  std::string device = "cpu";
+  std::string precision = "double";
+  int threads = 0;  ///< a rank; 0: what OMP_NUM_THREADS says, else the host's cores shared among its ranks
+
+  gauge_choice gauge{.from = gauge_choice::origin::heat_bath, .beta = 6.0};
+  double gauge_anisotropy = 1.0;  ///< xi_g of the heat bath
+  std::uint64_t seed = 1;
+
+  fermion_action action;
+  int rhs = 12;
+  double tolerance = 0.0;  ///< 0: the app's default for the precision
+
+  bool check = false, dry_run = false, force = false;
+  std::string json;                                             ///< path of the report; empty: none
+  double time_limit = std::numeric_limits<double>::infinity();  ///< seconds
+};
+
+/// What --mass, --kappa, --csw and the anisotropy options said, until all are read.
+struct action_options {
+  double mass = 0.1, kappa = 0.0, csw = 0.0, clover_spatial = 0.0, clover_temporal = 0.0, anisotropy = 1.0, nu = 1.0;
+  std::string time_boundary = "antiperiodic";
+  std::optional<std::array<double, dimensions>> boundary_angles;  ///< in units of pi
+};
+
+/// Declares the shared options on a command line and collects what they said.
+class shared_option_set {
+ public:
+  /// The defaults, which --help shows, are those of `defaults` and `action`.
+  shared_option_set(command_line& line, const shared_options& defaults, const action_options& action = {});
+
+  /// After command_line::parse. Throws input_error where options contradict each other.
+  shared_options collected() const;
+
+ private:
+  void declare_lattice_and_machine();
+  void declare_gauge();
+  void declare_action();
+  void declare_output();
+
+  command_line& line_;
+  shared_options options_;
+  action_options action_;
+};
+
+/// M's parameters from the options; mass and kappa are alternatives, and csw stands for both clover coefficients.
+fermion_action make_action(const action_options& options, bool kappa_given, bool spatial_given, bool temporal_given);
+
+/// Sets OpenMP's number of threads as `shared_options::threads` says. Collective.
+class communicator;
+void set_threads(int threads, const communicator& world);
+
+}  // namespace plaquette

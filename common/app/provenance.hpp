@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What was run, made by which compiler from which revision, on which machine.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plaquette {
+
+class communicator;
+
+/// How the program was built. The revision is read from the repository at every build, not at configure time.
+struct build_record {
+  std::string version;   ///< of the project
+  std::string compiler;  ///< name and version
+  std::string flags;     ///< of the compiler, with the build type's
+  std::string revision;  ///< commit, or "unknown" outside a repository
+  bool dirty = false;    ///< files differed from the revision
+};
+build_record build_information();
+
+/// The machine that rank 0 runs on.
+struct machine_record {
+  std::string host;
+  std::string cpu;               ///< the processor's model
+  int logical_cpus = 0;          ///< that this process may use
+  std::string instruction_sets;  ///< the vector extensions that matter here
+  double memory_bytes = 0;       ///< of the host
+  std::string system;            ///< kernel name and release
+  std::string gpu = "none";
+  std::string driver = "none";
+  std::vector<std::pair<std::string, std::string>> libraries;  ///< name and version
+  int ranks = 1;
+  int ranks_on_host = 1;  ///< that share this host's memory and cores
+  int threads = 1;        ///< a rank
+};
+/// Collective.
+machine_record machine_information(const communicator& world);
+
+/// Number of ranks of `world` on this rank's host. Collective.
+int ranks_on_this_host(const communicator& world);
+
+}  // namespace plaquette

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/app/report.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "common/app/parse.hpp"
+#include "common/error.hpp"
+#include "common/io/atomic_file.hpp"
+
+namespace plaquette {
+
+namespace {
+
+/// Replaces numbers that JSON cannot hold by their names.
+void name_what_is_not_finite(json_document& value) {
+  if (value.is_structured()) {
+    for (auto& element : value) name_what_is_not_finite(element);
+  } else if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (!std::isfinite(number)) value = std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
+  }
+}
+
+json_document to_json(const check& c) {
+  return {{"name", c.name}, {"value", c.value}, {"tolerance", c.tolerance}, {"passed", c.passed()}};
+}
+
+json_document to_json(const machine_record& m) {
+  json_document libraries = json_document::object();
+  for (const auto& [name, version] : m.libraries) libraries[name] = version;
+  return {{"host", m.host},
+          {"cpu", m.cpu},
+          {"instruction_sets", m.instruction_sets},
+          {"logical_cpus", m.logical_cpus},
+          {"memory_bytes", m.memory_bytes},
+          {"system", m.system},
+          {"gpu", m.gpu},
+          {"driver", m.driver},
+          {"libraries", libraries},
+          {"ranks", m.ranks},
+          {"ranks_on_host", m.ranks_on_host},
+          {"threads", m.threads}};
+}
+
+json_document to_json(const build_record& b) {
+  return {{"compiler", b.compiler},
+          {"flags", b.flags},
+          {"revision", b.revision},
+          {"dirty", b.dirty},
+          {"version", b.version}};
+}
+
+json_document to_json(const operator_figure& f) {
+  json_document document = {
+      {"operator", f.operator_name},
+      {"layout", f.layout},
+      {"precision", f.precision},
+      {"reconstruct", f.reconstruct},
+      {"rhs", f.rhs},
+      {"lattice", f.lattice},
+      {"device", f.device},
+      {"ranks", f.ranks},
+      {"threads", f.threads},
+      {"seconds",
+       {{"min", f.seconds.min}, {"median", f.seconds.median}, {"max", f.seconds.max}, {"samples", f.seconds.samples}}},
+      {"gflops", f.gflops},
+      {"gbytes_per_s", f.gbytes_per_s},
+      {"fraction_of_copy", f.fraction_of_copy}};
+  if (f.device == "cpu") document["fraction_of_fma_peak"] = f.fraction_of_fma_peak;
+  return document;
+}
+
+json_document to_json(const solve_record& s) {
+  json_document document = {
+      {"solver", s.solver},
+      {"precision", s.precision},
+      {"iterations", s.iterations},
+      {"seconds", s.seconds},
+      {"residual",
+       {{"iterated", s.iterated_residual}, {"device", s.device_residual}, {"reference", s.reference_residual}}},
+      {"history", s.history}};
+  document.update(s.details);
+  return document;
+}
+
+template <class Item>
+json_document list_of(const std::vector<Item>& items) {
+  json_document list = json_document::array();
+  for (const Item& item : items) list.push_back(to_json(item));
+  return list;
+}
+
+}  // namespace
+
+json_document to_json(const report& r) {
+  json_document document;
+  document["schema_version"] = report_schema_version;
+  document["app"] = r.app;
+  document["fom"] = {{"value", r.fom.value}, {"unit", r.fom.unit}, {"what", r.fom.what}};
+  document["verified"] = r.checks.passed();
+  document["checks"] = list_of(r.checks.checks());
+  document["parameters"] = r.parameters;
+  document["machine"] = to_json(r.machine);
+  document["build"] = to_json(r.build);
+  document["gauge"] = r.gauge;
+  document["figures"] = list_of(r.figures);
+  document["solves"] = list_of(r.solves);
+  document["observables"] = r.observables;
+  name_what_is_not_finite(document);
+  return document;
+}
+
+std::string fom_line(const figure_of_merit& fom) {
+  return fmt::format("FOM        {:.4g} {}     ({})", fom.value, fom.unit, fom.what);
+}
+
+void require_writable(const std::string& path, bool force) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const std::string name = printable(path);
+  if (fs::exists(path, ignored)) {
+    if (!fs::is_regular_file(path, ignored))
+      throw output_error(name + ": expected a regular file or none, found something else");
+    if (!force) throw output_error(name + " exists already (--force overwrites it)");
+  }
+  fs::path directory = fs::path(path).parent_path();
+  if (directory.empty()) directory = ".";
+  if (!fs::is_directory(directory, ignored)) throw output_error(name + ": its directory does not exist");
+  if (access(directory.c_str(), W_OK | X_OK) != 0)
+    throw output_error(name + ": its directory cannot be written: " + std::strerror(errno));
+}
+
+void write_report(const report& r, const std::string& path, bool force) {
+  // Text of strangers (file names) may be no UTF-8; it is replaced rather than refused.
+  const std::string text = to_json(r).dump(2, ' ', false, json_document::error_handler_t::replace) + '\n';
+  write_file_atomically(path, text, force ? existing_file::replace : existing_file::keep);
+}
+
+}  // namespace plaquette

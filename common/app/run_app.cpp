@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/app/run_app.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "common/app/command_line.hpp"
+#include "common/app/memory.hpp"
+#include "common/app/parse.hpp"
+#include "common/app/run_control.hpp"
+
+namespace plaquette {
+
+namespace {
+
+/// Where an error meets several ranks at once, rank 0 speaks and ends the others. A rank that fails alone waits, to be
+/// ended by that, and then speaks itself.
+void give_lower_ranks_the_word(const communicator& world) {
+  if (world.rank() == 0) return;
+  const double seconds = 1.0 + 0.1 * std::min(world.rank(), 40);
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+std::string current_stage = "start-up";
+
+std::string out_of_memory_message() {
+  return "out of memory during " + current_stage + ": " + format_bytes(peak_memory()) +
+         " were in use when more was needed, and " + format_bytes(available_memory()) + " are available";
+}
+
+}  // namespace
+
+void now_doing(const std::string& what) { current_stage = what; }
+
+failure describe_current_exception() {
+  try {
+    throw;
+  } catch (const error& e) {
+    return {e.status(), e.what()};
+  } catch (const std::bad_alloc&) {
+    return {exit_status::out_of_memory, out_of_memory_message()};
+  } catch (const std::length_error&) {  // a container asked for more than can be addressed
+    return {exit_status::out_of_memory, out_of_memory_message()};
+  } catch (const std::exception& e) {
+    return {exit_status::internal_error, "internal error during " + current_stage + ": " + e.what()};
+  } catch (...) {
+    return {exit_status::internal_error, "internal error during " + current_stage + ": an exception of unknown type"};
+  }
+}
+
+int run_app(const char* name, int argc, char** argv, const app_body& body) {
+  mpi_session session(&argc, &argv);
+  const communicator world = communicator::world();
+  catch_stop_signals();
+  try {
+    return static_cast<int>(body(argc, argv, world));
+  } catch (const help_requested& help) {
+    if (world.rank() == 0) fmt::print("{}", help.text);
+    return static_cast<int>(exit_status::success);
+  } catch (...) {
+    const failure what = describe_current_exception();
+    give_lower_ranks_the_word(world);
+    std::fflush(stdout);
+    fmt::print(stderr, "{}: {}\n", name, printable(what.message));
+    std::fflush(stderr);
+    if (world.size() > 1) end_all_ranks(static_cast<int>(what.status));
+    return static_cast<int>(what.status);
+  }
+}
+
+}  // namespace plaquette

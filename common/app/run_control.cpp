@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/app/run_control.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "common/app/timing.hpp"
+#include "common/error.hpp"
+
+namespace plaquette {
+
+namespace {
+
+volatile std::sig_atomic_t caught_signal = 0;
+
+extern "C" void remember_signal(int signal) {
+  caught_signal = signal;
+  std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+void catch_stop_signals() {
+  std::signal(SIGINT, remember_signal);
+  std::signal(SIGTERM, remember_signal);
+}
+
+int stop_signal() { return caught_signal; }
+
+run_control::run_control(communicator world, double time_limit)
+    : world_(std::move(world)), time_limit_(time_limit), start_(seconds_now()) {}
+
+bool run_control::should_stop() {
+  if (stopped_) return true;
+  const bool late = seconds_now() - start_ > time_limit_;
+  std::array<double, 2> asked{static_cast<double>(stop_signal()), late ? 1.0 : 0.0};
+  world_.maximum(std::span(asked));
+  if (const int signal = static_cast<int>(asked[0]); signal != 0) {
+    stopped_ = true;
+    reason_ = fmt::format("signal {} ({})", signal, strsignal(signal));
+  } else if (asked[1] > 0.0) {
+    stopped_ = true;
+    reason_ = fmt::format("the time limit of {:g} s", time_limit_);
+  }
+  return stopped_;
+}
+
+void run_control::stop_if_asked(const std::string& during) {
+  if (should_stop()) throw error(exit_status::interrupted, fmt::format("stopped by {} during {}", reason_, during));
+}
+
+}  // namespace plaquette

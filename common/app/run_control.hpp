@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// When a run has to end before it is done: a signal, or the time limit that the user gave.
+#pragma once
+
+#include <string>
+
+#include "common/comms/communicator.hpp"
+
+namespace plaquette {
+
+/// SIGINT and SIGTERM raise a flag from here on instead of ending the process; a second one ends it at once.
+void catch_stop_signals();
+/// The signal that came, 0 if none. Of this rank alone.
+int stop_signal();
+
+/// Says whether to stop, the same on every rank.
+class run_control {
+ public:
+  /// \param time_limit  seconds from now; infinity for none
+  run_control(communicator world, double time_limit);
+
+  /// True once any rank got a signal or the time is over; true ever after. Collective: for loops that all ranks run in
+  /// step, at points where they wait for each other anyway.
+  bool should_stop();
+  /// True where should_stop() has been.
+  bool stopped() const { return stopped_; }
+  /// "signal 15 (Terminated)" or "the time limit of 10 s".
+  const std::string& reason() const { return reason_; }
+  /// Throws an error of exit status 6 that says so, where should_stop() is true. Collective.
+  void stop_if_asked(const std::string& during);
+
+ private:
+  communicator world_;
+  double time_limit_, start_;
+  bool stopped_ = false;
+  std::string reason_;
+};
+
+}  // namespace plaquette

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The checks of a run. They speak once: the last line of the output, the report and the exit status say the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace plaquette {
+
+/// One comparison: passed where value <= tolerance, so that NaN fails.
+struct check {
+  std::string name;
+  double value;
+  double tolerance;
+  bool passed() const { return value <= tolerance; }
+};
+
+/// All checks of a run. A run without any is not verified.
+class verification {
+ public:
+  /// Negative tolerances are for those who want a check to fail.
+  void add(const std::string& name, double value, double tolerance) { checks_.push_back({name, value, tolerance}); }
+  /// A check of yes or no: value 0 or 1, tolerance 0.
+  void add(const std::string& name, bool holds) { add(name, holds ? 0.0 : 1.0, 0.0); }
+
+  const std::vector<check>& checks() const { return checks_; }
+  bool passed() const;
+  /// The check that is worst by value / tolerance; NaN is the worst of all. Null where there is none.
+  const check* worst() const;
+  /// "VERIFIED   PASSED     (3 checks, worst: full residual 3.1e-11 / 1e-10)"
+  std::string line() const;
+
+ private:
+  std::vector<check> checks_;
+};
+
+}  // namespace plaquette
