@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What every part of the CPU library needs to know, passed down from `main`.
+#pragma once
+
+#include <memory>
+
+#include "common/comms/communicator.hpp"
+#include "common/lattice/geometry.hpp"
+#include "cpu_ref/fields/aligned_buffer.hpp"
+#include "cpu_ref/fields/block_layout.hpp"
+#include "cpu_ref/simd/kernels.hpp"
+
+namespace plaquette::cpu {
+
+/// Ranks, the local lattice, threads, and the kernels chosen for this processor. Copies share everything.
+class context {
+ public:
+  /// \param threads  OpenMP threads; 0 takes OpenMP's own default
+  /// Throws input_error where communicator and process grid differ in size, or where the instruction set is not there.
+  context(const lattice_geometry& geometry, const communicator& comm, int threads = 0,
+          instruction_set isa = best_instruction_set());
+
+  const lattice_geometry& geometry() const { return state_->geometry; }
+  const communicator& comm() const { return state_->comm; }
+  int threads() const { return state_->threads; }
+  instruction_set isa() const { return state_->isa; }
+
+  /// Blocks for numbers of type T: as many lanes as the instruction set has and the lattice allows.
+  template <class T>
+  const block_layout& layout() const {
+    return *(sizeof(T) == 4 ? state_->single_layout : state_->double_layout);
+  }
+  template <class T>
+  const kernel_table<T>& kernels() const {
+    if constexpr (sizeof(T) == 4)
+      return *state_->single_kernels;
+    else
+      return *state_->double_kernels;
+  }
+  /// Permutations of lanes as the kernels take them: [element][W].
+  template <class T>
+  const typename hopping_arguments<T>::lane* permutation_table() const {
+    if constexpr (sizeof(T) == 4)
+      return state_->single_permutations.data();
+    else
+      return state_->double_permutations.data();
+  }
+
+ private:
+  struct state {
+    lattice_geometry geometry;
+    communicator comm;
+    int threads;
+    instruction_set isa;
+    const kernel_table<float>* single_kernels = nullptr;
+    const kernel_table<double>* double_kernels = nullptr;
+    std::shared_ptr<const block_layout> single_layout, double_layout;
+    aligned_buffer<std::int32_t> single_permutations;
+    aligned_buffer<std::int64_t> double_permutations;
+  };
+  std::shared_ptr<const state> state_;
+};
+
+}  // namespace plaquette::cpu

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The production field of the CPU library: a batch of columns in blocks of W sites (block_layout.hpp). It meets
+/// `field_batch` of common/concepts.hpp.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/concepts.hpp"
+#include "common/lattice/site_field.hpp"
+#include "cpu_ref/context.hpp"
+#include "cpu_ref/fields/aligned_buffer.hpp"
+
+namespace plaquette::cpu {
+
+/// One complex number a column. Ready at once on this side.
+class scalars {
+ public:
+  explicit scalars(std::vector<complex<double>> values) : values_(std::move(values)) {}
+  int columns() const { return static_cast<int>(values_.size()); }
+  const complex<double>& operator[](int column) const { return values_[static_cast<std::size_t>(column)]; }
+
+  friend scalars operator+(const scalars& a, const scalars& b);
+  friend scalars operator-(const scalars& a, const scalars& b);
+  friend scalars operator*(const scalars& a, const scalars& b);
+  friend scalars operator-(const scalars& a);
+  friend scalars conj(const scalars& a);
+  friend scalars ratio(const scalars& a, const scalars& b);
+  friend scalars where_above(const scalars& a, std::span<const double> limits);
+  friend scalars compacted(const scalars& a, std::span<const int> keep);
+  friend std::vector<complex<double>> host_values(const scalars& a) { return a.values_; }
+
+ private:
+  std::vector<complex<double>> values_;
+};
+
+/// T is float or double. Numbers lie as [parity][block][column][spin * colours + colour][re, im][W]. Copies share
+/// storage; `like` makes a field of its own, with undefined contents.
+template <class T>
+class field {
+ public:
+  using scalars = cpu::scalars;
+  using value_type = T;
+
+  /// Undefined contents. Throws memory_error.
+  field(const context& ctx, const field_shape& shape);
+
+  const context& get_context() const { return context_; }
+  const block_layout& layout() const { return context_.template layout<T>(); }
+  const field_shape& shape() const { return shape_; }
+  int columns() const { return shape_.columns; }
+  int components() const { return shape_.spins * shape_.colours; }
+  /// 1 for a field of one parity, 2 for a full one (even sites first).
+  int parts() const { return shape_.sites == site_subset::full ? 2 : 1; }
+  /// Parity of the sites of part 0 or 1.
+  int parity_of_part(int part) const { return shape_.sites == site_subset::odd ? 1 : part; }
+
+  /// The blocks of a part as kernels take them.
+  field_pointer<T> blocks(int part) { return {begin_ + part * part_stride_, column_stride_}; }
+  field_pointer<const T> blocks(int part) const { return {begin_ + part * part_stride_, column_stride_}; }
+
+  /// The first real number of a block's column: [components][re, im][W].
+  T* block(int part, std::int64_t b, int column) {
+    return begin_ + part * part_stride_ + (b * column_stride_ + column) * 2 * components() * layout().width();
+  }
+  const T* block(int part, std::int64_t b, int column) const { return const_cast<field*>(this)->block(part, b, column); }
+
+  /// The even (0) or odd (1) sites of a full field; shares storage.
+  field parity(int p) const;
+
+  template <class U>
+  friend field<U> view(const field<U>& x, int first, int count);
+  template <class U>
+  friend void compact(field<U>& x, std::span<const int> keep);
+
+ private:
+  context context_;
+  field_shape shape_;
+  std::shared_ptr<aligned_buffer<T>> storage_;
+  T* begin_;                   ///< block 0 of part 0, first column of this view
+  std::int64_t column_stride_;  ///< columns from one block to the next
+  std::int64_t part_stride_;    ///< numbers from part 0 to part 1
+};
+
+template <class T>
+field<T> make_field(const context& ctx, const field_shape& shape) {
+  return field<T>(ctx, shape);
+}
+template <class T>
+field<T> like(const field<T>& x) {
+  return field<T>(x.get_context(), x.shape());
+}
+template <class T>
+field<T> like(const field<T>& x, int columns) {
+  field_shape shape = x.shape();
+  shape.columns = columns;
+  return field<T>(x.get_context(), shape);
+}
+template <class T>
+scalars make_scalars(const field<T>& x, std::span<const complex<double>> numbers);
+template <class T>
+field<T> view(const field<T>& x, int first, int count);
+/// In place; for a field that is not a view of some of another's columns.
+template <class T>
+void compact(field<T>& x, std::span<const int> keep);
+template <class T>
+void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::span<const int> from);
+
+/// Column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has one.
+template <class T>
+void import_column(field<T>& x, int column, const spinor_configuration& from);
+/// The inverse. Sites that x does not have are set to zero; ghosts are left alone.
+template <class T>
+void export_column(spinor_configuration& to, const field<T>& x, int column);
+/// Same numbers in another precision, rounded; shapes agree.
+template <class To, class From>
+void convert(field<To>& to, const field<From>& from);
+
+}  // namespace plaquette::cpu

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cpu_ref/simd/kernels.hpp"
+
+namespace plaquette::cpu {
+
+kernel_set make_kernels_generic();
+#ifdef PLAQUETTE_X86_64
+kernel_set make_kernels_avx2();
+kernel_set make_kernels_avx512();
+#endif
+
+std::string_view name_of(instruction_set isa) {
+  switch (isa) {
+    case instruction_set::avx2: return "AVX2";
+    case instruction_set::avx512: return "AVX-512";
+    default: return "generic";
+  }
+}
+
+namespace {
+
+bool runs_here([[maybe_unused]] instruction_set isa) {
+  if (isa == instruction_set::generic) return true;
+#ifdef PLAQUETTE_X86_64
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (isa == instruction_set::avx2) return avx2;
+  return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+const kernel_set& kernels_of(instruction_set isa) {
+  static const kernel_set generic = make_kernels_generic();
+  static const kernel_set none;
+  if (isa == instruction_set::generic) return generic;
+  if (!runs_here(isa)) return none;  // even filling a table may take an instruction that is not there
+#ifdef PLAQUETTE_X86_64
+  if (isa == instruction_set::avx2) {
+    static const kernel_set avx2 = make_kernels_avx2();
+    return avx2;
+  }
+  static const kernel_set avx512 = make_kernels_avx512();
+  return avx512;
+#else
+  return none;
+#endif
+}
+
+instruction_set best_instruction_set() {
+  for (const auto isa : {instruction_set::avx512, instruction_set::avx2})
+    if (runs_here(isa)) return isa;
+  return instruction_set::generic;
+}
+
+}  // namespace plaquette::cpu

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A register of W numbers with ordinary operators, over the compiler's vector extension. Included only by the files that
+/// are compiled once an instruction set, inside a namespace named after it.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#define PLAQUETTE_INLINE inline __attribute__((always_inline))
+
+namespace plaquette::cpu::PLAQUETTE_INSTRUCTION_SET {
+
+template <class T, int W>
+struct simd {
+  typedef T vector __attribute__((vector_size(W * sizeof(T)), may_alias));
+  using lane = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  typedef lane lanes __attribute__((vector_size(W * sizeof(T)), may_alias));
+  typedef double wide __attribute__((vector_size(W * sizeof(double))));
+
+  vector v;
+
+  static PLAQUETTE_INLINE simd load(const T* p) { return {*reinterpret_cast<const vector*>(p)}; }
+  static PLAQUETTE_INLINE simd broadcast(T x) { return {vector{} + x}; }
+  PLAQUETTE_INLINE void store(T* p) const { *reinterpret_cast<vector*>(p) = v; }
+
+  friend PLAQUETTE_INLINE simd operator+(simd a, simd b) { return {a.v + b.v}; }
+  friend PLAQUETTE_INLINE simd operator-(simd a, simd b) { return {a.v - b.v}; }
+  friend PLAQUETTE_INLINE simd operator*(simd a, simd b) { return {a.v * b.v}; }
+  PLAQUETTE_INLINE simd operator-() const { return {-v}; }
+
+  /// Lane k of the result is lane from[k] of this.
+  PLAQUETTE_INLINE simd permuted(const lane* from) const {
+    return {__builtin_shuffle(v, *reinterpret_cast<const lanes*>(from))};
+  }
+  /// For sums, which are double in every precision.
+  PLAQUETTE_INLINE wide widened() const { return __builtin_convertvector(v, wide); }
+};
+
+/// A register of real and one of imaginary parts.
+template <class V>
+struct complex_simd {
+  V re, im;
+};
+
+template <class V>
+PLAQUETTE_INLINE complex_simd<V> operator+(const complex_simd<V>& a, const complex_simd<V>& b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <class V>
+PLAQUETTE_INLINE complex_simd<V> operator-(const complex_simd<V>& a, const complex_simd<V>& b) {
+  return {a.re - b.re, a.im - b.im};
+}
+template <class V>
+PLAQUETTE_INLINE complex_simd<V> operator*(const complex_simd<V>& a, const complex_simd<V>& b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+/// sum + a b
+template <class V>
+PLAQUETTE_INLINE complex_simd<V> add_product(const complex_simd<V>& sum, const complex_simd<V>& a,
+                                             const complex_simd<V>& b) {
+  return {sum.re + a.re * b.re - a.im * b.im, sum.im + a.re * b.im + a.im * b.re};
+}
+/// sum + conj(a) b
+template <class V>
+PLAQUETTE_INLINE complex_simd<V> add_conjugate_product(const complex_simd<V>& sum, const complex_simd<V>& a,
+                                                       const complex_simd<V>& b) {
+  return {sum.re + a.re * b.re + a.im * b.im, sum.im + a.re * b.im - a.im * b.re};
+}
+template <class V>
+PLAQUETTE_INLINE complex_simd<V> permuted(const complex_simd<V>& a, const typename V::lane* from) {
+  return {a.re.permuted(from), a.im.permuted(from)};
+}
+
+/// Complex component k of a block: W real parts, then W imaginary ones.
+template <class V, int W, class T>
+PLAQUETTE_INLINE complex_simd<V> load_component(const T* block, int k) {
+  return {V::load(block + 2 * k * W), V::load(block + (2 * k + 1) * W)};
+}
+template <int W, class T, class V>
+PLAQUETTE_INLINE void store_component(T* block, int k, const complex_simd<V>& a) {
+  a.re.store(block + 2 * k * W);
+  a.im.store(block + (2 * k + 1) * W);
+}
+
+}  // namespace plaquette::cpu::PLAQUETTE_INSTRUCTION_SET
