@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The Wilson-clover operators that the physics tests are run on, each behind the same small interface. A new operator
+/// is held to all of them by one more entry in `operators_under_test`.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "common/lattice/fermion_action.hpp"
+#include "common/lattice/site_field.hpp"
+#include "cpu_ref/dirac/clover_textbook.hpp"
+
+namespace plaquette::validation {
+
+/// out = M in, or M^+ in.
+using dirac_operator = std::function<void(spinor_configuration& out, const spinor_configuration& in, bool dagger)>;
+
+struct operator_under_test {
+  std::string name;
+  /// Bound on |out - M in| / |in| for an action whose |M| is about 8, as a multiple of the unit roundoff of the
+  /// precision that the operator computes in: `rounding` = multiple * roundoff.
+  double rounding;
+  /// \param links  with ghosts filled
+  std::function<dirac_operator(const gauge_configuration& links, const fermion_action& action)> make;
+  /// True where a Krylov solver in double reaches 1e-12 with this operator.
+  bool double_precision() const { return rounding < 1e-12; }
+};
+
+inline void PrintTo(const operator_under_test& op, std::ostream* out) { *out << op.name; }
+
+/// One component of M in is a sum of 8 x 6 + 12 products along at most 60 additions, so its error is at most about 60
+/// roundoffs of terms whose absolute values add up to at most 4 x 8 |in|; errors of random sign leave about the square
+/// root of that count, and |out - M in| / |in| of 2 roundoffs is what is seen. Ten times that is the bound.
+inline constexpr double rounding_multiple = 20.0;
+
+inline operator_under_test textbook_operator() {
+  return {"textbook", rounding_multiple * std::numeric_limits<double>::epsilon(),
+          [](const gauge_configuration& links, const fermion_action& action) -> dirac_operator {
+            const auto held = std::make_shared<const gauge_configuration>(links);
+            return [held, action](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
+              spinor_configuration with_ghosts = in;
+              cpu::textbook::apply(out, with_ghosts, *held, action, communicator(), dagger);
+            };
+          }};
+}
+
+inline std::vector<operator_under_test> operators_under_test() { return {textbook_operator()}; }
+
+/// Those that a solver in double can work with.
+inline std::vector<operator_under_test> double_precision_operators() {
+  std::vector<operator_under_test> list;
+  for (const operator_under_test& op : operators_under_test())
+    if (op.double_precision()) list.push_back(op);
+  return list;
+}
+
+}  // namespace plaquette::validation
