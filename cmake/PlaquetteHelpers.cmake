@@ -5,8 +5,9 @@
 add_library(plaquette_flags INTERFACE)
 target_compile_options(plaquette_flags INTERFACE -Wall -Wextra -Wpedantic -ffp-contract=off)
 
-# plaquette_test(NAME name LABELS label... SOURCES file... [LIBRARIES target...] [TIMEOUT seconds])
-#   One GoogleTest executable; each of its tests is a CTest test.
+# plaquette_test(NAME name LABELS label SOURCES file... [LIBRARIES target...] [TIMEOUT seconds])
+#   One GoogleTest executable; each of its tests is a CTest test, on two threads that sleep while they wait (CTest runs
+#   several tests at a time). The two properties of the environment are two because a list of two would be taken apart.
 function(plaquette_test)
   cmake_parse_arguments(T "" "NAME;TIMEOUT" "LABELS;SOURCES;LIBRARIES" ${ARGN})
   if(NOT T_TIMEOUT)
@@ -14,8 +15,9 @@ function(plaquette_test)
   endif()
   add_executable(${T_NAME} ${T_SOURCES})
   target_link_libraries(${T_NAME} PRIVATE plaquette_flags plaquette_test_main ${T_LIBRARIES})
-  gtest_discover_tests(${T_NAME} TEST_PREFIX "${T_NAME}." DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT})
+  gtest_discover_tests(${T_NAME} TEST_PREFIX "${T_NAME}." DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES ON
+    PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT}
+      ENVIRONMENT "OMP_NUM_THREADS=2" ENVIRONMENT_MODIFICATION "OMP_WAIT_POLICY=set:passive")
 endfunction()
 
 # plaquette_mpi_test(NAME name TARGET executable RANKS n [FILTER gtest-filter] [LABELS label...] [TIMEOUT seconds])
