@@ -38,7 +38,9 @@ struct field_shape {
 /// One complex number (double) a column, living where the fields live. A real quantity has imaginary part 0.
 /// `ratio(a, b)` is a / b, and 0 where b is 0, so that a column that has converged exactly stands still instead of
 /// turning to NaN. `where_above(a, limits)` is 1 where re a > limit and 0 elsewhere (0 for NaN): a mask to multiply
-/// with. `host_values` waits for the numbers and returns them: the only operation that reads.
+/// with. `host_values` waits for the numbers and returns them: the only operation that reads. A backend where waiting
+/// costs may also offer `host_values(std::span<const S>)`, which returns the numbers of several handles after one wait
+/// (a vector for each handle); without it they are read one after the other.
 template <class S>
 concept column_scalars = std::copyable<S> && requires(const S& a, const S& b, std::span<const double> limits,
                                                       std::span<const int> keep) {
@@ -55,7 +57,8 @@ concept column_scalars = std::copyable<S> && requires(const S& a, const S& b, st
 };
 
 /// A batch of columns (right-hand sides) of one shape. Copying a field object shares its storage; `like` makes another.
-/// In the updates, a scalar handle holds one number for each column; all fields of one call have the same shape.
+/// In the updates, a scalar handle holds one number for each column; all fields of one call have the same shape, and the
+/// one that is written is none of the others. No number of a column depends on the other columns of the batch.
 template <class F>
 concept field_batch =
     std::copyable<F> && column_scalars<typename F::scalars> &&

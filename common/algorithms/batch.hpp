@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Small steps on batches of columns that the algorithms share.
+#pragma once
+
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/concepts.hpp"
+
+namespace plaquette {
+
+/// The numbers behind several handles: one wait where the backend reads a list at once, else one a handle.
+template <column_scalars S>
+std::vector<std::vector<complex<double>>> host_values_of(const std::vector<S>& handles) {
+  if constexpr (requires(std::span<const S> list) {
+                  { host_values(list) } -> std::same_as<std::vector<std::vector<complex<double>>>>;
+                }) {
+    return host_values(std::span<const S>(handles));
+  } else {
+    std::vector<std::vector<complex<double>>> values;
+    for (const S& handle : handles) values.push_back(host_values(handle));
+    return values;
+  }
+}
+
+/// r = b - A x; returns |r|^2.
+template <field_batch F, linear_operator<F> A>
+typename F::scalars residual(F& r, const A& a, const F& x, const F& b) {
+  F ax = like(b);
+  a.apply(ax, x);
+  return subtract_norm2(r, b, ax);
+}
+
+/// The columns `list` of u, as a batch of their own.
+template <field_batch F>
+F gather_columns(const F& u, const std::vector<int>& list) {
+  F some = like(u, static_cast<int>(list.size()));
+  std::vector<int> all(list.size());
+  std::iota(all.begin(), all.end(), 0);
+  copy_columns(some, std::span<const int>(all), u, std::span<const int>(list));
+  return some;
+}
+
+/// The columns of `some` become the columns `list` of u.
+template <field_batch F>
+void scatter_columns(F& u, const std::vector<int>& list, const F& some) {
+  std::vector<int> all(list.size());
+  std::iota(all.begin(), all.end(), 0);
+  copy_columns(u, std::span<const int>(list), some, std::span<const int>(all));
+}
+
+/// The columns `list` of u become zero.
+template <field_batch F>
+void zero_columns(F& u, const std::vector<int>& list) {
+  if (list.empty()) return;
+  F nothing = like(u, static_cast<int>(list.size()));
+  zero(nothing);
+  scatter_columns(u, list, nothing);
+}
+
+/// The same number for every column of u.
+template <field_batch F>
+typename F::scalars uniform_scalars(const F& u, double number) {
+  const std::vector<complex<double>> numbers(static_cast<std::size_t>(u.columns()), {number, 0.0});
+  return make_scalars(u, std::span<const complex<double>>(numbers));
+}
+
+}  // namespace plaquette

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// BiCGstab (van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992) 631), batched.
+#pragma once
+
+#include <algorithm>
+
+#include "common/algorithms/convergence_watch.hpp"
+
+namespace plaquette {
+
+/// One run from the residual of the guess in x, which is its own shadow. Two applications of A and five passes over
+/// memory an iteration. Ends where rho, <r0, v> or omega vanish.
+template <field_batch F, linear_operator<F> A>
+solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stopping_rule& rule) {
+  convergence_watch<F> watch("bicgstab", x, b, rule);
+  const auto op = watch.counted(a);
+  F y = like(b), r = like(b);  // y: the iterated solution of the columns still in the batch
+  copy(y, x);
+  auto rr = residual(r, op, y, b);
+  watch.begin(rr, y, r, rr);
+  if (!watch.running()) return watch.report();
+
+  F r0 = like(r), p = like(r), v = like(r), t = like(r);
+  copy(r0, r);
+  copy(p, r);
+  auto rho = rr, r0r0 = rr;
+  while (watch.running()) {
+    const auto active = watch.unconverged(rr);
+    op.apply(v, p);
+    const auto [v_r0, vv] = dot_norm2(v, r0);
+    const auto alpha = ratio(active * rho, conj(v_r0));
+    F& s = r;  // s = r - alpha v takes the place of r
+    const auto ss = axpy_norm2(s, -alpha, v);
+    op.apply(t, s);
+    const auto [t_s, tt] = dot_norm2(t, s);
+    const auto omega = ratio(active * t_s, tt);
+    axpy_pair(y, alpha, p, omega, s);
+    const auto [rho_new, rr_new] = axpy_dot_norm2(r, -omega, t, r0);  // r = s - omega t
+    const auto beta = ratio(rho_new, rho) * ratio(alpha, omega);
+    bicgstab_direction(p, r, beta, omega, v);
+    rho = rho_new;
+    rr = rr_new;
+    watch.record(rr, {watch.inner_product("<r0, A p>", v_r0, vv, r0r0), watch.inner_product("omega", t_s, tt, ss),
+                      watch.inner_product("rho", rho, r0r0, rr)});
+    watch.look(y, r, r0, p, v, t, rho, rr, r0r0);
+  }
+  return watch.report();
+}
+
+/// A x = b for all columns at once. Columns that break down are started once more, together, from the true residual of
+/// the best solution so far; `column_report::restarts` and `why` say so.
+/// \param x  the initial guess, and the solution
+template <field_batch F, linear_operator<F> A>
+solve_report bicgstab(const A& a, F& x, const F& b, const stopping_rule& rule) {
+  solve_report report = bicgstab_without_restart(a, x, b, rule);
+  const std::vector<int> broken = report.columns_with(solve_status::breakdown);
+  if (broken.empty() || (rule.interrupted && rule.interrupted())) return report;
+
+  stopping_rule rest = rule;
+  rest.column_tolerances.clear();
+  for (const int n : broken) {
+    rest.limit = std::min(rest.limit, rule.limit - report.columns[static_cast<std::size_t>(n)].iterations);
+    rest.column_tolerances.push_back(rule.tolerance_of(n));
+  }
+  if (rest.limit < 1) return report;
+
+  F x_broken = gather_columns(x, broken);
+  const solve_report second = bicgstab_without_restart(a, x_broken, gather_columns(b, broken), rest);
+  scatter_columns(x, broken, x_broken);
+
+  report.operator_applications += second.operator_applications;
+  report.column_applications += second.column_applications;
+  report.host_reads += second.host_reads;
+  for (std::size_t k = 0; k < broken.size(); ++k) {
+    const auto n = static_cast<std::size_t>(broken[k]);
+    column_report &before = report.columns[n], after = second.columns[k];
+    after.iterations += before.iterations;
+    after.restarts = 1;
+    after.why =
+        "restarted from the true residual (" + before.why + ")" + (after.why.empty() ? "" : ", then ") + after.why;
+    before = after;
+    // the first residual of the second run is that of the solution it started from: the same place on the axis
+    report.history[n].back() = second.history[k].empty() ? report.history[n].back() : second.history[k].front();
+    if (!second.history[k].empty())
+      report.history[n].insert(report.history[n].end(), second.history[k].begin() + 1, second.history[k].end());
+  }
+  return report;
+}
+
+}  // namespace plaquette

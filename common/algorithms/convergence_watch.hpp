@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the iterative solvers share: the looks at the residuals, the columns that leave the batch, the report.
+#pragma once
+
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/algorithms/batch.hpp"
+#include "common/algorithms/solve_report.hpp"
+#include "common/concepts.hpp"
+#include "common/error.hpp"
+
+namespace plaquette {
+
+/// An operator that counts its applications in a report.
+template <class A>
+class counted_operator {
+ public:
+  counted_operator(const A& a, solve_report& report) : a_(&a), report_(&report) {}
+  template <class F>
+  void apply(F& out, const F& in) const {
+    count(in.columns());
+    a_->apply(out, in);
+  }
+  template <class F>
+  void apply_dagger(F& out, const F& in) const {
+    count(in.columns());
+    a_->apply_dagger(out, in);
+  }
+
+ private:
+  void count(int columns) const {
+    ++report_->operator_applications;
+    report_->column_applications += columns;
+  }
+  const A* a_;
+  solve_report* report_;
+};
+
+/// Follows the residuals of a batch of columns while a solver runs, and is the one place where the host reads.
+///
+/// The solver iterates on a copy of x. A column that is done is copied to its place in the caller's x and leaves the
+/// batch: every field and every handle that the solver passes to `begin` and `look` loses it. A column that fails gets
+/// the solution of the smallest residual among those kept (every ten iterations or so, at a look), which is finite.
+template <field_batch F>
+class convergence_watch {
+ public:
+  using scalars = typename F::scalars;
+
+  /// A number that the method divides by. The column has broken down where the number has vanished.
+  struct divisor {
+    enum class kind { inner_product, norm, positive } test;
+    const char* what;
+    scalars value, scale_a, scale_b;
+  };
+  /// Vanishes where |value| is below the threshold of the rule times |a| |b|; given <a, b>, |a|^2, |b|^2.
+  static divisor inner_product(const char* what, const scalars& value, const scalars& a2, const scalars& b2) {
+    return {divisor::kind::inner_product, what, value, a2, b2};
+  }
+  /// Vanishes where the norm is below the threshold of the rule times another; given both squared.
+  static divisor norm(const char* what, const scalars& value2, const scalars& other2) {
+    return {divisor::kind::norm, what, value2, other2, other2};
+  }
+  /// Vanishes where it is not above zero.
+  static divisor positive(const char* what, const scalars& value) {
+    return {divisor::kind::positive, what, value, value, value};
+  }
+
+  /// \throws input_error where x and b do not match, or the rule makes no sense
+  convergence_watch(std::string solver, F& x, const F& b, const stopping_rule& rule)
+      : x_(x), rule_(rule), b2_(norm2(b)), columns_(static_cast<std::size_t>(b.columns())) {
+    if (!(x.shape() == b.shape()))
+      throw input_error(solver + ": x and b differ in shape (" + std::to_string(x.columns()) + " and " +
+                        std::to_string(b.columns()) + " columns)");
+    check_rule();
+    report_.solver = std::move(solver);
+    report_.columns.resize(columns_.size());
+    report_.history.resize(columns_.size());
+  }
+  convergence_watch(const convergence_watch&) = delete;
+  convergence_watch& operator=(const convergence_watch&) = delete;
+
+  /// `a`, its applications counted in the report.
+  template <class A>
+  counted_operator<A> counted(const A& a) {
+    return counted_operator<A>(a, report_);
+  }
+
+  /// Reads |b|^2 and |r|^2 (of the initial guess). Columns that are solved already, or cannot be, leave at once.
+  /// \param rr     |r|^2 of the initial guess
+  /// \param parts  every field and handle of the batch, rr too
+  template <class... Parts>
+  void begin(const scalars& rr, Parts&... parts) {
+    const auto values = read({b2_, rr});
+    std::vector<int> keep;
+    for (std::size_t n = 0; n < columns_.size(); ++n)
+      if (!begin_column(static_cast<int>(n), values[0][n].re, values[1][n].re)) keep.push_back(static_cast<int>(n));
+    retain(keep, parts...);
+  }
+
+  /// True while columns are in the batch.
+  bool running() const { return !columns_.empty(); }
+
+  /// The number of iterations recorded.
+  int iteration() const { return iteration_; }
+
+  /// 1 for each column above its tolerance, 0 for one that has converged and stands still until the next look.
+  scalars unconverged(const scalars& rr) const { return where_above(rr, std::span<const double>(limits_)); }
+
+  /// Notes |r|^2 after an iteration and the numbers it divided by. Reads nothing.
+  void record(const scalars& rr, std::initializer_list<divisor> divisors) {
+    ++iteration_;
+    trace_.push_back(rr);
+    for (const divisor& d : divisors) trace_.insert(trace_.end(), {d.value, d.scale_a, d.scale_b});
+    if (tests_.empty())
+      for (const divisor& d : divisors) tests_.push_back({d.test, d.what});
+  }
+
+  /// Where a look is due: reads what was recorded since the last one, and lets the columns go that are done.
+  /// \param y      the iterated solution
+  /// \param parts  every other field and handle of the batch
+  template <class... Parts>
+  void look(F& y, Parts&... parts) {
+    if (iteration_ % rule_.look_every != 0 && iteration_ < rule_.limit) return;
+    const auto values = read(trace_);
+    trace_.clear();
+    std::vector<int> keep, improved;
+    const bool stop = rule_.interrupted && rule_.interrupted();
+    const bool keep_solutions = iteration_ - kept_at_ >= iterations_between_kept_solutions;
+    double worst = 0.0;
+    for (int n = 0; n < std::ssize(columns_); ++n) {
+      column& c = columns_[static_cast<std::size_t>(n)];
+      const bool done = judge(c, n, values, stop);
+      worst = std::max(worst, report_of(c).residual);
+      if (!done) keep.push_back(n);
+      if ((done || keep_solutions) && c.latest < c.kept) {
+        c.kept = c.latest;
+        improved.push_back(n);
+      }
+      if (done) report_of(c).residual = c.kept;
+    }
+    if (keep_solutions) kept_at_ = iteration_;
+    keep_solution(y, improved);
+    retain(keep, y, parts...);
+    if (rule_.progress) rule_.progress(iteration_, worst);
+  }
+
+  /// The report, once the batch is empty.
+  solve_report report() { return std::move(report_); }
+
+ private:
+  static constexpr int iterations_between_kept_solutions = 10;
+
+  struct column {
+    int place = 0;                    ///< in the caller's batch
+    double b2 = 0.0;                  ///< |b|^2
+    double latest = 0.0, kept = 0.0;  ///< relative residuals of the iterate and of the solution in the caller's x
+    double smallest = 0.0;            ///< relative residual, for the detection of stagnation
+    int smallest_at = 0;
+  };
+  struct test {
+    typename divisor::kind kind;
+    const char* what;
+  };
+  using table = std::vector<std::vector<complex<double>>>;
+
+  void check_rule() const {
+    const auto refuse = [](const std::string& what) { throw input_error("stopping rule: " + what); };
+    if (rule_.look_every < 1) refuse("look_every must be at least 1, found " + std::to_string(rule_.look_every));
+    if (rule_.limit < 0) refuse("the iteration limit must not be negative, found " + std::to_string(rule_.limit));
+    if (!rule_.column_tolerances.empty() && rule_.column_tolerances.size() != columns_.size())
+      refuse("expected " + std::to_string(columns_.size()) + " column tolerances, found " +
+             std::to_string(rule_.column_tolerances.size()));
+    for (int n = 0; n < std::ssize(columns_); ++n)
+      if (!(rule_.tolerance_of(n) >= 0.0))
+        refuse("the tolerance must be a number not below 0, found " + std::to_string(rule_.tolerance_of(n)));
+  }
+
+  column_report& report_of(const column& c) { return report_.columns[static_cast<std::size_t>(c.place)]; }
+
+  table read(const std::vector<scalars>& handles) {
+    ++report_.host_reads;
+    return host_values_of(handles);
+  }
+
+  /// Returns true where the column is done before the first iteration.
+  bool begin_column(int n, double b2, double r2) {
+    column& c = columns_[static_cast<std::size_t>(n)];
+    const double tolerance = rule_.tolerance_of(n);
+    c = {n, b2, 0.0, 0.0, 0.0, 0};
+    limits_.push_back(tolerance * tolerance * b2);
+    column_report& out = report_of(c);
+    const auto done = [&](solve_status status, double residual, const char* why) {
+      out.status = status, out.residual = residual, out.why = why;
+      return true;
+    };
+    if (b2 == 0.0) {
+      zero_columns(x_, {n});
+      report_.history[static_cast<std::size_t>(n)].push_back(0.0);
+      return done(solve_status::converged, 0.0, "the right-hand side is zero, and so is the solution");
+    }
+    if (!std::isfinite(b2) || !std::isfinite(r2)) {
+      zero_columns(x_, {n});
+      return done(solve_status::not_finite, std::numeric_limits<double>::quiet_NaN(),
+                  std::isfinite(b2) ? "the residual of the initial guess is not finite; the solution is set to zero"
+                                    : "the right-hand side is not finite; the solution is set to zero");
+    }
+    c.latest = c.kept = c.smallest = std::sqrt(r2 / b2);
+    report_.history[static_cast<std::size_t>(n)].push_back(c.latest);
+    if (r2 <= limits_.back()) return done(solve_status::converged, c.latest, "the initial guess meets the tolerance");
+    if (rule_.limit == 0) return done(solve_status::iteration_limit, c.latest, "no iteration was allowed");
+    return false;
+  }
+
+  /// Takes the records since the last look of the column at position n. Returns true where the column is done.
+  /// Convergence goes before everything else that may have happened since; then the first event counts.
+  bool judge(column& c, int n, const table& values, bool stop) {
+    column_report& out = report_of(c);
+    auto& history = report_.history[static_cast<std::size_t>(c.place)];
+    const std::size_t stride = 1 + 3 * tests_.size(), records = values.size() / stride;
+    const int first = iteration_ - static_cast<int>(records) + 1;
+    const double limit = limits_[static_cast<std::size_t>(n)];
+    const auto number = [&](std::size_t record, std::size_t entry) {
+      return values[record * stride + entry][static_cast<std::size_t>(n)];
+    };
+    const auto finish = [&](solve_status status, int iteration, std::string why) {
+      out.status = status, out.iterations = iteration, out.why = std::move(why);
+      return true;
+    };
+
+    std::string trouble;
+    solve_status trouble_status = solve_status::breakdown;
+    int trouble_at = 0;
+    const auto note = [&](solve_status status, int iteration, std::string what) {
+      if (!trouble.empty()) return;
+      trouble_status = status, trouble_at = iteration;
+      trouble = std::move(what) + " at iteration " + std::to_string(iteration);
+    };
+
+    c.latest = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < records; ++k) {
+      const int iteration = first + static_cast<int>(k);
+      const double r2 = number(k, 0).re;
+      if (!std::isfinite(r2)) {
+        note(solve_status::not_finite, iteration, "the residual became not finite");
+        c.latest = std::numeric_limits<double>::infinity();
+        break;
+      }
+      c.latest = std::sqrt(r2 / c.b2);
+      if (trouble.empty() || r2 <= limit) history.push_back(c.latest);
+      out.residual = c.latest;
+      if (r2 <= limit)
+        return finish(solve_status::converged, iteration, trouble.empty() ? "" : "converged although " + trouble);
+      for (std::size_t t = 0; t < tests_.size(); ++t)
+        if (vanishes(tests_[t].kind, number(k, 1 + 3 * t), number(k, 2 + 3 * t).re, number(k, 3 + 3 * t).re))
+          note(solve_status::breakdown, iteration, std::string(tests_[t].what) + " vanished");
+      if (c.latest < (1.0 - rule_.least_progress) * c.smallest) c.smallest = c.latest, c.smallest_at = iteration;
+      if (rule_.stagnation_window > 0 && iteration - c.smallest_at >= rule_.stagnation_window)
+        note(solve_status::stagnation, iteration,
+             "no progress over " + std::to_string(rule_.stagnation_window) + " iterations");
+    }
+    if (!trouble.empty()) return finish(trouble_status, trouble_at, std::move(trouble));
+    if (stop)
+      return finish(solve_status::interrupted, iteration_, "interrupted at iteration " + std::to_string(iteration_));
+    if (iteration_ >= rule_.limit)
+      return finish(solve_status::iteration_limit, iteration_,
+                    "not converged within " + std::to_string(rule_.limit) + " iterations");
+    return false;
+  }
+
+  bool vanishes(typename divisor::kind kind, const complex<double>& value, double scale_a, double scale_b) const {
+    const double threshold2 = rule_.breakdown_threshold * rule_.breakdown_threshold;
+    switch (kind) {
+      case divisor::kind::positive:
+        return !(value.re > 0.0);
+      case divisor::kind::norm:
+        return !(value.re > threshold2 * scale_a);
+      case divisor::kind::inner_product:
+        return !(std::hypot(value.re, value.im) > rule_.breakdown_threshold * std::sqrt(scale_a) * std::sqrt(scale_b));
+    }
+    return true;
+  }
+
+  /// The columns of y at the positions `list` become the solutions so far.
+  void keep_solution(const F& y, const std::vector<int>& list) {
+    if (list.empty()) return;
+    std::vector<int> places;
+    for (const int n : list) places.push_back(columns_[static_cast<std::size_t>(n)].place);
+    copy_columns(x_, std::span<const int>(places), y, std::span<const int>(list));
+  }
+
+  template <class... Parts>
+  void retain(const std::vector<int>& keep, Parts&... parts) {
+    if (keep.size() == columns_.size()) return;
+    const auto remaining = [&](const auto& all) {
+      std::remove_cvref_t<decltype(all)> some;
+      for (const int n : keep) some.push_back(all[static_cast<std::size_t>(n)]);
+      return some;
+    };
+    columns_ = remaining(columns_);
+    limits_ = remaining(limits_);
+    if (!keep.empty()) (retain_in(parts, std::span<const int>(keep)), ...);
+  }
+  static void retain_in(F& field, std::span<const int> keep) { compact(field, keep); }
+  static void retain_in(scalars& handle, std::span<const int> keep) { handle = compacted(handle, keep); }
+  template <class Part>
+  static void retain_in(std::vector<Part>& list, std::span<const int> keep) {
+    for (Part& part : list) retain_in(part, keep);
+  }
+
+  F& x_;
+  stopping_rule rule_;
+  scalars b2_;
+  std::vector<column> columns_;  ///< those in the batch, in order
+  std::vector<double> limits_;   ///< on |r|^2, of the same columns
+  std::vector<scalars> trace_;   ///< what was recorded since the last look
+  std::vector<test> tests_;
+  int iteration_ = 0, kept_at_ = 0;
+  solve_report report_;
+};
+
+}  // namespace plaquette

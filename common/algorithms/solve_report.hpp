@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// When a solver stops, and what it says about it.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace plaquette {
+
+/// When a solver stops. Residuals are |b - A x| / |b|, column by column, as iterated by the solver.
+struct stopping_rule {
+  double tolerance = 1e-8;  ///< relative to |b|; 0 runs to the limit
+  int limit = 10000;        ///< iterations
+  /// The host looks at the residuals every so many iterations, and nowhere else does it wait for the device. Between
+  /// looks a column that has converged stands still, so that the solution does not depend on this number. 1 is best
+  /// where answers are ready at once.
+  int look_every = 10;
+  std::function<bool()> interrupted = nullptr;  ///< asked at every look; true ends the solve
+  std::function<void(int iteration, double worst_relative_residual)> progress = nullptr;  ///< told at every look
+  /// A column stagnates when its smallest residual has not fallen by `least_progress` in so many iterations; 0: never.
+  int stagnation_window = 2000;
+  double least_progress = 1e-3;
+  /// An inner product counts as zero below this fraction of the product of its vectors' norms: it holds no right digit.
+  double breakdown_threshold = 1e-14;
+  std::vector<double> column_tolerances = {};  ///< where not empty: one a column, in place of `tolerance`
+
+  double tolerance_of(int column) const {
+    return column_tolerances.empty() ? tolerance : column_tolerances.at(static_cast<std::size_t>(column));
+  }
+};
+
+enum class solve_status {
+  converged,
+  iteration_limit,
+  breakdown,    ///< a quantity that the method divides by has vanished
+  stagnation,   ///< no progress over the window of the stopping rule
+  not_finite,   ///< a NaN or an infinity appeared
+  interrupted,  ///< the caller asked to stop
+};
+
+inline const char* name(solve_status status) {
+  switch (status) {
+    case solve_status::converged:
+      return "converged";
+    case solve_status::iteration_limit:
+      return "iteration limit";
+    case solve_status::breakdown:
+      return "breakdown";
+    case solve_status::stagnation:
+      return "stagnation";
+    case solve_status::not_finite:
+      return "not finite";
+    case solve_status::interrupted:
+      return "interrupted";
+  }
+  return "unknown";
+}
+
+/// How the solve of one column ended.
+struct column_report {
+  solve_status status = solve_status::iteration_limit;
+  int iterations = 0;
+  double residual = 0.0;  ///< iterated, relative to |b|, of the solution that was returned (0 where b = 0)
+  int restarts = 0;       ///< from the true residual, after a breakdown
+  std::string why;        ///< for a person: what happened and when; empty for a plain convergence
+};
+
+/// How the solve of a batch ended.
+struct solve_report {
+  std::string solver;
+  std::vector<column_report> columns;
+  std::vector<std::vector<double>>
+      history;                     ///< per column: the iterated relative residual after 0, 1, 2, ... iterations
+  long operator_applications = 0;  ///< of the operator or its adjoint to a batch
+  long column_applications = 0;    ///< the same, counted once for each column in the batch
+  long host_reads = 0;             ///< how often the host waited for the device
+
+  bool all_converged() const {
+    return std::all_of(columns.begin(), columns.end(),
+                       [](const column_report& c) { return c.status == solve_status::converged; });
+  }
+  /// The largest number of iterations of any column.
+  int iterations() const {
+    int most = 0;
+    for (const auto& c : columns) most = std::max(most, c.iterations);
+    return most;
+  }
+  std::vector<int> columns_with(solve_status status) const {
+    std::vector<int> list;
+    for (std::size_t n = 0; n < columns.size(); ++n)
+      if (columns[n].status == status) list.push_back(static_cast<int>(n));
+    return list;
+  }
+};
+
+}  // namespace plaquette
