@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What tests of the CPU's production fields and operators share.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "cpu_ref/blas/blas.hpp"
+#include "cpu_ref/dirac/clover_textbook.hpp"
+#include "cpu_ref/dirac/wilson_clover.hpp"
+#include "cpu_ref/fields/random_spinor.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
+
+namespace plaquette::validation {
+
+/// Bound on |out - M in| / |M in| for one application on random input, as a multiple of the unit roundoff: a component is
+/// a sum of about 200 products, whose rounding errors of random sign leave a few roundoffs; measured 2 to 4.
+inline constexpr double application_multiple = 16.0;
+
+/// Fills with NaN, so that a number that is never written is seen.
+template <class T>
+void poison(cpu::field<T>& x) {
+  for (int part = 0; part < x.parts(); ++part)
+    for (std::int64_t b = 0; b < x.layout().blocks(); ++b)
+      for (int c = 0; c < x.columns(); ++c)
+        std::fill_n(x.block(part, b, c), 2 * x.components() * x.layout().width(), std::numeric_limits<T>::quiet_NaN());
+}
+
+/// Random canonical columns and the same as a production field.
+template <class T>
+struct random_batch {
+  std::vector<spinor_configuration> canonical;
+  cpu::field<T> packed;
+
+  random_batch(const cpu::context& ctx, int columns, std::uint64_t seed)
+      : packed(ctx, {spins, colours, site_subset::full, columns}) {
+    poison(packed);
+    for (int c = 0; c < columns; ++c) {
+      canonical.push_back(cpu::random_spinor(ctx.geometry(), seed, static_cast<std::uint64_t>(c), ctx.comm()));
+      cpu::import_column(packed, c, canonical.back());
+    }
+  }
+};
+
+/// |a - b| / |b| over all ranks; sites of one parity only where `only` is 0 or 1. NaN where a field holds one.
+inline double relative_distance(const spinor_configuration& a, const spinor_configuration& b, const communicator& comm,
+                                int only = -1) {
+  double sums[2] = {0.0, 0.0};
+  for (std::int64_t s = 0; s < a.geometry().local_volume(); ++s) {
+    const coordinate x = a.geometry().local_coordinate(s);
+    if (only >= 0 && parity(x) != only) continue;
+    sums[0] += norm2(a(x) - b(x));
+    sums[1] += norm2(b(x));
+  }
+  comm.sum(std::span(sums));
+  return std::sqrt(sums[0] / sums[1]);
+}
+
+/// The numbers of a canonical field as bytes, by global site: equal strings mean equal bits.
+inline std::vector<double> site_numbers(const spinor_configuration& a) {
+  std::vector<double> numbers;
+  for (std::int64_t s = 0; s < a.geometry().local_volume(); ++s)
+    for (int i = 0; i < spins; ++i)
+      for (int c = 0; c < colours; ++c) {
+        numbers.push_back(a.at_site(s)(i, c).re);
+        numbers.push_back(a.at_site(s)(i, c).im);
+      }
+  return numbers;
+}
+
+inline bool same_bits(const spinor_configuration& a, const spinor_configuration& b) {
+  const auto x = site_numbers(a), y = site_numbers(b);
+  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0;
+}
+
+/// Actions that between them use every term: Wilson, clover, anisotropic, twisted boundaries.
+inline std::vector<fermion_action> actions_to_test() {
+  fermion_action wilson = fermion_action::isotropic(0.1, 0.0);
+  fermion_action clover = fermion_action::isotropic(-0.15, 1.7);
+  clover.boundary_phase[3] = {1.0, 0.0};
+  fermion_action anisotropic{0.05, 1.3, 0.9, 3.4, 0.95};
+  anisotropic.boundary_phase = {complex<double>{std::cos(0.3), std::sin(0.3)}, complex<double>{-1.0, 0.0},
+                                complex<double>{std::cos(1.1), -std::sin(1.1)},
+                                complex<double>{std::cos(2.0), std::sin(2.0)}};
+  return {wilson, clover, anisotropic};
+}
+
+}  // namespace plaquette::validation

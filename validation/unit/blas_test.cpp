@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Vector operations on batches against loops over the sites, and the bookkeeping of columns.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/concepts.hpp"
+#include "validation/support/production.hpp"
+
+namespace plaquette::validation {
+namespace {
+
+using cpu::context;
+using cpu::field;
+using cpu::scalars;
+
+static_assert(field_batch<field<float>> && field_batch<field<double>>);
+static_assert(linear_operator<cpu::wilson_clover<double>, field<double>>);
+static_assert(schur_complement<cpu::schur_wilson_clover<float>, field<float>>);
+
+/// A column as numbers, in any fixed order.
+template <class T>
+std::vector<complex<double>> numbers_of(const field<T>& x, int column) {
+  std::vector<complex<double>> numbers;
+  const int width = x.layout().width();
+  for (int part = 0; part < x.parts(); ++part)
+    for (std::int64_t b = 0; b < x.layout().blocks(); ++b)
+      for (int k = 0; k < x.components(); ++k)
+        for (int lane = 0; lane < width; ++lane) {
+          const T* const at = x.block(part, b, column) + 2 * k * width + lane;
+          numbers.push_back({static_cast<double>(at[0]), static_cast<double>(at[width])});
+        }
+  return numbers;
+}
+
+template <class T>
+struct Blas : testing::Test {
+  static constexpr double roundoff = std::numeric_limits<T>::epsilon() / 2;
+  static constexpr int columns = 3;
+  lattice_geometry geometry{{4, 6, 2, 8}};
+  communicator comm;
+  context ctx{geometry, comm, 2};
+  std::uint64_t seed = 11;
+
+  field<T> random() { return random_batch<T>(ctx, columns, ++seed).packed; }
+  scalars random_scalars(const field<T>& like) {
+    std::vector<complex<double>> values;
+    random_stream stream(++seed, 0, 0);
+    for (int c = 0; c < columns; ++c) {
+      const auto [re, im] = stream.gaussians();
+      values.push_back({static_cast<double>(static_cast<T>(re)), static_cast<double>(static_cast<T>(im))});
+    }
+    return make_scalars(like, values);
+  }
+
+  /// found == expected to a few roundoffs of the largest term, number by number.
+  template <class Formula>
+  void expect(const field<T>& found, double largest, Formula&& formula) {
+    for (int c = 0; c < columns; ++c) {
+      const auto numbers = numbers_of(found, c);
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const complex<double> wrong = numbers[i] - formula(c, i);
+        ASSERT_TRUE(std::sqrt(norm2(wrong)) <= 8 * roundoff * largest) << c << ' ' << i;
+      }
+    }
+  }
+};
+using precisions = testing::Types<float, double>;
+TYPED_TEST_SUITE(Blas, precisions);
+
+TYPED_TEST(Blas, UpdatesAreTheirFormulas) {
+  const auto x0 = this->random(), y0 = this->random(), u = this->random(), v = this->random();
+  const auto a = this->random_scalars(u), b = this->random_scalars(u);
+  std::vector<std::vector<complex<double>>> xs, ys, us, vs;
+  for (int c = 0; c < this->columns; ++c) {
+    xs.push_back(numbers_of(x0, c)), ys.push_back(numbers_of(y0, c));
+    us.push_back(numbers_of(u, c)), vs.push_back(numbers_of(v, c));
+  }
+  const auto fresh = [](const auto& from) {
+    auto x = like(from);
+    poison(x);
+    copy(x, from);
+    return x;
+  };
+  const double large = 100.0;  // normal deviates and a few products of them stay below
+  const auto X = [&](int c, std::size_t i) { return xs[static_cast<std::size_t>(c)][i]; };
+  const auto Y = [&](int c, std::size_t i) { return ys[static_cast<std::size_t>(c)][i]; };
+  const auto U = [&](int c, std::size_t i) { return us[static_cast<std::size_t>(c)][i]; };
+  const auto V = [&](int c, std::size_t i) { return vs[static_cast<std::size_t>(c)][i]; };
+
+  auto x = fresh(x0);
+  scale(x, a);
+  this->expect(x, large, [&](int c, std::size_t i) { return a[c] * X(c, i); });
+  x = fresh(x0);
+  axpy(x, a, u);
+  this->expect(x, large, [&](int c, std::size_t i) { return X(c, i) + a[c] * U(c, i); });
+  x = fresh(x0);
+  xpay(x, u, a);
+  this->expect(x, large, [&](int c, std::size_t i) { return U(c, i) + a[c] * X(c, i); });
+  x = fresh(x0);
+  axpy_norm2(x, a, u);
+  this->expect(x, large, [&](int c, std::size_t i) { return X(c, i) + a[c] * U(c, i); });
+  x = fresh(x0);
+  axpy_pair(x, a, u, b, v);
+  this->expect(x, large, [&](int c, std::size_t i) { return X(c, i) + a[c] * U(c, i) + b[c] * V(c, i); });
+  x = fresh(x0);
+  subtract_norm2(x, u, v);
+  this->expect(x, large, [&](int c, std::size_t i) { return U(c, i) - V(c, i); });
+  x = fresh(x0);
+  auto y = fresh(y0);
+  cg_update(x, y, a, u, v);
+  this->expect(x, large, [&](int c, std::size_t i) { return X(c, i) + a[c] * U(c, i); });
+  this->expect(y, large, [&](int c, std::size_t i) { return Y(c, i) - a[c] * V(c, i); });
+  x = fresh(x0);
+  bicgstab_direction(x, u, a, b, v);
+  this->expect(x, large, [&](int c, std::size_t i) { return U(c, i) + a[c] * (X(c, i) - b[c] * V(c, i)); });
+  x = fresh(x0);
+  axpy_dot_norm2(x, a, u, v);
+  this->expect(x, large, [&](int c, std::size_t i) { return X(c, i) + a[c] * U(c, i); });
+  zero(x);
+  this->expect(x, 0.0, [](int, std::size_t) { return complex<double>{}; });
+}
+
+TYPED_TEST(Blas, SumsAreDoubleInEveryPrecision) {
+  auto x = this->random(), y = this->random();
+  const auto u = this->random(), v = this->random();
+  const auto a = this->random_scalars(u);
+  const auto sum = [](const auto& p, const auto& q, int c) {
+    const auto left = numbers_of(p, c), right = numbers_of(q, c);
+    complex<double> total;
+    for (std::size_t i = 0; i < left.size(); ++i) total += conj(left[i]) * right[i];
+    return total;
+  };
+  const auto uv = dot(u, v), uu = norm2(u);
+  const auto [uv2, uu2] = dot_norm2(u, v);
+  const auto xx = axpy_norm2(x, a, u);
+  auto z = like(u);
+  const auto zz = subtract_norm2(z, u, v);
+  auto w = this->random();
+  const auto yy = cg_update(w, y, a, u, v);
+  auto q = this->random();
+  const auto [vq, qq] = axpy_dot_norm2(q, a, u, v);
+  for (int c = 0; c < this->columns; ++c) {
+    // Each sum has n terms of size about 1 a component; n eps bounds its rounding, in double, whatever the fields are.
+    const double bound = 1e-15 * sum(u, u, c).re * 40;
+    const auto near = [&](complex<double> found, complex<double> expected) {
+      EXPECT_TRUE(std::sqrt(norm2(found - expected)) <= bound) << found.re << ' ' << expected.re;
+    };
+    near(uv[c], sum(u, v, c));
+    near(uv2[c], sum(u, v, c));
+    near(uu[c], sum(u, u, c));
+    near(uu2[c], sum(u, u, c));
+    near(xx[c], sum(x, x, c));
+    near(zz[c], sum(z, z, c));
+    near(yy[c], sum(y, y, c));
+    near(vq[c], sum(v, q, c));
+    near(qq[c], sum(q, q, c));
+  }
+}
+
+TYPED_TEST(Blas, SumsAreTheSameBitsForAnyNumberOfThreads) {
+  for (const extents& lattice : {extents{4, 6, 2, 8}, extents{8, 8, 8, 8}}) {
+    const lattice_geometry geometry(lattice);
+    std::vector<complex<double>> first;
+    for (const int threads : {1, 2, 3, 5, 8}) {
+      const context ctx(geometry, communicator(), threads);
+      const random_batch<TypeParam> u(ctx, 3, 31), v(ctx, 3, 32);
+      const auto found = host_values(dot(u.packed, v.packed));
+      if (threads == 1) first = found;
+      EXPECT_TRUE(found == first) << threads;
+    }
+  }
+}
+
+TYPED_TEST(Blas, ColumnsAreViewedCopiedAndCompacted) {
+  random_batch<TypeParam> batch(this->ctx, 5, 41);
+  const auto& x = batch.packed;
+  const auto middle = view(x, 1, 3);
+  for (int c = 0; c < 3; ++c) EXPECT_TRUE(numbers_of(middle, c) == numbers_of(x, c + 1));
+
+  auto changed = like(x);
+  copy(changed, x);
+  auto part = view(changed, 2, 2);
+  zero(part);
+  EXPECT_TRUE(numbers_of(changed, 1) == numbers_of(x, 1));
+  EXPECT_EQ(norm2(changed)[2].re, 0.0);
+  EXPECT_EQ(norm2(changed)[3].re, 0.0);
+  EXPECT_TRUE(numbers_of(changed, 4) == numbers_of(x, 4));
+
+  const int to[] = {0, 3}, from[] = {4, 2};
+  copy_columns(changed, to, x, from);
+  EXPECT_TRUE(numbers_of(changed, 0) == numbers_of(x, 4));
+  EXPECT_TRUE(numbers_of(changed, 3) == numbers_of(x, 2));
+
+  copy(changed, x);
+  const int keep[] = {0, 2, 4}, keep_one[] = {1};
+  compact(changed, keep);
+  ASSERT_EQ(changed.columns(), 3);
+  for (int c = 0; c < 3; ++c) EXPECT_TRUE(numbers_of(changed, c) == numbers_of(x, keep[c]));
+  compact(changed, keep_one);
+  ASSERT_EQ(changed.columns(), 1);
+  EXPECT_TRUE(numbers_of(changed, 0) == numbers_of(x, 2));
+}
+
+TYPED_TEST(Blas, OneParityIsAViewOfTheFullField) {
+  random_batch<TypeParam> batch(this->ctx, 2, 51);
+  auto x = batch.packed;
+  const double all = norm2(x)[1].re, even = norm2(x.parity(0))[1].re, odd = norm2(x.parity(1))[1].re;
+  EXPECT_NEAR(all, even + odd, 1e-12 * all);
+  auto half = x.parity(1);
+  zero(half);
+  EXPECT_EQ(norm2(x)[1].re, even);
+}
+
+TYPED_TEST(Blas, NothingIsLostOnTheWayThroughACanonicalField) {
+  random_batch<TypeParam> batch(this->ctx, 2, 61);
+  spinor_configuration back(this->geometry);
+  cpu::export_column(back, batch.packed, 1);
+  for (std::int64_t s = 0; s < this->geometry.local_volume(); ++s)
+    for (int i = 0; i < spins; ++i)
+      for (int c = 0; c < colours; ++c)
+        ASSERT_EQ(back.at_site(s)(i, c).re,
+                  static_cast<double>(static_cast<TypeParam>(batch.canonical[1].at_site(s)(i, c).re)));
+}
+
+TEST(Convert, RoundsToSingleAndBackExactly) {
+  for (const extents& lattice : {extents{4, 6, 2, 8}, extents{6, 6, 6, 6}}) {
+    const context ctx(lattice_geometry(lattice), communicator(), 2);
+    const random_batch<double> wide(ctx, 2, 71);
+    field<float> narrow(ctx, wide.packed.shape());
+    field<double> back(ctx, wide.packed.shape());
+    poison(narrow), poison(back);
+    convert(narrow, wide.packed);
+    convert(back, narrow);
+    for (int c = 0; c < 2; ++c) {
+      const auto before = numbers_of(wide.packed, c), after = numbers_of(back, c);
+      for (std::size_t i = 0; i < before.size(); ++i)
+        ASSERT_EQ(after[i].re, static_cast<double>(static_cast<float>(before[i].re)));
+    }
+  }
+}
+
+TEST(Scalars, AreNumbersOfEachColumn) {
+  const scalars a({{1, 2}, {3, -1}, {0, 0}}), b({{2, 0}, {0, 1}, {0, 0}});
+  EXPECT_EQ((a * b)[1], (complex<double>{1, 3}));
+  EXPECT_EQ(ratio(a, b)[0], (complex<double>{0.5, 1}));
+  EXPECT_EQ(ratio(a, b)[2], (complex<double>{0, 0}));
+  EXPECT_EQ(conj(a)[0], (complex<double>{1, -2}));
+  const double limits[] = {0.5, 3.0, -1.0};
+  const scalars mask = where_above(a, limits);
+  EXPECT_EQ(mask[0].re, 1.0);
+  EXPECT_EQ(mask[1].re, 0.0);
+  EXPECT_EQ(mask[2].re, 1.0);
+  const scalars nan({{std::nan(""), 0}});
+  EXPECT_EQ(where_above(nan, std::span(limits, 1))[0].re, 0.0);
+  const int keep[] = {0, 2};
+  EXPECT_EQ(compacted(a, keep).columns(), 2);
+}
+
+}  // namespace
+}  // namespace plaquette::validation
