@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Meson correlators at zero momentum from a propagator.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "common/algebra/gamma.hpp"
+#include "common/comms/communicator.hpp"
+#include "common/lattice/site_field.hpp"
+
+namespace plaquette::cpu {
+
+/// S = M^-1 from one source, in the normalisation of M: column 3 * (source spin) + (source colour) holds S(x) b of that
+/// source. DeGrand-Rossi basis. Twelve columns.
+using propagator = std::vector<spinor_configuration>;
+
+/// C(t) = sum over x of Re tr [ Gamma S(x,t) Gamma gamma_5 S(x,t)^+ gamma_5 ] for each time t of the whole lattice: the
+/// meson with Gamma at source and sink, where the antiquark's propagator is gamma_5 S^+ gamma_5. The same bits for any
+/// number of threads; process grids agree to rounding. Throws input_error unless there are twelve columns. Collective.
+/// \param gamma  with one entry in each row and column, as products of gamma matrices are
+std::vector<double> meson_correlator(std::span<const spinor_configuration> columns, const spin_matrix& gamma,
+                                     const communicator& comm);
+
+/// Gamma = gamma_5: sum of |S|^2 over space, spins and colours.
+std::vector<double> pion_correlator(std::span<const spinor_configuration> columns, const communicator& comm);
+
+/// Gamma = gamma_i, averaged over i = x, y, z. Positive.
+std::vector<double> rho_correlator(std::span<const spinor_configuration> columns, const communicator& comm);
+
+/// C(t - source_time): the source at time 0.
+std::vector<double> relative_to_source(std::span<const double> correlator, int source_time);
+
+}  // namespace plaquette::cpu
