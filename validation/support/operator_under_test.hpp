@@ -33,9 +33,9 @@ struct operator_under_test {
 
 inline void PrintTo(const operator_under_test& op, std::ostream* out) { *out << op.name; }
 
-/// One component of M in is a sum of 8 x 6 + 12 products along at most 60 additions, so its error is at most about 60
-/// roundoffs of terms whose absolute values add up to at most 4 x 8 |in|; errors of random sign leave about the square
-/// root of that count, and |out - M in| / |in| of 2 roundoffs is what is seen. Ten times that is the bound.
+/// One component of M in is a sum of 8 x 6 + 12 products, along a chain of at most about 60 roundings, so its error is
+/// at most 60 epsilon times the sum of absolute values (at most 4 x 8 |in|); of random sign, such errors leave about
+/// the square root: 3 to 6 epsilon |in| are seen against the dense matrix, whose own rounding is in that figure.
 inline constexpr double rounding_multiple = 20.0;
 
 inline operator_under_test textbook_operator() {

@@ -5,9 +5,10 @@
 
 #include <cmath>
 #include <cstdint>
-#include <random>
 
 #include "common/lattice/site_field.hpp"
+#include "cpu_ref/fields/random_spinor.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
 
 namespace plaquette::validation {
 
@@ -18,58 +19,21 @@ void visit_sites(const lattice_geometry& geometry, Visit&& visit) {
 }
 
 inline gauge_configuration unit_links(const extents& lattice) {
-  gauge_configuration links{lattice_geometry(lattice)};
-  visit_sites(links.geometry(), [&](const coordinate& x) {
-    for (auto& u : links(x)) u = su3<double>::identity();
-  });
-  exchange_ghosts(links, communicator());
-  return links;
-}
-
-inline complex<double> random_complex(std::mt19937_64& generator) {
-  std::normal_distribution<double> normal;
-  const double re = normal(generator);
-  return {re, normal(generator)};
-}
-
-/// An SU(3) matrix made of `base` plus Gaussian noise of size `noise` an element.
-inline su3<double> noisy_su3(const su3<double>& base, double noise, std::mt19937_64& generator) {
-  su3<double> u = base;
-  for (int i = 0; i < colours; ++i)
-    for (int j = 0; j < colours; ++j) u(i, j) += noise * random_complex(generator);
-  return reunitarised(u, [](double a) { return std::sqrt(a); });
+  return cpu::unit_configuration(lattice_geometry(lattice));
 }
 
 /// Links that know nothing of each other.
 inline gauge_configuration random_links(const extents& lattice, std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  gauge_configuration links{lattice_geometry(lattice)};
-  visit_sites(links.geometry(), [&](const coordinate& x) {
-    for (auto& u : links(x)) u = noisy_su3({}, 1.0, generator);
-  });
-  exchange_ghosts(links, communicator());
-  return links;
+  return cpu::random_configuration(lattice_geometry(lattice), seed, communicator());
 }
 
 /// Unit links with noise of size `noise`.
 inline gauge_configuration weak_links(const extents& lattice, double noise, std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  gauge_configuration links{lattice_geometry(lattice)};
-  visit_sites(links.geometry(), [&](const coordinate& x) {
-    for (auto& u : links(x)) u = noisy_su3(su3<double>::identity(), noise, generator);
-  });
-  exchange_ghosts(links, communicator());
-  return links;
+  return cpu::weak_field_configuration(lattice_geometry(lattice), noise, seed, communicator());
 }
 
 inline spinor_configuration random_spinor(const extents& lattice, std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  spinor_configuration psi{lattice_geometry(lattice)};
-  visit_sites(psi.geometry(), [&](const coordinate& x) {
-    for (int s = 0; s < spins; ++s)
-      for (int c = 0; c < colours; ++c) psi(x)(s, c) = random_complex(generator);
-  });
-  return psi;
+  return cpu::random_spinor(lattice_geometry(lattice), seed, 0, communicator());
 }
 
 /// 1 at one site, spin and colour.
@@ -98,11 +62,21 @@ inline double relative_distance(const spinor_configuration& a, const spinor_conf
   return norm(sum(a, {-1.0, 0.0}, b)) / norm(b);
 }
 
+inline complex<double> unit_phase(double angle) { return {std::cos(angle), std::sin(angle)}; }
+
 /// A spin matrix or a colour matrix times a whole field.
 template <class Matrix>
 spinor_configuration times(const Matrix& m, spinor_configuration psi) {
   visit_sites(psi.geometry(), [&](const coordinate& x) { psi(x) = m * psi(x); });
   return psi;
+}
+
+/// The image of a field under a dirac_operator-like function.
+template <class Operator>
+spinor_configuration image(const Operator& m, const spinor_configuration& psi, bool dagger = false) {
+  spinor_configuration out(psi.geometry());
+  m(out, psi, dagger);
+  return out;
 }
 
 }  // namespace plaquette::validation

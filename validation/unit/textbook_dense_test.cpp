@@ -22,8 +22,6 @@ struct dense_case {
   fermion_action action;
 };
 
-complex<double> unit_phase(double angle) { return {std::cos(angle), std::sin(angle)}; }
-
 std::vector<dense_case> dense_cases() {
   const fermion_action anisotropic{-0.05, 0.9, 1.6, 2.3, 1.2};
   fermion_action periodic = fermion_action::isotropic(0.2, 1.0), twisted = fermion_action::isotropic(-0.3, 1.769),
