@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Gauge configurations in files. Formats are recognised by content, never by name; nothing in a file is trusted.
+///
+/// Formats read
+///   NERSC       text header; 3x3 or the first two rows; 32 or 64 bits; both byte orders; checksum, link trace
+///   ILDG        LIME; 3x3; 32 or 64 bits, big-endian; SciDAC checksum (may be absent)
+///   SciDAC      the same without the ILDG records (QIO, one file, field of four colour matrices)
+///   MILC v5     binary header; 3x3; 32 bits, both byte orders; natural order; checksums
+///   openQCD     binary header; 64 bits; odd sites with their eight links; no checksum
+///   DDalphaAMG  binary header; 64 bits; no checksum
+/// In all of them but openQCD's sites go with x fastest, t slowest.
+#pragma once
+
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "common/io/atomic_file.hpp"
+#include "common/io/byte_source.hpp"
+#include "common/lattice/site_field.hpp"
+
+namespace plaquette {
+
+enum class gauge_format { nersc, ildg, scidac, milc_v5, openqcd, ddalphaamg };
+/// "NERSC", "ILDG", ...
+std::string_view name_of(gauge_format format);
+
+/// What a file says of itself; the second group is known once its links have been read.
+struct gauge_file_header {
+  static constexpr double not_claimed = std::numeric_limits<double>::quiet_NaN();
+
+  gauge_format format{};
+  extents lattice{};
+  int precision_bits = 0;  ///< 32 or 64, as stored
+  bool big_endian = false;
+  bool two_row = false;  ///< the third row is not in the file
+  /// Average over all plaquettes of Re tr P / 3, and the largest difference to the links' that the digits printed, the
+  /// stored precision and the order of a sum may leave. `not_claimed` (NaN) where the file says nothing.
+  double plaquette = not_claimed;
+  double plaquette_tolerance = 0.0;
+  /// Average over all links of Re tr U / 3, alike. Compared with the links by `read_gauge`.
+  double link_trace = not_claimed;
+  double link_trace_tolerance = 0.0;
+  std::string checksum_claimed;             ///< empty where the file holds none
+  std::map<std::string, std::string> text;  ///< other things the file says: header keys, or LIME records by type
+
+  std::string checksum_found;  ///< empty where the format has none
+  double link_trace_found = not_claimed;
+  double distance_from_su3 = not_claimed;  ///< the largest over all links, by `distance_from_su3` of su3.hpp
+  bool open_boundary = false;  ///< openQCD: all links from the last time slice to the first are zero, as they stand
+};
+
+/// The header of a gauge configuration. Throws input_error, with one line that names the file, what was expected and
+/// what was found, where the file is of no known format or its size is not what the header implies. Not collective.
+gauge_file_header read_gauge_header(const std::string& path);
+gauge_file_header read_gauge_header(const byte_source& source);
+
+struct loaded_gauge {
+  gauge_configuration links;  ///< as stored (third rows computed for two-row files), ghosts filled
+  gauge_file_header header;
+};
+
+/// Reads a gauge configuration; each rank the part of its own box. Links are never re-unitarised. Checks the lattice
+/// against `geometry`, the checksum, the link trace and that every link is in SU(3) to the precision stored; the caller
+/// compares the plaquette. Throws input_error for any of them, on all ranks together. Collective.
+/// The tolerance on SU(3) is 1024 u, u = 2^-24 or 2^-53 the rounding of the numbers held: rounding a link once moves
+/// U U^+ by 2 u and det U by 3 u, and programs update links some hundred times, with an error of order u each, between
+/// two re-unitarisations. Doubles that were converted from floats (the first two rows say so) are held to the floats'
+/// u.
+loaded_gauge read_gauge(const std::string& path, const lattice_geometry& geometry, const communicator& comm);
+/// The same from any source (all ranks the same bytes).
+loaded_gauge read_gauge(const byte_source& source, const lattice_geometry& geometry, const communicator& comm);
+
+/// Average over all links of Re tr U / 3. Collective.
+double average_link_trace(const gauge_configuration& links, const communicator& comm);
+
+struct gauge_write_options {
+  int precision_bits = 64;                            ///< 32 or 64
+  bool two_row = false;                               ///< NERSC alone
+  existing_file existing = existing_file::keep;       ///< what to do where the file exists
+  double plaquette = gauge_file_header::not_claimed;  ///< average Re tr P / 3, written where it is a number
+  std::string ensemble_id = "plaquette";              ///< NERSC; one line, as all of these
+  std::string ensemble_label = "none";                ///< NERSC, and the title of an ILDG file
+  std::string sequence_number = "0";                  ///< NERSC
+  std::string creator = "Plaquette";                  ///< NERSC
+  std::string date;                                   ///< empty: now, UTC
+  std::string logical_file_name;                      ///< ILDG's lfn; empty: no such record
+  std::string information;                            ///< ILDG: free text of the record, escaped as XML
+};
+
+/// Write a gauge configuration, big-endian; ranks write their own boxes into one file, which appears complete or not at
+/// all (atomic_file.hpp). Throw output_error where it cannot be written, input_error where a link is not in SU(3) (it
+/// could not be read back) or an option makes no sense; on all ranks together. Collective.
+void write_nersc(const std::string& path, const gauge_configuration& links, const communicator& comm,
+                 const gauge_write_options& options = {});
+void write_ildg(const std::string& path, const gauge_configuration& links, const communicator& comm,
+                const gauge_write_options& options = {});
+
+}  // namespace plaquette

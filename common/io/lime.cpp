@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/io/lime.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "common/error.hpp"
+#include "common/io/byte_order.hpp"
+#include "common/io/text.hpp"
+
+namespace plaquette {
+
+namespace {
+
+constexpr std::uint64_t largest_text = 1 << 20;
+constexpr std::size_t most_records = 10000;
+constexpr std::uint64_t type_bytes = 128;
+
+std::string type_of(const byte_source& source, std::uint64_t header) {
+  std::string type = source.read_text(header + lime_header_bytes - type_bytes, type_bytes);
+  type.resize(std::min(type.find('\0'), type.size()));
+  if (type.empty() || !std::ranges::all_of(type, [](char c) { return c > ' ' && c < 127; }))
+    throw input_error(source.name() + ": expected the type of a LIME record at offset " + std::to_string(header) +
+                      ", found " + quoted(type));
+  return type;
+}
+
+lime_record record_at(const byte_source& source, std::uint64_t header) {
+  const std::uint64_t left = source.size() - header;
+  if (left < lime_header_bytes)
+    throw input_error(source.name() + ": truncated, or followed by other bytes: expected a LIME record of at least " +
+                      std::to_string(lime_header_bytes) + " bytes at offset " + std::to_string(header) + ", found " +
+                      std::to_string(left));
+  std::array<std::byte, 16> start{};
+  source.read(header, start);
+  const auto magic = load_unsigned<std::uint32_t>(start.data(), true);
+  const auto version = load_unsigned<std::uint16_t>(start.data() + 4, true);
+  if (magic != lime_magic || version != 1)
+    throw input_error(source.name() + ": expected a LIME record (456789ab, version 1) at offset " +
+                      std::to_string(header) + ", found " + hexadecimal_bytes(std::span(start).first(6)));
+  lime_record record;
+  record.type = type_of(source, header);
+  record.offset = header + lime_header_bytes;
+  record.size = load_unsigned<std::uint64_t>(start.data() + 8, true);
+  const std::uint64_t room = left - lime_header_bytes;
+  if (record.size > room || lime_padding(record.size) > room - record.size)
+    throw input_error(source.name() + ": truncated: LIME record '" + record.type + "' says that it holds " +
+                      std::to_string(record.size) + " bytes, found " + std::to_string(room));
+  return record;
+}
+
+}  // namespace
+
+std::vector<lime_record> lime_records(const byte_source& source) {
+  std::vector<lime_record> records;
+  for (std::uint64_t header = 0; header < source.size();) {
+    if (records.size() == most_records)
+      throw input_error(source.name() + ": expected at most " + std::to_string(most_records) +
+                        " LIME records, found more");
+    records.push_back(record_at(source, header));
+    const lime_record& last = records.back();
+    header = last.offset + last.size + lime_padding(last.size);
+  }
+  return records;
+}
+
+std::string lime_text(const byte_source& source, const lime_record& record) {
+  if (record.size > largest_text)
+    throw input_error(source.name() + ": expected at most " + std::to_string(largest_text) +
+                      " bytes of text in LIME record '" + record.type + "', found " + std::to_string(record.size));
+  std::string text = source.read_text(record.offset, record.size);
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  return text;
+}
+
+std::string lime_header(std::string_view type, std::uint64_t size, bool first_of_message, bool last_of_message) {
+  std::array<std::byte, lime_header_bytes> header{};
+  store_unsigned(header.data(), lime_magic, true);
+  store_unsigned(header.data() + 4, std::uint16_t{1}, true);
+  const unsigned flags = (first_of_message ? 0x8000u : 0u) | (last_of_message ? 0x4000u : 0u);
+  store_unsigned(header.data() + 6, static_cast<std::uint16_t>(flags), true);
+  store_unsigned(header.data() + 8, size, true);
+  std::ranges::transform(type.substr(0, type_bytes - 1), header.begin() + 16,
+                         [](char c) { return static_cast<std::byte>(c); });
+  return {reinterpret_cast<const char*>(header.data()), header.size()};
+}
+
+std::optional<std::string> xml_element(std::string_view xml, std::string_view tag) {
+  const std::string opening = joined({"<", tag}), closing = joined({"</", tag});
+  for (std::size_t at = xml.find(opening); at != std::string_view::npos; at = xml.find(opening, at + 1)) {
+    const std::size_t after = at + opening.size();
+    if (after >= xml.size() || !(xml[after] == '>' || is_blank(xml[after]))) continue;  // a longer name
+    const std::size_t begin = xml.find('>', after);
+    if (begin == std::string_view::npos) return std::nullopt;
+    const std::size_t end = xml.find(closing, begin);
+    if (end == std::string_view::npos) return std::nullopt;
+    return std::string(trimmed(xml.substr(begin + 1, end - begin - 1)));
+  }
+  return std::nullopt;
+}
+
+}  // namespace plaquette

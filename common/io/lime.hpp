@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// LIME, the container of ILDG and SciDAC files: records with a type, grouped into messages; and the few words of XML
+/// that such records hold. Record header: 144 bytes, big-endian: magic 0x456789ab, version 1 (16 bits), flags (16 bits:
+/// first and last record of a message), length of the data (64 bits), type (128 characters); data padded to 8 bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/io/byte_source.hpp"
+
+namespace plaquette {
+
+inline constexpr std::uint32_t lime_magic = 0x456789ab;
+inline constexpr std::uint64_t lime_header_bytes = 144;
+
+struct lime_record {
+  std::string type;
+  std::uint64_t offset = 0;  ///< of the data in the file
+  std::uint64_t size = 0;    ///< of the data, without padding
+};
+
+/// All records, in order. Throws input_error where the file is not a sequence of whole records to its last byte.
+std::vector<lime_record> lime_records(const byte_source& source);
+
+/// The data of a record that holds text, without the zero byte some programs end it with. Throws input_error for one
+/// longer than a mebibyte.
+std::string lime_text(const byte_source& source, const lime_record& record);
+
+/// The header of a record. A message's first and last record say so.
+std::string lime_header(std::string_view type, std::uint64_t size, bool first_of_message, bool last_of_message);
+/// Number of zero bytes after `size` bytes of data.
+constexpr std::uint64_t lime_padding(std::uint64_t size) { return (8 - size % 8) % 8; }
+
+/// The text of the first element <tag ...>text</tag>, blanks around it removed.
+std::optional<std::string> xml_element(std::string_view xml, std::string_view tag);
+
+}  // namespace plaquette
