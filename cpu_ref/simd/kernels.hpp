@@ -108,7 +108,15 @@ struct kernel_table {
   void (*operate[static_cast<int>(field_operation::count)])(const operation_arguments<T>&, std::int64_t first,
                                                             std::int64_t count) = {};
   void (*clover)(const clover_arguments<T>&, std::int64_t first, std::int64_t count) = nullptr;
+  /// Independent fused multiply-adds in registers, to measure the peak rate of one core: makes 2 W fma_chains flops an
+  /// iteration. The result is there so that the work cannot be left out.
+  T (*multiply_add)(std::int64_t iterations) = nullptr;
+  /// Copies numbers (a multiple of W, aligned), by ordinary stores.
+  void (*copy)(T* to, const T* from, std::int64_t count) = nullptr;
 };
+
+/// Independent chains of `multiply_add`: enough to hide the latency of two units.
+inline constexpr int fma_chains = 12;
 
 /// All tables of one instruction set, widest first; width 0 where there is none. (Plain arrays: the files that fill them
 /// are compiled for instructions that the processor may lack, and must emit no inline function of a library.)

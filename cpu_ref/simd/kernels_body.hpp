@@ -330,6 +330,28 @@ void operate_kernel(const operation_arguments<T>& arg, std::int64_t first, std::
   }
 }
 
+template <int W, class T>
+T multiply_add_kernel(std::int64_t iterations) {
+  using V = simd<T, W>;
+  V chain[fma_chains];
+  for (int k = 0; k < fma_chains; ++k) chain[k] = V::broadcast(static_cast<T>(k));
+  const V factor = V::broadcast(static_cast<T>(0.5)), term = V::broadcast(static_cast<T>(0.25));
+  for (std::int64_t i = 0; i < iterations; ++i) {
+    PLAQUETTE_UNROLL
+    for (int k = 0; k < fma_chains; ++k) chain[k] = chain[k] * factor + term;
+  }
+  T sum = 0;
+  for (const V& v : chain)
+    for (int lane = 0; lane < W; ++lane) sum += v.v[lane];
+  return sum;
+}
+
+template <int W, class T>
+void copy_kernel(T* to, const T* from, std::int64_t count) {
+  using V = simd<T, W>;
+  for (std::int64_t i = 0; i < count; i += W) V::load(from + i).store(to + i);
+}
+
 template <class T, int W>
 kernel_table<T> make_table() {
   kernel_table<T> table;
@@ -339,6 +361,8 @@ kernel_table<T> make_table() {
   table.hop[1][0] = hopping_kernel<true, false, W, T>;
   table.hop[1][1] = hopping_kernel<true, true, W, T>;
   table.clover = clover_kernel<W, T>;
+  table.multiply_add = multiply_add_kernel<W, T>;
+  table.copy = copy_kernel<W, T>;
   const auto fill = [&]<int... op>(std::integer_sequence<int, op...>) {
     ((table.operate[op] = operate_kernel<static_cast<field_operation>(op), W, T>), ...);
   };
