@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cpu_ref/gauge/heatbath.hpp"
+
+#include <cmath>
+#include <span>
+
+#include "common/error.hpp"
+#include "common/random/random_stream.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/plaquette.hpp"
+#include "cpu_ref/gauge/su2.hpp"
+
+// The arithmetic of a sweep is compiled for several instruction sets; the best one the machine has is taken when the
+// program starts. Without contraction they all give the same bits.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define PLAQUETTE_INSTRUCTION_SETS __attribute__((target_clones("avx512f", "avx2", "default"), flatten))
+#else
+#define PLAQUETTE_INSTRUCTION_SETS
+#endif
+
+// Vectors wider than the registers of the baseline: none is passed to a function that is not inlined.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
+namespace plaquette::cpu {
+namespace {
+
+/// Links that are updated at once, one a lane of a vector.
+constexpr int batch_size = 8;
+
+/// A real number of each link of a batch.
+struct lanes {
+  using vector = double __attribute__((vector_size(batch_size * sizeof(double))));
+  vector v{};
+
+  lanes() = default;
+  explicit lanes(const vector& values) : v(values) {}
+  explicit lanes(double value) : v(value - vector{}) {}
+
+  double& operator[](int lane) { return reinterpret_cast<double*>(&v)[lane]; }
+  double operator[](int lane) const { return reinterpret_cast<const double*>(&v)[lane]; }
+
+  lanes& operator+=(const lanes& b) {
+    v += b.v;
+    return *this;
+  }
+  lanes& operator-=(const lanes& b) {
+    v -= b.v;
+    return *this;
+  }
+  friend lanes operator+(const lanes& a, const lanes& b) { return lanes(a.v + b.v); }
+  friend lanes operator-(const lanes& a, const lanes& b) { return lanes(a.v - b.v); }
+  friend lanes operator-(const lanes& a) { return lanes(-a.v); }
+  friend lanes operator*(const lanes& a, const lanes& b) { return lanes(a.v * b.v); }
+  friend lanes operator/(const lanes& a, const lanes& b) { return lanes(a.v / b.v); }
+};
+
+const auto square_root = [](const lanes& values) {
+  lanes roots;
+  for (int lane = 0; lane < batch_size; ++lane) roots[lane] = std::sqrt(values[lane]);
+  return roots;
+};
+
+/// The links of one direction at a batch of sites, and the way to what their staples need.
+struct link_batch {
+  std::array<site_links*, batch_size> at;
+  std::array<std::uint64_t, batch_size> global_index;
+  int mu;
+  std::array<std::ptrdiff_t, dimensions> stride;  ///< from a site to its neighbour
+  std::array<double, dimensions> weight;          ///< of the plane (mu, nu)
+
+  /// U_nu of the sites `shift` away from those of the batch.
+  su3<lanes> links(std::ptrdiff_t shift, int nu) const {
+    su3<lanes> u;
+    for (int lane = 0; lane < batch_size; ++lane) {
+      const su3<double>& from = at[lane][shift][nu];
+      for (int i = 0; i < colours; ++i)
+        for (int j = 0; j < colours; ++j) {
+          u(i, j).re[lane] = from(i, j).re;
+          u(i, j).im[lane] = from(i, j).im;
+        }
+    }
+    return u;
+  }
+
+  void store(const su3<lanes>& u) const {
+    for (int lane = 0; lane < batch_size; ++lane) {
+      su3<double>& to = (*at[lane])[mu];
+      for (int i = 0; i < colours; ++i)
+        for (int j = 0; j < colours; ++j) to(i, j) = {u(i, j).re[lane], u(i, j).im[lane]};
+    }
+  }
+
+  /// The weighted staples A: the action depends on a link U of the batch as -(beta / 3) Re tr(U A).
+  su3<lanes> staples() const {
+    su3<lanes> sum;
+    for (int nu = 0; nu < dimensions; ++nu) {
+      if (nu == mu) continue;
+      const su3<lanes> above = links(stride[mu], nu) * adjoint(links(stride[nu], mu)) * adjoint(links(0, nu));
+      const su3<lanes> below =
+          adjoint(links(-stride[nu], mu) * links(stride[mu] - stride[nu], nu)) * links(-stride[nu], nu);
+      sum += lanes(weight[nu]) * (above + below);
+    }
+    return sum;
+  }
+};
+
+/// Multiplies the links of a batch, in each subgroup s in turn, with choose(r, s): an element g of SU(2), made from the
+/// r with Re tr(g U A) = Re tr(g r) + (what does not depend on g).
+template <class Choose>
+void update_in_subgroups(const link_batch& batch, Choose&& choose) {
+  su3<lanes> u = batch.links(0, batch.mu);
+  su3<lanes> u_staples = u * batch.staples();
+  for (const su2_subgroup& s : su2_subgroups) {
+    const quaternion<lanes> g = choose(projected(u_staples, s), s);
+    multiply_from_left(u, g, s);
+    multiply_from_left(u_staples, g, s);
+  }
+  batch.store(reunitarised(u, square_root));
+}
+
+/// The g with g r = r^+: Re tr(g r) is what it was for g = 1. Where r = 0, g = 1.
+quaternion<lanes> reflection(const quaternion<lanes>& r) {
+  const lanes along = r.r0 * r.r0, across = r.r1 * r.r1 + r.r2 * r.r2 + r.r3 * r.r3, minus_two(-2.0);
+  lanes size2 = along + across, cosine = along - across;
+  for (int lane = 0; lane < batch_size; ++lane)
+    if (size2[lane] == 0.0) size2[lane] = cosine[lane] = 1.0;
+  const lanes sine = minus_two * r.r0 / size2;
+  return {cosine / size2, sine * r.r1, sine * r.r2, sine * r.r3};
+}
+
+/// A random g with the weight exp((beta / 3) Re tr(g r)); 1 where the sampler gives up.
+quaternion<double> heatbath_element(const quaternion<double>& r, double beta, random_stream& random) {
+  const double size = std::sqrt(norm2(r));
+  quaternion<double> h;  // g r = h |r|
+  if (!draw_su2(2.0 / 3.0 * beta * size, random, h)) return {1.0, 0.0, 0.0, 0.0};
+  if (size == 0.0) return h;
+  const double scale = 1.0 / size;
+  return h * quaternion<double>{scale * r.r0, -scale * r.r1, -scale * r.r2, -scale * r.r3};
+}
+
+PLAQUETTE_INSTRUCTION_SETS
+void overrelax(const link_batch& batch) {
+  update_in_subgroups(batch, [](const quaternion<lanes>& r, const su2_subgroup&) { return reflection(r); });
+}
+
+/// \param first_stream  of the subgroups' three
+PLAQUETTE_INSTRUCTION_SETS
+void draw_from_heatbath(const link_batch& batch, double beta, std::uint64_t seed, std::uint64_t first_stream) {
+  update_in_subgroups(batch, [&](const quaternion<lanes>& r, const su2_subgroup& s) {
+    const std::uint64_t stream = first_stream + static_cast<std::uint64_t>(&s - su2_subgroups);
+    quaternion<lanes> g;
+    for (int lane = 0; lane < batch_size; ++lane) {
+      random_stream random(seed, stream, batch.global_index[lane]);
+      const quaternion<double> element =
+          heatbath_element({r.r0[lane], r.r1[lane], r.r2[lane], r.r3[lane]}, beta, random);
+      g.r0[lane] = element.r0;
+      g.r1[lane] = element.r1;
+      g.r2[lane] = element.r2;
+      g.r3[lane] = element.r3;
+    }
+    return g;
+  });
+}
+
+/// Calls visit(x) for the sites of the box [low, high) that have this parity, x fastest.
+template <class Visit>
+void for_each_site_of_parity(const coordinate& low, const coordinate& high, int wanted, Visit&& visit) {
+  coordinate x;
+  for (x[3] = low[3]; x[3] < high[3]; ++x[3])
+    for (x[2] = low[2]; x[2] < high[2]; ++x[2])
+      for (x[1] = low[1]; x[1] < high[1]; ++x[1])
+        for (x[0] = low[0]; x[0] < high[0]; ++x[0])
+          if (parity(x) == wanted) visit(x);
+}
+
+std::ptrdiff_t offset_of(const coordinate& x, const std::array<std::ptrdiff_t, dimensions>& stride) {
+  return x[0] * stride[0] + x[1] * stride[1] + x[2] * stride[2] + x[3] * stride[3];
+}
+
+void check(const gauge_action& action) {
+  if (!(action.beta >= 0.0 && std::isfinite(action.beta)))
+    throw input_error("beta must be a finite number that is not negative, found " + std::to_string(action.beta));
+  if (!(action.anisotropy > 0.0 && std::isfinite(action.anisotropy)))
+    throw input_error("the gauge anisotropy must be a finite positive number, found " +
+                      std::to_string(action.anisotropy));
+}
+
+}  // namespace
+
+double action_value(const gauge_configuration& links, const gauge_action& action, const communicator& comm) {
+  const plaquettes average = measure_plaquettes(links, comm);
+  const double planes = 3.0 * static_cast<double>(links.geometry().global_volume());
+  return action.beta * planes *
+         ((1.0 - average.spatial) / action.anisotropy + action.anisotropy * (1.0 - average.temporal));
+}
+
+heatbath_updater::heatbath_updater(const lattice_geometry& geometry, const communicator& comm)
+    : geometry_(geometry), comm_(comm) {
+  std::ptrdiff_t step = 1;
+  for (int mu = 0; mu < dimensions; ++mu) {
+    stride_[mu] = step;
+    step *= geometry.local()[mu] + 2;
+  }
+  list_sites();
+  for (int parity = 0; parity < 2; ++parity)
+    for (int mu = 0; mu < dimensions; ++mu) list_faces(parity, mu);
+}
+
+void heatbath_updater::list_sites() {
+  for (int parity = 0; parity < 2; ++parity) {
+    auto& list = sites_[parity];
+    for_each_site_of_parity({0, 0, 0, 0}, geometry_.local(), parity, [&](const coordinate& x) {
+      list.push_back({offset_of(x, stride_), static_cast<std::uint64_t>(geometry_.global_index(x))});
+    });
+    while (list.size() % batch_size != 0) list.push_back(site(list.back()));
+  }
+}
+
+void heatbath_updater::list_faces(int parity, int mu) {
+  const extents& local = geometry_.local();
+  const auto face_offsets = [&](int at) {
+    coordinate low{}, high = local;
+    for (int nu = 0; nu < mu; ++nu) {  // with the ghosts of the directions done before, so that corners arrive too
+      low[nu] = -1;
+      high[nu] = local[nu] + 1;
+    }
+    low[mu] = at;
+    high[mu] = at + 1;
+    std::vector<std::ptrdiff_t> offsets;
+    for_each_site_of_parity(low, high, parity, [&](const coordinate& x) { offsets.push_back(offset_of(x, stride_)); });
+    return offsets;
+  };
+  const int above = geometry_.neighbour_rank(mu, +1), below = geometry_.neighbour_rank(mu, -1);
+  faces_[parity][mu][0] = {above, below, face_offsets(local[mu] - 1), face_offsets(-1)};
+  faces_[parity][mu][1] = {below, above, face_offsets(0), face_offsets(local[mu])};
+}
+
+void heatbath_updater::check_geometry(const gauge_configuration& links) const {
+  if (!(links.geometry() == geometry_))
+    throw input_error("heat bath: made for a lattice " + to_string(geometry_.global()) + " on ranks " +
+                      to_string(geometry_.grid()) + ", given links of a lattice " +
+                      to_string(links.geometry().global()) + " on ranks " + to_string(links.geometry().grid()));
+}
+
+template <class Update>
+void heatbath_updater::sweep(gauge_configuration& links, const gauge_action& action, Update&& update) {
+  check_geometry(links);
+  check(action);
+  site_links* const origin = &links({0, 0, 0, 0});
+  for (int mu = 0; mu < dimensions; ++mu)
+    for (int parity = 0; parity < 2; ++parity) {
+      const auto& list = sites_[parity];
+      const std::int64_t batches = static_cast<std::int64_t>(list.size()) / batch_size;
+#pragma omp parallel for schedule(static)
+      for (std::int64_t b = 0; b < batches; ++b) {
+        link_batch batch{{}, {}, mu, stride_, {}};
+        for (int nu = 0; nu < dimensions; ++nu) batch.weight[nu] = action.plane_weight(mu, nu);
+        for (int lane = 0; lane < batch_size; ++lane) {
+          const site& s = list[static_cast<std::size_t>(b * batch_size + lane)];
+          batch.at[lane] = origin + s.offset;
+          batch.global_index[lane] = s.global_index;
+        }
+        update(batch);
+      }
+      exchange_links(links, mu, parity);
+    }
+}
+
+void heatbath_updater::exchange_links(gauge_configuration& links, int mu, int parity) {
+  site_links* const origin = &links({0, 0, 0, 0});
+  for (int nu = 0; nu < dimensions; ++nu) {
+    std::array<std::vector<su3<double>>, 2> sent, received;
+    std::vector<outgoing_message> send;
+    std::vector<incoming_message> receive;
+    for (int way = 0; way < 2; ++way) {
+      const face& f = faces_[parity][nu][way];
+      sent[way].resize(f.source.size());
+      received[way].resize(f.destination.size());
+#pragma omp parallel for schedule(static)
+      for (std::size_t i = 0; i < f.source.size(); ++i) sent[way][i] = origin[f.source[i]][mu];
+      send.push_back({f.to, way, std::as_bytes(std::span(sent[way]))});
+      receive.push_back({f.from, way, std::as_writable_bytes(std::span(received[way]))});
+    }
+    comm_.start_exchange(send, receive).wait();
+    for (int way = 0; way < 2; ++way) {
+      const face& f = faces_[parity][nu][way];
+#pragma omp parallel for schedule(static)
+      for (std::size_t i = 0; i < f.destination.size(); ++i) origin[f.destination[i]][mu] = received[way][i];
+    }
+  }
+}
+
+void heatbath_updater::heatbath_sweep(gauge_configuration& links, const gauge_action& action, std::uint64_t seed,
+                                      std::uint64_t sweep_number) {
+  constexpr std::uint64_t subgroups = std::size(su2_subgroups);
+  sweep(links, action, [&](const link_batch& batch) {
+    const std::uint64_t direction = sweep_number * dimensions + static_cast<std::uint64_t>(batch.mu);
+    draw_from_heatbath(batch, action.beta, seed, random_stream_id(random_purpose::heatbath, direction * subgroups));
+  });
+}
+
+void heatbath_updater::overrelaxation_sweep(gauge_configuration& links, const gauge_action& action) {
+  sweep(links, action, overrelax);
+}
+
+void heatbath_updater::combined_sweep(gauge_configuration& links, const gauge_action& action, const sweep_plan& plan,
+                                      std::uint64_t seed, std::uint64_t number) {
+  for (int i = 0; i < plan.heatbath; ++i)
+    heatbath_sweep(links, action, seed,
+                   number * static_cast<std::uint64_t>(plan.heatbath) + static_cast<std::uint64_t>(i));
+  for (int i = 0; i < plan.overrelaxation; ++i) overrelaxation_sweep(links, action);
+}
+
+void heatbath_sweep(gauge_configuration& links, const gauge_action& action, std::uint64_t seed,
+                    std::uint64_t sweep_number, const communicator& comm) {
+  heatbath_updater(links.geometry(), comm).heatbath_sweep(links, action, seed, sweep_number);
+}
+
+void overrelaxation_sweep(gauge_configuration& links, const gauge_action& action, const communicator& comm) {
+  heatbath_updater(links.geometry(), comm).overrelaxation_sweep(links, action);
+}
+
+gauge_configuration heatbath_configuration(const lattice_geometry& geometry, const gauge_action& action,
+                                           const sweep_plan& plan, int sweeps, std::uint64_t seed,
+                                           const communicator& comm) {
+  gauge_configuration links = unit_configuration(geometry);
+  heatbath_updater updater(geometry, comm);
+  for (int n = 0; n < sweeps; ++n) updater.combined_sweep(links, action, plan, seed, static_cast<std::uint64_t>(n));
+  return links;
+}
+
+}  // namespace plaquette::cpu

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// SU(2) subgroups of SU(3), and random elements of SU(2) with the weight of the heat bath; on host and device.
+#pragma once
+
+#include <cmath>
+
+#include "common/algebra/su3.hpp"
+#include "common/random/random_stream.hpp"
+
+namespace plaquette {
+
+/// r0 + i (r1 sigma_1 + r2 sigma_2 + r3 sigma_3); in SU(2) where r0^2 + r1^2 + r2^2 + r3^2 = 1.
+template <class T>
+struct quaternion {
+  T r0{}, r1{}, r2{}, r3{};
+
+  PLAQUETTE_HOST_DEVICE friend constexpr quaternion operator*(const quaternion& a, const quaternion& b) {
+    return {a.r0 * b.r0 - a.r1 * b.r1 - a.r2 * b.r2 - a.r3 * b.r3,
+            a.r0 * b.r1 + a.r1 * b.r0 - (a.r2 * b.r3 - a.r3 * b.r2),
+            a.r0 * b.r2 + a.r2 * b.r0 - (a.r3 * b.r1 - a.r1 * b.r3),
+            a.r0 * b.r3 + a.r3 * b.r0 - (a.r1 * b.r2 - a.r2 * b.r1)};
+  }
+};
+
+template <class T>
+PLAQUETTE_HOST_DEVICE constexpr quaternion<T> adjoint(const quaternion<T>& a) {
+  return {a.r0, -a.r1, -a.r2, -a.r3};
+}
+template <class T>
+PLAQUETTE_HOST_DEVICE constexpr T norm2(const quaternion<T>& a) {
+  return a.r0 * a.r0 + a.r1 * a.r1 + a.r2 * a.r2 + a.r3 * a.r3;
+}
+
+/// The three SU(2) subgroups that mix two colours. (Cabibbo, Marinari 1982)
+struct su2_subgroup {
+  int i, j;
+};
+inline constexpr su2_subgroup su2_subgroups[] = {{0, 1}, {0, 2}, {1, 2}};
+
+/// The quaternion r with Re tr(g w) = Re tr(g r) + (what does not depend on g) for all g of the subgroup.
+template <class T>
+PLAQUETTE_HOST_DEVICE constexpr quaternion<T> projected(const su3<T>& w, su2_subgroup s) {
+  const T half(0.5);
+  return {half * (w(s.i, s.i).re + w(s.j, s.j).re), half * (w(s.i, s.j).im + w(s.j, s.i).im),
+          half * (w(s.i, s.j).re - w(s.j, s.i).re), half * (w(s.i, s.i).im - w(s.j, s.j).im)};
+}
+
+/// u = g u
+template <class T>
+PLAQUETTE_HOST_DEVICE constexpr void multiply_from_left(su3<T>& u, const quaternion<T>& g, su2_subgroup s) {
+  const complex<T> ii{g.r0, g.r3}, ij{g.r2, g.r1}, ji{-g.r2, g.r1}, jj{g.r0, -g.r3};
+  for (int c = 0; c < colours; ++c) {
+    const complex<T> upper = u(s.i, c), lower = u(s.j, c);
+    u(s.i, c) = ii * upper + ij * lower;
+    u(s.j, c) = ji * upper + jj * lower;
+  }
+}
+
+/// More attempts than any sampler below needs: each succeeds with probability above 0.7, so that one call in 10^33 ends
+/// without a number.
+inline constexpr int su2_attempts = 64;
+
+/// Above this strength the method of Kennedy and Pendleton accepts more often than that of Creutz. The acceptances are
+/// sqrt(2 pi s) exp(-s) I_1(s) and pi I_1(s) / (2 sinh s); they meet here at 0.71, rise with s, and fall with s from
+/// pi/4.
+inline constexpr double kennedy_pendleton_threshold = 1.68;
+
+/// Draws a0 in [-1, 1] with a density proportional to sqrt(1 - a0^2) exp(strength * a0), strength >= 0: the real part
+/// of an element of SU(2) with the weight exp(strength * Re tr / 2). False, and no number, after `su2_attempts`
+/// rejections or for a NaN; this does not depend on the number that would have come, so whoever then keeps the old
+/// element keeps the distribution. Kennedy, Pendleton, Phys. Lett. 156B (1985) 393; Creutz, Phys. Rev. D21 (1980) 2308.
+PLAQUETTE_HOST_DEVICE inline bool draw_su2_real_part(double strength, random_stream& random, double& a0) {
+  constexpr double two_pi = 6.283185307179586476925286766559;
+  for (int attempt = 0; attempt < su2_attempts; ++attempt) {
+    const double u = random.uniform_above_zero();
+    if (strength > kennedy_pendleton_threshold) {
+      const double cosine = std::cos(two_pi * random.uniform());
+      const double distance =
+          -(std::log(u) + cosine * cosine * std::log(random.uniform_above_zero())) / strength;  // 1 - a0
+      const double r = random.uniform();
+      a0 = 1.0 - distance;
+      if (r * r <= 1.0 - 0.5 * distance) return true;
+    } else {
+      // a0 with density exp(strength a0) on [-1, 1], accepted with sqrt(1 - a0^2).
+      a0 = strength > 0.0 ? 1.0 + std::log1p(u * std::expm1(-2.0 * strength)) / strength : 1.0 - 2.0 * u;
+      const double r = random.uniform();
+      if (r * r <= (1.0 - a0) * (1.0 + a0)) return strength >= 0.0;
+    }
+  }
+  return false;
+}
+
+/// Draws an element of SU(2) with the weight exp(strength * Re tr / 2): a0 as above, the rest in a random direction.
+PLAQUETTE_HOST_DEVICE inline bool draw_su2(double strength, random_stream& random, quaternion<double>& g) {
+  constexpr double two_pi = 6.283185307179586476925286766559;
+  if (!draw_su2_real_part(strength, random, g.r0)) return false;
+  const double square = (1.0 - g.r0) * (1.0 + g.r0);
+  const double length = square > 0.0 ? std::sqrt(square) : 0.0;  // a0 may round to just above 1
+  const double cosine = 1.0 - 2.0 * random.uniform(), angle = two_pi * random.uniform();
+  const double across = length * std::sqrt((1.0 - cosine) * (1.0 + cosine));
+  g.r1 = across * std::cos(angle);
+  g.r2 = across * std::sin(angle);
+  g.r3 = length * cosine;
+  return true;
+}
+
+}  // namespace plaquette
