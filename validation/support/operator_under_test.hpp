@@ -14,6 +14,7 @@
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
+#include "cpu_ref/dirac/wilson_clover.hpp"
 
 namespace plaquette::validation {
 
@@ -49,7 +50,30 @@ inline operator_under_test textbook_operator() {
           }};
 }
 
-inline std::vector<operator_under_test> operators_under_test() { return {textbook_operator()}; }
+/// The CPU library's production operator, one column at a time.
+template <class T>
+operator_under_test production_operator(const std::string& name) {
+  return {name, rounding_multiple * std::numeric_limits<T>::epsilon(),
+          [](const gauge_configuration& links, const fermion_action& action) -> dirac_operator {
+            const cpu::context ctx(links.geometry(), communicator());
+            const auto m = std::make_shared<const cpu::wilson_clover<T>>(ctx, links, action);
+            return [ctx, m](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
+              const field_shape one_column{spins, colours, site_subset::full, 1};
+              cpu::field<T> packed_in(ctx, one_column), packed_out(ctx, one_column);
+              cpu::import_column(packed_in, 0, in);
+              if (dagger)
+                m->apply_dagger(packed_out, packed_in);
+              else
+                m->apply(packed_out, packed_in);
+              cpu::export_column(out, packed_out, 0);
+            };
+          }};
+}
+
+inline std::vector<operator_under_test> operators_under_test() {
+  return {textbook_operator(), production_operator<double>("production_double"),
+          production_operator<float>("production_single")};
+}
 
 /// Those that a solver in double can work with.
 inline std::vector<operator_under_test> double_precision_operators() {
