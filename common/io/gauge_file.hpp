@@ -85,9 +85,9 @@ struct gauge_write_options {
   std::string ensemble_label = "none";                ///< NERSC, and the title of an ILDG file
   std::string sequence_number = "0";                  ///< NERSC
   std::string creator = "Plaquette";                  ///< NERSC
-  std::string date;                                   ///< empty: now, UTC
-  std::string logical_file_name;                      ///< ILDG's lfn; empty: no such record
-  std::string information;                            ///< ILDG: free text of the record, escaped as XML
+  std::string date = {};                              ///< empty: now, UTC
+  std::string logical_file_name = {};                 ///< ILDG's lfn; empty: no such record
+  std::string information = {};                       ///< ILDG: free text of the record, escaped as XML
 };
 
 /// Write a gauge configuration, big-endian; ranks write their own boxes into one file, which appears complete or not at

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is written is read back; what others write, as made_files.hpp makes it, is read as it was meant.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "common/error.hpp"
+#include "common/io/checksum.hpp"
+#include "common/io/gauge_file.hpp"
+#include "common/io/lime.hpp"
+#include "common/io/spinor_file.hpp"
+#include "cpu_ref/gauge/plaquette.hpp"
+#include "validation/io/made_files.hpp"
+#include "validation/support/test_fields.hpp"
+
+namespace plaquette {
+namespace {
+
+using validation::random_links;
+
+const communicator alone;
+const std::vector<extents> lattices{{2, 2, 2, 2}, {4, 4, 4, 4}, {4, 6, 2, 8}, {2, 8, 4, 6}};
+
+loaded_gauge read(const made::bytes& b, const extents& lattice) {
+  return read_gauge(memory_source("made", made::view(b)), lattice_geometry(lattice), alone);
+}
+
+/// The rows of each link rounded to float, all three or the third computed from the other two.
+gauge_configuration rounded_to_float(gauge_configuration u, bool two_row) {
+  for (std::int64_t s = 0; s < u.geometry().local_volume(); ++s)
+    for (auto& link : u.at_site(s)) {
+      for (auto& row : link.e)
+        for (auto& z : row) z = {made::to_float(z.re), made::to_float(z.im)};
+      if (two_row) complete_third_row(link);
+    }
+  return u;
+}
+
+bool ghosts_hold_neighbours(const gauge_configuration& u) {
+  const extents& l = u.geometry().global();
+  coordinate x;
+  for (x[3] = -1; x[3] <= l[3]; ++x[3])
+    for (x[2] = -1; x[2] <= l[2]; ++x[2])
+      for (x[1] = -1; x[1] <= l[1]; ++x[1])
+        for (x[0] = -1; x[0] <= l[0]; ++x[0])
+          if (!(u(x) == u(u.geometry().to_global(x)))) return false;
+  return true;
+}
+
+TEST(Crc32, HasThePublishedCheckValue) {
+  EXPECT_EQ(crc32(made::view("123456789")), 0xcbf43926u);
+  EXPECT_EQ(crc32({}), 0u);
+  for (std::size_t n = 0; n < 20; ++n) {
+    const made::bytes b(n, '\x5a');
+    EXPECT_EQ(crc32(made::view(b)), made::crc(b)) << n;
+  }
+}
+
+TEST(GaugeWriter, NerscInDoubleIsReadBackBitForBit) {
+  made::folder folder;
+  for (const extents& lattice : lattices)
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      const auto u = random_links(lattice, seed);
+      const std::string path = folder.file("u");
+      write_nersc(path, u, alone, {.existing = existing_file::replace, .plaquette = 0.25});
+      const auto [links, header] = read_gauge(path, lattice_geometry(lattice), alone);
+      EXPECT_TRUE(made::same_links(links, u)) << to_string(lattice);
+      EXPECT_TRUE(ghosts_hold_neighbours(links));
+      EXPECT_EQ(header.format, gauge_format::nersc);
+      EXPECT_EQ(header.lattice, lattice);
+      EXPECT_EQ(header.precision_bits, 64);
+      EXPECT_FALSE(header.two_row);
+      EXPECT_EQ(header.plaquette, 0.25);
+      EXPECT_EQ(header.checksum_claimed, header.checksum_found);
+      EXPECT_NEAR(header.link_trace, cpu::link_trace(u, alone), 1e-12);  // twelve digits are printed
+    }
+}
+
+TEST(GaugeWriter, IldgInDoubleIsReadBackBitForBit) {
+  made::folder folder;
+  for (const extents& lattice : lattices)
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      const auto u = random_links(lattice, seed);
+      const std::string path = folder.file("u");
+      write_ildg(path, u, alone, {.existing = existing_file::replace, .plaquette = 0.25});
+      const auto [links, header] = read_gauge(path, lattice_geometry(lattice), alone);
+      EXPECT_TRUE(made::same_links(links, u)) << to_string(lattice);
+      EXPECT_EQ(header.format, gauge_format::ildg);
+      EXPECT_EQ(header.lattice, lattice);
+      EXPECT_EQ(header.precision_bits, 64);
+      EXPECT_EQ(header.plaquette, 0.25);
+      EXPECT_FALSE(header.checksum_claimed.empty());
+      EXPECT_EQ(header.checksum_claimed, header.checksum_found);
+      EXPECT_NEAR(header.link_trace, cpu::link_trace(u, alone), 1e-12);
+    }
+}
+
+TEST(GaugeWriter, SinglePrecisionIsReadBackAsTheRoundedLinks) {
+  made::folder folder;
+  const extents lattice{4, 6, 2, 8};
+  const auto u = random_links(lattice, 7);
+  const auto rounded = rounded_to_float(u, false);
+  write_nersc(folder.file("nersc"), u, alone, {.precision_bits = 32});
+  write_ildg(folder.file("ildg"), u, alone, {.precision_bits = 32});
+  for (const char* name : {"nersc", "ildg"}) {
+    const auto [links, header] = read_gauge(folder.file(name), lattice_geometry(lattice), alone);
+    EXPECT_TRUE(made::same_links(links, rounded)) << name;
+    EXPECT_EQ(header.precision_bits, 32);
+  }
+}
+
+// A third row from two exact ones: each of its entries is a difference of two products of numbers of at most 1, with
+// three roundings each in real and imaginary part, plus the departure of the original from SU(3), of the same size.
+TEST(GaugeWriter, TwoRowsInDoubleGiveTheLinksToRounding) {
+  made::folder folder;
+  const extents lattice{4, 6, 2, 8};
+  const auto u = random_links(lattice, 8);
+  write_nersc(folder.file("u"), u, alone, {.two_row = true});
+  const auto [links, header] = read_gauge(folder.file("u"), lattice_geometry(lattice), alone);
+  EXPECT_TRUE(header.two_row);
+  EXPECT_LE(made::largest_difference(links, u), 16 * 0x1p-53);
+}
+
+TEST(GaugeWriter, TwoRowsInSingleAreReadBackAsTheRoundedRows) {
+  made::folder folder;
+  const extents lattice{2, 8, 4, 6};
+  const auto u = random_links(lattice, 9);
+  write_nersc(folder.file("u"), u, alone, {.precision_bits = 32, .two_row = true});
+  const auto [links, header] = read_gauge(folder.file("u"), lattice_geometry(lattice), alone);
+  EXPECT_TRUE(made::same_links(links, rounded_to_float(u, true)));
+}
+
+TEST(GaugeWriter, WritesTheBytesThatTheFormatsMean) {
+  made::folder folder;
+  const auto u = random_links({4, 6, 2, 8}, 10);
+  for (const int bits : {32, 64}) {
+    const auto path = folder.file("ildg" + std::to_string(bits));
+    write_ildg(path, u, alone, {.precision_bits = bits, .logical_file_name = "lfn://here"});
+    const auto whole = made::contents(path), data = made::all_links(u, bits, true);
+    std::vector<std::string> types;
+    for (const auto& record : lime_records(memory_source("made", made::view(whole)))) {
+      types.push_back(record.type);
+      if (record.type == "ildg-binary-data") {
+        EXPECT_TRUE(whole.substr(record.offset, record.size) == data);
+      }
+    }
+    EXPECT_EQ(types, (std::vector<std::string>{"scidac-private-file-xml", "scidac-file-xml",
+                                               "scidac-private-record-xml", "scidac-record-xml", "ildg-format",
+                                               "ildg-data-lfn", "ildg-binary-data", "scidac-checksum"}));
+    for (const bool two_row : {false, true}) {
+      const auto nersc_path = folder.file("nersc");
+      write_nersc(nersc_path, u, alone,
+                  {.precision_bits = bits, .two_row = two_row, .existing = existing_file::replace});
+      const auto expected = made::all_links(u, bits, true, two_row ? 2 : 3);
+      EXPECT_TRUE(made::contents(nersc_path).ends_with("END_HEADER\n" + expected));
+    }
+  }
+}
+
+TEST(GaugeWriter, TextsOfTheCallerStandInTheHeaders) {
+  made::folder folder;
+  const auto u = random_links({2, 2, 2, 2}, 11);
+  gauge_write_options options;
+  options.ensemble_id = "beta 6.0";
+  options.ensemble_label = "a < b & c";
+  options.sequence_number = "42";
+  options.date = "Sat Nov 21 00:00:00 2026";
+  options.information = "</info><dims>9 9 9 9</dims>";
+  write_nersc(folder.file("nersc"), u, alone, options);
+  const auto nersc = read_gauge_header(folder.file("nersc"));
+  EXPECT_EQ(nersc.text.at("ENSEMBLE_ID"), "beta 6.0");
+  EXPECT_EQ(nersc.text.at("ENSEMBLE_LABEL"), "a < b & c");
+  EXPECT_EQ(nersc.text.at("SEQUENCE_NUMBER"), "42");
+  EXPECT_EQ(nersc.text.at("CREATION_DATE"), options.date);
+  EXPECT_TRUE(std::isnan(nersc.plaquette));
+  write_ildg(folder.file("ildg"), u, alone, options);
+  EXPECT_NE(read_gauge_header(folder.file("ildg")).text.at("scidac-file-xml").find("a &lt; b &amp; c"),
+            std::string::npos);
+}
+
+TEST(GaugeWriter, RefusesWhatCouldNotBeReadBack) {
+  made::folder folder;
+  auto u = random_links({4, 4, 4, 4}, 12);
+  const auto good = u;
+  EXPECT_THROW(write_nersc(folder.file("a"), u, alone, {.precision_bits = 16}), input_error);
+  EXPECT_THROW(write_nersc(folder.file("a"), u, alone, {.ensemble_id = "two\nlines"}), input_error);
+  EXPECT_THROW(write_ildg(folder.file("a"), u, alone, {.two_row = true}), input_error);
+  u({1, 2, 3, 0})[2](1, 1).re += 1e-3;
+  for (const auto& write : {write_nersc, write_ildg}) try {
+      write(folder.file("a"), u, alone, {});
+      FAIL() << "wrote a link that is not in SU(3)";
+    } catch (const input_error& e) {
+      EXPECT_NE(std::string(e.what()).find("(1, 2, 3, 0), direction z"), std::string::npos) << e.what();
+    }
+  EXPECT_TRUE(folder.names().empty());
+  made::put(folder.file("a"), "old");
+  for (const auto& write : {write_nersc, write_ildg})
+    EXPECT_THROW(write(folder.file("a"), good, alone, {}), output_error);
+  EXPECT_EQ(made::contents(folder.file("a")), "old");
+  for (const auto& write : {write_nersc, write_ildg})
+    EXPECT_THROW(write(folder.file("absent/a"), good, alone, {}), output_error);
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+}
+
+TEST(GaugeReader, ReadsEveryFormOfNersc) {
+  for (const extents& lattice : lattices) {
+    const auto u = random_links(lattice, 21);
+    for (const int bits : {32, 64})
+      for (const bool two_row : {false, true})
+        for (const bool big_endian : {false, true})
+          for (const bool named : {true, false}) {
+            const std::string type = named ? "" : "IEEE" + std::to_string(bits);
+            const auto [links, header] = read(made::nersc(u, {bits, big_endian, two_row, type}), lattice);
+            EXPECT_EQ(header.big_endian, big_endian);
+            EXPECT_EQ(header.two_row, two_row);
+            EXPECT_EQ(header.precision_bits, bits);
+            if (bits == 32) {
+              EXPECT_TRUE(made::same_links(links, rounded_to_float(u, two_row)));
+            } else if (two_row) {
+              EXPECT_LE(made::largest_difference(links, u), 16 * 0x1p-53);
+            } else {
+              EXPECT_TRUE(made::same_links(links, u));
+            }
+          }
+  }
+}
+
+TEST(GaugeReader, ReadsMilcInBothByteOrders) {
+  for (const extents& lattice : lattices)
+    for (const bool big_endian : {false, true}) {
+      const auto u = random_links(lattice, 22);
+      const auto [links, header] = read(made::milc(u, big_endian), lattice);
+      EXPECT_EQ(header.format, gauge_format::milc_v5);
+      EXPECT_EQ(header.big_endian, big_endian);
+      EXPECT_EQ(header.checksum_found, header.checksum_claimed);
+      EXPECT_TRUE(made::same_links(links, rounded_to_float(u, false)));
+    }
+}
+
+TEST(GaugeReader, ReadsIldgWithAndWithoutSciDacRecords) {
+  for (const extents& lattice : lattices)
+    for (const int bits : {32, 64}) {
+      const auto u = random_links(lattice, 23);
+      const auto expected = bits == 32 ? rounded_to_float(u, false) : u;
+      const auto scidac = read(made::scidac(u, bits), lattice);
+      EXPECT_EQ(scidac.header.format, gauge_format::scidac);
+      EXPECT_TRUE(made::same_links(scidac.links, expected));
+      const auto ildg = read(made::ildg(u, bits, "plaquette = 6.350e-01\nbeta = 6.0"), lattice);
+      EXPECT_EQ(ildg.header.format, gauge_format::ildg);
+      EXPECT_TRUE(made::same_links(ildg.links, expected));
+      EXPECT_EQ(ildg.header.plaquette, 0.635);
+      EXPECT_NEAR(ildg.header.plaquette_tolerance, 1e-4, 2e-5);
+    }
+}
+
+TEST(GaugeReader, TellsOpenQcdFromDDalphaAmgByWhereThePlaquettesClose) {
+  for (const extents& lattice : {extents{4, 4, 4, 4}, extents{4, 6, 2, 8}, extents{2, 8, 4, 6}, extents{8, 6, 4, 8}}) {
+    for (const bool weak : {false, true}) {
+      const auto u = weak ? validation::weak_links(lattice, 0.1, 24) : random_links(lattice, 24);
+      const double plaquette = cpu::average_plaquette(u, alone);
+      const auto openqcd = read(made::openqcd(u, plaquette), lattice);
+      EXPECT_EQ(openqcd.header.format, gauge_format::openqcd) << to_string(lattice);
+      EXPECT_TRUE(made::same_links(openqcd.links, u));
+      EXPECT_FALSE(openqcd.header.open_boundary);
+      for (const bool big_endian : {false, true}) {
+        const auto ddalphaamg = read(made::ddalphaamg(u, plaquette, big_endian), lattice);
+        EXPECT_EQ(ddalphaamg.header.format, gauge_format::ddalphaamg) << to_string(lattice);
+        EXPECT_TRUE(made::same_links(ddalphaamg.links, u));
+        EXPECT_TRUE(std::abs(ddalphaamg.header.plaquette - plaquette) <= ddalphaamg.header.plaquette_tolerance);
+      }
+    }
+    // Unit links close in both orders: the lattice asked for decides.
+    const auto unit = validation::unit_links(lattice);
+    EXPECT_TRUE(made::same_links(read(made::openqcd(unit, 1.0), lattice).links, unit));
+    EXPECT_TRUE(made::same_links(read(made::ddalphaamg(unit, 1.0), lattice).links, unit));
+  }
+}
+
+TEST(GaugeReader, ReportsTheOpenBoundaryOfOpenQcd) {
+  const extents lattice{4, 6, 2, 8};
+  auto u = random_links(lattice, 25);
+  for (std::int64_t s = 0; s < u.geometry().local_volume(); ++s)
+    if (u.geometry().local_coordinate(s)[3] == lattice[3] - 1) u.at_site(s)[3] = {};
+  exchange_ghosts(u, alone);
+  const auto [links, header] = read(made::openqcd(u, cpu::average_plaquette(u, alone)), lattice);
+  EXPECT_TRUE(header.open_boundary);
+  EXPECT_TRUE(made::same_links(links, u));
+}
+
+TEST(GaugeReader, DoublesConvertedFromFloatsAreHeldToTheFloatsPrecision) {
+  const extents lattice{4, 4, 4, 4};
+  const auto u = rounded_to_float(random_links(lattice, 26), false);
+  const auto [links, header] = read(made::ildg(u, 64), lattice);
+  EXPECT_TRUE(made::same_links(links, u));
+  EXPECT_GT(header.distance_from_su3, 1e-8);
+  EXPECT_LT(header.distance_from_su3, 1e-6);
+}
+
+TEST(GaugeReader, TakesTheOneGaugeFieldAmongOtherFields) {
+  const extents lattice{2, 4, 2, 4};
+  const auto u = random_links(lattice, 27);
+  const auto other =
+      made::lime_record("scidac-private-record-xml", made::private_record_xml("ColorVector", 32, 1), true, false) +
+      made::lime_record("scidac-binary-data", "not links", false, false) +
+      made::lime_record("scidac-checksum", "<suma>1</suma><sumb>2</sumb>", false, true);
+  const auto file = made::scidac(u, 64);
+  const std::size_t second_message =
+      made::lime_record("scidac-private-file-xml", made::private_file_xml(lattice), true, false).size() +
+      made::lime_record("scidac-file-xml", "<title>made</title>", false, true).size();
+  made::bytes before = file;
+  before.insert(second_message, other);
+  EXPECT_TRUE(made::same_links(read(before, lattice).links, u));
+  EXPECT_TRUE(made::same_links(read(file + other, lattice).links, u));
+}
+
+TEST(SpinorReader, ReadsTheNumbersAsTheyStand) {
+  for (const extents& lattice : lattices) {
+    const auto psi = validation::random_spinor(lattice, 31);
+    for (const int bits : {32, 64}) {
+      const auto file = made::etmc_spinor(psi, bits);
+      const memory_source source("made", made::view(file));
+      EXPECT_EQ(lime_spinor_lattice(source), lattice);
+      const auto read_back = read_lime_spinor(source, lattice_geometry(lattice), alone);
+      for (std::int64_t s = 0; s < psi.geometry().local_volume(); ++s)
+        for (int spin = 0; spin < spins; ++spin)
+          for (int colour = 0; colour < colours; ++colour) {
+            const complex<double> z = psi.at_site(s)(spin, colour);
+            const complex<double> expected =
+                bits == 64 ? z : complex<double>{made::to_float(z.re), made::to_float(z.im)};
+            ASSERT_EQ(read_back.at_site(s)(spin, colour), expected);
+          }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plaquette
