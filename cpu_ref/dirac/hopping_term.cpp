@@ -16,6 +16,9 @@ constexpr int link_components = colours * colours;
 constexpr int half_spinor_components = 2 * colours;
 constexpr int half_spinor_reals = 2 * half_spinor_components;
 
+/// Inputs larger than this do not stay in the second-level cache.
+constexpr std::int64_t prefetch_above_bytes = 1 << 20;
+
 /// Writes lane `lane` of a packed 3x3 matrix.
 template <class T>
 void store_link(T* packed, int lane, int width, const su3<double>& u) {
@@ -191,6 +194,8 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   arg.scale = static_cast<T>(finish.scale);
   arg.a = static_cast<T>(finish.a);
   arg.finish = finish.finish;
+  arg.prefetch = layout.blocks() * layout.width() * spinor_reals * in.columns() * static_cast<std::int64_t>(sizeof(T)) >
+                 prefetch_above_bytes;
 
   const auto& kernels = context_.kernels<T>().hop[daggered ? 1 : 0];
   const int threads = context_.threads();

@@ -57,6 +57,7 @@ struct hopping_arguments {
   T scale = 1;                                 ///< of D psi
   T a = 1;                                     ///< of x
   epilogue finish = epilogue::store;
+  bool prefetch = false;  ///< fetch the neighbour in +t ahead of time: where the input does not fit in the second-level cache
 };
 
 /// Elementwise operations on columns: up to two fields written or updated (x, y), up to three read (u, v, w), up to two

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// plaquette-bench: the kernels of one device as ratios to what the machine does at best, measured in the same run.
+#include <fmt/core.h>
+
+#include "common/app/command_line.hpp"
+#include "common/app/progress.hpp"
+#include "common/app/run_app.hpp"
+#include "common/lattice/extents.hpp"
+#include "miniapps/bench/batch_bench.hpp"
+#include "miniapps/bench/hopping_bench.hpp"
+#include "miniapps/bench/machine_peaks.hpp"
+
+namespace plaquette::bench {
+
+namespace {
+
+struct options {
+  std::string device = "cpu", isa = "best", json;
+  int samples = 11;
+  bool force = false;
+};
+
+cpu::instruction_set chosen(const std::string& name) {
+  using enum cpu::instruction_set;
+  const auto isa = name == "best" ? cpu::best_instruction_set() : name == "avx512" ? avx512 : name == "avx2" ? avx2 : generic;
+  if (cpu::kernels_of(isa).single_precision[0].width == 0)
+    throw input_error("--isa " + name + ": this processor does not have it");
+  return isa;
+}
+
+options read_options(int argc, const char* const* argv) {
+  options o;
+  command_line line("plaquette-bench",
+                    "Times the kernels and prints them as ratios to the machine's own peaks, measured in the same run.");
+  line.choice("--device", o.device, {"cpu"}, "what to time");
+  line.choice("--isa", o.isa, {"best", "generic", "avx2", "avx512"}, "instruction set of the kernels");
+  line.integer("--samples", o.samples, "measurements of each case", 3, 1000);
+  line.text("--json", o.json, "FILE", "write the report there");
+  line.flag("--force", o.force, "overwrite an existing report");
+  line.parse(argc, argv);
+  return o;
+}
+
+void print_hopping(const operator_figure& f) {
+  fmt::print("{:<14} {:<7} {:>3} {:>8} {:>9.1f} {:>9.1f} {:>8.1f}% {:>8.1f}%\n", to_string(f.lattice), f.precision, f.rhs,
+             f.threads, f.gflops, f.gbytes_per_s, 100.0 * f.fraction_of_fma_peak, 100.0 * f.fraction_of_copy);
+  std::fflush(stdout);
+}
+
+exit_status run(const options& o, const std::string& typed, const communicator& world) {
+  if (world.size() > 1) throw input_error("plaquette-bench runs on one rank");
+  if (!o.json.empty()) require_writable(o.json, o.force);
+  const cpu::instruction_set isa = chosen(o.isa);
+
+  report r;
+  r.app = "bench";
+  r.machine = machine_information(world);
+  r.build = build_information();
+  r.parameters = {{"command", typed}, {"isa", std::string(cpu::name_of(isa))}, {"samples", o.samples}};
+
+  fmt::print("Instruction set {}; one core's peak in fused multiply-adds: {:.1f} GFLOP/s single, {:.1f} double\n\n",
+             cpu::name_of(isa), 1e-9 * fma_peak<float>(isa), 1e-9 * fma_peak<double>(isa));
+  fmt::print("Hopping term, even-odd, one parity, 18 reals a link\n");
+  fmt::print("{:<14} {:<7} {:>3} {:>8} {:>9} {:>9} {:>9} {:>9}\n", "lattice", "prec.", "N", "threads", "GFLOP/s", "GB/s",
+             "of FMA", "of copy");
+  std::vector<hopping_case> cases;
+  for (const bool single : {true, false})
+    for (const int rhs : {1, 12})
+      for (const extents& lattice : {extents{4, 8, 8, 8}, extents{8, 8, 8, 8}, extents{16, 16, 16, 16}})
+        cases.push_back({lattice, rhs, single, 1});
+  if (r.machine.logical_cpus > 1) cases.push_back({{8, 8, 8, 8}, 1, true, 2});
+  for (const hopping_case& c : cases) {
+    r.figures.push_back(bench_hopping(c, isa, o.samples, r.checks));
+    print_hopping(r.figures.back());
+    if (c.lattice == extents{8, 8, 8, 8} && c.rhs == 1 && c.single_precision && c.threads == 1)
+      r.fom = {100.0 * r.figures.back().fraction_of_fma_peak, "% of one core's FMA peak",
+               "hopping term, 8x8x8x8, even-odd, single precision, N = 1, one thread"};
+  }
+
+  fmt::print("\nBiCGstab, symmetric Schur system, clover: 12 right-hand sides as a batch against one after the other\n");
+  fmt::print("{:<14} {:<7} {:>12} {:>14} {:>8}\n", "lattice", "prec.", "batch [s]", "one by one [s]", "gain");
+  for (const bool single : {true, false})
+    for (const extents& lattice : {extents{8, 8, 8, 8}, extents{16, 16, 16, 16}}) {
+      const batch_gain gain = bench_batch(lattice, single, 1, isa, lattice[0] > 8 ? 3 : std::max(3, o.samples / 2), r.checks);
+      fmt::print("{:<14} {:<7} {:>12.4f} {:>14.4f} {:>7.2f}x\n", to_string(lattice), single ? "single" : "double",
+                 gain.batch_seconds, gain.one_by_one_seconds, gain.gain());
+      std::fflush(stdout);
+      r.observables["batch_gain"].push_back({{"lattice", gain.lattice},
+                                             {"precision", single ? "single" : "double"},
+                                             {"rhs", gain.rhs},
+                                             {"iterations", gain.iterations},
+                                             {"batch_seconds", gain.batch_seconds},
+                                             {"one_by_one_seconds", gain.one_by_one_seconds},
+                                             {"gain", gain.gain()}});
+    }
+
+  if (!o.json.empty()) write_report(r, o.json, o.force);
+  fmt::print("\n{}\n{}\n", fom_line(r.fom), r.checks.line());
+  return r.checks.passed() ? exit_status::success : exit_status::verification_failed;
+}
+
+}  // namespace
+
+}  // namespace plaquette::bench
+
+int main(int argc, char** argv) {
+  using namespace plaquette;
+  return run_app("plaquette-bench", argc, argv, [](int count, const char* const* arguments, const communicator& world) {
+    std::string typed;
+    for (int i = 0; i < count; ++i) typed += (i == 0 ? "" : " ") + std::string(arguments[i]);
+    return bench::run(bench::read_options(count, arguments), typed, world);
+  });
+}
