@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The heart of the mini-app: all columns of a propagator as one batch, each solution judged by the reference.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/app/progress.hpp"
+#include "common/app/report.hpp"
+#include "common/app/run_control.hpp"
+#include "common/app/timing.hpp"
+#include "cpu_ref/observables/correlators.hpp"
+#include "miniapps/mixed-precision-solver/solve_engine.hpp"
+#include "miniapps/mixed-precision-solver/solver_checks.hpp"
+#include "miniapps/mixed-precision-solver/solver_options.hpp"
+
+namespace plaquette {
+
+struct propagator_result {
+  cpu::propagator columns;
+  std::vector<column_result> results;  ///< one a column
+  std::vector<double> history;         ///< iterated residual of the worst column, one an iteration
+  std::string solver;                  ///< with its Schur complement
+  std::vector<double> seconds;         ///< of the timed solves; of the first one where there were none
+  bool warmed_up = false;              ///< a solve came before the timed ones
+  bool repeats_agree = true;           ///< every repeated solve took the same iterations to the same residuals
+  double flops = 0.0;                  ///< of one solve, standard counts of the Schur operator
+  double reference_seconds = 0.0;      ///< that the checks took
+
+  bool solved() const;
+};
+
+/// Solves, checks each column with the textbook operator, then repeats the solve for its time. Collective.
+/// \param links  with ghosts filled
+propagator_result solve_propagator(solve_engine& engine, const solver_options& options,
+                                   const gauge_configuration& links, const communicator& world, run_control& control,
+                                   progress_line& progress);
+
+/// The reference residual of each column, and what it is held to. Collective.
+/// \param roundoff  of the precision that the columns were stored in while they were solved
+void judge_columns(std::vector<column_result>& results, cpu::propagator& columns, const cpu::source_description& source,
+                   const fermion_action& action, double tolerance, double roundoff, const gauge_configuration& links,
+                   const communicator& world);
+
+solve_record record_of(const propagator_result& result, const solver_options& options);
+
+}  // namespace plaquette

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What solves: the operators and fields of one device in one precision, behind an interface that hides both.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "common/algorithms/schur_solve.hpp"
+#include "common/algorithms/solve_report.hpp"
+#include "common/app/report.hpp"
+#include "cpu_ref/context.hpp"
+#include "miniapps/mixed-precision-solver/solver_options.hpp"
+
+namespace plaquette {
+
+/// A solve of all columns from a zero guess.
+struct timed_solve {
+  schur_report report;
+  double seconds = 0.0;
+  double flops = 0.0;  ///< of the Schur operator's applications on all ranks, in the field's standard counts
+};
+
+class solve_engine {
+ public:
+  virtual ~solve_engine() = default;
+
+  /// M of this engine on one canonical spinor, full lattice.
+  virtual void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) = 0;
+  /// The right-hand side of a column.
+  virtual void set_source(int column, const spinor_configuration& source) = 0;
+  virtual timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) = 0;
+  /// The solution of a column. Ghosts are not filled.
+  virtual void get_solution(int column, spinor_configuration& out) const = 0;
+  /// Times the even-odd operator on all columns: repeated samples after a warm-up.
+  virtual operator_figure time_operator() = 0;
+};
+
+/// On the CPU, in the precision of the options.
+std::unique_ptr<solve_engine> make_cpu_engine(const cpu::context& ctx, const gauge_configuration& links,
+                                              const solver_options& options);
+
+}  // namespace plaquette

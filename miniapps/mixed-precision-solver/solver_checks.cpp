@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/mixed-precision-solver/solver_checks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "cpu_ref/dirac/clover_textbook.hpp"
+#include "cpu_ref/fields/random_spinor.hpp"
+#include "cpu_ref/gauge/site_sum.hpp"
+
+namespace plaquette {
+
+namespace {
+
+constexpr std::int64_t all_sites_up_to = std::int64_t{1} << 16;
+constexpr std::int64_t sampled_sites = std::int64_t{1} << 12;
+
+/// Every how manyth site is compared. Odd, so that both parities and all coordinates are met.
+std::int64_t stride_of(const lattice_geometry& geometry) {
+  if (geometry.global_volume() <= all_sites_up_to) return 1;
+  return std::max<std::int64_t>(1, geometry.local_volume() / sampled_sites) | 1;
+}
+
+/// How bad a value is against its tolerance; NaN is the worst.
+double badness(double value, double tolerance) {
+  const double ratio = value / tolerance;
+  return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
+}
+
+double disagreement(const column_result& c) { return std::abs(c.device - c.reference); }
+
+/// Device and reference both round M x.
+double allowed_disagreement(const column_result& c) { return 4.0 * c.floor; }
+
+}  // namespace
+
+double unit_roundoff(const std::string& precision) { return precision == "single" ? 0x1p-24 : 0x1p-53; }
+
+double operator_norm_estimate(const fermion_action& action) {
+  double norm = std::abs(action.diagonal());
+  for (int mu = 0; mu < dimensions; ++mu) norm += std::abs(action.hop_coefficient(mu));
+  for (int mu = 0; mu < dimensions; ++mu)
+    for (int nu = mu + 1; nu < dimensions; ++nu) norm += 0.5 * std::abs(action.clover_coefficient(mu, nu));
+  return norm;
+}
+
+double residual_floor(const fermion_action& action, double unit_roundoff, double solution_norm, double source_norm) {
+  return unit_roundoff * operator_norm_estimate(action) * solution_norm / source_norm;
+}
+
+double operator_difference(const applied_operator& m, const gauge_configuration& links, const fermion_action& action,
+                           bool dagger, std::uint64_t seed, const communicator& comm) {
+  const lattice_geometry& geometry = links.geometry();
+  const spinor_configuration psi = cpu::random_spinor(geometry, seed, 0, comm);
+  spinor_configuration found(geometry);
+  m(found, psi, dagger);
+  const std::int64_t stride = stride_of(geometry);
+  const auto sums = cpu::sum_over_sites<2>(geometry, comm, [&](const coordinate& x) -> std::array<double, 2> {
+    if (geometry.local_index(x) % stride != 0) return {};
+    const spinor<double> expected = cpu::textbook::at_site(x, psi, links, action, dagger);
+    return {norm2(found(x) - expected), norm2(expected)};
+  });
+  return std::sqrt(sums[0] / sums[1]);
+}
+
+double operator_tolerance(const std::string& precision) { return 20.0 * unit_roundoff(precision); }
+
+void check_columns(verification& checks, const std::vector<column_result>& columns) {
+  const auto by_residual = [](const column_result& c) { return badness(c.reference, c.tolerance); };
+  const auto by_disagreement = [](const column_result& c) { return badness(disagreement(c), allowed_disagreement(c)); };
+  column_result nothing;
+  nothing.reference = std::nan("");
+  const auto worst = std::ranges::max_element(columns, {}, by_residual);
+  const column_result& residual = columns.empty() ? nothing : *worst;
+  checks.add("residual of the full system", residual.reference, residual.tolerance);
+  const auto apart = std::ranges::max_element(columns, {}, by_disagreement);
+  const column_result& agreement = columns.empty() ? nothing : *apart;
+  checks.add("device and reference residual agree", disagreement(agreement), allowed_disagreement(agreement));
+}
+
+void check_correlator(verification& checks, const std::string& name, const std::vector<double>& correlator) {
+  const auto bad = std::ranges::count_if(correlator, [](double c) { return !(c > 0.0) || !std::isfinite(c); });
+  checks.add(name + " correlator is positive", static_cast<double>(bad), 0.0);
+}
+
+}  // namespace plaquette

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/mixed-precision-solver/solver_options.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "common/app/command_line.hpp"
+#include "common/error.hpp"
+
+namespace plaquette {
+
+namespace {
+
+/// A problem of the ladder: what --size sets where an option of its own does not.
+struct problem {
+  const char* name;
+  extents lattice;
+  const char* gauge;
+  double mass, csw;
+};
+
+/// Thermalised fields where they are made in seconds; weak fields, as in the paper's benchmarks, where the heat bath
+/// would take longer than the solve. csw is the non-perturbative value at beta = 6.0.
+constexpr std::array<problem, 4> ladder{{{"nano", {4, 4, 4, 8}, "heatbath:6.0:30", -0.1, 1.769},
+                                         {"small", {8, 8, 8, 16}, "heatbath:6.0:40", -0.15, 1.769},
+                                         {"reference", {16, 16, 16, 32}, "weak:0.2", 0.01, 1.0},
+                                         {"target", {32, 32, 32, 64}, "weak:0.2", 0.01, 1.0}}};
+
+/// Single numbers hold 24 bits: the residual of a solution that is stored in them stops falling there, and iterating
+/// further earns nothing.
+constexpr double least_tolerance_single = 5e-8, least_tolerance_double = 1e-15;
+
+struct raw_options {
+  std::string source = "point", solver = "bicgstab", preconditioning = "symmetric", basis = "degrand-rossi", size;
+};
+
+void declare_solver(command_line& line, solver_options& options, raw_options& raw) {
+  line.section("Problem");
+  line.choice(
+      "--size", raw.size, {"nano", "small", "reference", "target"},
+      "Lattice, gauge field and action of a step of the ladder (small, where there is no --gauge); single options "
+      "overrule it");
+  line.choice("--source", raw.source, {"point", "wall", "gaussian"}, "Shape of the source");
+  line.custom(
+      "--source-position", "X,Y,Z,T", "0,0,0,0",
+      [&options](const std::string& text, const std::string& option) {
+        const auto numbers = parse_integer_list(text, option, dimensions, 0, 1 << 20);
+        std::ranges::transform(numbers, options.source.position.begin(),
+                               [](std::int64_t n) { return static_cast<int>(n); });
+      },
+      "Where the source is; of a wall only the time counts");
+  line.real("--smearing-radius", options.source.smearing_radius, "sigma of a Gaussian source", {0.0, 1000.0});
+  line.integer("--smearing-steps", options.source.smearing_steps, "n of a Gaussian source", 1, 100000);
+
+  line.section("Solver");
+  line.choice("--solver", raw.solver, {"cgne", "cgnr", "bicgstab", "gcr", "mr"}, "Krylov method, on the Schur system");
+  line.choice("--preconditioning", raw.preconditioning, {"symmetric", "asymmetric"}, "Form of the Schur complement");
+  line.integer("--max-iterations", options.iteration_limit, "Of any right-hand side", 1, 100'000'000);
+  line.integer("--restart-length", options.parameters.restart_length, "Directions that gcr keeps", 1, 1000);
+  line.real("--relaxation", options.parameters.relaxation, "Of mr's steps", {0.0, 2.0, true});
+  line.integer("--repeat", options.repeat, "Timed solves after the first one", 0, 1000);
+}
+
+void declare_files(command_line& line, solver_options& options, raw_options& raw) {
+  line.section("Propagator files");
+  line.text("--propagator", options.write_propagator, "FILE.h5", "Write the propagator there (HDF5)");
+  line.choice("--basis", raw.basis, {"degrand-rossi", "nonrelativistic", "openqcd", "tmlqcd"},
+              "Spin basis of the written propagator");
+  line.text("--read-propagator", options.read_propagator, "FILE.h5",
+            "Do not solve: read this propagator, compute its residual and its correlators");
+  // What a stored propagator is the solution of stands in its file.
+  for (const char* option : {"--mass",
+                             "--kappa",
+                             "--csw",
+                             "--anisotropy",
+                             "--nu",
+                             "--clover-spatial",
+                             "--clover-temporal",
+                             "--time-bc",
+                             "--boundary-angles",
+                             "--source",
+                             "--source-position",
+                             "--smearing-radius",
+                             "--smearing-steps",
+                             "--solver",
+                             "--preconditioning",
+                             "--rhs",
+                             "--size",
+                             "--tol",
+                             "--propagator",
+                             "--precision"})
+    line.exclude("--read-propagator", option);
+}
+
+void overlay(shared_options& options, const problem& step, const command_line& line) {
+  const auto given_any = [&line](std::initializer_list<const char*> names) {
+    return std::ranges::any_of(names, [&line](const char* name) { return line.given(name); });
+  };
+  if (!given_any({"--gauge"})) options.gauge = parse_gauge_choice(step.gauge, "--gauge");
+  if (!given_any({"--lattice"}) && options.gauge.from != gauge_choice::origin::file) options.lattice = step.lattice;
+  if (!given_any({"--mass", "--kappa"})) options.action.mass = step.mass;
+  if (!given_any({"--csw", "--clover-spatial"})) options.action.clover_spatial = step.csw;
+  if (!given_any({"--csw", "--clover-temporal"})) options.action.clover_temporal = step.csw;
+}
+
+void require_sense(const solver_options& options) {
+  const shared_options& shared = options.shared;
+  if (shared.device == "gpu") throw input_error("--device gpu: this program was built without a GPU");
+  if (shared.rhs > cpu::spin_colours)
+    throw input_error(fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", shared.rhs));
+  if (!options.write_propagator.empty() && shared.rhs != cpu::spin_colours)
+    throw input_error("--propagator needs all 12 right-hand sides");
+  const double least = options.is_single() ? least_tolerance_single : least_tolerance_double;
+  if (shared.tolerance != 0.0 && shared.tolerance < least)
+    throw input_error(fmt::format("--tol: {} precision resolves {:g} at best, found {:g}", shared.precision, least,
+                                  shared.tolerance));
+}
+
+}  // namespace
+
+solver_options parse_solver_options(int argc, const char* const* argv) {
+  solver_options options;
+  raw_options raw;
+  command_line line(
+      "mixed-precision-solver",
+      "Computes a quark propagator: solves the Wilson-clover Dirac equation for the 12 spins and colours of "
+      "a source on a gauge configuration,\nchecks each solution with an independent operator and prints the "
+      "pion and rho correlators. Without --gauge it runs a step of its ladder of sizes.");
+  declare_solver(line, options, raw);
+  shared_option_set shared(line, {});
+  declare_files(line, options, raw);
+  line.parse(argc, argv);
+
+  options.shared = shared.collected();
+  options.size = raw.size.empty() && !line.given("--gauge") ? "small" : raw.size;
+  options.command = line.typed();
+  options.source.kind = cpu::parse_source_kind(raw.source);
+  options.solver = parse_solver_kind(raw.solver);
+  options.preconditioning =
+      raw.preconditioning == "symmetric" ? cpu::schur_kind::symmetric : cpu::schur_kind::asymmetric;
+  options.basis = parse_gamma_basis(raw.basis);
+  if (const auto step = std::ranges::find(ladder, options.size, &problem::name); step != ladder.end())
+    overlay(options.shared, *step, line);
+  require_sense(options);
+  return options;
+}
+
+std::string name(cpu::schur_kind kind) { return kind == cpu::schur_kind::symmetric ? "symmetric" : "asymmetric"; }
+
+json_document parameters_of(const solver_options& options, const lattice_geometry& geometry) {
+  const shared_options& shared = options.shared;
+  const fermion_action& action = shared.action;
+  json_document phases = json_document::array();
+  for (const auto& phase : action.boundary_phase) phases.push_back({phase.re, phase.im});
+  return {{"command", options.command},
+          {"size", options.size},
+          {"lattice", geometry.global()},
+          {"grid", geometry.grid()},
+          {"device", shared.device},
+          {"precision", shared.precision},
+          {"gauge", shared.gauge.describe()},
+          {"seed", shared.seed},
+          {"mass", action.mass},
+          {"kappa", action.kappa()},
+          {"clover_spatial", action.clover_spatial},
+          {"clover_temporal", action.clover_temporal},
+          {"anisotropy", action.anisotropy},
+          {"nu", action.nu},
+          {"boundary_phases", phases},
+          {"source", cpu::name(options.source.kind)},
+          {"source_position", options.source.position},
+          {"smearing_radius", options.source.smearing_radius},
+          {"smearing_steps", options.source.smearing_steps},
+          {"solver", name(options.solver)},
+          {"preconditioning", name(options.preconditioning)},
+          {"rhs", shared.rhs},
+          {"tolerance", options.tolerance()},
+          {"repeat", options.repeat}};
+}
+
+}  // namespace plaquette

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the mixed-precision-solver is told on its command line.
+#pragma once
+
+#include <string>
+
+#include "common/algebra/gamma.hpp"
+#include "common/algorithms/solver_choice.hpp"
+#include "common/app/options.hpp"
+#include "common/app/report.hpp"
+#include "cpu_ref/dirac/wilson_clover.hpp"
+#include "cpu_ref/sources/sources.hpp"
+
+namespace plaquette {
+
+struct solver_options {
+  shared_options shared;
+  std::string size;  ///< of the ladder; empty where none was named
+
+  cpu::source_description source;
+  solver_kind solver = solver_kind::bicgstab;
+  solver_parameters parameters;
+  cpu::schur_kind preconditioning = cpu::schur_kind::symmetric;
+  int iteration_limit = 10000;
+  int repeat = 3;  ///< timed solves after the first, which is the warm-up and the answer
+
+  std::string write_propagator;  ///< path; empty: none
+  std::string read_propagator;   ///< path; empty: solve
+  gamma_basis basis = gamma_basis::degrand_rossi;
+
+  std::string command;  ///< as typed
+
+  bool is_single() const { return shared.precision == "single"; }
+  /// The relative residual that is asked for.
+  double tolerance() const { return shared.tolerance > 0.0 ? shared.tolerance : is_single() ? 1e-7 : 1e-12; }
+};
+
+/// Throws input_error for arguments that cannot be used, help_requested for --help.
+solver_options parse_solver_options(int argc, const char* const* argv);
+
+/// "symmetric", "asymmetric"
+std::string name(cpu::schur_kind kind);
+
+/// For the report.
+json_document parameters_of(const solver_options& options, const lattice_geometry& geometry);
+
+}  // namespace plaquette

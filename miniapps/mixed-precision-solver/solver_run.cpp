@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/mixed-precision-solver/solver_run.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/app/memory.hpp"
+#include "common/app/progress.hpp"
+#include "common/app/report.hpp"
+#include "common/app/run_app.hpp"
+#include "common/app/run_control.hpp"
+#include "cpu_ref/observables/correlators.hpp"
+#include "miniapps/mixed-precision-solver/propagator_file.hpp"
+#include "miniapps/mixed-precision-solver/propagator_solve.hpp"
+#include "miniapps/mixed-precision-solver/solver_checks.hpp"
+#include "miniapps/mixed-precision-solver/summary.hpp"
+#include "miniapps/mixed-precision-solver/work_estimate.hpp"
+#include "miniapps/shared/gauge_input.hpp"
+#include "miniapps/shared/machine_speed.hpp"
+
+namespace plaquette {
+
+namespace {
+
+/// What the steps of a run share.
+struct run_state {
+  const solver_options& options;
+  const communicator& world;
+  const lattice_geometry& geometry;
+  run_control control;
+  progress_line progress;
+  report result;
+
+  bool talks() const { return world.rank() == 0; }
+};
+
+void require_outputs(const solver_options& options, const communicator& world) {
+  if (world.rank() == 0)
+    for (const std::string& path : {options.shared.json, options.write_propagator})
+      if (!path.empty()) require_writable(path, options.shared.force);
+  if ((!options.write_propagator.empty() || !options.read_propagator.empty()) && !has_propagator_files())
+    throw input_error("--propagator, --read-propagator: this program was built without HDF5");
+}
+
+report new_report(const solver_options& options, const lattice_geometry& geometry, const communicator& world) {
+  report r;
+  r.app = "mixed-precision-solver";
+  r.fom = {std::numeric_limits<double>::quiet_NaN(), "solves/s", "right-hand sides solved and verified per second"};
+  r.parameters = parameters_of(options, geometry);
+  r.machine = machine_information(world);
+  r.build = build_information();
+  return r;
+}
+
+/// --check: M and M^+ of the device against the textbook operator, on random input.
+void check_operators(run_state& run, solve_engine& engine, const gauge_input& gauge) {
+  now_doing("the comparison with the textbook operator");
+  const shared_options& shared = run.options.shared;
+  const auto apply = [&engine](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
+    engine.apply(out, in, dagger);
+  };
+  for (const bool dagger : {false, true}) {
+    run.progress.begin("comparison with the textbook operator");
+    run.progress.update(-1.0);
+    run.result.checks.add(dagger ? "adjoint operator against the textbook" : "operator against the textbook",
+                          operator_difference(apply, gauge.links, shared.action, dagger, shared.seed, run.world),
+                          operator_tolerance(shared.precision));
+  }
+}
+
+void add_correlators(run_state& run, const cpu::propagator& columns, const cpu::source_description& source) {
+  if (columns.size() != cpu::spin_colours) return;
+  const std::vector<double> pion = cpu::pion_correlator(columns, run.world),
+                            rho = cpu::rho_correlator(columns, run.world);
+  run.result.observables = {{"pion", pion}, {"rho", rho}, {"source_time", source.position[3]}};
+  check_correlator(run.result.checks, "pion", pion);
+  if (run.talks()) print_correlators(pion, rho);
+}
+
+void measure_operator(run_state& run, solve_engine& engine, const cpu::context& ctx) {
+  now_doing("the measurement of the operator");
+  run.progress.begin("measurement of the operator");
+  run.progress.update(-1.0);
+  operator_figure figure = engine.time_operator();
+  const double peak = run.options.is_single() ? fma_gflops<float>(ctx) : fma_gflops<double>(ctx);
+  relate_to_machine(figure, copy_gbytes_per_s(ctx), peak);
+  run.result.figures.push_back(figure);
+}
+
+void store_propagator(run_state& run, const propagator_result& solved, const gauge_input& gauge) {
+  now_doing("writing the propagator");
+  propagator_facts facts{run.options.shared.action,
+                         run.options.source,
+                         run.options.basis,
+                         run.options.shared.gauge.describe(),
+                         gauge.plaquette.average,
+                         {},
+                         0.0};
+  for (const column_result& c : solved.results) {
+    facts.residuals.push_back(c.reference);
+    facts.tolerance = std::max(facts.tolerance, c.tolerance);
+  }
+  write_propagator(run.options.write_propagator, run.options.shared.force, solved.columns, facts, run.world);
+}
+
+/// The tables, the file, the status: all from one report.
+exit_status finish(run_state& run, exit_status status) {
+  if (status == exit_status::success && !run.result.checks.passed()) status = exit_status::verification_failed;
+  run.progress.clear();
+  if (!run.talks()) return status;
+  print_timing(run.result);
+  if (!run.options.shared.json.empty()) {
+    write_report(run.result, run.options.shared.json, run.options.shared.force);
+    fmt::print("report     {}\n", run.options.shared.json);
+  }
+  print_verdict(run.result);
+  return status;
+}
+
+exit_status run_solve(run_state& run, const gauge_input& gauge) {
+  const solver_options& options = run.options;
+  now_doing("the set-up of the operators");
+  const cpu::context ctx(run.geometry, run.world);
+  const auto engine = make_cpu_engine(ctx, gauge.links, options);
+  if (options.shared.check) check_operators(run, *engine, gauge);
+
+  propagator_result solved = solve_propagator(*engine, options, gauge.links, run.world, run.control, run.progress);
+  run.progress.clear();
+  check_columns(run.result.checks, solved.results);
+  run.result.checks.add("repeated solves agree", solved.repeats_agree);
+  run.result.solves.push_back(record_of(solved, options));
+  if (run.talks()) print_columns(solved.results);
+
+  if (run.control.stopped()) {
+    run.result.checks.add("run was not stopped by " + run.control.reason(), false);
+    return finish(run, exit_status::interrupted);
+  }
+  if (!solved.solved()) {
+    const bool claimed = std::ranges::all_of(
+        solved.results, [](const column_result& c) { return c.solved() || c.status == solve_status::converged; });
+    return finish(run, claimed ? exit_status::verification_failed : exit_status::no_convergence);
+  }
+  const sample_statistics seconds = statistics(solved.seconds);
+  run.result.fom.value = static_cast<double>(solved.results.size()) / seconds.median;
+  add_correlators(run, solved.columns, options.source);
+  measure_operator(run, *engine, ctx);
+  if (!options.write_propagator.empty()) {
+    store_propagator(run, solved, gauge);
+    if (run.talks()) fmt::print("\npropagator {}\n", options.write_propagator);
+  }
+  return finish(run, exit_status::success);
+}
+
+/// A stored propagator is checked as a fresh one is.
+exit_status run_read(run_state& run, const gauge_input& gauge) {
+  now_doing("reading the propagator");
+  const stopwatch watch;
+  loaded_propagator loaded = read_propagator(run.options.read_propagator, run.geometry, run.world);
+  const double seconds = watch.seconds();
+  // The file holds the plaquette to the last bit; another process grid sums it in another order.
+  run.result.checks.add("plaquette is that of the propagator's configuration",
+                        std::abs(gauge.plaquette.average - loaded.facts.plaquette), 1e-12);
+  cpu::require_source_on(loaded.facts.source, run.geometry.global());
+
+  now_doing("the check of the propagator");
+  run.progress.begin("check of the propagator");
+  run.progress.update(-1.0);
+  std::vector<column_result> results(loaded.columns.size());
+  judge_columns(results, loaded.columns, loaded.facts.source, loaded.facts.action, loaded.facts.tolerance, 0.0,
+                gauge.links, run.world);
+  for (std::size_t n = 0; n < results.size(); ++n) {
+    results[n].status = solve_status::converged;
+    results[n].device = results[n].iterated = loaded.facts.residuals[n];
+  }
+  const auto worst = std::ranges::max_element(
+      results, {}, [](const column_result& c) { return std::isnan(c.reference) ? 1e300 : c.reference; });
+  run.result.checks.add("residual of the full system", worst->reference, worst->tolerance);
+  run.result.fom = {propagator_file_bytes(run.geometry.global()) * 1e-9 / seconds, "GB/s",
+                    "propagator read from its file"};
+  run.progress.clear();
+  if (run.talks()) print_columns(results);
+  add_correlators(run, loaded.columns, loaded.facts.source);
+  return finish(run, exit_status::success);
+}
+
+}  // namespace
+
+exit_status run_solver(const solver_options& options, const communicator& world) {
+  require_outputs(options, world);
+  const lattice_geometry geometry = geometry_of_run(options.shared, world);
+  cpu::require_source_on(options.source, geometry.global());
+  run_state run{options,
+                world,
+                geometry,
+                run_control(world, options.shared.time_limit),
+                progress_line(world.rank() == 0),
+                new_report(options, geometry, world)};
+  const work_estimate work = estimate_work(options, geometry);
+  if (run.talks()) {
+    print_problem(options, geometry, run.result);
+    print_work(options, work);
+  }
+  if (options.shared.dry_run) return exit_status::success;
+  require_memory(world, work.memory(), "this run");
+
+  const gauge_input gauge = obtain_gauge(options.shared, geometry, world, run.control, run.progress);
+  run.progress.clear();
+  run.result.gauge = gauge.description;
+  check_gauge(run.result.checks, gauge);
+  if (run.talks()) print_gauge(gauge);
+  return options.read_propagator.empty() ? run_solve(run, gauge) : run_read(run, gauge);
+}
+
+}  // namespace plaquette

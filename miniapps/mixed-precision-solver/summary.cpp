@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/mixed-precision-solver/summary.hpp"
+
+#include <fmt/core.h>
+
+#include "common/app/memory.hpp"
+#include "common/app/parse.hpp"
+
+namespace plaquette {
+
+namespace {
+
+std::string boundary_of(const fermion_action& action) {
+  std::string text;
+  for (const auto& phase : action.boundary_phase) {
+    text += text.empty() ? "" : ", ";
+    text += phase.im == 0.0 ? fmt::format("{:g}", phase.re) : fmt::format("{:.6g}{:+.6g}i", phase.re, phase.im);
+  }
+  return text;
+}
+
+std::string action_text(const fermion_action& action) {
+  std::string text = fmt::format("mass {:g} (kappa {:.6g})", action.mass, action.kappa());
+  if (action.clover_spatial == action.clover_temporal)
+    text += fmt::format(", csw {:g}", action.clover_spatial);
+  else
+    text += fmt::format(", clover {:g} spatial, {:g} temporal", action.clover_spatial, action.clover_temporal);
+  if (action.anisotropy != 1.0 || action.nu != 1.0)
+    text += fmt::format(", anisotropy {:g}, nu {:g}", action.anisotropy, action.nu);
+  return text + ", boundary phases " + boundary_of(action);
+}
+
+std::string source_text(const cpu::source_description& source) {
+  const auto& x = source.position;
+  if (source.kind == cpu::source_kind::wall) return fmt::format("wall at time {}", x[3]);
+  std::string text = fmt::format("{} at {},{},{},{}", cpu::name(source.kind), x[0], x[1], x[2], x[3]);
+  if (source.kind == cpu::source_kind::gaussian)
+    text += fmt::format(", radius {:g}, {} steps", source.smearing_radius, source.smearing_steps);
+  return text;
+}
+
+}  // namespace
+
+void print_problem(const solver_options& options, const lattice_geometry& geometry, const report& r) {
+  const shared_options& shared = options.shared;
+  fmt::print("mixed-precision-solver {}, revision {}{}\n", r.build.version, r.build.revision.substr(0, 12),
+             r.build.dirty ? " with changes" : "");
+  fmt::print("machine    {}, {} rank{} of {} thread{}\n", r.machine.cpu, r.machine.ranks,
+             r.machine.ranks == 1 ? "" : "s", r.machine.threads, r.machine.threads == 1 ? "" : "s");
+  fmt::print("lattice    {}{}, grid {}, {} precision\n", to_string(geometry.global()),
+             options.size.empty() ? "" : " (" + options.size + ")", to_string(geometry.grid()), shared.precision);
+  fmt::print("gauge      {}\n", printable(shared.gauge.describe()));
+  if (!options.read_propagator.empty()) return;  // the rest stands in the file
+  fmt::print("action     {}\n", action_text(shared.action));
+  fmt::print("source     {}, {} of 12 spin-colours\n", source_text(options.source), shared.rhs);
+  fmt::print("solver     {} on the {} Schur complement, tolerance {:g}\n", name(options.solver),
+             name(options.preconditioning), options.tolerance());
+}
+
+void print_work(const solver_options& options, const work_estimate& work) {
+  fmt::print("memory     {} a rank: {} canonical fields, {} operator, {} vectors\n", format_bytes(work.memory()),
+             format_bytes(work.canonical_bytes), format_bytes(work.operator_bytes), format_bytes(work.vector_bytes));
+  fmt::print("iteration  {:.4g} Gflop and {} at least through memory, for all {} right-hand sides\n",
+             1e-9 * work.flops_per_iteration, format_bytes(work.bytes_per_iteration), options.shared.rhs);
+}
+
+void print_gauge(const gauge_input& gauge) {
+  fmt::print("plaquette  {:.12f} (spatial {:.12f}, temporal {:.12f})\n", gauge.plaquette.average,
+             gauge.plaquette.spatial, gauge.plaquette.temporal);
+}
+
+void print_columns(const std::vector<column_result>& columns) {
+  fmt::print("\n              relative residual: iterated,  true by the device,  true by the reference\n");
+  fmt::print("column  iterations    iterated      device   reference   tolerance  status\n");
+  for (std::size_t n = 0; n < columns.size(); ++n) {
+    const column_result& c = columns[n];
+    fmt::print("{:6}  {:10}  {:10.3e}  {:10.3e}  {:10.3e}  {:10.3e}  {}{}\n", n, c.iterations, c.iterated, c.device,
+               c.reference, c.tolerance, c.solved() ? "solved" : "NOT SOLVED",
+               c.status == solve_status::converged && c.why.empty()
+                   ? ""
+                   : fmt::format(" ({}{}{})", name(c.status), c.why.empty() ? "" : ": ", c.why));
+  }
+}
+
+void print_correlators(const std::vector<double>& pion, const std::vector<double>& rho) {
+  fmt::print("\n     t              pion               rho   (sum over space; t as on the lattice)\n");
+  for (std::size_t t = 0; t < pion.size(); ++t) fmt::print("{:6}  {:16.10e}  {:16.10e}\n", t, pion[t], rho[t]);
+}
+
+void print_timing(const report& r) {
+  fmt::print("\n");
+  for (const solve_record& s : r.solves) {
+    const auto& timing = s.details["timing"];
+    fmt::print("solve      {:.4g} s median of {} (min {:.4g}, max {:.4g}){}, {} iterations, {:.4g} GFLOP/s\n",
+               timing["median"].get<double>(), timing["samples"].get<int>(), timing["min"].get<double>(),
+               timing["max"].get<double>(), timing["after_warm_up"].get<bool>() ? "" : " without warm-up", s.iterations,
+               s.details["gflops"].get<double>());
+  }
+  for (const operator_figure& f : r.figures)
+    fmt::print("operator   {} {} N={}: {:.4g} GFLOP/s, {:.4g} GB/s, {:.0f}% of copy, {:.0f}% of FMA peak\n",
+               f.operator_name, f.precision, f.rhs, f.gflops, f.gbytes_per_s, 100.0 * f.fraction_of_copy,
+               100.0 * f.fraction_of_fma_peak);
+}
+
+void print_verdict(const report& r) {
+  fmt::print("\ncheck                                                 value   tolerance\n");
+  for (const check& c : r.checks.checks())
+    fmt::print("{:<48}  {:9.3e}   {:9.3e}  {}\n", c.name, c.value, c.tolerance, c.passed() ? "passed" : "FAILED");
+  fmt::print("\n{}\n{}\n", fom_line(r.fom), r.checks.line());
+}
+
+}  // namespace plaquette

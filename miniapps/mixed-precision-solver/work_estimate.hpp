@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What a run takes, known before it starts: memory, flops and bytes.
+#pragma once
+
+#include <cstddef>
+
+#include "common/lattice/geometry.hpp"
+#include "miniapps/mixed-precision-solver/solver_options.hpp"
+
+namespace plaquette {
+
+/// Fewest bytes of one application of the even-odd Schur operator, a site of one parity, for all columns together:
+/// every number that it must see read once and written once. Two hops read 8 links of 18 reals each, two clover blocks
+/// are 72 reals each, and a column's spinors are read three times and written twice.
+double schur_bytes_per_site(bool clover, int columns, std::size_t bytes_a_real);
+
+/// Standard flops of one application a site of one parity and column: 3696 with clover term, 2688 without.
+double schur_flops_per_site(bool clover);
+
+/// Applications of the even-odd operator in one iteration of a solver.
+int applications_per_iteration(solver_kind solver);
+
+struct work_estimate {
+  double canonical_bytes = 0;      ///< a rank: links and propagator in the canonical order
+  double operator_bytes = 0;       ///< a rank: packed links and clover blocks
+  double vector_bytes = 0;         ///< a rank: the solver's vectors
+  double flops_per_iteration = 0;  ///< all ranks, all right-hand sides
+  double bytes_per_iteration = 0;  ///< the same, of the operator alone
+
+  double memory() const { return canonical_bytes + operator_bytes + vector_bytes; }
+};
+
+work_estimate estimate_work(const solver_options& options, const lattice_geometry& geometry);
+
+}  // namespace plaquette

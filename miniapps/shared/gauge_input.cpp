@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/shared/gauge_input.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "common/app/run_app.hpp"
+#include "common/error.hpp"
+#include "common/io/gauge_file.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/heatbath.hpp"
+
+namespace plaquette {
+
+namespace {
+
+/// A link made here went through some ten products of matrices since it was last put into SU(3); each leaves a few
+/// rounding errors of 2^-53 in U U^+ - 1. Readers of files have their own bound.
+constexpr double made_here_tolerance = 256.0 * 0x1p-53;
+
+gauge_configuration heat_bath(const shared_options& options, const lattice_geometry& geometry,
+                              const communicator& world, run_control& control, progress_line& progress) {
+  const cpu::gauge_action action{options.gauge.beta, options.gauge_anisotropy};
+  const cpu::sweep_plan plan;
+  gauge_configuration links = cpu::random_configuration(geometry, options.seed, world);
+  cpu::heatbath_updater updater(geometry, world);
+  progress.begin("heat bath");
+  for (int sweep = 0; sweep < options.gauge.sweeps; ++sweep) {
+    control.stop_if_asked("the heat bath");
+    updater.combined_sweep(links, action, plan, options.seed, static_cast<std::uint64_t>(sweep));
+    progress.update((sweep + 1.0) / options.gauge.sweeps, fmt::format("sweep {}", sweep + 1));
+  }
+  return links;
+}
+
+/// What a file claims of its plaquette must be what its links have.
+void require_claimed_plaquette(const std::string& path, const gauge_file_header& header, double found) {
+  if (std::isnan(header.plaquette)) return;  // nothing is claimed
+  if (!(std::abs(header.plaquette - found) <= header.plaquette_tolerance))
+    throw input_error(
+        fmt::format("{}: expected plaquette {:.12g} as its header says (to {:.1g}), found {:.12g} in its links", path,
+                    header.plaquette, header.plaquette_tolerance, found));
+}
+
+json_document description_of(const gauge_file_header& header) {
+  json_document d = {{"format", name_of(header.format)},
+                     {"precision_bits", header.precision_bits},
+                     {"checksum", header.checksum_found}};
+  if (!std::isnan(header.plaquette)) d["plaquette_claimed"] = header.plaquette;
+  return d;
+}
+
+/// The reader has held every link of a file to what its precision allows; the same bound stands here for the links as
+/// they are used.
+double file_tolerance(const gauge_file_header& header) {
+  constexpr double doubles = 1024.0 * 0x1p-53, floats = 1024.0 * 0x1p-24;
+  return header.precision_bits == 64 && header.distance_from_su3 <= doubles ? doubles : floats;
+}
+
+gauge_configuration made_here(const shared_options& options, const lattice_geometry& geometry,
+                              const communicator& world, run_control& control, progress_line& progress) {
+  switch (options.gauge.from) {
+    case gauge_choice::origin::random:
+      return cpu::random_configuration(geometry, options.seed, world);
+    case gauge_choice::origin::weak:
+      return cpu::weak_field_configuration(geometry, options.gauge.noise, options.seed, world);
+    case gauge_choice::origin::heat_bath:
+      return heat_bath(options, geometry, world, control, progress);
+    default:
+      return cpu::unit_configuration(geometry);
+  }
+}
+
+}  // namespace
+
+extents lattice_of_run(const shared_options& options) {
+  if (options.gauge.from != gauge_choice::origin::file) return options.lattice;
+  const extents found = read_gauge_header(options.gauge.path).lattice;
+  if (options.lattice_given && found != options.lattice)
+    throw input_error(fmt::format("{}: expected lattice {} as --lattice says, found {}", options.gauge.path,
+                                  to_string(options.lattice), to_string(found)));
+  return found;
+}
+
+lattice_geometry geometry_of_run(const shared_options& options, const communicator& world) {
+  const extents lattice = lattice_of_run(options);
+  (void)lattice_geometry(lattice);  // a lattice that no grid makes legal is refused as such
+  const extents grid = options.grid ? *options.grid : smallest_surface_grid(lattice, world.size());
+  const lattice_geometry geometry(lattice, grid, 0);  // checks the shape before anything is divided by it
+  if (volume(grid) != world.size())
+    throw input_error(
+        fmt::format("--grid {}: expected {} ranks, found {}", to_string(grid), volume(grid), world.size()));
+  return lattice_geometry(lattice, grid, world.rank());
+}
+
+gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& geometry, const communicator& world,
+                         run_control& control, progress_line& progress) {
+  now_doing("the gauge configuration");
+  const bool is_file = options.gauge.from == gauge_choice::origin::file;
+  gauge_file_header header;
+  const auto from_file = [&] {
+    loaded_gauge loaded = read_gauge(options.gauge.path, geometry, world);
+    header = loaded.header;
+    return std::move(loaded.links);
+  };
+  gauge_input input{is_file ? from_file() : made_here(options, geometry, world, control, progress), {}, 0.0, 0.0, {}};
+  input.plaquette = cpu::measure_plaquettes(input.links, world);
+  // Links of an open boundary are zero by intention; the reader has left them out.
+  input.distance_from_su3 =
+      header.open_boundary ? header.distance_from_su3 : cpu::distance_from_su3(input.links, world);
+  input.su3_tolerance = is_file ? file_tolerance(header) : made_here_tolerance;
+  if (is_file) require_claimed_plaquette(options.gauge.path, header, input.plaquette.average);
+
+  input.description = {{"source", options.gauge.describe()},
+                       {"lattice", geometry.global()},
+                       {"plaquette", input.plaquette.average},
+                       {"plaquette_spatial", input.plaquette.spatial},
+                       {"plaquette_temporal", input.plaquette.temporal},
+                       {"link_trace", cpu::link_trace(input.links, world)},
+                       {"distance_from_su3", input.distance_from_su3}};
+  if (is_file)
+    input.description.update(description_of(header));
+  else
+    input.description["seed"] = options.seed;
+  if (options.gauge.from == gauge_choice::origin::heat_bath) input.description["anisotropy"] = options.gauge_anisotropy;
+  return input;
+}
+
+void check_gauge(verification& checks, const gauge_input& gauge) {
+  checks.add("links in SU(3)", gauge.distance_from_su3, gauge.su3_tolerance);
+  checks.add("plaquette is finite and at most 1", std::abs(gauge.plaquette.average), 1.0 + 1e-12);
+}
+
+}  // namespace plaquette

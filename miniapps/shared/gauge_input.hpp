@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The gauge configuration of a run, as --gauge asks for it: read from a file or made on the spot, and checked.
+#pragma once
+
+#include <string>
+
+#include "common/app/options.hpp"
+#include "common/app/progress.hpp"
+#include "common/app/report.hpp"
+#include "common/app/run_control.hpp"
+#include "common/app/verification.hpp"
+#include "common/lattice/site_field.hpp"
+#include "cpu_ref/gauge/plaquette.hpp"
+
+namespace plaquette {
+
+/// The lattice of the run: a file's own where one is named, else --lattice. Throws input_error where both are given and
+/// differ, and where the file cannot be used. Not collective.
+extents lattice_of_run(const shared_options& options);
+
+/// The part of this rank. Throws input_error where --grid is for another number of ranks or does not fit.
+lattice_geometry geometry_of_run(const shared_options& options, const communicator& world);
+
+struct gauge_input {
+  gauge_configuration links;  ///< ghosts filled
+  cpu::plaquettes plaquette;
+  double distance_from_su3 = 0.0;  ///< largest over all links
+  double su3_tolerance = 0.0;
+  json_document description;  ///< for the report
+};
+
+/// Reads or makes it. Throws input_error for a file that cannot be used, with one line that names it, what was expected
+/// and what was found; error of exit status 6 where the run is stopped meanwhile. Collective.
+gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& geometry, const communicator& world,
+                         run_control& control, progress_line& progress);
+
+/// Adds the checks of a configuration: every link in SU(3), and a finite plaquette.
+void check_gauge(verification& checks, const gauge_input& gauge);
+
+}  // namespace plaquette

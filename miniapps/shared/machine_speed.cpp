@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/shared/machine_speed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/app/memory.hpp"
+#include "common/app/provenance.hpp"
+#include "common/app/timing.hpp"
+#include "cpu_ref/fields/aligned_buffer.hpp"
+#include "cpu_ref/simd/kernels.hpp"
+
+namespace plaquette {
+
+namespace {
+
+constexpr int passes = 5;
+
+/// The rate of work done by all ranks between two barriers; the best of several passes.
+template <class Work>
+double best_rate(double amount_a_rank, const communicator& world, Work&& work) {
+  double best = 0.0;
+  for (int pass = 0; pass <= passes; ++pass) {  // the first one touches memory and wakes the threads
+    world.barrier();
+    const stopwatch watch;
+    work();
+    std::array<double, 1> seconds{watch.seconds()};
+    world.maximum(std::span(seconds));
+    if (pass > 0 && seconds[0] > 0.0) best = std::max(best, amount_a_rank * world.size() / seconds[0]);
+  }
+  return best;
+}
+
+}  // namespace
+
+double copy_gbytes_per_s(const cpu::context& ctx) {
+  constexpr double largest = 256.0 * (1 << 20);  // of the host together, beyond the caches of most
+  constexpr std::int64_t line = 64 / sizeof(float);
+  const double bytes = std::min(largest, 0.05 * available_memory()) / ranks_on_this_host(ctx.comm());
+  const std::int64_t lines = std::max<std::int64_t>(static_cast<std::int64_t>(bytes) / (2 * 64), ctx.threads());
+  cpu::aligned_buffer<float> from(static_cast<std::size_t>(lines * line)), to(static_cast<std::size_t>(lines * line));
+  const auto copy = cpu::tables_of<float>(cpu::kernels_of(ctx.isa()))[0].copy;
+  return 1e-9 * best_rate(2.0 * 64.0 * static_cast<double>(lines), ctx.comm(), [&] {
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+           for (int thread = 0; thread < ctx.threads(); ++thread) {
+             const std::int64_t first = lines * thread / ctx.threads() * line,
+                                last = lines * (thread + 1) / ctx.threads() * line;
+             copy(to.data() + first, from.data() + first, last - first);
+           }
+         });
+}
+
+template <class T>
+double fma_gflops(const cpu::context& ctx) {
+  constexpr std::int64_t iterations = 400'000;
+  const auto& table = cpu::tables_of<T>(cpu::kernels_of(ctx.isa()))[0];
+  const double flops = 2.0 * static_cast<double>(iterations) * cpu::fma_chains * table.width * ctx.threads();
+  return 1e-9 * best_rate(flops, ctx.comm(), [&] {
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+           for (int thread = 0; thread < ctx.threads(); ++thread) {
+             volatile T sink = table.multiply_add(iterations);  // keeps the compiler from leaving it out
+             (void)sink;
+           }
+         });
+}
+
+template double fma_gflops<float>(const cpu::context&);
+template double fma_gflops<double>(const cpu::context&);
+
+void relate_to_machine(operator_figure& figure, double copy_gbytes_per_s, double fma_gflops) {
+  figure.fraction_of_copy = copy_gbytes_per_s > 0.0 ? figure.gbytes_per_s / copy_gbytes_per_s : 0.0;
+  figure.fraction_of_fma_peak = fma_gflops > 0.0 ? figure.gflops / fma_gflops : 0.0;
+}
+
+}  // namespace plaquette

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the machine can do, measured in the run that it is compared with: memory bandwidth and arithmetic of all ranks
+/// and threads together.
+#pragma once
+
+#include "common/app/report.hpp"
+#include "cpu_ref/context.hpp"
+
+namespace plaquette {
+
+/// Bytes read and written per second by a copy between arrays that no cache holds, in 10^9; the best of several passes.
+/// Collective.
+double copy_gbytes_per_s(const cpu::context& ctx);
+
+/// 10^9 flops per second of independent fused multiply-adds (two flops each) on the widest vectors of T, float or
+/// double; the best of several passes. Collective.
+template <class T>
+double fma_gflops(const cpu::context& ctx);
+
+/// Puts the figures in relation to both.
+void relate_to_machine(operator_figure& figure, double copy_gbytes_per_s, double fma_gflops);
+
+}  // namespace plaquette
