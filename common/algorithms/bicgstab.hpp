@@ -9,10 +9,17 @@
 
 namespace plaquette {
 
-/// One run from the residual of the guess in x, which is its own shadow. Two applications of A and five passes over
-/// memory an iteration. Ends where rho, <r0, v> or omega vanish.
+/// The vector r0 that the residuals are made orthogonal to.
+enum class shadow_residual {
+  initial,  ///< r0 = r
+  /// r0 = r + (|r|^2 / |A r|^2) A r: where <r, A r> = 0, neither <r0, r> nor <r0, A r> vanish
+  mixed
+};
+
+/// One run from the residual of the guess in x. Two applications of A and five passes over memory an iteration. Ends
+/// where rho, <r0, A p> or omega vanish.
 template <field_batch F, linear_operator<F> A>
-solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stopping_rule& rule) {
+solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stopping_rule& rule, shadow_residual shadow) {
   convergence_watch<F> watch("bicgstab", x, b, rule);
   const auto op = watch.counted(a);
   F y = like(b), r = like(b);  // y: the iterated solution of the columns still in the batch
@@ -25,6 +32,11 @@ solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stoppi
   copy(r0, r);
   copy(p, r);
   auto rho = rr, r0r0 = rr;
+  if (shadow == shadow_residual::mixed) {
+    op.apply(t, r);
+    r0r0 = axpy_norm2(r0, ratio(rr, norm2(t)), t);
+    rho = dot(r0, r);
+  }
   while (watch.running()) {
     const auto active = watch.unconverged(rr);
     op.apply(v, p);
@@ -41,19 +53,20 @@ solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stoppi
     bicgstab_direction(p, r, beta, omega, v);
     rho = rho_new;
     rr = rr_new;
-    watch.record(rr, {watch.inner_product("<r0, A p>", v_r0, vv, r0r0), watch.inner_product("omega", t_s, tt, ss),
-                      watch.inner_product("rho", rho, r0r0, rr)});
+    watch.record(rr, {watch.inner_product("<r0, A p>", v_r0, vv, r0r0),
+                      watch.inner_product("omega = <A s, s> / |A s|^2", t_s, tt, ss),
+                      watch.inner_product("rho = <r0, r>", rho, r0r0, rr)});
     watch.look(y, r, r0, p, v, t, rho, rr, r0r0);
   }
   return watch.report();
 }
 
 /// A x = b for all columns at once. Columns that break down are started once more, together, from the true residual of
-/// the best solution so far; `column_report::restarts` and `why` say so.
+/// the best solution so far, with another shadow; `column_report::restarts` and `why` say so.
 /// \param x  the initial guess, and the solution
 template <field_batch F, linear_operator<F> A>
 solve_report bicgstab(const A& a, F& x, const F& b, const stopping_rule& rule) {
-  solve_report report = bicgstab_without_restart(a, x, b, rule);
+  solve_report report = bicgstab_without_restart(a, x, b, rule, shadow_residual::initial);
   const std::vector<int> broken = report.columns_with(solve_status::breakdown);
   if (broken.empty() || (rule.interrupted && rule.interrupted())) return report;
 
@@ -66,7 +79,8 @@ solve_report bicgstab(const A& a, F& x, const F& b, const stopping_rule& rule) {
   if (rest.limit < 1) return report;
 
   F x_broken = gather_columns(x, broken);
-  const solve_report second = bicgstab_without_restart(a, x_broken, gather_columns(b, broken), rest);
+  const solve_report second =
+      bicgstab_without_restart(a, x_broken, gather_columns(b, broken), rest, shadow_residual::mixed);
   scatter_columns(x, broken, x_broken);
 
   report.operator_applications += second.operator_applications;

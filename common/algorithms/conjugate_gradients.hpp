@@ -21,15 +21,18 @@ solve_report conjugate_gradients(const A& a, F& x, const F& b, const stopping_ru
 
   F p = like(r), ap = like(r);
   copy(p, r);
+  auto pp = rr;  // |p|^2
   while (watch.running()) {
     op.apply(ap, p);
     const auto pap = dot(p, ap);
     const auto alpha = ratio(watch.unconverged(rr) * rr, pap);
     const auto rr_new = cg_update(y, r, alpha, p, ap);
-    xpay(p, r, ratio(rr_new, rr));
+    watch.record(rr_new, {watch.curvature("<p, A p>", pap, pp)});
+    const auto beta = ratio(rr_new, rr);
+    xpay(p, r, beta);
+    pp = rr_new + beta * beta * pp;  // since r is orthogonal to p
     rr = rr_new;
-    watch.record(rr, {watch.positive("<p, A p>", pap)});
-    watch.look(y, r, p, ap, rr);
+    watch.look(y, r, p, ap, rr, pp);
   }
   return watch.report();
 }

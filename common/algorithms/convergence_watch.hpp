@@ -3,6 +3,7 @@
 /// What the iterative solvers share: the looks at the residuals, the columns that leave the batch, the report.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <limits>
@@ -55,7 +56,7 @@ class convergence_watch {
 
   /// A number that the method divides by. The column has broken down where the number has vanished.
   struct divisor {
-    enum class kind { inner_product, norm, positive } test;
+    enum class kind { inner_product, norm, positive, curvature } test;
     const char* what;
     scalars value, scale_a, scale_b;
   };
@@ -70,6 +71,12 @@ class convergence_watch {
   /// Vanishes where it is not above zero.
   static divisor positive(const char* what, const scalars& value) {
     return {divisor::kind::positive, what, value, value, value};
+  }
+
+  /// <p, A p> of a positive operator. Vanishes where it is not above zero, and where <p, A p> / |p|^2 is below the
+  /// threshold of the rule times the largest it has been: there the operator is singular to rounding.
+  static divisor curvature(const char* what, const scalars& pap, const scalars& p2) {
+    return {divisor::kind::curvature, what, pap, p2, p2};
   }
 
   /// \throws input_error where x and b do not match, or the rule makes no sense
@@ -163,6 +170,7 @@ class convergence_watch {
     double latest = 0.0, kept = 0.0;  ///< relative residuals of the iterate and of the solution in the caller's x
     double smallest = 0.0;            ///< relative residual, for the detection of stagnation
     int smallest_at = 0;
+    double largest_curvature = 0.0;
   };
   struct test {
     typename divisor::kind kind;
@@ -193,7 +201,9 @@ class convergence_watch {
   bool begin_column(int n, double b2, double r2) {
     column& c = columns_[static_cast<std::size_t>(n)];
     const double tolerance = rule_.tolerance_of(n);
-    c = {n, b2, 0.0, 0.0, 0.0, 0};
+    c = {};
+    c.place = n;
+    c.b2 = b2;
     limits_.push_back(tolerance * tolerance * b2);
     column_report& out = report_of(c);
     const auto done = [&](solve_status status, double residual, const char* why) {
@@ -219,7 +229,8 @@ class convergence_watch {
   }
 
   /// Takes the records since the last look of the column at position n. Returns true where the column is done.
-  /// Convergence goes before everything else that may have happened since; then the first event counts.
+  /// The first event counts, but stagnation only where the column has not converged by the time of the look.
+  /// `latest` becomes infinite where the iterate is not to be trusted: after a breakdown, or a number not finite.
   bool judge(column& c, int n, const table& values, bool stop) {
     column_report& out = report_of(c);
     auto& history = report_.history[static_cast<std::size_t>(c.place)];
@@ -234,57 +245,63 @@ class convergence_watch {
       return true;
     };
 
-    std::string trouble;
-    solve_status trouble_status = solve_status::breakdown;
-    int trouble_at = 0;
-    const auto note = [&](solve_status status, int iteration, std::string what) {
-      if (!trouble.empty()) return;
-      trouble_status = status, trouble_at = iteration;
-      trouble = std::move(what) + " at iteration " + std::to_string(iteration);
+    const auto at = [](int iteration) { return " at iteration " + std::to_string(iteration); };
+    const auto distrust = [&](solve_status status, int iteration, const std::string& why) {
+      c.latest = std::numeric_limits<double>::infinity();
+      return finish(status, iteration, why + at(iteration));
     };
 
-    c.latest = std::numeric_limits<double>::infinity();
+    int stagnant_at = 0;
     for (std::size_t k = 0; k < records; ++k) {
       const int iteration = first + static_cast<int>(k);
       const double r2 = number(k, 0).re;
-      if (!std::isfinite(r2)) {
-        note(solve_status::not_finite, iteration, "the residual became not finite");
-        c.latest = std::numeric_limits<double>::infinity();
-        break;
+      if (!std::isfinite(r2)) return distrust(solve_status::not_finite, iteration, "the residual became not finite");
+      c.latest = out.residual = std::sqrt(r2 / c.b2);
+      history.push_back(c.latest);
+      const bool converged = r2 <= limit;
+      for (std::size_t t = 0; t < tests_.size(); ++t) {
+        const std::string why =
+            fault(tests_[t], c, number(k, 1 + 3 * t), number(k, 2 + 3 * t).re, number(k, 3 + 3 * t).re, converged);
+        if (!why.empty()) return distrust(solve_status::breakdown, iteration, why);
       }
-      c.latest = std::sqrt(r2 / c.b2);
-      if (trouble.empty() || r2 <= limit) history.push_back(c.latest);
-      out.residual = c.latest;
-      if (r2 <= limit)
-        return finish(solve_status::converged, iteration, trouble.empty() ? "" : "converged although " + trouble);
-      for (std::size_t t = 0; t < tests_.size(); ++t)
-        if (vanishes(tests_[t].kind, number(k, 1 + 3 * t), number(k, 2 + 3 * t).re, number(k, 3 + 3 * t).re))
-          note(solve_status::breakdown, iteration, std::string(tests_[t].what) + " vanished");
+      if (converged) return finish(solve_status::converged, iteration, "");
       if (c.latest < (1.0 - rule_.least_progress) * c.smallest) c.smallest = c.latest, c.smallest_at = iteration;
-      if (rule_.stagnation_window > 0 && iteration - c.smallest_at >= rule_.stagnation_window)
-        note(solve_status::stagnation, iteration,
-             "no progress over " + std::to_string(rule_.stagnation_window) + " iterations");
+      if (stagnant_at == 0 && rule_.stagnation_window > 0 && iteration - c.smallest_at >= rule_.stagnation_window)
+        stagnant_at = iteration;
     }
-    if (!trouble.empty()) return finish(trouble_status, trouble_at, std::move(trouble));
-    if (stop)
-      return finish(solve_status::interrupted, iteration_, "interrupted at iteration " + std::to_string(iteration_));
+    if (stagnant_at > 0)
+      return finish(solve_status::stagnation, iteration_,
+                    "no progress over " + std::to_string(rule_.stagnation_window) + " iterations" + at(stagnant_at));
+    if (stop) return finish(solve_status::interrupted, iteration_, "interrupted" + at(iteration_));
     if (iteration_ >= rule_.limit)
       return finish(solve_status::iteration_limit, iteration_,
                     "not converged within " + std::to_string(rule_.limit) + " iterations");
     return false;
   }
 
-  bool vanishes(typename divisor::kind kind, const complex<double>& value, double scale_a, double scale_b) const {
-    const double threshold2 = rule_.breakdown_threshold * rule_.breakdown_threshold;
-    switch (kind) {
-      case divisor::kind::positive:
-        return !(value.re > 0.0);
-      case divisor::kind::norm:
-        return !(value.re > threshold2 * scale_a);
+  /// What is wrong with a number that the method divided by; empty where nothing is. Numbers that lead to the next step
+  /// only, and vanish with the residual, do not matter to a column that has converged.
+  std::string fault(const test& t, column& c, const complex<double>& value, double scale_a, double scale_b,
+                    bool converged) const {
+    const double threshold = rule_.breakdown_threshold;
+    const std::string vanished = t.what + std::string(" vanished");
+    switch (t.kind) {
       case divisor::kind::inner_product:
-        return !(std::hypot(value.re, value.im) > rule_.breakdown_threshold * std::sqrt(scale_a) * std::sqrt(scale_b));
+        if (converged) return "";
+        return std::hypot(value.re, value.im) > threshold * std::sqrt(scale_a) * std::sqrt(scale_b) ? "" : vanished;
+      case divisor::kind::norm:
+        if (converged) return "";
+        return value.re > threshold * threshold * scale_a ? "" : vanished;
+      case divisor::kind::positive:
+        return value.re > 0.0 ? "" : vanished;
+      case divisor::kind::curvature: {
+        if (!(value.re > 0.0)) return t.what + std::string(" is not above zero");
+        const double curvature = value.re / scale_a;
+        c.largest_curvature = std::max(c.largest_curvature, curvature);
+        return curvature > threshold * c.largest_curvature ? "" : vanished + " beside the largest eigenvalue";
+      }
     }
-    return true;
+    return vanished;
   }
 
   /// The columns of y at the positions `list` become the solutions so far.

@@ -13,11 +13,11 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <map>
 #include <memory>
 #include <random>
 #include <span>
 #include <stdexcept>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -55,24 +55,31 @@ class machine {
   machine& operator=(const machine&) = delete;
 
   /// Queues a task that reads and writes the given storage.
-  void submit(std::vector<dependences*> reads, std::vector<dependences*> writes, std::function<void()> run) {
+  void submit(const std::vector<dependences*>& reads, const std::vector<dependences*>& writes,
+              std::function<void()> run) {
     const std::int64_t id = next_++;
-    task t{std::move(run), {}};
+    task& t = waiting_[id];
+    t.run = std::move(run);
+    const auto after = [&](std::int64_t before) {
+      const auto found = waiting_.find(before);
+      if (before == id || found == waiting_.end()) return;
+      found->second.held_up.push_back(id);
+      ++t.waits_for;
+    };
     for (dependences* d : reads) {
-      t.after.push_back(d->writer);
+      after(d->writer);
       d->readers.push_back(id);
     }
     for (dependences* d : writes) {
-      t.after.push_back(d->writer);
-      t.after.insert(t.after.end(), d->readers.begin(), d->readers.end());
+      after(d->writer);
+      for (const auto reader : d->readers) after(reader);
       d->writer = id;
       d->readers.clear();
     }
-    std::erase(t.after, id);
-    waiting_.emplace(id, std::move(t));
+    if (t.waits_for == 0) ready_.push_back(id);
     if (!lazy_) return finish(id);
     // now and then a device is quick
-    while (!waiting_.empty() && random_() % 3 == 0) run_any();
+    while (!ready_.empty() && random_() % 3 == 0) run_any();
   }
 
   /// Runs tasks, these and others as they come, until `id` is done.
@@ -95,27 +102,26 @@ class machine {
  private:
   struct task {
     std::function<void()> run;
-    std::vector<std::int64_t> after;
+    int waits_for = 0;                  ///< tasks before it that have not run
+    std::vector<std::int64_t> held_up;  ///< tasks that wait for it
   };
 
   void run_any() {
-    std::vector<std::int64_t> ready;
-    for (const auto& [id, t] : waiting_) {
-      bool free = true;
-      for (const auto before : t.after) free = free && waiting_.count(before) == 0;
-      if (free) ready.push_back(id);
-      if (ready.size() == 8) break;  // any eight will do for a shuffle
-    }
-    const std::int64_t chosen = ready[random_() % ready.size()];
-    auto run = std::move(waiting_.at(chosen).run);
+    std::swap(ready_[random_() % ready_.size()], ready_.back());
+    const auto chosen = waiting_.find(ready_.back());
+    ready_.pop_back();
+    const task done = std::move(chosen->second);
     waiting_.erase(chosen);
-    run();
+    done.run();
+    for (const auto id : done.held_up)
+      if (--waiting_.at(id).waits_for == 0) ready_.push_back(id);
   }
 
   std::mt19937_64 random_;
   bool lazy_;
   std::int64_t next_ = 0;
-  std::map<std::int64_t, task> waiting_;
+  std::unordered_map<std::int64_t, task> waiting_;
+  std::vector<std::int64_t> ready_;
   long applications_ = 0;
   std::vector<read_event> reads_;
 };
