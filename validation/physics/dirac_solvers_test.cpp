@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Every solver on the production operators: one answer, truly.
+#include <gtest/gtest.h>
+
+#include "common/algorithms/schur_solve.hpp"
+#include "common/algorithms/solver_choice.hpp"
+#include "validation/support/production.hpp"
+
+namespace plaquette::validation {
+namespace {
+
+using cpu::context;
+using cpu::field;
+using cpu::schur_kind;
+
+struct system_to_solve {
+  lattice_geometry geometry{{4, 6, 2, 8}};
+  communicator comm;
+  context ctx{geometry, comm, 2};
+  gauge_configuration links = cpu::weak_field_configuration(geometry, 0.25, 5, comm);
+  fermion_action action = fermion_action::isotropic(0.05, 1.2);
+};
+
+template <class T>
+schur_report solve_with(const system_to_solve& system, solver_kind kind, schur_kind preconditioning,
+                        const field<T>& b, field<T>& x, double tolerance) {
+  const auto m = std::make_shared<const cpu::wilson_clover<T>>(system.ctx, system.links, system.action);
+  const cpu::schur_wilson_clover<T> schur(m, preconditioning);
+  stopping_rule rule;
+  rule.tolerance = tolerance;
+  rule.limit = 2000;
+  rule.look_every = 1;
+  zero(x);
+  return schur_solve(schur, *m, x, b, rule, [&](const auto& a, auto& even, const auto& source, const auto& inner) {
+    return solve(kind, a, even, source, inner, {.restart_length = 12, .relaxation = 0.9});
+  });
+}
+
+template <class T>
+class DiracSolvers : public testing::Test {};
+using precisions = testing::Types<float, double>;
+TYPED_TEST_SUITE(DiracSolvers, precisions);
+
+TYPED_TEST(DiracSolvers, AllAgreeOnOneAnswerAndReportItsTrueResidual) {
+  using T = TypeParam;
+  system_to_solve system;
+  const double tolerance = sizeof(T) == 4 ? 2e-6 : 1e-11;
+  random_batch<T> b(system.ctx, 3, 8);
+  std::vector<spinor_configuration> first;
+  for (const auto& [kind, name] : solver_names)
+    for (const auto preconditioning : {schur_kind::asymmetric, schur_kind::symmetric}) {
+      auto x = like(b.packed);
+      const schur_report report = solve_with(system, kind, preconditioning, b.packed, x, tolerance);
+      ASSERT_TRUE(report.all_converged()) << name << ": " << report.columns[0].why;
+      for (int c = 0; c < 3; ++c) {
+        spinor_configuration solution(system.geometry);
+        cpu::export_column(solution, x, c);
+        const double independent = cpu::textbook::relative_residual(b.canonical[static_cast<std::size_t>(c)], solution,
+                                                                    system.links, system.action, system.comm);
+        // The reported residual is made in T: it is off by a few roundoffs of |M| |x| / |b|, below 100 roundoffs here.
+        const double rounding = 100 * std::numeric_limits<T>::epsilon();
+        EXPECT_TRUE(independent <= tolerance + rounding) << name << ' ' << independent;
+        EXPECT_TRUE(std::abs(report.true_residuals[static_cast<std::size_t>(c)] - independent) <= rounding)
+            << name << ' ' << report.true_residuals[static_cast<std::size_t>(c)] << ' ' << independent;
+        if (static_cast<int>(first.size()) <= c) first.push_back(solution);
+        // |x - x'| <= |M^-1| (|r| + |r'|); the smallest singular value of M is above 0.05 here.
+        EXPECT_TRUE(relative_distance(solution, first[static_cast<std::size_t>(c)], system.comm) <=
+                    2 * 40 * (tolerance + rounding))
+            << name;
+      }
+    }
+}
+
+TYPED_TEST(DiracSolvers, ABatchGivesTheBitsOfItsColumnsAlone) {
+  using T = TypeParam;
+  system_to_solve system;
+  random_batch<T> b(system.ctx, 3, 18);
+  // columns of different difficulty, so that they leave the batch at different times
+  for (int c = 0; c < 3; ++c) {
+    auto column = view(b.packed, c, 1);
+    if (c == 1) {
+      zero(column);
+      column.block(0, 2, 0)[5] = T(1);
+    }
+  }
+  for (const auto kind : {solver_kind::bicgstab, solver_kind::cgnr}) {
+    auto x = like(b.packed);
+    solve_with(system, kind, schur_kind::symmetric, b.packed, x, 1e-5);
+    for (int c = 0; c < 3; ++c) {
+      const auto b_c = view(b.packed, c, 1);
+      auto alone = like(b_c), x_c = like(b_c);
+      copy(alone, b_c);
+      solve_with(system, kind, schur_kind::symmetric, alone, x_c, 1e-5);
+      spinor_configuration together(system.geometry), apart(system.geometry);
+      cpu::export_column(together, x, c);
+      cpu::export_column(apart, x_c, 0);
+      EXPECT_TRUE(same_bits(together, apart)) << c;
+    }
+  }
+}
+
+TYPED_TEST(DiracSolvers, TheSameBitsForAnyNumberOfThreads) {
+  using T = TypeParam;
+  system_to_solve system;
+  std::vector<spinor_configuration> first;
+  for (const int threads : {1, 2, 3}) {
+    system.ctx = context(system.geometry, system.comm, threads);
+    random_batch<T> b(system.ctx, 2, 28);
+    auto x = like(b.packed);
+    solve_with(system, solver_kind::bicgstab, schur_kind::asymmetric, b.packed, x, 1e-5);
+    for (int c = 0; c < 2; ++c) {
+      spinor_configuration solution(system.geometry);
+      cpu::export_column(solution, x, c);
+      if (threads == 1)
+        first.push_back(solution);
+      else
+        EXPECT_TRUE(same_bits(solution, first[static_cast<std::size_t>(c)])) << threads;
+    }
+  }
+}
+
+TEST(DiracSolversInSingle, CannotBePushedBelowTheirPrecisionAndSaySo) {
+  system_to_solve system;
+  random_batch<float> b(system.ctx, 1, 38);
+  auto x = like(b.packed);
+  const schur_report report = solve_with(system, solver_kind::bicgstab, schur_kind::symmetric, b.packed, x, 1e-10);
+  EXPECT_FALSE(report.all_converged());
+  EXPECT_FALSE(report.columns[0].why.empty());
+  EXPECT_TRUE(report.true_residuals[0] <= 100 * std::numeric_limits<float>::epsilon());  // the best there is
+  EXPECT_TRUE(report.true_residuals[0] > 1e-10);
+}
+
+}  // namespace
+}  // namespace plaquette::validation
