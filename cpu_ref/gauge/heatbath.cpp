@@ -18,11 +18,6 @@
 #define PLAQUETTE_INSTRUCTION_SETS
 #endif
 
-// Vectors wider than the registers of the baseline: none is passed to a function that is not inlined.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wpsabi"
-#endif
-
 namespace plaquette::cpu {
 namespace {
 
