@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/make-configuration/configuration_options.hpp"
+
+#include "common/app/command_line.hpp"
+#include "common/app/parse.hpp"
+#include "common/error.hpp"
+
+namespace plaquette {
+
+namespace {
+
+constexpr int most_sweeps = 100'000'000;
+
+void declare_lattice(command_line& line, shared_options& shared) {
+  line.section("Lattice and machine");
+  line.custom(
+      "--lattice", "XxYxZxT", to_string(shared.lattice),
+      [&shared](const std::string& text, const std::string& option) {
+        shared.lattice = parse_extents(text, option);
+        shared.lattice_given = true;
+      },
+      "Extents of the lattice, all even; of a file given to --start, its own");
+  line.custom(
+      "--grid", "XxYxZxT|auto", "auto",
+      [&shared](const std::string& text, const std::string& option) {
+        if (text != "auto") shared.grid = parse_extents(text, option);
+      },
+      "Process grid; auto is the one of smallest surface for the ranks that there are");
+  line.integer("--threads", shared.threads,
+               "Threads a rank; 0: OMP_NUM_THREADS, else the host's cores shared among its ranks", 0, 4096);
+}
+
+void declare_update(command_line& line, configuration_options& options) {
+  line.section("Action and update");
+  line.real("--beta", options.action.beta, "6 / g^2 of the Wilson gauge action", real_range::not_negative());
+  line.real("--anisotropy", options.action.anisotropy, "xi_g of the gauge action", real_range::positive());
+  line.integer("--sweeps", options.sweeps, "Combined sweeps: heat baths, then over-relaxations", 0, most_sweeps);
+  line.integer("--heatbath", options.plan.heatbath, "Heat baths of a combined sweep", 0, 1000);
+  line.integer("--overrelaxation", options.plan.overrelaxation, "Over-relaxations of a combined sweep", 0, 1000);
+  line.custom(
+      "--start", "cold|hot|FILE", "cold",
+      [&shared = options.shared](const std::string& text, const std::string&) {
+        using enum gauge_choice::origin;
+        if (text.empty()) throw input_error("--start: expected cold, hot or a file, found ''");
+        shared.gauge = text == "cold"  ? gauge_choice{.from = unit}
+                       : text == "hot" ? gauge_choice{.from = random}
+                                       : gauge_choice{.from = file, .path = text};
+      },
+      "The links to begin with: unit ones, random ones, or those of a file");
+  line.integer("--first-sweep", options.first_sweep,
+               "Combined sweeps done before, to continue a run to the same bits: its random numbers are not used again",
+               0, most_sweeps);
+  line.custom(
+      "--seed", "INTEGER", std::to_string(options.shared.seed),
+      [&shared = options.shared](const std::string& text, const std::string& option) {
+        shared.seed = parse_unsigned(text, option);
+      },
+      "Of all random numbers");
+}
+
+void declare_output(command_line& line, configuration_options& options, std::string& format, std::string& precision) {
+  line.section("Output");
+  line.text("--output", options.output, "FILE", "Write the configuration there");
+  line.choice("--format", format, {"nersc", "ildg"}, "Of the configuration");
+  line.choice("--precision", precision, {"64", "32"}, "Bits of a number of the configuration");
+  line.flag("--two-row", options.two_row, "Leave the third rows out (nersc)");
+  line.text("--history", options.history, "FILE.csv|FILE.txt", "Write the plaquette history there");
+  line.integer("--measure-every", options.measure_every, "Combined sweeps from one measurement to the next", 1,
+               most_sweeps);
+  line.text("--json", options.shared.json, "FILE", "Write the report there");
+  line.flag("--force", options.shared.force, "Overwrite output files that exist");
+  line.flag("--dryrun", options.shared.dry_run, "Say what would run, and how much memory it takes; then stop");
+  line.real("--time-limit", options.shared.time_limit,
+            "Seconds after which to stop and write what there is (exit status 6)", real_range::positive());
+  line.footer(
+      "Exit status: 0 done and verified; 1 a check failed; 2 unusable arguments or input; 4 out of memory;\n"
+      "5 output could not be written; 6 stopped by a signal or the time limit; 70 internal error.");
+}
+
+}  // namespace
+
+configuration_options parse_configuration_options(int argc, const char* const* argv) {
+  configuration_options options;
+  options.shared.gauge = {.from = gauge_choice::origin::unit};
+  std::string format = "nersc", precision = "64";
+  command_line line(
+      "plaquette-make-configuration",
+      "Makes a quenched SU(3) gauge configuration: pseudo heat bath (Cabibbo-Marinari, Kennedy-Pendleton) "
+      "and over-relaxation for the Wilson gauge action. The same bits on any process grid and any number "
+      "of threads.");
+  declare_lattice(line, options.shared);
+  declare_update(line, options);
+  declare_output(line, options, format, precision);
+  line.parse(argc, argv);
+  options.ildg = format == "ildg";
+  options.precision_bits = precision == "32" ? 32 : 64;
+  options.command = line.typed();
+  if (options.two_row && options.ildg) throw input_error("--two-row: expected --format nersc, found ildg");
+  if (options.sweeps > most_sweeps - options.first_sweep)
+    throw input_error("--first-sweep and --sweeps: expected at most " + std::to_string(most_sweeps) +
+                      " in all, found more");
+  return options;
+}
+
+json_document parameters_of(const configuration_options& options, const lattice_geometry& geometry) {
+  return {{"command", options.command},
+          {"lattice", geometry.global()},
+          {"grid", geometry.grid()},
+          {"beta", options.action.beta},
+          {"anisotropy", options.action.anisotropy},
+          {"start", options.shared.gauge.from == gauge_choice::origin::unit     ? "cold"
+                    : options.shared.gauge.from == gauge_choice::origin::random ? "hot"
+                                                                                : options.shared.gauge.path},
+          {"seed", options.shared.seed},
+          {"first_sweep", options.first_sweep},
+          {"sweeps", options.sweeps},
+          {"heatbath", options.plan.heatbath},
+          {"overrelaxation", options.plan.overrelaxation},
+          {"format", options.ildg ? "ildg" : "nersc"},
+          {"precision", options.precision_bits},
+          {"two_row", options.two_row},
+          {"output", options.output},
+          {"history", options.history},
+          {"measure_every", options.measure_every}};
+}
+
+}  // namespace plaquette

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/make-configuration/configuration_run.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <tuple>
+#include <vector>
+
+#include "common/app/memory.hpp"
+#include "common/app/progress.hpp"
+#include "common/app/run_app.hpp"
+#include "common/app/run_control.hpp"
+#include "common/io/gauge_file.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/plaquette.hpp"
+#include "miniapps/shared/gauge_input.hpp"
+
+namespace plaquette {
+
+namespace {
+
+/// A link was put back into SU(3) when it was last updated: what is left are the roundings of the two normalisations,
+/// of the third row, and of the products that U U^+ - 1 and det U are computed with.
+constexpr double su3_tolerance = 32.0 * 0x1p-53;
+
+/// Rounding the elements of a link to a relative u changes it by sqrt(3) u in the Frobenius norm, three times that
+/// where the third row is made from two rounded ones; a plaquette Re tr P / 3 changes by at most 4 * (3 sqrt(3) u) *
+/// sqrt(3) / 3.
+double stored_plaquette_tolerance(int precision_bits) { return 12.0 * (precision_bits == 32 ? 0x1p-24 : 0x1p-53); }
+
+/// A line of the history.
+struct measurement {
+  int sweep;  ///< combined sweeps done
+  cpu::plaquettes plaquette;
+};
+
+/// What the steps of a run share.
+struct run_state {
+  const configuration_options& options;
+  const communicator& world;
+  const lattice_geometry& geometry;
+  run_control control;
+  progress_line progress;
+  report result;
+  std::vector<measurement> history{};
+  std::vector<double> seconds{};  ///< of each combined sweep
+  int sweeps_done = 0;            ///< since the very first one of all runs
+
+  bool talks() const { return world.rank() == 0; }
+};
+
+void require_outputs(const configuration_options& options, const communicator& world) {
+  if (world.rank() != 0) return;
+  for (const std::string& path : {options.output, options.history, options.shared.json})
+    if (!path.empty()) require_writable(path, options.shared.force);
+}
+
+report new_report(const configuration_options& options, const lattice_geometry& geometry, const communicator& world) {
+  report r;
+  r.app = "make-configuration";
+  r.parameters = parameters_of(options, geometry);
+  r.machine = machine_information(world);
+  r.build = build_information();
+  return r;
+}
+
+/// The links that are updated, the same as read again from their file, and the tables and buffers of the updates.
+double memory_needed(const configuration_options& options, const lattice_geometry& geometry) {
+  extents padded = geometry.local();
+  for (int& length : padded) length += 2;
+  const double field = static_cast<double>(volume(padded)) * sizeof(site_links);
+  return field * (options.output.empty() ? 1.5 : 2.5);
+}
+
+void print_problem(const run_state& run) {
+  const auto& [options, r] = std::tie(run.options, run.result);
+  fmt::print("make-configuration {}, revision {}{}\n", r.build.version, r.build.revision.substr(0, 12),
+             r.build.dirty ? " with changes" : "");
+  fmt::print("machine    {}, {} rank{} of {} thread{}\n", r.machine.cpu, r.machine.ranks,
+             r.machine.ranks == 1 ? "" : "s", r.machine.threads, r.machine.threads == 1 ? "" : "s");
+  fmt::print("lattice    {}, grid {}\n", to_string(run.geometry.global()), to_string(run.geometry.grid()));
+  fmt::print("action     Wilson, beta {:g}, anisotropy {:g}\n", options.action.beta, options.action.anisotropy);
+  fmt::print("update     {} sweeps of {} heat bath + {} over-relaxation, from {}, seed {}\n", options.sweeps,
+             options.plan.heatbath, options.plan.overrelaxation, r.parameters["start"].get<std::string>(),
+             options.shared.seed);
+  fmt::print("memory     {} a rank\n", format_bytes(memory_needed(options, run.geometry)));
+}
+
+void measure(run_state& run, const gauge_configuration& links) {
+  run.history.push_back({run.sweeps_done, cpu::measure_plaquettes(links, run.world)});
+  if (!run.talks()) return;
+  run.progress.clear();
+  const auto& [sweep, plaquette] = run.history.back();
+  if (run.history.size() == 1) fmt::print("\n   sweep       plaquette         spatial        temporal\n");
+  fmt::print("{:8}  {:.12f}  {:.12f}  {:.12f}\n", sweep, plaquette.average, plaquette.spatial, plaquette.temporal);
+}
+
+void do_sweeps(run_state& run, gauge_configuration& links) {
+  const configuration_options& options = run.options;
+  cpu::heatbath_updater updater(run.geometry, run.world);
+  run.progress.begin("sweeps");
+  run.sweeps_done = options.first_sweep;
+  measure(run, links);
+  while (run.sweeps_done < options.end() && !run.control.should_stop()) {
+    run.world.barrier();
+    const stopwatch watch;
+    updater.combined_sweep(links, options.action, options.plan, options.shared.seed,
+                           static_cast<std::uint64_t>(run.sweeps_done));
+    double seconds = watch.seconds();
+    run.world.maximum({&seconds, 1});
+    run.seconds.push_back(seconds);
+    ++run.sweeps_done;
+    const int done = run.sweeps_done - options.first_sweep;
+    if (done % options.measure_every == 0 || done == options.sweeps) measure(run, links);
+    run.progress.update(static_cast<double>(done) / options.sweeps, fmt::format("sweep {}", run.sweeps_done));
+  }
+  if (run.history.back().sweep != run.sweeps_done) measure(run, links);
+}
+
+void write_history(const run_state& run) {
+  const bool csv = run.options.history.ends_with(".csv");
+  std::string text = csv ? "sweep,plaquette,spatial,temporal\n" : "# sweep  plaquette  spatial  temporal\n";
+  const char gap = csv ? ',' : ' ';
+  for (const auto& [sweep, plaquette] : run.history)
+    text += fmt::format("{}{}{:.17g}{}{:.17g}{}{:.17g}\n", sweep, gap, plaquette.average, gap, plaquette.spatial, gap,
+                        plaquette.temporal);
+  write_file_atomically(run.options.history, text,
+                        run.options.shared.force ? existing_file::replace : existing_file::keep);
+}
+
+void write_configuration(const run_state& run, const gauge_configuration& links) {
+  const configuration_options& options = run.options;
+  gauge_write_options how;
+  how.precision_bits = options.precision_bits;
+  how.two_row = options.two_row;
+  how.existing = options.shared.force ? existing_file::replace : existing_file::keep;
+  how.plaquette = run.history.back().plaquette.average;
+  how.ensemble_id =
+      fmt::format("Wilson action, beta {:g}, anisotropy {:g}", options.action.beta, options.action.anisotropy);
+  how.ensemble_label = fmt::format("heat bath {} + over-relaxation {}, seed {}", options.plan.heatbath,
+                                   options.plan.overrelaxation, options.shared.seed);
+  how.sequence_number = std::to_string(run.sweeps_done);
+  how.creator = "Plaquette " + run.result.build.version;
+  how.information = how.ensemble_id + "; " + how.ensemble_label + "; sweep " + how.sequence_number;
+  (options.ildg ? write_ildg : write_nersc)(options.output, links, run.world, how);
+}
+
+/// The file must hold what was to be written: read again, it passes its own checks and has the same plaquette.
+void check_written(run_state& run) {
+  const loaded_gauge loaded = read_gauge(run.options.output, run.geometry, run.world);
+  const double kept = run.history.back().plaquette.average;
+  run.result.checks.add("plaquette of the file read again",
+                        std::abs(cpu::average_plaquette(loaded.links, run.world) - kept),
+                        stored_plaquette_tolerance(run.options.precision_bits));
+  if (!std::isnan(loaded.header.plaquette))
+    run.result.checks.add("plaquette in the file's header", std::abs(loaded.header.plaquette - kept),
+                          loaded.header.plaquette_tolerance);
+}
+
+void write_files(run_state& run, const gauge_configuration& links) {
+  if (!run.options.output.empty()) {
+    now_doing("writing the configuration");
+    write_configuration(run, links);
+    check_written(run);
+  }
+  if (!run.options.history.empty() && run.talks()) {
+    now_doing("writing the history");
+    write_history(run);
+  }
+}
+
+void check_links(run_state& run, const gauge_configuration& links, const gauge_input& start) {
+  const bool updated =
+      run.sweeps_done > run.options.first_sweep && run.options.plan.heatbath + run.options.plan.overrelaxation > 0;
+  run.result.checks.add("links in SU(3)", cpu::distance_from_su3(links, run.world),
+                        updated ? su3_tolerance : start.su3_tolerance);
+  const double plaquette = run.history.back().plaquette.average;
+  run.result.checks.add("plaquette is finite and at most 1", std::abs(plaquette) <= 1.0 + 1e-12);
+}
+
+void note_results(run_state& run, const gauge_input& start, const gauge_configuration& links) {
+  const auto& last = run.history.back().plaquette;
+  run.result.gauge = {{"source", "heat bath"},
+                      {"start", start.description},
+                      {"plaquette", last.average},
+                      {"plaquette_spatial", last.spatial},
+                      {"plaquette_temporal", last.temporal},
+                      {"link_trace", cpu::link_trace(links, run.world)},
+                      {"sweeps_done", run.sweeps_done}};
+  json_document sweeps = json_document::array(), plaquettes = json_document::array();
+  for (const auto& [sweep, plaquette] : run.history) {
+    sweeps.push_back(sweep);
+    plaquettes.push_back(plaquette.average);
+  }
+  const sample_statistics seconds = statistics(run.seconds);
+  run.result.observables = {
+      {"sweep", sweeps},
+      {"plaquette", plaquettes},
+      {"seconds_a_combined_sweep",
+       {{"min", seconds.min}, {"median", seconds.median}, {"max", seconds.max}, {"samples", seconds.samples}}}};
+  const double links_a_sweep = 1.0 * dimensions * static_cast<double>(run.geometry.global_volume()) *
+                               (run.options.plan.heatbath + run.options.plan.overrelaxation);
+  run.result.fom = {seconds.median > 0.0 ? links_a_sweep / seconds.median : 0.0, "link updates/s",
+                    "heat bath and over-relaxation, at the median combined sweep"};
+}
+
+void print_verdict(const run_state& run) {
+  const sample_statistics seconds = statistics(run.seconds);
+  fmt::print("\ncombined sweep: {:.3e} s minimum, {:.3e} s median, {:.3e} s maximum of {}\n", seconds.min,
+             seconds.median, seconds.max, seconds.samples);
+  if (!run.options.output.empty())
+    fmt::print("configuration  {}\n  continue with --start {} --first-sweep {} --seed {}\n", run.options.output,
+               run.options.output, run.sweeps_done, run.options.shared.seed);
+  if (!run.options.history.empty()) fmt::print("history        {}\n", run.options.history);
+  if (!run.options.shared.json.empty()) fmt::print("report         {}\n", run.options.shared.json);
+  fmt::print("\ncheck                                                 value   tolerance\n");
+  for (const check& c : run.result.checks.checks())
+    fmt::print("{:<48}  {:9.3e}   {:9.3e}  {}\n", c.name, c.value, c.tolerance, c.passed() ? "passed" : "FAILED");
+  fmt::print("\n{}\n{}\n", fom_line(run.result.fom), run.result.checks.line());
+}
+
+exit_status finish(run_state& run) {
+  if (run.control.stopped()) run.result.checks.add("run was not stopped by " + run.control.reason(), false);
+  run.progress.clear();
+  if (run.talks()) {
+    if (!run.options.shared.json.empty()) write_report(run.result, run.options.shared.json, run.options.shared.force);
+    print_verdict(run);
+  }
+  if (run.control.stopped()) return exit_status::interrupted;
+  return run.result.checks.passed() ? exit_status::success : exit_status::verification_failed;
+}
+
+}  // namespace
+
+exit_status run_configuration(const configuration_options& options, const communicator& world) {
+  require_outputs(options, world);
+  const lattice_geometry geometry = geometry_of_run(options.shared, world);
+  run_state run{options,
+                world,
+                geometry,
+                run_control(world, options.shared.time_limit),
+                progress_line(world.rank() == 0),
+                new_report(options, geometry, world)};
+  if (run.talks()) print_problem(run);
+  if (options.shared.dry_run) return exit_status::success;
+  require_memory(world, memory_needed(options, geometry), "the gauge configuration");
+
+  gauge_input start = obtain_gauge(options.shared, geometry, world, run.control, run.progress);
+  now_doing("the sweeps");
+  do_sweeps(run, start.links);
+  check_links(run, start.links, start);
+  write_files(run, start.links);
+  note_results(run, start, start.links);
+  return finish(run);
+}
+
+}  // namespace plaquette
