@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 
 #include "common/app/provenance.hpp"
 #include "common/error.hpp"
@@ -62,7 +63,7 @@ void command_line::text(const std::string& option, std::string& value, const std
 
 void command_line::real(const std::string& option, double& value, const std::string& help, const real_range& range) {
   implementation_->declare(
-      option, "NUMBER", fmt::format("{}", value),
+      option, "NUMBER", std::isfinite(value) ? fmt::format("{}", value) : "",
       [&value, option, range](const std::string& t) { value = parse_real(t, option, range); }, help);
 }
 

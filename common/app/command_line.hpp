@@ -34,6 +34,7 @@ class command_line {
 
   void flag(const std::string& option, bool& value, const std::string& help);
   void text(const std::string& option, std::string& value, const std::string& type, const std::string& help);
+  /// A default that is not finite is not shown.
   void real(const std::string& option, double& value, const std::string& help, const real_range& range = {});
   void integer(const std::string& option, int& value, const std::string& help, int lowest, int highest);
   /// One of a few words.

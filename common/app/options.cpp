@@ -114,23 +114,23 @@ void shared_option_set::declare_output() {
 
 shared_options shared_option_set::collected() const {
   shared_options result = options_;
-  result.action =
-      make_action(action_, line_.given("--kappa"), line_.given("--clover-spatial"), line_.given("--clover-temporal"));
+  result.action = make_action(action_);
   if (line_.given("--csw") && line_.given("--clover-spatial") && line_.given("--clover-temporal"))
     throw input_error("--csw has no effect beside --clover-spatial and --clover-temporal: give two of the three");
   return result;
 }
 
-fermion_action make_action(const action_options& options, bool kappa_given, bool spatial_given, bool temporal_given) {
+fermion_action make_action(const action_options& options) {
+  const auto given = [](double value) { return !std::isnan(value); };
   fermion_action action;
   action.anisotropy = options.anisotropy;
   action.nu = options.nu;
-  action.mass =
-      kappa_given ? fermion_action::mass_of_kappa(options.kappa, options.anisotropy, options.nu) : options.mass;
+  action.mass = given(options.kappa) ? fermion_action::mass_of_kappa(options.kappa, options.anisotropy, options.nu)
+                                     : options.mass;
   if (!std::isfinite(action.diagonal()) || !std::isfinite(action.hop_coefficient(0)))
     throw input_error("the action's coefficients overflow: look at --kappa, --mass, --nu and --anisotropy");
-  action.clover_spatial = spatial_given ? options.clover_spatial : options.csw;
-  action.clover_temporal = temporal_given ? options.clover_temporal : options.csw;
+  action.clover_spatial = given(options.clover_spatial) ? options.clover_spatial : options.csw;
+  action.clover_temporal = given(options.clover_temporal) ? options.clover_temporal : options.csw;
   action.boundary_phase = {phase_of_angle(0.0), phase_of_angle(0.0), phase_of_angle(0.0),
                            phase_of_angle(options.time_boundary == "periodic" ? 0.0 : 1.0)};
   if (options.boundary_angles)

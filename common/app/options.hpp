@@ -38,9 +38,11 @@ struct shared_options {
   double time_limit = std::numeric_limits<double>::infinity();  ///< seconds
 };
 
-/// What --mass, --kappa, --csw and the anisotropy options said, until all are read.
+/// What --mass, --kappa, --csw and the anisotropy options said, until all are read. NaN: no default of its own.
 struct action_options {
-  double mass = 0.1, kappa = 0.0, csw = 0.0, clover_spatial = 0.0, clover_temporal = 0.0, anisotropy = 1.0, nu = 1.0;
+  static constexpr double not_given = std::numeric_limits<double>::quiet_NaN();
+  double mass = 0.1, kappa = not_given, csw = 0.0, clover_spatial = not_given, clover_temporal = not_given;
+  double anisotropy = 1.0, nu = 1.0;
   std::string time_boundary = "antiperiodic";
   std::optional<std::array<double, dimensions>> boundary_angles;  ///< in units of pi
 };
@@ -66,7 +68,7 @@ class shared_option_set {
 };
 
 /// M's parameters from the options; mass and kappa are alternatives, and csw stands for both clover coefficients.
-fermion_action make_action(const action_options& options, bool kappa_given, bool spatial_given, bool temporal_given);
+fermion_action make_action(const action_options& options);
 
 /// Sets OpenMP's number of threads as `shared_options::threads` says. Collective.
 class communicator;

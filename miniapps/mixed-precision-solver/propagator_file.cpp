@@ -438,12 +438,10 @@ class reader {
   reader(const std::string& path, const extents& lattice)
       : path_(path),
         lattice_(lattice),
-        file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose),
+        file_(opened("an HDF5 file", H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)), H5Fclose),
         type_(complex_type()),
-        data_(file_.good() ? H5Dopen2(file_, data_set_name, H5P_DEFAULT) : -1, H5Dclose),
-        space_(data_.good() ? H5Dget_space(data_) : -1, H5Sclose) {
-    if (!file_.good()) refuse("an HDF5 file", innermost_error());
-    if (!data_.good()) refuse(std::string("a data set ") + data_set_name, "none");
+        data_(opened("a data set /propagator", H5Dopen2(file_, data_set_name, H5P_DEFAULT)), H5Dclose),
+        space_(H5Dget_space(data_), H5Sclose) {
     std::array<hsize_t, 8> found{};
     if (H5Sget_simple_extent_ndims(space_) != 8)
       refuse("8 dimensions", std::to_string(H5Sget_simple_extent_ndims(space_)));
@@ -465,6 +463,10 @@ class reader {
  private:
   [[noreturn]] void refuse(const std::string& expected, const std::string& found) const {
     throw input_error(fmt::format("{}: expected {}, found: {}", printable(path_), expected, found));
+  }
+  hid_t opened(const char* expected, hid_t id) const {
+    if (id < 0) refuse(expected, innermost_error());
+    return id;
   }
   silence quiet_;
   std::string path_;

@@ -35,6 +35,7 @@ stopping_rule rule_of(const solver_options& options, run_control& control, progr
   stopping_rule rule;
   rule.tolerance = options.tolerance();
   rule.limit = options.iteration_limit;
+  rule.look_every = 1;  // the CPU answers at once
   rule.interrupted = [&control] { return control.should_stop(); };
   const double decades = -std::log10(rule.tolerance);
   rule.progress = [&progress, decades](int iteration, double residual) {
@@ -93,7 +94,7 @@ void judge_columns(std::vector<column_result>& results, cpu::propagator& columns
     const auto [spin, colour] = cpu::component_of_column(static_cast<int>(n));
     const spinor_configuration b = cpu::make_source(source, spin, colour, links, world);
     results[n].reference = cpu::textbook::relative_residual(b, columns[n], links, action, world);
-    results[n].floor = residual_floor(action, roundoff, norm(columns[n], world), norm(b, world));
+    results[n].floor = residual_floor(action, roundoff, results[n].iterations, norm(columns[n], world), norm(b, world));
     results[n].tolerance = tolerance + results[n].floor;
   }
 }

@@ -46,8 +46,9 @@ double operator_norm_estimate(const fermion_action& action) {
   return norm;
 }
 
-double residual_floor(const fermion_action& action, double unit_roundoff, double solution_norm, double source_norm) {
-  return unit_roundoff * operator_norm_estimate(action) * solution_norm / source_norm;
+double residual_floor(const fermion_action& action, double unit_roundoff, int iterations, double solution_norm,
+                      double source_norm) {
+  return std::sqrt(iterations + 1.0) * unit_roundoff * operator_norm_estimate(action) * solution_norm / source_norm;
 }
 
 double operator_difference(const applied_operator& m, const gauge_configuration& links, const fermion_action& action,

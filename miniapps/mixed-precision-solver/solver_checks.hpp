@@ -23,9 +23,11 @@ double unit_roundoff(const std::string& precision);
 /// An upper estimate of |M|: the diagonal, all hops, and the clover term of a field whose |Fhat| is at most 1.
 double operator_norm_estimate(const fermion_action& action);
 
-/// The relative residual that rounding alone leaves: a solution stored in a precision of unit roundoff u is off by up
-/// to u |x|, hence its residual by u |M| |x|.
-double residual_floor(const fermion_action& action, double unit_roundoff, double solution_norm, double source_norm);
+/// The relative residual that rounding alone leaves. A solution is a sum of as many updates as there were iterations,
+/// and each rounds it by up to u |x|; these errors add up at random, and M makes residuals of them: sqrt(iterations +
+/// 1) u |M| |x| / |b|. (Measured in single precision: a third to a half of it.)
+double residual_floor(const fermion_action& action, double unit_roundoff, int iterations, double solution_norm,
+                      double source_norm);
 
 /// out = M in, or M^+ in, of whatever is judged.
 using applied_operator = std::function<void(spinor_configuration& out, const spinor_configuration& in, bool dagger)>;

@@ -70,7 +70,10 @@ void declare_files(command_line& line, solver_options& options, raw_options& raw
               "Spin basis of the written propagator");
   line.text("--read-propagator", options.read_propagator, "FILE.h5",
             "Do not solve: read this propagator, compute its residual and its correlators");
-  // What a stored propagator is the solution of stands in its file.
+}
+
+/// What a stored propagator is the solution of stands in its file.
+void refuse_beside_stored_propagator(const command_line& line) {
   for (const char* option : {"--mass",
                              "--kappa",
                              "--csw",
@@ -87,11 +90,12 @@ void declare_files(command_line& line, solver_options& options, raw_options& raw
                              "--solver",
                              "--preconditioning",
                              "--rhs",
-                             "--size",
                              "--tol",
                              "--propagator",
-                             "--precision"})
-    line.exclude("--read-propagator", option);
+                             "--precision",
+                             "--check"})
+    if (line.given(option))
+      throw input_error(std::string(option) + " has no effect beside --read-propagator: the file says what was solved");
 }
 
 void overlay(shared_options& options, const problem& step, const command_line& line) {
@@ -134,6 +138,7 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   line.parse(argc, argv);
 
   options.shared = shared.collected();
+  if (!options.read_propagator.empty()) refuse_beside_stored_propagator(line);
   options.size = raw.size.empty() && !line.given("--gauge") ? "small" : raw.size;
   options.command = line.typed();
   options.source.kind = cpu::parse_source_kind(raw.source);

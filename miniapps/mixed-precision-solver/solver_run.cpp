@@ -164,6 +164,12 @@ exit_status run_read(run_state& run, const gauge_input& gauge) {
   run.result.checks.add("plaquette is that of the propagator's configuration",
                         std::abs(gauge.plaquette.average - loaded.facts.plaquette), 1e-12);
   cpu::require_source_on(loaded.facts.source, run.geometry.global());
+  solver_options stored = run.options;  // what was solved stands in the file
+  stored.shared.action = loaded.facts.action;
+  stored.source = loaded.facts.source;
+  stored.shared.tolerance = loaded.facts.tolerance;
+  run.result.parameters = parameters_of(stored, run.geometry);
+  if (run.talks()) print_problem(stored, run.geometry);
 
   now_doing("the check of the propagator");
   run.progress.begin("check of the propagator");
@@ -200,8 +206,11 @@ exit_status run_solver(const solver_options& options, const communicator& world)
                 new_report(options, geometry, world)};
   const work_estimate work = estimate_work(options, geometry);
   if (run.talks()) {
-    print_problem(options, geometry, run.result);
-    print_work(options, work);
+    print_machine(run.result);
+    if (options.read_propagator.empty()) {
+      print_problem(options, geometry);
+      print_work(options, work);
+    }
   }
   if (options.shared.dry_run) return exit_status::success;
   require_memory(world, work.memory(), "this run");

@@ -41,20 +41,26 @@ std::string source_text(const cpu::source_description& source) {
 
 }  // namespace
 
-void print_problem(const solver_options& options, const lattice_geometry& geometry, const report& r) {
-  const shared_options& shared = options.shared;
+void print_machine(const report& r) {
   fmt::print("mixed-precision-solver {}, revision {}{}\n", r.build.version, r.build.revision.substr(0, 12),
              r.build.dirty ? " with changes" : "");
   fmt::print("machine    {}, {} rank{} of {} thread{}\n", r.machine.cpu, r.machine.ranks,
              r.machine.ranks == 1 ? "" : "s", r.machine.threads, r.machine.threads == 1 ? "" : "s");
+}
+
+void print_problem(const solver_options& options, const lattice_geometry& geometry) {
+  const shared_options& shared = options.shared;
+  const bool stored = !options.read_propagator.empty();
   fmt::print("lattice    {}{}, grid {}, {} precision\n", to_string(geometry.global()),
              options.size.empty() ? "" : " (" + options.size + ")", to_string(geometry.grid()), shared.precision);
   fmt::print("gauge      {}\n", printable(shared.gauge.describe()));
-  if (!options.read_propagator.empty()) return;  // the rest stands in the file
   fmt::print("action     {}\n", action_text(shared.action));
   fmt::print("source     {}, {} of 12 spin-colours\n", source_text(options.source), shared.rhs);
-  fmt::print("solver     {} on the {} Schur complement, tolerance {:g}\n", name(options.solver),
-             name(options.preconditioning), options.tolerance());
+  if (stored)
+    fmt::print("propagator {}\n", printable(options.read_propagator));
+  else
+    fmt::print("solver     {} on the {} Schur complement, tolerance {:g}\n", name(options.solver),
+               name(options.preconditioning), options.tolerance());
 }
 
 void print_work(const solver_options& options, const work_estimate& work) {

@@ -13,7 +13,8 @@
 
 namespace plaquette {
 
-void print_problem(const solver_options& options, const lattice_geometry& geometry, const report& r);
+void print_machine(const report& r);
+void print_problem(const solver_options& options, const lattice_geometry& geometry);
 void print_work(const solver_options& options, const work_estimate& work);
 void print_gauge(const gauge_input& gauge);
 void print_columns(const std::vector<column_result>& columns);

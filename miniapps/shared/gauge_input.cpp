@@ -129,7 +129,9 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
 
 void check_gauge(verification& checks, const gauge_input& gauge) {
   checks.add("links in SU(3)", gauge.distance_from_su3, gauge.su3_tolerance);
-  checks.add("plaquette is finite and at most 1", std::abs(gauge.plaquette.average), 1.0 + 1e-12);
+  // Re tr U / 3 of a matrix in SU(3) lies in [-1/2, 1].
+  checks.add("plaquette is possible",
+             gauge.plaquette.average >= -0.5 - 1e-12 && gauge.plaquette.average <= 1.0 + 1e-12);
 }
 
 }  // namespace plaquette
