@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Small steps on batches of columns that the algorithms share.
+/// Small steps that the algorithms share, on batches of columns.
 #pragma once
 
 #include <numeric>
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algorithms/solve_report.hpp"
 #include "common/concepts.hpp"
 
 namespace plaquette {
@@ -25,6 +26,31 @@ std::vector<std::vector<complex<double>>> host_values_of(const std::vector<S>& h
     return values;
   }
 }
+
+/// An operator that counts its applications in a report.
+template <class A>
+class counted_operator {
+ public:
+  counted_operator(const A& a, solve_report& report) : a_(&a), report_(&report) {}
+  template <class F>
+  void apply(F& out, const F& in) const {
+    count(in.columns());
+    a_->apply(out, in);
+  }
+  template <class F>
+  void apply_dagger(F& out, const F& in) const {
+    count(in.columns());
+    a_->apply_dagger(out, in);
+  }
+
+ private:
+  void count(int columns) const {
+    ++report_->operator_applications;
+    report_->column_applications += columns;
+  }
+  const A* a_;
+  solve_report* report_;
+};
 
 /// r = b - A x; returns |r|^2.
 template <field_batch F, linear_operator<F> A>

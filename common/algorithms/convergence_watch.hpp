@@ -19,31 +19,6 @@
 
 namespace plaquette {
 
-/// An operator that counts its applications in a report.
-template <class A>
-class counted_operator {
- public:
-  counted_operator(const A& a, solve_report& report) : a_(&a), report_(&report) {}
-  template <class F>
-  void apply(F& out, const F& in) const {
-    count(in.columns());
-    a_->apply(out, in);
-  }
-  template <class F>
-  void apply_dagger(F& out, const F& in) const {
-    count(in.columns());
-    a_->apply_dagger(out, in);
-  }
-
- private:
-  void count(int columns) const {
-    ++report_->operator_applications;
-    report_->column_applications += columns;
-  }
-  const A* a_;
-  solve_report* report_;
-};
-
 /// Follows the residuals of a batch of columns while a solver runs, and is the one place where the host reads.
 ///
 /// The solver iterates on a copy of x. A column that is done is copied to its place in the caller's x and leaves the

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/algorithms/batch.hpp"
@@ -25,6 +26,7 @@ struct schur_parameters {
 };
 
 /// Residuals and histories are those of the full system: the even ones times what the other sites make of them.
+/// Applications are those of the even operator and of the full one together.
 struct schur_report : solve_report {
   std::vector<double> true_residuals;  ///< |b - M x| / |b| by the full operator, per column
   std::vector<int> corrections;        ///< solves after the first, per column
@@ -32,7 +34,143 @@ struct schur_report : solve_report {
 
 namespace detail {
 
-/// The numbers of a handle, real parts.
+/// One solve M e = r of some columns through the even sites, and how to read its report as one of the full system.
+template <field_batch F>
+struct schur_step {
+  F correction;                 ///< e
+  solve_report report;          ///< of the even system
+  std::vector<double> to_full;  ///< the even relative residual times this is |r - M e|, per column
+};
+
+/// What happens to the columns of a full system from solve to solve: which are open, what they shall meet, what is
+/// said.
+class schur_record {
+ public:
+  schur_record(const stopping_rule& rule, const schur_parameters& parameters, int columns)
+      : rule_(rule), parameters_(parameters), b_norm_(static_cast<std::size_t>(columns)) {
+    const auto n = static_cast<std::size_t>(columns);
+    report.columns.resize(n);
+    report.history.resize(n);
+    report.corrections.assign(n, 0);
+    report.true_residuals.assign(n, 0.0);
+  }
+
+  schur_report report;
+
+  /// The columns to solve for, and those whose solution is set to zero, given |b|^2 and |b - M x|^2.
+  void begin(const std::vector<double>& b2, const std::vector<double>& r2, std::vector<int>& open,
+             std::vector<int>& to_zero) {
+    for (std::size_t n = 0; n < b2.size(); ++n) {
+      const int column = static_cast<int>(n);
+      b_norm_[n] = std::sqrt(b2[n]);
+      if (b2[n] == 0.0) {
+        to_zero.push_back(column);
+        settle(n, solve_status::converged, 0.0, "the right-hand side is zero, and so is the solution");
+      } else if (!std::isfinite(b2[n]) || !std::isfinite(r2[n])) {
+        to_zero.push_back(column);
+        settle(n, solve_status::not_finite, std::numeric_limits<double>::quiet_NaN(),
+               "the right-hand side or the residual of the initial guess is not finite; the solution is set to zero");
+      } else {
+        const double relative = std::sqrt(r2[n]) / b_norm_[n];
+        settle(n, solve_status::converged, relative, "the initial guess meets the tolerance");
+        if (!(relative <= rule_.tolerance_of(column))) open.push_back(column);
+      }
+    }
+  }
+
+  /// The rule of the next solve of the open columns: what is left of the limit.
+  stopping_rule rule_for(const std::vector<int>& open) const {
+    stopping_rule rule = rule_;
+    rule.column_tolerances.clear();
+    for (const int column : open)
+      rule.limit =
+          std::min(rule.limit, std::max(0, rule_.limit - report.columns[static_cast<std::size_t>(column)].iterations));
+    return rule;
+  }
+
+  /// What |b - M x| shall be below after the next solve, per open column. The margin allows for rounding and, with the
+  /// symmetric complement, for the factor from the even residual to the full one, which is an estimate.
+  std::vector<double> targets(const std::vector<int>& open, int pass) const {
+    std::vector<double> all;
+    for (const int column : open)
+      all.push_back((pass == 0 ? 0.8 * rule_.tolerance_of(column) : 0.4 * true_tolerance(column)) *
+                    b_norm_[static_cast<std::size_t>(column)]);
+    return all;
+  }
+
+  /// Notes a solve of the open columns; `r2` is |b - M (x + e)|^2. Fills the positions in `open` of the columns that
+  /// have become better, and returns the columns that stay open.
+  template <class Step>
+  std::vector<int> take(const Step& step, const std::vector<double>& r2, int pass, const std::vector<int>& open,
+                        std::vector<int>& better) {
+    report.solver = step.report.solver;
+    report.operator_applications += step.report.operator_applications;
+    report.column_applications += step.report.column_applications;
+    report.host_reads += step.report.host_reads;
+    std::vector<int> still_open;
+    for (std::size_t k = 0; k < open.size(); ++k) {
+      const auto n = static_cast<std::size_t>(open[k]);
+      const double to_relative = step.to_full[k] / b_norm_[n];
+      append(n, step.report.columns[k], step.report.history[k], to_relative, pass);
+      const double before = report.true_residuals[n], after = std::sqrt(r2[k]) / b_norm_[n];
+      if (after < before) {
+        report.true_residuals[n] = after;
+        better.push_back(static_cast<int>(k));
+      }
+      if (needs_correction(n, after < 0.5 * before, pass)) still_open.push_back(open[k]);
+    }
+    return still_open;
+  }
+
+ private:
+  double true_tolerance(int column) const {
+    return parameters_.true_tolerance > 0.0 ? parameters_.true_tolerance : rule_.tolerance_of(column);
+  }
+
+  void settle(std::size_t n, solve_status status, double residual, const char* why) {
+    report.columns[n] = {.status = status, .iterations = 0, .residual = residual, .restarts = 0, .why = why};
+    report.true_residuals[n] = residual;
+    report.history[n].assign(1, residual);
+  }
+
+  void append(std::size_t n, const column_report& part, const std::vector<double>& history, double to_relative,
+              int pass) {
+    column_report& c = report.columns[n];
+    c.status = part.status;
+    c.why = part.why;
+    c.residual = part.residual * to_relative;
+    c.iterations += part.iterations;
+    c.restarts += part.restarts;
+    report.corrections[n] = pass;
+    // The first residual of a part belongs to the iteration that the history ends with, and is the better known one.
+    for (std::size_t i = 0; i < history.size(); ++i) {
+      if (i == 0) report.history[n].pop_back();
+      report.history[n].push_back(history[i] * to_relative);
+    }
+  }
+
+  /// Sets the status by the true residual. Returns true where a correction is worth while.
+  bool needs_correction(std::size_t n, bool progress, int pass) {
+    column_report& c = report.columns[n];
+    if (report.true_residuals[n] <= true_tolerance(static_cast<int>(n))) {
+      if (c.status != solve_status::converged) c.why = "the true residual meets its tolerance (" + c.why + ")";
+      c.status = solve_status::converged;
+      return false;
+    }
+    if (c.status != solve_status::converged) return false;
+    if (progress && pass < parameters_.corrections && c.iterations < rule_.limit) return true;
+    c.status = solve_status::stagnation;
+    c.why = "the iterated residual met the tolerance, the true one stays above it (" +
+            (pass == 0 ? std::string("no correction was tried") : "corrections: " + std::to_string(pass)) + ")";
+    return false;
+  }
+
+  const stopping_rule& rule_;
+  const schur_parameters& parameters_;
+  std::vector<double> b_norm_;
+};
+
+/// The real parts of the numbers of some handles; one read.
 template <column_scalars S>
 std::vector<std::vector<double>> real_values(const std::vector<S>& handles, solve_report& report) {
   ++report.host_reads;
@@ -44,19 +182,10 @@ std::vector<std::vector<double>> real_values(const std::vector<S>& handles, solv
   return reals;
 }
 
-/// One solve M e = r of some columns through the even sites, and what it takes to read its report as one of the full
-/// system.
-template <field_batch F>
-struct schur_step {
-  F correction;                 ///< e
-  solve_report report;          ///< of the even system
-  std::vector<double> to_full;  ///< even relative residual times this = |r - M e|
-};
-
 /// \param targets  what |r - M e| shall meet, per column
-template <field_batch F, schur_complement<F> S, linear_operator<F> M, class Solver>
-schur_step<F> solve_step(const S& schur, const M& full, const F& r, const std::vector<double>& targets,
-                         stopping_rule rule, Solver& solver, solve_report& total) {
+template <field_batch F, schur_complement<F> S, class M, class Solver>
+schur_step<F> solve_on_even_sites(const S& schur, const M& full, const F& r, const std::vector<double>& targets,
+                                  stopping_rule rule, Solver& solver, solve_report& total) {
   F e = like(r), even_source = schur.even_like(r), even = schur.even_like(r);
   schur.prepare_source(even_source, r);
 
@@ -66,18 +195,13 @@ schur_step<F> solve_step(const S& schur, const M& full, const F& r, const std::v
   schur.reconstruct_solution(e, even, r);
   F left = like(r);
   const auto left2 = residual(left, full, e, r);
-  ++total.operator_applications;
-  total.column_applications += r.columns();
-  const auto values = real_values(std::vector{norm2(even_source), left2}, total);
-
-  std::vector<double> to_full;
-  rule.column_tolerances.clear();
+  std::vector<double> to_full = real_values(std::vector{left2}, total).front();
   for (std::size_t n = 0; n < targets.size(); ++n) {
-    to_full.push_back(std::sqrt(values[1][n]));
-    const double tolerance = to_full[n] > 0.0 ? targets[n] / to_full[n] : 1.0;
+    to_full[n] = std::sqrt(to_full[n]);
+    const double tolerance = targets[n] / to_full[n];
     rule.column_tolerances.push_back(std::isfinite(tolerance) ? tolerance : 1.0);
   }
-  solve_report report = solver(schur, even, even_source, rule);
+  solve_report report = solver(schur, even, even_source, std::as_const(rule));
   schur.reconstruct_solution(e, even, r);
   return {e, std::move(report), std::move(to_full)};
 }
@@ -86,121 +210,43 @@ schur_step<F> solve_step(const S& schur, const M& full, const F& r, const std::v
 
 /// M x = b for all columns at once: the even system is prepared, solved by `solver`, and the solution reconstructed.
 /// Then |b - M x| is computed anew with `full`. A column whose iterated residual met the tolerance while the true one
-/// did not is solved again for its correction, until it does, or a correction no longer halves the residual (the
-/// precision's floor: `stagnation`, and `why` says so), or `parameters.corrections` are spent.
+/// did not is solved again for its correction, until it does, or a correction no longer halves the residual (the floor
+/// of the precision: `stagnation`, and `why` says so), or `parameters.corrections` are spent.
 /// \param full    M on the full lattice
-/// \param x       the initial guess, and the solution; the better of the two in each column
+/// \param x       the initial guess, and the solution: the one of the smallest true residual in each column
 /// \param solver  solve_report (const S& even_operator, F& x_even, const F& b_even, const stopping_rule&)
+/// \throws input_error where x and b differ in shape
 template <field_batch F, schur_complement<F> S, linear_operator<F> M, class Solver>
 schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const stopping_rule& rule, Solver&& solver,
                          const schur_parameters& parameters = {}) {
   if (!(x.shape() == b.shape())) throw input_error("schur_solve: x and b differ in shape");
-  const auto columns = static_cast<std::size_t>(b.columns());
-  schur_report report;
-  report.columns.resize(columns);
-  report.history.resize(columns);
-  report.corrections.assign(columns, 0);
-  report.true_residuals.assign(columns, 0.0);
-  const auto count_full = [&](int batch) { ++report.operator_applications, report.column_applications += batch; };
-  const auto true_tolerance = [&](std::size_t n) {
-    return parameters.true_tolerance > 0.0 ? parameters.true_tolerance : rule.tolerance_of(static_cast<int>(n));
-  };
+  detail::schur_record record(rule, parameters, b.columns());
+  const counted_operator counted(full, record.report);
 
   F r = like(b);
-  count_full(b.columns());
-  const auto start = detail::real_values(std::vector{norm2(b), residual(r, full, x, b)}, report);
-  std::vector<double> b_norm(columns);
-  std::vector<int> open, without_solution;
-  for (std::size_t n = 0; n < columns; ++n) {
-    const double b2 = start[0][n], r2 = start[1][n];
-    column_report& c = report.columns[n];
-    b_norm[n] = std::sqrt(b2);
-    if (b2 == 0.0) {
-      without_solution.push_back(static_cast<int>(n));
-      c.status = solve_status::converged;
-      c.why = "the right-hand side is zero, and so is the solution";
-      report.history[n].push_back(0.0);
-    } else if (!std::isfinite(b2) || !std::isfinite(r2)) {
-      without_solution.push_back(static_cast<int>(n));
-      c.status = solve_status::not_finite;
-      c.residual = report.true_residuals[n] = std::numeric_limits<double>::quiet_NaN();
-      c.why = "the right-hand side or the residual of the initial guess is not finite; the solution is set to zero";
-    } else {
-      c.residual = report.true_residuals[n] = std::sqrt(r2) / b_norm[n];
-      if (report.true_residuals[n] <= rule.tolerance_of(static_cast<int>(n))) {
-        c.status = solve_status::converged;
-        c.why = "the initial guess meets the tolerance";
-        report.history[n].push_back(c.residual);
-      } else {
-        open.push_back(static_cast<int>(n));
-      }
-    }
-  }
-  zero_columns(x, without_solution);
+  const auto r2 = residual(r, counted, x, b);
+  const auto start = detail::real_values(std::vector{norm2(b), r2}, record.report);
+  std::vector<int> open, to_zero;
+  record.begin(start[0], start[1], open, to_zero);
+  zero_columns(x, to_zero);
 
   for (int pass = 0; !open.empty(); ++pass) {
-    // Below the tolerance by a margin, since the factor to the full residual is an estimate in the symmetric case.
-    const double margin = pass == 0 ? 0.8 : 0.4;
-    std::vector<double> targets;
-    stopping_rule inner = rule;
-    for (const int column : open) {
-      const auto n = static_cast<std::size_t>(column);
-      targets.push_back(margin * (pass == 0 ? rule.tolerance_of(column) : true_tolerance(n)) * b_norm[n]);
-      inner.limit = std::min(inner.limit, rule.limit - report.columns[n].iterations);
-    }
-    const F r_open = gather_columns(r, open), b_open = gather_columns(b, open);
-    const auto step = detail::solve_step(schur, full, r_open, targets, inner, solver, report);
-
-    F x_open = gather_columns(x, open), r_new = like(r_open);
-    axpy(x_open, uniform_scalars(x_open, 1.0), step.correction);
-    count_full(r_new.columns());
-    const auto r2 = detail::real_values(std::vector{residual(r_new, full, x_open, b_open)}, report);
-
-    report.solver = step.report.solver;
-    report.operator_applications += step.report.operator_applications;
-    report.column_applications += step.report.column_applications;
-    report.host_reads += step.report.host_reads;
-    std::vector<int> better, better_places, still_open;
-    for (std::size_t k = 0; k < open.size(); ++k) {
-      const auto n = static_cast<std::size_t>(open[k]);
-      const column_report& inner_column = step.report.columns[k];
-      column_report& c = report.columns[n];
-      const double to_relative = step.to_full[k] / b_norm[n];
-      const double before = report.true_residuals[n], after = std::sqrt(r2[0][k]) / b_norm[n];
-      c.iterations += inner_column.iterations;
-      c.restarts += inner_column.restarts;
-      c.status = inner_column.status;
-      c.why = inner_column.why;
-      c.residual = inner_column.residual * to_relative;
-      report.corrections[n] = pass;
-      for (std::size_t i = pass == 0 ? 0 : 1; i < step.report.history[k].size(); ++i)
-        report.history[n].push_back(step.report.history[k][i] * to_relative);
-      if (after < before) {
-        report.true_residuals[n] = after;
-        better.push_back(static_cast<int>(k));
-        better_places.push_back(open[k]);
-      }
-      if (report.true_residuals[n] <= true_tolerance(n)) {
-        if (c.status != solve_status::converged) c.why = "the true residual meets its tolerance (" + c.why + ")";
-        c.status = solve_status::converged;
-      } else if (c.status == solve_status::converged) {
-        const bool floor = !(after < 0.5 * before), spent = pass >= parameters.corrections;
-        if (!floor && !spent && c.iterations < rule.limit) {
-          still_open.push_back(open[k]);
-        } else {
-          c.status = spent || floor ? solve_status::stagnation : solve_status::iteration_limit;
-          c.why = "the iterated residual met the tolerance, the true one stays above it after " + std::to_string(pass) +
-                  " corrections";
-        }
-      }
-    }
+    const auto step = detail::solve_on_even_sites(schur, counted, gather_columns(r, open), record.targets(open, pass),
+                                                  record.rule_for(open), solver, record.report);
+    F x_new = gather_columns(x, open), r_new = like(x_new);
+    axpy(x_new, uniform_scalars(x_new, 1.0), step.correction);
+    const auto r2_new = residual(r_new, counted, x_new, gather_columns(b, open));
+    std::vector<int> better, better_columns;
+    std::vector<int> still_open =
+        record.take(step, detail::real_values(std::vector{r2_new}, record.report).front(), pass, open, better);
+    for (const int position : better) better_columns.push_back(open[static_cast<std::size_t>(position)]);
     if (!better.empty()) {
-      scatter_columns(x, better_places, gather_columns(x_open, better));
-      scatter_columns(r, better_places, gather_columns(r_new, better));
+      scatter_columns(x, better_columns, gather_columns(x_new, better));
+      scatter_columns(r, better_columns, gather_columns(r_new, better));
     }
     open = std::move(still_open);
   }
-  return report;
+  return std::move(record.report);
 }
 
 }  // namespace plaquette

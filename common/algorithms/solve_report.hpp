@@ -16,8 +16,8 @@ struct stopping_rule {
   int limit = 10000;        ///< iterations
   /// The host looks at the residuals every so many iterations, and nowhere else does it wait for the device. Between
   /// looks a column that has converged stands still, so that the solution does not depend on this number. 1 is best
-  /// where answers are ready at once.
-  int look_every = 10;
+  /// where answers are ready at once, as on the CPU; some 10 where they come late.
+  int look_every = 1;
   std::function<bool()> interrupted = nullptr;  ///< asked at every look; true ends the solve
   std::function<void(int iteration, double worst_relative_residual)> progress = nullptr;  ///< told at every look
   /// A column stagnates when its smallest residual has not fallen by `least_progress` in so many iterations; 0: never.

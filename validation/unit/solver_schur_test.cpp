@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The way through the even sites and back: what is reported is the truth about the full system, and it meets the
+/// tolerance or the report says that it does not.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/algorithms/schur_solve.hpp"
+#include "validation/unit/solver_support.hpp"
+
+namespace plaquette::solver_tests {
+namespace {
+
+/// A dense full matrix, its first half the even sites, and one of its two Schur complements.
+class dense_schur {
+ public:
+  dense_schur(const matrix& m, bool symmetric) : half_(m.rows() / 2) {
+    const Eigen::Index h = half_;
+    const matrix ee = m.topLeftCorner(h, h), eo = m.topRightCorner(h, h), oe = m.bottomLeftCorner(h, h),
+                 oo_inverse = m.bottomRightCorner(h, h).inverse();
+    const matrix left = symmetric ? matrix(ee.inverse()) : matrix(matrix::Identity(h, h));
+    complement_ = left * (ee - eo * oo_inverse * oe);
+    matrix prepare(h, 2 * h), from_even(2 * h, h), from_source(2 * h, 2 * h);
+    prepare << left, -left * eo * oo_inverse;
+    from_even << matrix::Identity(h, h), -oo_inverse * oe;
+    from_source << matrix::Zero(h, 2 * h), matrix::Zero(h, h), oo_inverse;
+    even_ = std::make_shared<mock::dense_operator>(to_operator(complement_));
+    prepare_ = std::make_shared<mock::dense_operator>(to_operator(prepare));
+    from_even_ = std::make_shared<mock::dense_operator>(to_operator(from_even));
+    from_source_ = std::make_shared<mock::dense_operator>(to_operator(from_source));
+  }
+  void apply(mock::field& out, const mock::field& in) const { even_->apply(out, in); }
+  void apply_dagger(mock::field& out, const mock::field& in) const { even_->apply_dagger(out, in); }
+  void prepare_source(mock::field& even, const mock::field& full) const { prepare_->apply(even, full); }
+  void reconstruct_solution(mock::field& full, const mock::field& even, const mock::field& source) const {
+    mock::field part = like(full);
+    from_even_->apply(full, even);
+    from_source_->apply(part, source);
+    axpy(full, uniform_scalars(full, 1.0), part);
+  }
+  mock::field even_like(const mock::field& full) const {
+    return {full.device(), static_cast<int>(half_), full.columns(), site_subset::even};
+  }
+
+ private:
+  Eigen::Index half_;
+  matrix complement_;
+  std::shared_ptr<mock::dense_operator> even_, prepare_, from_even_, from_source_;
+};
+static_assert(schur_complement<dense_schur, mock::field>);
+
+auto with(solver_kind kind) {
+  return [kind](const auto& a, auto& x, const auto& b, const stopping_rule& rule) {
+    return solve(kind, a, x, b, rule, {.restart_length = 8, .relaxation = 0.9});
+  };
+}
+
+/// |x - x'| between the true residual as the mock computes it and as Eigen does: two evaluations of b - M x, each off
+/// by 2 sqrt(2) (n + 3) u |abs M| |x|.
+double evaluation_error(const matrix& m, const vector& x, const vector& b) {
+  const double u = 0.5 * std::numeric_limits<double>::epsilon();
+  return 4.0 * std::sqrt(2.0) * (static_cast<double>(m.rows()) + 3.0) * u * m.cwiseAbs().norm() * x.norm() / b.norm();
+}
+
+TEST(SchurSolve, MeetsTheToleranceOnTheFullSystemWithEverySolver) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    generator g(seed);
+    const matrix m = well_behaved(20, g), b = random_matrix(20, 5, g);
+    for (const bool symmetric : {false, true}) {
+      const dense_schur schur(m, symmetric);
+      for (const auto& [kind, text] : solver_names)
+        for (const double tolerance : {1e-3, 1e-11}) {
+          mock::machine device(seed);
+          mock::field x = to_field(device, matrix::Zero(20, 5));
+          const auto report =
+              schur_solve(schur, to_operator(m), x, to_field(device, b), {.tolerance = tolerance}, with(kind));
+          EXPECT_TRUE(report.all_converged()) << text << ' ' << report.columns[0].why;
+          const matrix found = to_matrix(x);
+          for (Eigen::Index n = 0; n < 5; ++n) {
+            const auto k = static_cast<std::size_t>(n);
+            const double truth = relative_residual(m, found.col(n), b.col(n));
+            EXPECT_TRUE(report.true_residuals[k] <= tolerance) << text;
+            EXPECT_TRUE(std::abs(truth - report.true_residuals[k]) <= evaluation_error(m, found.col(n), b.col(n)))
+                << text << ' ' << truth << ' ' << report.true_residuals[k];
+            EXPECT_EQ(report.history[k].back(), report.columns[k].residual) << text;
+            EXPECT_EQ(std::ssize(report.history[k]), report.columns[k].iterations + 1) << text;
+          }
+        }
+    }
+  }
+}
+
+TEST(SchurSolve, NeedsNoCorrectionWhereTheEvenResidualIsTheFullOne) {
+  generator g(11);
+  const matrix m = well_behaved(24, g), b = random_matrix(24, 4, g);
+  mock::machine device;
+  mock::field x = to_field(device, matrix::Zero(24, 4));
+  const auto report = schur_solve(dense_schur(m, false), to_operator(m), x, to_field(device, b), {.tolerance = 1e-9},
+                                  with(solver_kind::bicgstab));
+  for (std::size_t n = 0; n < 4; ++n) {
+    EXPECT_EQ(report.corrections[n], 0);
+    EXPECT_NEAR(report.columns[n].residual / report.true_residuals[n], 1.0, 1e-3) << "asymmetric: one and the same";
+  }
+}
+
+TEST(SchurSolve, CorrectsTheGuessItIsGiven) {
+  generator g(13);
+  const matrix m = well_behaved(16, g), b = random_matrix(16, 3, g), exact = m.partialPivLu().solve(b);
+  matrix guess = random_matrix(16, 3, g);
+  guess.col(1) = exact.col(1);
+  mock::machine device;
+  mock::field x = to_field(device, guess);
+  const auto report = schur_solve(dense_schur(m, true), to_operator(m), x, to_field(device, b), {.tolerance = 1e-8},
+                                  with(solver_kind::gcr));
+  EXPECT_TRUE(report.all_converged());
+  EXPECT_EQ(report.columns[1].iterations, 0);
+  EXPECT_EQ(to_matrix(x).col(1), exact.col(1));
+  EXPECT_GT(report.columns[0].iterations, 0);
+}
+
+TEST(SchurSolve, AnswersZeroSourcesAndSourcesThatAreNotFinite) {
+  generator g(17);
+  const matrix m = well_behaved(12, g);
+  matrix b = random_matrix(12, 4, g);
+  b.col(0).setZero();
+  b(7, 2) = mock::poison;
+  b.col(3).head(6).setZero();  // odd sites only
+  mock::machine device;
+  mock::field x = to_field(device, matrix::Constant(12, 4, 1.0));
+  const auto report = schur_solve(dense_schur(m, true), to_operator(m), x, to_field(device, b), {.tolerance = 1e-8},
+                                  with(solver_kind::bicgstab));
+  const matrix found = to_matrix(x);
+  EXPECT_EQ(report.columns[0].status, solve_status::converged);
+  EXPECT_EQ(report.columns[2].status, solve_status::not_finite);
+  for (const int n : {0, 2}) EXPECT_EQ(found.col(n), vector::Zero(12));
+  for (const int n : {1, 3}) {
+    EXPECT_EQ(report.columns[static_cast<std::size_t>(n)].status, solve_status::converged);
+    EXPECT_TRUE(relative_residual(m, found.col(n), b.col(n)) <= 1e-8 + 1e-13);
+  }
+}
+
+/// Solves to 1e-4 and claims what was asked for, as a solver does whose iterated residual has left the true one.
+solve_report boastful(const dense_schur& a, mock::field& x, const mock::field& b, const stopping_rule& rule) {
+  stopping_rule less = rule;
+  for (double& tolerance : less.column_tolerances) tolerance = std::max(tolerance, 1e-4);
+  solve_report report = minimal_residual(a, x, b, less, 0.9);
+  for (std::size_t n = 0; n < report.columns.size(); ++n)
+    report.columns[n].residual = std::min(report.columns[n].residual, rule.column_tolerances[n]);
+  return report;
+}
+
+TEST(SchurSolve, SolvesForCorrectionsUntilTheTruthMeetsTheTolerance) {
+  generator g(19);
+  const matrix m = well_behaved(20, g), b = random_matrix(20, 3, g);
+  for (const bool symmetric : {false, true}) {
+    mock::machine device;
+    mock::field x = to_field(device, matrix::Zero(20, 3));
+    const auto report =
+        schur_solve(dense_schur(m, symmetric), to_operator(m), x, to_field(device, b), {.tolerance = 1e-10}, boastful);
+    EXPECT_TRUE(report.all_converged());
+    for (std::size_t n = 0; n < 3; ++n) {
+      EXPECT_EQ(report.corrections[n], 2) << "1e-4, 1e-8, 1e-10";
+      EXPECT_TRUE(report.true_residuals[n] <= 1e-10);
+      EXPECT_TRUE(relative_residual(m, to_matrix(x).col(static_cast<Eigen::Index>(n)),
+                                    b.col(static_cast<Eigen::Index>(n))) <= 1e-10 + 1e-14);
+    }
+  }
+}
+
+TEST(SchurSolve, SaysThatTheTruthStaysAboveTheTolerance) {
+  generator g(23);
+  const matrix m = well_behaved(20, g), b = random_matrix(20, 3, g);
+  mock::machine device;
+  const mock::field source = to_field(device, b);
+  mock::field x = to_field(device, matrix::Zero(20, 3));
+
+  // too few corrections
+  auto report =
+      schur_solve(dense_schur(m, false), to_operator(m), x, source, {.tolerance = 1e-10}, boastful, {.corrections = 1});
+  for (std::size_t n = 0; n < 3; ++n) {
+    const auto& column = report.columns[n];
+    EXPECT_EQ(column.status, solve_status::stagnation);
+    EXPECT_EQ(column.why, "the iterated residual met the tolerance, the true one stays above it (corrections: 1)");
+    EXPECT_EQ(report.corrections[n], 1);
+    EXPECT_NEAR(
+        report.true_residuals[n],
+        relative_residual(m, to_matrix(x).col(static_cast<Eigen::Index>(n)), b.col(static_cast<Eigen::Index>(n))),
+        1e-14);
+    EXPECT_GT(report.true_residuals[n], 1e-10);
+  }
+
+  // a solver that does nothing and claims everything: the guess stays, corrections bring nothing and are given up
+  const matrix guess = random_matrix(20, 3, g);
+  x = to_field(device, guess);
+  report = schur_solve(dense_schur(m, false), to_operator(m), x, source, {.tolerance = 1e-10},
+                       [](const dense_schur&, mock::field& even, const mock::field&, const stopping_rule&) {
+                         zero(even);
+                         solve_report all_well;
+                         all_well.columns.resize(3, {.status = solve_status::converged, .why = "so it says"});
+                         all_well.history.resize(3, {1.0, 1e-11});
+                         return all_well;
+                       });
+  EXPECT_EQ(report.columns_with(solve_status::stagnation).size(), 3u);
+
+  // an even operator that is not the full one's: no correction helps, and no false word is said
+  const matrix other = well_behaved(20, g);
+  mock::field y = to_field(device, matrix::Zero(20, 3));
+  report = schur_solve(dense_schur(other, false), to_operator(m), y, source, {.tolerance = 1e-10},
+                       with(solver_kind::bicgstab));
+  for (std::size_t n = 0; n < 3; ++n) {
+    EXPECT_EQ(report.columns[n].status, solve_status::stagnation);
+    EXPECT_GT(report.true_residuals[n], 1e-10);
+    EXPECT_TRUE(report.true_residuals[n] <= 1.0) << "not worse than the guess";
+  }
+}
+
+TEST(SchurSolve, PassesOnThatTheEvenSolveFailed) {
+  generator g(29);
+  const matrix m = well_behaved(20, g), b = random_matrix(20, 2, g);
+  mock::machine device;
+  mock::field x = to_field(device, matrix::Zero(20, 2));
+  const auto report = schur_solve(dense_schur(m, false), to_operator(m), x, to_field(device, b),
+                                  {.tolerance = 1e-10, .limit = 3}, with(solver_kind::cgnr));
+  for (std::size_t n = 0; n < 2; ++n) {
+    EXPECT_EQ(report.columns[n].status, solve_status::iteration_limit);
+    EXPECT_EQ(report.columns[n].iterations, 3);
+    EXPECT_LT(report.true_residuals[n], 1.0) << "the best so far is kept";
+    EXPECT_NEAR(report.columns[n].residual, report.true_residuals[n], 1e-13);
+  }
+}
+
+TEST(SchurSolve, AcceptsATrueToleranceOfItsOwn) {
+  generator g(31);
+  const matrix m = well_behaved(20, g), b = random_matrix(20, 2, g);
+  mock::machine device;
+  mock::field x = to_field(device, matrix::Zero(20, 2));
+  const auto report = schur_solve(dense_schur(m, false), to_operator(m), x, to_field(device, b), {.tolerance = 1e-10},
+                                  boastful, {.true_tolerance = 1e-3});
+  EXPECT_TRUE(report.all_converged());
+  for (std::size_t n = 0; n < 2; ++n) {
+    EXPECT_EQ(report.corrections[n], 0);
+    EXPECT_GT(report.true_residuals[n], 1e-10);
+  }
+}
+
+}  // namespace
+}  // namespace plaquette::solver_tests
