@@ -6,10 +6,7 @@
 #include <utility>
 
 #include "common/error.hpp"
-#if __has_include("cpu_ref/gauge/gaussian_smearing.hpp")
 #include "cpu_ref/gauge/gaussian_smearing.hpp"
-#define PLAQUETTE_HAS_SMEARING
-#endif
 
 namespace plaquette::cpu {
 namespace {
@@ -58,11 +55,7 @@ spinor_configuration make_source(const source_description& source, int spin, int
   if (source.kind == source_kind::wall) return wall_source(geometry, source.position[3], spin, colour);
   spinor_configuration point = point_source(geometry, source.position, spin, colour);
   if (source.kind == source_kind::point) return point;
-#ifndef PLAQUETTE_HAS_SMEARING
-  throw input_error("a Gaussian source: this version has no smearing");
-#else
   return gaussian_smeared(point, links, source.smearing_radius, source.smearing_steps, comm);
-#endif
 }
 
 }  // namespace plaquette::cpu

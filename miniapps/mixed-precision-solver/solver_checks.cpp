@@ -25,6 +25,7 @@ std::int64_t stride_of(const lattice_geometry& geometry) {
 
 /// How bad a value is against its tolerance; NaN is the worst.
 double badness(double value, double tolerance) {
+  if (value == 0.0 && tolerance >= 0.0) return 0.0;
   const double ratio = value / tolerance;
   return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
 }

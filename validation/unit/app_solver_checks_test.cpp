@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Every check of the mixed-precision-solver, seen to fail: each test breaks what a check looks at.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+
+#include "cpu_ref/dirac/clover_textbook.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "miniapps/mixed-precision-solver/propagator_file.hpp"
+#include "miniapps/mixed-precision-solver/propagator_solve.hpp"
+#include "miniapps/mixed-precision-solver/solver_checks.hpp"
+#include "miniapps/shared/gauge_input.hpp"
+
+namespace plaquette {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+const communicator alone;
+const extents odd_shape{4, 6, 2, 8};
+
+/// A solved propagator on a rough field, once for all tests.
+struct solved_problem {
+  solver_options options;
+  lattice_geometry geometry{odd_shape};
+  gauge_configuration links = cpu::weak_field_configuration(geometry, 0.3, 21, alone);
+  std::unique_ptr<solve_engine> engine;
+  propagator_result result;
+
+  explicit solved_problem(const char* precision = "double") {
+    options.shared.precision = precision;
+    options.shared.action = fermion_action::isotropic(0.3, 1.2);
+    options.repeat = 0;
+    engine = make_cpu_engine(cpu::context(geometry, alone, 1), links, options);
+    run_control control(alone, std::numeric_limits<double>::infinity());
+    progress_line silent(false);
+    result = solve_propagator(*engine, options, links, alone, control, silent);
+  }
+  applied_operator device() {
+    return [this](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
+      engine->apply(out, in, dagger);
+    };
+  }
+  /// The verdict on these columns, judged anew.
+  bool passes(cpu::propagator columns, const fermion_action& action) {
+    std::vector<column_result> results = result.results;
+    judge_columns(results, columns, options.source, action, options.tolerance(),
+                  unit_roundoff(options.shared.precision), links, alone);
+    verification checks;
+    check_columns(checks, results);
+    return checks.passed();
+  }
+};
+solved_problem& problem() {
+  static solved_problem solved;
+  return solved;
+}
+
+bool gauge_passes(const gauge_configuration& links) {
+  gauge_input input{links, cpu::measure_plaquettes(links, alone), cpu::distance_from_su3(links, alone), 1e-13, {}};
+  verification checks;
+  check_gauge(checks, input);
+  return checks.passed();
+}
+
+TEST(GaugeCheck, PassesForLinksInSU3) { EXPECT_TRUE(gauge_passes(problem().links)); }
+
+TEST(GaugeCheck, FailsForOneLinkOffSU3) {
+  gauge_configuration links = problem().links;
+  links(coordinate{1, 4, 0, 7})[2](1, 1).re += 1e-11;
+  EXPECT_FALSE(gauge_passes(links));
+}
+
+TEST(GaugeCheck, FailsForOneNaN) {
+  gauge_configuration links = problem().links;
+  links(coordinate{3, 5, 1, 0})[3](2, 0).im = nan;
+  EXPECT_FALSE(gauge_passes(links));
+}
+
+double operator_badness(const applied_operator& m, bool dagger = false) {
+  return operator_difference(m, problem().links, problem().options.shared.action, dagger, 5, alone);
+}
+
+TEST(OperatorCheck, PassesForTheProductionOperatorInBothPrecisions) {
+  for (const bool dagger : {false, true}) {
+    EXPECT_LE(operator_badness(problem().device(), dagger), operator_tolerance("double"));
+    EXPECT_LE(operator_badness(solved_problem("single").device(), dagger), operator_tolerance("single"));
+  }
+}
+
+TEST(OperatorCheck, FailsForOneWrongSign) {
+  // The hop into one site of one spin component: the smallest thing that an index error could get wrong.
+  const auto broken = [](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
+    problem().engine->apply(out, in, dagger);
+    complex<double>& one = out(coordinate{2, 3, 1, 4})(1, 2);
+    one = -one;
+  };
+  EXPECT_FALSE(operator_badness(broken) <= operator_tolerance("double"));
+  EXPECT_FALSE(operator_badness(broken) <= operator_tolerance("single"));
+}
+
+TEST(OperatorCheck, FailsForTheOtherSignOfTheCloverTerm) {
+  fermion_action action = problem().options.shared.action;
+  action.clover_spatial *= -1.0;
+  EXPECT_FALSE(operator_difference(problem().device(), problem().links, action, false, 5, alone) <=
+               operator_tolerance("single"));
+}
+
+TEST(OperatorCheck, FailsForTheAdjointInPlaceOfTheOperator) {
+  const auto swapped = [](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
+    problem().engine->apply(out, in, !dagger);
+  };
+  EXPECT_FALSE(operator_badness(swapped) <= operator_tolerance("single"));
+}
+
+TEST(OperatorCheck, FailsForOneNaN) {
+  const auto broken = [](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
+    problem().engine->apply(out, in, dagger);
+    out(coordinate{0, 1, 0, 3})(3, 0).re = nan;
+  };
+  EXPECT_FALSE(operator_badness(broken) <= operator_tolerance("single"));
+}
+
+TEST(ResidualCheck, PassesForTheSolution) {
+  EXPECT_TRUE(problem().result.solved());
+  EXPECT_TRUE(problem().passes(problem().result.columns, problem().options.shared.action));
+}
+
+TEST(ResidualCheck, FailsForOneNaN) {
+  cpu::propagator columns = problem().result.columns;
+  columns[4](coordinate{2, 2, 0, 5})(0, 1).re = nan;
+  EXPECT_FALSE(problem().passes(columns, problem().options.shared.action));
+}
+
+TEST(ResidualCheck, FailsForOneWrongSign) {
+  cpu::propagator columns = problem().result.columns;
+  complex<double>& one = columns[11](coordinate{1, 0, 1, 1})(2, 2);
+  one = -one;
+  EXPECT_FALSE(problem().passes(columns, problem().options.shared.action));
+}
+
+TEST(ResidualCheck, FailsForTwoColumnsExchanged) {
+  cpu::propagator columns = problem().result.columns;
+  std::swap(columns[0], columns[1]);
+  EXPECT_FALSE(problem().passes(columns, problem().options.shared.action));
+}
+
+TEST(ResidualCheck, FailsForAnotherMassAndAnotherBoundaryCondition) {
+  fermion_action action = problem().options.shared.action;
+  action.mass += 1e-10;
+  EXPECT_FALSE(problem().passes(problem().result.columns, action));
+  action = problem().options.shared.action;
+  action.boundary_phase[3] = {1.0, 0.0};
+  EXPECT_FALSE(problem().passes(problem().result.columns, action));
+}
+
+TEST(ResidualCheck, FailsForOneLinkOffSU3) {
+  // The solution belongs to the links it was solved on.
+  gauge_configuration links = problem().links;
+  links(coordinate{0, 0, 0, 0})[1](0, 0).re += 1e-9;
+  exchange_ghosts(links, alone);
+  std::vector<column_result> results = problem().result.results;
+  judge_columns(results, problem().result.columns, problem().options.source, problem().options.shared.action,
+                problem().options.tolerance(), unit_roundoff("double"), links, alone);
+  verification checks;
+  check_columns(checks, results);
+  EXPECT_FALSE(checks.passed());
+}
+
+/// A verdict on one column with these residuals and a tolerance of 1e-10.
+bool column_passes(double device, double reference) {
+  column_result exact, column;
+  exact.tolerance = column.tolerance = 1e-10;
+  column.device = device;
+  column.reference = reference;
+  column.floor = 1e-15;
+  verification checks;
+  check_columns(checks, {exact, column});
+  return checks.passed() && column.solved();
+}
+
+TEST(ResidualCheck, FailsJustAboveTheTolerance) {
+  EXPECT_TRUE(column_passes(1e-10, 1e-10));
+  const double above = std::nextafter(1e-10, 1.0);
+  EXPECT_FALSE(column_passes(above, above));
+  EXPECT_FALSE(column_passes(nan, nan));
+}
+
+TEST(ResidualCheck, FailsWhereDeviceAndReferenceDisagree) {
+  EXPECT_TRUE(column_passes(5.0e-11, 5.0003e-11));
+  EXPECT_FALSE(column_passes(5.0e-11, 6.0e-11));
+  EXPECT_FALSE(column_passes(nan, 5.0e-11));
+}
+
+TEST(ResidualCheck, FailsWhereThereIsNoColumn) {
+  verification checks;
+  check_columns(checks, {});
+  EXPECT_FALSE(checks.passed());
+}
+
+TEST(CorrelatorCheck, FailsForOneValueThatIsNotPositive) {
+  const auto passes = [](const std::vector<double>& correlator) {
+    verification checks;
+    check_correlator(checks, "pion", correlator);
+    return checks.passed();
+  };
+  EXPECT_TRUE(passes({1.0, 0.5, 0.25}));
+  EXPECT_FALSE(passes({1.0, -0.5, 0.25}));
+  EXPECT_FALSE(passes({1.0, nan, 0.25}));
+  EXPECT_FALSE(passes({1.0, 0.5, std::numeric_limits<double>::infinity()}));
+}
+
+TEST(SinglePrecision, IsHeldToItsFloorAndNoMore) {
+  solved_problem single("single");
+  EXPECT_TRUE(single.result.solved());
+  for (const column_result& c : single.result.results) {
+    EXPECT_LE(c.tolerance, 3e-6);
+    EXPECT_LE(c.reference, c.tolerance);
+  }
+  // One part in 10^5 in one component is no rounding any more.
+  cpu::propagator columns = single.result.columns;
+  columns[0](coordinate{0, 0, 0, 0})(0, 0).re *= 1.0 + 1e-4;
+  EXPECT_FALSE(single.passes(columns, single.options.shared.action));
+}
+
+TEST(BasisRotation, GoesThereAndBackAndKeepsThePion) {
+  for (const gamma_basis basis : {gamma_basis::nonrelativistic, gamma_basis::openqcd, gamma_basis::tmlqcd}) {
+    cpu::propagator columns = problem().result.columns;
+    rotate_basis(columns, basis_rotation(basis));
+    const auto pion = cpu::pion_correlator(columns, alone),
+               expected = cpu::pion_correlator(problem().result.columns, alone);
+    for (std::size_t t = 0; t < pion.size(); ++t) EXPECT_NEAR(pion[t], expected[t], 1e-14 * expected[t]);
+    rotate_basis(columns, adjoint(basis_rotation(basis)));
+    double difference = 0.0;
+    for (std::size_t n = 0; n < columns.size(); ++n)
+      for (std::int64_t site = 0; site < problem().geometry.local_volume(); ++site)
+        difference += norm2(columns[n].at_site(site) - problem().result.columns[n].at_site(site));
+    EXPECT_LE(std::sqrt(difference), 1e-14);
+  }
+}
+
+TEST(BasisRotation, TurnsBothSpins) {
+  // Gamma_mu S of one basis becomes gamma'_mu S' of the other: tested on S = gamma_x, a constant matrix.
+  const spin_matrix r = basis_rotation(gamma_basis::nonrelativistic), expected = r * gamma_matrix(0) * adjoint(r);
+  cpu::propagator columns;
+  for (int n = 0; n < cpu::spin_colours; ++n) {
+    columns.emplace_back(problem().geometry);
+    for (int a = 0; a < spins; ++a) columns.back()(coordinate{})(a, n % colours) = gamma_matrix(0)(a, n / colours);
+  }
+  rotate_basis(columns, r);
+  for (int n = 0; n < cpu::spin_colours; ++n)
+    for (int a = 0; a < spins; ++a) {
+      const complex<double> found = columns[static_cast<std::size_t>(n)](coordinate{})(a, n % colours);
+      EXPECT_NEAR(found.re, expected(a, n / colours).re, 1e-15);
+      EXPECT_NEAR(found.im, expected(a, n / colours).im, 1e-15);
+    }
+}
+
+}  // namespace
+}  // namespace plaquette
