@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint64_t largest_text = 1 << 20;
 constexpr std::size_t most_records = 10000;
 constexpr std::uint64_t type_bytes = 128;
+constexpr unsigned message_begin = 0x8000, message_end = 0x4000;
 
 std::string type_of(const byte_source& source, std::uint64_t header) {
   std::string type = source.read_text(header + lime_header_bytes - type_bytes, type_bytes);
@@ -41,6 +42,7 @@ lime_record record_at(const byte_source& source, std::uint64_t header) {
   lime_record record;
   record.type = type_of(source, header);
   record.offset = header + lime_header_bytes;
+  record.ends_message = (load_unsigned<std::uint16_t>(start.data() + 6, true) & message_end) != 0;
   record.size = load_unsigned<std::uint64_t>(start.data() + 8, true);
   const std::uint64_t room = left - lime_header_bytes;
   if (record.size > room || lime_padding(record.size) > room - record.size)
@@ -77,7 +79,7 @@ std::string lime_header(std::string_view type, std::uint64_t size, bool first_of
   std::array<std::byte, lime_header_bytes> header{};
   store_unsigned(header.data(), lime_magic, true);
   store_unsigned(header.data() + 4, std::uint16_t{1}, true);
-  const unsigned flags = (first_of_message ? 0x8000u : 0u) | (last_of_message ? 0x4000u : 0u);
+  const unsigned flags = (first_of_message ? message_begin : 0u) | (last_of_message ? message_end : 0u);
   store_unsigned(header.data() + 6, static_cast<std::uint16_t>(flags), true);
   store_unsigned(header.data() + 8, size, true);
   std::ranges::transform(type.substr(0, type_bytes - 1), header.begin() + 16,

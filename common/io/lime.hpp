@@ -22,6 +22,7 @@ struct lime_record {
   std::string type;
   std::uint64_t offset = 0;  ///< of the data in the file
   std::uint64_t size = 0;    ///< of the data, without padding
+  bool ends_message = false;
 };
 
 /// All records, in order. Throws input_error where the file is not a sequence of whole records to its last byte.

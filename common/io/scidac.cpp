@@ -201,7 +201,12 @@ scidac_field find_scidac_field(const byte_source& source, const std::vector<lime
                                scidac_content content) {
   field_finder finder(source, content);
   for (const lime_record& record : records) finder.take(record);
-  return finder.result();
+  const scidac_field field = finder.result();
+  // A file cut off before its checksum record would pass for one that never had any, but for its unfinished message.
+  if (field.offset == records.back().offset && !records.back().ends_message)
+    throw input_error(source.name() + ": truncated: expected more LIME records after '" + records.back().type +
+                      "', which does not end its message, found none");
+  return field;
 }
 
 }  // namespace plaquette

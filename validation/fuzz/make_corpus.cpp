@@ -35,9 +35,10 @@ int main(int argc, char** argv) {
   made::put(gauge + "milc-big", made::milc(u, true));
   made::put(gauge + "milc-little", made::milc(u, false));
   made::put(gauge + "scidac-32", made::scidac(u, 32));
-  const auto ildg = made::ildg(u, 32, "plaquette = 0.5\n");
-  made::put(gauge + "ildg-32", ildg);
-  made::put(gauge + "ildg-without-checksum", ildg.substr(0, ildg.rfind("scidac-checksum") - 16));
+  made::put(gauge + "ildg-32", made::ildg(u, 32, "plaquette = 0.5\n"));
+  made::put(gauge + "ildg-without-checksum",
+            made::lime_record("ildg-format", made::ildg_format(lattice, 32), true, false) +
+                made::lime_record("ildg-binary-data", made::all_links(u, 32, true), false, true));
   write_ildg(gauge + "ildg-64", u, alone,
              {.existing = existing_file::replace, .plaquette = plaquette, .date = "Sat Nov 21 00:00:00 2026"});
   made::put(gauge + "openqcd", made::openqcd(u, plaquette));

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <ostream>
 #include <string>
 
 #include "common/io/gauge_file.hpp"
@@ -29,6 +29,8 @@ struct known_file {
   const char* plaquette;  // a JSON pointer; empty where none is quoted
   double tolerance;       // half a unit of the last digit quoted there, and rounding
 };
+
+void PrintTo(const known_file& file, std::ostream* out) { *out << file.path; }
 
 // Doubles are quoted to 12 digits after the point, or in full. MILC's l4448 and the single-precision l8888 sum floats.
 const known_file files[] = {
