@@ -44,7 +44,7 @@ struct gauge_file_header {
   double link_trace = not_claimed;
   double link_trace_tolerance = 0.0;
   std::string checksum_claimed;             ///< empty where the file holds none
-  std::map<std::string, std::string> text;  ///< other things the file says: header keys, or LIME records by type
+  std::map<std::string, std::string> text;  ///< what else it says, in ASCII: header keys, or LIME records by type
 
   std::string checksum_found;  ///< empty where the format has none
   double link_trace_found = not_claimed;

@@ -44,7 +44,8 @@ void set_claims(gauge_file_header& header) {
 void keep_texts(const byte_source& source, const std::vector<lime_record>& records, gauge_file_header& header) {
   for (const char* type : {"scidac-file-xml", "scidac-record-xml", "ildg-data-lfn", "xlf-info"}) {
     const auto record = std::ranges::find(records, type, &lime_record::type);
-    if (record != records.end() && record->size <= longest_kept_text) header.text[type] = lime_text(source, *record);
+    if (record != records.end() && record->size <= longest_kept_text)
+      header.text[type] = cleaned(lime_text(source, *record));
   }
 }
 

@@ -31,7 +31,7 @@ keys_and_values header_lines(const byte_source& source, std::uint64_t& data_offs
   for (std::size_t begin = 0;;) {
     const std::size_t end = text.find('\n', begin);
     if (end == std::string::npos)
-      throw input_error(source.name() + ": truncated: expected END_HEADER within the first " +
+      throw input_error(source.name() + ": truncated: expected END_HEADER of a NERSC header within the first " +
                         std::to_string(text.size()) + " bytes, found none");
     const std::string_view line = trimmed(std::string_view(text).substr(begin, end - begin));
     const bool first = begin == 0;
@@ -40,14 +40,13 @@ keys_and_values header_lines(const byte_source& source, std::uint64_t& data_offs
       data_offset = begin;
       return keys;
     }
-    if (first || line.empty()) continue;
     const std::size_t sign = line.find('=');
-    if (sign == std::string_view::npos)
-      throw input_error(source.name() + ": expected 'KEY = value' in the NERSC header, found " + quoted(line));
-    const std::string key(trimmed(line.substr(0, sign)));
-    if (!keys.emplace(key, trimmed(line.substr(sign + 1))).second)
-      throw input_error(source.name() + ": expected each key of the NERSC header once, found " + quoted(key) +
-                        " twice");
+    if (first || sign == std::string_view::npos) continue;
+    const std::string key = cleaned(trimmed(line.substr(0, sign))), value = cleaned(trimmed(line.substr(sign + 1)));
+    const auto [entry, is_new] = keys.emplace(key, value);
+    if (!is_new && entry->second != value)
+      throw input_error(source.name() + ": expected one value of " + printable(key) + " in the NERSC header, found " +
+                        quoted(entry->second) + " and " + quoted(value));
   }
 }
 

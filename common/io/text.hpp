@@ -25,6 +25,14 @@ constexpr std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+/// A text from outside that may be kept and printed whole: lines and tabs stay, what a terminal would act on and what
+/// is not ASCII becomes a question mark.
+inline std::string cleaned(std::string_view text) {
+  std::string kept(text);
+  std::ranges::replace_if(kept, [](char c) { return (c < ' ' && c != '\n' && c != '\t') || c > '~'; }, '?');
+  return kept;
+}
+
 /// Pieces in a row.
 inline std::string joined(std::initializer_list<std::string_view> pieces) {
   std::string text;

@@ -250,8 +250,11 @@ TEST(DamagedGaugeFile, TheNerscHeaderMustBeWhole) {
   expect_refusal(replaced(good, "IEEE32BIG", "IEEE32MIXED"), smallest, {"IEEE32MIXED"});
   expect_refusal(replaced(good, "IEEE32BIG", "IEEE64BIG"), smallest, {"bytes"});
   expect_refusal(replaced(good, "4D_SU3_GAUGE", "4D_SU3_GAUGE_3X3"), smallest, {"bytes"});
-  expect_refusal(replaced(good, "DIMENSION_2 = 2", "DIMENSION_1 = 2"), smallest, {"DIMENSION_1", "twice"});
-  expect_refusal(replaced(good, "DIMENSION_2 = 2", "DIMENSION_2"), smallest, {"KEY = value"});
+  expect_refusal(replaced(good, "DIMENSION_2 = 2", "DIMENSION_1 = 2"), smallest, {"DIMENSION_2", "nothing"});
+  expect_refusal(replaced(good, "DIMENSION_2 = 2", "DIMENSION_2"), smallest, {"DIMENSION_2", "nothing"});
+  expect_refusal(replaced(good, "CHECKSUM", "DIMENSION_1 = 4\nCHECKSUM"), smallest, {"DIMENSION_1", "'2' and '4'"});
+  const bytes odd = replaced(good, "CHECKSUM", "CREATOR = \x1b[2J \xff\nand a line of its own\nCHECKSUM");
+  EXPECT_EQ(read(odd, smallest).header.text.at("CREATOR"), "?[2J ?");
   for (const std::string length : {"0", "-2", "two", "2.0", "2 2", "99999999999999999999", ""})
     EXPECT_NE(refusal(replaced(good, "DIMENSION_2 = 2", "DIMENSION_2 = " + length), smallest), "") << length;
 }
