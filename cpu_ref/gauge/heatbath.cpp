@@ -24,6 +24,9 @@ namespace {
 /// Links that are updated at once, one a lane of a vector.
 constexpr int batch_size = 8;
 
+/// Waking the threads costs some microseconds: a batch takes about three, a copy a few hundredths of one.
+constexpr std::int64_t fewest_batches_for_threads = 4, fewest_copies_for_threads = 1000;
+
 /// A real number of each link of a batch.
 struct lanes {
   using vector = double __attribute__((vector_size(batch_size * sizeof(double))));
@@ -248,7 +251,7 @@ void heatbath_updater::sweep(gauge_configuration& links, const gauge_action& act
     for (int parity = 0; parity < 2; ++parity) {
       const auto& list = sites_[parity];
       const std::int64_t batches = static_cast<std::int64_t>(list.size()) / batch_size;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (batches >= fewest_batches_for_threads)
       for (std::int64_t b = 0; b < batches; ++b) {
         link_batch batch{{}, {}, mu, stride_, {}};
         for (int nu = 0; nu < dimensions; ++nu) batch.weight[nu] = action.plane_weight(mu, nu);
@@ -266,23 +269,24 @@ void heatbath_updater::sweep(gauge_configuration& links, const gauge_action& act
 void heatbath_updater::exchange_links(gauge_configuration& links, int mu, int parity) {
   site_links* const origin = &links({0, 0, 0, 0});
   for (int nu = 0; nu < dimensions; ++nu) {
-    std::array<std::vector<su3<double>>, 2> sent, received;
-    std::vector<outgoing_message> send;
-    std::vector<incoming_message> receive;
-    for (int way = 0; way < 2; ++way) {
-      const face& f = faces_[parity][nu][way];
-      sent[way].resize(f.source.size());
-      received[way].resize(f.destination.size());
-#pragma omp parallel for schedule(static)
-      for (std::size_t i = 0; i < f.source.size(); ++i) sent[way][i] = origin[f.source[i]][mu];
-      send.push_back({f.to, way, std::as_bytes(std::span(sent[way]))});
-      receive.push_back({f.from, way, std::as_writable_bytes(std::span(received[way]))});
+    const auto& [up, down] = faces_[parity][nu];
+    for (auto& buffer : buffers_) buffer.resize(up.source.size());  // all four lists are of one length
+    auto& [to_above, to_below, from_below, from_above] = buffers_;
+    const auto size = static_cast<std::int64_t>(up.source.size());
+#pragma omp parallel for schedule(static) if (size >= fewest_copies_for_threads)
+    for (std::int64_t i = 0; i < size; ++i) {
+      to_above[i] = origin[up.source[i]][mu];
+      to_below[i] = origin[down.source[i]][mu];
     }
+    const outgoing_message send[] = {{up.to, 0, std::as_bytes(std::span(to_above))},
+                                     {down.to, 1, std::as_bytes(std::span(to_below))}};
+    const incoming_message receive[] = {{up.from, 0, std::as_writable_bytes(std::span(from_below))},
+                                        {down.from, 1, std::as_writable_bytes(std::span(from_above))}};
     comm_.start_exchange(send, receive).wait();
-    for (int way = 0; way < 2; ++way) {
-      const face& f = faces_[parity][nu][way];
-#pragma omp parallel for schedule(static)
-      for (std::size_t i = 0; i < f.destination.size(); ++i) origin[f.destination[i]][mu] = received[way][i];
+#pragma omp parallel for schedule(static) if (size >= fewest_copies_for_threads)
+    for (std::int64_t i = 0; i < size; ++i) {
+      origin[up.destination[i]][mu] = from_below[i];
+      origin[down.destination[i]][mu] = from_above[i];
     }
   }
 }

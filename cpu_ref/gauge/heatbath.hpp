@@ -81,6 +81,7 @@ class heatbath_updater {
   std::array<std::ptrdiff_t, dimensions> stride_;  ///< from a site to its neighbour, in the canonical field
   std::array<std::vector<site>, 2> sites_;         ///< of each parity, in whole batches: the last may be repeated
   std::array<std::array<std::array<face, 2>, dimensions>, 2> faces_;  ///< [parity][direction][up, down]
+  std::array<std::vector<su3<double>>, 4> buffers_;                   ///< of the messages of an exchange
 };
 
 /// The same with tables made for one call.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/random/random_stream.hpp"
+#include "validation/support/statistics.hpp"
 
 namespace plaquette {
 namespace {
@@ -55,23 +56,6 @@ TEST(RandomStream, PurposesAndIndicesAreDifferentStreams) {
   EXPECT_NE(random_stream_id(random_purpose::spinor, 1), random_stream_id(random_purpose::heatbath, 1));
   EXPECT_NE(random_stream_id(random_purpose::spinor, 1), random_stream_id(random_purpose::spinor, 2));
 }
-
-/// Largest distance between the empirical distribution of `sample` and `cumulative`, times sqrt(n).
-template <class Cumulative>
-double kolmogorov_smirnov(std::vector<double> sample, Cumulative&& cumulative) {
-  std::ranges::sort(sample);
-  const double n = static_cast<double>(sample.size());
-  double worst = 0.0;
-  for (std::size_t i = 0; i < sample.size(); ++i) {
-    const double f = cumulative(sample[i]);
-    worst = std::max({worst, f - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - f});
-  }
-  return worst * std::sqrt(n);
-}
-
-/// The Kolmogorov distribution exceeds this with probability 2 exp(-2 * 2.2^2) = 1.3e-4; the seeds are fixed, so a test
-/// that has passed stays passed.
-constexpr double kolmogorov_bound = 2.2;
 
 TEST(RandomStream, UniformNumbersAreUniformAcrossSitesAndDraws) {
   for (std::uint64_t seed : {1, 2, 3}) {
