@@ -35,15 +35,25 @@ const std::vector<sample> samples{
     {"openqcd", [](const auto& u) { return made::openqcd(u, cpu::average_plaquette(u, alone)); }},
     {"ddalphaamg", [](const auto& u) { return made::ddalphaamg(u, cpu::average_plaquette(u, alone)); }}};
 
-std::vector<extents> lattices_of_test() { return {{4, 4, 4, 4}, {4, 6, 2, 8}, {8, 4, 4, 12}}; }
+std::vector<extents> lattices_of_test() { return {{4, 4, 4, 4}, {4, 6, 2, 8}, {8, 4, 4, 8}}; }
 
-/// Grids of every kind, but not all of them where there are many.
+/// Two or three grids, from one that cuts the last direction to one that cuts the first.
 std::vector<extents> some_grids(const extents& lattice, int ranks) {
-  auto grids = validation::legal_grids(lattice, ranks);
-  if (grids.size() <= 4) return grids;
+  const auto grids = validation::legal_grids(lattice, ranks);
   std::vector<extents> some;
-  for (std::size_t i = 0; i < 4; ++i) some.push_back(grids[i * (grids.size() - 1) / 3]);
+  for (const std::size_t part : {0u, 1u, 2u})
+    if (!grids.empty() && (part != 1 || ranks <= 4)) some.push_back(grids[part * (grids.size() - 1) / 2]);
   return some;
+}
+
+/// The first rank's bytes for all.
+made::bytes made_once(const communicator& comm, const std::function<made::bytes()>& make) {
+  made::bytes b = comm.rank() == 0 ? make() : made::bytes();
+  std::uint64_t size = b.size();
+  comm.broadcast(std::as_writable_bytes(std::span(&size, 1)), 0);
+  b.resize(size);
+  comm.broadcast(std::as_writable_bytes(std::span(b)), 0);
+  return b;
 }
 
 /// True where this rank's box with its ghosts holds the bits of the whole configuration.
@@ -85,7 +95,7 @@ TEST(GaugeReaderOnRanks, EachRankGetsItsBoxOfWhatOneRankReads) {
   for (const extents& lattice : lattices_of_test()) {
     const auto u = validation::random_links(lattice, 61);
     for (const sample& each : samples) {
-      const made::bytes b = each.make(u);
+      const made::bytes b = made_once(world, [&] { return each.make(u); });
       const memory_source source(each.name, made::view(b));
       const auto whole = read_gauge(source, lattice_geometry(lattice), alone);
       for (const extents& grid : some_grids(lattice, world.size())) {
@@ -136,6 +146,7 @@ TEST(GaugeWriterOnRanks, AllRanksWriteTheFileThatOneRankWrites) {
           if (world.rank() == 0) write(folder.file("one"), whole, alone, options);
           world.barrier();
           const auto expected = made::contents(folder.file("one"));
+          const auto links = read_gauge(folder.file("one"), lattice_geometry(lattice), alone).links;
           for (const extents& grid : some_grids(lattice, world.size())) {
             const lattice_geometry geometry(lattice, grid, world.rank());
             gauge_configuration part(geometry);
@@ -144,8 +155,7 @@ TEST(GaugeWriterOnRanks, AllRanksWriteTheFileThatOneRankWrites) {
             write(folder.file("all"), part, world, options);
             world.barrier();
             EXPECT_TRUE(made::contents(folder.file("all")) == expected) << to_string(grid);
-            EXPECT_TRUE(is_part_of(read_gauge(folder.file("all"), geometry, world).links,
-                                   read_gauge(folder.file("one"), lattice_geometry(lattice), alone).links));
+            EXPECT_TRUE(is_part_of(read_gauge(folder.file("all"), geometry, world).links, links));
             world.barrier();
           }
         }
@@ -195,7 +205,7 @@ TEST(ErrorsOnRanks, ALinkOfOneRankStopsAllWithTheMessageOfOneRank) {
   u({7, 3, 2, 11})[2](0, 1).im += 0.5;
   u({6, 1, 3, 9})[1](1, 1).re = 1.5;  // the first one in the file
   for (const sample& each : samples) {
-    made::bytes b = each.make(u);
+    const made::bytes b = made_once(world, [&] { return each.make(u); });
     for (const extents& grid : some_grids(lattice, world.size())) {
       const std::string message = message_of_all<input_error>(world, [&] {
         read_gauge(memory_source("made", made::view(b)), lattice_geometry(lattice, grid, world.rank()), world);
