@@ -16,7 +16,7 @@ enum class shadow_residual {
   mixed
 };
 
-/// One run from the residual of the guess in x. Two applications of A and five passes over memory an iteration. Ends
+/// One run from the residual of the guess in x. Two applications of A and six passes over memory an iteration. Ends
 /// where rho, <r0, A p> or omega vanish.
 template <field_batch F, linear_operator<F> A>
 solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stopping_rule& rule, shadow_residual shadow) {
