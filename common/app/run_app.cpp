@@ -56,17 +56,30 @@ failure describe_current_exception() {
   }
 }
 
+namespace {
+
+/// The status of a run whose output did not all arrive (a full disk behind a redirection, say).
+exit_status after_output(exit_status status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  throw output_error("standard output could not be written");
+}
+
+}  // namespace
+
 int run_app(const char* name, int argc, char** argv, const app_body& body) {
   mpi_session session(&argc, &argv);
   const communicator world = communicator::world();
   catch_stop_signals();
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what is known is seen at once, in a pipe too
   try {
-    return static_cast<int>(body(argc, argv, world));
+    return static_cast<int>(after_output(body(argc, argv, world)));
   } catch (const help_requested& help) {
-    if (world.rank() == 0) fmt::print("{}", help.text);
-    return static_cast<int>(exit_status::success);
+    if (world.rank() == 0) std::fputs(help.text.c_str(), stdout);
+    const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    return static_cast<int>(written ? exit_status::success : exit_status::output_failed);
   } catch (...) {
-    const failure what = describe_current_exception();
+    failure what = describe_current_exception();
+    if (std::ferror(stdout) != 0) what = {exit_status::output_failed, "standard output could not be written"};
     give_lower_ranks_the_word(world);
     std::fflush(stdout);
     fmt::print(stderr, "{}: {}\n", name, printable(what.message));

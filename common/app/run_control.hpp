@@ -10,6 +10,7 @@
 namespace plaquette {
 
 /// SIGINT and SIGTERM raise a flag from here on instead of ending the process; a second one ends it at once.
+/// A file that outgrows the process's limit makes its write fail instead of ending the process.
 void catch_stop_signals();
 /// The signal that came, 0 if none. Of this rank alone.
 int stop_signal();

@@ -11,8 +11,10 @@
 #ifdef PLAQUETTE_WITH_HDF5
 #include <fmt/core.h>
 #include <hdf5.h>
+#include <sys/resource.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -390,7 +392,7 @@ propagator_facts read_facts(hid_t data_set, const std::string& path) {
   return facts;
 }
 
-/// A full disk is met before HDF5 meets it, which could not close its file any more.
+/// A disk or a limit that the file does not fit is met before HDF5 meets it, which cannot close its file any more then.
 void require_space(const std::string& path, double bytes) {
   std::filesystem::path directory = std::filesystem::path(path).parent_path();
   if (directory.empty()) directory = ".";
@@ -399,37 +401,49 @@ void require_space(const std::string& path, double bytes) {
   if (!failed && static_cast<double>(space.available) < bytes)
     throw output_error(fmt::format("{}: needs {}, and its file system has {} left", printable(path),
                                    format_bytes(bytes), format_bytes(static_cast<double>(space.available))));
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+      static_cast<double>(limit.rlim_cur) < bytes)
+    throw output_error(fmt::format("{}: needs {}, and files of this process are limited to {}", printable(path),
+                                   format_bytes(bytes), format_bytes(static_cast<double>(limit.rlim_cur))));
 }
 
-/// Rank 0's side of writing: an open file, given one time slice after the other.
+/// Rank 0's side of writing: the file is made by HDF5 with room for its data, which then is put in place slice by
+/// slice.
 class writer {
  public:
   writer(const std::string& path, bool replace, const extents& lattice, const propagator_facts& facts)
-      : lattice_(lattice),
-        destination_(path, replace ? existing_file::replace : existing_file::keep),
-        file_(H5Fcreate(destination_.temporary_path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose),
-        type_(complex_type()),
-        space_(H5Screate_simple(8, extents_of_data(lattice).data(), nullptr), H5Sclose),
-        data_(H5Dcreate2(file_, data_set_name, type_, space_, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose) {
-    if (!file_.good() || !data_.good() || !write_facts(data_, facts)) fail();
+      : destination_(path, replace ? existing_file::replace : existing_file::keep) {
+    const silence quiet;
+    handle file(made(H5Fcreate(destination_.temporary_path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)),
+                H5Fclose);
+    const handle type = complex_type(), properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    const handle space(H5Screate_simple(8, extents_of_data(lattice).data(), nullptr), H5Sclose);
+    H5Pset_layout(properties, H5D_CONTIGUOUS);
+    H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER);
+    handle data(made(H5Dcreate2(file, data_set_name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT)), H5Dclose);
+    if (!write_facts(data, facts)) fail();
+    const haddr_t offset = H5Dget_offset(data);
+    if (offset == HADDR_UNDEF || data.close() < 0 || file.close() < 0) fail();
+    offset_ = offset;
   }
   void write(int time, const numbers& slice) {
-    const time_slice where = slice_at(space_, lattice_, time);
-    if (H5Dwrite(data_, type_, where.in_memory, where.in_file, H5P_DEFAULT, slice.data()) < 0) fail();
+    const auto bytes = std::as_bytes(std::span(slice));
+    destination_.write_at(offset_ + static_cast<std::uint64_t>(time) * bytes.size(), bytes);
   }
-  void commit() {
-    if (data_.close() < 0 || file_.close() < 0) fail();
-    destination_.commit();
-  }
+  void commit() { destination_.commit(); }
 
  private:
   [[noreturn]] void fail() const {
     throw output_error(fmt::format("{}: could not be written: {}", printable(destination_.path()), innermost_error()));
   }
-  silence quiet_;
-  extents lattice_;
+  hid_t made(hid_t id) const {
+    if (id < 0) fail();
+    return id;
+  }
   atomic_file destination_;
-  handle file_, type_, space_, data_;
+  std::uint64_t offset_ = 0;  ///< of the data in the file
 };
 
 /// Rank 0's side of reading.

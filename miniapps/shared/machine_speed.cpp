@@ -17,7 +17,7 @@ namespace plaquette {
 
 namespace {
 
-constexpr int passes = 5;
+constexpr int passes = 3;
 
 /// The rate of work done by all ranks between two barriers; the best of several passes.
 template <class Work>

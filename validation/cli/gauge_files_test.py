@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Gauge files that cannot be trusted: each is refused with one line that names it, what was expected, what was found."""
+import os
+import struct
+import unittest
+
+from harness import MPIEXEC, SUCCESS, UNUSABLE, CommandLineTest, GaugeFile, run
+
+FAST = ["--mass", "0.3", "--rhs", "1", "--repeat", "0"]
+
+
+class GoodFile(CommandLineTest):
+    def test_is_read_and_its_plaquette_is_that_of_an_independent_program(self):
+        gauge = GaugeFile()
+        path = self.write("good.nersc", gauge.bytes())
+        result = run("--gauge", path, "--json", self.path("r.json"), *FAST)
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        report = self.read_json("r.json")["gauge"]
+        self.assertAlmostEqual(report["plaquette"], gauge.plaquette(), delta=1e-13)
+        self.assertAlmostEqual(report["link_trace"], gauge.link_trace(), delta=1e-13)
+        self.assertEqual(report["source"], path)
+
+    def test_is_recognised_by_its_content_not_its_name(self):
+        path = self.write("misleading.lime", GaugeFile().bytes())
+        self.assertEqual(run("--gauge", path, *FAST).status, SUCCESS)
+
+    def test_is_found_from_where_the_user_stands(self):
+        self.write("here.nersc", GaugeFile().bytes())
+        self.assertEqual(run("--gauge", "here.nersc", *FAST, cwd=self.directory).status, SUCCESS)
+
+
+class BadFile(CommandLineTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.good = GaugeFile()
+        cls.whole = cls.good.bytes()
+
+    def refused(self, data, *words, arguments=()):
+        path = self.write("bad.gauge", data)
+        self.assert_refused(run("--gauge", path, *FAST, *arguments), UNUSABLE, "bad.gauge", *words)
+
+    def with_header(self, **changes):
+        gauge = GaugeFile()
+        gauge.header = changes
+        return gauge.bytes()
+
+    def test_truncated_anywhere(self):
+        header = self.whole.index(b"END_HEADER\n") + len(b"END_HEADER\n")
+        end = len(self.whole)
+        for length in [0, 1, 5, 12, 13, 40, header // 2, header - 1, header, header + 1, header + 7, header + 8,
+                       (header + end) // 2, end - 8, end - 1]:
+            with self.subTest(length=length):
+                self.refused(self.whole[:length])
+
+    def test_longer_than_it_says(self):
+        self.refused(self.whole + b"\0" * 8)
+
+    def test_header_that_lies_about_the_size(self):
+        for changes in [{"DIMENSION_4": 8}, {"DIMENSION_1": 2}, {"DIMENSION_4": 2 ** 31}, {"DIMENSION_2": -4},
+                        {"DIMENSION_3": 0}, {"DIMENSION_3": "two"}, {"DIMENSION_1": None}]:
+            with self.subTest(changes=changes):
+                self.refused(self.with_header(**changes))
+
+    def test_header_that_lies_about_the_numbers(self):
+        for changes in [{"FLOATING_POINT": "IEEE32BIG"}, {"FLOATING_POINT": "IEEE64LITTLE"},
+                        {"FLOATING_POINT": "PDP11"}, {"FLOATING_POINT": None}, {"DATATYPE": "4D_SU3_GAUGE"},
+                        {"DATATYPE": "5D_U1"}, {"DATATYPE": None}]:
+            with self.subTest(changes=changes):
+                self.refused(self.with_header(**changes))
+
+    def test_wrong_checksum(self):
+        self.refused(self.with_header(CHECKSUM="deadbeef"), "checksum", "deadbeef")
+
+    def test_one_bit_flipped(self):
+        data = bytearray(self.whole)
+        data[-1000] ^= 1
+        self.refused(bytes(data), "checksum")
+
+    def test_wrong_plaquette(self):
+        self.refused(self.with_header(PLAQUETTE="0.5"), "plaquette", "0.5")
+
+    def test_wrong_link_trace(self):
+        self.refused(self.with_header(LINK_TRACE="0.1"), "0.1")
+
+    def test_nan_with_a_right_checksum(self):
+        gauge = GaugeFile()
+        gauge.links[17][2][1][0] = complex(float("nan"), 0.0)
+        self.refused(gauge.bytes())
+
+    def test_infinity_with_a_right_checksum(self):
+        gauge = GaugeFile()
+        gauge.links[3][0][2][2] = complex(0.0, float("inf"))
+        self.refused(gauge.bytes())
+
+    def test_one_link_off_su3_with_everything_else_right(self):
+        gauge = GaugeFile()
+        gauge.links[40][1][0][0] += 1e-9
+        self.refused(gauge.bytes(), "SU(3)")
+
+    def test_links_all_scaled(self):
+        gauge = GaugeFile()
+        gauge.links = [[[[2 * v for v in row] for row in u] for u in site] for site in gauge.links]
+        self.refused(gauge.bytes(), "SU(3)")
+
+    def test_another_lattice_than_was_asked_for(self):
+        self.refused(self.whole, "4x4x4x8", "4x4x2x4", arguments=["--lattice", "4x4x4x8"])
+
+    def test_other_things(self):
+        self.refused(b"This is not a gauge configuration.\n" * 100)
+        self.refused(b"\0" * 4096)
+        self.refused(b"\xff" * 4096)
+        self.refused(b"BEGIN_HEADER\n" * 2000)
+        self.refused(struct.pack(">4i", 4, 4, 4, 4) + b"\0" * 100)
+
+    def test_no_file(self):
+        for path in [self.path("absent"), self.directory, os.path.join(self.directory, "x", "y")]:
+            with self.subTest(path=path):
+                self.assert_refused(run("--gauge", path, *FAST), UNUSABLE, path)
+
+    def test_a_name_with_control_characters(self):
+        self.assert_refused(run("--gauge", self.path("two\nlines"), *FAST), UNUSABLE, "two\\x0alines")
+
+    @unittest.skipUnless(MPIEXEC, "built without MPI")
+    def test_several_ranks_say_it_once(self):
+        gauge = GaugeFile(lattice=(4, 4, 2, 4))
+        gauge.links[-1][3][0][0] += 0.5  # the last rank's part
+        path = self.write("bad.gauge", gauge.bytes())
+        result = run("--gauge", path, *FAST, ranks=2)
+        self.assertEqual(result.status, UNUSABLE, result.err)
+        ours = [line for line in result.err.split("\n") if line.startswith("mixed-precision-solver: ")]
+        self.assertEqual(len(ours), 1, result.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs programs of the suite at the command line, and makes gauge files to give them, good and bad."""
+import json
+import math
+import os
+import random
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+SOLVER = os.environ["PLAQUETTE_SOLVER"]
+MPIEXEC = os.environ.get("PLAQUETTE_MPIEXEC", "")
+SCHEMA = os.environ["PLAQUETTE_REPORT_SCHEMA"]
+
+SUCCESS, FAILED, UNUSABLE, NO_CONVERGENCE, NO_MEMORY, NO_OUTPUT, INTERRUPTED, INTERNAL = 0, 1, 2, 3, 4, 5, 6, 70
+
+#: A solve of a second: one right-hand side on a small weak field, not timed.
+QUICK = ["--lattice", "4x4x4x4", "--gauge", "weak:0.2", "--mass", "0.3", "--csw", "1", "--rhs", "1", "--repeat", "0"]
+#: The same with all twelve.
+PROPAGATOR = ["--lattice", "4x4x4x4", "--gauge", "weak:0.2", "--mass", "0.3", "--csw", "1", "--repeat", "0"]
+
+
+class Result:
+    """What a program did: status, stdout, stderr."""
+
+    def __init__(self, completed):
+        self.status = completed.returncode
+        self.out = completed.stdout
+        self.err = completed.stderr
+
+    def last_line(self):
+        lines = self.out.rstrip("\n").split("\n")
+        return lines[-1]
+
+
+def environment(ranks=1):
+    settings = dict(os.environ)
+    settings.setdefault("OMP_NUM_THREADS", "1")
+    if ranks == 1:  # Open MPI need not start its daemon, nor look for networks
+        settings.update(OMPI_MCA_ess_singleton_isolated="1", OMPI_MCA_pml="ob1", OMPI_MCA_btl="self")
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe",
+                 "OMPI_MCA_mpi_yield_when_idle"):
+        settings[name] = "1"
+    return settings
+
+
+def command(arguments, ranks=1, program=SOLVER):
+    start = [] if ranks == 1 else [MPIEXEC, "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
+    return start + [program] + [str(a) for a in arguments]
+
+
+def run(*arguments, ranks=1, program=SOLVER, **options):
+    return Result(subprocess.run(command(arguments, ranks, program), env=environment(ranks), text=True, errors="replace",
+                                 stdin=subprocess.DEVNULL, stdout=options.pop("stdout", subprocess.PIPE),
+                                 stderr=subprocess.PIPE, timeout=120, **options))
+
+
+def start(*arguments, **options):
+    """The program running beside the test."""
+    return subprocess.Popen(command(arguments), env=environment(), text=True, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+class CommandLineTest(unittest.TestCase):
+    """A test with a directory of its own."""
+
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="plaquette-cli-")
+        self.addCleanup(shutil.rmtree, self.directory, True)
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def read_json(self, name):
+        def refuse(constant):
+            raise AssertionError(f"{constant} is not JSON")
+
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file, parse_constant=refuse)
+
+    def assert_refused(self, result, status, *words):
+        """One line on stderr with these words in it, and the status; nothing about success on stdout."""
+        self.assertEqual(result.status, status, result.err + result.out)
+        lines = result.err.rstrip("\n").split("\n")
+        self.assertEqual(len(lines), 1, result.err)
+        self.assertTrue(lines[0].startswith("mixed-precision-solver: "), result.err)
+        for word in words:
+            self.assertIn(word, lines[0])
+        self.assertNotIn("PASSED", result.out or "")
+
+
+# --- gauge files, written here independently of the suite's own writers
+
+
+def multiply(a, b):
+    return [[sum(a[i][k] * b[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
+
+
+def adjoint(a):
+    return [[a[j][i].conjugate() for j in range(3)] for i in range(3)]
+
+
+def random_su3(source, size):
+    """Near the identity, by Gram-Schmidt; the third row is the conjugate cross product of the others."""
+    rows = [[complex(i == j) + size * complex(source.gauss(0, 1), source.gauss(0, 1)) for j in range(3)]
+            for i in range(2)]
+    norm = math.sqrt(sum(abs(v) ** 2 for v in rows[0]))
+    rows[0] = [v / norm for v in rows[0]]
+    overlap = sum(u.conjugate() * v for u, v in zip(*rows))
+    rows[1] = [v - overlap * u for u, v in zip(*rows)]
+    norm = math.sqrt(sum(abs(v) ** 2 for v in rows[1]))
+    rows[1] = [v / norm for v in rows[1]]
+    a, b = rows
+    rows.append([(a[(j + 1) % 3] * b[(j + 2) % 3] - a[(j + 2) % 3] * b[(j + 1) % 3]).conjugate() for j in range(3)])
+    return rows
+
+
+class GaugeFile:
+    """A NERSC file of a weak field: 3x3, 64 bits, big-endian. Change `links`, `header` or the bytes, and see."""
+
+    def __init__(self, lattice=(4, 4, 2, 4), seed=1, size=0.15):
+        source = random.Random(seed)
+        self.lattice = lattice
+        self.sites = lattice[0] * lattice[1] * lattice[2] * lattice[3]
+        self.links = [[random_su3(source, size) for _ in range(4)] for _ in range(self.sites)]
+        self.header = {}
+
+    def index(self, x):
+        n = self.lattice
+        return x[0] % n[0] + n[0] * (x[1] % n[1] + n[1] * (x[2] % n[2] + n[2] * (x[3] % n[3])))
+
+    def plaquette(self):
+        total = 0.0
+        n = self.lattice
+        for t in range(n[3]):
+            for z in range(n[2]):
+                for y in range(n[1]):
+                    for x in range(n[0]):
+                        here = [x, y, z, t]
+                        for mu in range(4):
+                            for nu in range(mu + 1, 4):
+                                total += self.plaquette_at(here, mu, nu)
+        return total / (18 * self.sites)
+
+    def plaquette_at(self, x, mu, nu):
+        def ahead(direction):
+            return [c + (i == direction) for i, c in enumerate(x)]
+
+        up = multiply(self.links[self.index(x)][mu], self.links[self.index(ahead(mu))][nu])
+        down = multiply(self.links[self.index(x)][nu], self.links[self.index(ahead(nu))][mu])
+        return sum((up[i][j] * down[i][j].conjugate()).real for i in range(3) for j in range(3))
+
+    def link_trace(self):
+        return sum(u[i][i].real for site in self.links for u in site for i in range(3)) / (12 * self.sites)
+
+    def data(self):
+        numbers = [part for site in self.links for u in site for row in u for v in row for part in (v.real, v.imag)]
+        return struct.pack(f">{len(numbers)}d", *numbers)
+
+    def bytes(self):
+        data = self.data()
+        checksum = sum(struct.unpack(f">{len(data) // 4}I", data)) % 2 ** 32
+        finite = all(math.isfinite(v.real) and math.isfinite(v.imag) for s in self.links for u in s for r in u for v in r)
+        header = {"DATATYPE": "4D_SU3_GAUGE_3x3"}
+        header.update({f"DIMENSION_{i + 1}": length for i, length in enumerate(self.lattice)})
+        header.update({"CHECKSUM": f"{checksum:x}",
+                       "LINK_TRACE": f"{self.link_trace():.12f}" if finite else "0.5",
+                       "PLAQUETTE": f"{self.plaquette():.12f}" if finite else "0.5",
+                       "FLOATING_POINT": "IEEE64BIG"})
+        header.update(self.header)
+        lines = "".join(f"{key} = {value}\n" for key, value in header.items() if value is not None)
+        return ("BEGIN_HEADER\n" + lines + "END_HEADER\n").encode() + data
