@@ -25,7 +25,7 @@ namespace {
 constexpr int batch_size = 8;
 
 /// Waking the threads costs some microseconds: a batch takes about three, a copy a few hundredths of one.
-constexpr std::int64_t fewest_batches_for_threads = 4, fewest_copies_for_threads = 1000;
+constexpr std::int64_t fewest_batches_for_threads = 16, fewest_copies_for_threads = 1000;
 
 /// A real number of each link of a batch.
 struct lanes {

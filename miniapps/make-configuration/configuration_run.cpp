@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <cstdio>
 #include <tuple>
 #include <vector>
 

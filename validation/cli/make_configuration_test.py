@@ -72,9 +72,10 @@ class Bits(MakeConfigurationTest):
         self.assertEqual(self.links_of("one"), self.links_of("grid"))
 
     def test_seeds_matter(self):
-        self.made("one", "--sweeps", "1")
-        self.made("two", "--sweeps", "1", "--seed", "8")
-        self.assertNotEqual(self.links_of("one"), self.links_of("two"))
+        for seed in ("1", "2"):
+            result = run("--lattice", "4x4x2x2", "--sweeps", "1", "--seed", seed, "--output", self.path(seed))
+            self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertNotEqual(self.links_of("1"), self.links_of("2"))
 
 
 class Files(MakeConfigurationTest):
@@ -176,14 +177,16 @@ class Interruption(MakeConfigurationTest):
         arguments = [PROGRAM, *self.SMALL, *self.ENDLESS, "--output", self.path("c")]
         with subprocess.Popen(arguments, env=harness.environment(), text=True, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            lines = []
-            while not lines or not lines[-1].startswith("       0  "):  # the first measurement: the sweeps begin
-                lines.append(process.stdout.readline())
-                self.assertNotEqual(lines[-1], "")
+            out = ""
+            while "\n       0  " not in out:  # the first measurement: the sweeps begin
+                line = process.stdout.readline()
+                self.assertNotEqual(line, "", out)
+                out += line
             time.sleep(0.5)
             process.send_signal(signal.SIGTERM)
-            rest, _ = process.communicate(timeout=60)
-        self.assert_checkpoint(process.returncode, "".join(lines) + rest, "c")
+            out += process.stdout.read()
+            process.wait(timeout=60)
+        self.assert_checkpoint(process.returncode, out, "c")
 
 
 if __name__ == "__main__":
