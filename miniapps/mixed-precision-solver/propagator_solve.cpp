@@ -172,6 +172,7 @@ solve_record record_of(const propagator_result& result, const solver_options& op
                       {"samples", seconds.samples},
                       {"after_warm_up", result.warmed_up}}},
                     {"gflops", seconds.median > 0.0 ? 1e-9 * result.flops / seconds.median : 0.0},
+                    {"reference_seconds", result.reference_seconds},
                     {"columns", columns}};
   return record;
 }

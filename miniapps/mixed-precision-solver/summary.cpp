@@ -42,7 +42,7 @@ std::string source_text(const cpu::source_description& source) {
 }  // namespace
 
 void print_machine(const report& r) {
-  fmt::print("mixed-precision-solver {}, revision {}{}\n", r.build.version, r.build.revision.substr(0, 12),
+  fmt::print("plaquette-mixed-precision-solver {}, revision {}{}\n", r.build.version, r.build.revision.substr(0, 12),
              r.build.dirty ? " with changes" : "");
   fmt::print("machine    {}, {} rank{} of {} thread{}\n", r.machine.cpu, r.machine.ranks,
              r.machine.ranks == 1 ? "" : "s", r.machine.threads, r.machine.threads == 1 ? "" : "s");

@@ -58,8 +58,10 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
   const auto local = static_cast<double>(geometry.local_volume());
   const auto real_bytes = static_cast<double>(bytes_a_real);
   work_estimate work;
-  // The propagator, and a source and a work field for each check.
-  work.canonical_bytes = padded_volume(geometry) * (sizeof(site_links) + (columns + 3.0) * sizeof(spinor<double>));
+  // The propagator, a copy of it where it is written in another basis, and three fields for its checks.
+  const bool copied = !options.write_propagator.empty() && options.basis != gamma_basis::degrand_rossi;
+  const double spinor_fields = columns * (copied ? 2.0 : 1.0) + 3.0;
+  work.canonical_bytes = padded_volume(geometry) * (sizeof(site_links) + spinor_fields * sizeof(spinor<double>));
   // Links once; clover blocks and their inverses, packed, and in double while they are made.
   work.operator_bytes = local * real_bytes * 72.0 + (clover ? local * 144.0 * (real_bytes + sizeof(double)) : 0.0);
   work.vector_bytes =

@@ -21,7 +21,7 @@ class Help(CommandLineTest):
     def test_version_is_printed(self):
         result = run("--version")
         self.assertEqual(result.status, SUCCESS)
-        self.assertRegex(result.out, r"^mixed-precision-solver \d+\.\d+\.\d+\n$")
+        self.assertRegex(result.out, r"^plaquette-mixed-precision-solver \d+\.\d+\.\d+\n$")
 
 
 class Refusal(CommandLineTest):
@@ -111,7 +111,7 @@ class Lattice(CommandLineTest):
     def test_one_message_from_several_ranks(self):
         result = run("--lattice", "4x4x4x6", "--grid", "1x1x1x2", "--gauge", "unit", ranks=2)
         self.assertEqual(result.status, UNUSABLE, result.err)
-        ours = [line for line in result.err.split("\n") if line.startswith("mixed-precision-solver: ")]
+        ours = [line for line in result.err.split("\n") if line.startswith("plaquette-mixed-precision-solver: ")]
         self.assertEqual(len(ours), 1, result.err)
         self.assertIn("4x4x4x6", ours[0])
 

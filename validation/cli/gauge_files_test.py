@@ -127,7 +127,7 @@ class BadFile(CommandLineTest):
         path = self.write("bad.gauge", gauge.bytes())
         result = run("--gauge", path, *FAST, ranks=2)
         self.assertEqual(result.status, UNUSABLE, result.err)
-        ours = [line for line in result.err.split("\n") if line.startswith("mixed-precision-solver: ")]
+        ours = [line for line in result.err.split("\n") if line.startswith("plaquette-mixed-precision-solver: ")]
         self.assertEqual(len(ours), 1, result.err)
 
 

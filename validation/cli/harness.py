@@ -90,7 +90,7 @@ class CommandLineTest(unittest.TestCase):
         self.assertEqual(result.status, status, result.err + result.out)
         lines = result.err.rstrip("\n").split("\n")
         self.assertEqual(len(lines), 1, result.err)
-        self.assertTrue(lines[0].startswith("mixed-precision-solver: "), result.err)
+        self.assertTrue(lines[0].startswith("plaquette-mixed-precision-solver: "), result.err)
         for word in words:
             self.assertIn(word, lines[0])
         self.assertNotIn("PASSED", result.out or "")
