@@ -128,7 +128,7 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   solver_options options;
   raw_options raw;
   command_line line(
-      "mixed-precision-solver",
+      "plaquette-mixed-precision-solver",
       "Computes a quark propagator: solves the Wilson-clover Dirac equation for the 12 spins and colours of "
       "a source on a gauge configuration,\nchecks each solution with an independent operator and prints the "
       "pion and rho correlators. Without --gauge it runs a step of its ladder of sizes.");

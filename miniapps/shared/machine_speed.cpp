@@ -17,11 +17,9 @@ namespace plaquette {
 
 namespace {
 
-constexpr int passes = 3;
-
-/// The rate of work done by all ranks between two barriers; the best of several passes.
+/// The rate of work done by all ranks between two barriers; the best of so many passes.
 template <class Work>
-double best_rate(double amount_a_rank, const communicator& world, Work&& work) {
+double best_rate(int passes, double amount_a_rank, const communicator& world, Work&& work) {
   double best = 0.0;
   for (int pass = 0; pass <= passes; ++pass) {  // the first one touches memory and wakes the threads
     world.barrier();
@@ -43,7 +41,7 @@ double copy_gbytes_per_s(const cpu::context& ctx) {
   const std::int64_t lines = std::max<std::int64_t>(static_cast<std::int64_t>(bytes) / (2 * 64), ctx.threads());
   cpu::aligned_buffer<float> from(static_cast<std::size_t>(lines * line)), to(static_cast<std::size_t>(lines * line));
   const auto copy = cpu::tables_of<float>(cpu::kernels_of(ctx.isa()))[0].copy;
-  return 1e-9 * best_rate(2.0 * 64.0 * static_cast<double>(lines), ctx.comm(), [&] {
+  return 1e-9 * best_rate(4, 2.0 * 64.0 * static_cast<double>(lines), ctx.comm(), [&] {
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static)
            for (int thread = 0; thread < ctx.threads(); ++thread) {
              const std::int64_t first = lines * thread / ctx.threads() * line,
@@ -58,7 +56,7 @@ double fma_gflops(const cpu::context& ctx) {
   constexpr std::int64_t iterations = 400'000;
   const auto& table = cpu::tables_of<T>(cpu::kernels_of(ctx.isa()))[0];
   const double flops = 2.0 * static_cast<double>(iterations) * cpu::fma_chains * table.width * ctx.threads();
-  return 1e-9 * best_rate(flops, ctx.comm(), [&] {
+  return 1e-9 * best_rate(20, flops, ctx.comm(), [&] {
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static)
            for (int thread = 0; thread < ctx.threads(); ++thread) {
              volatile T sink = table.multiply_add(iterations);  // keeps the compiler from leaving it out
