@@ -94,8 +94,8 @@ void judge_columns(std::vector<column_result>& results, cpu::propagator& columns
     const auto [spin, colour] = cpu::component_of_column(static_cast<int>(n));
     const spinor_configuration b = cpu::make_source(source, spin, colour, links, world);
     results[n].reference = cpu::textbook::relative_residual(b, columns[n], links, action, world);
-    results[n].floor = residual_floor(action, roundoff, results[n].iterations, norm(columns[n], world), norm(b, world));
-    results[n].tolerance = tolerance + results[n].floor;
+    results[n].rounding = residual_rounding(action, roundoff, norm(columns[n], world), norm(b, world));
+    results[n].tolerance = tolerance + residual_floor(results[n].rounding, results[n].iterations);
   }
 }
 

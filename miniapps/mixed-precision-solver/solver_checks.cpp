@@ -32,8 +32,7 @@ double badness(double value, double tolerance) {
 
 double disagreement(const column_result& c) { return std::abs(c.device - c.reference); }
 
-/// Device and reference both round M x.
-double allowed_disagreement(const column_result& c) { return 4.0 * c.floor; }
+double allowed_disagreement(const column_result& c) { return 2.0 * c.rounding; }
 
 }  // namespace
 
@@ -47,10 +46,11 @@ double operator_norm_estimate(const fermion_action& action) {
   return norm;
 }
 
-double residual_floor(const fermion_action& action, double unit_roundoff, int iterations, double solution_norm,
-                      double source_norm) {
-  return std::sqrt(iterations + 1.0) * unit_roundoff * operator_norm_estimate(action) * solution_norm / source_norm;
+double residual_rounding(const fermion_action& action, double unit_roundoff, double solution_norm, double source_norm) {
+  return unit_roundoff * operator_norm_estimate(action) * solution_norm / source_norm;
 }
+
+double residual_floor(double rounding, int iterations) { return std::sqrt(iterations + 1.0) * rounding; }
 
 double operator_difference(const applied_operator& m, const gauge_configuration& links, const fermion_action& action,
                            bool dagger, std::uint64_t seed, const communicator& comm) {

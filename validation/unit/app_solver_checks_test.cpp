@@ -176,7 +176,7 @@ bool column_passes(double device, double reference) {
   exact.tolerance = column.tolerance = 1e-10;
   column.device = device;
   column.reference = reference;
-  column.floor = 1e-15;
+  column.rounding = 1e-15;
   verification checks;
   check_columns(checks, {exact, column});
   return checks.passed() && column.solved();
@@ -190,7 +190,7 @@ TEST(ResidualCheck, FailsJustAboveTheTolerance) {
 }
 
 TEST(ResidualCheck, FailsWhereDeviceAndReferenceDisagree) {
-  EXPECT_TRUE(column_passes(5.0e-11, 5.0003e-11));
+  EXPECT_TRUE(column_passes(5.0e-11, 5.0001e-11));
   EXPECT_FALSE(column_passes(5.0e-11, 6.0e-11));
   EXPECT_FALSE(column_passes(nan, 5.0e-11));
 }
