@@ -22,6 +22,7 @@ struct propagator_result {
   std::vector<column_result> results;  ///< one a column
   std::vector<double> history;         ///< iterated residual of the worst column, one an iteration
   std::string solver;                  ///< with its Schur complement
+  double first_seconds = 0.0;          ///< of the solve that gave the answer
   std::vector<double> seconds;         ///< of the timed solves; of the first one where there were none
   bool warmed_up = false;              ///< a solve came before the timed ones
   bool repeats_agree = true;           ///< every repeated solve took the same iterations to the same residuals

@@ -139,8 +139,9 @@ exit_status run_solve(run_state& run, const gauge_input& gauge) {
     return finish(run, exit_status::interrupted);
   }
   if (!solved.solved()) {
-    const bool claimed = std::ranges::all_of(
-        solved.results, [](const column_result& c) { return c.solved() || c.status == solve_status::converged; });
+    const bool claimed = std::ranges::all_of(solved.results, [&](const column_result& c) {
+      return c.solved() || (c.status == solve_status::converged && c.iterated <= options.tolerance());
+    });
     return finish(run, claimed ? exit_status::verification_failed : exit_status::no_convergence);
   }
   const sample_statistics seconds = statistics(solved.seconds);
