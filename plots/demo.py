@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Draws the two pictures of a propagator side by side: how the solver converged, and the effective masses of the pion
+and the rho."""
+
+import convergence
+import effective_mass
+import style
+from report_file import load
+
+
+def main():
+    arguments = style.arguments(__doc__, "demo.png", several=False).parse_args()
+    report = load(arguments.report)
+    figure, (left, right) = style.figure(panels=2)
+    convergence.draw(left, [(arguments.report, report)])
+    effective_mass.draw(right, arguments.report, report)
+    style.sign(figure, [report])
+    style.write(figure, arguments.output, arguments.force)
+    print(arguments.output)
+
+
+if __name__ == "__main__":
+    style.main(main)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How the figures look, and how they are written: beside their place, then renamed."""
+
+import argparse
+import os
+import sys
+import tempfile
+import textwrap
+
+import matplotlib
+
+matplotlib.use("Agg")  # no display is needed
+import matplotlib.pyplot as plt  # noqa: E402
+
+from report_file import ReportError, provenance  # noqa: E402
+
+UNUSABLE_INPUT, OUTPUT_FAILED = 2, 5  # exit statuses, as the mini-apps have them
+
+# Distinguishable with every common colour blindness (Okabe and Ito).
+COLOURS = {"blue": "#0072B2", "vermilion": "#D55E00", "green": "#009E73", "purple": "#CC79A7", "orange": "#E69F00",
+           "sky": "#56B4E9", "grey": "#6B6B6B"}
+CYCLE = [COLOURS[name] for name in ("blue", "vermilion", "green", "purple", "orange", "sky")]
+
+
+def apply():
+    plt.rcParams.update({
+        "figure.dpi": 120,
+        "savefig.dpi": 120,
+        "font.family": "DejaVu Sans",
+        "font.size": 10,
+        "axes.titlesize": 11,
+        "axes.titleweight": "bold",
+        "axes.titlelocation": "left",
+        "axes.labelsize": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.edgecolor": "#444444",
+        "axes.linewidth": 0.8,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "axes.prop_cycle": plt.cycler(color=CYCLE),
+        "grid.color": "#E4E4E4",
+        "grid.linewidth": 0.7,
+        "legend.frameon": False,
+        "legend.fontsize": 9,
+        "lines.linewidth": 1.6,
+        "lines.markersize": 5.5,
+        "xtick.color": "#444444",
+        "ytick.color": "#444444",
+    })
+
+
+def figure(panels=1):
+    """A figure with `panels` axes side by side."""
+    apply()
+    fig, axes = plt.subplots(1, panels, figsize=(5.4 * panels, 4.0), squeeze=False)
+    return fig, list(axes[0])
+
+
+def sign(fig, reports):
+    """Writes under the figure what its data were made by."""
+    width = 100 * len(fig.axes)
+    lines = [line for report in reports for text in provenance(report).split("\n") for line in textwrap.wrap(text, width)]
+    lines = list(dict.fromkeys(lines))
+    if len(lines) > 4:
+        lines = lines[:3] + [f"and {len(lines) - 3} lines more"]
+    margin = (0.08 + 0.15 * len(lines)) / fig.get_figheight()
+    fig.tight_layout(rect=(0, margin, 1, 1))
+    fig.text(0.01, 0.015, "\n".join(lines), fontsize=7, color=COLOURS["grey"], va="bottom", linespacing=1.3)
+
+
+def write(fig, path, force):
+    """Writes the figure to `path`, whole or not at all. An existing file stays unless `force`."""
+    if os.path.exists(path) and not force:
+        raise OSError(None, "exists already (--force overwrites it)", path)
+    folder, name = os.path.split(os.path.abspath(path))
+    handle, beside = tempfile.mkstemp(prefix=f".{name}.", suffix=os.path.splitext(name)[1] or ".png", dir=folder)
+    os.close(handle)
+    try:
+        fig.savefig(beside)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(beside, 0o666 & ~umask)
+        os.replace(beside, path)
+    except BaseException:
+        os.unlink(beside)
+        raise
+
+
+def arguments(description, output, several=True):
+    """The command line that all figures share."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("report", nargs="+" if several else None, help="JSON report of a mini-app (--json)")
+    parser.add_argument("-o", "--output", default=output, help="picture to write; its ending names the format: png, "
+                        "pdf, svg (default: %(default)s)")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing picture")
+    return parser
+
+
+def main(draw):
+    """Runs `draw`, and ends with one line and an exit status where it cannot."""
+    program = os.path.basename(sys.argv[0])
+    try:
+        draw()
+    except ReportError as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        sys.exit(UNUSABLE_INPUT)
+    except ValueError as error:  # matplotlib: a format it does not know
+        print(f"{program}: {error}", file=sys.stderr)
+        sys.exit(UNUSABLE_INPUT)
+    except OSError as error:
+        print(f"{program}: {error.filename}: cannot be written: {error.strerror}", file=sys.stderr)
+        sys.exit(OUTPUT_FAILED)

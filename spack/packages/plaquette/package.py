@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+from spack.package import *
+
+
+class Plaquette(CMakePackage):
+    """Lattice-QCD mini-apps with a serial-first CPU reference: Wilson-clover operators, Krylov solvers, quark
+    propagators, quenched gauge configurations."""
+
+    license("BSD-3-Clause")
+
+    version("main", branch="main")
+
+    variant("mpi", default=True, description="Run on several ranks")
+    variant("apps", default=True, description="Build the mini-apps")
+    variant("hdf5", default=True, when="+apps", description="Propagators in HDF5 files")
+    variant("tests", default=False, description="Build the tests")
+
+    depends_on("cxx", type="build")
+    depends_on("c", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("ninja", type="build")
+    depends_on("eigen@3.4:", type="build")
+    depends_on("mpi", when="+mpi")
+    depends_on("cli11@2:", when="+apps")
+    depends_on("nlohmann-json@3.10:", when="+apps")
+    depends_on("fmt@9:", when="+apps")
+    depends_on("hdf5~mpi", when="+hdf5")
+    depends_on("googletest@1.12: +gmock", when="+tests")
+    depends_on("python@3.9:", type="test", when="+tests")
+
+    conflicts("%gcc@:11", msg="C++20 as g++ 12 has it")
+
+    generator("ninja")
+
+    def cmake_args(self):
+        return [
+            self.define_from_variant("PLAQUETTE_MPI", "mpi"),
+            self.define_from_variant("PLAQUETTE_APPS", "apps"),
+            self.define_from_variant("PLAQUETTE_TESTS", "tests"),
+            self.define("CMAKE_DISABLE_FIND_PACKAGE_HDF5", not self.spec.satisfies("+hdf5")),
+        ]
