@@ -33,6 +33,9 @@ solve_report gcr(const A& a, F& x, const F& b, const stopping_rule& rule, int le
     const std::size_t m = qq.size();
     if (p.size() == m) p.push_back(like(r)), q.push_back(like(r));
 
+    // A column that has converged keeps its r, whose image is spanned by the directions there are: what orthogonalising
+    // would leave is rounding, and grows without bound from direction to direction. Masked, it takes q = A r as it is.
+    const auto active = watch.unconverged(rr);
     op.apply(q[m], r);
     // Modified Gram-Schmidt: each pass takes one image out of q and projects onto the next, and at last onto r.
     const auto next = [&](std::size_t j) -> const F& { return j < m ? q[j] : r; };
@@ -41,7 +44,7 @@ solve_report gcr(const A& a, F& x, const F& b, const stopping_rule& rule, int le
     scalars projection = conj(q_next);
     std::vector<scalars> taken;
     for (std::size_t j = 0; j < m; ++j) {
-      taken.push_back(-ratio(projection, qq[j]));
+      taken.push_back(-(active * ratio(projection, qq[j])));
       std::tie(projection, norm) = axpy_dot_norm2(q[m], taken[j], q[j], next(j + 1));
     }
     copy(p[m], r);
@@ -51,7 +54,7 @@ solve_report gcr(const A& a, F& x, const F& b, const stopping_rule& rule, int le
     qq.push_back(norm);
 
     const scalars q_r = conj(projection), rr_before = rr;
-    const auto alpha = ratio(watch.unconverged(rr) * q_r, norm);
+    const auto alpha = ratio(active * q_r, norm);
     rr = cg_update(y, r, alpha, p[m], q[m]);
     watch.record(rr, {watch.norm("the new direction's image", norm, norm_before),
                       watch.inner_product("the new direction's step <A p, r>", q_r, norm, rr_before)});

@@ -24,13 +24,13 @@ struct system_to_solve {
 
 template <class T>
 schur_report solve_with(const system_to_solve& system, solver_kind kind, schur_kind preconditioning,
-                        const field<T>& b, field<T>& x, double tolerance) {
+                        const field<T>& b, field<T>& x, double tolerance, int look_every = 1) {
   const auto m = std::make_shared<const cpu::wilson_clover<T>>(system.ctx, system.links, system.action);
   const cpu::schur_wilson_clover<T> schur(m, preconditioning);
   stopping_rule rule;
   rule.tolerance = tolerance;
   rule.limit = 2000;
-  rule.look_every = 1;
+  rule.look_every = look_every;
   zero(x);
   return schur_solve(schur, *m, x, b, rule, [&](const auto& a, auto& even, const auto& source, const auto& inner) {
     return solve(kind, a, even, source, inner, {.restart_length = 12, .relaxation = 0.9});
@@ -96,6 +96,23 @@ TYPED_TEST(DiracSolvers, ABatchGivesTheBitsOfItsColumnsAlone) {
       cpu::export_column(together, x, c);
       cpu::export_column(apart, x_c, 0);
       EXPECT_TRUE(same_bits(together, apart)) << c;
+    }
+  }
+}
+
+TYPED_TEST(DiracSolvers, TheSolutionDoesNotDependOnHowOftenTheHostLooks) {
+  using T = TypeParam;
+  system_to_solve system;
+  random_batch<T> b(system.ctx, 2, 48);
+  for (const auto& [kind, name] : solver_names) {
+    auto often = like(b.packed), seldom = like(b.packed);
+    EXPECT_TRUE(solve_with(system, kind, schur_kind::symmetric, b.packed, often, 1e-5, 1).all_converged()) << name;
+    EXPECT_TRUE(solve_with(system, kind, schur_kind::symmetric, b.packed, seldom, 1e-5, 60).all_converged()) << name;
+    for (int c = 0; c < 2; ++c) {
+      spinor_configuration x(system.geometry), y(system.geometry);
+      cpu::export_column(x, often, c);
+      cpu::export_column(y, seldom, c);
+      EXPECT_TRUE(same_bits(x, y)) << name << ' ' << c;
     }
   }
 }
