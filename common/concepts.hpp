@@ -4,8 +4,8 @@
 ///
 /// It is written for a device that answers late. A reduction returns a handle to one number a column, which lives where
 /// the field lives; arithmetic on handles and updates that take them are queued like everything else. The one way to a
-/// number on the host is `host_values`, and an algorithm calls it only where it must decide. A backend whose answers are
-/// ready at once (the CPU) meets the same contract.
+/// number on the host is `host_values`, and an algorithm calls it only where it must decide. A backend whose answers
+/// are ready at once (the CPU) meets the same contract.
 ///
 /// Functions are found by argument-dependent lookup, so a backend is a namespace with a field type in it.
 #pragma once
@@ -42,23 +42,23 @@ struct field_shape {
 /// costs may also offer `host_values(std::span<const S>)`, which returns the numbers of several handles after one wait
 /// (a vector for each handle); without it they are read one after the other.
 template <class S>
-concept column_scalars = std::copyable<S> && requires(const S& a, const S& b, std::span<const double> limits,
-                                                      std::span<const int> keep) {
-  { a + b } -> std::same_as<S>;
-  { a - b } -> std::same_as<S>;
-  { a * b } -> std::same_as<S>;
-  { -a } -> std::same_as<S>;
-  { conj(a) } -> std::same_as<S>;
-  { ratio(a, b) } -> std::same_as<S>;
-  { where_above(a, limits) } -> std::same_as<S>;
-  { compacted(a, keep) } -> std::same_as<S>;  // the columns in `keep`, ascending
-  { a.columns() } -> std::same_as<int>;
-  { host_values(a) } -> std::same_as<std::vector<complex<double>>>;
-};
+concept column_scalars =
+    std::copyable<S> && requires(const S& a, const S& b, std::span<const double> limits, std::span<const int> keep) {
+      { a + b } -> std::same_as<S>;
+      { a - b } -> std::same_as<S>;
+      { a* b } -> std::same_as<S>;
+      { -a } -> std::same_as<S>;
+      { conj(a) } -> std::same_as<S>;
+      { ratio(a, b) } -> std::same_as<S>;
+      { where_above(a, limits) } -> std::same_as<S>;
+      { compacted(a, keep) } -> std::same_as<S>;  // the columns in `keep`, ascending
+      { a.columns() } -> std::same_as<int>;
+      { host_values(a) } -> std::same_as<std::vector<complex<double>>>;
+    };
 
 /// A batch of columns (right-hand sides) of one shape. Copying a field object shares its storage; `like` makes another.
-/// In the updates, a scalar handle holds one number for each column; all fields of one call have the same shape, and the
-/// one that is written is none of the others. No number of a column depends on the other columns of the batch.
+/// In the updates, a scalar handle holds one number for each column; all fields of one call have the same shape, and
+/// the one that is written is none of the others. No number of a column depends on the other columns of the batch.
 template <class F>
 concept field_batch =
     std::copyable<F> && column_scalars<typename F::scalars> &&
@@ -66,8 +66,8 @@ concept field_batch =
              std::span<const int> list, std::span<const complex<double>> numbers, int n) {
       { u.shape() } -> std::convertible_to<field_shape>;
       { u.columns() } -> std::same_as<int>;
-      { like(u) } -> std::same_as<F>;     // same shape, contents undefined
-      { like(u, n) } -> std::same_as<F>;  // the same with n columns
+      { like(u) } -> std::same_as<F>;                                     // same shape, contents undefined
+      { like(u, n) } -> std::same_as<F>;                                  // the same with n columns
       { make_scalars(u, numbers) } -> std::same_as<typename F::scalars>;  // numbers of the host, one a column
       { view(x, n, n) } -> std::same_as<F>;  // columns [first, first + count): shares storage
       // Columns `list` (ascending) move to the front, and the field has that many columns; storage is kept.
@@ -77,15 +77,15 @@ concept field_batch =
 
       zero(x);
       copy(x, u);
-      scale(x, a);       // x = a x
-      axpy(x, a, u);     // x += a u
-      xpay(x, u, a);     // x = u + a x
+      scale(x, a);                                         // x = a x
+      axpy(x, a, u);                                       // x += a u
+      xpay(x, u, a);                                       // x = u + a x
       { dot(u, v) } -> std::same_as<typename F::scalars>;  // <u, v>, u conjugated
       { norm2(u) } -> std::same_as<typename F::scalars>;   // <u, u>
 
       // Fused forms: each reads and writes a number of memory once.
-      { axpy_norm2(x, a, u) } -> std::same_as<typename F::scalars>;  // x += a u; |x|^2
-      axpy_pair(x, a, u, b, v);                                      // x += a u + b v
+      { axpy_norm2(x, a, u) } -> std::same_as<typename F::scalars>;      // x += a u; |x|^2
+      axpy_pair(x, a, u, b, v);                                          // x += a u + b v
       { subtract_norm2(x, u, v) } -> std::same_as<typename F::scalars>;  // x = u - v; |x|^2
       // x += a u; y -= a v; |y|^2                                      (CG)
       { cg_update(x, y, a, u, v) } -> std::same_as<typename F::scalars>;
@@ -104,13 +104,15 @@ concept linear_operator = requires(const A& a, F& out, const F& in) {
   a.apply_dagger(out, in);
 };
 
-/// The even-odd Schur complement of a full operator M: a linear operator on even-site fields, and the way there and back.
+/// The even-odd Schur complement of a full operator M: a linear operator on even-site fields, and the way there and
+/// back.
 template <class A, class F>
-concept schur_complement = linear_operator<A, F> && requires(const A& a, F& even, const F& ceven, F& full, const F& cfull) {
-  a.prepare_source(even, cfull);            // the source of the even system from the full one
-  a.reconstruct_solution(full, ceven, cfull);  // the full solution from the even one and the full source
-  { a.even_like(cfull) } -> std::same_as<F>;  // an even-site field with the columns of a full one
-};
+concept schur_complement =
+    linear_operator<A, F> && requires(const A& a, F& even, const F& ceven, F& full, const F& cfull) {
+      a.prepare_source(even, cfull);               // the source of the even system from the full one
+      a.reconstruct_solution(full, ceven, cfull);  // the full solution from the even one and the full source
+      { a.even_like(cfull) } -> std::same_as<F>;   // an even-site field with the columns of a full one
+    };
 
 /// An operator whose type is hidden: levels of a solver may differ in what they are made of, and a mini-app chooses at
 /// run time.

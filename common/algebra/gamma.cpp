@@ -12,7 +12,8 @@ namespace plaquette {
 spin_matrix basis_rotation(gamma_basis to) {
   constexpr complex<double> one{1.0, 0.0};
   switch (to) {
-    case gamma_basis::degrand_rossi: return spin_matrix::identity();
+    case gamma_basis::degrand_rossi:
+      return spin_matrix::identity();
     case gamma_basis::nonrelativistic: {
       // (1/sqrt 2) [[e, e], [e, -e]], e = i sigma_2
       const complex<double> h{1.0 / std::sqrt(2.0), 0.0};
@@ -21,7 +22,8 @@ spin_matrix basis_rotation(gamma_basis to) {
       s(2, 1) = h, s(2, 3) = -h, s(3, 0) = -h, s(3, 2) = h;
       return s;
     }
-    case gamma_basis::openqcd: return gamma_matrix(1);
+    case gamma_basis::openqcd:
+      return gamma_matrix(1);
     case gamma_basis::tmlqcd: {
       // The two orderings of the chiralities are opposite: R = [[0, e], [-e, 0]], e = i sigma_2.
       spin_matrix r;

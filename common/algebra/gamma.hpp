@@ -69,11 +69,21 @@ constexpr spin_matrix gamma_matrix(int mu) {
     g(0, 3) = g03, g(1, 2) = g12, g(2, 1) = g21, g(3, 0) = g30;
   };
   switch (mu) {
-    case 0: set(i, i, -i, -i); break;
-    case 1: set(-one, one, one, -one); break;
-    case 2: g(0, 2) = i, g(1, 3) = -i, g(2, 0) = -i, g(3, 1) = i; break;
-    case 3: g(0, 2) = one, g(1, 3) = one, g(2, 0) = one, g(3, 1) = one; break;
-    default: g(0, 0) = one, g(1, 1) = one, g(2, 2) = -one, g(3, 3) = -one; break;
+    case 0:
+      set(i, i, -i, -i);
+      break;
+    case 1:
+      set(-one, one, one, -one);
+      break;
+    case 2:
+      g(0, 2) = i, g(1, 3) = -i, g(2, 0) = -i, g(3, 1) = i;
+      break;
+    case 3:
+      g(0, 2) = one, g(1, 3) = one, g(2, 0) = one, g(3, 1) = one;
+      break;
+    default:
+      g(0, 0) = one, g(1, 1) = one, g(2, 2) = -one, g(3, 3) = -one;
+      break;
   }
   return g;
 }

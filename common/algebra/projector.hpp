@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The projectors 1 +- gamma_mu in the DeGrand-Rossi basis, as what a hop needs: a half-spinor of two spins, and the other
-/// two spins from it.
+/// The projectors 1 +- gamma_mu in the DeGrand-Rossi basis, as what a hop needs: a half-spinor of two spins, and the
+/// other two spins from it.
 #pragma once
 
 #include "common/algebra/gamma.hpp"
 
 namespace plaquette {
 
-/// A Dirac matrix of a chiral basis links each upper spin a (0, 1) with one lower spin, by a phase that is a power of i:
-/// gamma_mu(a, lower[a]) = i^power[a].
+/// A Dirac matrix of a chiral basis links each upper spin a (0, 1) with one lower spin, by a phase that is a power of
+/// i: gamma_mu(a, lower[a]) = i^power[a].
 struct chiral_links {
   int lower[2];
   int power[2];

@@ -18,8 +18,8 @@ struct colour_vector {
   PLAQUETTE_HOST_DEVICE friend constexpr bool operator==(const colour_vector&, const colour_vector&) = default;
 };
 
-/// A 3x3 complex matrix, row-major: element (i, j) maps colour j to colour i. Named for its usual content; nothing keeps
-/// it in the group.
+/// A 3x3 complex matrix, row-major: element (i, j) maps colour j to colour i. Named for its usual content; nothing
+/// keeps it in the group.
 template <class T>
 struct su3 {
   complex<T> e[colours][colours]{};

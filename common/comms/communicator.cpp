@@ -18,8 +18,8 @@ namespace {
 void copy_own_messages(int self, std::span<const outgoing_message> send, std::span<const incoming_message> receive) {
   for (const incoming_message& in : receive) {
     if (in.peer != self) continue;
-    const auto out = std::ranges::find_if(
-        send, [&](const outgoing_message& m) { return m.peer == self && m.tag == in.tag; });
+    const auto out =
+        std::ranges::find_if(send, [&](const outgoing_message& m) { return m.peer == self && m.tag == in.tag; });
     if (out == send.end() || out->data.size() != in.data.size())
       throw std::logic_error("communicator: a message to oneself has no counterpart of its tag and size");
     std::ranges::copy(out->data, in.data.begin());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Four numbers, one a direction: extents of a lattice, of a process grid, coordinates of a site. (x, y, z, t) = (0, 1, 2, 3).
+/// Four numbers, one a direction: extents of a lattice, of a process grid, coordinates of a site. (x, y, z, t) = (0, 1,
+/// 2, 3).
 #pragma once
 
 #include <array>
@@ -27,8 +28,8 @@ constexpr int parity(const coordinate& x) { return (x[0] + x[1] + x[2] + x[3]) &
 
 /// Lexicographic index of x in a box, x fastest.
 constexpr std::int64_t lexicographic(const coordinate& x, const extents& box) {
-  return x[0] + static_cast<std::int64_t>(box[0]) * (x[1] + static_cast<std::int64_t>(box[1]) *
-                                                                (x[2] + static_cast<std::int64_t>(box[2]) * x[3]));
+  return x[0] + static_cast<std::int64_t>(box[0]) *
+                    (x[1] + static_cast<std::int64_t>(box[1]) * (x[2] + static_cast<std::int64_t>(box[2]) * x[3]));
 }
 
 /// The inverse of `lexicographic`.

@@ -10,9 +10,9 @@
 
 namespace plaquette {
 
-/// M = (1 + 3 nu/xi0 + m + C) - 1/2 sum_mu c_mu [ (1 - gamma_mu) U_mu(x) psi(x+mu) + (1 + gamma_mu) U_mu(x-mu)^+ psi(x-mu) ]
-/// with c_t = 1 and c_x = c_y = c_z = nu/xi0; the clover term C weighs planes with time by c_T and the spatial ones by
-/// c_R/xi0 (Chroma's convention). Isotropic: xi0 = nu = 1, c_R = c_T = csw, and the diagonal is 4 + m.
+/// M = (1 + 3 nu/xi0 + m + C) - 1/2 sum_mu c_mu [ (1 - gamma_mu) U_mu(x) psi(x+mu) + (1 + gamma_mu) U_mu(x-mu)^+
+/// psi(x-mu) ] with c_t = 1 and c_x = c_y = c_z = nu/xi0; the clover term C weighs planes with time by c_T and the
+/// spatial ones by c_R/xi0 (Chroma's convention). Isotropic: xi0 = nu = 1, c_R = c_T = csw, and the diagonal is 4 + m.
 struct fermion_action {
   double mass = 0.0;             ///< m, in units of 1/a (of 1/a_t where anisotropic)
   double clover_spatial = 0.0;   ///< c_R
@@ -20,8 +20,8 @@ struct fermion_action {
   double anisotropy = 1.0;       ///< xi0, the bare fermion anisotropy
   double nu = 1.0;               ///< ratio of bare quark parameters
   /// A spinor that crosses the boundary forwards in direction mu takes this phase: psi(x + L_mu) = phase psi(x).
-  std::array<complex<double>, dimensions> boundary_phase{
-      complex<double>{1, 0}, complex<double>{1, 0}, complex<double>{1, 0}, complex<double>{-1, 0}};
+  std::array<complex<double>, dimensions> boundary_phase{complex<double>{1, 0}, complex<double>{1, 0},
+                                                         complex<double>{1, 0}, complex<double>{-1, 0}};
 
   double diagonal() const { return 1.0 + 3.0 * nu / anisotropy + mass; }
   double kappa() const { return 0.5 / diagonal(); }

@@ -59,9 +59,7 @@ std::vector<double> run(field_operation operation, const operands<T>& with, bool
     operation_arguments<T> arg;
     if (with.x != nullptr) arg.x = with.x->blocks(part);
     if (with.y != nullptr) arg.y = with.y->blocks(part);
-    const auto read = [part](const field<T>* f) {
-      return f != nullptr ? f->blocks(part) : field_pointer<const T>{};
-    };
+    const auto read = [part](const field<T>* f) { return f != nullptr ? f->blocks(part) : field_pointer<const T>{}; };
     arg.u = read(with.u);
     arg.v = read(with.v);
     arg.w = read(with.w);
@@ -159,20 +157,20 @@ std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const 
   return {pick(sums, 0, 1), pick(sums, 2, -1)};
 }
 
-#define PLAQUETTE_INSTANTIATE(T)                                                                                    \
-  template void zero(field<T>&);                                                                                    \
-  template void copy(field<T>&, const field<T>&);                                                                   \
-  template void scale(field<T>&, const scalars&);                                                                   \
-  template void axpy(field<T>&, const scalars&, const field<T>&);                                                   \
-  template void xpay(field<T>&, const field<T>&, const scalars&);                                                   \
-  template scalars dot(const field<T>&, const field<T>&);                                                           \
-  template scalars norm2(const field<T>&);                                                                          \
-  template scalars axpy_norm2(field<T>&, const scalars&, const field<T>&);                                          \
-  template void axpy_pair(field<T>&, const scalars&, const field<T>&, const scalars&, const field<T>&);             \
-  template scalars subtract_norm2(field<T>&, const field<T>&, const field<T>&);                                     \
-  template scalars cg_update(field<T>&, field<T>&, const scalars&, const field<T>&, const field<T>&);               \
-  template void bicgstab_direction(field<T>&, const field<T>&, const scalars&, const scalars&, const field<T>&);    \
-  template std::pair<scalars, scalars> dot_norm2(const field<T>&, const field<T>&);                                 \
+#define PLAQUETTE_INSTANTIATE(T)                                                                                 \
+  template void zero(field<T>&);                                                                                 \
+  template void copy(field<T>&, const field<T>&);                                                                \
+  template void scale(field<T>&, const scalars&);                                                                \
+  template void axpy(field<T>&, const scalars&, const field<T>&);                                                \
+  template void xpay(field<T>&, const field<T>&, const scalars&);                                                \
+  template scalars dot(const field<T>&, const field<T>&);                                                        \
+  template scalars norm2(const field<T>&);                                                                       \
+  template scalars axpy_norm2(field<T>&, const scalars&, const field<T>&);                                       \
+  template void axpy_pair(field<T>&, const scalars&, const field<T>&, const scalars&, const field<T>&);          \
+  template scalars subtract_norm2(field<T>&, const field<T>&, const field<T>&);                                  \
+  template scalars cg_update(field<T>&, field<T>&, const scalars&, const field<T>&, const field<T>&);            \
+  template void bicgstab_direction(field<T>&, const field<T>&, const scalars&, const scalars&, const field<T>&); \
+  template std::pair<scalars, scalars> dot_norm2(const field<T>&, const field<T>&);                              \
   template std::pair<scalars, scalars> axpy_dot_norm2(field<T>&, const scalars&, const field<T>&, const field<T>&);
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)

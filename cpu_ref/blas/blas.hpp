@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Vector operations on batches of columns; a scalar of each call holds one number a column. Fields of one call have the
-/// same shape. Sums are double in every precision, over fixed ranges of blocks in a fixed order: the same bits for any
-/// number of threads. Across process grids they agree to rounding.
+/// Vector operations on batches of columns; a scalar of each call holds one number a column. Fields of one call have
+/// the same shape. Sums are double in every precision, over fixed ranges of blocks in a fixed order: the same bits for
+/// any number of threads. Across process grids they agree to rounding.
 #pragma once
 
 #include <utility>

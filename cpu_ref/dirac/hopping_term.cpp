@@ -49,7 +49,8 @@ void project_lane(const T* psi, int width, T* half, int stride) {
 template <class T>
 using projection = void (*)(const T*, int, T*, int);
 
-/// The projection of each direction of hop: forwards 1 - gamma, backwards 1 + gamma, the other way round where daggered.
+/// The projection of each direction of hop: forwards 1 - gamma, backwards 1 + gamma, the other way round where
+/// daggered.
 template <class T>
 projection<T> projection_of(int direction, bool daggered) {
   static constexpr projection<T> table[2][hop_directions] = {
@@ -129,7 +130,8 @@ pending_exchange hopping_term<T>::start_halo(const field<T>& in, int parity, boo
       for (int c = 0; c < columns; ++c)
         project(in.block(0, from.block, c) + from.lane, width, to + s * site_reals + c * half_spinor_reals, 1);
     }
-    send.push_back({face.send_to, face.direction, std::as_bytes(std::span(to, static_cast<std::size_t>(sites * site_reals)))});
+    send.push_back(
+        {face.send_to, face.direction, std::as_bytes(std::span(to, static_cast<std::size_t>(sites * site_reals)))});
     to += sites * site_reals;
     receive.push_back({face.receive_from, face.direction,
                        std::as_writable_bytes(std::span(halo_.receive.data() + face.receive_offset * site_reals,

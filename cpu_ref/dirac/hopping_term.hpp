@@ -30,8 +30,8 @@ class hopping_term {
   /// \param links  with ghosts filled; not kept
   hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action);
 
-  /// out and in are Dirac spinors on opposite parities with equal columns; x, where used, has out's shape. out may be x,
-  /// but not in. Collective.
+  /// out and in are Dirac spinors on opposite parities with equal columns; x, where used, has out's shape. out may be
+  /// x, but not in. Collective.
   void apply(field<T>& out, const field<T>& in, bool daggered = false, const hopping_finish<T>& finish = {}) const;
 
   const context& get_context() const { return context_; }

@@ -178,9 +178,9 @@ field<T> schur_wilson_clover<T>::even_like(const field<T>& full) const {
   return field<T>(full.get_context(), shape);
 }
 
-#define PLAQUETTE_INSTANTIATE(T)    \
-  template class site_diagonal<T>;  \
-  template class wilson_clover<T>;  \
+#define PLAQUETTE_INSTANTIATE(T)   \
+  template class site_diagonal<T>; \
+  template class wilson_clover<T>; \
   template class schur_wilson_clover<T>;
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)

@@ -69,7 +69,8 @@ class wilson_clover {
 enum class schur_kind { asymmetric, symmetric };
 
 /// The even-odd Schur complement of M: on even-site fields. Meets `schur_complement`. One caller at a time.
-/// For the asymmetric kind gamma_5 Mhat gamma_5 = Mhat^+; for the symmetric one gamma_5 Mhat^+ gamma_5 = A_ee Mhat A_ee^-1.
+/// For the asymmetric kind gamma_5 Mhat gamma_5 = Mhat^+; for the symmetric one gamma_5 Mhat^+ gamma_5 = A_ee Mhat
+/// A_ee^-1.
 template <class T>
 class schur_wilson_clover {
  public:

@@ -150,8 +150,7 @@ void block_layout::make_halo(int p) {
       const auto at = static_cast<std::size_t>(b * hop_directions + d);
       const std::int32_t neighbour = neighbours_[p][at];
       const std::int32_t* lanes = table_.data() + permutations_[p][at] * width_;
-      for (int lane = 0; lane < width_; ++lane)
-        slot_lanes_[p].push_back({message_of(lane), {neighbour, lanes[lane]}});
+      for (int lane = 0; lane < width_; ++lane) slot_lanes_[p].push_back({message_of(lane), {neighbour, lanes[lane]}});
       neighbours_[p][at] = -1 - static_cast<std::int32_t>(slot_directions_[p].size());
       slot_directions_[p].push_back(d);
     }

@@ -28,11 +28,11 @@ struct block_site {
 
 /// The part of a halo that one direction of hops needs, for output sites of one parity.
 struct halo_face {
-  int direction;                     ///< of the hop at the receiving site
-  int send_to, receive_from;         ///< ranks
-  std::vector<block_site> send;      ///< sites of the opposite parity whose half-spinors go out, in the receiver's order
-  std::int64_t receive_count;        ///< number of half-spinors that come in
-  std::int64_t receive_offset;       ///< where they begin among all that come in for this parity
+  int direction;                 ///< of the hop at the receiving site
+  int send_to, receive_from;     ///< ranks
+  std::vector<block_site> send;  ///< sites of the opposite parity whose half-spinors go out, in the receiver's order
+  std::int64_t receive_count;    ///< number of half-spinors that come in
+  std::int64_t receive_offset;   ///< where they begin among all that come in for this parity
 };
 
 /// One lane of a halo slot: what is put there.
@@ -92,10 +92,10 @@ class block_layout {
   lattice_geometry geometry_;
   int width_;
   std::int64_t blocks_;
-  std::vector<coordinate> group_;              // element k as a translation
-  std::vector<std::int32_t> table_;            // [g][h] -> index of g + h
-  std::vector<std::int64_t> sites_[2];         // [block][lane]
-  std::vector<block_site> places_;             // [site]
+  std::vector<coordinate> group_;       // element k as a translation
+  std::vector<std::int32_t> table_;     // [g][h] -> index of g + h
+  std::vector<std::int64_t> sites_[2];  // [block][lane]
+  std::vector<block_site> places_;      // [site]
   std::vector<std::int32_t> neighbours_[2];
   std::vector<std::uint8_t> permutations_[2];
   std::vector<std::int32_t> interior_[2], boundary_[2];

@@ -176,13 +176,13 @@ void convert(field<To>& to, const field<From>& from) {
   });
 }
 
-#define PLAQUETTE_INSTANTIATE(T)                                                                                  \
-  template class field<T>;                                                                                        \
-  template scalars make_scalars(const field<T>&, std::span<const complex<double>>);                               \
-  template field<T> view(const field<T>&, int, int);                                                              \
-  template void compact(field<T>&, std::span<const int>);                                                         \
-  template void copy_columns(field<T>&, std::span<const int>, const field<T>&, std::span<const int>);             \
-  template void import_column(field<T>&, int, const spinor_configuration&);                                       \
+#define PLAQUETTE_INSTANTIATE(T)                                                                      \
+  template class field<T>;                                                                            \
+  template scalars make_scalars(const field<T>&, std::span<const complex<double>>);                   \
+  template field<T> view(const field<T>&, int, int);                                                  \
+  template void compact(field<T>&, std::span<const int>);                                             \
+  template void copy_columns(field<T>&, std::span<const int>, const field<T>&, std::span<const int>); \
+  template void import_column(field<T>&, int, const spinor_configuration&);                           \
   template void export_column(spinor_configuration&, const field<T>&, int);
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)

@@ -66,7 +66,9 @@ class field {
   T* block(int part, std::int64_t b, int column) {
     return begin_ + part * part_stride_ + (b * column_stride_ + column) * 2 * components() * layout().width();
   }
-  const T* block(int part, std::int64_t b, int column) const { return const_cast<field*>(this)->block(part, b, column); }
+  const T* block(int part, std::int64_t b, int column) const {
+    return const_cast<field*>(this)->block(part, b, column);
+  }
 
   /// The even (0) or odd (1) sites of a full field; shares storage.
   field parity(int p) const;
@@ -80,7 +82,7 @@ class field {
   context context_;
   field_shape shape_;
   std::shared_ptr<aligned_buffer<T>> storage_;
-  T* begin_;                   ///< block 0 of part 0, first column of this view
+  T* begin_;                    ///< block 0 of part 0, first column of this view
   std::int64_t column_stride_;  ///< columns from one block to the next
   std::int64_t part_stride_;    ///< numbers from part 0 to part 1
 };

@@ -11,9 +11,12 @@ kernel_set make_kernels_avx512();
 
 std::string_view name_of(instruction_set isa) {
   switch (isa) {
-    case instruction_set::avx2: return "AVX2";
-    case instruction_set::avx512: return "AVX-512";
-    default: return "generic";
+    case instruction_set::avx2:
+      return "AVX2";
+    case instruction_set::avx512:
+      return "AVX-512";
+    default:
+      return "generic";
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The inner loops of the CPU library as tables of function pointers: one table a number type, instruction set and number
-/// of lanes. `kernels_body.hpp` is compiled once an instruction set and fills them; which one runs is chosen at run time.
+/// The inner loops of the CPU library as tables of function pointers: one table a number type, instruction set and
+/// number of lanes. `kernels_body.hpp` is compiled once an instruction set and fills them; which one runs is chosen at
+/// run time.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +58,8 @@ struct hopping_arguments {
   T scale = 1;                                 ///< of D psi
   T a = 1;                                     ///< of x
   epilogue finish = epilogue::store;
-  bool prefetch = false;  ///< fetch the neighbour in +t ahead of time: where the input does not fit in the second-level cache
+  bool prefetch =
+      false;  ///< fetch the neighbour in +t ahead of time: where the input does not fit in the second-level cache
 };
 
 /// Elementwise operations on columns: up to two fields written or updated (x, y), up to three read (u, v, w), up to two
@@ -86,10 +88,10 @@ struct operation_arguments {
   field_pointer<T> x, y;
   field_pointer<const T> u, v, w;
   int columns = 0;
-  int components = 12;      ///< complex numbers a site
-  const T* a = nullptr;     ///< [column][re, im]
+  int components = 12;   ///< complex numbers a site
+  const T* a = nullptr;  ///< [column][re, im]
   const T* b = nullptr;
-  double* sums = nullptr;   ///< [column][most_sums], overwritten; of the blocks of this call only
+  double* sums = nullptr;  ///< [column][most_sums], overwritten; of the blocks of this call only
 };
 
 /// The site-diagonal blocks alone: out = A in.
@@ -119,8 +121,8 @@ struct kernel_table {
 /// Independent chains of `multiply_add`: enough to hide the latency of two units.
 inline constexpr int fma_chains = 12;
 
-/// All tables of one instruction set, widest first; width 0 where there is none. (Plain arrays: the files that fill them
-/// are compiled for instructions that the processor may lack, and must emit no inline function of a library.)
+/// All tables of one instruction set, widest first; width 0 where there is none. (Plain arrays: the files that fill
+/// them are compiled for instructions that the processor may lack, and must emit no inline function of a library.)
 struct kernel_set {
   kernel_table<float> single_precision[2];
   kernel_table<double> double_precision[2];

@@ -24,7 +24,8 @@ inline constexpr int link_reals = 18;
 inline constexpr int half_spinor_reals = 12;
 inline constexpr int clover_reals = 36;  // one chirality: 6 diagonal, 15 complex below it
 
-/// sum += (1 + sign gamma_mu) U h, where h has two spins: the 2x3 products in 12 registers, then both spin pairs of the sum.
+/// sum += (1 + sign gamma_mu) U h, where h has two spins: the 2x3 products in 12 registers, then both spin pairs of the
+/// sum.
 template <int mu, int sign, class V>
 PLAQUETTE_INLINE void add_half_spinor(block_spinor<V>& sum, const complex_simd<V> (&w)[2][3]) {
   constexpr chiral_links pair = links_of_gamma(mu);
@@ -54,9 +55,9 @@ PLAQUETTE_INLINE void add_colour(complex_simd<V> (&w)[2][3], const T* link, int 
   }
 }
 
-/// One hop from a block of this rank: project, permute lanes, multiply, reconstruct. Forwards the half-spinor is permuted
-/// before U(x) multiplies it; backwards U^+(x - mu) multiplies in the neighbour's lane order and the product is permuted:
-/// links are never permuted. Colour by colour, so that 12 products and one colour of h are in registers.
+/// One hop from a block of this rank: project, permute lanes, multiply, reconstruct. Forwards the half-spinor is
+/// permuted before U(x) multiplies it; backwards U^+(x - mu) multiplies in the neighbour's lane order and the product
+/// is permuted: links are never permuted. Colour by colour, so that 12 products and one colour of h are in registers.
 template <int mu, bool forward, int sign, int W, class V, class T>
 PLAQUETTE_INLINE void hop_inside(block_spinor<V>& sum, const T* psi, const T* link, int permutation,
                                  const typename V::lane* table) {
@@ -193,7 +194,8 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
   for (int c = 0; c < arg.columns; ++c) {
     if (edge >= 0) {
       const char* const next = reinterpret_cast<const char*>(arg.in.data + (edge * arg.in.column_stride + c) * 24 * W);
-      for (int line = 0; line < static_cast<int>(24 * W * sizeof(T) / 64); ++line) __builtin_prefetch(next + 64 * line, 0, 2);
+      for (int line = 0; line < static_cast<int>(24 * W * sizeof(T) / 64); ++line)
+        __builtin_prefetch(next + 64 * line, 0, 2);
     }
     block_spinor<V> sum = {};
     const auto hop = [&]<int mu, bool forward>() PLAQUETTE_ALWAYS_INLINE_LAMBDA {
@@ -303,10 +305,10 @@ PLAQUETTE_INLINE void operate_on_component(column_sums<V>& sums, T* x, T* y, con
 }
 
 template <field_operation op>
-constexpr bool makes_sums = op == field_operation::dot || op == field_operation::norm2 ||
-                            op == field_operation::axpy_norm2 || op == field_operation::subtract_norm2 ||
-                            op == field_operation::cg_update || op == field_operation::dot_norm2 ||
-                            op == field_operation::axpy_dot_norm2;
+constexpr bool makes_sums =
+    op == field_operation::dot || op == field_operation::norm2 || op == field_operation::axpy_norm2 ||
+    op == field_operation::subtract_norm2 || op == field_operation::cg_update || op == field_operation::dot_norm2 ||
+    op == field_operation::axpy_dot_norm2;
 
 /// Columns whose sums are kept at a time: few enough to stay in the first-level cache.
 inline constexpr int columns_of_a_pass = 16;

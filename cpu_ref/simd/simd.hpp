@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A register of W numbers with ordinary operators, over the compiler's vector extension. Included only by the files that
-/// are compiled once an instruction set, inside a namespace named after it.
+/// A register of W numbers with ordinary operators, over the compiler's vector extension. Included only by the files
+/// that are compiled once an instruction set, inside a namespace named after it.
 #pragma once
 
 #include <cstdint>

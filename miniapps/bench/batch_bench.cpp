@@ -68,8 +68,8 @@ batch_gain bench(const extents& lattice, int threads, cpu::instruction_set isa, 
 
 }  // namespace
 
-batch_gain bench_batch(const extents& lattice, bool single_precision, int threads, cpu::instruction_set isa, int samples,
-                       verification& checks) {
+batch_gain bench_batch(const extents& lattice, bool single_precision, int threads, cpu::instruction_set isa,
+                       int samples, verification& checks) {
   return single_precision ? bench<float>(lattice, threads, isa, samples, checks)
                           : bench<double>(lattice, threads, isa, samples, checks);
 }

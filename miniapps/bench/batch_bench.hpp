@@ -20,7 +20,7 @@ struct batch_gain {
 
 /// Alternates both, `samples` times, on a weak field with a clover term.
 /// \param checks  gets one entry: both ways must give the same residuals
-batch_gain bench_batch(const extents& lattice, bool single_precision, int threads, cpu::instruction_set isa, int samples,
-                       verification& checks);
+batch_gain bench_batch(const extents& lattice, bool single_precision, int threads, cpu::instruction_set isa,
+                       int samples, verification& checks);
 
 }  // namespace plaquette::bench

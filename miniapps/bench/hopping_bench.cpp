@@ -57,7 +57,8 @@ operator_figure bench(const hopping_case& what, cpu::instruction_set isa, int sa
                  (what.single_precision ? " single" : " double"),
              distance_from_textbook(ctx, links, m), 8.0 * std::numeric_limits<T>::epsilon());
 
-  cpu::field<T> in(ctx, {spins, colours, site_subset::even, what.rhs}), out(ctx, {spins, colours, site_subset::odd, what.rhs});
+  cpu::field<T> in(ctx, {spins, colours, site_subset::even, what.rhs}),
+      out(ctx, {spins, colours, site_subset::odd, what.rhs});
   for (int c = 0; c < what.rhs; ++c)
     cpu::import_column(in, c, cpu::random_spinor(geometry, seed, static_cast<std::uint64_t>(c), comm));
 

@@ -23,7 +23,10 @@ struct options {
 
 cpu::instruction_set chosen(const std::string& name) {
   using enum cpu::instruction_set;
-  const auto isa = name == "best" ? cpu::best_instruction_set() : name == "avx512" ? avx512 : name == "avx2" ? avx2 : generic;
+  const auto isa = name == "best"     ? cpu::best_instruction_set()
+                   : name == "avx512" ? avx512
+                   : name == "avx2"   ? avx2
+                                      : generic;
   if (cpu::kernels_of(isa).single_precision[0].width == 0)
     throw input_error("--isa " + name + ": this processor does not have it");
   return isa;
@@ -31,8 +34,9 @@ cpu::instruction_set chosen(const std::string& name) {
 
 options read_options(int argc, const char* const* argv) {
   options o;
-  command_line line("plaquette-bench",
-                    "Times the kernels and prints them as ratios to the machine's own peaks, measured in the same run.");
+  command_line line(
+      "plaquette-bench",
+      "Times the kernels and prints them as ratios to the machine's own peaks, measured in the same run.");
   line.choice("--device", o.device, {"cpu"}, "what to time");
   line.choice("--isa", o.isa, {"best", "generic", "avx2", "avx512"}, "instruction set of the kernels");
   line.integer("--samples", o.samples, "measurements of each case", 3, 1000);
@@ -43,8 +47,8 @@ options read_options(int argc, const char* const* argv) {
 }
 
 void print_hopping(const operator_figure& f) {
-  fmt::print("{:<14} {:<7} {:>3} {:>8} {:>9.1f} {:>9.1f} {:>8.1f}% {:>8.1f}%\n", to_string(f.lattice), f.precision, f.rhs,
-             f.threads, f.gflops, f.gbytes_per_s, 100.0 * f.fraction_of_fma_peak, 100.0 * f.fraction_of_copy);
+  fmt::print("{:<14} {:<7} {:>3} {:>8} {:>9.1f} {:>9.1f} {:>8.1f}% {:>8.1f}%\n", to_string(f.lattice), f.precision,
+             f.rhs, f.threads, f.gflops, f.gbytes_per_s, 100.0 * f.fraction_of_fma_peak, 100.0 * f.fraction_of_copy);
   std::fflush(stdout);
 }
 
@@ -62,8 +66,8 @@ exit_status run(const options& o, const std::string& typed, const communicator& 
   fmt::print("Instruction set {}; one core's peak in fused multiply-adds: {:.1f} GFLOP/s single, {:.1f} double\n\n",
              cpu::name_of(isa), 1e-9 * fma_peak<float>(isa), 1e-9 * fma_peak<double>(isa));
   fmt::print("Hopping term, even-odd, one parity, 18 reals a link\n");
-  fmt::print("{:<14} {:<7} {:>3} {:>8} {:>9} {:>9} {:>9} {:>9}\n", "lattice", "prec.", "N", "threads", "GFLOP/s", "GB/s",
-             "of FMA", "of copy");
+  fmt::print("{:<14} {:<7} {:>3} {:>8} {:>9} {:>9} {:>9} {:>9}\n", "lattice", "prec.", "N", "threads", "GFLOP/s",
+             "GB/s", "of FMA", "of copy");
   std::vector<hopping_case> cases;
   for (const bool single : {true, false})
     for (const int rhs : {1, 12})
@@ -78,11 +82,13 @@ exit_status run(const options& o, const std::string& typed, const communicator& 
                "hopping term, 8x8x8x8, even-odd, single precision, N = 1, one thread"};
   }
 
-  fmt::print("\nBiCGstab, symmetric Schur system, clover: 12 right-hand sides as a batch against one after the other\n");
+  fmt::print(
+      "\nBiCGstab, symmetric Schur system, clover: 12 right-hand sides as a batch against one after the other\n");
   fmt::print("{:<14} {:<7} {:>12} {:>14} {:>8}\n", "lattice", "prec.", "batch [s]", "one by one [s]", "gain");
   for (const bool single : {true, false})
     for (const extents& lattice : {extents{8, 8, 8, 8}, extents{16, 16, 16, 16}}) {
-      const batch_gain gain = bench_batch(lattice, single, 1, isa, lattice[0] > 8 ? 3 : std::max(3, o.samples / 2), r.checks);
+      const batch_gain gain =
+          bench_batch(lattice, single, 1, isa, lattice[0] > 8 ? 3 : std::max(3, o.samples / 2), r.checks);
       fmt::print("{:<14} {:<7} {:>12.4f} {:>14.4f} {:>7.2f}x\n", to_string(lattice), single ? "single" : "double",
                  gain.batch_seconds, gain.one_by_one_seconds, gain.gain());
       std::fflush(stdout);

@@ -36,7 +36,8 @@ TEST(Communicator, AnExchangeGoesRoundTheRing) {
   const auto world = communicator::world();
   const int up = (world.rank() + 1) % world.size(), down = (world.rank() + world.size() - 1) % world.size();
   std::vector<int> to_up(1000, world.rank()), to_down(10, -world.rank()), from_down(1000, -99), from_up(10, -99);
-  const outgoing_message send[] = {{up, 0, std::as_bytes(std::span(to_up))}, {down, 1, std::as_bytes(std::span(to_down))}};
+  const outgoing_message send[] = {{up, 0, std::as_bytes(std::span(to_up))},
+                                   {down, 1, std::as_bytes(std::span(to_down))}};
   const incoming_message receive[] = {{down, 0, std::as_writable_bytes(std::span(from_down))},
                                       {up, 1, std::as_writable_bytes(std::span(from_up))}};
   world.start_exchange(send, receive).wait();

@@ -24,10 +24,10 @@ std::vector<spinor_configuration> solutions_on(const context& ctx, double tolera
   stopping_rule rule;
   rule.tolerance = tolerance;
   rule.limit = 500;
-  const auto report = schur_solve(schur, *m, x, b.packed, rule,
-                                  [](const auto& a, auto& even, const auto& source, const auto& inner) {
-                                    return bicgstab(a, even, source, inner);
-                                  });
+  const auto report =
+      schur_solve(schur, *m, x, b.packed, rule, [](const auto& a, auto& even, const auto& source, const auto& inner) {
+        return bicgstab(a, even, source, inner);
+      });
   EXPECT_TRUE(report.all_converged());
   std::vector<spinor_configuration> solutions;
   for (int c = 0; c < 2; ++c) {

@@ -23,8 +23,8 @@ struct system_to_solve {
 };
 
 template <class T>
-schur_report solve_with(const system_to_solve& system, solver_kind kind, schur_kind preconditioning,
-                        const field<T>& b, field<T>& x, double tolerance, int look_every = 1) {
+schur_report solve_with(const system_to_solve& system, solver_kind kind, schur_kind preconditioning, const field<T>& b,
+                        field<T>& x, double tolerance, int look_every = 1) {
   const auto m = std::make_shared<const cpu::wilson_clover<T>>(system.ctx, system.links, system.action);
   const cpu::schur_wilson_clover<T> schur(m, preconditioning);
   stopping_rule rule;

@@ -16,8 +16,8 @@
 
 namespace plaquette::validation {
 
-/// Bound on |out - M in| / |M in| for one application on random input, as a multiple of the unit roundoff: a component is
-/// a sum of about 200 products, whose rounding errors of random sign leave a few roundoffs; measured 2 to 4.
+/// Bound on |out - M in| / |M in| for one application on random input, as a multiple of the unit roundoff: a component
+/// is a sum of about 200 products, whose rounding errors of random sign leave a few roundoffs; measured 2 to 4.
 inline constexpr double application_multiple = 16.0;
 
 /// Fills with NaN, so that a number that is never written is seen.

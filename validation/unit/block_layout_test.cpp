@@ -10,7 +10,7 @@
 namespace plaquette::cpu {
 namespace {
 
-const std::vector<extents> lattices = {{2, 2, 2, 2}, {4, 4, 4, 4}, {4, 6, 2, 8},  {6, 6, 6, 6},
+const std::vector<extents> lattices = {{2, 2, 2, 2},  {4, 4, 4, 4}, {4, 6, 2, 8},  {6, 6, 6, 6},
                                        {2, 6, 10, 2}, {8, 8, 8, 8}, {2, 2, 2, 16}, {6, 10, 14, 4}};
 
 TEST(BlockLayout, EightLanesFitEveryLatticeAndSixteenWhereAnExtentIsDivisibleByFour) {

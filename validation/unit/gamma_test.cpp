@@ -48,7 +48,8 @@ spin_matrix gamma_of(gamma_basis basis, int mu) {
   switch (basis) {
     case gamma_basis::tmlqcd:
       return mu < 3 ? off_diagonal(-i, i, pauli[mu]) : off_diagonal(-one, -one, spin_matrix::identity());
-    case gamma_basis::openqcd: return gamma_matrix(1) * gamma_matrix(mu) * gamma_matrix(1);
+    case gamma_basis::openqcd:
+      return gamma_matrix(1) * gamma_matrix(mu) * gamma_matrix(1);
     case gamma_basis::nonrelativistic: {
       spin_matrix g;
       if (mu == 3) {
@@ -58,7 +59,8 @@ spin_matrix gamma_of(gamma_basis basis, int mu) {
       // gamma_k = [[0, -i s_k], [i s_k, 0]] up to the basis' own sign of each k: fixed below by the algebra
       return off_diagonal(i, -i, pauli[mu]);
     }
-    default: return gamma_matrix(mu);
+    default:
+      return gamma_matrix(mu);
   }
 }
 

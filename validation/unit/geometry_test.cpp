@@ -14,8 +14,8 @@ TEST(Extents, AreParsedFromFourNumbersJoinedByX) {
 }
 
 TEST(Extents, RefuseAnythingElse) {
-  for (const char* text : {"", "4", "4x4x4", "4x4x4x4x4", "4x4x4x", "x4x4x4", "4x4x4x-8", "4x4x0x4", "4x4x4x8 ", "4,4,4,8",
-                           "4x4x4x99999999999", "nanxnanxnanxnan"})
+  for (const char* text : {"", "4", "4x4x4", "4x4x4x4x4", "4x4x4x", "x4x4x4", "4x4x4x-8", "4x4x0x4", "4x4x4x8 ",
+                           "4,4,4,8", "4x4x4x99999999999", "nanxnanxnanxnan"})
     EXPECT_THROW(parse_extents(text, "--lattice"), input_error) << text;
 }
 

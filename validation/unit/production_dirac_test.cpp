@@ -15,7 +15,8 @@ using cpu::context;
 using cpu::field;
 using cpu::instruction_set;
 
-const std::vector<extents> lattices = {{2, 2, 2, 2}, {4, 2, 2, 2}, {4, 6, 2, 8}, {6, 6, 6, 6}, {2, 6, 10, 2}, {8, 4, 4, 6}};
+const std::vector<extents> lattices = {{2, 2, 2, 2}, {4, 2, 2, 2},  {4, 6, 2, 8},
+                                       {6, 6, 6, 6}, {2, 6, 10, 2}, {8, 4, 4, 6}};
 
 std::vector<instruction_set> instruction_sets() {
   std::vector<instruction_set> sets{instruction_set::generic};
@@ -52,8 +53,9 @@ TYPED_TEST(ProductionOperator, AgreesWithTheTextbook) {
             cpu::textbook::apply(expected, in.canonical[static_cast<std::size_t>(c)], links, action, comm, dagger);
             cpu::export_column(found, out, c);
             const double distance = relative_distance(found, expected, comm);
-            ASSERT_TRUE(distance <= this->tolerance) << distance << ' ' << cpu::name_of(isa) << ' ' << to_string(lattice)
-                                                     << " csw " << action.clover_temporal << " dagger " << dagger;
+            ASSERT_TRUE(distance <= this->tolerance)
+                << distance << ' ' << cpu::name_of(isa) << ' ' << to_string(lattice) << " csw "
+                << action.clover_temporal << " dagger " << dagger;
           }
         }
       }
