@@ -10,7 +10,7 @@
 #include "cpu_ref/dirac/wilson_clover.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
-#include "miniapps/bench/machine_peaks.hpp"
+#include "miniapps/shared/machine_speed.hpp"
 
 namespace plaquette::bench {
 
@@ -64,7 +64,7 @@ operator_figure bench(const hopping_case& what, cpu::instruction_set isa, int sa
 
   const double sites = 0.5 * static_cast<double>(geometry.local_volume()) * what.rhs;
   const double bytes = sites * fewest_bytes_per_site(stored_reals, what.rhs, sizeof(T));
-  const double copy = copy_bandwidth(ctx, static_cast<std::int64_t>(bytes));
+  const double copy = copy_gbytes_per_s(ctx, bytes);
 
   const auto apply_times = [&](int times) {
     for (int i = 0; i < times; ++i) m.hopping().apply(out, in);
@@ -78,7 +78,7 @@ operator_figure bench(const hopping_case& what, cpu::instruction_set isa, int sa
     const stopwatch watch;
     apply_times(repeats);
     seconds.push_back(watch.seconds() / repeats);
-    of_peak.push_back(sites * cpu::hopping_flops / seconds.back() / (what.threads * fma_peak<T>(isa)));
+    of_peak.push_back(1e-9 * sites * cpu::hopping_flops / seconds.back() / fma_gflops<T>(ctx, 1));
   }
 
   operator_figure figure;
@@ -92,7 +92,7 @@ operator_figure bench(const hopping_case& what, cpu::instruction_set isa, int sa
   figure.seconds = statistics(seconds);
   figure.gflops = sites * cpu::hopping_flops / figure.seconds.median * 1e-9;
   figure.gbytes_per_s = bytes / figure.seconds.median * 1e-9;
-  figure.fraction_of_copy = bytes / figure.seconds.median / copy;
+  figure.fraction_of_copy = figure.gbytes_per_s / copy;
   figure.fraction_of_fma_peak = median(of_peak);
   return figure;
 }

@@ -9,7 +9,7 @@
 #include "common/lattice/extents.hpp"
 #include "miniapps/bench/batch_bench.hpp"
 #include "miniapps/bench/hopping_bench.hpp"
-#include "miniapps/bench/machine_peaks.hpp"
+#include "miniapps/shared/machine_speed.hpp"
 
 namespace plaquette::bench {
 
@@ -57,6 +57,8 @@ exit_status run(const options& o, const std::string& typed, const communicator& 
   if (!o.json.empty()) require_writable(o.json, o.force);
   const cpu::instruction_set isa = chosen(o.isa);
 
+  const cpu::context one_core(lattice_geometry({8, 8, 8, 8}), communicator(), 1, isa);
+
   report r;
   r.app = "bench";
   r.machine = machine_information(world);
@@ -64,7 +66,7 @@ exit_status run(const options& o, const std::string& typed, const communicator& 
   r.parameters = {{"command", typed}, {"isa", std::string(cpu::name_of(isa))}, {"samples", o.samples}};
 
   fmt::print("Instruction set {}; one core's peak in fused multiply-adds: {:.1f} GFLOP/s single, {:.1f} double\n\n",
-             cpu::name_of(isa), 1e-9 * fma_peak<float>(isa), 1e-9 * fma_peak<double>(isa));
+             cpu::name_of(isa), fma_gflops<float>(one_core), fma_gflops<double>(one_core));
   fmt::print("Hopping term, even-odd, one parity, 18 reals a link\n");
   fmt::print("{:<14} {:<7} {:>3} {:>8} {:>9} {:>9} {:>9} {:>9}\n", "lattice", "prec.", "N", "threads", "GFLOP/s",
              "GB/s", "of FMA", "of copy");

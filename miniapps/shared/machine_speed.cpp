@@ -36,27 +36,32 @@ double best_rate(int passes, double amount_a_rank, const communicator& world, Wo
 
 double copy_gbytes_per_s(const cpu::context& ctx) {
   constexpr double largest = 256.0 * (1 << 20);  // of the host together, beyond the caches of most
+  return copy_gbytes_per_s(ctx, std::min(largest, 0.05 * available_memory()) / ranks_on_this_host(ctx.comm()));
+}
+
+double copy_gbytes_per_s(const cpu::context& ctx, double bytes) {
   constexpr std::int64_t line = 64 / sizeof(float);
-  const double bytes = std::min(largest, 0.05 * available_memory()) / ranks_on_this_host(ctx.comm());
+  constexpr double least_bytes_a_pass = 2e7;  // so that a pass is long against the clock
   const std::int64_t lines = std::max<std::int64_t>(static_cast<std::int64_t>(bytes) / (2 * 64), ctx.threads());
+  const auto repeats = static_cast<std::int64_t>(std::max(1.0, least_bytes_a_pass / bytes));
   cpu::aligned_buffer<float> from(static_cast<std::size_t>(lines * line)), to(static_cast<std::size_t>(lines * line));
   const auto copy = cpu::tables_of<float>(cpu::kernels_of(ctx.isa()))[0].copy;
-  return 1e-9 * best_rate(4, 2.0 * 64.0 * static_cast<double>(lines), ctx.comm(), [&] {
+  return 1e-9 * best_rate(4, 2.0 * 64.0 * static_cast<double>(lines * repeats), ctx.comm(), [&] {
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static)
            for (int thread = 0; thread < ctx.threads(); ++thread) {
              const std::int64_t first = lines * thread / ctx.threads() * line,
                                 last = lines * (thread + 1) / ctx.threads() * line;
-             copy(to.data() + first, from.data() + first, last - first);
+             for (std::int64_t i = 0; i < repeats; ++i) copy(to.data() + first, from.data() + first, last - first);
            }
          });
 }
 
 template <class T>
-double fma_gflops(const cpu::context& ctx) {
+double fma_gflops(const cpu::context& ctx, int passes) {
   constexpr std::int64_t iterations = 400'000;
   const auto& table = cpu::tables_of<T>(cpu::kernels_of(ctx.isa()))[0];
   const double flops = 2.0 * static_cast<double>(iterations) * cpu::fma_chains * table.width * ctx.threads();
-  return 1e-9 * best_rate(20, flops, ctx.comm(), [&] {
+  return 1e-9 * best_rate(passes, flops, ctx.comm(), [&] {
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static)
            for (int thread = 0; thread < ctx.threads(); ++thread) {
              volatile T sink = table.multiply_add(iterations);  // keeps the compiler from leaving it out
@@ -65,8 +70,8 @@ double fma_gflops(const cpu::context& ctx) {
          });
 }
 
-template double fma_gflops<float>(const cpu::context&);
-template double fma_gflops<double>(const cpu::context&);
+template double fma_gflops<float>(const cpu::context&, int);
+template double fma_gflops<double>(const cpu::context&, int);
 
 void relate_to_machine(operator_figure& figure, double copy_gbytes_per_s, double fma_gflops) {
   figure.fraction_of_copy = copy_gbytes_per_s > 0.0 ? figure.gbytes_per_s / copy_gbytes_per_s : 0.0;

@@ -12,11 +12,13 @@ namespace plaquette {
 /// Bytes read and written per second by a copy between arrays that no cache holds, in 10^9; the best of several passes.
 /// Collective.
 double copy_gbytes_per_s(const cpu::context& ctx);
+/// The same between arrays of so many bytes a rank, both together: the bandwidth of the cache level that holds them.
+double copy_gbytes_per_s(const cpu::context& ctx, double bytes);
 
 /// 10^9 flops per second of independent fused multiply-adds (two flops each) on the widest vectors of T, float or
-/// double; the best of several passes. Collective.
+/// double; the best of so many passes of a millisecond. Collective.
 template <class T>
-double fma_gflops(const cpu::context& ctx);
+double fma_gflops(const cpu::context& ctx, int passes = 20);
 
 /// Puts the figures in relation to both.
 void relate_to_machine(operator_figure& figure, double copy_gbytes_per_s, double fma_gflops);
