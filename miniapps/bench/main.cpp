@@ -16,7 +16,7 @@ namespace plaquette::bench {
 namespace {
 
 struct options {
-  std::string device = "cpu", isa = "best", json;
+  std::string device = "cpu", isa = "best", json, typed;
   int samples = 11;
   bool force = false;
 };
@@ -43,6 +43,7 @@ options read_options(int argc, const char* const* argv) {
   line.text("--json", o.json, "FILE", "write the report there");
   line.flag("--force", o.force, "overwrite an existing report");
   line.parse(argc, argv);
+  o.typed = line.typed();
   return o;
 }
 
@@ -52,7 +53,7 @@ void print_hopping(const operator_figure& f) {
   std::fflush(stdout);
 }
 
-exit_status run(const options& o, const std::string& typed, const communicator& world) {
+exit_status run(const options& o, const communicator& world) {
   if (world.size() > 1) throw input_error("plaquette-bench runs on one rank");
   if (!o.json.empty()) require_writable(o.json, o.force);
   const cpu::instruction_set isa = chosen(o.isa);
@@ -63,7 +64,7 @@ exit_status run(const options& o, const std::string& typed, const communicator& 
   r.app = "bench";
   r.machine = machine_information(world);
   r.build = build_information();
-  r.parameters = {{"command", typed}, {"isa", std::string(cpu::name_of(isa))}, {"samples", o.samples}};
+  r.parameters = {{"command", o.typed}, {"isa", std::string(cpu::name_of(isa))}, {"samples", o.samples}};
 
   fmt::print("Instruction set {}; one core's peak in fused multiply-adds: {:.1f} GFLOP/s single, {:.1f} double\n\n",
              cpu::name_of(isa), fma_gflops<float>(one_core), fma_gflops<double>(one_core));
@@ -115,8 +116,6 @@ exit_status run(const options& o, const std::string& typed, const communicator& 
 int main(int argc, char** argv) {
   using namespace plaquette;
   return run_app("plaquette-bench", argc, argv, [](int count, const char* const* arguments, const communicator& world) {
-    std::string typed;
-    for (int i = 0; i < count; ++i) typed += (i == 0 ? "" : " ") + std::string(arguments[i]);
-    return bench::run(bench::read_options(count, arguments), typed, world);
+    return bench::run(bench::read_options(count, arguments), world);
   });
 }
