@@ -77,6 +77,13 @@ TEST(ProductionOperatorOnRanks, GivesTheBitsOfOneRankOnEveryGridInDoublePrecisio
   for (const extents& global : {extents{4, 4, 8, 4}, extents{12, 4, 6, 4}}) compare_all_grids<double>(global);
 }
 
+/// Any number of ranks cuts this one, the primes above 3 too.
+TEST(ProductionOperatorOnRanks, GivesTheBitsOfOneRankOnAnyNumberOfRanks) {
+  const int ranks = communicator::world().size();
+  compare_all_grids<float>({4, 2, 2, 2 * ranks});
+  compare_all_grids<double>({2, 2 * ranks, 4, 2});
+}
+
 TEST(BlasOnRanks, SumsAgreeWithThoseOfOneRankToRounding) {
   const auto world = communicator::world();
   const extents global{8, 4, 4, 8};

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The scripts in plots/ on a small made-up report: pictures where there is something to draw, one line where not."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PLOTS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "plots")
+SKIPPED = 77
+
+
+def python_with_matplotlib():
+    for python in (sys.executable, "/usr/bin/python3"):
+        try:
+            if subprocess.run([python, "-c", "import numpy, matplotlib"], capture_output=True).returncode == 0:
+                return python
+        except OSError:
+            pass
+    return None
+
+
+PYTHON = python_with_matplotlib()
+
+
+def made_up_report():
+    times = range(16)
+    pion = [2.0 ** -min(t, 16 - t) for t in times]
+    return {"schema_version": "1.0", "app": "made-up", "fom": {"value": 1.5, "unit": "solves/s", "what": "nothing"},
+            "verified": True, "checks": [{"name": "a check", "value": 1e-13, "tolerance": 1e-12, "passed": True}],
+            "parameters": {"tol": 1e-12}, "machine": {"cpu": "none"}, "build": {"revision": "0" * 40, "dirty": False},
+            "gauge": {"source": "unit"}, "figures": [],
+            "solves": [{"solver": "bicgstab", "precision": "double", "iterations": 3, "seconds": 0.1,
+                        "residual": {"iterated": 1e-13, "device": 1e-13, "reference": 1e-13},
+                        "history": [1.0, 1e-4, 1e-9, 1e-13]}],
+            "observables": {"pion": pion, "rho": [c ** 1.5 for c in pion]}}
+
+
+class PlotsTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def report(self, change=lambda report: None):
+        report = made_up_report()
+        change(report)
+        with open(self.path("report.json"), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        return self.path("report.json")
+
+    def run_script(self, script, *arguments):
+        return subprocess.run([PYTHON, os.path.join(PLOTS, script), *arguments], capture_output=True, text=True)
+
+    def refused(self, status, script, *arguments):
+        result = self.run_script(script, *arguments)
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertEqual(result.stderr.strip().count("\n"), 0, result.stderr)
+        return result.stderr
+
+    def test_each_figure_is_drawn(self):
+        for script in ("convergence.py", "effective_mass.py", "demo.py"):
+            picture = self.path(script + ".png")
+            result = self.run_script(script, self.report(), "--output", picture)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(picture, "rb") as file:
+                self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
+
+    def test_an_existing_picture_stays_without_force(self):
+        picture = self.path("picture.png")
+        with open(picture, "w", encoding="utf-8") as file:
+            file.write("mine")
+        self.assertIn("exists", self.refused(5, "demo.py", self.report(), "--output", picture))
+        with open(picture, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine")
+        self.assertEqual(self.run_script("demo.py", self.report(), "--output", picture, "--force").returncode, 0)
+
+    def test_files_that_are_no_reports_are_refused_in_a_line(self):
+        for text in ("", "{", "[]", "{}", "nonsense"):
+            with open(self.path("bad.json"), "w", encoding="utf-8") as file:
+                file.write(text)
+            self.assertIn("bad.json", self.refused(2, "demo.py", self.path("bad.json"), "--output", self.path("p.png")))
+        self.assertIn("none.json", self.refused(2, "demo.py", self.path("none.json"), "--output", self.path("p.png")))
+
+    def test_a_report_without_correlators_has_no_effective_mass(self):
+        report = self.report(lambda r: r.update(observables={}))
+        self.assertIn("correlators", self.refused(2, "effective_mass.py", report, "--output", self.path("p.png")))
+
+    def test_effective_masses_of_a_cosh_are_its_mass(self):
+        code = ("import sys, math; sys.path.insert(0, sys.argv[1]); import effective_mass as e; T, m = 24, 0.37; "
+                "c = [math.cosh(m * (T / 2 - t)) for t in range(T)]; h = e.folded(c); "
+                "assert all(abs(x - m) < 1e-9 for x in e.cosh_mass(h, T)), e.cosh_mass(h, T); "
+                "assert e.log_mass(h)[0] < m")
+        result = subprocess.run([PYTHON, "-c", code, PLOTS], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_the_report_script_repeats_the_verdict_in_its_exit_status(self):
+        result = self.run_script("report.py", self.report())
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("VERIFIED   PASSED", result.stdout)
+        failed = self.report(lambda r: r.update(verified=False))
+        result = self.run_script("report.py", failed)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("VERIFIED   FAILED", result.stdout)
+
+
+if __name__ == "__main__":
+    if PYTHON is None:
+        print("skipped: no Python with numpy and matplotlib")
+        sys.exit(SKIPPED)
+    unittest.main()
