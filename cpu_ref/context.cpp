@@ -34,8 +34,17 @@ context::context(const lattice_geometry& geometry, const communicator& comm, int
   if (volume(geometry.grid()) != comm.size())
     throw input_error("process grid " + to_string(geometry.grid()) + " does not match " + std::to_string(comm.size()) +
                       " ranks");
-  auto s = std::make_shared<state>(
-      state{geometry, comm, threads > 0 ? threads : omp_get_max_threads(), isa, nullptr, nullptr, {}, {}, {}, {}});
+  auto s = std::make_shared<state>(state{geometry,
+                                         comm,
+                                         threads > 0 ? threads : omp_get_max_threads(),
+                                         isa,
+                                         nullptr,
+                                         nullptr,
+                                         {},
+                                         {},
+                                         {},
+                                         {},
+                                         std::make_shared<buffer_pool>()});
   s->single_kernels = choose_table<float>(kernels_of(isa), geometry);
   s->double_kernels = choose_table<double>(kernels_of(isa), geometry);
   s->single_layout = std::make_shared<block_layout>(geometry, s->single_kernels->width);

@@ -9,6 +9,7 @@
 #include "common/lattice/geometry.hpp"
 #include "cpu_ref/fields/aligned_buffer.hpp"
 #include "cpu_ref/fields/block_layout.hpp"
+#include "cpu_ref/fields/buffer_pool.hpp"
 #include "cpu_ref/simd/kernels.hpp"
 
 namespace plaquette::cpu {
@@ -25,6 +26,9 @@ class context {
   const communicator& comm() const { return state_->comm; }
   int threads() const { return state_->threads; }
   instruction_set isa() const { return state_->isa; }
+
+  /// Where fields get their memory.
+  buffer_pool& workspace() const { return *state_->workspace; }
 
   /// Blocks for numbers of type T: as many lanes as the instruction set has and the lattice allows.
   template <class T>
@@ -58,6 +62,7 @@ class context {
     std::shared_ptr<const block_layout> single_layout, double_layout;
     aligned_buffer<std::int32_t> single_permutations;
     aligned_buffer<std::int64_t> double_permutations;
+    std::shared_ptr<buffer_pool> workspace;
   };
   std::shared_ptr<const state> state_;
 };

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "common/error.hpp"
 
@@ -18,6 +19,13 @@ template <class T>
 class aligned_buffer {
  public:
   aligned_buffer() = default;
+  aligned_buffer(aligned_buffer&& other) noexcept
+      : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
+  aligned_buffer& operator=(aligned_buffer&& other) noexcept {
+    data_ = std::move(other.data_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
   explicit aligned_buffer(std::size_t size) : size_(size) {
     constexpr std::size_t huge_page = std::size_t{1} << 21;
     const std::size_t bytes = size * sizeof(T);

@@ -53,8 +53,8 @@ field<T>::field(const context& ctx, const field_shape& shape)
     : context_(ctx), shape_(shape), column_stride_(shape.columns) {
   if (shape.columns < 0 || shape.spins < 1 || shape.colours < 1) throw std::invalid_argument("field: impossible shape");
   part_stride_ = layout().blocks() * shape.columns * 2 * components() * layout().width();
-  storage_ = std::make_shared<aligned_buffer<T>>(static_cast<std::size_t>(part_stride_ * parts()));
-  begin_ = storage_->data();
+  storage_ = context_.workspace().take(static_cast<std::size_t>(part_stride_ * parts()) * sizeof(T));
+  begin_ = reinterpret_cast<T*>(storage_.get());
 }
 
 template <class T>

@@ -81,7 +81,7 @@ class field {
  private:
   context context_;
   field_shape shape_;
-  std::shared_ptr<aligned_buffer<T>> storage_;
+  std::shared_ptr<std::byte> storage_;
   T* begin_;                    ///< block 0 of part 0, first column of this view
   std::int64_t column_stride_;  ///< columns from one block to the next
   std::int64_t part_stride_;    ///< numbers from part 0 to part 1
