@@ -91,6 +91,8 @@ concept field_batch =
       { cg_update(x, y, a, u, v) } -> std::same_as<typename F::scalars>;
       // x = u + a (x - b v)                                            (BiCGstab: p = r + beta (p - omega v))
       bicgstab_direction(x, u, a, b, v);
+      // x += a u + b y; y -= b v; <w, y> and |y|^2                     (BiCGstab: x, r = s - omega t, rho)
+      { bicgstab_update(x, y, a, u, b, v, w) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
       // <u, v> and <u, u>                                              (BiCGstab, MR: omega)
       { dot_norm2(u, v) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
       // x += a u; <w, x> and |x|^2                                     (BiCGstab: r = s - omega t, rho)

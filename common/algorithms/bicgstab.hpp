@@ -47,8 +47,8 @@ solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stoppi
     op.apply(t, s);
     const auto [t_s, tt] = dot_norm2(t, s);
     const auto omega = ratio(active * t_s, tt);
-    axpy_pair(y, alpha, p, omega, s);
-    const auto [rho_new, rr_new] = axpy_dot_norm2(r, -omega, t, r0);  // r = s - omega t
+    const auto [rho_new, rr_new] =
+        bicgstab_update(y, r, alpha, p, omega, t, r0);  // y += alpha p + omega s; r = s - omega t
     const auto beta = ratio(rho_new, rho) * ratio(alpha, omega);
     bicgstab_direction(p, r, beta, omega, v);
     rho = rho_new;

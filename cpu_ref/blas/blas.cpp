@@ -147,6 +147,13 @@ void bicgstab_direction(field<T>& x, const field<T>& u, const scalars& a, const 
   run<T>(field_operation::bicgstab_direction, {.x = &x, .u = &u, .v = &v, .a = &a, .b = &b}, false);
 }
 template <class T>
+std::pair<scalars, scalars> bicgstab_update(field<T>& x, field<T>& y, const scalars& a, const field<T>& u,
+                                            const scalars& b, const field<T>& v, const field<T>& w) {
+  const auto sums =
+      run<T>(field_operation::bicgstab_update, {.x = &x, .y = &y, .u = &u, .v = &v, .w = &w, .a = &a, .b = &b}, true);
+  return {pick(sums, 0, 1), pick(sums, 2, -1)};
+}
+template <class T>
 std::pair<scalars, scalars> dot_norm2(const field<T>& u, const field<T>& v) {
   const auto sums = run<T>(field_operation::dot_norm2, {.u = &u, .v = &v}, true);
   return {pick(sums, 0, 1), pick(sums, 2, -1)};
@@ -170,6 +177,8 @@ std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const 
   template scalars subtract_norm2(field<T>&, const field<T>&, const field<T>&);                                  \
   template scalars cg_update(field<T>&, field<T>&, const scalars&, const field<T>&, const field<T>&);            \
   template void bicgstab_direction(field<T>&, const field<T>&, const scalars&, const scalars&, const field<T>&); \
+  template std::pair<scalars, scalars> bicgstab_update(field<T>&, field<T>&, const scalars&, const field<T>&,    \
+                                                       const scalars&, const field<T>&, const field<T>&);        \
   template std::pair<scalars, scalars> dot_norm2(const field<T>&, const field<T>&);                              \
   template std::pair<scalars, scalars> axpy_dot_norm2(field<T>&, const scalars&, const field<T>&, const field<T>&);
 PLAQUETTE_INSTANTIATE(float)

@@ -47,6 +47,10 @@ scalars cg_update(field<T>& x, field<T>& y, const scalars& a, const field<T>& u,
 /// x = u + a (x - b v)
 template <class T>
 void bicgstab_direction(field<T>& x, const field<T>& u, const scalars& a, const scalars& b, const field<T>& v);
+/// x += a u + b y; y -= b v; returns <w, y> and |y|^2
+template <class T>
+std::pair<scalars, scalars> bicgstab_update(field<T>& x, field<T>& y, const scalars& a, const field<T>& u,
+                                            const scalars& b, const field<T>& v, const field<T>& w);
 /// <u, v> and <u, u>
 template <class T>
 std::pair<scalars, scalars> dot_norm2(const field<T>& u, const field<T>& v);

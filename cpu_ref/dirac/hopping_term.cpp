@@ -18,6 +18,8 @@ constexpr int half_spinor_reals = 2 * half_spinor_components;
 
 /// Inputs larger than this do not stay in the second-level cache.
 constexpr std::int64_t prefetch_above_bytes = 1 << 20;
+/// Outputs larger than this are gone from the caches before the next operation reads them.
+constexpr std::int64_t stream_above_bytes = 16 << 20;
 
 /// Writes lane `lane` of a packed 3x3 matrix.
 template <class T>
@@ -196,8 +198,10 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   arg.scale = static_cast<T>(finish.scale);
   arg.a = static_cast<T>(finish.a);
   arg.finish = finish.finish;
-  arg.prefetch = layout.blocks() * layout.width() * spinor_reals * in.columns() * static_cast<std::int64_t>(sizeof(T)) >
-                 prefetch_above_bytes;
+  const std::int64_t bytes =
+      layout.blocks() * layout.width() * spinor_reals * in.columns() * static_cast<std::int64_t>(sizeof(T));
+  arg.prefetch = bytes > prefetch_above_bytes;
+  arg.stream = bytes > stream_above_bytes;
 
   const auto& kernels = context_.kernels<T>().hop[daggered ? 1 : 0];
   const int threads = context_.threads();

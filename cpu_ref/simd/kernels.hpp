@@ -58,6 +58,8 @@ struct hopping_arguments {
   T scale = 1;                                 ///< of D psi
   T a = 1;                                     ///< of x
   epilogue finish = epilogue::store;
+  /// Store past the caches: where the output is much larger than the second-level cache.
+  bool stream = false;
   bool prefetch =
       false;  ///< fetch the neighbour in +t ahead of time: where the input does not fit in the second-level cache
 };
@@ -75,6 +77,7 @@ enum class field_operation {
   subtract_norm2,      ///< x = u - v; |x|^2
   cg_update,           ///< x += a u; y -= a v; |y|^2
   bicgstab_direction,  ///< x = u + a (x - b v)
+  bicgstab_update,     ///< x += a u + b y; y -= b v; re, im of <w, y>; |y|^2
   dot_norm2,           ///< re, im of <u, v>; |u|^2
   axpy_dot_norm2,      ///< x += a u; re, im of <w, x>; |x|^2
   count

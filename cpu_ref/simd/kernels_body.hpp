@@ -133,13 +133,20 @@ PLAQUETTE_INLINE block_spinor<V> load_spinor(const T* p) {
 }
 
 /// What the epilogue makes of D psi, stored.
-template <int W, class V, class T>
+template <bool stream, int W, class V, class T>
 PLAQUETTE_INLINE void finish_block(const hopping_arguments<T>& arg, const block_spinor<V>& sum, std::int64_t b, int c) {
   T* const out = arg.out.data + (b * arg.out.column_stride + c) * 24 * W;
   const T* const x = arg.x.data + (b * arg.x.column_stride + c) * 24 * W;
   const T* const clover = arg.clover + b * 2 * clover_reals * W;
   const V scale = V::broadcast(arg.scale), a = V::broadcast(arg.a);
-  const auto store = [&](int k, const complex_simd<V>& value) { store_component<W>(out, k, value); };
+  const auto store = [&](int k, const complex_simd<V>& value) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
+    if constexpr (stream) {
+      value.re.stream(out + 2 * k * W);
+      value.im.stream(out + (2 * k + 1) * W);
+    } else {
+      store_component<W>(out, k, value);
+    }
+  };
   switch (arg.finish) {
     case epilogue::store:
       PLAQUETTE_UNROLL
@@ -222,7 +229,10 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
     hop.template operator()<2, false>();
     hop.template operator()<3, true>();
     hop.template operator()<3, false>();
-    finish_block<W>(arg, sum, b, c);
+    if (arg.stream)
+      finish_block<true, W>(arg, sum, b, c);
+    else
+      finish_block<false, W>(arg, sum, b, c);
   }
 }
 
@@ -291,6 +301,14 @@ PLAQUETTE_INLINE void operate_on_component(column_sums<V>& sums, T* x, T* y, con
   }
   if constexpr (op == bicgstab_direction)
     store_component<W>(x, k, add_product(load(u), a, add_product(load(x), complex_simd<V>{-b.re, -b.im}, load(v))));
+  if constexpr (op == bicgstab_update) {
+    const auto s = load(y);
+    store_component<W>(x, k, add_product(add_product(load(x), a, load(u)), b, s));
+    const auto r = add_product(s, complex_simd<V>{-b.re, -b.im}, load(v));
+    store_component<W>(y, k, r);
+    sums.add_dot(load(w), r);
+    sums.add_norm2(2, r);
+  }
   if constexpr (op == dot_norm2) {
     const auto first = load(u);
     sums.add_dot(first, load(v));
@@ -307,8 +325,8 @@ PLAQUETTE_INLINE void operate_on_component(column_sums<V>& sums, T* x, T* y, con
 template <field_operation op>
 constexpr bool makes_sums =
     op == field_operation::dot || op == field_operation::norm2 || op == field_operation::axpy_norm2 ||
-    op == field_operation::subtract_norm2 || op == field_operation::cg_update || op == field_operation::dot_norm2 ||
-    op == field_operation::axpy_dot_norm2;
+    op == field_operation::subtract_norm2 || op == field_operation::cg_update ||
+    op == field_operation::bicgstab_update || op == field_operation::dot_norm2 || op == field_operation::axpy_dot_norm2;
 
 /// Columns whose sums are kept at a time: few enough to stay in the first-level cache.
 inline constexpr int columns_of_a_pass = 16;

@@ -4,6 +4,10 @@
 /// that are compiled once an instruction set, inside a namespace named after it.
 #pragma once
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #include <cstdint>
 #include <type_traits>
 
@@ -23,6 +27,22 @@ struct simd {
   static PLAQUETTE_INLINE simd load(const T* p) { return {*reinterpret_cast<const vector*>(p)}; }
   static PLAQUETTE_INLINE simd broadcast(T x) { return {vector{} + x}; }
   PLAQUETTE_INLINE void store(T* p) const { *reinterpret_cast<vector*>(p) = v; }
+  /// Past the caches, where the instruction set can: for what is not read again soon.
+  PLAQUETTE_INLINE void stream(T* p) const {
+#ifdef __AVX512F__
+    if constexpr (sizeof(vector) == 64) {
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(p), reinterpret_cast<__m512i>(v));
+      return;
+    }
+#endif
+#ifdef __AVX2__
+    if constexpr (sizeof(vector) == 32) {
+      _mm256_stream_si256(reinterpret_cast<__m256i*>(p), reinterpret_cast<__m256i>(v));
+      return;
+    }
+#endif
+    store(p);
+  }
 
   friend PLAQUETTE_INLINE simd operator+(simd a, simd b) { return {a.v + b.v}; }
   friend PLAQUETTE_INLINE simd operator-(simd a, simd b) { return {a.v - b.v}; }

@@ -366,6 +366,11 @@ class field {
     axpy(x, a, u);
     return {dot(w, x), norm2(x)};
   }
+  friend std::pair<scalars, scalars> bicgstab_update(field& x, field& y, const scalars& a, const field& u,
+                                                     const scalars& b, const field& v, const field& w) {
+    axpy_pair(x, a, u, b, y);
+    return axpy_dot_norm2(y, -b, v, w);
+  }
 
   std::size_t offset() const { return static_cast<std::size_t>(first_) * static_cast<std::size_t>(length_); }
   std::size_t size() const { return static_cast<std::size_t>(columns_) * static_cast<std::size_t>(length_); }

@@ -116,6 +116,11 @@ TYPED_TEST(Blas, UpdatesAreTheirFormulas) {
   bicgstab_direction(x, u, a, b, v);
   this->expect(x, large, [&](int c, std::size_t i) { return U(c, i) + a[c] * (X(c, i) - b[c] * V(c, i)); });
   x = fresh(x0);
+  y = fresh(y0);
+  bicgstab_update(x, y, a, u, b, v, u);
+  this->expect(x, large, [&](int c, std::size_t i) { return X(c, i) + a[c] * U(c, i) + b[c] * Y(c, i); });
+  this->expect(y, large, [&](int c, std::size_t i) { return Y(c, i) - b[c] * V(c, i); });
+  x = fresh(x0);
   axpy_dot_norm2(x, a, u, v);
   this->expect(x, large, [&](int c, std::size_t i) { return X(c, i) + a[c] * U(c, i); });
   zero(x);
@@ -141,6 +146,8 @@ TYPED_TEST(Blas, SumsAreDoubleInEveryPrecision) {
   const auto yy = cg_update(w, y, a, u, v);
   auto q = this->random();
   const auto [vq, qq] = axpy_dot_norm2(q, a, u, v);
+  auto m = this->random(), n = this->random();
+  const auto [un, nn] = bicgstab_update(m, n, a, v, a, v, u);
   for (int c = 0; c < this->columns; ++c) {
     // Each sum has n terms of size about 1 a component; n eps bounds its rounding, in double, whatever the fields are.
     const double bound = 1e-15 * sum(u, u, c).re * 40;
@@ -156,6 +163,8 @@ TYPED_TEST(Blas, SumsAreDoubleInEveryPrecision) {
     near(yy[c], sum(y, y, c));
     near(vq[c], sum(v, q, c));
     near(qq[c], sum(q, q, c));
+    near(un[c], sum(u, n, c));
+    near(nn[c], sum(n, n, c));
   }
 }
 
