@@ -106,6 +106,18 @@ concept linear_operator = requires(const A& a, F& out, const F& in) {
   a.apply_dagger(out, in);
 };
 
+/// out = A in; returns <out, w> and <out, out>. An operator may offer it as `apply_dot_norm2`, and save the passes over
+/// memory; where it does not, the sums are made afterwards.
+template <class A, class F>
+auto apply_dot_norm2(const A& a, F& out, const F& in, const F& w) {
+  if constexpr (requires { a.apply_dot_norm2(out, in, w); }) {
+    return a.apply_dot_norm2(out, in, w);
+  } else {
+    a.apply(out, in);
+    return dot_norm2(out, w);
+  }
+}
+
 /// The even-odd Schur complement of a full operator M: a linear operator on even-site fields, and the way there and
 /// back.
 template <class A, class F>

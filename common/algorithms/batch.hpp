@@ -42,6 +42,11 @@ class counted_operator {
     count(in.columns());
     a_->apply_dagger(out, in);
   }
+  template <class F>
+  auto apply_dot_norm2(F& out, const F& in, const F& w) const {
+    count(in.columns());
+    return plaquette::apply_dot_norm2(*a_, out, in, w);
+  }
 
  private:
   void count(int columns) const {

@@ -39,13 +39,11 @@ solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stoppi
   }
   while (watch.running()) {
     const auto active = watch.unconverged(rr);
-    op.apply(v, p);
-    const auto [v_r0, vv] = dot_norm2(v, r0);
+    const auto [v_r0, vv] = apply_dot_norm2(op, v, p, r0);
     const auto alpha = ratio(active * rho, conj(v_r0));
     F& s = r;  // s = r - alpha v takes the place of r
     const auto ss = axpy_norm2(s, -alpha, v);
-    op.apply(t, s);
-    const auto [t_s, tt] = dot_norm2(t, s);
+    const auto [t_s, tt] = apply_dot_norm2(op, t, s, s);
     const auto omega = ratio(active * t_s, tt);
     const auto [rho_new, rr_new] =
         bicgstab_update(y, r, alpha, p, omega, t, r0);  // y += alpha p + omega s; r = s - omega t

@@ -63,6 +63,44 @@ projection<T> projection_of(int direction, bool daggered) {
   return table[daggered ? 1 : 0][direction];
 }
 
+/// Sums that kernels make beside their work: a row of lanes for each column of each range of blocks.
+class lane_sums {
+ public:
+  static constexpr std::int64_t blocks_of_a_range = 16;
+  static std::int64_t ranges_of(std::int64_t blocks) { return (blocks + blocks_of_a_range - 1) / blocks_of_a_range; }
+
+  lane_sums(std::int64_t blocks, int columns, int width)
+      : columns_(columns), width_(width), reals_(static_cast<std::size_t>(columns * most_sums * width)) {
+    if (blocks > 0) values_.resize(static_cast<std::size_t>(ranges_of(blocks) + 1) * reals_);  // two lists: one more
+  }
+
+  /// So many ranges; returns the number of the first.
+  std::int64_t claim(std::int64_t ranges) { return std::exchange(claimed_, claimed_ + ranges); }
+  double* range(std::int64_t i) { return values_.data() + static_cast<std::size_t>(i) * reals_; }
+
+  /// <out, w> and |out|^2: range by range in each lane, then lane by lane, then over ranks.
+  std::pair<scalars, scalars> total(const communicator& comm) {
+    for (std::int64_t i = 1; i < claimed_; ++i)
+      for (std::size_t k = 0; k < reals_; ++k) values_[k] += range(i)[k];
+    std::vector<double> sums(static_cast<std::size_t>(columns_ * most_sums));
+    for (std::size_t s = 0; s < sums.size(); ++s)
+      for (int lane = 0; lane < width_; ++lane) sums[s] += values_[s * static_cast<std::size_t>(width_) + lane];
+    comm.sum(std::span(sums));
+    std::vector<complex<double>> dots, norms;
+    for (std::size_t c = 0; c < sums.size(); c += most_sums) {
+      dots.push_back({sums[c], sums[c + 1]});
+      norms.push_back({sums[c + 2], 0.0});
+    }
+    return {scalars(std::move(dots)), scalars(std::move(norms))};
+  }
+
+ private:
+  int columns_, width_;
+  std::size_t reals_;
+  std::int64_t claimed_ = 0;
+  std::vector<double> values_;
+};
+
 }  // namespace
 
 su3<double> folded_link(const gauge_configuration& links, const fermion_action& action, const coordinate& x, int mu) {
@@ -171,7 +209,8 @@ template <class T>
 void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const {
   const auto is_half = [](const field<T>& f) { return f.parts() == 1 && f.components() == spins * colours; };
   if (!is_half(out) || !is_half(in) || out.parity_of_part(0) == in.parity_of_part(0) || out.columns() != in.columns() ||
-      (finish.x != nullptr && !(finish.x->shape() == out.shape())))
+      (finish.x != nullptr && !(finish.x->shape() == out.shape())) ||
+      (finish.w != nullptr && !(finish.w->shape() == out.shape())))
     throw std::logic_error("hopping_term: fields must be Dirac spinors on opposite parities with equal columns");
   const bool needs_x = finish.finish == epilogue::add || finish.finish == epilogue::add_clover ||
                        finish.finish == epilogue::clover_x_add;
@@ -205,15 +244,30 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
 
   const auto& kernels = context_.kernels<T>().hop[daggered ? 1 : 0];
   const int threads = context_.threads();
+  lane_sums sums(finish.w != nullptr ? layout.blocks() : 0, in.columns(), layout.width());
+  if (finish.w != nullptr) arg.w = finish.w->blocks(0);
   const auto run = [&](auto kernel, const std::int32_t* list, std::int64_t count) {
+    if (finish.w == nullptr) {
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int t = 0; t < threads; ++t) {
-      const std::int64_t first = count * t / threads;
-      kernel(arg, list, first, count * (t + 1) / threads - first);
+      for (int t = 0; t < threads; ++t) {
+        const std::int64_t first = count * t / threads;
+        kernel(arg, list, first, count * (t + 1) / threads - first);
+      }
+      return;
+    }
+    // Sums of fixed ranges of blocks, so that they do not depend on the number of threads.
+    const std::int64_t ranges = sums.ranges_of(count), before = sums.claim(ranges);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::int64_t i = 0; i < ranges; ++i) {
+      hopping_arguments<T> part = arg;
+      part.lane_sums = sums.range(before + i);
+      const std::int64_t first = i * lane_sums::blocks_of_a_range;
+      kernel(part, list, first, std::min(lane_sums::blocks_of_a_range, count - first));
     }
   };
   if (!layout.has_halo()) {
     run(kernels[0], nullptr, layout.blocks());
+    if (finish.w != nullptr) *finish.sums = sums.total(context_.comm());
     return;
   }
   auto exchange = start_halo(in, p, daggered);
@@ -222,6 +276,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   exchange.wait();
   fill_slots(in, p, daggered);
   run(kernels[1], layout.boundary(p).data(), static_cast<std::int64_t>(layout.boundary(p).size()));
+  if (finish.w != nullptr) *finish.sums = sums.total(context_.comm());
 }
 
 template class hopping_term<float>;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "common/lattice/fermion_action.hpp"
 #include "cpu_ref/fields/field.hpp"
@@ -19,6 +20,9 @@ struct hopping_finish {
   const field<T>* x = nullptr;  ///< of the output's parity
   double a = 1.0;
   const T* clover = nullptr;  ///< site-diagonal blocks of the output's parity: [block][2][36][W]
+  /// Where not null, `sums` becomes <out, w> and |out|^2 over all ranks: no pass over memory but w's.
+  const field<T>* w = nullptr;
+  std::pair<scalars, scalars>* sums = nullptr;
 };
 
 /// Links packed for the kernels, with the action's coefficients c_mu and the boundary phases folded in, and the halo.

@@ -115,7 +115,8 @@ field<T>& schur_wilson_clover<T>::scratch(int which, site_subset sites, int colu
 }
 
 template <class T>
-void schur_wilson_clover<T>::apply(field<T>& out, const field<T>& in, bool daggered) const {
+void schur_wilson_clover<T>::apply(field<T>& out, const field<T>& in, bool daggered, const field<T>* w,
+                                   std::pair<scalars, scalars>* sums) const {
   if (in.shape().sites != site_subset::even || !(out.shape() == in.shape()))
     throw std::logic_error("schur_wilson_clover: fields must lie on even sites");
   const hopping_term<T>& hop = full_->hopping();
@@ -126,9 +127,9 @@ void schur_wilson_clover<T>::apply(field<T>& out, const field<T>& in, bool dagge
     const double d = a.value();
     hop.apply(odd, in, daggered);
     if (kind_ == schur_kind::asymmetric)
-      hop.apply(out, odd, daggered, {epilogue::add, -0.25 / d, &in, d, nullptr});
+      hop.apply(out, odd, daggered, {epilogue::add, -0.25 / d, &in, d, nullptr, w, sums});
     else
-      hop.apply(out, odd, daggered, {epilogue::add, -0.25 / (d * d), &in, 1.0, nullptr});
+      hop.apply(out, odd, daggered, {epilogue::add, -0.25 / (d * d), &in, 1.0, nullptr, w, sums});
     return;
   }
 
@@ -136,14 +137,14 @@ void schur_wilson_clover<T>::apply(field<T>& out, const field<T>& in, bool dagge
     field<T>& even = scratch(1, site_subset::even, in.columns());
     a_inverse.apply(even, in);
     hop.apply(odd, even, true, {epilogue::clover, 1.0, nullptr, 1.0, a_inverse.blocks(1)});
-    hop.apply(out, odd, true, {epilogue::add, -0.25, &in, 1.0, nullptr});
+    hop.apply(out, odd, true, {epilogue::add, -0.25, &in, 1.0, nullptr, w, sums});
     return;
   }
   hop.apply(odd, in, daggered, {epilogue::clover, 1.0, nullptr, 1.0, a_inverse.blocks(1)});
   if (kind_ == schur_kind::asymmetric)
-    hop.apply(out, odd, daggered, {epilogue::clover_x_add, -0.25, &in, 1.0, a.blocks(0)});
+    hop.apply(out, odd, daggered, {epilogue::clover_x_add, -0.25, &in, 1.0, a.blocks(0), w, sums});
   else
-    hop.apply(out, odd, daggered, {epilogue::add_clover, -0.25, &in, 1.0, a_inverse.blocks(0)});
+    hop.apply(out, odd, daggered, {epilogue::add_clover, -0.25, &in, 1.0, a_inverse.blocks(0), w, sums});
 }
 
 template <class T>

@@ -79,8 +79,14 @@ class schur_wilson_clover {
   schur_kind kind() const { return kind_; }
   const wilson_clover<T>& full() const { return *full_; }
 
-  void apply(field<T>& out, const field<T>& in) const { apply(out, in, false); }
-  void apply_dagger(field<T>& out, const field<T>& in) const { apply(out, in, true); }
+  void apply(field<T>& out, const field<T>& in) const { apply(out, in, false, nullptr, nullptr); }
+  void apply_dagger(field<T>& out, const field<T>& in) const { apply(out, in, true, nullptr, nullptr); }
+  /// out = A in; returns <out, w> and |out|^2, summed while out is in registers.
+  std::pair<scalars, scalars> apply_dot_norm2(field<T>& out, const field<T>& in, const field<T>& w) const {
+    std::pair<scalars, scalars> sums{scalars({}), scalars({})};
+    apply(out, in, false, &w, &sums);
+    return sums;
+  }
 
   /// The even system's source: b_e + 1/2 D_eo A_oo^-1 b_o, times A_ee^-1 where symmetric.
   void prepare_source(field<T>& even, const field<T>& b) const;
@@ -94,7 +100,8 @@ class schur_wilson_clover {
   }
 
  private:
-  void apply(field<T>& out, const field<T>& in, bool daggered) const;
+  void apply(field<T>& out, const field<T>& in, bool daggered, const field<T>* w,
+             std::pair<scalars, scalars>* sums) const;
   /// Kept between applications, remade when the number of columns changes.
   field<T>& scratch(int which, site_subset sites, int columns) const;
 

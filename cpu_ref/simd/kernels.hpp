@@ -37,6 +37,9 @@ struct field_pointer {
   std::int64_t column_stride = 0;
 };
 
+/// Most real sums a column that an operation makes.
+inline constexpr int most_sums = 3;
+
 /// Everything one application of the hopping term to one parity needs.
 template <class T>
 struct hopping_arguments {
@@ -58,6 +61,8 @@ struct hopping_arguments {
   T scale = 1;                                 ///< of D psi
   T a = 1;                                     ///< of x
   epilogue finish = epilogue::store;
+  field_pointer<const T> w;     ///< for the sums
+  double* lane_sums = nullptr;  ///< where not null, re and im of <out, w> and |out|^2 are added: [column][most_sums][W]
   /// Store past the caches: where the output is much larger than the second-level cache.
   bool stream = false;
   bool prefetch =
@@ -82,9 +87,6 @@ enum class field_operation {
   axpy_dot_norm2,      ///< x += a u; re, im of <w, x>; |x|^2
   count
 };
-
-/// Most real sums a column that an operation makes.
-inline constexpr int most_sums = 3;
 
 template <class T>
 struct operation_arguments {

@@ -132,56 +132,87 @@ PLAQUETTE_INLINE block_spinor<V> load_spinor(const T* p) {
   return s;
 }
 
-/// What the epilogue makes of D psi, stored.
-template <bool stream, int W, class V, class T>
-PLAQUETTE_INLINE void finish_block(const hopping_arguments<T>& arg, const block_spinor<V>& sum, std::int64_t b, int c) {
-  T* const out = arg.out.data + (b * arg.out.column_stride + c) * 24 * W;
+/// Sums of one column: doubles in W lanes.
+template <class V>
+struct column_sums {
+  typename V::wide s[most_sums] = {};
+
+  PLAQUETTE_INLINE void add_dot(const complex_simd<V>& a, const complex_simd<V>& b) {
+    const auto ar = a.re.widened(), ai = a.im.widened(), br = b.re.widened(), bi = b.im.widened();
+    s[0] += ar * br + ai * bi;
+    s[1] += ar * bi - ai * br;
+  }
+  PLAQUETTE_INLINE void add_norm2(int which, const complex_simd<V>& a) {
+    const auto re = a.re.widened(), im = a.im.widened();
+    s[which] += re * re + im * im;
+  }
+};
+
+/// What the epilogue makes of h = scale D psi.
+template <int W, class V, class T>
+PLAQUETTE_INLINE block_spinor<V> finished(const hopping_arguments<T>& arg, const block_spinor<V>& sum, std::int64_t b,
+                                          int c) {
   const T* const x = arg.x.data + (b * arg.x.column_stride + c) * 24 * W;
   const T* const clover = arg.clover + b * 2 * clover_reals * W;
   const V scale = V::broadcast(arg.scale), a = V::broadcast(arg.a);
-  const auto store = [&](int k, const complex_simd<V>& value) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
-    if constexpr (stream) {
-      value.re.stream(out + 2 * k * W);
-      value.im.stream(out + (2 * k + 1) * W);
-    } else {
-      store_component<W>(out, k, value);
+  const auto scaled = [&](const block_spinor<V>& h) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
+    block_spinor<V> r;
+    PLAQUETTE_UNROLL
+    for (int k = 0; k < 12; ++k) r.c[k] = {scale * h.c[k].re, scale * h.c[k].im};
+    return r;
+  };
+  const auto added_to_x = [&](const block_spinor<V>& h) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
+    block_spinor<V> r;
+    PLAQUETTE_UNROLL
+    for (int k = 0; k < 12; ++k) {
+      const auto xk = load_component<V, W>(x, k);
+      r.c[k] = {a * xk.re + scale * h.c[k].re, a * xk.im + scale * h.c[k].im};
     }
+    return r;
   };
   switch (arg.finish) {
-    case epilogue::store:
-      PLAQUETTE_UNROLL
-      for (int k = 0; k < 12; ++k) store(k, {scale * sum.c[k].re, scale * sum.c[k].im});
-      break;
     case epilogue::add:
-      PLAQUETTE_UNROLL
-      for (int k = 0; k < 12; ++k) {
-        const auto xk = load_component<V, W>(x, k);
-        store(k, {a * xk.re + scale * sum.c[k].re, a * xk.im + scale * sum.c[k].im});
-      }
-      break;
-    case epilogue::clover: {
-      const auto product = clover_times<W>(sum, clover);
-      PLAQUETTE_UNROLL
-      for (int k = 0; k < 12; ++k) store(k, {scale * product.c[k].re, scale * product.c[k].im});
-      break;
-    }
-    case epilogue::add_clover: {
-      const auto product = clover_times<W>(sum, clover);
-      PLAQUETTE_UNROLL
-      for (int k = 0; k < 12; ++k) {
-        const auto xk = load_component<V, W>(x, k);
-        store(k, {a * xk.re + scale * product.c[k].re, a * xk.im + scale * product.c[k].im});
-      }
-      break;
-    }
+      return added_to_x(sum);
+    case epilogue::clover:
+      return scaled(clover_times<W>(sum, clover));
+    case epilogue::add_clover:
+      return added_to_x(clover_times<W>(sum, clover));
     case epilogue::clover_x_add: {
-      const auto product = clover_times<W>(load_spinor<W, V>(x), clover);
+      auto r = clover_times<W>(load_spinor<W, V>(x), clover);
       PLAQUETTE_UNROLL
-      for (int k = 0; k < 12; ++k)
-        store(k, {product.c[k].re + scale * sum.c[k].re, product.c[k].im + scale * sum.c[k].im});
-      break;
+      for (int k = 0; k < 12; ++k) r.c[k] = {r.c[k].re + scale * sum.c[k].re, r.c[k].im + scale * sum.c[k].im};
+      return r;
     }
+    default:
+      return scaled(sum);
   }
+}
+
+/// Stores the result of one column of a block and, where asked for, adds its part of <out, w> and |out|^2 to the sums.
+template <int W, class V, class T>
+PLAQUETTE_INLINE void store_block(const hopping_arguments<T>& arg, const block_spinor<V>& r, std::int64_t b, int c) {
+  T* const out = arg.out.data + (b * arg.out.column_stride + c) * 24 * W;
+  if (arg.stream) {
+    PLAQUETTE_UNROLL
+    for (int k = 0; k < 12; ++k) {
+      r.c[k].re.stream(out + 2 * k * W);
+      r.c[k].im.stream(out + (2 * k + 1) * W);
+    }
+  } else {
+    PLAQUETTE_UNROLL
+    for (int k = 0; k < 12; ++k) store_component<W>(out, k, r.c[k]);
+  }
+  if (arg.lane_sums == nullptr) return;
+  const T* const w = arg.w.data + (b * arg.w.column_stride + c) * 24 * W;
+  column_sums<V> sums;
+  PLAQUETTE_UNROLL
+  for (int k = 0; k < 12; ++k) {
+    sums.add_dot(r.c[k], load_component<V, W>(w, k));
+    sums.add_norm2(2, r.c[k]);
+  }
+  double* const total = arg.lane_sums + static_cast<std::int64_t>(c) * most_sums * W;
+  for (int i = 0; i < most_sums; ++i)
+    for (int lane = 0; lane < W; ++lane) total[i * W + lane] += sums.s[i][lane];
 }
 
 /// D psi on one block, all columns: sum over mu of (1 - gamma_mu) U_mu(x) psi(x + mu) + (1 + gamma_mu) U_mu^+(x - mu)
@@ -229,10 +260,7 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
     hop.template operator()<2, false>();
     hop.template operator()<3, true>();
     hop.template operator()<3, false>();
-    if (arg.stream)
-      finish_block<true, W>(arg, sum, b, c);
-    else
-      finish_block<false, W>(arg, sum, b, c);
+    store_block<W>(arg, finished<W>(arg, sum, b, c), b, c);
   }
 }
 
@@ -254,22 +282,6 @@ void clover_kernel(const clover_arguments<T>& arg, std::int64_t first, std::int6
       for (int k = 0; k < 12; ++k) store_component<W>(to, k, out.c[k]);
     }
 }
-
-/// Sums of one column: doubles in W lanes.
-template <class V>
-struct column_sums {
-  typename V::wide s[most_sums] = {};
-
-  PLAQUETTE_INLINE void add_dot(const complex_simd<V>& a, const complex_simd<V>& b) {
-    const auto ar = a.re.widened(), ai = a.im.widened(), br = b.re.widened(), bi = b.im.widened();
-    s[0] += ar * br + ai * bi;
-    s[1] += ar * bi - ai * br;
-  }
-  PLAQUETTE_INLINE void add_norm2(int which, const complex_simd<V>& a) {
-    const auto re = a.re.widened(), im = a.im.widened();
-    s[which] += re * re + im * im;
-  }
-};
 
 /// One operation on one complex component. Pointers that an operation does not use are null and never read.
 template <field_operation op, int W, class V, class T>

@@ -29,7 +29,7 @@ batch_gain bench(const extents& lattice, int threads, cpu::instruction_set isa, 
   batch_gain result;
   result.lattice = lattice;
   result.single_precision = sizeof(T) == sizeof(float);
-  result.iterations = 20;
+  result.iterations = 40;
   cpu::field<T> b(ctx, {spins, colours, site_subset::even, result.rhs});
   for (int c = 0; c < result.rhs; ++c)
     cpu::import_column(b, c, cpu::random_spinor(geometry, seed, static_cast<std::uint64_t>(c), comm));

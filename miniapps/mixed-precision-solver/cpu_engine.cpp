@@ -27,6 +27,10 @@ class counted_schur {
     columns_ += in.columns();
     schur_.apply_dagger(out, in);
   }
+  auto apply_dot_norm2(cpu::field<T>& out, const cpu::field<T>& in, const cpu::field<T>& w) const {
+    columns_ += in.columns();
+    return schur_.apply_dot_norm2(out, in, w);
+  }
   void prepare_source(cpu::field<T>& even, const cpu::field<T>& b) const { schur_.prepare_source(even, b); }
   void reconstruct_solution(cpu::field<T>& x, const cpu::field<T>& even, const cpu::field<T>& b) const {
     schur_.reconstruct_solution(x, even, b);

@@ -178,6 +178,44 @@ TYPED_TEST(ProductionOperator, TwoApplicationsGiveTheSameBitsForAnyThreadsAndBat
   }
 }
 
+/// The sums that the Schur operator makes beside its work are those that are made afterwards.
+TYPED_TEST(ProductionOperator, FusedSumsAreThoseOfTheResult) {
+  std::uint64_t seed = 300;
+  for (const extents& lattice : lattices) {
+    const lattice_geometry geometry(lattice);
+    const communicator comm;
+    const auto links = cpu::random_configuration(geometry, ++seed, comm);
+    for (const fermion_action& action : actions_to_test())
+      for (const auto kind : {cpu::schur_kind::asymmetric, cpu::schur_kind::symmetric}) {
+        std::vector<complex<double>> first;
+        for (const int threads : {1, 2, 3}) {
+          const context ctx(geometry, comm, threads);
+          const auto m = std::make_shared<const cpu::wilson_clover<TypeParam>>(ctx, links, action);
+          const cpu::schur_wilson_clover<TypeParam> schur(m, kind);
+          random_batch<TypeParam> in(ctx, 3, 301), w(ctx, 3, 302);
+          auto out = like(in.packed.parity(0)), again = like(out);
+          poison(out);
+          const auto [found, size] = schur.apply_dot_norm2(out, in.packed.parity(0), w.packed.parity(0));
+          schur.apply(again, in.packed.parity(0));
+          const auto expected = dot(again, w.packed.parity(0)), expected_size = norm2(again);
+          for (int c = 0; c < 3; ++c) {
+            spinor_configuration a(geometry), b(geometry);
+            cpu::export_column(a, out, c);
+            cpu::export_column(b, again, c);
+            EXPECT_TRUE(same_bits(a, b));
+            // Sums in double of at most 12 x 1152 terms in another order.
+            const double bound = 1e-13 * std::sqrt(expected_size[c].re * norm2(w.packed.parity(0))[c].re);
+            EXPECT_TRUE(std::sqrt(norm2(found[c] - expected[c])) <= bound);
+            EXPECT_TRUE(std::abs(size[c].re - expected_size[c].re) <= 1e-13 * expected_size[c].re);
+          }
+          const auto bits = host_values(found);
+          if (threads == 1) first = bits;
+          EXPECT_TRUE(bits == first) << threads;
+        }
+      }
+  }
+}
+
 TEST(ProductionOperatorErrors, FieldsThatDoNotFitAreRefused) {
   const lattice_geometry geometry({4, 4, 4, 4});
   const communicator comm;
