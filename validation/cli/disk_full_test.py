@@ -15,8 +15,10 @@ SKIPPED = 77
 
 def inside_own_namespace():
     """Runs this script again where it may mount."""
-    attempt = subprocess.run(["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]),
-                              sys.executable, os.path.abspath(__file__), "--mounted"], check=False)
+    unshare = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+    if subprocess.run([*unshare, "true"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
+        return SKIPPED  # a root that is no mount point, for one
+    attempt = subprocess.run([*unshare, sys.executable, os.path.abspath(__file__), "--mounted"], check=False)
     return attempt.returncode
 
 
