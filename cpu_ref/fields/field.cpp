@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/fields/field.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -111,6 +113,20 @@ void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::
         std::memcpy(x.block(part, b, to[k]), u.block(part, b, from[k]), bytes);
 }
 
+template <class T>
+int columns_at_once(const field<T>& x, int vectors) {
+  // The cache is shared, with other processes too, and holds links beside vectors.
+  constexpr double share = 0.5, unknown = 32e6;
+  const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  const double cache = share * (size > 0 ? static_cast<double>(size) : unknown);
+  const double column = static_cast<double>(vectors) * x.parts() * static_cast<double>(x.layout().blocks()) * 2.0 *
+                        x.components() * x.layout().width() * sizeof(T);
+  const int fitting = static_cast<int>(std::min(cache / column, 1e6));
+  if (fitting < 1 || fitting >= x.columns()) return std::max(x.columns(), 1);
+  const int groups = (x.columns() + fitting - 1) / fitting;
+  return (x.columns() + groups - 1) / groups;  // groups of equal size
+}
+
 namespace {
 
 /// Visits every site of a field: (part, block, lane, local coordinate).
@@ -182,6 +198,7 @@ void convert(field<To>& to, const field<From>& from) {
   template field<T> view(const field<T>&, int, int);                                                  \
   template void compact(field<T>&, std::span<const int>);                                             \
   template void copy_columns(field<T>&, std::span<const int>, const field<T>&, std::span<const int>); \
+  template int columns_at_once(const field<T>&, int);                                                 \
   template void import_column(field<T>&, int, const spinor_configuration&);                           \
   template void export_column(spinor_configuration&, const field<T>&, int);
 PLAQUETTE_INSTANTIATE(float)

@@ -13,7 +13,7 @@ struct batch_gain {
   extents lattice{};
   bool single_precision = false;
   int rhs = 12, iterations = 0;
-  double batch_seconds = 0.0;       ///< all right-hand sides at once; median
+  double batch_seconds = 0.0;       ///< all right-hand sides in one call; median
   double one_by_one_seconds = 0.0;  ///< one after the other; median
   double gain() const { return one_by_one_seconds / batch_seconds; }
 };

@@ -3,6 +3,7 @@
 /// Every solver on the production operators: one answer, truly.
 #include <gtest/gtest.h>
 
+#include "common/algorithms/groups.hpp"
 #include "common/algorithms/schur_solve.hpp"
 #include "common/algorithms/solver_choice.hpp"
 #include "validation/support/production.hpp"
@@ -98,6 +99,39 @@ TYPED_TEST(DiracSolvers, ABatchGivesTheBitsOfItsColumnsAlone) {
       EXPECT_TRUE(same_bits(together, apart)) << c;
     }
   }
+}
+
+TYPED_TEST(DiracSolvers, GroupsOfColumnsGiveTheBitsOfTheWholeBatch) {
+  using T = TypeParam;
+  system_to_solve system;
+  random_batch<T> b(system.ctx, 5, 58);
+  const auto m = std::make_shared<const cpu::wilson_clover<T>>(system.ctx, system.links, system.action);
+  const cpu::schur_wilson_clover<T> schur(m, schur_kind::asymmetric);
+  const auto source = b.packed.parity(0);
+  stopping_rule rule;
+  rule.column_tolerances = {1e-3, 1e-5, 1e-2, 1e-4, 1e-5};
+  auto whole = like(source), x = like(source);
+  zero(whole);
+  const solve_report expected = bicgstab(schur, whole, source, rule);
+  for (const int group : {1, 2, 3, 5, 9}) {
+    poison(x);
+    zero(x);
+    const solve_report found = solve_in_groups(
+        group, x, source, rule,
+        [&](auto& some, const auto& right, const stopping_rule& part) { return bicgstab(schur, some, right, part); });
+    ASSERT_EQ(found.columns.size(), 5u);
+    for (int c = 0; c < 5; ++c) {
+      const auto n = static_cast<std::size_t>(c);
+      EXPECT_EQ(found.columns[n].iterations, expected.columns[n].iterations);
+      EXPECT_EQ(found.history[n], expected.history[n]);
+      spinor_configuration a(system.geometry), e(system.geometry);
+      cpu::export_column(a, x, c);
+      cpu::export_column(e, whole, c);
+      EXPECT_TRUE(same_bits(a, e)) << group << ' ' << c;
+    }
+    EXPECT_EQ(found.column_applications, expected.column_applications);
+  }
+  EXPECT_EQ(cpu::columns_at_once(b.packed, 7), 5);  // a lattice of this size stays in any cache
 }
 
 TYPED_TEST(DiracSolvers, TheSolutionDoesNotDependOnHowOftenTheHostLooks) {
