@@ -115,14 +115,14 @@ void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::
 
 template <class T>
 int columns_at_once(const field<T>& x, int vectors) {
-  // The cache is shared, with other processes too, and holds links beside vectors.
-  constexpr double share = 0.5, unknown = 32e6;
+  // The cache is shared, with other machines of the host too, and holds links beside vectors.
+  constexpr double share = 0.25, unknown = 32e6;
   const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
   const double cache = share * (size > 0 ? static_cast<double>(size) : unknown);
   const double column = static_cast<double>(vectors) * x.parts() * static_cast<double>(x.layout().blocks()) * 2.0 *
                         x.components() * x.layout().width() * sizeof(T);
   const int fitting = static_cast<int>(std::min(cache / column, 1e6));
-  if (fitting < 1 || fitting >= x.columns()) return std::max(x.columns(), 1);
+  if (fitting < 2 || fitting >= x.columns()) return std::max(x.columns(), 1);
   const int groups = (x.columns() + fitting - 1) / fitting;
   return (x.columns() + groups - 1) / groups;  // groups of equal size
 }

@@ -111,9 +111,9 @@ void compact(field<T>& x, std::span<const int> keep);
 template <class T>
 void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::span<const int> from);
 
-/// How many of a field's columns a solver with `vectors` such fields best iterates at once: as many as keep them in the
-/// last-level cache, so far as this process can count on it; all, where not even one column stays there (then links are
-/// what a batch saves). Measured, BiCGstab at 16^4: simd/NOTES.md.
+/// How many of a field's columns a solver with `vectors` such fields best iterates at once: as many as keep them in a
+/// quarter of the last-level cache (others use it too); all, where not even two columns stay there, since then it is the
+/// links that a batch saves. Measured with BiCGstab at 16^4: simd/NOTES.md.
 template <class T>
 int columns_at_once(const field<T>& x, int vectors);
 
