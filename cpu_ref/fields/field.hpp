@@ -112,8 +112,8 @@ template <class T>
 void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::span<const int> from);
 
 /// How many of a field's columns a solver with `vectors` such fields best iterates at once: as many as keep them in a
-/// quarter of the last-level cache (others use it too); all, where not even two columns stay there, since then it is the
-/// links that a batch saves. Measured with BiCGstab at 16^4: simd/NOTES.md.
+/// quarter of the last-level cache (others use it too); all, where not even two columns stay there, since then it is
+/// the links that a batch saves. Measured with BiCGstab at 16^4: simd/NOTES.md.
 template <class T>
 int columns_at_once(const field<T>& x, int vectors);
 
