@@ -31,12 +31,17 @@ complex<double> phase_of_angle(double angle) {
 
 }  // namespace
 
-shared_option_set::shared_option_set(command_line& line, const shared_options& defaults, const action_options& action)
-    : line_(line), options_(defaults), action_(action) {
+shared_option_set::shared_option_set(command_line& line, const shared_options& defaults, const action_options& action,
+                                     const std::vector<std::string>& left_out)
+    : line_(line), options_(defaults), action_(action), left_out_(left_out) {
   declare_lattice_and_machine();
   declare_gauge();
   declare_action();
   declare_output();
+}
+
+bool shared_option_set::has(const std::string& option) const {
+  return std::ranges::find(left_out_, option) == left_out_.end();
 }
 
 void shared_option_set::declare_lattice_and_machine() {
@@ -55,7 +60,8 @@ void shared_option_set::declare_lattice_and_machine() {
       },
       "Process grid; auto is the one of smallest surface for the ranks that there are");
   line_.choice("--device", options_.device, {"cpu", "gpu"}, "What the operators run on");
-  line_.choice("--precision", options_.precision, {"double", "single"}, "Of the fields of the solve");
+  if (has("--precision"))
+    line_.choice("--precision", options_.precision, {"double", "single"}, "Of the fields of the solve");
   line_.integer("--threads", options_.threads,
                 "Threads a rank; 0: OMP_NUM_THREADS, else the host's cores shared among its ranks", 0, 4096);
 }
@@ -98,9 +104,10 @@ void shared_option_set::declare_action() {
 
 void shared_option_set::declare_output() {
   line_.section("Run and output");
-  line_.real("--tol", options_.tolerance, "Relative residual to reach; 0: the app's default for the precision",
-             {0.0, 1.0});
-  line_.integer("--rhs", options_.rhs, "Right-hand sides", 1, 4096);
+  if (has("--tol"))
+    line_.real("--tol", options_.tolerance, "Relative residual to reach; 0: the app's default for the precision",
+               {0.0, 1.0});
+  if (has("--rhs")) line_.integer("--rhs", options_.rhs, "Right-hand sides", 1, 4096);
   line_.flag("--check", options_.check, "Compare the operators with the textbook's on random input first");
   line_.flag("--dryrun", options_.dry_run, "Say what would run: sizes, memory, flops, bytes; then stop");
   line_.real("--time-limit", options_.time_limit, "Seconds after which to stop with what there is (exit status 6)",

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/app/gauge_choice.hpp"
 #include "common/lattice/extents.hpp"
@@ -51,7 +52,9 @@ struct action_options {
 class shared_option_set {
  public:
   /// The defaults, which --help shows, are those of `defaults` and `action`.
-  shared_option_set(command_line& line, const shared_options& defaults, const action_options& action = {});
+  /// \param left_out  of --precision, --rhs and --tol, those that mean nothing to the app, or that it declares itself
+  shared_option_set(command_line& line, const shared_options& defaults, const action_options& action = {},
+                    const std::vector<std::string>& left_out = {});
 
   /// After command_line::parse. Throws input_error where options contradict each other.
   shared_options collected() const;
@@ -62,9 +65,12 @@ class shared_option_set {
   void declare_action();
   void declare_output();
 
+  bool has(const std::string& option) const;
+
   command_line& line_;
   shared_options options_;
   action_options action_;
+  std::vector<std::string> left_out_;
 };
 
 /// M's parameters from the options; mass and kappa are alternatives, and csw stands for both clover coefficients.

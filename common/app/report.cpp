@@ -74,6 +74,7 @@ json_document to_json(const operator_figure& f) {
       {"gbytes_per_s", f.gbytes_per_s},
       {"fraction_of_copy", f.fraction_of_copy}};
   if (f.device == "cpu") document["fraction_of_fma_peak"] = f.fraction_of_fma_peak;
+  document.update(f.details);
   return document;
 }
 

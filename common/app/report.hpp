@@ -40,6 +40,7 @@ struct operator_figure {
   double gbytes_per_s = 0.0;  ///< of the fewest bytes possible
   double fraction_of_copy = 0.0;
   double fraction_of_fma_peak = 0.0;
+  json_document details = json_document::object();  ///< what else the app has to say
 };
 
 /// A solve, of all its right-hand sides. The residuals are relative and those of the worst right-hand side.
