@@ -16,7 +16,10 @@ template <class T>
 const kernel_table<T>* choose_table(const kernel_set& set, const lattice_geometry& geometry) {
   for (const kernel_table<T>& table : tables_of<T>(set))
     if (table.width > 0 && block_layout::possible_width(geometry, table.width) == table.width) return &table;
-  throw input_error("no " + std::string(sizeof(T) == 4 ? "single" : "double") +
+  throw input_error("no " +
+                    std::string(is_half<T>       ? "half"
+                                : sizeof(T) == 4 ? "single"
+                                                 : "double") +
                     "-precision kernels of the chosen instruction set fit lattice " + to_string(geometry.local()));
 }
 
@@ -40,6 +43,7 @@ context::context(const lattice_geometry& geometry, const communicator& comm, int
                                          isa,
                                          nullptr,
                                          nullptr,
+                                         nullptr,
                                          {},
                                          {},
                                          {},
@@ -47,6 +51,7 @@ context::context(const lattice_geometry& geometry, const communicator& comm, int
                                          std::make_shared<buffer_pool>()});
   s->single_kernels = choose_table<float>(kernels_of(isa), geometry);
   s->double_kernels = choose_table<double>(kernels_of(isa), geometry);
+  s->half_kernels = choose_table<half>(kernels_of(isa), geometry);
   s->single_layout = std::make_shared<block_layout>(geometry, s->single_kernels->width);
   s->double_layout = s->double_kernels->width == s->single_kernels->width
                          ? s->single_layout

@@ -30,14 +30,17 @@ class context {
   /// Where fields get their memory.
   buffer_pool& workspace() const { return *state_->workspace; }
 
-  /// Blocks for numbers of type T: as many lanes as the instruction set has and the lattice allows.
+  /// Blocks for numbers of type T: as many lanes as the instruction set has and the lattice allows. Those of half are
+  /// those of float.
   template <class T>
   const block_layout& layout() const {
-    return *(sizeof(T) == 4 ? state_->single_layout : state_->double_layout);
+    return *(sizeof(real_of<T>) == 4 ? state_->single_layout : state_->double_layout);
   }
   template <class T>
   const kernel_table<T>& kernels() const {
-    if constexpr (sizeof(T) == 4)
+    if constexpr (is_half<T>)
+      return *state_->half_kernels;
+    else if constexpr (sizeof(T) == 4)
       return *state_->single_kernels;
     else
       return *state_->double_kernels;
@@ -45,7 +48,7 @@ class context {
   /// Permutations of lanes as the kernels take them: [element][W].
   template <class T>
   const typename hopping_arguments<T>::lane* permutation_table() const {
-    if constexpr (sizeof(T) == 4)
+    if constexpr (sizeof(real_of<T>) == 4)
       return state_->single_permutations.data();
     else
       return state_->double_permutations.data();
@@ -59,6 +62,7 @@ class context {
     instruction_set isa;
     const kernel_table<float>* single_kernels = nullptr;
     const kernel_table<double>* double_kernels = nullptr;
+    const kernel_table<half>* half_kernels = nullptr;
     std::shared_ptr<const block_layout> single_layout, double_layout;
     aligned_buffer<std::int32_t> single_permutations;
     aligned_buffer<std::int64_t> double_permutations;

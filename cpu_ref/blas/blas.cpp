@@ -25,13 +25,13 @@ struct operands {
 
 /// Coefficients in the fields' precision, [column][re, im].
 template <class T>
-std::vector<T> rounded(const scalars* numbers, int columns) {
-  std::vector<T> result;
+std::vector<real_of<T>> rounded(const scalars* numbers, int columns) {
+  std::vector<real_of<T>> result;
   if (numbers == nullptr) return result;
   if (numbers->columns() != columns) throw std::logic_error("blas: scalars of another batch");
   for (int c = 0; c < columns; ++c) {
-    result.push_back(static_cast<T>((*numbers)[c].re));
-    result.push_back(static_cast<T>((*numbers)[c].im));
+    result.push_back(static_cast<real_of<T>>((*numbers)[c].re));
+    result.push_back(static_cast<real_of<T>>((*numbers)[c].im));
   }
   return result;
 }
@@ -45,7 +45,7 @@ std::vector<double> run(field_operation operation, const operands<T>& with, bool
 
   const context& ctx = model.get_context();
   const int columns = model.columns();
-  const std::vector<T> a = rounded<T>(with.a, columns), b = rounded<T>(with.b, columns);
+  const std::vector<real_of<T>> a = rounded<T>(with.a, columns), b = rounded<T>(with.b, columns);
   const std::int64_t blocks = model.layout().blocks();
   const std::int64_t ranges = (blocks + blocks_of_a_range - 1) / blocks_of_a_range;
   const std::size_t sums_of_a_range = sums ? static_cast<std::size_t>(columns * most_sums) : 0;
@@ -59,7 +59,9 @@ std::vector<double> run(field_operation operation, const operands<T>& with, bool
     operation_arguments<T> arg;
     if (with.x != nullptr) arg.x = with.x->blocks(part);
     if (with.y != nullptr) arg.y = with.y->blocks(part);
-    const auto read = [part](const field<T>* f) { return f != nullptr ? f->blocks(part) : field_pointer<const T>{}; };
+    const auto read = [part](const field<T>* f) {
+      return f != nullptr ? f->blocks(part) : field_pointer<const word_of<T>>{};
+    };
     arg.u = read(with.u);
     arg.v = read(with.v);
     arg.w = read(with.w);
@@ -91,7 +93,7 @@ scalars pick(const std::vector<double>& sums, int re, int im) {
 
 template <class T>
 void zero(field<T>& x) {
-  const auto bytes = static_cast<std::size_t>(2 * x.components() * x.layout().width() * x.columns()) * sizeof(T);
+  const auto bytes = static_cast<std::size_t>(x.block_words() * x.columns()) * sizeof(word_of<T>);
   for (int part = 0; part < x.parts(); ++part)
 #pragma omp parallel for num_threads(x.get_context().threads())
     for (std::int64_t b = 0; b < x.layout().blocks(); ++b) std::memset(x.block(part, b, 0), 0, bytes);
@@ -100,7 +102,7 @@ void zero(field<T>& x) {
 template <class T>
 void copy(field<T>& x, const field<T>& u) {
   if (!(x.shape() == u.shape())) throw std::logic_error("blas: fields of different shapes");
-  const auto bytes = static_cast<std::size_t>(2 * x.components() * x.layout().width() * x.columns()) * sizeof(T);
+  const auto bytes = static_cast<std::size_t>(x.block_words() * x.columns()) * sizeof(word_of<T>);
   for (int part = 0; part < x.parts(); ++part)
 #pragma omp parallel for num_threads(x.get_context().threads())
     for (std::int64_t b = 0; b < x.layout().blocks(); ++b) std::memcpy(x.block(part, b, 0), u.block(part, b, 0), bytes);
@@ -181,6 +183,7 @@ std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const 
                                                        const scalars&, const field<T>&, const field<T>&);        \
   template std::pair<scalars, scalars> dot_norm2(const field<T>&, const field<T>&);                              \
   template std::pair<scalars, scalars> axpy_dot_norm2(field<T>&, const scalars&, const field<T>&, const field<T>&);
+PLAQUETTE_INSTANTIATE(half)
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)
 #undef PLAQUETTE_INSTANTIATE

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/dirac/hopping_term.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
+#include "common/algebra/link_reconstruction.hpp"
 #include "common/algebra/projector.hpp"
 
 namespace plaquette::cpu {
 
 namespace {
 
-constexpr int link_components = colours * colours;
 constexpr int half_spinor_components = 2 * colours;
 constexpr int half_spinor_reals = 2 * half_spinor_components;
 
@@ -21,35 +25,42 @@ constexpr std::int64_t prefetch_above_bytes = 1 << 20;
 /// Outputs larger than this are gone from the caches before the next operation reads them.
 constexpr std::int64_t stream_above_bytes = 16 << 20;
 
-/// Writes lane `lane` of a packed 3x3 matrix.
+/// How far the third row of a link may be from what the other two make it: links of files in single precision are in
+/// SU(3) to 1e-6.
+constexpr double su3_tolerance = 1e-5;
+
+/// Reads component k of one lane of a block of Dirac spinors, as the kernels do before they scale.
 template <class T>
-void store_link(T* packed, int lane, int width, const su3<double>& u) {
-  for (int k = 0; k < link_components; ++k) {
-    packed[2 * k * width + lane] = static_cast<T>(u(k / colours, k % colours).re);
-    packed[(2 * k + 1) * width + lane] = static_cast<T>(u(k / colours, k % colours).im);
+complex<real_of<T>> read_component(const word_of<T>* block, int k, int width) {
+  if constexpr (is_half<T>) {
+    const auto integer = [](std::uint32_t word) { return static_cast<float>(std::bit_cast<std::int32_t>(word)); };
+    const std::uint32_t word = block[k * width];
+    return {integer(word << 16), integer(word & 0xffff0000U)};
+  } else {
+    return {block[2 * k * width], block[(2 * k + 1) * width]};
   }
 }
 
 /// The two spins of (1 + sign gamma_mu) psi for one lane of a block. `stride` separates the numbers of the half-spinor.
 template <int mu, int sign, class T>
-void project_lane(const T* psi, int width, T* half, int stride) {
+void project_lane(const word_of<T>* psi, int width, real_of<T> hop_scale, real_of<T>* to, int stride) {
+  using real = real_of<T>;
   constexpr chiral_links pair = links_of_gamma(mu);
-  const auto component = [&](int spin, int colour) {
-    const T* const at = psi + 2 * (spin * colours + colour) * width;
-    return complex<T>{at[0], at[width]};
-  };
+  real scale = 1;
+  if constexpr (is_half<T>) scale = std::bit_cast<float>(psi[spins * colours * width]) * hop_scale;
+  const auto component = [&](int spin, int colour) { return read_component<T>(psi, spin * colours + colour, width); };
   for (int c = 0; c < colours; ++c) {
-    const complex<T> h[2] = {project_spin<mu, sign, 0>(component(0, c), component(pair.lower[0], c)),
-                             project_spin<mu, sign, 1>(component(1, c), component(pair.lower[1], c))};
+    const complex<real> h[2] = {project_spin<mu, sign, 0>(component(0, c), component(pair.lower[0], c)),
+                                project_spin<mu, sign, 1>(component(1, c), component(pair.lower[1], c))};
     for (int a = 0; a < 2; ++a) {
-      half[2 * (a * colours + c) * stride] = h[a].re;
-      half[(2 * (a * colours + c) + 1) * stride] = h[a].im;
+      to[2 * (a * colours + c) * stride] = is_half<T> ? h[a].re * scale : h[a].re;
+      to[(2 * (a * colours + c) + 1) * stride] = is_half<T> ? h[a].im * scale : h[a].im;
     }
   }
 }
 
 template <class T>
-using projection = void (*)(const T*, int, T*, int);
+using projection = void (*)(const word_of<T>*, int, real_of<T>, real_of<T>*, int);
 
 /// The projection of each direction of hop: forwards 1 - gamma, backwards 1 + gamma, the other way round where
 /// daggered.
@@ -62,6 +73,45 @@ projection<T> projection_of(int direction, bool daggered) {
        project_lane<2, +1, T>, project_lane<2, -1, T>, project_lane<3, +1, T>, project_lane<3, -1, T>}};
   return table[daggered ? 1 : 0][direction];
 }
+
+/// What the action makes of U_mu(x): coefficient * phase * U.
+struct link_in_action {
+  su3<double> u;
+  double coefficient;
+  complex<double> phase;
+};
+
+link_in_action link_of(const gauge_configuration& links, const fermion_action& action, const coordinate& x, int mu) {
+  const lattice_geometry& geometry = links.geometry();
+  const bool last = geometry.to_global(x)[mu] == geometry.global()[mu] - 1;
+  return {links(x)[mu], action.hop_coefficient(mu), last ? action.boundary_phase[mu] : complex<double>{1.0, 0.0}};
+}
+
+/// NaN counts as larger than all.
+double larger(double a, double b) { return b <= a ? a : b; }
+
+/// The largest difference of a number of the third row from the conjugate of the cross product of the other two.
+double distance_from_su3(const su3<double>& u) {
+  su3<double> rebuilt = u;
+  complete_third_row(rebuilt);
+  double worst = 0.0;
+  for (int j = 0; j < colours; ++j)
+    for (const double part : {rebuilt(2, j).re - u(2, j).re, rebuilt(2, j).im - u(2, j).im})
+      worst = larger(worst, std::abs(part));
+  return worst;
+}
+
+class stopwatch {
+ public:
+  /// Seconds since the last call, or since it was made.
+  double lap() {
+    const double now = omp_get_wtime();
+    return now - std::exchange(begin_, now);
+  }
+
+ private:
+  double begin_ = omp_get_wtime();
+};
 
 /// Sums that kernels make beside their work: a row of lanes for each column of each range of blocks.
 class lane_sums {
@@ -104,17 +154,110 @@ class lane_sums {
 }  // namespace
 
 su3<double> folded_link(const gauge_configuration& links, const fermion_action& action, const coordinate& x, int mu) {
-  const lattice_geometry& geometry = links.geometry();
-  const double coefficient = action.hop_coefficient(mu);
-  complex<double> factor{coefficient, 0.0};
-  if (geometry.to_global(x)[mu] == geometry.global()[mu] - 1) factor = coefficient * action.boundary_phase[mu];
-  return factor * links(x)[mu];
+  const link_in_action link = link_of(links, action, x, mu);
+  return (link.coefficient * link.phase) * link.u;
 }
 
+/// Writes links lane by lane, and finds which factor of the table each block of lanes takes. For several threads.
 template <class T>
-hopping_term<T>::hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action)
-    : context_(ctx) {
+class hopping_term<T>::link_packer {
+ public:
+  link_packer(reconstruct stored, int width) : stored_(stored), width_(width) {
+    table_.assign(static_cast<std::size_t>(width), {1.0, 0.0});
+  }
+
+  /// Of one link on all lanes; `link_at(lane)` gives them. Returns the number of its factor.
+  template <class LinkAt>
+  std::uint8_t pack(word_of<T>* to, LinkAt&& link_at) {
+    std::vector<complex<double>> factors;
+    double distance = 0.0;
+    for (int lane = 0; lane < width_; ++lane) {
+      const link_in_action link = link_at(lane);
+      if (stored_ != reconstruct::none) distance = larger(distance, distance_from_su3(link.u));
+      // A link of 16 bits has no room for a coefficient: that goes to the half-spinor, hop_scale_.
+      const double coefficient = is_half<T> ? 1.0 : link.coefficient;
+      factors.push_back(factor_of(coefficient, link.phase));
+      double numbers[18];
+      if (stored_ == reconstruct::eight) {
+        double parameters[8];
+        parameters_of_matrix(parameters, link.u);
+        std::ranges::copy(parameters, numbers);
+      } else {
+        for (int k = 0; k < colours * colours; ++k) {
+          const auto z = coefficient * (link.phase * link.u(k / colours, k % colours));
+          numbers[2 * k] = z.re;
+          numbers[2 * k + 1] = z.im;
+        }
+      }
+      store(to + lane, numbers);
+    }
+    if (stored_ == reconstruct::none) return 0;
+    std::uint8_t number = 0;
+#pragma omp critical(plaquette_link_factors)
+    {
+      worst_ = larger(worst_, distance);
+      number = number_of(factors);
+    }
+    return number;
+  }
+
+  bool has_factors() const { return table_.size() > static_cast<std::size_t>(width_); }
+  double worst() const { return worst_; }
+
+  /// [factor][re, im][W]
+  aligned_buffer<real> table() const {
+    aligned_buffer<real> result(2 * table_.size());
+    for (std::size_t i = 0; i < table_.size(); ++i) {
+      const std::size_t factor = i / static_cast<std::size_t>(width_), lane = i % static_cast<std::size_t>(width_);
+      result.data()[2 * factor * static_cast<std::size_t>(width_) + lane] = static_cast<real>(table_[i].re);
+      result.data()[(2 * factor + 1) * static_cast<std::size_t>(width_) + lane] = static_cast<real>(table_[i].im);
+    }
+    return result;
+  }
+
+ private:
+  /// With rows c phi u stored, conj(row1 x row2) = c^2 phi^-2 u3, as |phi| = 1: the third row is that times phi^3 / c.
+  complex<double> factor_of(double coefficient, const complex<double>& phase) const {
+    if (stored_ == reconstruct::eight) return coefficient * phase;
+    if (stored_ == reconstruct::none) return {1.0, 0.0};
+    return (coefficient == 0.0 ? 0.0 : 1.0 / coefficient) * (phase * phase * phase);
+  }
+
+  void store(word_of<T>* to, const double* numbers) const {
+    const int reals = stored_reals(stored_);
+    if constexpr (is_half<T>) {
+      const auto part = [](double x) { return static_cast<float>(std::clamp(x, -1.0, 1.0)); };
+      for (int k = 0; k < reals / 2; ++k)
+        to[k * width_] = pack_fixed_point({part(numbers[2 * k]), part(numbers[2 * k + 1])});
+    } else {
+      for (int k = 0; k < reals; ++k) to[k * width_] = static_cast<T>(numbers[k]);
+    }
+  }
+
+  std::uint8_t number_of(const std::vector<complex<double>>& factors) {
+    const auto width = static_cast<std::size_t>(width_);
+    for (std::size_t i = 0; i < table_.size(); i += width)
+      if (std::equal(factors.begin(), factors.end(), table_.begin() + static_cast<std::ptrdiff_t>(i)))
+        return static_cast<std::uint8_t>(i / width);
+    if (table_.size() / width > 255) throw std::logic_error("hopping_term: too many patterns of boundary phases");
+    table_.insert(table_.end(), factors.begin(), factors.end());
+    return static_cast<std::uint8_t>(table_.size() / width - 1);
+  }
+
+  reconstruct stored_;
+  int width_;
+  double worst_ = 0.0;
+  std::vector<complex<double>> table_;  ///< [factor][W]
+};
+
+template <class T>
+hopping_term<T>::hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
+                              reconstruct stored)
+    : context_(ctx), stored_(stored) {
   if (!(links.geometry() == ctx.geometry())) throw std::logic_error("hopping_term: links of another lattice");
+  for (int mu = 0; mu < dimensions; ++mu)
+    hop_scale_[mu] =
+        is_half<T> ? static_cast<real>(action.hop_coefficient(mu)) * static_cast<real>(fixed_point_unit) : real(1);
   pack_links(links, action);
 }
 
@@ -122,24 +265,46 @@ template <class T>
 void hopping_term<T>::pack_links(const gauge_configuration& links, const fermion_action& action) {
   const block_layout& layout = context_.layout<T>();
   const int width = layout.width();
-  const std::int64_t link_size = 2 * link_components * width;
+  const std::int64_t link_size = static_cast<std::int64_t>(link_words<T>(stored_reals(stored_))) * width;
+  link_packer packer(stored_, width);
   for (int p = 0; p < 2; ++p) {
-    links_[p] = aligned_buffer<T>(static_cast<std::size_t>(dimensions * layout.blocks() * link_size));
-    slot_links_[p] = aligned_buffer<T>(layout.slot_directions(p).size() * static_cast<std::size_t>(link_size));
-#pragma omp parallel for num_threads(context_.threads())
+    const std::size_t link_count = static_cast<std::size_t>(dimensions * layout.blocks());
+    const std::size_t slot_count = layout.slot_directions(p).size();
+    links_[p] = {aligned_buffer<word_of<T>>(link_count * static_cast<std::size_t>(link_size)),
+                 std::vector<std::uint8_t>(link_count)};
+    slot_links_[p] = {aligned_buffer<word_of<T>>(slot_count * static_cast<std::size_t>(link_size)),
+                      std::vector<std::uint8_t>(slot_count)};
+#pragma omp parallel for num_threads(context_.threads()) schedule(static)
     for (std::int64_t b = 0; b < layout.blocks(); ++b)
-      for (int lane = 0; lane < width; ++lane) {
-        const coordinate x = layout.geometry().local_coordinate(layout.site(p, b, lane));
-        for (int mu = 0; mu < dimensions; ++mu) {
-          store_link(links_[p].data() + (mu * layout.blocks() + b) * link_size, lane, width,
-                     folded_link(links, action, x, mu));
-          const std::int32_t behind = layout.neighbours(p)[b * hop_directions + 2 * mu + 1];
-          if (behind < 0)
-            store_link(slot_links_[p].data() + (-1 - behind) * link_size, lane, width,
-                       folded_link(links, action, shifted(x, mu, -1), mu));
-        }
+      for (int mu = 0; mu < dimensions; ++mu) {
+        const auto at = [&](int lane) { return layout.geometry().local_coordinate(layout.site(p, b, lane)); };
+        const std::int64_t index = mu * layout.blocks() + b;
+        links_[p].factors[static_cast<std::size_t>(index)] = packer.pack(
+            links_[p].words.data() + index * link_size, [&](int lane) { return link_of(links, action, at(lane), mu); });
+        const std::int32_t behind = layout.neighbours(p)[b * hop_directions + 2 * mu + 1];
+        if (behind < 0)
+          slot_links_[p].factors[static_cast<std::size_t>(-1 - behind)] =
+              packer.pack(slot_links_[p].words.data() + (-1 - behind) * link_size,
+                          [&](int lane) { return link_of(links, action, shifted(at(lane), mu, -1), mu); });
       }
   }
+  std::array<double, 1> worst{packer.worst()};
+  context_.comm().maximum(std::span(worst));
+  if (!(worst[0] <= su3_tolerance))
+    throw input_error(std::to_string(stored_reals(stored_)) +
+                      " stored reals a link need links in SU(3): expected a third row within " +
+                      std::to_string(su3_tolerance) + " of what the others make it, found " + std::to_string(worst[0]));
+  link_factors_ = packer.table();
+  if (!packer.has_factors())
+    for (int p = 0; p < 2; ++p) links_[p].factors = slot_links_[p].factors = {};
+}
+
+template <class T>
+link_form hopping_term<T>::form_for(int columns) const {
+  if (stored_ == reconstruct::eight) return link_form::expanded;
+  // What is made of a link once serves all columns.
+  if (columns > 1 && (is_half<T> || stored_ == reconstruct::twelve)) return link_form::expanded;
+  return stored_ == reconstruct::twelve ? link_form::two_rows : link_form::whole;
 }
 
 template <class T>
@@ -152,15 +317,15 @@ pending_exchange hopping_term<T>::start_halo(const field<T>& in, int parity, boo
   const std::int64_t site_reals = static_cast<std::int64_t>(columns) * half_spinor_reals;
   if (halo_.columns != columns) {
     const std::size_t slots = std::max(layout.slot_directions(0).size(), layout.slot_directions(1).size());
-    halo_.send = aligned_buffer<T>(static_cast<std::size_t>(outgoing * site_reals));
-    halo_.receive = aligned_buffer<T>(static_cast<std::size_t>(layout.incoming(parity) * site_reals));
-    halo_.slots = aligned_buffer<T>(slots * static_cast<std::size_t>(site_reals * width));
+    halo_.send = aligned_buffer<real>(static_cast<std::size_t>(outgoing * site_reals));
+    halo_.receive = aligned_buffer<real>(static_cast<std::size_t>(layout.incoming(parity) * site_reals));
+    halo_.slots = aligned_buffer<real>(slots * static_cast<std::size_t>(site_reals * width));
     halo_.columns = columns;
   }
 
   std::vector<outgoing_message> send;
   std::vector<incoming_message> receive;
-  T* to = halo_.send.data();
+  real* to = halo_.send.data();
   for (const halo_face& face : faces) {
     const auto project = projection_of<T>(face.direction, daggered);
     const auto sites = static_cast<std::int64_t>(face.send.size());
@@ -168,7 +333,8 @@ pending_exchange hopping_term<T>::start_halo(const field<T>& in, int parity, boo
     for (std::int64_t s = 0; s < sites; ++s) {
       const block_site from = face.send[static_cast<std::size_t>(s)];
       for (int c = 0; c < columns; ++c)
-        project(in.block(0, from.block, c) + from.lane, width, to + s * site_reals + c * half_spinor_reals, 1);
+        project(in.block(0, from.block, c) + from.lane, width, hop_scale_[face.direction / 2],
+                to + s * site_reals + c * half_spinor_reals, 1);
     }
     send.push_back(
         {face.send_to, face.direction, std::as_bytes(std::span(to, static_cast<std::size_t>(sites * site_reals)))});
@@ -177,6 +343,7 @@ pending_exchange hopping_term<T>::start_halo(const field<T>& in, int parity, boo
                        std::as_writable_bytes(std::span(halo_.receive.data() + face.receive_offset * site_reals,
                                                         static_cast<std::size_t>(face.receive_count * site_reals)))});
   }
+  halo_.times.bytes += outgoing * site_reals * static_cast<std::int64_t>(sizeof(real));
   return context_.comm().start_exchange(send, receive);
 }
 
@@ -189,16 +356,18 @@ void hopping_term<T>::fill_slots(const field<T>& in, int parity, bool daggered) 
   const auto slots = static_cast<std::int64_t>(directions.size());
 #pragma omp parallel for num_threads(context_.threads())
   for (std::int64_t s = 0; s < slots; ++s) {
-    const auto project = projection_of<T>(directions[static_cast<std::size_t>(s)], daggered);
+    const int direction = directions[static_cast<std::size_t>(s)];
+    const auto project = projection_of<T>(direction, daggered);
     for (int lane = 0; lane < width; ++lane) {
       const slot_lane& source = lanes[static_cast<std::size_t>(s * width + lane)];
       for (int c = 0; c < columns; ++c) {
-        T* const half = halo_.slots.data() + (s * columns + c) * half_spinor_reals * width + lane;
+        real* const slot = halo_.slots.data() + (s * columns + c) * half_spinor_reals * width + lane;
         if (source.message < 0) {
-          project(in.block(0, source.local.block, c) + source.local.lane, width, half, width);
+          project(in.block(0, source.local.block, c) + source.local.lane, width, hop_scale_[direction / 2], slot,
+                  width);
         } else {
-          const T* const message = halo_.receive.data() + (source.message * columns + c) * half_spinor_reals;
-          for (int k = 0; k < half_spinor_reals; ++k) half[k * width] = message[k];
+          const real* const message = halo_.receive.data() + (source.message * columns + c) * half_spinor_reals;
+          for (int k = 0; k < half_spinor_reals; ++k) slot[k * width] = message[k];
         }
       }
     }
@@ -207,9 +376,9 @@ void hopping_term<T>::fill_slots(const field<T>& in, int parity, bool daggered) 
 
 template <class T>
 void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const {
-  const auto is_half = [](const field<T>& f) { return f.parts() == 1 && f.components() == spins * colours; };
-  if (!is_half(out) || !is_half(in) || out.parity_of_part(0) == in.parity_of_part(0) || out.columns() != in.columns() ||
-      (finish.x != nullptr && !(finish.x->shape() == out.shape())) ||
+  const auto is_spinor = [](const field<T>& f) { return f.parts() == 1 && f.components() == spins * colours; };
+  if (!is_spinor(out) || !is_spinor(in) || out.parity_of_part(0) == in.parity_of_part(0) ||
+      out.columns() != in.columns() || (finish.x != nullptr && !(finish.x->shape() == out.shape())) ||
       (finish.w != nullptr && !(finish.w->shape() == out.shape())))
     throw std::logic_error("hopping_term: fields must be Dirac spinors on opposite parities with equal columns");
   const bool needs_x = finish.finish == epilogue::add || finish.finish == epilogue::add_clover ||
@@ -226,23 +395,28 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   arg.in = in.blocks(0);
   if (finish.x != nullptr) arg.x = finish.x->blocks(0);
   arg.columns = in.columns();
-  arg.links_here = links_[p].data();
-  arg.links_there = links_[1 - p].data();
+  arg.links_here = links_[p].pointer();
+  arg.links_there = links_[1 - p].pointer();
+  arg.slot_links = slot_links_[p].pointer();
+  arg.link_factors = link_factors_.data();
+  arg.stored = stored_;
+  arg.expand = form_for(in.columns()) == link_form::expanded;
+  std::ranges::copy(hop_scale_, arg.hop_scale);
   arg.blocks = layout.blocks();
   arg.neighbours = layout.neighbours(p);
   arg.permutations = layout.permutations(p);
   arg.permutation_table = context_.permutation_table<T>();
   arg.clover = finish.clover;
-  arg.slot_links = slot_links_[p].data();
-  arg.scale = static_cast<T>(finish.scale);
-  arg.a = static_cast<T>(finish.a);
+  const double link_unit = is_half<T> && stored_ != reconstruct::eight ? fixed_point_unit : 1.0;
+  arg.scale = static_cast<real>(finish.scale * link_unit);
+  arg.a = static_cast<real>(finish.a);
   arg.finish = finish.finish;
   const std::int64_t bytes =
-      layout.blocks() * layout.width() * spinor_reals * in.columns() * static_cast<std::int64_t>(sizeof(T));
+      layout.blocks() * in.block_words() * in.columns() * static_cast<std::int64_t>(sizeof(word_of<T>));
   arg.prefetch = bytes > prefetch_above_bytes;
   arg.stream = bytes > stream_above_bytes;
 
-  const auto& kernels = context_.kernels<T>().hop[daggered ? 1 : 0];
+  const auto& kernels = context_.kernels<T>().hop[static_cast<int>(form_for(in.columns()))][daggered ? 1 : 0];
   const int threads = context_.threads();
   lane_sums sums(finish.w != nullptr ? layout.blocks() : 0, in.columns(), layout.width());
   if (finish.w != nullptr) arg.w = finish.w->blocks(0);
@@ -270,15 +444,25 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
     if (finish.w != nullptr) *finish.sums = sums.total(context_.comm());
     return;
   }
+  stopwatch clock;
   auto exchange = start_halo(in, p, daggered);
   arg.slots = halo_.slots.data();
-  run(kernels[0], layout.interior(p).data(), static_cast<std::int64_t>(layout.interior(p).size()));
+  halo_.times.pack += clock.lap();
+  if (overlap_) {
+    run(kernels[0], layout.interior(p).data(), static_cast<std::int64_t>(layout.interior(p).size()));
+    clock.lap();
+  }
   exchange.wait();
+  halo_.times.wait += clock.lap();
   fill_slots(in, p, daggered);
+  halo_.times.unpack += clock.lap();
+  ++halo_.times.exchanges;
+  if (!overlap_) run(kernels[0], layout.interior(p).data(), static_cast<std::int64_t>(layout.interior(p).size()));
   run(kernels[1], layout.boundary(p).data(), static_cast<std::int64_t>(layout.boundary(p).size()));
   if (finish.w != nullptr) *finish.sums = sums.total(context_.comm());
 }
 
+template class hopping_term<half>;
 template class hopping_term<float>;
 template class hopping_term<double>;
 

@@ -19,40 +19,73 @@ struct hopping_finish {
   double scale = 1.0;
   const field<T>* x = nullptr;  ///< of the output's parity
   double a = 1.0;
-  const T* clover = nullptr;  ///< site-diagonal blocks of the output's parity: [block][2][36][W]
+  const word_of<T>* clover = nullptr;  ///< site-diagonal blocks of the output's parity, see `site_diagonal`
   /// Where not null, `sums` becomes <out, w> and |out|^2 over all ranks: no pass over memory but w's.
   const field<T>* w = nullptr;
   std::pair<scalars, scalars>* sums = nullptr;
 };
 
+/// Where the time of halo exchanges went, summed over applications; of this rank.
+struct halo_times {
+  double pack = 0.0;           ///< seconds in which half-spinors are projected and messages started
+  double wait = 0.0;           ///< seconds in which nothing is done but to wait for messages
+  double unpack = 0.0;         ///< seconds in which they are put where the kernels read them
+  std::int64_t bytes = 0;      ///< sent
+  std::int64_t exchanges = 0;  ///< applications with a halo
+};
+
 /// Links packed for the kernels, with the action's coefficients c_mu and the boundary phases folded in, and the halo.
 /// Results on any process grid are the same bits: a face carries projected spinors, and products are made by the
-/// receiver exactly as inside. An object is used by one caller at a time (it owns the halo's buffers).
+/// receiver exactly as inside (so a half-spinor of half precision travels as floats: 16 bits would round it once more).
+/// An object is used by one caller at a time (it owns the halo's buffers).
 template <class T>
 class hopping_term {
  public:
-  /// \param links  with ghosts filled; not kept
-  hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action);
+  using real = real_of<T>;
+
+  /// \param links   with ghosts filled; not kept
+  /// \param stored  real numbers of each link that are kept; 12 and 8 need links in SU(3)
+  /// Throws input_error where links are not in SU(3) and should be.
+  hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
+               reconstruct stored = reconstruct::none);
 
   /// out and in are Dirac spinors on opposite parities with equal columns; x, where used, has out's shape. out may be
   /// x, but not in. Collective.
   void apply(field<T>& out, const field<T>& in, bool daggered = false, const hopping_finish<T>& finish = {}) const;
 
   const context& get_context() const { return context_; }
+  reconstruct stored() const { return stored_; }
+
+  /// Whether interior sites are worked on while messages travel (as it is at first), or after they have arrived.
+  void set_overlap(bool overlap) { overlap_ = overlap; }
+  const halo_times& halo_seconds() const { return halo_.times; }
+  void reset_halo_times() const { halo_.times = {}; }
 
  private:
   struct halo_buffers {
     int columns = -1;
-    aligned_buffer<T> send, receive, slots;
+    aligned_buffer<real> send, receive, slots;
+    halo_times times;
   };
+  struct packed_links {
+    aligned_buffer<word_of<T>> words;
+    std::vector<std::uint8_t> factors;  ///< empty where no link has one
+    link_pointer<T> pointer() const { return {words.data(), factors.empty() ? nullptr : factors.data()}; }
+  };
+  class link_packer;
 
   void pack_links(const gauge_configuration& links, const fermion_action& action);
+  link_form form_for(int columns) const;
   pending_exchange start_halo(const field<T>& in, int parity, bool daggered) const;
   void fill_slots(const field<T>& in, int parity, bool daggered) const;
 
   context context_;
-  aligned_buffer<T> links_[2];       ///< [mu][block][9][re, im][W] a parity
-  aligned_buffer<T> slot_links_[2];  ///< of the neighbours of an output parity: [slot][9][re, im][W]
+  reconstruct stored_;
+  bool overlap_ = true;
+  packed_links links_[2];              ///< [mu][block][words][W] a parity
+  packed_links slot_links_[2];         ///< of the neighbours of an output parity: [slot][words][W]
+  aligned_buffer<real> link_factors_;  ///< [factor][re, im][W]; number 0 is one
+  real hop_scale_[dimensions];
   mutable halo_buffers halo_;
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/dirac/wilson_clover.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -10,7 +13,28 @@ namespace plaquette::cpu {
 
 namespace {
 
-constexpr int block_reals = chiral_rows * chiral_rows;  // of one Hermitian 6x6 matrix
+/// Writes one Hermitian 6x6 matrix to a lane.
+template <class T>
+void store_block(word_of<T>* to, int width, const hermitian_6x6& m) {
+  constexpr int count = chiral_rows / 2 + hermitian_6x6::lower_size;
+  complex<double> numbers[count];
+  for (int i = 0; i < chiral_rows / 2; ++i) numbers[i] = {m.diagonal[2 * i], m.diagonal[2 * i + 1]};
+  for (int k = 0; k < hermitian_6x6::lower_size; ++k) numbers[chiral_rows / 2 + k] = m.lower[k];
+  if constexpr (is_half<T>) {
+    double largest = 0.0;
+    for (const auto& z : numbers) largest = std::max({largest, std::abs(z.re), std::abs(z.im)});
+    const auto scale = static_cast<float>(largest);
+    const double inverse = scale > 0.0F ? 1.0 / scale : 0.0;
+    const auto part = [inverse](double x) { return static_cast<float>(std::clamp(x * inverse, -1.0, 1.0)); };
+    for (int k = 0; k < count; ++k) to[k * width] = pack_fixed_point({part(numbers[k].re), part(numbers[k].im)});
+    to[count * width] = std::bit_cast<std::uint32_t>(scale);
+  } else {
+    for (int k = 0; k < count; ++k) {
+      to[2 * k * width] = static_cast<T>(numbers[k].re);
+      to[(2 * k + 1) * width] = static_cast<T>(numbers[k].im);
+    }
+  }
+}
 
 clover_configuration diagonal_blocks(const gauge_configuration& links, const fermion_action& action) {
   clover_configuration blocks = make_clover_term(links, action);
@@ -30,20 +54,15 @@ site_diagonal<T>::site_diagonal(const context& ctx, const clover_configuration& 
   const block_layout& layout = ctx.layout<T>();
   const int width = layout.width();
   for (int p = 0; p < 2; ++p) {
-    blocks_[p] = aligned_buffer<T>(static_cast<std::size_t>(layout.blocks() * 2 * block_reals * width));
+    blocks_[p] =
+        aligned_buffer<word_of<T>>(static_cast<std::size_t>(layout.blocks() * 2 * chiral_block_words<T> * width));
 #pragma omp parallel for num_threads(ctx.threads())
     for (std::int64_t b = 0; b < layout.blocks(); ++b)
       for (int lane = 0; lane < width; ++lane) {
         const clover_block& from = blocks(layout.geometry().local_coordinate(layout.site(p, b, lane)));
-        for (int chirality = 0; chirality < 2; ++chirality) {
-          const hermitian_6x6& m = from.chirality[chirality];
-          T* const to = blocks_[p].data() + (b * 2 + chirality) * block_reals * width + lane;
-          for (int i = 0; i < chiral_rows; ++i) to[i * width] = static_cast<T>(m.diagonal[i]);
-          for (int k = 0; k < hermitian_6x6::lower_size; ++k) {
-            to[(chiral_rows + 2 * k) * width] = static_cast<T>(m.lower[k].re);
-            to[(chiral_rows + 2 * k + 1) * width] = static_cast<T>(m.lower[k].im);
-          }
-        }
+        for (int chirality = 0; chirality < 2; ++chirality)
+          store_block<T>(blocks_[p].data() + (b * 2 + chirality) * chiral_block_words<T> * width + lane, width,
+                         from.chirality[chirality]);
       }
   }
 }
@@ -73,9 +92,10 @@ void site_diagonal<T>::apply(field<T>& out, const field<T>& in) const {
 }
 
 template <class T>
-wilson_clover<T>::wilson_clover(const context& ctx, const gauge_configuration& links, const fermion_action& action)
+wilson_clover<T>::wilson_clover(const context& ctx, const gauge_configuration& links, const fermion_action& action,
+                                reconstruct stored)
     : action_(action),
-      hopping_(ctx, links, action),
+      hopping_(ctx, links, action, stored),
       diagonal_(ctx, action.diagonal()),
       inverse_diagonal_(ctx, 1.0 / action.diagonal()) {
   if (!action.has_clover()) {
@@ -183,6 +203,7 @@ field<T> schur_wilson_clover<T>::even_like(const field<T>& full) const {
   template class site_diagonal<T>; \
   template class wilson_clover<T>; \
   template class schur_wilson_clover<T>;
+PLAQUETTE_INSTANTIATE(half)
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)
 #undef PLAQUETTE_INSTANTIATE

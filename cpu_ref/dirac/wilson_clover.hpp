@@ -16,7 +16,9 @@ inline constexpr double hopping_flops = 1320.0;
 inline constexpr double clover_flops = 504.0;
 inline constexpr double xpay_flops = 48.0;
 
-/// The site-diagonal part A or its inverse, packed: [block][chirality][36][W] a parity, or one number.
+/// The site-diagonal part A or its inverse: one number, or packed [block][chirality][18][re, im][W] a parity (six
+/// diagonal numbers of a 6x6 block, then those below, row by row), for half [block][chirality][18][W] pairs of 16 bits,
+/// [W] scales.
 template <class T>
 class site_diagonal {
  public:
@@ -27,25 +29,30 @@ class site_diagonal {
   bool is_number() const { return blocks_[0].data() == nullptr; }
   double value() const { return value_; }
   /// Blocks of one parity, or null where it is a number.
-  const T* blocks(int parity) const { return blocks_[parity].data(); }
+  const word_of<T>* blocks(int parity) const { return blocks_[parity].data(); }
   /// out = A in, fields of one parity.
   void apply(field<T>& out, const field<T>& in) const;
 
  private:
   context context_;
   double value_ = 0.0;
-  aligned_buffer<T> blocks_[2];
+  aligned_buffer<word_of<T>> blocks_[2];
 };
 
 /// M on full-lattice Dirac spinors. Meets `linear_operator`. One caller at a time.
 template <class T>
 class wilson_clover {
  public:
-  /// \param links  with ghosts filled; not kept. Throws input_error where A has no inverse.
-  wilson_clover(const context& ctx, const gauge_configuration& links, const fermion_action& action);
+  /// \param links   with ghosts filled; not kept
+  /// \param stored  real numbers of each link that are kept
+  /// Throws input_error where A has no inverse, or where links are not in SU(3) and `stored` needs it.
+  wilson_clover(const context& ctx, const gauge_configuration& links, const fermion_action& action,
+                reconstruct stored = reconstruct::none);
 
   const fermion_action& action() const { return action_; }
   const hopping_term<T>& hopping() const { return hopping_; }
+  /// See hopping_term::set_overlap.
+  void set_overlap(bool overlap) { hopping_.set_overlap(overlap); }
   const site_diagonal<T>& diagonal() const { return diagonal_; }
   const site_diagonal<T>& inverse_diagonal() const { return inverse_diagonal_; }
 

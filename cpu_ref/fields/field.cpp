@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
@@ -54,9 +57,11 @@ template <class T>
 field<T>::field(const context& ctx, const field_shape& shape)
     : context_(ctx), shape_(shape), column_stride_(shape.columns) {
   if (shape.columns < 0 || shape.spins < 1 || shape.colours < 1) throw std::invalid_argument("field: impossible shape");
-  part_stride_ = layout().blocks() * shape.columns * 2 * components() * layout().width();
-  storage_ = context_.workspace().take(static_cast<std::size_t>(part_stride_ * parts()) * sizeof(T));
-  begin_ = reinterpret_cast<T*>(storage_.get());
+  if (is_half<T> && components() > most_fixed_point_components)
+    throw std::invalid_argument("field: half precision takes at most 64 complex numbers a site");
+  part_stride_ = layout().blocks() * shape.columns * block_words();
+  storage_ = context_.workspace().take(static_cast<std::size_t>(part_stride_ * parts()) * sizeof(word));
+  begin_ = reinterpret_cast<word*>(storage_.get());
 }
 
 template <class T>
@@ -78,7 +83,7 @@ template <class T>
 field<T> view(const field<T>& x, int first, int count) {
   if (first < 0 || count < 0 || first + count > x.columns()) throw std::logic_error("view: columns out of range");
   field<T> part = x;
-  part.begin_ = x.begin_ + static_cast<std::int64_t>(first) * 2 * x.components() * x.layout().width();
+  part.begin_ = x.begin_ + first * x.block_words();
   part.shape_.columns = count;
   return part;
 }
@@ -86,16 +91,16 @@ field<T> view(const field<T>& x, int first, int count) {
 template <class T>
 void compact(field<T>& x, std::span<const int> keep) {
   if (x.column_stride_ != x.columns()) throw std::logic_error("compact: not for a view of some columns");
-  const std::int64_t reals = 2 * x.components() * x.layout().width();
+  const std::int64_t words = x.block_words();
   const auto kept = static_cast<std::int64_t>(keep.size());
   for (int part = 0; part < x.parts(); ++part) {
-    T* const begin = x.begin_ + part * x.part_stride_;
+    auto* const begin = x.begin_ + part * x.part_stride_;
     // Ascending, so every number moves towards the front, over numbers that have moved already.
     for (std::int64_t b = 0; b < x.layout().blocks(); ++b)
       for (std::int64_t k = 0; k < kept; ++k)
-        std::memmove(begin + (b * kept + k) * reals,
-                     begin + (b * x.column_stride_ + keep[static_cast<std::size_t>(k)]) * reals,
-                     static_cast<std::size_t>(reals) * sizeof(T));
+        std::memmove(begin + (b * kept + k) * words,
+                     begin + (b * x.column_stride_ + keep[static_cast<std::size_t>(k)]) * words,
+                     static_cast<std::size_t>(words) * sizeof(word_of<T>));
   }
   x.column_stride_ = kept;
   x.shape_.columns = static_cast<int>(kept);
@@ -105,7 +110,7 @@ template <class T>
 void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::span<const int> from) {
   if (to.size() != from.size() || x.parts() != u.parts() || x.components() != u.components())
     throw std::logic_error("copy_columns: shapes differ");
-  const auto bytes = static_cast<std::size_t>(2 * x.components() * x.layout().width()) * sizeof(T);
+  const auto bytes = static_cast<std::size_t>(x.block_words()) * sizeof(word_of<T>);
   for (int part = 0; part < x.parts(); ++part)
 #pragma omp parallel for num_threads(x.get_context().threads())
     for (std::int64_t b = 0; b < x.layout().blocks(); ++b)
@@ -119,8 +124,8 @@ int columns_at_once(const field<T>& x, int vectors) {
   constexpr double share = 0.25, unknown = 32e6;
   const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
   const double cache = share * (size > 0 ? static_cast<double>(size) : unknown);
-  const double column = static_cast<double>(vectors) * x.parts() * static_cast<double>(x.layout().blocks()) * 2.0 *
-                        x.components() * x.layout().width() * sizeof(T);
+  const double column = static_cast<double>(vectors) * x.parts() * static_cast<double>(x.layout().blocks()) *
+                        static_cast<double>(x.block_words()) * sizeof(word_of<T>);
   const int fitting = static_cast<int>(std::min(cache / column, 1e6));
   if (fitting < 2 || fitting >= x.columns()) return std::max(x.columns(), 1);
   const int groups = (x.columns() + fitting - 1) / fitting;
@@ -148,32 +153,67 @@ void require_dirac_spinors(const field<T>& x) {
 
 }  // namespace
 
+/// Reads one lane of a block's column into `numbers`, all of a site.
+template <class T>
+void read_site(const field<T>& x, const word_of<T>* column, int lane, complex<double>* numbers) {
+  const int width = x.layout().width();
+  if constexpr (is_half<T>) {
+    const auto scale = std::bit_cast<float>(column[x.components() * width + lane]);
+    for (int k = 0; k < x.components(); ++k) {
+      const auto z = unpack_fixed_point(column[k * width + lane]);
+      numbers[k] = {static_cast<double>(scale) * z.re, static_cast<double>(scale) * z.im};
+    }
+  } else {
+    for (int k = 0; k < x.components(); ++k)
+      numbers[k] = {static_cast<double>(column[2 * k * width + lane]),
+                    static_cast<double>(column[(2 * k + 1) * width + lane])};
+  }
+}
+
+/// The inverse, rounded.
+template <class T>
+void write_site(const field<T>& x, word_of<T>* column, int lane, const complex<double>* numbers) {
+  const int width = x.layout().width();
+  if constexpr (is_half<T>) {
+    double largest = 0.0;
+    for (int k = 0; k < x.components(); ++k)
+      for (const double part : {numbers[k].re, numbers[k].im})
+        if (!(std::abs(part) <= largest)) largest = std::abs(part);  // NaN too, and it stays
+    const auto scale = static_cast<float>(largest);
+    column[x.components() * width + lane] = std::bit_cast<std::uint32_t>(scale);
+    const double inverse = scale > 0.0F ? 1.0 / scale : 0.0;
+    const auto part = [&](double number) { return static_cast<float>(std::clamp(number * inverse, -1.0, 1.0)); };
+    for (int k = 0; k < x.components(); ++k)
+      column[k * width + lane] = pack_fixed_point({part(numbers[k].re), part(numbers[k].im)});
+  } else {
+    for (int k = 0; k < x.components(); ++k) {
+      column[2 * k * width + lane] = static_cast<T>(numbers[k].re);
+      column[(2 * k + 1) * width + lane] = static_cast<T>(numbers[k].im);
+    }
+  }
+}
+
 template <class T>
 void import_column(field<T>& x, int column, const spinor_configuration& from) {
   require_dirac_spinors(x);
-  const int width = x.layout().width();
   for_each_site(x, [&](int part, std::int64_t b, int lane, const coordinate& at) {
     const spinor<double>& psi = from(at);
-    T* const to = x.block(part, b, column) + lane;
-    for (int k = 0; k < spins * colours; ++k) {
-      to[2 * k * width] = static_cast<T>(psi(k / colours, k % colours).re);
-      to[(2 * k + 1) * width] = static_cast<T>(psi(k / colours, k % colours).im);
-    }
+    complex<double> numbers[spins * colours];
+    for (int k = 0; k < spins * colours; ++k) numbers[k] = psi(k / colours, k % colours);
+    write_site(x, x.block(part, b, column), lane, numbers);
   });
 }
 
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column) {
   require_dirac_spinors(x);
-  const int width = x.layout().width();
   if (x.parts() == 1)
     for (std::int64_t s = 0; s < to.geometry().local_volume(); ++s) to.at_site(s) = {};
   for_each_site(x, [&](int part, std::int64_t b, int lane, const coordinate& at) {
+    complex<double> numbers[spins * colours];
+    read_site(x, x.block(part, b, column), lane, numbers);
     spinor<double>& psi = to(at);
-    const T* const from = x.block(part, b, column) + lane;
-    for (int k = 0; k < spins * colours; ++k)
-      psi(k / colours, k % colours) = {static_cast<double>(from[2 * k * width]),
-                                       static_cast<double>(from[(2 * k + 1) * width])};
+    for (int k = 0; k < spins * colours; ++k) psi(k / colours, k % colours) = numbers[k];
   });
 }
 
@@ -181,13 +221,19 @@ template <class To, class From>
 void convert(field<To>& to, const field<From>& from) {
   if (!(to.shape() == from.shape())) throw std::logic_error("convert: shapes differ");
   const block_layout& source = from.layout();
-  const int from_width = source.width(), to_width = to.layout().width();
+  const int components = to.components();
   for_each_site(to, [&](int part, std::int64_t b, int lane, const coordinate& at) {
     const block_site there = source.place(at);
+    std::array<complex<double>, 12> few;
+    std::vector<complex<double>> many;
+    complex<double>* numbers = few.data();
+    if (components > static_cast<int>(few.size())) {
+      many.resize(static_cast<std::size_t>(components));
+      numbers = many.data();
+    }
     for (int c = 0; c < to.columns(); ++c) {
-      const From* const read = from.block(part, there.block, c) + there.lane;
-      To* const write = to.block(part, b, c) + lane;
-      for (int k = 0; k < 2 * to.components(); ++k) write[k * to_width] = static_cast<To>(read[k * from_width]);
+      read_site(from, from.block(part, there.block, c), there.lane, numbers);
+      write_site(to, to.block(part, b, c), lane, numbers);
     }
   });
 }
@@ -200,13 +246,13 @@ void convert(field<To>& to, const field<From>& from) {
   template void copy_columns(field<T>&, std::span<const int>, const field<T>&, std::span<const int>); \
   template int columns_at_once(const field<T>&, int);                                                 \
   template void import_column(field<T>&, int, const spinor_configuration&);                           \
-  template void export_column(spinor_configuration&, const field<T>&, int);
+  template void export_column(spinor_configuration&, const field<T>&, int);                           \
+  template void convert(field<T>&, const field<double>&);                                             \
+  template void convert(field<T>&, const field<float>&);                                              \
+  template void convert(field<T>&, const field<half>&);
+PLAQUETTE_INSTANTIATE(half)
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)
 #undef PLAQUETTE_INSTANTIATE
-template void convert(field<float>&, const field<double>&);
-template void convert(field<double>&, const field<float>&);
-template void convert(field<double>&, const field<double>&);
-template void convert(field<float>&, const field<float>&);
 
 }  // namespace plaquette::cpu

@@ -37,15 +37,18 @@ class scalars {
   std::vector<complex<double>> values_;
 };
 
-/// T is float or double. Numbers lie as [parity][block][column][spin * colours + colour][re, im][W]. Copies share
-/// storage; `like` makes a field of its own, with undefined contents.
+/// T is double, float or half. Numbers lie as [parity][block][column][spin * colours + colour][re, im][W]; those of
+/// half as [parity][block][column][spin * colours + colour][W] pairs of 16 bits, then [W] scales, one a site
+/// (simd/storage.hpp). Copies share storage; `like` makes a field of its own, with undefined contents.
 template <class T>
 class field {
  public:
   using scalars = cpu::scalars;
   using value_type = T;
+  using word = word_of<T>;
 
-  /// Undefined contents. Throws memory_error.
+  /// Undefined contents. Throws memory_error; std::invalid_argument for a shape that is none, or has too many
+  /// components for half (most_fixed_point_components).
   field(const context& ctx, const field_shape& shape);
 
   const context& get_context() const { return context_; }
@@ -59,14 +62,16 @@ class field {
   int parity_of_part(int part) const { return shape_.sites == site_subset::odd ? 1 : part; }
 
   /// The blocks of a part as kernels take them.
-  field_pointer<T> blocks(int part) { return {begin_ + part * part_stride_, column_stride_}; }
-  field_pointer<const T> blocks(int part) const { return {begin_ + part * part_stride_, column_stride_}; }
+  field_pointer<word> blocks(int part) { return {begin_ + part * part_stride_, column_stride_}; }
+  field_pointer<const word> blocks(int part) const { return {begin_ + part * part_stride_, column_stride_}; }
 
-  /// The first real number of a block's column: [components][re, im][W].
-  T* block(int part, std::int64_t b, int column) {
-    return begin_ + part * part_stride_ + (b * column_stride_ + column) * 2 * components() * layout().width();
+  /// Words of a column of a block.
+  std::int64_t block_words() const { return static_cast<std::int64_t>(site_words<T>(components())) * layout().width(); }
+  /// The first word of a block's column: [components][re, im][W], or [components][W], [W] scales.
+  word* block(int part, std::int64_t b, int column) {
+    return begin_ + part * part_stride_ + (b * column_stride_ + column) * block_words();
   }
-  const T* block(int part, std::int64_t b, int column) const {
+  const word* block(int part, std::int64_t b, int column) const {
     return const_cast<field*>(this)->block(part, b, column);
   }
 
@@ -82,9 +87,9 @@ class field {
   context context_;
   field_shape shape_;
   std::shared_ptr<std::byte> storage_;
-  T* begin_;                    ///< block 0 of part 0, first column of this view
+  word* begin_;                 ///< block 0 of part 0, first column of this view
   std::int64_t column_stride_;  ///< columns from one block to the next
-  std::int64_t part_stride_;    ///< numbers from part 0 to part 1
+  std::int64_t part_stride_;    ///< words from part 0 to part 1
 };
 
 template <class T>
@@ -123,6 +128,11 @@ void import_column(field<T>& x, int column, const spinor_configuration& from);
 /// The inverse. Sites that x does not have are set to zero; ghosts are left alone.
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column);
+/// A field of the same shape in precision To, with undefined contents.
+template <class To, class From>
+field<To> like_in(const field<From>& x) {
+  return field<To>(x.get_context(), x.shape());
+}
 /// Same numbers in another precision, rounded; shapes agree.
 template <class To, class From>
 void convert(field<To>& to, const field<From>& from);

@@ -3,11 +3,22 @@
 
 namespace plaquette::cpu {
 
-kernel_set make_kernels_generic();
+// Each is compiled for its instruction set.
+#define PLAQUETTE_DECLARE(isa)                                                    \
+  void fill_kernels_##isa(kernel_table<float>(&)[2], kernel_table<double>(&)[2]); \
+  void fill_kernels_##isa(kernel_table<half>(&)[2]);                              \
+  static kernel_set make_kernels_##isa() {                                        \
+    kernel_set set;                                                               \
+    fill_kernels_##isa(set.single_precision, set.double_precision);               \
+    fill_kernels_##isa(set.half_precision);                                       \
+    return set;                                                                   \
+  }
+PLAQUETTE_DECLARE(generic)
 #ifdef PLAQUETTE_X86_64
-kernel_set make_kernels_avx2();
-kernel_set make_kernels_avx512();
+PLAQUETTE_DECLARE(avx2)
+PLAQUETTE_DECLARE(avx512)
 #endif
+#undef PLAQUETTE_DECLARE
 
 std::string_view name_of(instruction_set isa) {
   switch (isa) {

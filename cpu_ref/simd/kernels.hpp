@@ -9,7 +9,9 @@
 #include <string_view>
 #include <type_traits>
 
+#include "common/algebra/reconstruct.hpp"
 #include "common/lattice/extents.hpp"
+#include "cpu_ref/simd/storage.hpp"
 
 namespace plaquette::cpu {
 
@@ -29,12 +31,28 @@ enum class epilogue {
   clover_x_add,  ///< out = A x + h
 };
 
-/// A field of spinors as a kernel sees it: component k of column c in block b begins at
-/// data + ((b * column_stride + c) * reals + k) * W.
-template <class T>
+/// A field of spinors as a kernel sees it: column c of block b begins at
+/// data + (b * column_stride + c) * site_words * W.
+template <class Word>
 struct field_pointer {
-  T* data = nullptr;
+  Word* data = nullptr;
   std::int64_t column_stride = 0;
+};
+
+/// Links of one parity or of the slots of a halo: [mu][block][words][W], or [slot][words][W].
+template <class T>
+struct link_pointer {
+  const word_of<T>* data = nullptr;
+  /// Which factor of the table goes with each link, in the same order; null: none.
+  const std::uint8_t* factors = nullptr;
+};
+
+/// How a kernel gets at the elements of a link.
+enum class link_form {
+  whole,     ///< loads them (in fixed point: unpacks them)
+  two_rows,  ///< loads two rows, rebuilds the third
+  expanded,  ///< from a copy of the block's links that is made before the columns are gone through
+  count
 };
 
 /// Most real sums a column that an operation makes.
@@ -43,30 +61,37 @@ inline constexpr int most_sums = 3;
 /// Everything one application of the hopping term to one parity needs.
 template <class T>
 struct hopping_arguments {
-  using lane = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  using word = word_of<T>;
+  using real = real_of<T>;
+  using lane = std::conditional_t<sizeof(real) == 4, std::int32_t, std::int64_t>;
 
-  field_pointer<T> out;
-  field_pointer<const T> in;
-  field_pointer<const T> x;  ///< for the epilogues with x
+  field_pointer<word> out;
+  field_pointer<const word> in;
+  field_pointer<const word> x;  ///< for the epilogues with x
   int columns = 0;
-  const T* links_here = nullptr;   ///< U_mu(x) of the output parity: [mu][block][9][re, im][W]
-  const T* links_there = nullptr;  ///< the same of the input parity
+  link_pointer<T> links_here;   ///< U_mu(x) of the output parity
+  link_pointer<T> links_there;  ///< the same of the input parity
+  link_pointer<T> slot_links;   ///< of backward slots
+  reconstruct stored = reconstruct::none;
+  bool expand = false;  ///< make a copy of each block's links with all elements (link_form::expanded does always)
+  /// Of a rebuilt third row (twelve), of the whole matrix (eight): [factor][re, im][W].
+  const real* link_factors = nullptr;
   std::int64_t blocks = 0;
   const std::int32_t* neighbours = nullptr;    ///< [block][8]
   const std::uint8_t* permutations = nullptr;  ///< [block][8]
   const lane* permutation_table = nullptr;     ///< [element][W]
-  const T* clover = nullptr;                   ///< [block][2][36][W]
-  const T* slots = nullptr;                    ///< projected half-spinors: [slot][column][6][re, im][W]
-  const T* slot_links = nullptr;               ///< links of backward slots: [slot][9][re, im][W]
-  T scale = 1;                                 ///< of D psi
-  T a = 1;                                     ///< of x
+  const word* clover = nullptr;                ///< [block][2][chiral_block_words][W]
+  const real* slots = nullptr;                 ///< projected half-spinors: [slot][column][6][re, im][W]
+  real hop_scale[4] = {1, 1, 1, 1};            ///< in fixed point: of the half-spinors of direction mu
+  real scale = 1;                              ///< of D psi
+  real a = 1;                                  ///< of x
   epilogue finish = epilogue::store;
-  field_pointer<const T> w;     ///< for the sums
+  field_pointer<const word> w;  ///< for the sums
   double* lane_sums = nullptr;  ///< where not null, re and im of <out, w> and |out|^2 are added: [column][most_sums][W]
   /// Store past the caches: where the output is much larger than the second-level cache.
   bool stream = false;
-  bool prefetch =
-      false;  ///< fetch the neighbour in +t ahead of time: where the input does not fit in the second-level cache
+  /// Fetch the neighbour in +t ahead of time: where the input does not fit in the second-level cache.
+  bool prefetch = false;
 };
 
 /// Elementwise operations on columns: up to two fields written or updated (x, y), up to three read (u, v, w), up to two
@@ -88,39 +113,48 @@ enum class field_operation {
   count
 };
 
+/// Complex numbers a site that an operation in fixed point can hold: it stores a site when it knows the largest.
+inline constexpr int most_fixed_point_components = 64;
+
 template <class T>
 struct operation_arguments {
-  field_pointer<T> x, y;
-  field_pointer<const T> u, v, w;
+  using word = word_of<T>;
+  using real = real_of<T>;
+
+  field_pointer<word> x, y;
+  field_pointer<const word> u, v, w;
   int columns = 0;
-  int components = 12;   ///< complex numbers a site
-  const T* a = nullptr;  ///< [column][re, im]
-  const T* b = nullptr;
+  int components = 12;      ///< complex numbers a site
+  const real* a = nullptr;  ///< [column][re, im]
+  const real* b = nullptr;
   double* sums = nullptr;  ///< [column][most_sums], overwritten; of the blocks of this call only
 };
 
 /// The site-diagonal blocks alone: out = A in.
 template <class T>
 struct clover_arguments {
-  field_pointer<T> out;
-  field_pointer<const T> in;
+  field_pointer<word_of<T>> out;
+  field_pointer<const word_of<T>> in;
   int columns = 0;
-  const T* clover = nullptr;
+  const word_of<T>* clover = nullptr;
 };
 
 template <class T>
 struct kernel_table {
+  using real = real_of<T>;
   int width = 0;
-  /// hop[daggered][halo](arguments, list of blocks, count); without a list the blocks are first .. first + count - 1.
-  void (*hop[2][2])(const hopping_arguments<T>&, const std::int32_t* list, std::int64_t first, std::int64_t count) = {};
+  /// hop[form][daggered][halo](arguments, list of blocks, count); without a list the blocks are first .. first + count
+  /// - 1.
+  void (*hop[static_cast<int>(link_form::count)][2][2])(const hopping_arguments<T>&, const std::int32_t* list,
+                                                        std::int64_t first, std::int64_t count) = {};
   void (*operate[static_cast<int>(field_operation::count)])(const operation_arguments<T>&, std::int64_t first,
                                                             std::int64_t count) = {};
   void (*clover)(const clover_arguments<T>&, std::int64_t first, std::int64_t count) = nullptr;
   /// Independent fused multiply-adds in registers, to measure the peak rate of one core: makes 2 W fma_chains flops an
   /// iteration. The result is there so that the work cannot be left out.
-  T (*multiply_add)(std::int64_t iterations) = nullptr;
-  /// Copies numbers (a multiple of W, aligned), by ordinary stores.
-  void (*copy)(T* to, const T* from, std::int64_t count) = nullptr;
+  real (*multiply_add)(std::int64_t iterations) = nullptr;
+  /// Copies numbers (a multiple of W, aligned), by ordinary stores or past the caches.
+  void (*copy)(real* to, const real* from, std::int64_t count, bool stream) = nullptr;
 };
 
 /// Independent chains of `multiply_add`: enough to hide the latency of two units.
@@ -131,6 +165,7 @@ inline constexpr int fma_chains = 12;
 struct kernel_set {
   kernel_table<float> single_precision[2];
   kernel_table<double> double_precision[2];
+  kernel_table<half> half_precision[2];
 };
 
 /// The tables of an instruction set; empty where the compiler did not build it or this processor does not run it.
@@ -140,7 +175,9 @@ instruction_set best_instruction_set();
 
 template <class T>
 const auto& tables_of(const kernel_set& set) {
-  if constexpr (sizeof(T) == 4)
+  if constexpr (is_half<T>)
+    return set.half_precision;
+  else if constexpr (std::is_same_v<T, float>)
     return set.single_precision;
   else
     return set.double_precision;

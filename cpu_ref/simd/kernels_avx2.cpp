@@ -4,9 +4,10 @@
 
 namespace plaquette::cpu {
 
-kernel_set make_kernels_avx2() {
+void fill_kernels_avx2(kernel_table<float> (&single_precision)[2], kernel_table<double> (&double_precision)[2]) {
   using namespace avx2;
-  return {{make_table<float, 8>()}, {make_table<double, 4>()}};
+  single_precision[0] = make_table<float, 8>();
+  double_precision[0] = make_table<double, 4>();
 }
 
 }  // namespace plaquette::cpu

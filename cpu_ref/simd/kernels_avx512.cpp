@@ -4,9 +4,11 @@
 
 namespace plaquette::cpu {
 
-kernel_set make_kernels_avx512() {
+void fill_kernels_avx512(kernel_table<float> (&single_precision)[2], kernel_table<double> (&double_precision)[2]) {
   using namespace avx512;
-  return {{make_table<float, 16>(), make_table<float, 8>()}, {make_table<double, 8>()}};
+  single_precision[0] = make_table<float, 16>();
+  single_precision[1] = make_table<float, 8>();
+  double_precision[0] = make_table<double, 8>();
 }
 
 }  // namespace plaquette::cpu

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "common/algebra/link_reconstruction.hpp"
 #include "common/algebra/projector.hpp"
 #include "cpu_ref/simd/kernels.hpp"
 #include "cpu_ref/simd/simd.hpp"
@@ -20,9 +21,217 @@ struct block_spinor {
   complex_simd<V> c[12];  // spin * 3 + colour
 };
 
-inline constexpr int link_reals = 18;
+template <class T, int W>
+using register_of = simd<real_of<T>, W>;
 inline constexpr int half_spinor_reals = 12;
-inline constexpr int clover_reals = 36;  // one chirality: 6 diagonal, 15 complex below it
+
+// --- Numbers in memory -----------------------------------------------------------------------------------------------
+
+/// Reads the complex numbers of W sites. `unscaled(k)` are integers in fixed point, and numbers are those times
+/// `scale`.
+template <class T, int W>
+struct site_reader {
+  using V = register_of<T, W>;
+  const T* at;
+
+  PLAQUETTE_INLINE site_reader(const T* data, int /*components*/) : at(data) {}
+  PLAQUETTE_INLINE complex_simd<V> operator()(int k) const { return load_component<V, W>(at, k); }
+};
+template <int W>
+struct site_reader<half, W> {
+  using V = simd<float, W>;
+  const std::uint32_t* at;
+  V scale;
+
+  PLAQUETTE_INLINE site_reader(const std::uint32_t* data, int components)
+      : at(data),
+        scale(data == nullptr
+                  ? V{}
+                  : V::load(reinterpret_cast<const float*>(data + components * W)) * V::broadcast(fixed_point_unit)) {}
+  PLAQUETTE_INLINE complex_simd<V> operator()(int k) const {
+    const auto integers = packed_simd<W>::load(at + k * W);
+    return {integers.re * scale, integers.im * scale};
+  }
+};
+
+/// Reads spinors for a hop: what a half-spinor is projected from, and what it is multiplied by then.
+template <class T, int W>
+struct hop_reader {
+  using V = register_of<T, W>;
+  const T* at;
+
+  PLAQUETTE_INLINE hop_reader(const T* data, const T& /*hop_scale*/) : at(data) {}
+  PLAQUETTE_INLINE complex_simd<V> operator()(int k) const { return load_component<V, W>(at, k); }
+  PLAQUETTE_INLINE complex_simd<V> scaled(const complex_simd<V>& h) const { return h; }
+};
+template <int W>
+struct hop_reader<half, W> {
+  using V = simd<float, W>;
+  const std::uint32_t* at;
+  V scale;
+
+  PLAQUETTE_INLINE hop_reader(const std::uint32_t* data, const float& hop_scale)
+      : at(data), scale(V::load(reinterpret_cast<const float*>(data + 12 * W)) * V::broadcast(hop_scale)) {}
+  PLAQUETTE_INLINE complex_simd<V> operator()(int k) const { return packed_simd<W>::load(at + k * W); }
+  PLAQUETTE_INLINE complex_simd<V> scaled(const complex_simd<V>& h) const { return {h.re * scale, h.im * scale}; }
+};
+
+/// Writes the complex numbers of W sites, component by component, then `finish`. Fixed point keeps them until then,
+/// when the largest is known; `capacity` is how many it can keep.
+template <class T, int W, int capacity>
+struct site_writer {
+  using V = register_of<T, W>;
+  T* at;
+  bool past_caches;
+
+  PLAQUETTE_INLINE site_writer(T* data, bool stream) : at(data), past_caches(stream) {}
+  PLAQUETTE_INLINE void put(int k, const complex_simd<V>& z) {
+    if (past_caches) {
+      z.re.stream(at + 2 * k * W);
+      z.im.stream(at + (2 * k + 1) * W);
+    } else {
+      store_component<W>(at, k, z);
+    }
+  }
+  PLAQUETTE_INLINE void finish(int /*components*/) {}
+};
+template <int W, int capacity>
+struct site_writer<half, W, capacity> {
+  using V = simd<float, W>;
+  std::uint32_t* at;
+  bool past_caches;
+  complex_simd<V> held[capacity];
+
+  PLAQUETTE_INLINE site_writer(std::uint32_t* data, bool stream) : at(data), past_caches(stream) {}
+
+  PLAQUETTE_INLINE void put(int k, const complex_simd<V>& z) { held[k] = z; }
+  PLAQUETTE_INLINE void finish(int components) {
+    typename packed_simd<W>::lanes bits = {};
+    PLAQUETTE_UNROLL
+    for (int k = 0; k < components; ++k)
+      bits = packed_simd<W>::larger(packed_simd<W>::larger(bits, held[k].re), held[k].im);
+    const V largest{(typename V::vector)bits};
+    // Of a site of zeros, and of numbers that nothing else of the site makes visible, the inverse stays finite.
+    constexpr float least = 0x1p-112F;
+    const V floored{largest.v > least ? largest.v : V::broadcast(least).v};
+    const V to_integers = V::broadcast(fixed_point_one) / floored;
+    const auto write = [&](int word, const auto& vector) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
+      const V as_real{(typename V::vector)vector};
+      float* const to = reinterpret_cast<float*>(at + word * W);
+      if (past_caches)
+        as_real.stream(to);
+      else
+        as_real.store(to);
+    };
+    PLAQUETTE_UNROLL
+    for (int k = 0; k < components; ++k) write(k, packed_simd<W>::packed(held[k], to_integers));
+    write(components, largest.v);
+  }
+};
+
+/// Elements of a link as they are needed. Numbers of 16 bits stay the integers that they are: their unit is in
+/// `hopping_arguments::scale`.
+template <class T, int W, link_form form>
+struct link_reader {  // whole, expanded
+  using V = register_of<T, W>;
+  const real_of<T>* at;
+
+  template <class Pointer>
+  PLAQUETTE_INLINE link_reader(Pointer data, const real_of<T>* /*factor*/) : at(data) {}
+  PLAQUETTE_INLINE complex_simd<V> operator()(int row, int column) const {
+    return load_component<V, W>(at, 3 * row + column);
+  }
+};
+template <int W>
+struct link_reader<half, W, link_form::whole> {
+  using V = simd<float, W>;
+  const std::uint32_t* at;
+
+  PLAQUETTE_INLINE link_reader(const std::uint32_t* data, const float* /*factor*/) : at(data) {}
+  PLAQUETTE_INLINE complex_simd<V> operator()(int row, int column) const {
+    return packed_simd<W>::load(at + (3 * row + column) * W);
+  }
+};
+
+/// Of the third row, from the other two by `element(row, column)`.
+template <class V, int W, class Real, class Element>
+PLAQUETTE_INLINE complex_simd<V> rebuilt_element(const Element& element, int column, const Real* factor) {
+  const int j = (column + 1) % 3, k = (column + 2) % 3;
+  const auto minor = conjugate_minor(element(0, j), element(1, k), element(0, k), element(1, j));
+  return factor == nullptr ? minor : load_component<V, W>(factor, 0) * minor;
+}
+
+template <class T, int W>
+struct link_reader<T, W, link_form::two_rows> {
+  using V = register_of<T, W>;
+  const T *at, *factor;
+
+  PLAQUETTE_INLINE link_reader(const T* data, const T* third_row_factor) : at(data), factor(third_row_factor) {}
+  PLAQUETTE_INLINE complex_simd<V> operator()(int row, int column) const {
+    const auto stored = [this](int r, int c)
+                            PLAQUETTE_ALWAYS_INLINE_LAMBDA { return load_component<V, W>(at, 3 * r + c); };
+    return row < 2 ? stored(row, column) : rebuilt_element<V, W>(stored, column, factor);
+  }
+};
+template <int W>
+struct link_reader<half, W, link_form::two_rows> {
+  using V = simd<float, W>;
+  complex_simd<V> stored[2][3];
+  const float* factor;
+
+  PLAQUETTE_INLINE link_reader(const std::uint32_t* data, const float* third_row_factor) : factor(third_row_factor) {
+    PLAQUETTE_UNROLL
+    for (int k = 0; k < 6; ++k) stored[k / 3][k % 3] = packed_simd<W>::load(data + k * W);
+  }
+  PLAQUETTE_INLINE complex_simd<V> operator()(int row, int column) const {
+    if (row < 2) return stored[row][column];
+    const auto element = [this](int r, int c) PLAQUETTE_ALWAYS_INLINE_LAMBDA { return stored[r][c]; };
+    const auto squared_unit = rebuilt_element<V, W>(element, column, factor);
+    const V unit = V::broadcast(fixed_point_unit);
+    return {squared_unit.re * unit, squared_unit.im * unit};
+  }
+};
+
+/// A link of any stored form with all its elements.
+template <int W, class T>
+PLAQUETTE_INLINE void expand_link(real_of<T>* to, const word_of<T>* from, const real_of<T>* factor,
+                                  reconstruct stored) {
+  using V = register_of<T, W>;
+  const auto copy_elements = [&](const auto& u) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
+    PLAQUETTE_UNROLL
+    for (int k = 0; k < 9; ++k) store_component<W>(to, k, u(k / 3, k % 3));
+  };
+  if (stored == reconstruct::none) {
+    copy_elements(link_reader<T, W, link_form::whole>(from, factor));
+  } else if (stored == reconstruct::twelve) {
+    copy_elements(link_reader<T, W, link_form::two_rows>(from, factor));
+  } else {
+    V p[8];
+    if constexpr (is_half<T>) {
+      const V unit = V::broadcast(fixed_point_unit);
+      PLAQUETTE_UNROLL
+      for (int k = 0; k < 4; ++k) {
+        const auto pair = packed_simd<W>::load(from + k * W);
+        p[2 * k] = pair.re * unit;
+        p[2 * k + 1] = pair.im * unit;
+      }
+    } else {
+      PLAQUETTE_UNROLL
+      for (int k = 0; k < 8; ++k) p[k] = V::load(from + k * W);
+    }
+    using real = real_of<T>;
+    const complex_simd<V> phase{V::broadcast(static_cast<real>(frame_phase_cos)),
+                                V::broadcast(static_cast<real>(frame_phase_sin))};
+    complex_simd<V> u[3][3];
+    matrix_of_parameters(u, p, phase, V::broadcast(1));
+    const auto element = [&](int i, int j) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
+      return factor == nullptr ? u[i][j] : load_component<V, W>(factor, 0) * u[i][j];
+    };
+    copy_elements(element);
+  }
+}
+
+// --- The hopping term ------------------------------------------------------------------------------------------------
 
 /// sum += (1 + sign gamma_mu) U h, where h has two spins: the 2x3 products in 12 registers, then both spin pairs of the
 /// sum.
@@ -39,12 +248,12 @@ PLAQUETTE_INLINE void add_half_spinor(block_spinor<V>& sum, const complex_simd<V
 }
 
 /// w += column j of U (or of U^+) times colour j of the half-spinor h.
-template <bool adjoint, int W, class V, class T>
-PLAQUETTE_INLINE void add_colour(complex_simd<V> (&w)[2][3], const T* link, int j, const complex_simd<V>& h0,
+template <bool adjoint, class V, class Link>
+PLAQUETTE_INLINE void add_colour(complex_simd<V> (&w)[2][3], const Link& link, int j, const complex_simd<V>& h0,
                                  const complex_simd<V>& h1) {
   PLAQUETTE_UNROLL
   for (int i = 0; i < 3; ++i) {
-    const auto u = load_component<V, W>(link, adjoint ? 3 * j + i : 3 * i + j);
+    const auto u = adjoint ? link(j, i) : link(i, j);
     if constexpr (adjoint) {
       w[0][i] = add_conjugate_product(w[0][i], u, h0);
       w[1][i] = add_conjugate_product(w[1][i], u, h1);
@@ -58,22 +267,21 @@ PLAQUETTE_INLINE void add_colour(complex_simd<V> (&w)[2][3], const T* link, int 
 /// One hop from a block of this rank: project, permute lanes, multiply, reconstruct. Forwards the half-spinor is
 /// permuted before U(x) multiplies it; backwards U^+(x - mu) multiplies in the neighbour's lane order and the product
 /// is permuted: links are never permuted. Colour by colour, so that 12 products and one colour of h are in registers.
-template <int mu, bool forward, int sign, int W, class V, class T>
-PLAQUETTE_INLINE void hop_inside(block_spinor<V>& sum, const T* psi, const T* link, int permutation,
+template <int mu, bool forward, int sign, int W, class V, class Spinor, class Link>
+PLAQUETTE_INLINE void hop_inside(block_spinor<V>& sum, const Spinor& psi, const Link& link, int permutation,
                                  const typename V::lane* table) {
   constexpr chiral_links pair = links_of_gamma(mu);
   complex_simd<V> w[2][3] = {};
   PLAQUETTE_UNROLL
   for (int j = 0; j < 3; ++j) {
-    auto h0 = project_spin<mu, sign, 0>(load_component<V, W>(psi, j), load_component<V, W>(psi, 3 * pair.lower[0] + j));
-    auto h1 =
-        project_spin<mu, sign, 1>(load_component<V, W>(psi, 3 + j), load_component<V, W>(psi, 3 * pair.lower[1] + j));
+    auto h0 = psi.scaled(project_spin<mu, sign, 0>(psi(j), psi(3 * pair.lower[0] + j)));
+    auto h1 = psi.scaled(project_spin<mu, sign, 1>(psi(3 + j), psi(3 * pair.lower[1] + j)));
     if constexpr (forward)
       if (permutation != 0) {
         h0 = permuted(h0, table + permutation * W);
         h1 = permuted(h1, table + permutation * W);
       }
-    add_colour<!forward, W>(w, link, j, h0, h1);
+    add_colour<!forward>(w, link, j, h0, h1);
   }
   if constexpr (!forward)
     if (permutation != 0) {
@@ -87,48 +295,77 @@ PLAQUETTE_INLINE void hop_inside(block_spinor<V>& sum, const T* psi, const T* li
 }
 
 /// One hop from a slot of the halo: projected and in this block's lane order already, as is the link.
-template <int mu, bool forward, int sign, int W, class V, class T>
-PLAQUETTE_INLINE void hop_from_slot(block_spinor<V>& sum, const T* half, const T* link) {
+template <int mu, bool forward, int sign, int W, class V, class T, class Link>
+PLAQUETTE_INLINE void hop_from_slot(block_spinor<V>& sum, const T* half_spinor, const Link& link) {
   complex_simd<V> w[2][3] = {};
   PLAQUETTE_UNROLL
   for (int j = 0; j < 3; ++j)
-    add_colour<!forward, W>(w, link, j, load_component<V, W>(half, j), load_component<V, W>(half, 3 + j));
+    add_colour<!forward>(w, link, j, load_component<V, W>(half_spinor, j), load_component<V, W>(half_spinor, 3 + j));
   add_half_spinor<mu, sign>(sum, w);
 }
 
-/// out += A in for one chirality (spins 2 chi, 2 chi + 1) of a Hermitian 6x6 block.
-template <int W, class V, class T>
-PLAQUETTE_INLINE void clover_times(complex_simd<V>* out, const complex_simd<V>* in, const T* block) {
-  const auto element = [&](int row, int column) {  // row > column
-    const T* at = block + (6 + row * (row - 1) + 2 * column) * W;
-    return complex_simd<V>{V::load(at), V::load(at + W)};
-  };
+/// Elements of one chirality's block: `diagonal(i)` and, below it, `lower(i, j)`, to be multiplied by `scaled` at last.
+template <class T, int W>
+struct clover_reader {
+  using V = register_of<T, W>;
+  const T* at;
+
+  PLAQUETTE_INLINE explicit clover_reader(const T* data) : at(data) {}
+  PLAQUETTE_INLINE V diagonal(int i) const { return V::load(at + i * W); }
+  PLAQUETTE_INLINE complex_simd<V> lower(int row, int column) const {
+    const T* const element = at + (6 + row * (row - 1) + 2 * column) * W;
+    return {V::load(element), V::load(element + W)};
+  }
+  PLAQUETTE_INLINE complex_simd<V> scaled(const complex_simd<V>& z) const { return z; }
+};
+template <int W>
+struct clover_reader<half, W> {
+  using V = simd<float, W>;
+  const std::uint32_t* at;
+  V scale;
+
+  PLAQUETTE_INLINE explicit clover_reader(const std::uint32_t* data)
+      : at(data), scale(V::load(reinterpret_cast<const float*>(data + 18 * W)) * V::broadcast(fixed_point_unit)) {}
+  PLAQUETTE_INLINE V diagonal(int i) const {
+    const auto pair = packed_simd<W>::load(at + i / 2 * W);
+    return i % 2 == 0 ? pair.re : pair.im;
+  }
+  PLAQUETTE_INLINE complex_simd<V> lower(int row, int column) const {
+    return packed_simd<W>::load(at + (3 + row * (row - 1) / 2 + column) * W);
+  }
+  PLAQUETTE_INLINE complex_simd<V> scaled(const complex_simd<V>& z) const { return {z.re * scale, z.im * scale}; }
+};
+
+/// out = A in for one chirality (spins 2 chi, 2 chi + 1): a Hermitian 6x6 block.
+template <class V, class Block>
+PLAQUETTE_INLINE void clover_times(complex_simd<V>* out, const complex_simd<V>* in, const Block& block) {
   PLAQUETTE_UNROLL
   for (int i = 0; i < 6; ++i) {
-    const V diagonal = V::load(block + i * W);
+    const V diagonal = block.diagonal(i);
     complex_simd<V> sum{diagonal * in[i].re, diagonal * in[i].im};
     PLAQUETTE_UNROLL
     for (int j = 0; j < 6; ++j) {
-      if (j < i) sum = add_product(sum, element(i, j), in[j]);
-      if (j > i) sum = add_conjugate_product(sum, element(j, i), in[j]);
+      if (j < i) sum = add_product(sum, block.lower(i, j), in[j]);
+      if (j > i) sum = add_conjugate_product(sum, block.lower(j, i), in[j]);
     }
-    out[i] = sum;
+    out[i] = block.scaled(sum);
   }
 }
 
-template <int W, class V, class T>
-PLAQUETTE_INLINE block_spinor<V> clover_times(const block_spinor<V>& in, const T* clover) {
+template <class T, int W, class V>
+PLAQUETTE_INLINE block_spinor<V> clover_times(const block_spinor<V>& in, const word_of<T>* clover) {
   block_spinor<V> out;
-  clover_times<W>(out.c, in.c, clover);
-  clover_times<W>(out.c + 6, in.c + 6, clover + clover_reals * W);
+  clover_times(out.c, in.c, clover_reader<T, W>(clover));
+  clover_times(out.c + 6, in.c + 6, clover_reader<T, W>(clover + chiral_block_words<T> * W));
   return out;
 }
 
-template <int W, class V, class T>
-PLAQUETTE_INLINE block_spinor<V> load_spinor(const T* p) {
-  block_spinor<V> s;
+template <class T, int W>
+PLAQUETTE_INLINE auto load_spinor(const word_of<T>* p) {
+  block_spinor<register_of<T, W>> s;
+  const site_reader<T, W> psi(p, 12);
   PLAQUETTE_UNROLL
-  for (int k = 0; k < 12; ++k) s.c[k] = load_component<V, W>(p, k);
+  for (int k = 0; k < 12; ++k) s.c[k] = psi(k);
   return s;
 }
 
@@ -148,12 +385,16 @@ struct column_sums {
   }
 };
 
+/// Words of one column of a block of Dirac spinors.
+template <class T, int W>
+inline constexpr int spinor_block_words = site_words<T>(12) * W;
+
 /// What the epilogue makes of h = scale D psi.
-template <int W, class V, class T>
+template <class T, int W, class V>
 PLAQUETTE_INLINE block_spinor<V> finished(const hopping_arguments<T>& arg, const block_spinor<V>& sum, std::int64_t b,
                                           int c) {
-  const T* const x = arg.x.data + (b * arg.x.column_stride + c) * 24 * W;
-  const T* const clover = arg.clover + b * 2 * clover_reals * W;
+  const auto* const x = arg.x.data + (b * arg.x.column_stride + c) * spinor_block_words<T, W>;
+  const auto* const clover = arg.clover + b * 2 * chiral_block_words<T> * W;
   const V scale = V::broadcast(arg.scale), a = V::broadcast(arg.a);
   const auto scaled = [&](const block_spinor<V>& h) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
     block_spinor<V> r;
@@ -162,10 +403,11 @@ PLAQUETTE_INLINE block_spinor<V> finished(const hopping_arguments<T>& arg, const
     return r;
   };
   const auto added_to_x = [&](const block_spinor<V>& h) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
+    const site_reader<T, W> reader(x, 12);
     block_spinor<V> r;
     PLAQUETTE_UNROLL
     for (int k = 0; k < 12; ++k) {
-      const auto xk = load_component<V, W>(x, k);
+      const auto xk = reader(k);
       r.c[k] = {a * xk.re + scale * h.c[k].re, a * xk.im + scale * h.c[k].im};
     }
     return r;
@@ -174,11 +416,11 @@ PLAQUETTE_INLINE block_spinor<V> finished(const hopping_arguments<T>& arg, const
     case epilogue::add:
       return added_to_x(sum);
     case epilogue::clover:
-      return scaled(clover_times<W>(sum, clover));
+      return scaled(clover_times<T, W>(sum, clover));
     case epilogue::add_clover:
-      return added_to_x(clover_times<W>(sum, clover));
+      return added_to_x(clover_times<T, W>(sum, clover));
     case epilogue::clover_x_add: {
-      auto r = clover_times<W>(load_spinor<W, V>(x), clover);
+      auto r = clover_times<T, W>(load_spinor<T, W>(x), clover);
       PLAQUETTE_UNROLL
       for (int k = 0; k < 12; ++k) r.c[k] = {r.c[k].re + scale * sum.c[k].re, r.c[k].im + scale * sum.c[k].im};
       return r;
@@ -189,25 +431,18 @@ PLAQUETTE_INLINE block_spinor<V> finished(const hopping_arguments<T>& arg, const
 }
 
 /// Stores the result of one column of a block and, where asked for, adds its part of <out, w> and |out|^2 to the sums.
-template <int W, class V, class T>
+template <class T, int W, class V>
 PLAQUETTE_INLINE void store_block(const hopping_arguments<T>& arg, const block_spinor<V>& r, std::int64_t b, int c) {
-  T* const out = arg.out.data + (b * arg.out.column_stride + c) * 24 * W;
-  if (arg.stream) {
-    PLAQUETTE_UNROLL
-    for (int k = 0; k < 12; ++k) {
-      r.c[k].re.stream(out + 2 * k * W);
-      r.c[k].im.stream(out + (2 * k + 1) * W);
-    }
-  } else {
-    PLAQUETTE_UNROLL
-    for (int k = 0; k < 12; ++k) store_component<W>(out, k, r.c[k]);
-  }
+  site_writer<T, W, 12> out(arg.out.data + (b * arg.out.column_stride + c) * spinor_block_words<T, W>, arg.stream);
+  PLAQUETTE_UNROLL
+  for (int k = 0; k < 12; ++k) out.put(k, r.c[k]);
+  out.finish(12);
   if (arg.lane_sums == nullptr) return;
-  const T* const w = arg.w.data + (b * arg.w.column_stride + c) * 24 * W;
+  const site_reader<T, W> w(arg.w.data + (b * arg.w.column_stride + c) * spinor_block_words<T, W>, 12);
   column_sums<V> sums;
   PLAQUETTE_UNROLL
   for (int k = 0; k < 12; ++k) {
-    sums.add_dot(r.c[k], load_component<V, W>(w, k));
+    sums.add_dot(r.c[k], w(k));
     sums.add_norm2(2, r.c[k]);
   }
   double* const total = arg.lane_sums + static_cast<std::int64_t>(c) * most_sums * W;
@@ -215,15 +450,55 @@ PLAQUETTE_INLINE void store_block(const hopping_arguments<T>& arg, const block_s
     for (int lane = 0; lane < W; ++lane) total[i * W + lane] += sums.s[i][lane];
 }
 
+/// Where the links of a block's 8 hops lie.
+template <class T, int W>
+struct links_of_block {
+  const hopping_arguments<T>& arg;
+  const std::int32_t* neighbour;
+  std::int64_t block;
+  int words;  ///< a lane of a link
+
+  struct link {
+    const word_of<T>* data;
+    const real_of<T>* factor;
+  };
+  /// The factor of link number `index`: null where it is one.
+  PLAQUETTE_INLINE const real_of<T>* factor_of(const std::uint8_t* factors, std::int64_t index) const {
+    return factors == nullptr || factors[index] == 0 ? nullptr : arg.link_factors + factors[index] * 2 * W;
+  }
+  PLAQUETTE_INLINE link of_slot(std::int64_t slot) const {
+    return {arg.slot_links.data + slot * words * W, factor_of(arg.slot_links.factors, slot)};
+  }
+  /// Of hop d, 2 mu or 2 mu + 1, to a block of this rank or, forwards, to a slot.
+  PLAQUETTE_INLINE link of_hop(int d) const {
+    const link_pointer<T>& from = d % 2 == 0 ? arg.links_here : arg.links_there;
+    const std::int64_t index = d / 2 * arg.blocks + (d % 2 == 0 ? block : neighbour[d]);
+    return {from.data + index * words * W, factor_of(from.factors, index)};
+  }
+};
+
 /// D psi on one block, all columns: sum over mu of (1 - gamma_mu) U_mu(x) psi(x + mu) + (1 + gamma_mu) U_mu^+(x - mu)
 /// psi(x - mu), with the other signs where daggered. The links stay in the first-level cache from column to column.
-template <bool daggered, bool halo, int W, class T>
+template <link_form form, bool daggered, bool halo, int W, class T>
 PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_t b) {
-  using V = simd<T, W>;
+  using real = real_of<T>;
+  using V = register_of<T, W>;
   constexpr int ahead = daggered ? +1 : -1;  // sign of gamma in the forward hop
+  // Numbers of ordinary precision have one code for both: an expanded link is a whole one.
+  const bool expand = form == link_form::expanded || (form == link_form::whole && !is_half<T> && arg.expand);
   const std::int32_t* const neighbour = arg.neighbours + b * hop_directions;
   const std::uint8_t* const permutation = arg.permutations + b * hop_directions;
-  const std::int64_t link_stride = arg.blocks * link_reals * W;
+  const links_of_block<T, W> links{arg, neighbour, b,
+                                   form == link_form::two_rows ? link_words<T>(12)
+                                   : expand                    ? link_words<T>(static_cast<int>(arg.stored))
+                                                               : link_words<T>(18)};
+  alignas(64) real expanded[hop_directions * 18 * W];
+  if (expand)
+    for (int d = 0; d < hop_directions; ++d) {
+      const bool slot = halo && d % 2 == 1 && neighbour[d] < 0;
+      const auto link = slot ? links.of_slot(-1 - neighbour[d]) : links.of_hop(d);
+      expand_link<W, T>(expanded + d * 18 * W, link.data, link.factor, arg.stored);
+    }
 
   // The one neighbour that no earlier block has touched, soon enough to arrive: measured, and nothing else paid.
   const std::int64_t later = b + 2 < arg.blocks ? b + 2 : b;
@@ -231,8 +506,9 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
 
   for (int c = 0; c < arg.columns; ++c) {
     if (edge >= 0) {
-      const char* const next = reinterpret_cast<const char*>(arg.in.data + (edge * arg.in.column_stride + c) * 24 * W);
-      for (int line = 0; line < static_cast<int>(24 * W * sizeof(T) / 64); ++line)
+      const char* const next =
+          reinterpret_cast<const char*>(arg.in.data + (edge * arg.in.column_stride + c) * spinor_block_words<T, W>);
+      for (int line = 0; line < static_cast<int>(spinor_block_words<T, W> * sizeof(word_of<T>) / 64); ++line)
         __builtin_prefetch(next + 64 * line, 0, 2);
     }
     block_spinor<V> sum = {};
@@ -240,16 +516,25 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
       constexpr int d = 2 * mu + (forward ? 0 : 1);
       constexpr int sign = forward ? ahead : -ahead;
       const std::int64_t n = neighbour[d];
-      const T* const own_link = arg.links_here + mu * link_stride + b * link_reals * W;
-      if (halo && n < 0) {
-        const std::int64_t slot = -1 - n;
-        hop_from_slot<mu, forward, sign, W, V>(sum, arg.slots + (slot * arg.columns + c) * half_spinor_reals * W,
-                                               forward ? own_link : arg.slot_links + slot * link_reals * W);
+      const auto multiply = [&](const auto& link) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
+        if (halo && n < 0)
+          hop_from_slot<mu, forward, sign, W>(sum, arg.slots + ((-1 - n) * arg.columns + c) * half_spinor_reals * W,
+                                              link);
+        else
+          hop_inside<mu, forward, sign, W>(
+              sum,
+              hop_reader<T, W>(arg.in.data + (n * arg.in.column_stride + c) * spinor_block_words<T, W>,
+                               arg.hop_scale[mu]),
+              link, permutation[d], arg.permutation_table);
+      };
+      if constexpr (form == link_form::expanded) {
+        multiply(link_reader<T, W, form>(expanded + d * 18 * W, nullptr));
       } else {
-        hop_inside<mu, forward, sign, W, V>(
-            sum, arg.in.data + (n * arg.in.column_stride + c) * 24 * W,
-            forward ? own_link : arg.links_there + mu * link_stride + n * link_reals * W, permutation[d],
-            arg.permutation_table);
+        const auto link = halo && !forward && n < 0 ? links.of_slot(-1 - n) : links.of_hop(d);
+        if constexpr (form == link_form::whole && !is_half<T>)
+          multiply(link_reader<T, W, form>(expand ? expanded + d * 18 * W : link.data, nullptr));
+        else
+          multiply(link_reader<T, W, form>(link.data, link.factor));
       }
     };
     hop.template operator()<0, true>();
@@ -260,76 +545,79 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
     hop.template operator()<2, false>();
     hop.template operator()<3, true>();
     hop.template operator()<3, false>();
-    store_block<W>(arg, finished<W>(arg, sum, b, c), b, c);
+    store_block<T, W>(arg, finished<T, W>(arg, sum, b, c), b, c);
   }
 }
 
-template <bool daggered, bool halo, int W, class T>
+template <link_form form, bool daggered, bool halo, int W, class T>
 void hopping_kernel(const hopping_arguments<T>& arg, const std::int32_t* list, std::int64_t first, std::int64_t count) {
   for (std::int64_t i = first; i < first + count; ++i)
-    hopping_block<daggered, halo, W>(arg, list != nullptr ? list[i] : i);
+    hopping_block<form, daggered, halo, W>(arg, list != nullptr ? list[i] : i);
 }
 
 template <int W, class T>
 void clover_kernel(const clover_arguments<T>& arg, std::int64_t first, std::int64_t count) {
-  using V = simd<T, W>;
   for (std::int64_t b = first; b < first + count; ++b)
     for (int c = 0; c < arg.columns; ++c) {
-      const auto in = load_spinor<W, V>(arg.in.data + (b * arg.in.column_stride + c) * 24 * W);
-      const auto out = clover_times<W>(in, arg.clover + b * 2 * clover_reals * W);
-      T* const to = arg.out.data + (b * arg.out.column_stride + c) * 24 * W;
+      const auto in = load_spinor<T, W>(arg.in.data + (b * arg.in.column_stride + c) * spinor_block_words<T, W>);
+      const auto out = clover_times<T, W>(in, arg.clover + b * 2 * chiral_block_words<T> * W);
+      site_writer<T, W, 12> to(arg.out.data + (b * arg.out.column_stride + c) * spinor_block_words<T, W>, false);
       PLAQUETTE_UNROLL
-      for (int k = 0; k < 12; ++k) store_component<W>(to, k, out.c[k]);
+      for (int k = 0; k < 12; ++k) to.put(k, out.c[k]);
+      to.finish(12);
     }
 }
 
-/// One operation on one complex component. Pointers that an operation does not use are null and never read.
-template <field_operation op, int W, class V, class T>
-PLAQUETTE_INLINE void operate_on_component(column_sums<V>& sums, T* x, T* y, const T* u, const T* v, const T* w,
+// --- Vector operations -----------------------------------------------------------------------------------------------
+
+/// One operation on one complex component.
+template <field_operation op, class V, class Reader, class Writer>
+PLAQUETTE_INLINE void operate_on_component(column_sums<V>& sums, const Reader& x, const Reader& y, const Reader& u,
+                                           const Reader& v, const Reader& w, Writer& to_x, Writer& to_y,
                                            const complex_simd<V>& a, const complex_simd<V>& b, int k) {
   using enum field_operation;
-  const auto load = [k](const T* from) PLAQUETTE_ALWAYS_INLINE_LAMBDA { return load_component<V, W>(from, k); };
-  if constexpr (op == scale) store_component<W>(x, k, a * load(x));
-  if constexpr (op == axpy) store_component<W>(x, k, add_product(load(x), a, load(u)));
-  if constexpr (op == xpay) store_component<W>(x, k, add_product(load(u), a, load(x)));
-  if constexpr (op == dot) sums.add_dot(load(u), load(v));
-  if constexpr (op == norm2) sums.add_norm2(0, load(u));
+  const auto minus = [](const complex_simd<V>& z)
+                         PLAQUETTE_ALWAYS_INLINE_LAMBDA { return complex_simd<V>{-z.re, -z.im}; };
+  if constexpr (op == scale) to_x.put(k, a * x(k));
+  if constexpr (op == axpy) to_x.put(k, add_product(x(k), a, u(k)));
+  if constexpr (op == xpay) to_x.put(k, add_product(u(k), a, x(k)));
+  if constexpr (op == dot) sums.add_dot(u(k), v(k));
+  if constexpr (op == norm2) sums.add_norm2(0, u(k));
   if constexpr (op == axpy_norm2) {
-    const auto r = add_product(load(x), a, load(u));
-    store_component<W>(x, k, r);
+    const auto r = add_product(x(k), a, u(k));
+    to_x.put(k, r);
     sums.add_norm2(0, r);
   }
-  if constexpr (op == axpy_pair) store_component<W>(x, k, add_product(add_product(load(x), a, load(u)), b, load(v)));
+  if constexpr (op == axpy_pair) to_x.put(k, add_product(add_product(x(k), a, u(k)), b, v(k)));
   if constexpr (op == subtract_norm2) {
-    const auto r = load(u) - load(v);
-    store_component<W>(x, k, r);
+    const auto r = u(k) - v(k);
+    to_x.put(k, r);
     sums.add_norm2(0, r);
   }
   if constexpr (op == cg_update) {
-    store_component<W>(x, k, add_product(load(x), a, load(u)));
-    const auto r = add_product(load(y), complex_simd<V>{-a.re, -a.im}, load(v));
-    store_component<W>(y, k, r);
+    to_x.put(k, add_product(x(k), a, u(k)));
+    const auto r = add_product(y(k), minus(a), v(k));
+    to_y.put(k, r);
     sums.add_norm2(0, r);
   }
-  if constexpr (op == bicgstab_direction)
-    store_component<W>(x, k, add_product(load(u), a, add_product(load(x), complex_simd<V>{-b.re, -b.im}, load(v))));
+  if constexpr (op == bicgstab_direction) to_x.put(k, add_product(u(k), a, add_product(x(k), minus(b), v(k))));
   if constexpr (op == bicgstab_update) {
-    const auto s = load(y);
-    store_component<W>(x, k, add_product(add_product(load(x), a, load(u)), b, s));
-    const auto r = add_product(s, complex_simd<V>{-b.re, -b.im}, load(v));
-    store_component<W>(y, k, r);
-    sums.add_dot(load(w), r);
+    const auto s = y(k);
+    to_x.put(k, add_product(add_product(x(k), a, u(k)), b, s));
+    const auto r = add_product(s, minus(b), v(k));
+    to_y.put(k, r);
+    sums.add_dot(w(k), r);
     sums.add_norm2(2, r);
   }
   if constexpr (op == dot_norm2) {
-    const auto first = load(u);
-    sums.add_dot(first, load(v));
+    const auto first = u(k);
+    sums.add_dot(first, v(k));
     sums.add_norm2(2, first);
   }
   if constexpr (op == axpy_dot_norm2) {
-    const auto r = add_product(load(x), a, load(u));
-    store_component<W>(x, k, r);
-    sums.add_dot(load(w), r);
+    const auto r = add_product(x(k), a, u(k));
+    to_x.put(k, r);
+    sums.add_dot(w(k), r);
     sums.add_norm2(2, r);
   }
 }
@@ -340,6 +628,12 @@ constexpr bool makes_sums =
     op == field_operation::subtract_norm2 || op == field_operation::cg_update ||
     op == field_operation::bicgstab_update || op == field_operation::dot_norm2 || op == field_operation::axpy_dot_norm2;
 
+template <field_operation op>
+constexpr bool writes_y = op == field_operation::cg_update || op == field_operation::bicgstab_update;
+template <field_operation op>
+constexpr bool writes_x =
+    op != field_operation::dot && op != field_operation::norm2 && op != field_operation::dot_norm2;
+
 /// Columns whose sums are kept at a time: few enough to stay in the first-level cache.
 inline constexpr int columns_of_a_pass = 16;
 
@@ -347,15 +641,19 @@ inline constexpr int columns_of_a_pass = 16;
 /// columns of a block. The sums of a column are added in a fixed order: block by block in each lane, then lane by lane.
 template <field_operation op, int W, class T>
 void operate_kernel(const operation_arguments<T>& arg, std::int64_t first, std::int64_t count) {
-  using V = simd<T, W>;
-  const std::int64_t reals = 2 * arg.components * W;
+  using real = real_of<T>;
+  using V = register_of<T, W>;
+  const std::int64_t words =
+      static_cast<std::int64_t>(arg.components * storage<T>::words_of_complex + storage<T>::words_of_scale) * W;
   const auto at = [&](const auto& field, std::int64_t b, int c) {
-    return field.data == nullptr ? nullptr : field.data + (b * field.column_stride + c) * reals;
+    return field.data == nullptr ? nullptr : field.data + (b * field.column_stride + c) * words;
   };
-  const auto coefficient = [](const T* numbers, int c) {
+  const auto coefficient = [](const real* numbers, int c) {
     return numbers == nullptr ? complex_simd<V>{}
                               : complex_simd<V>{V::broadcast(numbers[2 * c]), V::broadcast(numbers[2 * c + 1])};
   };
+  using reader = site_reader<T, W>;
+  using writer = site_writer<T, W, most_fixed_point_components>;
   for (int begin = 0; begin < arg.columns; begin += columns_of_a_pass) {
     const int end = begin + columns_of_a_pass < arg.columns ? begin + columns_of_a_pass : arg.columns;
     column_sums<V> pass[columns_of_a_pass];
@@ -363,9 +661,14 @@ void operate_kernel(const operation_arguments<T>& arg, std::int64_t first, std::
       for (int c = begin; c < end; ++c) {
         const auto a = coefficient(arg.a, c), b = coefficient(arg.b, c);
         column_sums<V> sums = pass[c - begin];
-        T *const x = at(arg.x, block, c), *const y = at(arg.y, block, c);
-        const T *const u = at(arg.u, block, c), *const v = at(arg.v, block, c), *const w = at(arg.w, block, c);
-        for (int k = 0; k < arg.components; ++k) operate_on_component<op, W>(sums, x, y, u, v, w, a, b, k);
+        // Pointers that an operation does not use are null and never read.
+        const reader x(at(arg.x, block, c), arg.components), y(at(arg.y, block, c), arg.components),
+            u(at(arg.u, block, c), arg.components), v(at(arg.v, block, c), arg.components),
+            w(at(arg.w, block, c), arg.components);
+        writer to_x(at(arg.x, block, c), false), to_y(at(arg.y, block, c), false);
+        for (int k = 0; k < arg.components; ++k) operate_on_component<op>(sums, x, y, u, v, w, to_x, to_y, a, b, k);
+        if constexpr (writes_x<op>) to_x.finish(arg.components);
+        if constexpr (writes_y<op>) to_y.finish(arg.components);
         pass[c - begin] = sums;
       }
     if constexpr (makes_sums<op>)
@@ -395,22 +698,36 @@ T multiply_add_kernel(std::int64_t iterations) {
 }
 
 template <int W, class T>
-void copy_kernel(T* to, const T* from, std::int64_t count) {
+void copy_kernel(T* to, const T* from, std::int64_t count, bool stream) {
   using V = simd<T, W>;
-  for (std::int64_t i = 0; i < count; i += W) V::load(from + i).store(to + i);
+  if (stream)
+    for (std::int64_t i = 0; i < count; i += W) V::load(from + i).stream(to + i);
+  else
+    for (std::int64_t i = 0; i < count; i += W) V::load(from + i).store(to + i);
 }
 
 template <class T, int W>
 kernel_table<T> make_table() {
   kernel_table<T> table;
   table.width = W;
-  table.hop[0][0] = hopping_kernel<false, false, W, T>;
-  table.hop[0][1] = hopping_kernel<false, true, W, T>;
-  table.hop[1][0] = hopping_kernel<true, false, W, T>;
-  table.hop[1][1] = hopping_kernel<true, true, W, T>;
+  const auto fill_hops = [&]<link_form form>() {
+    auto& hop = table.hop[static_cast<int>(form)];
+    hop[0][0] = hopping_kernel<form, false, false, W, T>;
+    hop[0][1] = hopping_kernel<form, false, true, W, T>;
+    hop[1][0] = hopping_kernel<form, true, false, W, T>;
+    hop[1][1] = hopping_kernel<form, true, true, W, T>;
+  };
+  fill_hops.template operator()<link_form::whole>();
+  fill_hops.template operator()<link_form::two_rows>();
+  // Where numbers have their ordinary type, a copy is read by the code for whole links.
+  fill_hops.template operator()<is_half<T> ? link_form::expanded : link_form::whole>();
+  if (!is_half<T>)
+    for (int i = 0; i < 4; ++i)
+      table.hop[static_cast<int>(link_form::expanded)][i / 2][i % 2] =
+          table.hop[static_cast<int>(link_form::whole)][i / 2][i % 2];
   table.clover = clover_kernel<W, T>;
-  table.multiply_add = multiply_add_kernel<W, T>;
-  table.copy = copy_kernel<W, T>;
+  table.multiply_add = multiply_add_kernel<W, real_of<T>>;
+  table.copy = copy_kernel<W, real_of<T>>;
   const auto fill = [&]<int... op>(std::integer_sequence<int, op...>) {
     ((table.operate[op] = operate_kernel<static_cast<field_operation>(op), W, T>), ...);
   };

@@ -4,9 +4,10 @@
 
 namespace plaquette::cpu {
 
-kernel_set make_kernels_generic() {
+void fill_kernels_generic(kernel_table<float> (&single_precision)[2], kernel_table<double> (&double_precision)[2]) {
   using namespace generic;
-  return {{make_table<float, 4>()}, {make_table<double, 2>()}};
+  single_precision[0] = make_table<float, 4>();
+  double_precision[0] = make_table<double, 2>();
 }
 
 }  // namespace plaquette::cpu

@@ -49,6 +49,8 @@ struct simd {
   friend PLAQUETTE_INLINE simd operator*(simd a, simd b) { return {a.v * b.v}; }
   PLAQUETTE_INLINE simd operator-() const { return {-v}; }
 
+  friend PLAQUETTE_INLINE simd operator/(simd a, simd b) { return {a.v / b.v}; }
+
   /// Lane k of the result is lane from[k] of this.
   PLAQUETTE_INLINE simd permuted(const lane* from) const {
     return {__builtin_shuffle(v, *reinterpret_cast<const lanes*>(from))};
@@ -91,6 +93,37 @@ template <class V>
 PLAQUETTE_INLINE complex_simd<V> permuted(const complex_simd<V>& a, const typename V::lane* from) {
   return {a.re.permuted(from), a.im.permuted(from)};
 }
+
+/// W words of two 16-bit integers each, as the kernels of fixed point see them.
+template <int W>
+struct packed_simd {
+  typedef std::uint32_t vector __attribute__((vector_size(W * 4), may_alias));
+  typedef std::int32_t lanes __attribute__((vector_size(W * 4), may_alias));
+  using real = simd<float, W>;
+
+  static PLAQUETTE_INLINE complex_simd<real> load(const std::uint32_t* p) {
+    const vector word = *reinterpret_cast<const vector*>(p);
+    return {as_number(word << 16), as_number(word & 0xffff0000U)};
+  }
+  /// z times `to_integers`, each part rounded to the nearest of 16 bits.
+  static PLAQUETTE_INLINE vector packed(const complex_simd<real>& z, const real& to_integers) {
+    // Adding 1.5 2^23 leaves the rounded integer in the lowest bits of the sum.
+    const real to_lowest_bits = real::broadcast(12582912.0F);
+    return ((vector)(z.re * to_integers + to_lowest_bits).v & 0xffffU) |
+           ((vector)(z.im * to_integers + to_lowest_bits).v << 16);
+  }
+  /// The larger of m and the magnitude of x. Compared as integers, which for floats that are not negative is the same,
+  /// and puts infinity and NaN above all: a NaN is never lost.
+  static PLAQUETTE_INLINE lanes larger(lanes m, const real& x) {
+    const lanes magnitude = (lanes)x.v & 0x7fffffff;
+    return m > magnitude ? m : magnitude;
+  }
+
+ private:
+  static PLAQUETTE_INLINE real as_number(vector integers) {
+    return {__builtin_convertvector((lanes)integers, typename real::vector)};
+  }
+};
 
 /// Complex component k of a block: W real parts, then W imaginary ones.
 template <class V, int W, class T>

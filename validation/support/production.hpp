@@ -20,13 +20,29 @@ namespace plaquette::validation {
 /// is a sum of about 200 products, whose rounding errors of random sign leave a few roundoffs; measured 2 to 4.
 inline constexpr double application_multiple = 16.0;
 
+/// The unit roundoff. In 16-bit fixed point the step is 1/32767 of the largest number of a site, about 2.3 standard
+/// deviations: an error of 2e-5 standard deviations in input and output, and for links of typical size 0.4 another 2e-5
+/// or so: 3.5e-5 in all, which 16 times this bounds by 1e-4.
+template <class T>
+inline constexpr double unit_roundoff = cpu::is_half<T> ? 6.25e-6 : std::numeric_limits<cpu::real_of<T>>::epsilon() / 2;
+/// Links rebuilt from few numbers carry more of their rounding errors: a third row twice, a matrix from eight
+/// parameters up to four times (d/dp of common/algebra/link_reconstruction.hpp, and a product of two).
+inline double reconstruction_multiple(reconstruct stored) {
+  return stored == reconstruct::none ? 1.0 : stored == reconstruct::twelve ? 2.0 : 8.0;
+}
+
+inline constexpr reconstruct every_reconstruct[] = {reconstruct::none, reconstruct::twelve, reconstruct::eight};
+
 /// Fills with NaN, so that a number that is never written is seen.
 template <class T>
 void poison(cpu::field<T>& x) {
   for (int part = 0; part < x.parts(); ++part)
     for (std::int64_t b = 0; b < x.layout().blocks(); ++b)
       for (int c = 0; c < x.columns(); ++c)
-        std::fill_n(x.block(part, b, c), 2 * x.components() * x.layout().width(), std::numeric_limits<T>::quiet_NaN());
+        if constexpr (cpu::is_half<T>)
+          std::fill_n(x.block(part, b, c), x.block_words(), 0xffffffffU);  // of the scales this makes NaN
+        else
+          std::fill_n(x.block(part, b, c), x.block_words(), std::numeric_limits<T>::quiet_NaN());
 }
 
 /// Random canonical columns and the same as a production field.

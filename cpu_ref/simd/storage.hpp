@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How numbers of each precision lie in a block of W lanes, lane innermost. A complex number takes two words of its own
+/// type, real part first; in 16-bit fixed point one word of 32 bits, and behind the numbers of a site stands its scale,
+/// a float: the largest magnitude among them.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "common/algebra/fixed_point.hpp"
+
+namespace plaquette::cpu {
+
+template <class T>
+inline constexpr bool is_half = std::is_same_v<T, half>;
+
+template <class T>
+struct storage {
+  using word = T;
+  using real = T;  ///< what is computed in
+  static constexpr int words_of_complex = 2;
+  static constexpr int words_of_scale = 0;
+};
+template <>
+struct storage<half> {
+  using word = std::uint32_t;
+  using real = float;
+  static constexpr int words_of_complex = 1;
+  static constexpr int words_of_scale = 1;
+};
+
+template <class T>
+using word_of = typename storage<T>::word;
+template <class T>
+using real_of = typename storage<T>::real;
+
+/// Words a lane of a site with so many complex numbers.
+template <class T>
+constexpr int site_words(int complex_numbers) {
+  return complex_numbers * storage<T>::words_of_complex + storage<T>::words_of_scale;
+}
+/// Words a lane of a link of which so many real numbers are stored; it has no scale.
+template <class T>
+constexpr int link_words(int reals) {
+  return reals / 2 * storage<T>::words_of_complex;
+}
+/// Words a lane of a Hermitian 6x6 block: the diagonal, then 15 complex numbers below it.
+template <class T>
+inline constexpr int chiral_block_words = site_words<T>(18);
+
+/// Two numbers of 16 bits in a word are integers times this once each is the upper half of a word of its own.
+inline constexpr float fixed_point_unit = 1.0F / (32767.0F * 65536.0F);
+
+}  // namespace plaquette::cpu
