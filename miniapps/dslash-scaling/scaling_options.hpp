@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/app/options.hpp"
+#include "common/app/placement.hpp"
 #include "common/app/report.hpp"
 #include "common/comms/communicator.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
@@ -25,8 +26,8 @@ struct scaling_options {
   cpu::schur_kind preconditioning = cpu::schur_kind::symmetric;
   bool overlap = true;
   int samples = 11;
-  std::string placement = "none";  ///< "good", "bad", "none"
-  std::string command;             ///< as typed
+  placement_policy placement = placement_policy::none;
+  std::string command;  ///< as typed
 };
 
 /// Throws input_error for arguments that cannot be used, help_requested for --help.

@@ -2,6 +2,7 @@
 #include "miniapps/dslash-scaling/scaling_run.hpp"
 
 #include <fmt/core.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <bit>
@@ -9,6 +10,7 @@
 #include <span>
 
 #include "common/app/memory.hpp"
+#include "common/app/placement.hpp"
 #include "common/app/progress.hpp"
 #include "common/app/report.hpp"
 #include "common/app/run_app.hpp"
@@ -178,9 +180,12 @@ exit_status run_scaling(scaling_options options, const communicator& world) {
                 run_control(world, options.shared.time_limit),
                 progress_line(world.rank() == 0),
                 new_report(options, geometry, world)};
+  const placement_record placement = place_threads(options.placement, omp_get_max_threads(), world);
+  run.result.parameters["placement"] = to_json(placement);
   const memory_estimate memory = estimate_memory(options, geometry);
   if (run.talks()) {
     print_machine(run.result);
+    fmt::print("{}", describe(placement));
     print_problem(options, geometry);
     print_memory(memory);
     if (options.shared.dry_run) print_work(options, geometry);
