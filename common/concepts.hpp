@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -97,6 +98,22 @@ concept field_batch =
       { dot_norm2(u, v) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
       // x += a u; <w, x> and |x|^2                                     (BiCGstab: r = s - omega t, rho)
       { axpy_dot_norm2(x, a, u, w) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
+    };
+
+/// Names a field type to a function that makes one.
+template <class F>
+inline constexpr std::type_identity<F> as{};
+
+/// Two fields of one backend that differ in what their numbers are stored in and in nothing else: the same shapes, the
+/// same scalars, so that a number that was summed in one precision steers an update in the other. F and G may be one.
+template <class F, class G>
+concept precisions_of_one_field =
+    field_batch<F> && field_batch<G> && std::same_as<typename F::scalars, typename G::scalars> &&
+    requires(F& f, const F& cf, G& g, const G& cg, int n) {
+      { like(cf, n, as<G>) } -> std::same_as<G>;  // a shape as cf has, with n columns, contents undefined
+      { like(cg, n, as<F>) } -> std::same_as<F>;
+      convert(g, cf);  // g = f, rounded; fields of one shape
+      convert(f, cg);
     };
 
 /// out = A in and out = A^+ in, for fields of one shape; out and in are different fields.

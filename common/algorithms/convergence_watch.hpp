@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the iterative solvers share: the looks at the residuals, the columns that leave the batch, the report.
+/// What the solvers of one precision share: the looks at the residuals, the columns that leave the batch, the report.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <initializer_list>
-#include <limits>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "common/algorithms/batch.hpp"
-#include "common/algorithms/solve_report.hpp"
-#include "common/concepts.hpp"
-#include "common/error.hpp"
+#include "common/algorithms/residual_record.hpp"
 
 namespace plaquette {
 
@@ -25,53 +13,20 @@ namespace plaquette {
 /// batch: every field and every handle that the solver passes to `begin` and `look` loses it. A column that fails gets
 /// the solution of the smallest residual among those kept (every ten iterations or so, at a look), which is finite.
 template <field_batch F>
-class convergence_watch {
+class convergence_watch : public residual_record<typename F::scalars> {
+  using base = residual_record<typename F::scalars>;
+  using base::columns_, base::iteration_, base::rule_, base::report_of, base::retain, base::trace_;
+  using typename base::column, typename base::verdict;
+
  public:
-  using scalars = typename F::scalars;
-
-  /// A number that the method divides by. The column has broken down where the number has vanished.
-  struct divisor {
-    enum class kind { inner_product, norm, positive, curvature } test;
-    const char* what;
-    scalars value, scale_a, scale_b;
-  };
-  /// Vanishes where |value| is below the threshold of the rule times |a| |b|; given <a, b>, |a|^2, |b|^2.
-  static divisor inner_product(const char* what, const scalars& value, const scalars& a2, const scalars& b2) {
-    return {divisor::kind::inner_product, what, value, a2, b2};
-  }
-  /// Vanishes where the norm is below the threshold of the rule times another; given both squared.
-  static divisor norm(const char* what, const scalars& value2, const scalars& other2) {
-    return {divisor::kind::norm, what, value2, other2, other2};
-  }
-  /// Vanishes where it is not above zero.
-  static divisor positive(const char* what, const scalars& value) {
-    return {divisor::kind::positive, what, value, value, value};
-  }
-
-  /// <p, A p> of a positive operator. Vanishes where it is not above zero, and where <p, A p> / |p|^2 is below the
-  /// threshold of the rule times the largest it has been: there the operator is singular to rounding.
-  static divisor curvature(const char* what, const scalars& pap, const scalars& p2) {
-    return {divisor::kind::curvature, what, pap, p2, p2};
-  }
+  using typename base::scalars;
 
   /// \throws input_error where x and b do not match, or the rule makes no sense
   convergence_watch(std::string solver, F& x, const F& b, const stopping_rule& rule)
-      : x_(x), rule_(rule), b2_(norm2(b)), columns_(static_cast<std::size_t>(b.columns())) {
+      : base(solver, rule, norm2(b)), x_(x) {
     if (!(x.shape() == b.shape()))
       throw input_error(solver + ": x and b differ in shape (" + std::to_string(x.columns()) + " and " +
                         std::to_string(b.columns()) + " columns)");
-    check_rule();
-    report_.solver = std::move(solver);
-    report_.columns.resize(columns_.size());
-    report_.history.resize(columns_.size());
-  }
-  convergence_watch(const convergence_watch&) = delete;
-  convergence_watch& operator=(const convergence_watch&) = delete;
-
-  /// `a`, its applications counted in the report.
-  template <class A>
-  counted_operator<A> counted(const A& a) {
-    return counted_operator<A>(a, report_);
   }
 
   /// Reads |b|^2 and |r|^2 (of the initial guess). Columns that are solved already, or cannot be, leave at once.
@@ -79,29 +34,10 @@ class convergence_watch {
   /// \param parts  every field and handle of the batch, rr too
   template <class... Parts>
   void begin(const scalars& rr, Parts&... parts) {
-    const auto values = read({b2_, rr});
-    std::vector<int> keep;
-    for (std::size_t n = 0; n < columns_.size(); ++n)
-      if (!begin_column(static_cast<int>(n), values[0][n].re, values[1][n].re)) keep.push_back(static_cast<int>(n));
+    const auto values = this->read({this->b2_, rr});
+    const auto [keep, to_zero] = this->begin_columns(values[0], values[1]);
+    zero_columns(x_, to_zero);
     retain(keep, parts...);
-  }
-
-  /// True while columns are in the batch.
-  bool running() const { return !columns_.empty(); }
-
-  /// The number of iterations recorded.
-  int iteration() const { return iteration_; }
-
-  /// 1 for each column above its tolerance, 0 for one that has converged and stands still until the next look.
-  scalars unconverged(const scalars& rr) const { return where_above(rr, std::span<const double>(limits_)); }
-
-  /// Notes |r|^2 after an iteration and the numbers it divided by. Reads nothing.
-  void record(const scalars& rr, std::initializer_list<divisor> divisors) {
-    ++iteration_;
-    trace_.push_back(rr);
-    for (const divisor& d : divisors) trace_.insert(trace_.end(), {d.value, d.scale_a, d.scale_b});
-    if (tests_.empty())
-      for (const divisor& d : divisors) tests_.push_back({d.test, d.what});
   }
 
   /// Where a look is due: reads what was recorded since the last one, and lets the columns go that are done.
@@ -110,7 +46,7 @@ class convergence_watch {
   template <class... Parts>
   void look(F& y, Parts&... parts) {
     if (iteration_ % rule_.look_every != 0 && iteration_ < rule_.limit) return;
-    const auto values = read(trace_);
+    const auto values = this->read(trace_);
     trace_.clear();
     std::vector<int> keep, improved;
     const bool stop = rule_.interrupted && rule_.interrupted();
@@ -118,14 +54,17 @@ class convergence_watch {
     double worst = 0.0;
     for (int n = 0; n < std::ssize(columns_); ++n) {
       column& c = columns_[static_cast<std::size_t>(n)];
-      const bool done = judge(c, n, values, stop);
+      const verdict v = this->judge(c, n, values, stop);
+      const bool done = v.ends;
       worst = std::max(worst, report_of(c).residual);
       if (!done) keep.push_back(n);
       if ((done || keep_solutions) && c.latest < c.kept) {
         c.kept = c.latest;
         improved.push_back(n);
       }
-      if (done) report_of(c).residual = c.kept;
+      if (!done) continue;
+      this->conclude(c, v);
+      report_of(c).residual = c.kept;
     }
     if (keep_solutions) kept_at_ = iteration_;
     keep_solution(y, improved);
@@ -133,151 +72,8 @@ class convergence_watch {
     if (rule_.progress) rule_.progress(iteration_, worst);
   }
 
-  /// The report, once the batch is empty.
-  solve_report report() { return std::move(report_); }
-
  private:
   static constexpr int iterations_between_kept_solutions = 10;
-
-  struct column {
-    int place = 0;                    ///< in the caller's batch
-    double b2 = 0.0;                  ///< |b|^2
-    double latest = 0.0, kept = 0.0;  ///< relative residuals of the iterate and of the solution in the caller's x
-    double smallest = 0.0;            ///< relative residual, for the detection of stagnation
-    int smallest_at = 0;
-    double largest_curvature = 0.0;
-  };
-  struct test {
-    typename divisor::kind kind;
-    const char* what;
-  };
-  using table = std::vector<std::vector<complex<double>>>;
-
-  void check_rule() const {
-    const auto refuse = [](const std::string& what) { throw input_error("stopping rule: " + what); };
-    if (rule_.look_every < 1) refuse("look_every must be at least 1, found " + std::to_string(rule_.look_every));
-    if (rule_.limit < 0) refuse("the iteration limit must not be negative, found " + std::to_string(rule_.limit));
-    if (!rule_.column_tolerances.empty() && rule_.column_tolerances.size() != columns_.size())
-      refuse("expected " + std::to_string(columns_.size()) + " column tolerances, found " +
-             std::to_string(rule_.column_tolerances.size()));
-    for (int n = 0; n < std::ssize(columns_); ++n)
-      if (!(rule_.tolerance_of(n) >= 0.0))
-        refuse("the tolerance must be a number not below 0, found " + std::to_string(rule_.tolerance_of(n)));
-  }
-
-  column_report& report_of(const column& c) { return report_.columns[static_cast<std::size_t>(c.place)]; }
-
-  table read(const std::vector<scalars>& handles) {
-    ++report_.host_reads;
-    return host_values_of(handles);
-  }
-
-  /// Returns true where the column is done before the first iteration.
-  bool begin_column(int n, double b2, double r2) {
-    column& c = columns_[static_cast<std::size_t>(n)];
-    const double tolerance = rule_.tolerance_of(n);
-    c = {};
-    c.place = n;
-    c.b2 = b2;
-    limits_.push_back(tolerance * tolerance * b2);
-    column_report& out = report_of(c);
-    const auto done = [&](solve_status status, double residual, const char* why) {
-      out.status = status, out.residual = residual, out.why = why;
-      return true;
-    };
-    if (b2 == 0.0) {
-      zero_columns(x_, {n});
-      report_.history[static_cast<std::size_t>(n)].push_back(0.0);
-      return done(solve_status::converged, 0.0, "the right-hand side is zero, and so is the solution");
-    }
-    if (!std::isfinite(b2) || !std::isfinite(r2)) {
-      zero_columns(x_, {n});
-      return done(solve_status::not_finite, std::numeric_limits<double>::quiet_NaN(),
-                  std::isfinite(b2) ? "the residual of the initial guess is not finite; the solution is set to zero"
-                                    : "the right-hand side is not finite; the solution is set to zero");
-    }
-    c.latest = c.kept = c.smallest = std::sqrt(r2 / b2);
-    report_.history[static_cast<std::size_t>(n)].push_back(c.latest);
-    if (r2 <= limits_.back()) return done(solve_status::converged, c.latest, "the initial guess meets the tolerance");
-    if (rule_.limit == 0) return done(solve_status::iteration_limit, c.latest, "no iteration was allowed");
-    return false;
-  }
-
-  /// Takes the records since the last look of the column at position n. Returns true where the column is done.
-  /// The first event counts, but stagnation only where the column has not converged by the time of the look.
-  /// `latest` becomes infinite where the iterate is not to be trusted: after a breakdown, or a number not finite.
-  bool judge(column& c, int n, const table& values, bool stop) {
-    column_report& out = report_of(c);
-    auto& history = report_.history[static_cast<std::size_t>(c.place)];
-    const std::size_t stride = 1 + 3 * tests_.size(), records = values.size() / stride;
-    const int first = iteration_ - static_cast<int>(records) + 1;
-    const double limit = limits_[static_cast<std::size_t>(n)];
-    const auto number = [&](std::size_t record, std::size_t entry) {
-      return values[record * stride + entry][static_cast<std::size_t>(n)];
-    };
-    const auto finish = [&](solve_status status, int iteration, std::string why) {
-      out.status = status, out.iterations = iteration, out.why = std::move(why);
-      return true;
-    };
-
-    const auto at = [](int iteration) { return " at iteration " + std::to_string(iteration); };
-    const auto distrust = [&](solve_status status, int iteration, const std::string& why) {
-      c.latest = std::numeric_limits<double>::infinity();
-      return finish(status, iteration, why + at(iteration));
-    };
-
-    int stagnant_at = 0;
-    for (std::size_t k = 0; k < records; ++k) {
-      const int iteration = first + static_cast<int>(k);
-      const double r2 = number(k, 0).re;
-      if (!std::isfinite(r2)) return distrust(solve_status::not_finite, iteration, "the residual became not finite");
-      c.latest = out.residual = std::sqrt(r2 / c.b2);
-      history.push_back(c.latest);
-      const bool converged = r2 <= limit;
-      for (std::size_t t = 0; t < tests_.size(); ++t) {
-        const std::string why =
-            fault(tests_[t], c, number(k, 1 + 3 * t), number(k, 2 + 3 * t).re, number(k, 3 + 3 * t).re, converged);
-        if (!why.empty()) return distrust(solve_status::breakdown, iteration, why);
-      }
-      if (converged) return finish(solve_status::converged, iteration, "");
-      if (c.latest < (1.0 - rule_.least_progress) * c.smallest) c.smallest = c.latest, c.smallest_at = iteration;
-      if (stagnant_at == 0 && rule_.stagnation_window > 0 && iteration - c.smallest_at >= rule_.stagnation_window)
-        stagnant_at = iteration;
-    }
-    if (stagnant_at > 0)
-      return finish(solve_status::stagnation, iteration_,
-                    "no progress over " + std::to_string(rule_.stagnation_window) + " iterations" + at(stagnant_at));
-    if (stop) return finish(solve_status::interrupted, iteration_, "interrupted" + at(iteration_));
-    if (iteration_ >= rule_.limit)
-      return finish(solve_status::iteration_limit, iteration_,
-                    "not converged within " + std::to_string(rule_.limit) + " iterations");
-    return false;
-  }
-
-  /// What is wrong with a number that the method divided by; empty where nothing is. Numbers that lead to the next step
-  /// only, and vanish with the residual, do not matter to a column that has converged.
-  std::string fault(const test& t, column& c, const complex<double>& value, double scale_a, double scale_b,
-                    bool converged) const {
-    const double threshold = rule_.breakdown_threshold;
-    const std::string vanished = t.what + std::string(" vanished");
-    switch (t.kind) {
-      case divisor::kind::inner_product:
-        if (converged) return "";
-        return std::hypot(value.re, value.im) > threshold * std::sqrt(scale_a) * std::sqrt(scale_b) ? "" : vanished;
-      case divisor::kind::norm:
-        if (converged) return "";
-        return value.re > threshold * threshold * scale_a ? "" : vanished;
-      case divisor::kind::positive:
-        return value.re > 0.0 ? "" : vanished;
-      case divisor::kind::curvature: {
-        if (!(value.re > 0.0)) return t.what + std::string(" is not above zero");
-        const double curvature = value.re / scale_a;
-        c.largest_curvature = std::max(c.largest_curvature, curvature);
-        return curvature > threshold * c.largest_curvature ? "" : vanished + " beside the largest eigenvalue";
-      }
-    }
-    return vanished;
-  }
 
   /// The columns of y at the positions `list` become the solutions so far.
   void keep_solution(const F& y, const std::vector<int>& list) {
@@ -287,34 +83,8 @@ class convergence_watch {
     copy_columns(x_, std::span<const int>(places), y, std::span<const int>(list));
   }
 
-  template <class... Parts>
-  void retain(const std::vector<int>& keep, Parts&... parts) {
-    if (keep.size() == columns_.size()) return;
-    const auto remaining = [&](const auto& all) {
-      std::remove_cvref_t<decltype(all)> some;
-      for (const int n : keep) some.push_back(all[static_cast<std::size_t>(n)]);
-      return some;
-    };
-    columns_ = remaining(columns_);
-    limits_ = remaining(limits_);
-    if (!keep.empty()) (retain_in(parts, std::span<const int>(keep)), ...);
-  }
-  static void retain_in(F& field, std::span<const int> keep) { compact(field, keep); }
-  static void retain_in(scalars& handle, std::span<const int> keep) { handle = compacted(handle, keep); }
-  template <class Part>
-  static void retain_in(std::vector<Part>& list, std::span<const int> keep) {
-    for (Part& part : list) retain_in(part, keep);
-  }
-
   F& x_;
-  stopping_rule rule_;
-  scalars b2_;
-  std::vector<column> columns_;  ///< those in the batch, in order
-  std::vector<double> limits_;   ///< on |r|^2, of the same columns
-  std::vector<scalars> trace_;   ///< what was recorded since the last look
-  std::vector<test> tests_;
-  int iteration_ = 0, kept_at_ = 0;
-  solve_report report_;
+  int kept_at_ = 0;
 };
 
 }  // namespace plaquette

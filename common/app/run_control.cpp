@@ -28,6 +28,7 @@ extern "C" void remember_signal(int signal) {
 void catch_stop_signals() {
   std::signal(SIGINT, remember_signal);
   std::signal(SIGTERM, remember_signal);
+  std::signal(SIGUSR1, remember_signal);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond a limit is an error of the write, and reported as such
 }
 

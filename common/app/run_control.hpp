@@ -9,7 +9,8 @@
 
 namespace plaquette {
 
-/// SIGINT and SIGTERM raise a flag from here on instead of ending the process; a second one ends it at once.
+/// SIGINT, SIGTERM and SIGUSR1 raise a flag from here on instead of ending the process; a second one ends it at once.
+/// (mpirun hands SIGUSR1 on to all ranks and leaves them their time; for the others it allows them about a second.)
 /// A file that outgrows the process's limit makes its write fail instead of ending the process.
 void catch_stop_signals();
 /// The signal that came, 0 if none. Of this rank alone.

@@ -16,6 +16,8 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "common/io/atomic_file.hpp"
 #include "common/io/byte_source.hpp"
@@ -88,6 +90,8 @@ struct gauge_write_options {
   std::string date = {};                              ///< empty: now, UTC
   std::string logical_file_name = {};                 ///< ILDG's lfn; empty: no such record
   std::string information = {};                       ///< ILDG: free text of the record, escaped as XML
+  /// ILDG: further records behind the links, as type and text.
+  std::vector<std::pair<std::string, std::string>> records = {};
 };
 
 /// Write a gauge configuration, big-endian; ranks write their own boxes into one file, which appears complete or not at

@@ -227,6 +227,7 @@ surroundings ildg_records(const extents& lattice, const gauge_write_options& opt
                                                                        element("suma", hexadecimal(checksum.first())) +
                                                                        element("sumb", hexadecimal(checksum.second()))),
                                    false, true);
+  for (const auto& [type, text] : options.records) records.after += lime_text_record(type, text, true, true);
   return records;
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "common/concepts.hpp"
@@ -102,6 +103,13 @@ field<T> like(const field<T>& x) {
 }
 template <class T>
 field<T> like(const field<T>& x, int columns) {
+  field_shape shape = x.shape();
+  shape.columns = columns;
+  return field<T>(x.get_context(), shape);
+}
+/// The same with n columns in another precision T: like(x, n, as<field<T>>).
+template <class T, class U>
+field<T> like(const field<U>& x, int columns, std::type_identity<field<T>>) {
   field_shape shape = x.shape();
   shape.columns = columns;
   return field<T>(x.get_context(), shape);

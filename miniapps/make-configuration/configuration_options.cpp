@@ -67,6 +67,14 @@ void declare_output(command_line& line, configuration_options& options, std::str
   line.text("--history", options.history, "FILE.csv|FILE.txt", "Write the plaquette history there");
   line.integer("--measure-every", options.measure_every, "Combined sweeps from one measurement to the next", 1,
                most_sweeps);
+  line.text("--checkpoint", options.checkpoint, "FILE",
+            "Keep the state of the run there (an ILDG configuration). Where the file exists already, the run continues "
+            "from it to the same bits, on any process grid; it is refused unless it belongs to this run. A run that is "
+            "stopped then leaves its links there and not in --output; its --history and --json are replaced by the run "
+            "that continues it. A larger --sweeps goes on from a finished run's");
+  line.integer("--checkpoint-every", options.checkpoint_every,
+               "Combined sweeps from one checkpoint to the next; one more at the end, however it comes", 1,
+               most_sweeps);
   line.text("--json", options.shared.json, "FILE", "Write the report there");
   line.flag("--force", options.shared.force, "Overwrite output files that exist");
   line.flag("--dryrun", options.shared.dry_run, "Say what would run, and how much memory it takes; then stop");
@@ -78,6 +86,17 @@ void declare_output(command_line& line, configuration_options& options, std::str
 }
 
 }  // namespace
+
+std::string configuration_options::start() const {
+  switch (shared.gauge.from) {
+    case gauge_choice::origin::unit:
+      return "cold";
+    case gauge_choice::origin::random:
+      return "hot";
+    default:
+      return shared.gauge.path;
+  }
+}
 
 configuration_options parse_configuration_options(int argc, const char* const* argv) {
   configuration_options options;
@@ -95,6 +114,8 @@ configuration_options parse_configuration_options(int argc, const char* const* a
   options.ildg = format == "ildg";
   options.precision_bits = precision == "32" ? 32 : 64;
   options.command = line.typed();
+  if (line.given("--checkpoint-every") && options.checkpoint.empty())
+    throw input_error("--checkpoint-every: expected --checkpoint FILE beside it, found none");
   if (options.two_row && options.ildg) throw input_error("--two-row: expected --format nersc, found ildg");
   if (options.sweeps > most_sweeps - options.first_sweep)
     throw input_error("--first-sweep and --sweeps: expected at most " + std::to_string(most_sweeps) +
@@ -108,9 +129,7 @@ json_document parameters_of(const configuration_options& options, const lattice_
           {"grid", geometry.grid()},
           {"beta", options.action.beta},
           {"anisotropy", options.action.anisotropy},
-          {"start", options.shared.gauge.from == gauge_choice::origin::unit     ? "cold"
-                    : options.shared.gauge.from == gauge_choice::origin::random ? "hot"
-                                                                                : options.shared.gauge.path},
+          {"start", options.start()},
           {"seed", options.shared.seed},
           {"first_sweep", options.first_sweep},
           {"sweeps", options.sweeps},
@@ -121,7 +140,9 @@ json_document parameters_of(const configuration_options& options, const lattice_
           {"two_row", options.two_row},
           {"output", options.output},
           {"history", options.history},
-          {"measure_every", options.measure_every}};
+          {"measure_every", options.measure_every},
+          {"checkpoint", options.checkpoint},
+          {"checkpoint_every", options.checkpoint_every}};
 }
 
 }  // namespace plaquette

@@ -20,15 +20,19 @@ struct configuration_options {
   int first_sweep = 0;    ///< combined ones done before, by the run that is continued
   int measure_every = 1;  ///< combined sweeps from one line of the history to the next
 
-  std::string output;       ///< path of the configuration; empty: none
-  bool ildg = false;        ///< its format, else NERSC
-  int precision_bits = 64;  ///< 32 or 64
-  bool two_row = false;     ///< NERSC without the third rows
-  std::string history;      ///< path of the plaquette history; empty: none
-  std::string command;      ///< as typed
+  std::string output;         ///< path of the configuration; empty: none
+  bool ildg = false;          ///< its format, else NERSC
+  int precision_bits = 64;    ///< 32 or 64
+  bool two_row = false;       ///< NERSC without the third rows
+  std::string history;        ///< path of the plaquette history; empty: none
+  std::string checkpoint;     ///< path of the state to keep and to continue from; empty: none
+  int checkpoint_every = 50;  ///< combined sweeps from one checkpoint to the next
+  std::string command;        ///< as typed
 
   /// The last sweep's number, and the number of the first one of a run that continues this one.
   int end() const { return first_sweep + sweeps; }
+  /// "cold", "hot" or the path of a configuration.
+  std::string start() const;
 };
 
 /// Throws input_error for arguments that cannot be used and help_requested for --help.

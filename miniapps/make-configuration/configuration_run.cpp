@@ -6,15 +6,18 @@
 #include <cmath>
 #include <cstdio>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "common/app/memory.hpp"
+#include "common/app/parse.hpp"
 #include "common/app/progress.hpp"
 #include "common/app/run_app.hpp"
 #include "common/app/run_control.hpp"
 #include "common/io/gauge_file.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
+#include "miniapps/make-configuration/configuration_checkpoint.hpp"
 #include "miniapps/shared/gauge_input.hpp"
 
 namespace plaquette {
@@ -30,12 +33,6 @@ constexpr double su3_tolerance = 32.0 * 0x1p-53;
 /// sqrt(3) / 3.
 double stored_plaquette_tolerance(int precision_bits) { return 12.0 * (precision_bits == 32 ? 0x1p-24 : 0x1p-53); }
 
-/// A line of the history.
-struct measurement {
-  int sweep;  ///< combined sweeps done
-  cpu::plaquettes plaquette;
-};
-
 /// What the steps of a run share.
 struct run_state {
   const configuration_options& options;
@@ -44,17 +41,26 @@ struct run_state {
   run_control control;
   progress_line progress;
   report result;
-  std::vector<measurement> history{};
-  std::vector<double> seconds{};  ///< of each combined sweep
-  int sweeps_done = 0;            ///< since the very first one of all runs
+  configuration_progress done;
+  std::vector<double> seconds{};  ///< of each combined sweep of this run
+  int checkpoint_at = -1;         ///< combined sweeps done at the last checkpoint
 
   bool talks() const { return world.rank() == 0; }
+  bool has_checkpoint() const { return !options.checkpoint.empty(); }
+  /// A stopped run's links are in its checkpoint, where it has one, and its output is still to come.
+  bool writes_output() const { return !options.output.empty() && !(has_checkpoint() && control.stopped()); }
+  /// An output of the run that this one continues is replaced, as if both were one.
+  existing_file if_there(const std::string& path) const {
+    return options.shared.force || was_left_by(done.unfinished_files, path) ? existing_file::replace
+                                                                            : existing_file::keep;
+  }
 };
 
-void require_outputs(const configuration_options& options, const communicator& world) {
-  if (world.rank() != 0) return;
-  for (const std::string& path : {options.output, options.history, options.shared.json})
-    if (!path.empty()) require_writable(path, options.shared.force);
+void require_outputs(const run_state& run) {
+  if (!run.talks()) return;
+  for (const std::string& path : {run.options.output, run.options.history, run.options.shared.json})
+    if (!path.empty()) require_writable(path, run.if_there(path) == existing_file::replace);
+  if (run.has_checkpoint()) require_writable(run.options.checkpoint, true);
 }
 
 report new_report(const configuration_options& options, const lattice_geometry& geometry, const communicator& world) {
@@ -85,49 +91,68 @@ void print_problem(const run_state& run) {
   fmt::print("update     {} sweeps of {} heat bath + {} over-relaxation, from {}, seed {}\n", options.sweeps,
              options.plan.heatbath, options.plan.overrelaxation, r.parameters["start"].get<std::string>(),
              options.shared.seed);
+  if (checkpoint_exists(options.checkpoint))
+    fmt::print("continues  {} after sweep {}\n", printable(options.checkpoint), run.done.sweeps_done);
   fmt::print("memory     {} a rank\n", format_bytes(memory_needed(options, run.geometry)));
 }
 
 void measure(run_state& run, const gauge_configuration& links) {
-  run.history.push_back({run.sweeps_done, cpu::measure_plaquettes(links, run.world)});
+  run.done.history.push_back({run.done.sweeps_done, cpu::measure_plaquettes(links, run.world)});
   if (!run.talks()) return;
   run.progress.clear();
-  const auto& [sweep, plaquette] = run.history.back();
-  if (run.history.size() == 1) fmt::print("\n   sweep       plaquette         spatial        temporal\n");
+  const auto& [sweep, plaquette] = run.done.history.back();
   fmt::print("{:8}  {:.12f}  {:.12f}  {:.12f}\n", sweep, plaquette.average, plaquette.spatial, plaquette.temporal);
+}
+
+/// Once for every state that is worth it.
+void keep_checkpoint(run_state& run, const gauge_configuration& links) {
+  if (!run.has_checkpoint() || run.checkpoint_at == run.done.sweeps_done) return;
+  now_doing("writing the checkpoint");
+  configuration_progress kept = run.done;
+  kept.unfinished_files = run.control.stopped() ? absolute_paths({run.options.history, run.options.shared.json})
+                                                : std::vector<std::string>{};
+  write_configuration_checkpoint(run.options.checkpoint, links, kept, parameters_of_links(run.options), run.world);
+  run.checkpoint_at = run.done.sweeps_done;
+  now_doing("the sweeps");
+}
+
+void do_one_sweep(run_state& run, cpu::heatbath_updater& updater, gauge_configuration& links) {
+  const configuration_options& options = run.options;
+  run.world.barrier();
+  const stopwatch watch;
+  updater.combined_sweep(links, options.action, options.plan, options.shared.seed,
+                         static_cast<std::uint64_t>(run.done.sweeps_done));
+  double seconds = watch.seconds();
+  run.world.maximum({&seconds, 1});
+  run.seconds.push_back(seconds);
+  ++run.done.sweeps_done;
 }
 
 void do_sweeps(run_state& run, gauge_configuration& links) {
   const configuration_options& options = run.options;
   cpu::heatbath_updater updater(run.geometry, run.world);
   run.progress.begin("sweeps");
-  run.sweeps_done = options.first_sweep;
-  measure(run, links);
-  while (run.sweeps_done < options.end() && !run.control.should_stop()) {
-    run.world.barrier();
-    const stopwatch watch;
-    updater.combined_sweep(links, options.action, options.plan, options.shared.seed,
-                           static_cast<std::uint64_t>(run.sweeps_done));
-    double seconds = watch.seconds();
-    run.world.maximum({&seconds, 1});
-    run.seconds.push_back(seconds);
-    ++run.sweeps_done;
-    const int done = run.sweeps_done - options.first_sweep;
+  if (run.talks()) fmt::print("\n   sweep       plaquette         spatial        temporal\n");
+  if (run.done.history.empty()) measure(run, links);
+  while (run.done.sweeps_done < options.end() && !run.control.should_stop()) {
+    do_one_sweep(run, updater, links);
+    const int done = run.done.sweeps_done - options.first_sweep;
     if (done % options.measure_every == 0 || done == options.sweeps) measure(run, links);
-    run.progress.update(static_cast<double>(done) / options.sweeps, fmt::format("sweep {}", run.sweeps_done));
+    if (done % options.checkpoint_every == 0) keep_checkpoint(run, links);
+    run.progress.update(static_cast<double>(done) / options.sweeps, fmt::format("sweep {}", run.done.sweeps_done));
   }
-  if (run.history.back().sweep != run.sweeps_done) measure(run, links);
+  keep_checkpoint(run, links);  // before a measurement that belongs to the stop and not to the run
+  if (run.done.history.back().sweep != run.done.sweeps_done) measure(run, links);
 }
 
 void write_history(const run_state& run) {
   const bool csv = run.options.history.ends_with(".csv");
   std::string text = csv ? "sweep,plaquette,spatial,temporal\n" : "# sweep  plaquette  spatial  temporal\n";
   const char gap = csv ? ',' : ' ';
-  for (const auto& [sweep, plaquette] : run.history)
+  for (const auto& [sweep, plaquette] : run.done.history)
     text += fmt::format("{}{}{:.17g}{}{:.17g}{}{:.17g}\n", sweep, gap, plaquette.average, gap, plaquette.spatial, gap,
                         plaquette.temporal);
-  write_file_atomically(run.options.history, text,
-                        run.options.shared.force ? existing_file::replace : existing_file::keep);
+  write_file_atomically(run.options.history, text, run.if_there(run.options.history));
 }
 
 void write_configuration(const run_state& run, const gauge_configuration& links) {
@@ -135,13 +160,13 @@ void write_configuration(const run_state& run, const gauge_configuration& links)
   gauge_write_options how;
   how.precision_bits = options.precision_bits;
   how.two_row = options.two_row;
-  how.existing = options.shared.force ? existing_file::replace : existing_file::keep;
-  how.plaquette = run.history.back().plaquette.average;
+  how.existing = run.if_there(options.output);
+  how.plaquette = run.done.history.back().plaquette.average;
   how.ensemble_id =
       fmt::format("Wilson action, beta {:g}, anisotropy {:g}", options.action.beta, options.action.anisotropy);
   how.ensemble_label = fmt::format("heat bath {} + over-relaxation {}, seed {}", options.plan.heatbath,
                                    options.plan.overrelaxation, options.shared.seed);
-  how.sequence_number = std::to_string(run.sweeps_done);
+  how.sequence_number = std::to_string(run.done.sweeps_done);
   how.creator = "Plaquette " + run.result.build.version;
   how.information = how.ensemble_id + "; " + how.ensemble_label + "; sweep " + how.sequence_number;
   (options.ildg ? write_ildg : write_nersc)(options.output, links, run.world, how);
@@ -150,7 +175,7 @@ void write_configuration(const run_state& run, const gauge_configuration& links)
 /// The file must hold what was to be written: read again, it passes its own checks and has the same plaquette.
 void check_written(run_state& run) {
   const loaded_gauge loaded = read_gauge(run.options.output, run.geometry, run.world);
-  const double kept = run.history.back().plaquette.average;
+  const double kept = run.done.history.back().plaquette.average;
   run.result.checks.add("plaquette of the file read again",
                         std::abs(cpu::average_plaquette(loaded.links, run.world) - kept),
                         stored_plaquette_tolerance(run.options.precision_bits));
@@ -160,7 +185,7 @@ void check_written(run_state& run) {
 }
 
 void write_files(run_state& run, const gauge_configuration& links) {
-  if (!run.options.output.empty()) {
+  if (run.writes_output()) {
     now_doing("writing the configuration");
     write_configuration(run, links);
     check_written(run);
@@ -173,24 +198,24 @@ void write_files(run_state& run, const gauge_configuration& links) {
 
 void check_links(run_state& run, const gauge_configuration& links, const gauge_input& start) {
   const bool updated =
-      run.sweeps_done > run.options.first_sweep && run.options.plan.heatbath + run.options.plan.overrelaxation > 0;
+      run.done.sweeps_done > run.options.first_sweep && run.options.plan.heatbath + run.options.plan.overrelaxation > 0;
   run.result.checks.add("links in SU(3)", cpu::distance_from_su3(links, run.world),
                         updated ? su3_tolerance : start.su3_tolerance);
-  const double plaquette = run.history.back().plaquette.average;
+  const double plaquette = run.done.history.back().plaquette.average;
   run.result.checks.add("plaquette is finite and at most 1", std::abs(plaquette) <= 1.0 + 1e-12);
 }
 
 void note_results(run_state& run, const gauge_input& start, const gauge_configuration& links) {
-  const auto& last = run.history.back().plaquette;
+  const auto& last = run.done.history.back().plaquette;
   run.result.gauge = {{"source", "heat bath"},
                       {"start", start.description},
                       {"plaquette", last.average},
                       {"plaquette_spatial", last.spatial},
                       {"plaquette_temporal", last.temporal},
                       {"link_trace", cpu::link_trace(links, run.world)},
-                      {"sweeps_done", run.sweeps_done}};
+                      {"sweeps_done", run.done.sweeps_done}};
   json_document sweeps = json_document::array(), plaquettes = json_document::array();
-  for (const auto& [sweep, plaquette] : run.history) {
+  for (const auto& [sweep, plaquette] : run.done.history) {
     sweeps.push_back(sweep);
     plaquettes.push_back(plaquette.average);
   }
@@ -210,9 +235,12 @@ void print_verdict(const run_state& run) {
   const sample_statistics seconds = statistics(run.seconds);
   fmt::print("\ncombined sweep: {:.3e} s minimum, {:.3e} s median, {:.3e} s maximum of {}\n", seconds.min,
              seconds.median, seconds.max, seconds.samples);
-  if (!run.options.output.empty())
+  if (run.writes_output())
     fmt::print("configuration  {}\n  continue with --start {} --first-sweep {} --seed {}\n", run.options.output,
-               run.options.output, run.sweeps_done, run.options.shared.seed);
+               run.options.output, run.done.sweeps_done, run.options.shared.seed);
+  if (run.has_checkpoint())
+    fmt::print("checkpoint     {}: the same command goes on after sweep {}\n", printable(run.options.checkpoint),
+               run.done.sweeps_done);
   if (!run.options.history.empty()) fmt::print("history        {}\n", run.options.history);
   if (!run.options.shared.json.empty()) fmt::print("report         {}\n", run.options.shared.json);
   fmt::print("\ncheck                                                 value   tolerance\n");
@@ -225,7 +253,8 @@ exit_status finish(run_state& run) {
   if (run.control.stopped()) run.result.checks.add("run was not stopped by " + run.control.reason(), false);
   run.progress.clear();
   if (run.talks()) {
-    if (!run.options.shared.json.empty()) write_report(run.result, run.options.shared.json, run.options.shared.force);
+    if (const std::string& json = run.options.shared.json; !json.empty())
+      write_report(run.result, json, run.if_there(json) == existing_file::replace);
     print_verdict(run);
   }
   if (run.control.stopped()) return exit_status::interrupted;
@@ -235,19 +264,28 @@ exit_status finish(run_state& run) {
 }  // namespace
 
 exit_status run_configuration(const configuration_options& options, const communicator& world) {
-  require_outputs(options, world);
-  const lattice_geometry geometry = geometry_of_run(options.shared, world);
+  // A run that is continued starts from its checkpoint as from any other configuration.
+  shared_options shared = options.shared;
+  configuration_progress done{.sweeps_done = options.first_sweep, .history = {}, .unfinished_files = {}};
+  if (checkpoint_exists(options.checkpoint)) {
+    done = read_configuration_progress(options.checkpoint, options);
+    shared.lattice_given = shared.lattice_given || shared.gauge.from != gauge_choice::origin::file;
+    shared.gauge = {.from = gauge_choice::origin::file, .path = options.checkpoint};
+  }
+  const lattice_geometry geometry = geometry_of_run(shared, world);
   run_state run{options,
                 world,
                 geometry,
                 run_control(world, options.shared.time_limit),
                 progress_line(world.rank() == 0),
-                new_report(options, geometry, world)};
+                new_report(options, geometry, world),
+                std::move(done)};
+  require_outputs(run);
   if (run.talks()) print_problem(run);
   if (options.shared.dry_run) return exit_status::success;
   require_memory(world, memory_needed(options, geometry), "the gauge configuration");
 
-  gauge_input start = obtain_gauge(options.shared, geometry, world, run.control, run.progress);
+  gauge_input start = obtain_gauge(shared, geometry, world, run.control, run.progress);
   now_doing("the sweeps");
   do_sweeps(run, start.links);
   check_links(run, start.links, start);

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "common/app/memory.hpp"
@@ -78,6 +79,8 @@ namespace {
 
 constexpr int format_version = 1;
 constexpr const char* data_set_name = "/propagator";
+constexpr const char* columns_name = "/columns";
+constexpr const char* state_name = "/state";
 
 /// Closes what HDF5 has opened.
 class handle {
@@ -134,20 +137,37 @@ handle complex_type() {
   return type;
 }
 
-std::array<hsize_t, 8> extents_of_data(const extents& lattice) {
+using data_extents = std::vector<hsize_t>;
+
+/// Of a field of spinors, whatever there is of it at a site: a propagator's source spin and colour, or some columns.
+data_extents extents_of_data(const extents& lattice, const data_extents& copies) {
   const auto length = [&](int mu) { return static_cast<hsize_t>(lattice[static_cast<std::size_t>(mu)]); };
-  return {length(3), length(2), length(1), length(0), spins, colours, spins, colours};
+  data_extents all{length(3), length(2), length(1), length(0), spins, colours};
+  all.insert(all.end(), copies.begin(), copies.end());
+  return all;
+}
+
+const data_extents source_spin_colours{spins, colours};
+
+std::string joined(const data_extents& lengths) {
+  std::string text;
+  for (const hsize_t length : lengths) {
+    if (!text.empty()) text += 'x';
+    text += std::to_string(length);
+  }
+  return text;
 }
 
 /// Memory and file spaces of one time slice.
 struct time_slice {
   handle in_file, in_memory;
 };
-time_slice slice_at(hid_t file_space, const extents& lattice, int time) {
-  std::array<hsize_t, 8> start{}, count = extents_of_data(lattice);
+time_slice slice_at(hid_t file_space, data_extents count, int time) {
+  data_extents start(count.size(), 0);
   start[0] = static_cast<hsize_t>(time);
   count[0] = 1;
-  time_slice slice{handle(H5Scopy(file_space), H5Sclose), handle(H5Screate_simple(8, count.data(), nullptr), H5Sclose)};
+  time_slice slice{handle(H5Scopy(file_space), H5Sclose),
+                   handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose)};
   H5Sselect_hyperslab(slice.in_file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
   return slice;
 }
@@ -156,7 +176,30 @@ time_slice slice_at(hid_t file_space, const extents& lattice, int time) {
 
 using numbers = std::vector<complex<double>>;
 
-/// This rank's sites of a time slice of the whole lattice, as site_numbers complex numbers each.
+/// Some columns, in the order of their file.
+using column_list = std::vector<spinor_configuration*>;
+using const_column_list = std::vector<const spinor_configuration*>;
+
+const_column_list all_of(const cpu::propagator& columns) {
+  const_column_list list;
+  for (const spinor_configuration& column : columns) list.push_back(&column);
+  return list;
+}
+column_list all_of(cpu::propagator& columns) {
+  column_list list;
+  for (spinor_configuration& column : columns) list.push_back(&column);
+  return list;
+}
+
+/// Complex numbers a site: [sink spin][sink colour][column].
+template <class List>
+std::size_t numbers_of_site(const List& columns) {
+  return columns.size() * cpu::spin_colours;
+}
+
+std::size_t sites_of_slice(const extents& lattice) { return static_cast<std::size_t>(volume(lattice) / lattice[3]); }
+
+/// This rank's sites of a time slice of the whole lattice.
 template <class Visit>
 void for_each_own_site(const lattice_geometry& geometry, int time, Visit&& visit) {
   const extents& local = geometry.local();
@@ -174,31 +217,32 @@ std::size_t own_sites(const lattice_geometry& geometry, int time) {
   return count;
 }
 
-numbers packed(const cpu::propagator& columns, int time) {
-  const lattice_geometry& geometry = columns.front().geometry();
-  numbers part(own_sites(geometry, time) * site_numbers);
+numbers packed(const const_column_list& columns, int time) {
+  const lattice_geometry& geometry = columns.front()->geometry();
+  numbers part(own_sites(geometry, time) * numbers_of_site(columns));
   for_each_own_site(geometry, time, [&](const coordinate& x, std::size_t site) {
-    complex<double>* to = part.data() + site * site_numbers;
+    complex<double>* to = part.data() + site * numbers_of_site(columns);
     for (int a = 0; a < spins; ++a)
       for (int c = 0; c < colours; ++c)
-        for (const spinor_configuration& column : columns) *to++ = column(x)(a, c);
+        for (const spinor_configuration* column : columns) *to++ = (*column)(x)(a, c);
   });
   return part;
 }
 
-void unpack(cpu::propagator& columns, int time, const numbers& part) {
-  const lattice_geometry geometry = columns.front().geometry();
+void unpack(const column_list& columns, int time, const numbers& part) {
+  const lattice_geometry geometry = columns.front()->geometry();
   for_each_own_site(geometry, time, [&](const coordinate& x, std::size_t site) {
-    const complex<double>* from = part.data() + site * site_numbers;
+    const complex<double>* from = part.data() + site * numbers_of_site(columns);
     for (int a = 0; a < spins; ++a)
       for (int c = 0; c < colours; ++c)
-        for (spinor_configuration& column : columns) column(x)(a, c) = *from++;
+        for (spinor_configuration* column : columns) (*column)(x)(a, c) = *from++;
   });
 }
 
 /// Calls copy(numbers of the slice, numbers of the part) for each site of a rank's part.
 template <class Copy>
-void for_each_site_of_part(const lattice_geometry& part_of, int time, numbers& slice, numbers& part, Copy&& copy) {
+void for_each_site_of_part(const lattice_geometry& part_of, int time, std::size_t site_numbers, numbers& slice,
+                           numbers& part, Copy&& copy) {
   const extents& lattice = part_of.global();
   for_each_own_site(part_of, time, [&](const coordinate& x, std::size_t site) {
     coordinate g = part_of.to_global(x);
@@ -213,9 +257,9 @@ lattice_geometry geometry_of_rank(const lattice_geometry& geometry, int rank) {
 }
 
 /// Every rank's part of a time slice goes to rank 0, which puts the slice together. Collective.
-numbers gathered(const cpu::propagator& columns, int time, const communicator& comm) {
-  const lattice_geometry& geometry = columns.front().geometry();
-  const extents& lattice = geometry.global();
+numbers gathered(const const_column_list& columns, int time, const communicator& comm) {
+  const lattice_geometry& geometry = columns.front()->geometry();
+  const std::size_t site_numbers = numbers_of_site(columns);
   const numbers part = packed(columns, time);
   std::vector<numbers> parts;
   std::vector<incoming_message> receive;
@@ -231,17 +275,18 @@ numbers gathered(const cpu::propagator& columns, int time, const communicator& c
   if (!part.empty()) send.push_back({0, 0, std::as_bytes(std::span(part))});
   comm.start_exchange(send, receive).wait();
   if (comm.rank() != 0) return {};
-  numbers slice(static_cast<std::size_t>(volume(lattice) / lattice[3]) * site_numbers);
+  numbers slice(sites_of_slice(geometry.global()) * site_numbers);
   for (int rank = 0; rank < comm.size(); ++rank)
     for_each_site_of_part(
-        geometry_of_rank(geometry, rank), time, slice, parts[static_cast<std::size_t>(rank)],
-        [](complex<double>* to, const complex<double>* from) { std::copy_n(from, site_numbers, to); });
+        geometry_of_rank(geometry, rank), time, site_numbers, slice, parts[static_cast<std::size_t>(rank)],
+        [&](complex<double>* to, const complex<double>* from) { std::copy_n(from, site_numbers, to); });
   return slice;
 }
 
 /// The inverse of `gathered`. Collective.
-void scatter(cpu::propagator& columns, int time, numbers& slice, const communicator& comm) {
-  const lattice_geometry geometry = columns.front().geometry();
+void scatter(const column_list& columns, int time, numbers& slice, const communicator& comm) {
+  const lattice_geometry geometry = columns.front()->geometry();
+  const std::size_t site_numbers = numbers_of_site(columns);
   numbers part(own_sites(geometry, time) * site_numbers);
   std::vector<numbers> parts;
   std::vector<outgoing_message> send;
@@ -251,9 +296,9 @@ void scatter(cpu::propagator& columns, int time, numbers& slice, const communica
       numbers& to = parts[static_cast<std::size_t>(rank)];
       const lattice_geometry theirs = geometry_of_rank(geometry, rank);
       to.resize(own_sites(theirs, time) * site_numbers);
-      for_each_site_of_part(theirs, time, slice, to, [](const complex<double>* from, complex<double>* out) {
-        std::copy_n(from, site_numbers, out);
-      });
+      for_each_site_of_part(
+          theirs, time, site_numbers, slice, to,
+          [&](const complex<double>* from, complex<double>* out) { std::copy_n(from, site_numbers, out); });
       if (!to.empty()) send.push_back({rank, 0, std::as_bytes(std::span(to))});
     }
   }
@@ -408,22 +453,28 @@ void require_space(const std::string& path, double bytes) {
                                    format_bytes(bytes), format_bytes(static_cast<double>(limit.rlim_cur))));
 }
 
+/// Adds to a new file what describes its data; false where that failed.
+using describe_data = std::function<bool(hid_t file, hid_t data_set)>;
+
 /// Rank 0's side of writing: the file is made by HDF5 with room for its data, which then is put in place slice by
 /// slice.
 class writer {
  public:
-  writer(const std::string& path, bool replace, const extents& lattice, const propagator_facts& facts)
-      : destination_(path, replace ? existing_file::replace : existing_file::keep) {
+  writer(const std::string& path, existing_file existing, const char* name, const data_extents& extents_of_set,
+         const describe_data& describe)
+      : destination_(path, existing) {
     const silence quiet;
     handle file(made(H5Fcreate(destination_.temporary_path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)),
                 H5Fclose);
     const handle type = complex_type(), properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-    const handle space(H5Screate_simple(8, extents_of_data(lattice).data(), nullptr), H5Sclose);
+    const handle space(H5Screate_simple(static_cast<int>(extents_of_set.size()), extents_of_set.data(), nullptr),
+                       H5Sclose);
     H5Pset_layout(properties, H5D_CONTIGUOUS);
     H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER);
-    handle data(made(H5Dcreate2(file, data_set_name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT)), H5Dclose);
-    if (!write_facts(data, facts)) fail();
+    H5Pset_obj_track_times(properties, false);  // the same propagator makes the same file at any time
+    handle data(made(H5Dcreate2(file, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT)), H5Dclose);
+    if (!describe(file, data)) fail();
     const haddr_t offset = H5Dget_offset(data);
     if (offset == HADDR_UNDEF || data.close() < 0 || file.close() < 0) fail();
     offset_ = offset;
@@ -449,26 +500,26 @@ class writer {
 /// Rank 0's side of reading.
 class reader {
  public:
-  reader(const std::string& path, const extents& lattice)
+  /// \param what  the data set is, and `extents_of_set` what extents it must have
+  reader(const std::string& path, const char* name, const data_extents& extents_of_set, const std::string& what)
       : path_(path),
-        lattice_(lattice),
+        extents_(extents_of_set),
         file_(opened("an HDF5 file", H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)), H5Fclose),
         type_(complex_type()),
-        data_(opened("a data set /propagator", H5Dopen2(file_, data_set_name, H5P_DEFAULT)), H5Dclose),
+        data_(opened("a data set " + std::string(name), H5Dopen2(file_, name, H5P_DEFAULT)), H5Dclose),
         space_(H5Dget_space(data_), H5Sclose) {
-    std::array<hsize_t, 8> found{};
-    if (H5Sget_simple_extent_ndims(space_) != 8)
-      refuse("8 dimensions", std::to_string(H5Sget_simple_extent_ndims(space_)));
+    const int ndims = H5Sget_simple_extent_ndims(space_);
+    if (ndims != std::ssize(extents_)) refuse(fmt::format("{} dimensions", extents_.size()), std::to_string(ndims));
+    data_extents found(extents_.size());
     H5Sget_simple_extent_dims(space_, found.data(), nullptr);
-    if (found != extents_of_data(lattice))
-      refuse("a propagator on lattice " + to_string(lattice),
-             fmt::format("extents {}x{}x{}x{} of x, y, z, t, {} sink and {} source components", found[3], found[2],
-                         found[1], found[0], found[4] * found[5], found[6] * found[7]));
+    if (found != extents_) refuse(what, "extents " + joined(found));
   }
   propagator_facts facts() const { return read_facts(data_, path_); }
   numbers read(int time) const {
-    numbers slice(static_cast<std::size_t>(volume(lattice_) / lattice_[3]) * site_numbers);
-    const time_slice where = slice_at(space_, lattice_, time);
+    std::size_t size = 1;
+    for (std::size_t i = 1; i < extents_.size(); ++i) size *= extents_[i];
+    numbers slice(size);
+    const time_slice where = slice_at(space_, extents_, time);
     if (H5Dread(data_, type_, where.in_memory, where.in_file, H5P_DEFAULT, slice.data()) < 0)
       refuse("the data of time " + std::to_string(time), innermost_error());
     return slice;
@@ -478,13 +529,13 @@ class reader {
   [[noreturn]] void refuse(const std::string& expected, const std::string& found) const {
     throw input_error(fmt::format("{}: expected {}, found: {}", printable(path_), expected, found));
   }
-  hid_t opened(const char* expected, hid_t id) const {
+  hid_t opened(const std::string& expected, hid_t id) const {
     if (id < 0) refuse(expected, innermost_error());
     return id;
   }
   silence quiet_;
   std::string path_;
-  extents lattice_;
+  data_extents extents_;
   handle file_, type_, data_, space_;
 };
 
@@ -500,6 +551,48 @@ void share_facts(propagator_facts& facts, const communicator& comm) {
   comm.broadcast(std::as_writable_bytes(std::span(facts.residuals)), 0);
 }
 
+/// Work of rank 0 whose failure is everybody's.
+void on_first_rank(const communicator& comm, const std::function<void()>& work) {
+  on_all_ranks_or_none(comm, [&] {
+    if (comm.rank() == 0) work();
+  });
+}
+
+/// All time slices of some columns, through rank 0's writer, and the file's name at last.
+void write_slices(std::unique_ptr<writer>& out, const const_column_list& columns, const communicator& comm) {
+  for (int time = 0; time < columns.front()->geometry().global()[3]; ++time) {
+    const numbers slice = gathered(columns, time, comm);
+    on_first_rank(comm, [&] { out->write(time, slice); });
+  }
+  on_first_rank(comm, [&] { out->commit(); });
+}
+
+void read_slices(const std::unique_ptr<reader>& in, const column_list& columns, const communicator& comm) {
+  for (int time = 0; time < columns.front()->geometry().global()[3]; ++time) {
+    numbers slice;
+    on_first_rank(comm, [&] { slice = in->read(time); });
+    scatter(columns, time, slice, comm);
+  }
+}
+
+constexpr double bytes_of_headers = 1 << 16;
+
+bool write_text(hid_t file, const char* name, const std::string& text) {
+  const hsize_t size = text.size();
+  const handle space(H5Screate_simple(1, &size, nullptr), H5Sclose);
+  const handle data(H5Dcreate2(file, name, H5T_NATIVE_UCHAR, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
+  return data.good() && H5Dwrite(data, H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) >= 0;
+}
+
+/// The columns of a list of numbers.
+template <class Propagator>
+auto chosen(Propagator& columns, const std::vector<int>& which) {
+  const auto all = all_of(columns);
+  std::remove_const_t<decltype(all)> some;
+  for (const int column : which) some.push_back(all.at(static_cast<std::size_t>(column)));
+  return some;
+}
+
 }  // namespace
 
 void write_propagator(const std::string& path, bool replace, const cpu::propagator& columns,
@@ -510,46 +603,73 @@ void write_propagator(const std::string& path, bool replace, const cpu::propagat
     rotated = columns;
     rotate_basis(rotated, basis_rotation(facts.basis));
   }
-  const cpu::propagator& written = rotated.empty() ? columns : rotated;
   std::unique_ptr<writer> out;
-  const auto on_rank_0 = [&comm](const std::function<void()>& work) {
-    on_all_ranks_or_none(comm, [&] {
-      if (comm.rank() == 0) work();
-    });
-  };
-  on_rank_0([&] {
-    constexpr double headers = 1 << 16;
-    require_space(path, propagator_file_bytes(lattice) + headers);
-    out = std::make_unique<writer>(path, replace, lattice, facts);
+  on_first_rank(comm, [&] {
+    require_space(path, propagator_file_bytes(lattice) + bytes_of_headers);
+    out = std::make_unique<writer>(path, replace ? existing_file::replace : existing_file::keep, data_set_name,
+                                   extents_of_data(lattice, source_spin_colours),
+                                   [&](hid_t, hid_t data) { return write_facts(data, facts); });
   });
-  for (int time = 0; time < lattice[3]; ++time) {
-    const numbers slice = gathered(written, time, comm);
-    on_rank_0([&] { out->write(time, slice); });
-  }
-  on_rank_0([&] { out->commit(); });
+  write_slices(out, all_of(rotated.empty() ? columns : rotated), comm);
 }
 
 loaded_propagator read_propagator(const std::string& path, const lattice_geometry& geometry, const communicator& comm) {
-  const extents& lattice = geometry.global();
   loaded_propagator loaded{cpu::propagator(cpu::spin_colours, spinor_configuration(geometry)), {}};
   std::unique_ptr<reader> in;
-  const auto on_rank_0 = [&comm](const std::function<void()>& work) {
-    on_all_ranks_or_none(comm, [&] {
-      if (comm.rank() == 0) work();
-    });
-  };
-  on_rank_0([&] {
-    in = std::make_unique<reader>(path, lattice);
+  on_first_rank(comm, [&] {
+    in = std::make_unique<reader>(path, data_set_name, extents_of_data(geometry.global(), source_spin_colours),
+                                  "a propagator on lattice " + to_string(geometry.global()));
     loaded.facts = in->facts();
   });
   share_facts(loaded.facts, comm);
-  for (int time = 0; time < lattice[3]; ++time) {
-    numbers slice;
-    on_rank_0([&] { slice = in->read(time); });
-    scatter(loaded.columns, time, slice, comm);
-  }
+  read_slices(in, all_of(loaded.columns), comm);
   rotate_basis(loaded.columns, adjoint(basis_rotation(loaded.facts.basis)));
   return loaded;
+}
+
+void write_columns(const std::string& path, const cpu::propagator& columns, const std::vector<int>& which,
+                   const std::string& state, const communicator& comm) {
+  const extents lattice = columns.front().geometry().global();
+  const data_extents shape = extents_of_data(lattice, {which.size()});
+  std::unique_ptr<writer> out;
+  on_first_rank(comm, [&] {
+    const double share = static_cast<double>(which.size()) / cpu::spin_colours;
+    require_space(path, share * propagator_file_bytes(lattice) + static_cast<double>(state.size()) + bytes_of_headers);
+    out = std::make_unique<writer>(path, existing_file::replace, columns_name, shape,
+                                   [&](hid_t file, hid_t) { return write_text(file, state_name, state); });
+  });
+  write_slices(out, chosen(columns, which), comm);
+}
+
+std::string read_columns_state(const std::string& path) {
+  const silence quiet;
+  const auto refuse = [&path](const std::string& expected) {
+    throw input_error(fmt::format("{}: expected {}, found: {}", printable(path), expected, innermost_error()));
+  };
+  const handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  if (!file.good()) refuse("an HDF5 file");
+  const handle data(H5Dopen2(file, state_name, H5P_DEFAULT), H5Dclose);
+  if (!data.good())
+    refuse("a checkpoint of plaquette-mixed-precision-solver, with a data set " + std::string(state_name));
+  const handle space(H5Dget_space(data), H5Sclose), type(H5Dget_type(data), H5Tclose);
+  constexpr hssize_t longest = hssize_t{1} << 30;
+  const hssize_t size = H5Sget_simple_extent_npoints(space);
+  if (H5Tget_class(type) != H5T_INTEGER || size < 1 || size > longest) refuse("a text in " + std::string(state_name));
+  std::string state(static_cast<std::size_t>(size), '\0');
+  if (H5Dread(data, H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, state.data()) < 0)
+    refuse("a text in " + std::string(state_name));
+  return state;
+}
+
+void read_columns(const std::string& path, cpu::propagator& columns, const std::vector<int>& which,
+                  const communicator& comm) {
+  const extents lattice = columns.front().geometry().global();
+  std::unique_ptr<reader> in;
+  on_first_rank(comm, [&] {
+    in = std::make_unique<reader>(path, columns_name, extents_of_data(lattice, {which.size()}),
+                                  fmt::format("{} columns on lattice {}", which.size(), to_string(lattice)));
+  });
+  read_slices(in, chosen(columns, which), comm);
 }
 
 #else
@@ -561,6 +681,19 @@ void write_propagator(const std::string&, bool, const cpu::propagator&, const pr
 }
 
 loaded_propagator read_propagator(const std::string&, const lattice_geometry&, const communicator&) {
+  throw input_error("propagator files: this program was built without HDF5");
+}
+
+void write_columns(const std::string&, const cpu::propagator&, const std::vector<int>&, const std::string&,
+                   const communicator&) {
+  throw input_error("propagator files: this program was built without HDF5");
+}
+
+std::string read_columns_state(const std::string&) {
+  throw input_error("propagator files: this program was built without HDF5");
+}
+
+void read_columns(const std::string&, cpu::propagator&, const std::vector<int>&, const communicator&) {
   throw input_error("propagator files: this program was built without HDF5");
 }
 

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <optional>
 
 #include "common/app/run_app.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
+#include "cpu_ref/gauge/plaquette.hpp"
 #include "cpu_ref/gauge/site_sum.hpp"
+#include "miniapps/mixed-precision-solver/propagator_checkpoint.hpp"
 
 namespace plaquette {
 
@@ -18,17 +22,6 @@ double norm(const spinor_configuration& psi, const communicator& comm) {
   const auto sum = cpu::sum_over_sites<1>(
       psi.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> { return {norm2(psi(x))}; });
   return std::sqrt(sum[0]);
-}
-
-/// One residual an iteration: the largest of the columns that were still iterated then.
-std::vector<double> worst_history(const std::vector<std::vector<double>>& columns) {
-  std::vector<double> worst;
-  for (const auto& column : columns) {
-    worst.resize(std::max(worst.size(), column.size()), 0.0);
-    for (std::size_t i = 0; i < column.size(); ++i)
-      if (!(column[i] <= worst[i])) worst[i] = column[i];
-  }
-  return worst;
 }
 
 stopping_rule rule_of(const solver_options& options, run_control& control, progress_line& progress) {
@@ -52,26 +45,66 @@ schur_parameters first_parameters(const solver_options& options) {
                              : schur_parameters{};
 }
 
-void set_sources(solve_engine& engine, const solver_options& options, const gauge_configuration& links,
-                 const communicator& world) {
+/// The right-hand sides of some columns; that of every other column is zero, which is solved at once.
+void set_sources(solve_engine& engine, const std::vector<int>& some, const solver_options& options,
+                 const gauge_configuration& links, const communicator& world) {
+  const spinor_configuration zero(links.geometry());
   for (int column = 0; column < options.shared.rhs; ++column) {
     const auto [spin, colour] = cpu::component_of_column(column);
-    engine.set_source(column, cpu::make_source(options.source, spin, colour, links, world));
+    const bool wanted = std::ranges::find(some, column) != some.end();
+    engine.set_source(column, wanted ? cpu::make_source(options.source, spin, colour, links, world) : zero);
   }
 }
 
+std::vector<int> all_columns(const solver_options& options) {
+  std::vector<int> all(static_cast<std::size_t>(options.shared.rhs));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 void take_solutions(propagator_result& result, const solve_engine& engine, const schur_report& report,
-                    const gauge_configuration& links) {
-  for (std::size_t n = 0; n < report.columns.size(); ++n) {
-    result.columns.emplace_back(links.geometry());
-    engine.get_solution(static_cast<int>(n), result.columns.back());
+                    const std::vector<int>& some) {
+  for (const int column : some) {
+    const auto n = static_cast<std::size_t>(column);
     const column_report& c = report.columns[n];
-    result.results.push_back({.status = c.status,
-                              .why = c.why,
-                              .iterations = c.iterations,
-                              .iterated = c.residual,
-                              .device = report.true_residuals[n]});
+    engine.get_solution(column, result.columns[n]);
+    result.results[n] = {.status = c.status,
+                         .why = c.why,
+                         .iterations = c.iterations,
+                         .iterated = c.residual,
+                         .device = report.true_residuals[n]};
+    result.histories[n] = report.history[n];
+    // A column that ended by a way of its own may owe that to the moment at which the run was stopped.
+    result.kept[n] = c.status == solve_status::converged && c.why.empty();
   }
+}
+
+/// A result that nothing has been done for yet.
+propagator_result nothing_solved(const solver_options& options, const lattice_geometry& geometry) {
+  const auto columns = static_cast<std::size_t>(options.shared.rhs);
+  propagator_result result;
+  result.columns.assign(columns, spinor_configuration(geometry));
+  result.results.assign(columns, {.status = solve_status::interrupted,
+                                  .why = "the run was stopped before",
+                                  .iterations = 0,
+                                  .iterated = 1.0,
+                                  .device = 1.0});
+  result.histories.resize(columns);
+  result.kept.assign(columns, false);
+  return result;
+}
+
+/// The columns that are still to be solved, a batch in each list.
+std::vector<std::vector<int>> batches_to_solve(const propagator_result& result, int columns_a_batch) {
+  std::vector<std::vector<int>> batches;
+  const int columns = static_cast<int>(result.kept.size());
+  for (int first = 0; first < columns; first += columns_a_batch) {
+    std::vector<int> batch;
+    for (int n = first; n < std::min(columns, first + columns_a_batch); ++n)
+      if (!result.kept[static_cast<std::size_t>(n)]) batch.push_back(n);
+    if (!batch.empty()) batches.push_back(batch);
+  }
+  return batches;
 }
 
 bool same_outcome(const schur_report& report, const std::vector<column_result>& first) {
@@ -85,6 +118,16 @@ bool same_outcome(const schur_report& report, const std::vector<column_result>& 
 
 bool propagator_result::solved() const {
   return !results.empty() && std::ranges::all_of(results, &column_result::solved);
+}
+
+std::vector<double> propagator_result::worst_history() const {
+  std::vector<double> worst;
+  for (const auto& column : histories) {
+    worst.resize(std::max(worst.size(), column.size()), 0.0);
+    for (std::size_t i = 0; i < column.size(); ++i)
+      if (!(column[i] <= worst[i])) worst[i] = column[i];
+  }
+  return worst;
 }
 
 void judge_columns(std::vector<column_result>& results, cpu::propagator& columns, const cpu::source_description& source,
@@ -101,28 +144,50 @@ void judge_columns(std::vector<column_result>& results, cpu::propagator& columns
 
 namespace {
 
-/// One solve, and what the reference says of it.
-propagator_result solve_and_judge(solve_engine& engine, const solver_options& options, const stopping_rule& rule,
-                                  const schur_parameters& parameters, const gauge_configuration& links,
-                                  const communicator& world, progress_line& progress) {
-  now_doing("the solve");
-  progress.begin("solve");
-  const timed_solve solve = engine.solve(rule, parameters);
-  propagator_result result;
-  result.solver = solve.report.solver;
-  result.history = worst_history(solve.report.history);
-  result.flops = solve.flops;
-  result.first_seconds = solve.seconds;
-  take_solutions(result, engine, solve.report, links);
+/// What a propagator is solved from, and how the run is watched.
+struct solve_setting {
+  solve_engine& engine;
+  const solver_options& options;
+  const gauge_configuration& links;
+  const communicator& world;
+  run_control& control;
+  progress_line& progress;
+  const stopping_rule& rule;
+  const propagator_checkpoint* checkpoint;  ///< null: none
+};
 
+/// One solve of every column that `result` does not hold yet: all as one batch, or a few at a time where each few are
+/// to be kept.
+void solve_columns(propagator_result& result, const solve_setting& run, const schur_parameters& parameters) {
+  now_doing("the solve");
+  const int columns_a_batch = run.checkpoint ? run.options.checkpoint_every : run.options.shared.rhs;
+  for (const std::vector<int>& batch : batches_to_solve(result, columns_a_batch)) {
+    if (run.control.stopped()) return;
+    run.progress.begin(batch.size() == result.kept.size()
+                           ? std::string("solve")
+                           : fmt::format("solve of columns {} to {}", batch.front(), batch.back()));
+    set_sources(run.engine, batch, run.options, run.links, run.world);
+    const timed_solve solve = run.engine.solve(run.rule, parameters);
+    result.solver = solve.report.solver;
+    result.flops += solve.flops;
+    result.first_seconds += solve.seconds;
+    take_solutions(result, run.engine, solve.report, batch);
+    if (!run.checkpoint) continue;
+    now_doing("writing the checkpoint");
+    run.checkpoint->store(result, parameters.true_tolerance, run.control.stopped());
+    now_doing("the solve");
+  }
+}
+
+/// What the reference says of a solve.
+void judge(propagator_result& result, const solve_setting& run) {
   now_doing("the check of the solutions");
-  progress.begin("check of the solutions");
-  progress.update(-1.0);
+  run.progress.begin("check of the solutions");
+  run.progress.update(-1.0);
   const stopwatch watch;
-  judge_columns(result.results, result.columns, options.source, options.shared.action, options.tolerance(),
-                unit_roundoff(options.shared.precision), links, world);
+  judge_columns(result.results, result.columns, run.options.source, run.options.shared.action, run.options.tolerance(),
+                unit_roundoff(run.options.shared.precision), run.links, run.world);
   result.reference_seconds = watch.seconds();
-  return result;
 }
 
 /// True where the recurrence met the tolerance in every column and the true residual stayed above it in some: rounding
@@ -133,31 +198,47 @@ bool needs_corrections(const propagator_result& result, const solver_options& op
   });
 }
 
-}  // namespace
-
-propagator_result solve_propagator(solve_engine& engine, const solver_options& options,
-                                   const gauge_configuration& links, const communicator& world, run_control& control,
-                                   progress_line& progress) {
-  set_sources(engine, options, links, world);
-  const stopping_rule rule = rule_of(options, control, progress);
-  schur_parameters parameters = first_parameters(options);
-  propagator_result result = solve_and_judge(engine, options, rule, parameters, links, world, progress);
-  if (needs_corrections(result, options)) {
-    parameters.true_tolerance = std::ranges::min(result.results, {}, &column_result::tolerance).tolerance;
-    result = solve_and_judge(engine, options, rule, parameters, links, world, progress);
-  }
-
+/// Solves of the same columns again, for their time.
+void time_solves(propagator_result& result, const solve_setting& run, const schur_parameters& parameters) {
   now_doing("the timed solves");
+  if (result.solved() && run.options.repeat > 0)
+    set_sources(run.engine, all_columns(run.options), run.options, run.links, run.world);
   if (result.solved())
-    for (int i = 0; i < options.repeat && !control.should_stop(); ++i) {
-      progress.begin(fmt::format("timed solve {} of {}", i + 1, options.repeat));
-      const timed_solve again = engine.solve(rule, parameters);
-      if (control.stopped()) break;  // it did not run to its end
+    for (int i = 0; i < run.options.repeat && !run.control.should_stop(); ++i) {
+      run.progress.begin(fmt::format("timed solve {} of {}", i + 1, run.options.repeat));
+      const timed_solve again = run.engine.solve(run.rule, parameters);
+      if (run.control.stopped()) break;  // it did not run to its end
       result.repeats_agree = result.repeats_agree && same_outcome(again.report, result.results);
       result.seconds.push_back(again.seconds);
     }
   result.warmed_up = !result.seconds.empty();
   if (!result.warmed_up) result.seconds.push_back(result.first_seconds);
+}
+
+}  // namespace
+
+propagator_result solve_propagator(solve_engine& engine, const solver_options& options,
+                                   const gauge_configuration& links, const communicator& world, run_control& control,
+                                   progress_line& progress) {
+  const lattice_geometry& geometry = links.geometry();
+  std::optional<propagator_checkpoint> checkpoint;
+  if (!options.checkpoint.empty()) checkpoint.emplace(options, geometry, cpu::average_plaquette(links, world), world);
+  const stopping_rule rule = rule_of(options, control, progress);
+  const solve_setting run{engine, options, links, world, control, progress, rule, checkpoint ? &*checkpoint : nullptr};
+
+  schur_parameters parameters = first_parameters(options);
+  propagator_result result = nothing_solved(options, geometry);
+  if (checkpoint) checkpoint->load(result, parameters.true_tolerance);
+  const bool corrected = parameters.true_tolerance != first_parameters(options).true_tolerance;
+  solve_columns(result, run, parameters);
+  judge(result, run);
+  if (!corrected && needs_corrections(result, options)) {
+    parameters.true_tolerance = std::ranges::min(result.results, {}, &column_result::tolerance).tolerance;
+    result = nothing_solved(options, geometry);
+    solve_columns(result, run, parameters);
+    judge(result, run);
+  }
+  time_solves(result, run, parameters);
   return result;
 }
 
@@ -177,7 +258,7 @@ solve_record record_of(const propagator_result& result, const solver_options& op
   record.iterated_residual = largest(&column_result::iterated);
   record.device_residual = largest(&column_result::device);
   record.reference_residual = largest(&column_result::reference);
-  record.history = result.history;
+  record.history = result.worst_history();
   json_document columns = json_document::array();
   for (const column_result& c : result.results)
     columns.push_back({{"status", name(c.status)},

@@ -19,20 +19,25 @@ namespace plaquette {
 
 struct propagator_result {
   cpu::propagator columns;
-  std::vector<column_result> results;  ///< one a column
-  std::vector<double> history;         ///< iterated residual of the worst column, one an iteration
-  std::string solver;                  ///< with its Schur complement
-  double first_seconds = 0.0;          ///< of the solve that gave the answer
-  std::vector<double> seconds;         ///< of the timed solves; of the first one where there were none
-  bool warmed_up = false;              ///< a solve came before the timed ones
-  bool repeats_agree = true;           ///< every repeated solve took the same iterations to the same residuals
-  double flops = 0.0;                  ///< of one solve, standard counts of the Schur operator
-  double reference_seconds = 0.0;      ///< that the checks took
+  std::vector<column_result> results;          ///< one a column
+  std::vector<std::vector<double>> histories;  ///< iterated residuals of each column, one an iteration
+  std::vector<bool> kept;                      ///< columns whose solution is final, so that a checkpoint may hold them
+  std::string solver;                          ///< with its Schur complement
+  double first_seconds = 0.0;                  ///< of the solve that gave the answer, those of a continued run included
+  std::vector<double> seconds;                 ///< of the timed solves; of the first one where there were none
+  bool warmed_up = false;                      ///< a solve came before the timed ones
+  bool repeats_agree = true;                   ///< every repeated solve took the same iterations to the same residuals
+  double flops = 0.0;                          ///< of one solve, standard counts of the Schur operator
+  double reference_seconds = 0.0;              ///< that the checks took
 
   bool solved() const;
+  /// Iterated residual of the worst column, one an iteration.
+  std::vector<double> worst_history() const;
 };
 
-/// Solves, checks each column with the textbook operator, then repeats the solve for its time. Collective.
+/// Solves, checks each column with the textbook operator, then repeats the solve for its time. With a checkpoint in the
+/// options, columns that it holds are not solved again, and the others are stored in it a few at a time, or when the
+/// run is stopped. Collective.
 /// \param links  with ghosts filled
 propagator_result solve_propagator(solve_engine& engine, const solver_options& options,
                                    const gauge_configuration& links, const communicator& world, run_control& control,

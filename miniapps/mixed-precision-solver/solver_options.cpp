@@ -70,6 +70,13 @@ void declare_files(command_line& line, solver_options& options, raw_options& raw
               "Spin basis of the written propagator");
   line.text("--read-propagator", options.read_propagator, "FILE.h5",
             "Do not solve: read this propagator, compute its residual and its correlators");
+  line.text("--checkpoint", options.checkpoint, "FILE.h5",
+            "Keep the columns that are solved there. Where the file exists already, they are not solved again, and the "
+            "propagator is that of a run that was not stopped, bit by bit on the same process grid; it is refused "
+            "unless it belongs to this problem. The --json of a stopped run is replaced by the run that continues it");
+  line.integer("--checkpoint-every", options.checkpoint_every,
+               "Columns solved as one batch from one checkpoint to the next; one more where the run is stopped", 1,
+               cpu::spin_colours);
 }
 
 /// What a stored propagator is the solution of stands in its file.
@@ -92,6 +99,7 @@ void refuse_beside_stored_propagator(const command_line& line) {
                              "--rhs",
                              "--tol",
                              "--propagator",
+                             "--checkpoint",
                              "--precision",
                              "--check"})
     if (line.given(option))
@@ -139,6 +147,8 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
 
   options.shared = shared.collected();
   if (!options.read_propagator.empty()) refuse_beside_stored_propagator(line);
+  if (line.given("--checkpoint-every") && options.checkpoint.empty())
+    throw input_error("--checkpoint-every: expected --checkpoint FILE beside it, found none");
   options.size = raw.size.empty() && !line.given("--gauge") ? "small" : raw.size;
   options.command = line.typed();
   options.source.kind = cpu::parse_source_kind(raw.source);

@@ -29,6 +29,9 @@ struct solver_options {
   std::string read_propagator;   ///< path; empty: solve
   gamma_basis basis = gamma_basis::degrand_rossi;
 
+  std::string checkpoint;    ///< path of the solved columns to keep and to continue from; empty: none
+  int checkpoint_every = 4;  ///< columns solved as one batch between two checkpoints
+
   std::string command;  ///< as typed
 
   bool is_single() const { return shared.precision == "single"; }

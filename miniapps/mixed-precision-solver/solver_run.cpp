@@ -6,13 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
 
+#include "common/app/checkpoint.hpp"
 #include "common/app/memory.hpp"
 #include "common/app/progress.hpp"
 #include "common/app/report.hpp"
 #include "common/app/run_app.hpp"
 #include "common/app/run_control.hpp"
 #include "cpu_ref/observables/correlators.hpp"
+#include "miniapps/mixed-precision-solver/propagator_checkpoint.hpp"
 #include "miniapps/mixed-precision-solver/propagator_file.hpp"
 #include "miniapps/mixed-precision-solver/propagator_solve.hpp"
 #include "miniapps/mixed-precision-solver/solver_checks.hpp"
@@ -33,16 +37,20 @@ struct run_state {
   run_control control;
   progress_line progress;
   report result;
+  bool replace_report = false;
 
   bool talks() const { return world.rank() == 0; }
 };
 
-void require_outputs(const solver_options& options, const communicator& world) {
-  if (world.rank() == 0)
-    for (const std::string& path : {options.shared.json, options.write_propagator})
-      if (!path.empty()) require_writable(path, options.shared.force);
-  if ((!options.write_propagator.empty() || !options.read_propagator.empty()) && !has_propagator_files())
-    throw input_error("--propagator, --read-propagator: this program was built without HDF5");
+void require_outputs(const run_state& run) {
+  const solver_options& options = run.options;
+  if (run.talks()) {
+    if (!options.shared.json.empty()) require_writable(options.shared.json, run.replace_report);
+    if (!options.write_propagator.empty()) require_writable(options.write_propagator, options.shared.force);
+    if (!options.checkpoint.empty()) require_writable(options.checkpoint, true);
+  }
+  if (!has_propagator_files() && !(options.write_propagator + options.read_propagator + options.checkpoint).empty())
+    throw input_error("--propagator, --read-propagator, --checkpoint: this program was built without HDF5");
 }
 
 report new_report(const solver_options& options, const lattice_geometry& geometry, const communicator& world) {
@@ -113,7 +121,7 @@ exit_status finish(run_state& run, exit_status status) {
   if (!run.talks()) return status;
   print_timing(run.result);
   if (!run.options.shared.json.empty()) {
-    write_report(run.result, run.options.shared.json, run.options.shared.force);
+    write_report(run.result, run.options.shared.json, run.replace_report);
     fmt::print("report     {}\n", run.options.shared.json);
   }
   print_verdict(run.result);
@@ -136,7 +144,7 @@ exit_status run_solve(run_state& run, const gauge_input& gauge) {
 
   if (run.control.stopped()) {
     run.result.checks.add("run was not stopped by " + run.control.reason(), false);
-    return finish(run, exit_status::interrupted);
+    if (!solved.solved()) return finish(run, exit_status::interrupted);
   }
   if (!solved.solved()) {
     const bool claimed = std::ranges::all_of(solved.results, [&](const column_result& c) {
@@ -147,12 +155,12 @@ exit_status run_solve(run_state& run, const gauge_input& gauge) {
   const sample_statistics seconds = statistics(solved.seconds);
   run.result.fom.value = static_cast<double>(solved.results.size()) / seconds.median;
   add_correlators(run, solved.columns, options.source);
-  measure_operator(run, *engine, ctx);
+  if (!run.control.stopped()) measure_operator(run, *engine, ctx);
   if (!options.write_propagator.empty()) {
     store_propagator(run, solved, gauge);
     if (run.talks()) fmt::print("\npropagator {}\n", options.write_propagator);
   }
-  return finish(run, exit_status::success);
+  return finish(run, run.control.stopped() ? exit_status::interrupted : exit_status::success);
 }
 
 /// A stored propagator is checked as a fresh one is.
@@ -193,10 +201,27 @@ exit_status run_read(run_state& run, const gauge_input& gauge) {
   return finish(run, exit_status::success);
 }
 
+/// None where the run was stopped while it was made; the report then says so.
+std::optional<gauge_input> gauge_of_run(run_state& run) {
+  try {
+    gauge_input gauge = obtain_gauge(run.options.shared, run.geometry, run.world, run.control, run.progress);
+    run.progress.clear();
+    run.result.gauge = gauge.description;
+    check_gauge(run.result.checks, gauge);
+    if (run.talks()) print_gauge(gauge);
+    return gauge;
+  } catch (const error& stop) {
+    if (stop.status() != exit_status::interrupted) throw;
+    run.result.gauge = {{"source", run.options.shared.gauge.describe()},
+                        {"plaquette", std::numeric_limits<double>::quiet_NaN()}};
+    run.result.checks.add(std::string("run was not ") + stop.what(), false);
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 exit_status run_solver(const solver_options& options, const communicator& world) {
-  require_outputs(options, world);
   const lattice_geometry geometry = geometry_of_run(options.shared, world);
   cpu::require_source_on(options.source, geometry.global());
   run_state run{options,
@@ -204,7 +229,9 @@ exit_status run_solver(const solver_options& options, const communicator& world)
                 geometry,
                 run_control(world, options.shared.time_limit),
                 progress_line(world.rank() == 0),
-                new_report(options, geometry, world)};
+                new_report(options, geometry, world),
+                options.shared.force || was_left_by(files_of_stopped_run(options.checkpoint), options.shared.json)};
+  require_outputs(run);
   const work_estimate work = estimate_work(options, geometry);
   if (run.talks()) {
     print_machine(run.result);
@@ -216,12 +243,9 @@ exit_status run_solver(const solver_options& options, const communicator& world)
   if (options.shared.dry_run) return exit_status::success;
   require_memory(world, work.memory(), "this run");
 
-  const gauge_input gauge = obtain_gauge(options.shared, geometry, world, run.control, run.progress);
-  run.progress.clear();
-  run.result.gauge = gauge.description;
-  check_gauge(run.result.checks, gauge);
-  if (run.talks()) print_gauge(gauge);
-  return options.read_propagator.empty() ? run_solve(run, gauge) : run_read(run, gauge);
+  const std::optional<gauge_input> gauge = gauge_of_run(run);
+  if (!gauge) return finish(run, exit_status::interrupted);
+  return options.read_propagator.empty() ? run_solve(run, *gauge) : run_read(run, *gauge);
 }
 
 }  // namespace plaquette

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The precisions that a field may be stored in, what each of them rounds off, and what a solver of mixed precision is
+/// asked for when nobody says otherwise.
+#pragma once
+
+#include <string>
+#include <type_traits>
+
+#include "common/algebra/fixed_point.hpp"
+#include "common/error.hpp"
+
+namespace plaquette {
+
+enum class precision { double_, single, half };
+
+inline const char* name(precision p) {
+  return p == precision::double_ ? "double" : p == precision::single ? "single" : "half";
+}
+
+/// Of a field: by its value_type, which is double, float or half.
+template <class F>
+inline constexpr precision precision_of = std::is_same_v<typename F::value_type, double>  ? precision::double_
+                                          : std::is_same_v<typename F::value_type, float> ? precision::single
+                                                                                          : precision::half;
+
+/// The largest relative error of one rounding: 2^-53, 2^-24; of half 2^-16, half a unit of its fixed point relative to
+/// the largest number that shares the scale.
+constexpr double unit_roundoff(precision p) {
+  return p == precision::double_ ? 0x1p-53 : p == precision::single ? 0x1p-24 : 0x1p-16;
+}
+
+/// What a solve is asked for, and when its residual is made anew.
+struct mixed_precision_defaults {
+  double tolerance;  ///< on |b - A x| / |b|
+  /// The residual is computed anew, and the correction added to the solution, where the iterated residual has fallen to
+  /// this fraction of the largest since the last time.
+  double delta;
+};
+
+/// Babich, Clark, Joo (SC10), table of solver modes; outer: of the solution and the true residual; inner: of the
+/// Krylov space. Pairs that are not in the table have the tolerance of their outer precision. Their delta is limited by
+/// the inner recurrence, whose error relative to the largest residual since the last update must stay below it: that of
+/// uniform single for double-single.
+/// \throws input_error where the inner precision is the higher one
+inline mixed_precision_defaults default_parameters(precision outer, precision inner) {
+  if (inner < outer)
+    throw input_error(std::string("mixed precision: the inner precision must not be above the outer one, found ") +
+                      name(outer) + "-" + name(inner));
+  if (outer == precision::half) throw input_error("mixed precision: the outer precision must be double or single");
+  if (outer == precision::double_)
+    return {1e-14, inner == precision::double_ ? 1e-5 : inner == precision::single ? 1e-3 : 1e-2};
+  return {1e-7, inner == precision::single ? 1e-3 : 1e-1};
+}
+
+}  // namespace plaquette

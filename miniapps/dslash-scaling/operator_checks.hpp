@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What is checked of a timed operator, and to what tolerance: its output on random input against the textbook's
+/// formulas, site by site.
+#pragma once
+
+#include <cstdint>
+
+#include "common/comms/communicator.hpp"
+#include "common/lattice/fermion_action.hpp"
+#include "common/lattice/site_field.hpp"
+#include "cpu_ref/dirac/wilson_clover.hpp"
+#include "miniapps/dslash-scaling/operator_case.hpp"
+
+namespace plaquette::scaling {
+
+/// Which sites are compared: a deterministic choice by global coordinate, the same on every rank and process grid.
+/// All sites of lattices of up to 2^16 sites; of larger ones a share that gives some 2^12 a rank, at pseudo-random
+/// places, so that faces, edges and corners are met as often as they occur.
+class site_sample {
+ public:
+  site_sample(const lattice_geometry& geometry, bool everywhere);
+  bool holds(const coordinate& global) const;
+  /// True where one of the eight neighbours of a site is in the sample: what one hop into the sample reads.
+  bool is_next_to(const coordinate& global) const;
+  /// The same for two hops.
+  bool is_two_from(const coordinate& global) const;
+  bool everywhere() const { return threshold_ == all; }
+
+ private:
+  static constexpr std::uint64_t all = ~std::uint64_t{0};
+  template <class Predicate>
+  bool any_neighbour(const coordinate& global, Predicate&& predicate) const;
+
+  extents lattice_;
+  std::uint64_t threshold_ = all;
+};
+
+/// The formula that an operator is held to.
+struct expected_operator {
+  operator_kind kind;
+  site_layout layout;
+  cpu::schur_kind preconditioning;
+  bool dagger = false;
+};
+
+/// The largest |found(x) - expected(x)| over the sampled sites x of the output, in units of the root mean square of
+/// |expected(x)| there: one wrong component of one site stands out on any lattice. NaN where `found` holds one.
+/// Collective.
+/// \param found   the operator's output
+/// \param psi     its input, with ghosts filled
+/// \param links   with ghosts filled
+/// \param action  of the clover operators; the others leave its clover term out
+double worst_site_difference(const spinor_configuration& found, const spinor_configuration& psi,
+                             const gauge_configuration& links, const fermion_action& action,
+                             const expected_operator& formula, const site_sample& sample, const communicator& comm);
+
+/// About ten times the rounding that was measured (README.md has the table), and 1e-4 for one hop in half precision.
+double operator_tolerance(const operator_case& c);
+
+}  // namespace plaquette::scaling

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/dslash-scaling/scaling_options.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "common/app/command_line.hpp"
+#include "common/app/parse.hpp"
+#include "common/error.hpp"
+#include "miniapps/shared/gauge_input.hpp"
+
+namespace plaquette::scaling {
+
+namespace {
+
+/// A step of the ladder: the lattice of strong scaling, and each rank's of weak scaling.
+struct problem {
+  const char* name;
+  extents strong, weak;
+};
+constexpr std::array<problem, 4> ladder{{{"nano", {8, 8, 8, 8}, {8, 8, 8, 8}},
+                                         {"small", {16, 16, 16, 32}, {16, 16, 16, 16}},
+                                         {"reference", {24, 24, 24, 128}, {24, 24, 24, 32}},
+                                         {"target", {32, 32, 32, 256}, {32, 32, 32, 32}}}};
+
+/// Weak fields, as in the papers' benchmarks: any size is made in seconds.
+constexpr const char* usual_gauge = "weak:0.2";
+
+struct raw_options {
+  std::string size, scaling = "strong", preconditioning = "symmetric", overlap = "on", placement = "none";
+  case_lists lists{{operator_kind::hopping, operator_kind::wilson, operator_kind::clover, operator_kind::wilson_schur,
+                    operator_kind::clover_schur},
+                   {site_layout::even_odd, site_layout::full},
+                   {number_precision::single_precision, number_precision::double_precision},
+                   {reconstruct::none},
+                   {1}};
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (c == ',')
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+/// Declares an option that takes a list of different values, each read by `read`.
+template <class Value>
+void list_option(command_line& line, const std::string& option, const std::string& type, const std::string& usual,
+                 std::vector<Value>& values, std::function<Value(const std::string&, const std::string&)> read,
+                 const std::string& help) {
+  line.custom(
+      option, type, usual,
+      [&values, read](const std::string& text, const std::string& name) {
+        values.clear();
+        for (const std::string& word : split(text)) {
+          const Value value = read(word, name);
+          if (std::ranges::find(values, value) != values.end())
+            throw input_error(fmt::format("{}: expected each value once, found '{}' again", name, printable(word)));
+          values.push_back(value);
+        }
+      },
+      help);
+}
+
+/// Reads one of the names of an enumeration.
+template <class Value>
+std::function<Value(const std::string&, const std::string&)> word_of(const std::vector<Value>& values,
+                                                                     std::function<std::string(Value)> name_of) {
+  return [values, name_of](const std::string& word, const std::string& option) {
+    std::string known;
+    for (const Value value : values) {
+      if (word == name_of(value)) return value;
+      known += (known.empty() ? "" : ", ") + name_of(value);
+    }
+    throw input_error(fmt::format("{}: expected one of {}, found '{}'", option, known, printable(word)));
+  };
+}
+
+void declare_cases(command_line& line, case_lists& lists) {
+  const auto kinds = lists.kinds;
+  const std::vector precisions{number_precision::double_precision, number_precision::single_precision,
+                               number_precision::half_precision};
+  const std::vector links{reconstruct::none, reconstruct::twelve, reconstruct::eight};
+  line.section("What is timed (lists: A,B,...)");
+  const auto kind = word_of<operator_kind>(kinds, [](operator_kind k) { return name(k); });
+  line.custom(
+      "--operator", "all|LIST", "all",
+      [&lists, kinds, kind](const std::string& text, const std::string& option) {
+        lists.kinds.clear();
+        if (text == "all") {
+          lists.kinds = kinds;
+          return;
+        }
+        for (const std::string& word : split(text)) lists.kinds.push_back(kind(word, option));
+        auto sorted = lists.kinds;
+        std::ranges::sort(sorted);
+        if (std::ranges::adjacent_find(sorted) != sorted.end())
+          throw input_error(option + ": expected each operator once, found '" + printable(text) + "'");
+      },
+      "hopping: D; wilson, clover: M without and with its clover term; wilson_schur, clover_schur: their even-odd "
+      "Schur complements");
+  list_option<site_layout>(
+      line, "--layout", "LIST of even-odd|full", "even-odd,full", lists.layouts,
+      word_of<site_layout>({site_layout::even_odd, site_layout::full}, [](site_layout l) { return name(l); }),
+      "Sites of the output: one parity or all; M is full, Schur complements are even-odd, the "
+      "hopping term is both");
+  list_option<number_precision>(line, "--precision", "LIST of double|single|half", "single,double", lists.precisions,
+                                word_of<number_precision>(precisions, [](number_precision p) { return name(p); }),
+                                "Of links and spinors; the first one is that of the figure of merit");
+  list_option<reconstruct>(line, "--reconstruct", "LIST of 18|12|8", "18", lists.links,
+                           word_of<reconstruct>(links, [](reconstruct r) { return std::to_string(stored_reals(r)); }),
+                           "Stored reals a link; the rest is rebuilt in registers");
+  list_option<int>(
+      line, "--rhs", "LIST of INTEGER", "1", lists.rhs,
+      [](const std::string& word, const std::string& option) {
+        return static_cast<int>(parse_integer(word, option, 1, 4096));
+      },
+      "Right-hand sides of one application");
+}
+
+void declare_run(command_line& line, scaling_options& options, raw_options& raw) {
+  line.section("Problem and run");
+  line.choice("--size", raw.size, {"nano", "small", "reference", "target"},
+              "Lattice of a step of the ladder (small, where nothing names a lattice): of all ranks, or of each rank "
+              "with --scaling weak");
+  line.choice("--scaling", raw.scaling, {"strong", "weak"},
+              "Which lattice of the ladder: that of all ranks together "
+              "(strong) or of each (weak)");
+  line.custom(
+      "--local-lattice", "XxYxZxT", "",
+      [&options](const std::string& text, const std::string& option) {
+        options.local_lattice = parse_extents(text, option);
+      },
+      "Extents of the part of each rank, instead of --lattice");
+  line.choice("--preconditioning", raw.preconditioning, {"symmetric", "asymmetric"}, "Form of the Schur complements");
+  line.choice("--overlap", raw.overlap, {"on", "off"}, "Faces travel while the interior is computed, or before it");
+  line.integer("--samples", options.samples, "Measurements of each case", 3, 100'000);
+  line.choice("--placement", raw.placement, {"none", "good", "bad"},
+              "Of threads and memory: as the program was started; on the cores and the memory of one NUMA node each; "
+              "or deliberately bad");
+}
+
+void choose_lattice(scaling_options& options, const raw_options& raw, const command_line& line) {
+  const bool from_file = options.shared.gauge.from == gauge_choice::origin::file;
+  for (const char* other : {"--lattice", "--local-lattice"})
+    if (!raw.size.empty() && line.given(other))
+      throw input_error(fmt::format("--size and {} name a lattice each: give one of them", other));
+  if (from_file && (!raw.size.empty() || options.local_lattice))
+    throw input_error("--gauge: a file has a lattice of its own: leave out --size and --local-lattice");
+  options.weak = raw.scaling == "weak" || options.local_lattice.has_value();
+  if (options.local_lattice || from_file) return;
+  if (line.given("--lattice")) {
+    if (raw.scaling == "weak") options.local_lattice = options.shared.lattice;
+    return;
+  }
+  options.size = raw.size.empty() ? "small" : raw.size;
+  const problem& step = *std::ranges::find(ladder, options.size, &problem::name);
+  if (options.weak)
+    options.local_lattice = step.weak;
+  else
+    options.shared.lattice = step.strong;
+}
+
+/// The even-odd hopping term of the first precision, or else the first case of all.
+operator_case headline_of(const case_lists& lists, const std::vector<operator_case>& cases) {
+  const operator_case wanted{operator_kind::hopping, site_layout::even_odd, lists.precisions.front(),
+                             lists.links.front(), lists.rhs.front()};
+  return std::ranges::find(cases, wanted) != cases.end() ? wanted : cases.front();
+}
+
+void require_sense(const scaling_options& options) {
+  if (options.shared.device == "gpu") throw input_error("--device gpu: this program was built without a GPU");
+  const bool clover = std::ranges::any_of(options.cases, [](const operator_case& c) { return c.has_clover(); });
+  if (clover && !options.shared.action.has_clover())
+    throw input_error("--csw 0: the operators clover and clover_schur need a clover term; leave them out or give one");
+}
+
+/// The process grid with the smallest surface of a given local box: cuts along its longest directions.
+extents grid_of_local_box(const extents& local, int ranks) {
+  extents best{};
+  double least = 0.0;
+  for (int x = 1; x <= ranks; ++x)
+    for (int y = 1; y <= ranks / x; ++y)
+      for (int z = 1; z <= ranks / (x * y); ++z) {
+        const extents grid{x, y, z, ranks / (x * y * z)};
+        if (volume(grid) != ranks) continue;
+        double surface = 0.0;
+        for (int mu = 0; mu < dimensions; ++mu)
+          if (grid[mu] > 1) surface += 2.0 / local[mu];
+        // among equals the most even one, so that the whole lattice stays compact
+        surface += 1e-6 * *std::ranges::max_element(grid) / ranks;
+        if (best[0] == 0 || surface < least) {
+          best = grid;
+          least = surface;
+        }
+      }
+  return best;
+}
+
+}  // namespace
+
+scaling_options parse_scaling_options(int argc, const char* const* argv) {
+  scaling_options options;
+  raw_options raw;
+  command_line line("plaquette-dslash-scaling",
+                    "Times the hopping term and the operators made of it on any number of ranks and threads, with what "
+                    "the halo costs,\nand relates them to the bandwidth and the arithmetic that the same run measures. "
+                    "Each timed operator is compared with the textbook's first.");
+  declare_cases(line, raw.lists);
+  declare_run(line, options, raw);
+  shared_options defaults;
+  defaults.gauge = parse_gauge_choice(usual_gauge, "--gauge");
+  action_options action;
+  action.csw = 1.0;
+  shared_option_set shared(line, defaults, action, {"--precision", "--rhs", "--tol"});
+  line.exclude("--lattice", "--local-lattice");
+  line.parse(argc, argv);
+
+  options.shared = shared.collected();
+  options.command = line.typed();
+  options.preconditioning =
+      raw.preconditioning == "symmetric" ? cpu::schur_kind::symmetric : cpu::schur_kind::asymmetric;
+  options.overlap = raw.overlap == "on";
+  options.placement = parse_placement_policy(raw.placement, "--placement");
+  options.cases = combinations(raw.lists);
+  options.headline = headline_of(raw.lists, options.cases);
+  choose_lattice(options, raw, line);
+  require_sense(options);
+  return options;
+}
+
+lattice_geometry geometry_of(scaling_options& options, const communicator& world) {
+  if (!options.local_lattice) return geometry_of_run(options.shared, world);
+  (void)lattice_geometry(*options.local_lattice);  // a box that is no lattice is refused as such
+  if (!options.shared.grid) options.shared.grid = grid_of_local_box(*options.local_lattice, world.size());
+  for (int mu = 0; mu < dimensions; ++mu) {
+    const std::int64_t length = static_cast<std::int64_t>((*options.local_lattice)[mu]) * (*options.shared.grid)[mu];
+    if (length > (1 << 24))
+      throw input_error(fmt::format("--local-lattice {} times --grid {}: expected extents of at most 2^24, found {}",
+                                    to_string(*options.local_lattice), to_string(*options.shared.grid), length));
+    options.shared.lattice[mu] = static_cast<int>(length);
+  }
+  return geometry_of_run(options.shared, world);
+}
+
+json_document parameters_of(const scaling_options& options, const lattice_geometry& geometry) {
+  const shared_options& shared = options.shared;
+  const fermion_action& action = shared.action;
+  json_document phases = json_document::array();
+  for (const auto& phase : action.boundary_phase) phases.push_back({phase.re, phase.im});
+  return {{"command", options.command},
+          {"size", options.size},
+          {"scaling", options.weak ? "weak" : "strong"},
+          {"lattice", geometry.global()},
+          {"local_lattice", geometry.local()},
+          {"grid", geometry.grid()},
+          {"device", shared.device},
+          {"gauge", shared.gauge.describe()},
+          {"seed", shared.seed},
+          {"mass", action.mass},
+          {"kappa", action.kappa()},
+          {"clover_spatial", action.clover_spatial},
+          {"clover_temporal", action.clover_temporal},
+          {"anisotropy", action.anisotropy},
+          {"nu", action.nu},
+          {"boundary_phases", phases},
+          {"preconditioning", options.preconditioning == cpu::schur_kind::symmetric ? "symmetric" : "asymmetric"},
+          {"overlap", options.overlap ? "on" : "off"},
+          {"samples", options.samples}};
+}
+
+}  // namespace plaquette::scaling

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What dslash-scaling is told on its command line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/app/options.hpp"
+#include "common/app/placement.hpp"
+#include "common/app/report.hpp"
+#include "common/comms/communicator.hpp"
+#include "cpu_ref/dirac/wilson_clover.hpp"
+#include "miniapps/dslash-scaling/operator_case.hpp"
+
+namespace plaquette::scaling {
+
+struct scaling_options {
+  shared_options shared;
+  std::string size;                      ///< of the ladder; empty where none was named
+  bool weak = false;                     ///< the lattice is each rank's, not all ranks'
+  std::optional<extents> local_lattice;  ///< of each rank; none: shared.lattice is cut
+  std::vector<operator_case> cases;
+  operator_case headline;  ///< whose GFLOP/s are the figure of merit
+  cpu::schur_kind preconditioning = cpu::schur_kind::symmetric;
+  bool overlap = true;
+  int samples = 11;
+  placement_policy placement = placement_policy::none;
+  std::string command;  ///< as typed
+};
+
+/// Throws input_error for arguments that cannot be used, help_requested for --help.
+scaling_options parse_scaling_options(int argc, const char* const* argv);
+
+/// The part of this rank; of a local lattice times the grid where one was given. Throws input_error where lattice, grid
+/// and ranks do not fit.
+lattice_geometry geometry_of(scaling_options& options, const communicator& world);
+
+/// For the report.
+json_document parameters_of(const scaling_options& options, const lattice_geometry& geometry);
+
+}  // namespace plaquette::scaling

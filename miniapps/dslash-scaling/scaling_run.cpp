@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/dslash-scaling/scaling_run.hpp"
+
+#include <fmt/core.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <span>
+
+#include "common/app/memory.hpp"
+#include "common/app/placement.hpp"
+#include "common/app/progress.hpp"
+#include "common/app/report.hpp"
+#include "common/app/run_app.hpp"
+#include "common/app/run_control.hpp"
+#include "cpu_ref/fields/random_spinor.hpp"
+#include "miniapps/dslash-scaling/measurement.hpp"
+#include "miniapps/dslash-scaling/operator_checks.hpp"
+#include "miniapps/dslash-scaling/summary.hpp"
+#include "miniapps/dslash-scaling/timed_operator.hpp"
+#include "miniapps/dslash-scaling/work_estimate.hpp"
+#include "miniapps/shared/gauge_input.hpp"
+
+namespace plaquette::scaling {
+
+namespace {
+
+/// What the steps of a run share.
+struct run_state {
+  const scaling_options& options;
+  const communicator& world;
+  const lattice_geometry& geometry;
+  run_control control;
+  progress_line progress;
+  report result;
+
+  bool talks() const { return world.rank() == 0; }
+};
+
+report new_report(const scaling_options& options, const lattice_geometry& geometry, const communicator& world) {
+  report r;
+  r.app = "dslash-scaling";
+  r.fom = {std::numeric_limits<double>::quiet_NaN(), "GFLOP/s", describe(options.headline)};
+  r.parameters = parameters_of(options, geometry);
+  r.machine = machine_information(world);
+  r.build = build_information();
+  return r;
+}
+
+/// The columns of a case's input and output summed with weights of modulus one: operators are linear, so that one
+/// application of the textbook's judges all columns, and a column that is wrong, or another's, is seen.
+struct weighed_sums {
+  spinor_configuration in, out;
+};
+
+complex<double> weight_of(int column) {
+  constexpr complex<double> step{0.6, 0.8};  // of modulus one, and no root of unity: no two columns weigh the same
+  complex<double> weight{1.0, 0.0};
+  for (int i = 0; i < column; ++i) weight = weight * step;
+  return weight;
+}
+
+void set_random_input(timed_operator& op, const operator_case& c, const run_state& run, spinor_configuration& sum) {
+  for (int column = 0; column < c.rhs; ++column) {
+    const spinor_configuration psi =
+        cpu::random_spinor(run.geometry, run.options.shared.seed, static_cast<std::uint64_t>(column), run.world);
+    op.set_input(column, psi);
+    cpu::for_each_site(run.geometry, [&](const coordinate& x) { sum(x) += weight_of(column) * psi(x); });
+  }
+  exchange_ghosts(sum, run.world);
+}
+
+void sum_output(const timed_operator& op, const operator_case& c, const lattice_geometry& geometry,
+                spinor_configuration& sum) {
+  spinor_configuration column_output(geometry);
+  cpu::for_each_site(geometry, [&](const coordinate& x) { sum(x) = {}; });
+  for (int column = 0; column < c.rhs; ++column) {
+    op.get_output(column, column_output);
+    cpu::for_each_site(geometry, [&](const coordinate& x) { sum(x) += weight_of(column) * column_output(x); });
+  }
+}
+
+/// A number that other bits of this rank's output give another value of.
+std::uint64_t fingerprint(const timed_operator& op, const lattice_geometry& geometry) {
+  spinor_configuration out(geometry);
+  op.get_output(0, out);
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a, a number at a time
+  for (std::int64_t s = 0; s < geometry.local_volume(); ++s)
+    for (int k = 0; k < spins * colours; ++k)
+      for (const double part :
+           {out.at_site(s)(k / colours, k % colours).re, out.at_site(s)(k / colours, k % colours).im})
+        hash = (hash ^ std::bit_cast<std::uint64_t>(part)) * 1099511628211ULL;
+  return hash;
+}
+
+/// The operator, and with --check its adjoint, against the textbook's.
+void check_case(run_state& run, timed_operator& op, const operator_case& c, const gauge_input& gauge) {
+  now_doing("the comparison with the textbook operator");
+  const site_sample sample(run.geometry, run.options.shared.check);
+  weighed_sums sums{spinor_configuration(run.geometry), spinor_configuration(run.geometry)};
+  set_random_input(op, c, run, sums.in);
+  for (const bool dagger : {true, false}) {  // the operator last: its output is compared again after the timing
+    if (dagger && !run.options.shared.check) continue;
+    op.apply(dagger);
+    sum_output(op, c, run.geometry, sums.out);
+    const double difference =
+        worst_site_difference(sums.out, sums.in, gauge.links, run.options.shared.action,
+                              {c.kind, c.layout, run.options.preconditioning, dagger}, sample, run.world);
+    run.result.checks.add(describe(c) + (dagger ? ", adjoint" : ""), difference, operator_tolerance(c));
+  }
+}
+
+/// Every application of a timed operator gives the same bits, overlapped or not.
+bool same_everywhere(bool here, const communicator& world) {
+  std::array<double, 1> different{here ? 0.0 : 1.0};
+  world.maximum(std::span(different));
+  return different[0] == 0.0;
+}
+
+void run_case(run_state& run, operator_maker& maker, const operator_case& c, const cpu::context& ctx,
+              const gauge_input& gauge, bool& repeats_agree) {
+  now_doing("the set-up of " + describe(c));
+  const auto op = maker.make(c);
+  check_case(run, *op, c, gauge);
+  const std::uint64_t before = fingerprint(*op, run.geometry);
+  now_doing("the measurement of " + describe(c));
+  const auto figure = measure(*op, c, ctx, run.options.overlap, run.options.samples, run.control);
+  if (!figure) return;
+  repeats_agree = same_everywhere(fingerprint(*op, run.geometry) == before, run.world) && repeats_agree;
+  run.result.figures.push_back(*figure);
+  if (c == run.options.headline) run.result.fom.value = figure->gflops;
+  run.progress.clear();
+  if (run.talks()) print_figure(*figure);
+}
+
+/// The table's end, the file, the status: all from one report.
+exit_status finish(run_state& run, exit_status status) {
+  if (status == exit_status::success && !run.result.checks.passed()) status = exit_status::verification_failed;
+  run.progress.clear();
+  if (!run.talks()) return status;
+  if (!run.options.shared.json.empty()) {
+    write_report(run.result, run.options.shared.json, run.options.shared.force);
+    fmt::print("report     {}\n", run.options.shared.json);
+  }
+  print_verdict(run.result);
+  return status;
+}
+
+exit_status run_cases(run_state& run, const gauge_input& gauge) {
+  const cpu::context ctx(run.geometry, run.world);
+  const auto maker = make_cpu_operator_maker(ctx, gauge.links, run.options);
+  if (run.talks()) print_figure_header(volume(run.geometry.grid()) > 1);
+  run.progress.begin("operators");
+  bool repeats_agree = true;
+  double done = 0.0;
+  for (const operator_case& c : run.options.cases) {
+    if (run.control.should_stop()) break;
+    run.progress.update(done / static_cast<double>(run.options.cases.size()), describe(c));
+    run_case(run, *maker, c, ctx, gauge, repeats_agree);
+    done += 1.0;
+  }
+  run.result.checks.add("repeated applications agree", repeats_agree);
+  if (run.control.stopped()) {
+    run.result.checks.add("run was not stopped by " + run.control.reason(), false);
+    return finish(run, exit_status::interrupted);
+  }
+  return finish(run, exit_status::success);
+}
+
+}  // namespace
+
+exit_status run_scaling(scaling_options options, const communicator& world) {
+  if (world.rank() == 0 && !options.shared.json.empty()) require_writable(options.shared.json, options.shared.force);
+  const lattice_geometry geometry = geometry_of(options, world);
+  run_state run{options,
+                world,
+                geometry,
+                run_control(world, options.shared.time_limit),
+                progress_line(world.rank() == 0),
+                new_report(options, geometry, world)};
+  const placement_record placement = place_threads(options.placement, omp_get_max_threads(), world);
+  run.result.parameters["placement"] = to_json(placement);
+  const memory_estimate memory = estimate_memory(options, geometry);
+  if (run.talks()) {
+    print_machine(run.result);
+    fmt::print("{}", describe(placement));
+    print_problem(options, geometry);
+    print_memory(memory);
+    if (options.shared.dry_run) print_work(options, geometry);
+  }
+  if (options.shared.dry_run) return exit_status::success;
+  require_memory(world, memory.total(), "this run");
+
+  const gauge_input gauge = obtain_gauge(options.shared, geometry, world, run.control, run.progress);
+  run.progress.clear();
+  run.result.gauge = gauge.description;
+  check_gauge(run.result.checks, gauge);
+  if (run.talks()) fmt::print("plaquette  {:.12f}\n", gauge.plaquette.average);
+  return run_cases(run, gauge);
+}
+
+}  // namespace plaquette::scaling

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/dslash-scaling/summary.hpp"
+
+#include <fmt/core.h>
+
+#include "common/app/memory.hpp"
+#include "common/app/parse.hpp"
+
+namespace plaquette::scaling {
+
+namespace {
+
+const char* plural(int count) { return count == 1 ? "" : "s"; }
+
+}  // namespace
+
+void print_machine(const report& r) {
+  fmt::print("plaquette-dslash-scaling {}, revision {}{}\n", r.build.version, r.build.revision.substr(0, 12),
+             r.build.dirty ? " with changes" : "");
+  fmt::print("machine    {}, {} rank{} of {} thread{}\n", r.machine.cpu, r.machine.ranks, plural(r.machine.ranks),
+             r.machine.threads, plural(r.machine.threads));
+}
+
+void print_problem(const scaling_options& options, const lattice_geometry& geometry) {
+  const shared_options& shared = options.shared;
+  fmt::print("lattice    {}{}, grid {}, {} a rank\n", to_string(geometry.global()),
+             options.size.empty() ? "" : fmt::format(" ({}, {})", options.size, options.weak ? "weak" : "strong"),
+             to_string(geometry.grid()), to_string(geometry.local()));
+  fmt::print("gauge      {}\n", printable(shared.gauge.describe()));
+  fmt::print("action     mass {:g} (kappa {:.6g}), csw {:g}\n", shared.action.mass, shared.action.kappa(),
+             shared.action.clover_temporal);
+  fmt::print("halo       overlap {}\n", options.overlap ? "on" : "off");
+}
+
+void print_memory(const memory_estimate& memory) {
+  fmt::print("memory     {} a rank: {} canonical fields, {} operator, {} vectors\n", format_bytes(memory.total()),
+             format_bytes(memory.canonical_bytes), format_bytes(memory.operator_bytes),
+             format_bytes(memory.vector_bytes));
+}
+
+void print_work(const scaling_options& options, const lattice_geometry& geometry) {
+  fmt::print("\n{:<13} {:<8} {:<7} {:>5} {:>4} {:>12} {:>14}   (one application)\n", "operator", "layout", "prec.",
+             "reals", "N", "Gflop", "fewest bytes");
+  for (const operator_case& c : options.cases)
+    fmt::print("{:<13} {:<8} {:<7} {:>5} {:>4} {:>12.4g} {:>14}\n", name(c.kind), name(c.layout), name(c.precision),
+               stored_reals(c.links), c.rhs, gflop_of(c, geometry), format_bytes(fewest_bytes_of(c, geometry)));
+}
+
+void print_figure_header(bool halo) {
+  fmt::print("\n{:<13} {:<8} {:<7} {:>5} {:>4} {:>11} {:>9} {:>9} {:>8} {:>8}", "operator", "layout", "prec.", "reals",
+             "N", "median [us]", "GFLOP/s", "GB/s", "of copy", "of FMA");
+  if (halo) fmt::print(" {:>13} {:>11} {:>9}", "exposed [us]", "hidden [us]", "sent");
+  fmt::print("\n");
+}
+
+void print_figure(const operator_figure& f) {
+  fmt::print("{:<13} {:<8} {:<7} {:>5} {:>4} {:>11.1f} {:>9.2f} {:>9.2f} {:>7.1f}% {:>7.1f}%", f.operator_name,
+             f.layout, f.precision, f.reconstruct, f.rhs, 1e6 * f.seconds.median, f.gflops, f.gbytes_per_s,
+             100.0 * f.fraction_of_copy, 100.0 * f.fraction_of_fma_peak);
+  if (f.details.contains("halo")) {
+    const auto& halo = f.details["halo"];
+    fmt::print(" {:>13.1f} {:>11.1f} {:>9}", 1e6 * halo["exposed_seconds"].get<double>(),
+               1e6 * halo["hidden_seconds"].get<double>(), format_bytes(halo["bytes_sent"].get<double>()));
+  }
+  fmt::print("\n");
+}
+
+void print_verdict(const report& r) {
+  fmt::print("\n{:<58}  {:>9}   {:>9}\n", "check", "value", "tolerance");
+  for (const check& c : r.checks.checks())
+    fmt::print("{:<58}  {:9.3e}   {:9.3e}  {}\n", c.name, c.value, c.tolerance, c.passed() ? "passed" : "FAILED");
+  fmt::print("\n{}\n{}\n", fom_line(r.fom), r.checks.line());
+}
+
+}  // namespace plaquette::scaling

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What is timed: one operator of one device with its fields, behind an interface that hides precision and device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/lattice/site_field.hpp"
+#include "cpu_ref/context.hpp"
+#include "miniapps/dslash-scaling/operator_case.hpp"
+#include "miniapps/dslash-scaling/scaling_options.hpp"
+
+namespace plaquette::scaling {
+
+/// What the halo of a rank has cost since it was last reset.
+struct halo_cost {
+  double pack = 0.0, wait = 0.0, unpack = 0.0;  ///< seconds
+  std::int64_t bytes = 0;                       ///< sent
+};
+
+class timed_operator {
+ public:
+  virtual ~timed_operator() = default;
+
+  /// Column `column` of the input; sites that the operator does not read are ignored.
+  virtual void set_input(int column, const spinor_configuration& psi) = 0;
+  /// The operator, or its adjoint, on all columns. Collective.
+  virtual void apply(bool dagger = false) = 0;
+  /// Column `column` of the output; sites that it does not have become zero, ghosts are left alone.
+  virtual void get_output(int column, spinor_configuration& out) const = 0;
+
+  /// Whether faces travel while the interior is computed.
+  virtual void set_overlap(bool on) = 0;
+  virtual void reset_halo_cost() = 0;
+  virtual halo_cost get_halo_cost() const = 0;
+};
+
+/// Makes operators; those that share packed links, made one after the other, share them in memory too.
+class operator_maker {
+ public:
+  virtual ~operator_maker() = default;
+  virtual std::unique_ptr<timed_operator> make(const operator_case& c) = 0;
+};
+
+/// \param links  with ghosts filled; kept by reference, as is `options`
+std::unique_ptr<operator_maker> make_cpu_operator_maker(const cpu::context& ctx, const gauge_configuration& links,
+                                                        const scaling_options& options);
+
+}  // namespace plaquette::scaling

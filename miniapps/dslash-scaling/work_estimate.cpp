@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/dslash-scaling/work_estimate.hpp"
+
+#include <algorithm>
+
+#include "common/lattice/site_field.hpp"
+#include "cpu_ref/dirac/clover_term.hpp"
+
+namespace plaquette::scaling {
+
+namespace {
+
+/// Canonical spinor fields that the check of a case holds at once: input and output of a column, their sums over the
+/// columns, and two of the formula.
+constexpr double check_fields = 6.0;
+
+double padded_volume(const lattice_geometry& geometry) {
+  double sites = 1.0;
+  for (const int length : geometry.local()) sites *= length + 2.0;
+  return sites;
+}
+
+double operator_bytes(const operator_case& c, double local, double padded) {
+  const double real = bytes_of_real(c.precision);
+  double bytes = local * dimensions * stored_reals(c.links) * real;
+  // C and its inverse, packed; and in double while they are made, on a field with ghosts.
+  if (c.has_clover()) bytes += 2.0 * (local * 80.0 * real + padded * sizeof(cpu::clover_block));
+  return bytes;
+}
+
+double vector_bytes(const operator_case& c, double local) {
+  const double spinors_of_all_sites = c.layout == site_layout::full ? 2.0 : c.is_schur() ? 2.0 : 1.0;
+  const double site = spinor_reals * bytes_of_real(c.precision) + 4.0;  // a norm where there is one
+  return local * c.rhs * site * spinors_of_all_sites + local * share_of_sites(c.layout) * bytes_per_site(c);
+}
+
+}  // namespace
+
+double gflop_of(const operator_case& c, const lattice_geometry& geometry) {
+  return 1e-9 * flops_per_site(c.kind) * c.rhs * share_of_sites(c.layout) *
+         static_cast<double>(geometry.global_volume());
+}
+
+double fewest_bytes_of(const operator_case& c, const lattice_geometry& geometry) {
+  return bytes_per_site(c) * share_of_sites(c.layout) * static_cast<double>(geometry.global_volume());
+}
+
+memory_estimate estimate_memory(const scaling_options& options, const lattice_geometry& geometry) {
+  const auto local = static_cast<double>(geometry.local_volume());
+  const double padded = padded_volume(geometry);
+  memory_estimate most;
+  for (const operator_case& c : options.cases) {
+    const double of_operator = operator_bytes(c, local, padded), of_vectors = vector_bytes(c, local);
+    if (of_operator + of_vectors <= most.operator_bytes + most.vector_bytes) continue;
+    most.operator_bytes = of_operator;
+    most.vector_bytes = of_vectors;
+  }
+  most.canonical_bytes = padded * (sizeof(site_links) + check_fields * sizeof(spinor<double>));
+  return most;
+}
+
+}  // namespace plaquette::scaling

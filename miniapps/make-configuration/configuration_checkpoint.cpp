@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/make-configuration/configuration_checkpoint.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "common/app/parse.hpp"
+#include "common/io/gauge_file.hpp"
+#include "common/io/lime.hpp"
+
+namespace plaquette {
+
+namespace {
+
+constexpr const char* record_type = "plaquette-checkpoint";
+constexpr int format_version = 1;
+constexpr std::uint64_t longest_record = std::uint64_t{1} << 30;
+
+json_document to_json(const std::vector<measurement>& history) {
+  json_document lines = json_document::array();
+  for (const auto& [sweep, plaquette] : history)
+    lines.push_back({sweep, plaquette.average, plaquette.spatial, plaquette.temporal});
+  return lines;
+}
+
+std::vector<measurement> history_of(const std::string& path, const json_document& state) {
+  std::vector<measurement> history;
+  try {
+    for (const auto& line : state.at("history")) {
+      measurement m{line.at(0).get<int>(), {}};
+      m.plaquette.average = line.at(1).get<double>();
+      m.plaquette.spatial = line.at(2).get<double>();
+      m.plaquette.temporal = line.at(3).get<double>();
+      history.push_back(m);
+    }
+  } catch (const nlohmann::json::exception&) {
+    throw input_error(printable(path) + ": expected a checkpoint with a usable \"history\", found otherwise");
+  }
+  return history;
+}
+
+json_document state_in(const std::string& path) {
+  const file_source source(path);
+  const std::string name = printable(path);
+  const auto refuse = [&name](const std::string& found) {
+    throw input_error(name + ": expected a checkpoint of plaquette-make-configuration, found " + found);
+  };
+  constexpr std::string_view magic{"\x45\x67\x89\xab", 4};
+  if (source.size() < lime_header_bytes || source.read_text(0, magic.size()) != magic) refuse("no LIME file");
+  const auto records = lime_records(source);
+  const auto record = std::ranges::find(records, record_type, &lime_record::type);
+  if (record == records.end()) refuse("a LIME file without a record " + std::string(record_type));
+  if (record->size == 0 || record->size > longest_record) refuse("a record of unusable size");
+  std::string text = source.read_text(record->offset, record->size);
+  if (text.back() == '\0') text.pop_back();
+  json_document state = parse_checkpoint_text(path, text);
+  if (const int version = checkpoint_value<int>(name, state, "version"); version != format_version)
+    refuse(fmt::format("version {} of it, where this program knows {}", version, format_version));
+  return state;
+}
+
+}  // namespace
+
+json_document parameters_of_links(const configuration_options& options) {
+  return {{"start", options.start()},
+          {"seed", options.shared.seed},
+          {"beta", options.action.beta},
+          {"anisotropy", options.action.anisotropy},
+          {"first_sweep", options.first_sweep},
+          {"heatbath", options.plan.heatbath},
+          {"overrelaxation", options.plan.overrelaxation}};
+}
+
+void write_configuration_checkpoint(const std::string& path, const gauge_configuration& links,
+                                    const configuration_progress& progress, const json_document& parameters,
+                                    const communicator& world) {
+  json_document state;
+  state["version"] = format_version;
+  state["sweeps_done"] = progress.sweeps_done;
+  state["parameters"] = parameters;
+  state["unfinished_files"] = progress.unfinished_files;
+  state["history"] = to_json(progress.history);
+  gauge_write_options how;
+  how.existing = existing_file::replace;
+  how.ensemble_label = "checkpoint of plaquette-make-configuration";
+  how.information = fmt::format("checkpoint after sweep {}", progress.sweeps_done);
+  how.records = {{record_type, checkpoint_text(state)}};
+  write_ildg(path, links, world, how);
+}
+
+configuration_progress read_configuration_progress(const std::string& path, const configuration_options& options) {
+  const json_document state = state_in(path);
+  const std::string name = printable(path);
+  require_same_parameters(path, checkpoint_value<json_document>(name, state, "parameters"),
+                          parameters_of_links(options));
+  configuration_progress progress;
+  progress.sweeps_done = checkpoint_value<int>(name, state, "sweeps_done");
+  progress.history = history_of(path, state);
+  progress.unfinished_files = checkpoint_value<std::vector<std::string>>(name, state, "unfinished_files");
+  if (progress.sweeps_done < options.first_sweep || progress.sweeps_done > options.end())
+    throw input_error(fmt::format("{}: expected a checkpoint of at most {} combined sweeps, as --sweeps says, found {}",
+                                  name, options.end(), progress.sweeps_done));
+  return progress;
+}
+
+}  // namespace plaquette

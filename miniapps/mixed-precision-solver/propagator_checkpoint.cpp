@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/mixed-precision-solver/propagator_checkpoint.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "common/app/checkpoint.hpp"
+#include "common/app/parse.hpp"
+#include "miniapps/mixed-precision-solver/propagator_file.hpp"
+
+namespace plaquette {
+
+namespace {
+
+constexpr int format_version = 1;
+
+/// Two process grids sum a plaquette in different orders; two configurations do not agree to this.
+constexpr double plaquette_tolerance = 1e-12;
+
+/// What a solution depends on: everything the program was told, but for the ways to compute the same.
+json_document problem_of(const solver_options& options, const lattice_geometry& geometry) {
+  json_document problem = parameters_of(options, geometry);
+  for (const char* key : {"command", "size", "grid", "repeat"}) problem.erase(key);
+  problem["max_iterations"] = options.iteration_limit;
+  return problem;
+}
+
+json_document state_in(const std::string& path) {
+  const std::string name = printable(path);
+  json_document state = parse_checkpoint_text(path, read_columns_state(path));
+  if (const int version = checkpoint_value<int>(name, state, "version"); version != format_version)
+    throw input_error(fmt::format("{}: expected version {} of a checkpoint, found {}", name, format_version, version));
+  return state;
+}
+
+json_document to_json(const column_result& c, const std::vector<double>& history) {
+  return {{"iterations", c.iterations}, {"iterated", c.iterated}, {"device", c.device}, {"history", history}};
+}
+
+}  // namespace
+
+std::vector<std::string> files_of_stopped_run(const std::string& path) {
+  if (!checkpoint_exists(path)) return {};
+  return checkpoint_value<std::vector<std::string>>(printable(path), state_in(path), "unfinished_files");
+}
+
+propagator_checkpoint::propagator_checkpoint(const solver_options& options, const lattice_geometry& geometry,
+                                             double plaquette, const communicator& world)
+    : options_(options), problem_(problem_of(options, geometry)), plaquette_(plaquette), world_(world) {}
+
+void propagator_checkpoint::load(propagator_result& result, double& true_tolerance) const {
+  const std::string& path = options_.checkpoint;
+  if (!checkpoint_exists(path)) return;
+  const std::string name = printable(path);
+  const json_document state = state_in(path);
+  require_same_parameters(path, checkpoint_value<json_document>(name, state, "problem"), problem_);
+  const auto plaquette = checkpoint_value<double>(name, state, "plaquette");
+  if (!(std::abs(plaquette - plaquette_) <= plaquette_tolerance))
+    throw input_error(fmt::format("{}: expected a checkpoint on the configuration of plaquette {:.12f}, found {:.12f}",
+                                  name, plaquette_, plaquette));
+  const auto which = checkpoint_value<std::vector<int>>(name, state, "columns");
+  const auto results = checkpoint_value<json_document>(name, state, "results");
+  for (std::size_t k = 0; k < which.size(); ++k) {
+    const auto n = static_cast<std::size_t>(which[k]);
+    if (which[k] < 0 || n >= result.results.size() || k >= results.size())
+      throw input_error(
+          fmt::format("{}: expected columns 0 to {}, found column {}", name, result.results.size() - 1, which[k]));
+    result.results[n] = {.status = solve_status::converged,
+                         .why = {},
+                         .iterations = checkpoint_value<int>(name, results[k], "iterations"),
+                         .iterated = checkpoint_value<double>(name, results[k], "iterated"),
+                         .device = checkpoint_value<double>(name, results[k], "device")};
+    result.histories[n] = checkpoint_value<std::vector<double>>(name, results[k], "history");
+    result.kept[n] = true;
+  }
+  result.solver = checkpoint_value<std::string>(name, state, "solver");
+  result.first_seconds = checkpoint_value<double>(name, state, "seconds");
+  result.flops = checkpoint_value<double>(name, state, "flops");
+  true_tolerance = checkpoint_value<double>(name, state, "true_tolerance");
+  read_columns(path, result.columns, which, world_);
+}
+
+void propagator_checkpoint::store(const propagator_result& result, double true_tolerance, bool stopped) const {
+  std::vector<int> which;
+  json_document results = json_document::array();
+  for (std::size_t n = 0; n < result.kept.size(); ++n)
+    if (result.kept[n]) {
+      which.push_back(static_cast<int>(n));
+      results.push_back(to_json(result.results[n], result.histories[n]));
+    }
+  if (which.empty()) return;
+  json_document state;
+  state["version"] = format_version;
+  state["problem"] = problem_;
+  state["plaquette"] = plaquette_;
+  state["unfinished_files"] = stopped ? absolute_paths({options_.shared.json}) : std::vector<std::string>{};
+  state["solver"] = result.solver;
+  state["seconds"] = result.first_seconds;
+  state["flops"] = result.flops;
+  state["true_tolerance"] = true_tolerance;
+  state["columns"] = which;
+  state["results"] = results;
+  write_columns(options_.checkpoint, result.columns, which, checkpoint_text(state), world_);
+}
+
+}  // namespace plaquette

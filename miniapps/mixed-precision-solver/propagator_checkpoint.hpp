@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The columns of a propagator that are solved already, kept in a file while the others are solved. A column depends on
+/// its own source alone, so that one that was kept is, bit by bit, the one that would be found again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/app/report.hpp"
+#include "common/comms/communicator.hpp"
+#include "miniapps/mixed-precision-solver/propagator_solve.hpp"
+#include "miniapps/mixed-precision-solver/solver_options.hpp"
+
+namespace plaquette {
+
+/// Which files the run that left this checkpoint wrote when it was stopped; none where there is no such file. Throws
+/// input_error, naming the file, where it is no checkpoint. Not collective.
+std::vector<std::string> files_of_stopped_run(const std::string& path);
+
+/// A file of solved columns. Members are collective.
+class propagator_checkpoint {
+ public:
+  /// \param plaquette  of the configuration, which tells it from others
+  propagator_checkpoint(const solver_options& options, const lattice_geometry& geometry, double plaquette,
+                        const communicator& world);
+
+  /// Takes over what the file holds, if there is one: columns, what is known of them, seconds and flops spent, and the
+  /// tolerance on true residuals that they were held to. Throws input_error where it belongs to another problem.
+  void load(propagator_result& result, double& true_tolerance) const;
+
+  /// Keeps the columns of `result` that are solved; the file appears with the first of them. Throws output_error.
+  /// \param stopped  the run ends here, after writing its report
+  void store(const propagator_result& result, double true_tolerance, bool stopped) const;
+
+ private:
+  const solver_options& options_;
+  json_document problem_;
+  double plaquette_;
+  const communicator& world_;
+};
+
+}  // namespace plaquette
