@@ -12,9 +12,11 @@ namespace {
 using cpu::context;
 
 template <class T>
-std::vector<spinor_configuration> results_on(const context& ctx, const fermion_action& action) {
+std::vector<spinor_configuration> results_on(const context& ctx, const fermion_action& action, reconstruct stored,
+                                             bool overlap = true) {
   const auto links = cpu::random_configuration(ctx.geometry(), 3, ctx.comm());
-  const auto m = std::make_shared<const cpu::wilson_clover<T>>(ctx, links, action);
+  const auto m = std::make_shared<cpu::wilson_clover<T>>(ctx, links, action, stored);
+  m->set_overlap(overlap);
   random_batch<T> in(ctx, 3, 4);
   auto out = like(in.packed);
   std::vector<spinor_configuration> results;
@@ -47,14 +49,16 @@ std::vector<spinor_configuration> results_on(const context& ctx, const fermion_a
 }
 
 template <class T>
-void compare_all_grids(const extents& global) {
+void compare_all_grids(const extents& global, reconstruct stored = reconstruct::none) {
   const auto world = communicator::world();
   const context alone(lattice_geometry(global), communicator(), 1);
+  bool overlap = false;
   for (const fermion_action& action : actions_to_test()) {
-    const auto expected = results_on<T>(alone, action);
+    const auto expected = results_on<T>(alone, action, stored);
     for (const extents& grid : legal_grids(global, world.size())) {
       const context ctx(lattice_geometry(global, grid, world.rank()), world, 1);
-      const auto found = results_on<T>(ctx, action);
+      // Without overlap on every other grid: the same numbers in another order of work.
+      const auto found = results_on<T>(ctx, action, stored, overlap = !overlap);
       for (std::size_t i = 0; i < found.size(); ++i)
         for (std::int64_t s = 0; s < ctx.geometry().local_volume(); ++s) {
           const coordinate x = ctx.geometry().local_coordinate(s);
@@ -75,6 +79,17 @@ TEST(ProductionOperatorOnRanks, GivesTheBitsOfOneRankOnEveryGridInSinglePrecisio
 
 TEST(ProductionOperatorOnRanks, GivesTheBitsOfOneRankOnEveryGridInDoublePrecision) {
   for (const extents& global : {extents{4, 4, 8, 4}, extents{12, 4, 6, 4}}) compare_all_grids<double>(global);
+}
+
+TEST(ProductionOperatorOnRanks, GivesTheBitsOfOneRankOnEveryGridInHalfPrecision) {
+  compare_all_grids<half>({4, 4, 4, 8});
+  compare_all_grids<half>({8, 4, 2, 8}, reconstruct::eight);
+}
+
+TEST(ProductionOperatorOnRanks, GivesTheBitsOfOneRankOnEveryGridWithFewRealsALink) {
+  compare_all_grids<half>({4, 8, 4, 4}, reconstruct::twelve);
+  compare_all_grids<float>({4, 4, 4, 8}, reconstruct::twelve);
+  compare_all_grids<double>({4, 8, 4, 4}, reconstruct::eight);
 }
 
 /// Any number of ranks cuts this one, the primes above 3 too.

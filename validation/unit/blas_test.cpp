@@ -3,6 +3,8 @@
 /// Vector operations on batches against loops over the sites, and the bookkeeping of columns.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "common/concepts.hpp"
@@ -15,7 +17,7 @@ using cpu::context;
 using cpu::field;
 using cpu::scalars;
 
-static_assert(field_batch<field<float>> && field_batch<field<double>>);
+static_assert(field_batch<field<half>> && field_batch<field<float>> && field_batch<field<double>>);
 static_assert(linear_operator<cpu::wilson_clover<double>, field<double>>);
 static_assert(schur_complement<cpu::schur_wilson_clover<float>, field<float>>);
 
@@ -28,15 +30,29 @@ std::vector<complex<double>> numbers_of(const field<T>& x, int column) {
     for (std::int64_t b = 0; b < x.layout().blocks(); ++b)
       for (int k = 0; k < x.components(); ++k)
         for (int lane = 0; lane < width; ++lane) {
-          const T* const at = x.block(part, b, column) + 2 * k * width + lane;
-          numbers.push_back({static_cast<double>(at[0]), static_cast<double>(at[width])});
+          if constexpr (cpu::is_half<T>) {
+            const std::uint32_t* const at = x.block(part, b, column) + lane;
+            const double scale = std::bit_cast<float>(at[x.components() * width]);
+            numbers.push_back(scale * complex_cast<double>(unpack_fixed_point(at[k * width])));
+          } else {
+            const T* const at = x.block(part, b, column) + 2 * k * width + lane;
+            numbers.push_back({static_cast<double>(at[0]), static_cast<double>(at[width])});
+          }
         }
   return numbers;
 }
 
+/// Half a step of 16-bit fixed point at a site, and what rounding the scale and the product to float adds.
+double half_step(const spinor<double>& psi) {
+  double largest = 0.0;
+  for (int k = 0; k < 12; ++k)
+    largest = std::max({largest, std::abs(psi(k / 3, k % 3).re), std::abs(psi(k / 3, k % 3).im)});
+  return largest / 65534.0 * (1.0 + 1e-2);
+}
+
 template <class T>
 struct Blas : testing::Test {
-  static constexpr double roundoff = std::numeric_limits<T>::epsilon() / 2;
+  static constexpr double roundoff = unit_roundoff<T>;
   static constexpr int columns = 3;
   lattice_geometry geometry{{4, 6, 2, 8}};
   communicator comm;
@@ -49,7 +65,8 @@ struct Blas : testing::Test {
     random_stream stream(++seed, 0, 0);
     for (int c = 0; c < columns; ++c) {
       const auto [re, im] = stream.gaussians();
-      values.push_back({static_cast<double>(static_cast<T>(re)), static_cast<double>(static_cast<T>(im))});
+      using real = cpu::real_of<T>;
+      values.push_back({static_cast<double>(static_cast<real>(re)), static_cast<double>(static_cast<real>(im))});
     }
     return make_scalars(like, values);
   }
@@ -66,7 +83,7 @@ struct Blas : testing::Test {
     }
   }
 };
-using precisions = testing::Types<float, double>;
+using precisions = testing::Types<half, float, double>;
 TYPED_TEST_SUITE(Blas, precisions);
 
 TYPED_TEST(Blas, UpdatesAreTheirFormulas) {
@@ -150,21 +167,24 @@ TYPED_TEST(Blas, SumsAreDoubleInEveryPrecision) {
   const auto [un, nn] = bicgstab_update(m, n, a, v, a, v, u);
   for (int c = 0; c < this->columns; ++c) {
     // Each sum has n terms of size about 1 a component; n eps bounds its rounding, in double, whatever the fields are.
-    const double bound = 1e-15 * sum(u, u, c).re * 40;
-    const auto near = [&](complex<double> found, complex<double> expected) {
+    // A number of half precision is read as a float; of results, the numbers are summed before they are rounded.
+    const double reading = cpu::is_half<TypeParam> ? 2.0 * std::numeric_limits<float>::epsilon() : 0.0;
+    const double exact = (40 * 1e-15 + reading) * sum(u, u, c).re;
+    const double rounded = cpu::is_half<TypeParam> ? 16 * this->roundoff * sum(u, u, c).re * 10 : exact;
+    const auto near = [&](complex<double> found, complex<double> expected, double bound) {
       EXPECT_TRUE(std::sqrt(norm2(found - expected)) <= bound) << found.re << ' ' << expected.re;
     };
-    near(uv[c], sum(u, v, c));
-    near(uv2[c], sum(u, v, c));
-    near(uu[c], sum(u, u, c));
-    near(uu2[c], sum(u, u, c));
-    near(xx[c], sum(x, x, c));
-    near(zz[c], sum(z, z, c));
-    near(yy[c], sum(y, y, c));
-    near(vq[c], sum(v, q, c));
-    near(qq[c], sum(q, q, c));
-    near(un[c], sum(u, n, c));
-    near(nn[c], sum(n, n, c));
+    near(uv[c], sum(u, v, c), exact);
+    near(uv2[c], sum(u, v, c), exact);
+    near(uu[c], sum(u, u, c), exact);
+    near(uu2[c], sum(u, u, c), exact);
+    near(xx[c], sum(x, x, c), rounded);
+    near(zz[c], sum(z, z, c), rounded);
+    near(yy[c], sum(y, y, c), rounded);
+    near(vq[c], sum(v, q, c), rounded);
+    near(qq[c], sum(q, q, c), rounded);
+    near(un[c], sum(u, n, c), rounded);
+    near(nn[c], sum(n, n, c), rounded);
   }
 }
 
@@ -217,8 +237,8 @@ TYPED_TEST(Blas, OneParityIsAViewOfTheFullField) {
   auto x = batch.packed;
   const double all = norm2(x)[1].re, even = norm2(x.parity(0))[1].re, odd = norm2(x.parity(1))[1].re;
   EXPECT_NEAR(all, even + odd, 1e-12 * all);
-  auto half = x.parity(1);
-  zero(half);
+  auto odd_sites = x.parity(1);
+  zero(odd_sites);
   EXPECT_EQ(norm2(x)[1].re, even);
 }
 
@@ -228,9 +248,63 @@ TYPED_TEST(Blas, NothingIsLostOnTheWayThroughACanonicalField) {
   cpu::export_column(back, batch.packed, 1);
   for (std::int64_t s = 0; s < this->geometry.local_volume(); ++s)
     for (int i = 0; i < spins; ++i)
-      for (int c = 0; c < colours; ++c)
-        ASSERT_EQ(back.at_site(s)(i, c).re,
-                  static_cast<double>(static_cast<TypeParam>(batch.canonical[1].at_site(s)(i, c).re)));
+      for (int c = 0; c < colours; ++c) {
+        const double before = batch.canonical[1].at_site(s)(i, c).re, after = back.at_site(s)(i, c).re;
+        if constexpr (cpu::is_half<TypeParam>)
+          ASSERT_TRUE(std::abs(after - before) <= half_step(batch.canonical[1].at_site(s)));
+        else
+          ASSERT_EQ(after, static_cast<double>(static_cast<TypeParam>(before)));
+      }
+}
+
+TEST(Convert, RoundsToHalfWithinHalfAStepOfEachSite) {
+  for (const extents& lattice : {extents{4, 6, 2, 8}, extents{6, 6, 6, 6}}) {
+    const lattice_geometry geometry(lattice);
+    const context ctx(geometry, communicator(), 2);
+    random_batch<double> wide(ctx, 2, 72);
+    spinor_configuration special = wide.canonical[1];
+    special(coordinate{1, 2, 0, 3}) = {};
+    special(coordinate{0, 1, 1, 2}) = 1e-30 * special(coordinate{0, 1, 1, 2});
+    special(coordinate{2, 1, 1, 2}) = 1e+30 * special(coordinate{2, 1, 1, 2});
+    cpu::import_column(wide.packed, 1, special);
+    auto narrow = cpu::like_in<half>(wide.packed);
+    auto through_single = cpu::like_in<float>(wide.packed);
+    auto again = like(narrow);
+    poison(narrow), poison(through_single), poison(again);
+    convert(narrow, wide.packed);
+    convert(through_single, narrow);
+    convert(again, through_single);
+    spinor_configuration back(geometry), twice(geometry);
+    cpu::export_column(back, narrow, 1);
+    cpu::export_column(twice, again, 1);
+    for (std::int64_t s = 0; s < geometry.local_volume(); ++s)
+      for (int k = 0; k < 12; ++k) {
+        const auto &a = back.at_site(s)(k / 3, k % 3), &b = special.at_site(s)(k / 3, k % 3);
+        ASSERT_TRUE(std::abs(a.re - b.re) <= half_step(special.at_site(s)));
+        ASSERT_TRUE(std::abs(a.im - b.im) <= half_step(special.at_site(s)));
+        ASSERT_TRUE(twice.at_site(s)(k / 3, k % 3) == a);
+      }
+  }
+}
+
+TEST(Convert, KeepsNaNAndInfinityVisibleInHalf) {
+  const lattice_geometry geometry({4, 4, 4, 4});
+  const context ctx(geometry, communicator(), 2);
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    random_batch<double> wide(ctx, 2, 73);
+    wide.canonical[0](coordinate{1, 0, 3, 2})(2, 1).im = bad;
+    cpu::import_column(wide.packed, 0, wide.canonical[0]);
+    auto narrow = cpu::like_in<half>(wide.packed);
+    convert(narrow, wide.packed);
+    EXPECT_FALSE(std::isfinite(norm2(narrow)[0].re));
+    EXPECT_TRUE(std::isfinite(norm2(narrow)[1].re));
+    // and when a kernel makes it
+    auto made = cpu::like_in<half>(wide.packed);
+    zero(made);
+    axpy(made, scalars({{1, 0}, {1, 0}}), narrow);
+    EXPECT_FALSE(std::isfinite(norm2(made)[0].re));
+    EXPECT_TRUE(std::isfinite(norm2(made)[1].re));
+  }
 }
 
 TEST(Convert, RoundsToSingleAndBackExactly) {
