@@ -298,7 +298,7 @@ placement_record place_with_hwloc(placement_policy policy, int threads, const co
   placement_record record;
   record.policy = policy;
   const unsigned version = hwloc_get_api_version();
-  record.hwloc = fmt::format("{}.{}", version >> 16, version >> 8 & 0xff);
+  record.hwloc = fmt::format("API {}.{}", version >> 16, version >> 8 & 0xff);
   std::set<int> packages, nodes;
   for (const core_place& core : cores) {
     packages.insert(core.package);

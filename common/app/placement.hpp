@@ -51,7 +51,7 @@ struct rank_place {
 
 struct placement_record {
   placement_policy policy = placement_policy::none;
-  std::string hwloc;  ///< its version, or "none"
+  std::string hwloc;  ///< version of its interface, or "none"
   std::string note;   ///< a line, where something is not as asked for; empty elsewhere
   int packages = 0, numa_nodes = 0, cores = 0, cpus = 0;  ///< of rank 0's host, as far as this run may use them
   std::vector<rank_place> ranks;                          ///< empty without hwloc

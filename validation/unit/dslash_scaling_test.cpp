@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// dslash-scaling: the work of its operators against the published tables, and its checks, seen to fail for each thing
+/// that they look at.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <set>
+
+#include "common/error.hpp"
+#include "cpu_ref/fields/random_spinor.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "miniapps/dslash-scaling/operator_checks.hpp"
+#include "miniapps/dslash-scaling/timed_operator.hpp"
+
+namespace plaquette::scaling {
+namespace {
+
+using enum operator_kind;
+using enum number_precision;
+using enum site_layout;
+
+const communicator alone;
+const extents odd_shape{4, 6, 2, 8};
+
+// --- work
+
+TEST(Work, BytesOfTheEvenOddHoppingTermAreThePublishedOnes) {
+  const struct {
+    number_precision precision;
+    reconstruct links;
+    double bytes;
+  } table[] = {{double_precision, reconstruct::none, 1536},  {double_precision, reconstruct::twelve, 1152},
+               {double_precision, reconstruct::eight, 896},  {single_precision, reconstruct::none, 768},
+               {single_precision, reconstruct::twelve, 576}, {single_precision, reconstruct::eight, 448},
+               {half_precision, reconstruct::none, 392},     {half_precision, reconstruct::twelve, 296},
+               {half_precision, reconstruct::eight, 232}};
+  for (const auto& line : table) EXPECT_EQ(bytes_per_site({hopping, even_odd, line.precision, line.links}), line.bytes);
+}
+
+TEST(Work, BytesOfTheCloverSchurComplementAreThePublishedOnes) {
+  const struct {
+    number_precision precision;
+    reconstruct links;
+    double bytes;
+  } table[] = {{double_precision, reconstruct::none, 4416},   {double_precision, reconstruct::twelve, 3648},
+               {double_precision, reconstruct::eight, 3136},  {single_precision, reconstruct::none, 2208},
+               {single_precision, reconstruct::twelve, 1824}, {single_precision, reconstruct::eight, 1568},
+               {half_precision, reconstruct::none, 1140},     {half_precision, reconstruct::twelve, 948},
+               {half_precision, reconstruct::eight, 820}};
+  for (const auto& line : table)
+    EXPECT_EQ(bytes_per_site({clover_schur, even_odd, line.precision, line.links}), line.bytes);
+}
+
+TEST(Work, LinksAreReadOnceForAllRightHandSides) {
+  // Twelve of them, single, 12 reals: 224 bytes a site and right-hand side.
+  EXPECT_EQ(bytes_per_site({hopping, even_odd, single_precision, reconstruct::twelve, 12}), 12 * 224.0);
+  // The full lattice in one call: 480, 384, 320 bytes a site in single.
+  EXPECT_EQ(bytes_per_site({hopping, full, single_precision, reconstruct::none}), 480.0);
+  EXPECT_EQ(bytes_per_site({hopping, full, single_precision, reconstruct::twelve}), 384.0);
+  EXPECT_EQ(bytes_per_site({hopping, full, single_precision, reconstruct::eight}), 320.0);
+}
+
+TEST(Work, FlopsAreTheStandardCounts) {
+  EXPECT_EQ(flops_per_site(hopping), 1320.0);
+  EXPECT_EQ(flops_per_site(wilson), 1368.0);
+  EXPECT_EQ(flops_per_site(clover), 1872.0);
+  EXPECT_EQ(flops_per_site(wilson_schur), 2688.0);
+  EXPECT_EQ(flops_per_site(clover_schur), 3696.0);
+}
+
+TEST(Combinations, LeaveOutWhatDoesNotExist) {
+  const auto cases = combinations(
+      {{hopping, wilson, clover_schur}, {even_odd, full}, {single_precision}, {reconstruct::none}, {1, 12}});
+  EXPECT_EQ(cases.size(), 2u * (2 + 1 + 1));
+  EXPECT_THROW(combinations({{wilson}, {even_odd}, {single_precision}, {reconstruct::none}, {1}}), input_error);
+}
+
+// --- the check of an operator
+
+scaling_options options_for(cpu::schur_kind preconditioning) {
+  scaling_options options;
+  options.shared.action = fermion_action::isotropic(0.2, 1.3);
+  options.preconditioning = preconditioning;
+  return options;
+}
+
+/// An operator with its input and output on a rough field.
+struct applied_case {
+  operator_case what;
+  scaling_options options;
+  bool dagger;
+  lattice_geometry geometry{odd_shape};
+  gauge_configuration links = cpu::weak_field_configuration(geometry, 0.3, 31, alone);
+  spinor_configuration psi = cpu::random_spinor(geometry, 32, 0, alone);
+  spinor_configuration found{geometry};
+
+  applied_case(const operator_case& c, cpu::schur_kind preconditioning = cpu::schur_kind::symmetric,
+               bool adjoint = false)
+      : what(c), options(options_for(preconditioning)), dagger(adjoint) {
+    const cpu::context ctx(geometry, alone, 1);
+    const auto op = make_cpu_operator_maker(ctx, links, options)->make(what);
+    for (int column = 0; column < what.rhs; ++column) op->set_input(column, psi);
+    op->apply(dagger);
+    op->get_output(what.rhs - 1, found);
+  }
+  double difference(const fermion_action& action, bool judged_as_adjoint) const {
+    return worst_site_difference(found, psi, links, action,
+                                 {what.kind, what.layout, options.preconditioning, judged_as_adjoint},
+                                 site_sample(geometry, true), alone);
+  }
+  bool passes() const { return difference(options.shared.action, dagger) <= operator_tolerance(what); }
+};
+
+/// One of each kind and layout.
+std::vector<operator_case> all_kinds(number_precision precision) {
+  return combinations(
+      {{hopping, wilson, clover, wilson_schur, clover_schur}, {even_odd, full}, {precision}, {reconstruct::none}, {2}});
+}
+
+TEST(OperatorCheck, PassesForEveryOperatorAndItsAdjoint) {
+  for (const auto precision : {double_precision, single_precision})
+    for (const operator_case& c : all_kinds(precision))
+      for (const auto preconditioning : {cpu::schur_kind::symmetric, cpu::schur_kind::asymmetric})
+        for (const bool dagger : {false, true}) {
+          if (!c.is_schur() && preconditioning == cpu::schur_kind::asymmetric) continue;
+          const applied_case applied(c, preconditioning, dagger);
+          EXPECT_LE(applied.difference(applied.options.shared.action, dagger), operator_tolerance(c))
+              << describe(c) << (dagger ? " adjoint" : "");
+        }
+}
+
+/// A site that the output of a case has.
+coordinate site_of_output(const operator_case& c) {
+  return c.kind == hopping ? coordinate{3, 0, 1, 7} : coordinate{3, 5, 1, 7};
+}
+
+TEST(OperatorCheck, FailsForOneWrongSignOfOneComponent) {
+  for (const auto precision : {double_precision, single_precision, half_precision})
+    for (const operator_case& c : all_kinds(double_precision)) {
+      applied_case applied(c);
+      applied.what.precision = precision;  // the tolerance of a lower precision must see it too
+      ASSERT_TRUE(applied.passes());
+      complex<double>& one = applied.found(site_of_output(c))(2, 1);
+      one = -one;
+      EXPECT_FALSE(applied.passes()) << describe(applied.what);
+    }
+}
+
+TEST(OperatorCheck, FailsForOneNaN) {
+  for (const operator_case& c : all_kinds(double_precision)) {
+    applied_case applied(c);
+    applied.found(site_of_output(c))(0, 2).im = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_FALSE(applied.passes()) << describe(c);
+    EXPECT_TRUE(std::isnan(applied.difference(applied.options.shared.action, false)));
+  }
+}
+
+TEST(OperatorCheck, FailsForAnOutputOfZeros) {
+  for (const operator_case& c : all_kinds(single_precision)) {
+    applied_case applied(c);
+    applied.found = spinor_configuration(applied.geometry);
+    EXPECT_FALSE(applied.passes()) << describe(c);
+  }
+}
+
+TEST(OperatorCheck, FailsForTheAdjointInPlaceOfTheOperator) {
+  for (const operator_case& c : all_kinds(single_precision)) {
+    const applied_case applied(c, cpu::schur_kind::symmetric, true);
+    EXPECT_FALSE(applied.difference(applied.options.shared.action, false) <= 1e-2) << describe(c);
+  }
+}
+
+TEST(OperatorCheck, FailsForTheOtherFormOfTheSchurComplement) {
+  for (const operator_kind kind : {wilson_schur, clover_schur}) {
+    applied_case applied({kind, even_odd, single_precision}, cpu::schur_kind::asymmetric);
+    applied.options.preconditioning = cpu::schur_kind::symmetric;
+    EXPECT_FALSE(applied.passes());
+  }
+}
+
+TEST(OperatorCheck, FailsForAnotherMassOrCloverCoefficient) {
+  for (const operator_case& c : all_kinds(single_precision)) {
+    if (c.kind == hopping) continue;  // has neither
+    const applied_case applied(c);
+    fermion_action other = applied.options.shared.action;
+    other.mass += 1e-3;
+    EXPECT_FALSE(applied.difference(other, false) <= operator_tolerance(c)) << describe(c);
+    other = applied.options.shared.action;
+    other.clover_spatial *= -1.0;
+    EXPECT_EQ(applied.difference(other, false) <= operator_tolerance(c), !c.has_clover()) << describe(c);
+  }
+}
+
+TEST(OperatorCheck, FailsForAnotherLink) {
+  for (const operator_case& c : all_kinds(single_precision)) {
+    applied_case applied(c);
+    applied.links(coordinate{1, 2, 1, 4})[2] = su3<double>::identity();
+    exchange_ghosts(applied.links, alone);
+    EXPECT_FALSE(applied.passes()) << describe(c);
+  }
+}
+
+TEST(OperatorCheck, FailsForTheOtherBoundaryCondition) {
+  for (const operator_case& c : all_kinds(single_precision)) {
+    const applied_case applied(c);
+    fermion_action periodic = applied.options.shared.action;
+    periodic.boundary_phase[3] = {1.0, 0.0};
+    EXPECT_FALSE(applied.difference(periodic, false) <= operator_tolerance(c)) << describe(c);
+  }
+}
+
+// --- the sample of a large lattice
+
+TEST(SiteSample, IsEverySiteOfASmallLattice) {
+  const lattice_geometry geometry(odd_shape);
+  EXPECT_TRUE(site_sample(geometry, false).everywhere());
+}
+
+TEST(SiteSample, MeetsEveryCoordinateAndBothParitiesOfALargeLattice) {
+  const lattice_geometry geometry({24, 16, 16, 12});
+  const site_sample sample(geometry, false);
+  EXPECT_FALSE(sample.everywhere());
+  std::int64_t count = 0;
+  std::set<int> met[dimensions], parities;
+  for (std::int64_t s = 0; s < geometry.global_volume(); ++s) {
+    const coordinate x = geometry.local_coordinate(s);
+    if (!sample.holds(x)) continue;
+    ++count;
+    parities.insert(parity(x));
+    for (int mu = 0; mu < dimensions; ++mu) met[mu].insert(x[mu]);
+  }
+  // 4096 are wanted; their number is binomial, of standard deviation 64: five of those
+  EXPECT_NEAR(static_cast<double>(count), 4096.0, 5 * 64.0);
+  EXPECT_EQ(parities.size(), 2u);
+  for (int mu = 0; mu < dimensions; ++mu) EXPECT_EQ(met[mu].size(), static_cast<std::size_t>(geometry.global()[mu]));
+  EXPECT_TRUE(site_sample(geometry, true).everywhere());
+}
+
+TEST(SiteSample, KnowsWhatItsHopsRead) {
+  const lattice_geometry geometry({24, 16, 16, 12});
+  const site_sample sample(geometry, false);
+  int inside = 0, near = 0;
+  for (std::int64_t s = 0; s < geometry.global_volume(); s += 7) {
+    const coordinate x = geometry.local_coordinate(s);
+    bool next = false, two = false;
+    for (int mu = 0; mu < dimensions; ++mu)
+      for (const int sign : {+1, -1}) {
+        const coordinate y = geometry.to_global(shifted(x, mu, sign));
+        next = next || sample.holds(y);
+        two = two || sample.is_next_to(y);
+      }
+    ASSERT_EQ(sample.is_next_to(x), next);
+    ASSERT_EQ(sample.is_two_from(x), two);
+    inside += next ? 1 : 0;
+    near += two ? 1 : 0;
+  }
+  EXPECT_GT(inside, 0);
+  EXPECT_GT(near, inside);
+}
+
+}  // namespace
+}  // namespace plaquette::scaling
