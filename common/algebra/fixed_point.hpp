@@ -6,6 +6,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "common/algebra/complex.hpp"
@@ -27,6 +28,11 @@ inline std::uint32_t to_fixed_point(float x) {
 
 inline float from_fixed_point(std::uint32_t bits) {
   return static_cast<float>(static_cast<std::int16_t>(bits & 0xffffU)) * (1.0F / fixed_point_one);
+}
+
+/// The larger magnitude; NaN counts as the largest, so that it is never lost from a scale.
+inline double larger_magnitude(double largest, double x) {
+  return std::abs(x) > largest || std::isnan(x) ? std::abs(x) : largest;
 }
 
 inline std::uint32_t pack_fixed_point(const complex<float>& z) {

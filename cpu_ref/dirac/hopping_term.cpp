@@ -87,9 +87,6 @@ link_in_action link_of(const gauge_configuration& links, const fermion_action& a
   return {links(x)[mu], action.hop_coefficient(mu), last ? action.boundary_phase[mu] : complex<double>{1.0, 0.0}};
 }
 
-/// NaN counts as larger than all.
-double larger(double a, double b) { return b <= a ? a : b; }
-
 /// The largest difference of a number of the third row from the conjugate of the cross product of the other two.
 double distance_from_su3(const su3<double>& u) {
   su3<double> rebuilt = u;
@@ -97,7 +94,7 @@ double distance_from_su3(const su3<double>& u) {
   double worst = 0.0;
   for (int j = 0; j < colours; ++j)
     for (const double part : {rebuilt(2, j).re - u(2, j).re, rebuilt(2, j).im - u(2, j).im})
-      worst = larger(worst, std::abs(part));
+      worst = larger_magnitude(worst, part);
   return worst;
 }
 
@@ -173,7 +170,7 @@ class hopping_term<T>::link_packer {
     double distance = 0.0;
     for (int lane = 0; lane < width_; ++lane) {
       const link_in_action link = link_at(lane);
-      if (stored_ != reconstruct::none) distance = larger(distance, distance_from_su3(link.u));
+      if (stored_ != reconstruct::none) distance = larger_magnitude(distance, distance_from_su3(link.u));
       // A link of 16 bits has no room for a coefficient: that goes to the half-spinor, hop_scale_.
       const double coefficient = is_half<T> ? 1.0 : link.coefficient;
       factors.push_back(factor_of(coefficient, link.phase));
@@ -195,7 +192,7 @@ class hopping_term<T>::link_packer {
     std::uint8_t number = 0;
 #pragma omp critical(plaquette_link_factors)
     {
-      worst_ = larger(worst_, distance);
+      worst_ = larger_magnitude(worst_, distance);
       number = number_of(factors);
     }
     return number;

@@ -22,7 +22,7 @@ void store_block(word_of<T>* to, int width, const hermitian_6x6& m) {
   for (int k = 0; k < hermitian_6x6::lower_size; ++k) numbers[chiral_rows / 2 + k] = m.lower[k];
   if constexpr (is_half<T>) {
     double largest = 0.0;
-    for (const auto& z : numbers) largest = std::max({largest, std::abs(z.re), std::abs(z.im)});
+    for (const auto& z : numbers) largest = larger_magnitude(larger_magnitude(largest, z.re), z.im);
     const auto scale = static_cast<float>(largest);
     const double inverse = scale > 0.0F ? 1.0 / scale : 0.0;
     const auto part = [inverse](double x) { return static_cast<float>(std::clamp(x * inverse, -1.0, 1.0)); };

@@ -177,8 +177,7 @@ void write_site(const field<T>& x, word_of<T>* column, int lane, const complex<d
   if constexpr (is_half<T>) {
     double largest = 0.0;
     for (int k = 0; k < x.components(); ++k)
-      for (const double part : {numbers[k].re, numbers[k].im})
-        if (!(std::abs(part) <= largest)) largest = std::abs(part);  // NaN too, and it stays
+      largest = larger_magnitude(larger_magnitude(largest, numbers[k].re), numbers[k].im);
     const auto scale = static_cast<float>(largest);
     column[x.components() * width + lane] = std::bit_cast<std::uint32_t>(scale);
     const double inverse = scale > 0.0F ? 1.0 / scale : 0.0;
