@@ -3,6 +3,7 @@
 /// Small steps that the algorithms share, on batches of columns.
 #pragma once
 
+#include <concepts>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -90,6 +91,21 @@ void zero_columns(F& u, const std::vector<int>& list) {
   F nothing = like(u, static_cast<int>(list.size()));
   zero(nothing);
   scatter_columns(u, list, nothing);
+}
+
+/// The columns `list` of u, to be read: u itself where these are all.
+template <field_batch F>
+F some_columns(const F& u, const std::vector<int>& list) {
+  return std::ssize(list) == u.columns() ? u : gather_columns(u, list);
+}
+
+/// to = from, whatever their precisions.
+template <field_batch To, field_batch From>
+void assign(To& to, const From& from) {
+  if constexpr (std::same_as<To, From>)
+    copy(to, from);
+  else
+    convert(to, from);
 }
 
 /// The same number for every column of u.

@@ -81,22 +81,9 @@ solve_report bicgstab(const A& a, F& x, const F& b, const stopping_rule& rule) {
       bicgstab_without_restart(a, x_broken, gather_columns(b, broken), rest, shadow_residual::mixed);
   scatter_columns(x, broken, x_broken);
 
-  report.operator_applications += second.operator_applications;
-  report.column_applications += second.column_applications;
-  report.host_reads += second.host_reads;
-  for (std::size_t k = 0; k < broken.size(); ++k) {
-    const auto n = static_cast<std::size_t>(broken[k]);
-    column_report &before = report.columns[n], after = second.columns[k];
-    after.iterations += before.iterations;
-    after.restarts = 1;
-    after.why =
-        "restarted from the true residual (" + before.why + ")" + (after.why.empty() ? "" : ", then ") + after.why;
-    before = after;
-    // the first residual of the second run is that of the solution it started from: the same place on the axis
-    report.history[n].back() = second.history[k].empty() ? report.history[n].back() : second.history[k].front();
-    if (!second.history[k].empty())
-      report.history[n].insert(report.history[n].end(), second.history[k].begin() + 1, second.history[k].end());
-  }
+  report.add_work(second);
+  for (std::size_t k = 0; k < broken.size(); ++k)
+    report.continue_column(broken[k], second.columns[k], second.history[k]);
   return report;
 }
 

@@ -29,9 +29,7 @@ solve_report solve_in_groups(int columns_at_once, F& x, const F& b, const stoppi
     total.solver = report.solver;
     total.columns.insert(total.columns.end(), report.columns.begin(), report.columns.end());
     total.history.insert(total.history.end(), report.history.begin(), report.history.end());
-    total.operator_applications += report.operator_applications;
-    total.column_applications += report.column_applications;
-    total.host_reads += report.host_reads;
+    total.add_work(report);
   }
   return total;
 }

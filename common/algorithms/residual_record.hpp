@@ -103,6 +103,10 @@ class residual_record {
     double smallest = 0.0;            ///< relative residual, for the detection of stagnation
     int smallest_at = 0;
     double largest_curvature = 0.0;
+    double largest = 0.0;        ///< relative residual since the last update
+    bool renews = false;         ///< its directions are given up at the last update
+    int updated_at = 0;          ///< iteration
+    int idle_updates = 0;        ///< one after the other, that brought no progress
     double largest_gain2 = 0.0;  ///< of |A u|^2 / |u|^2 over the vectors u whose images were seen
   };
   struct test {

@@ -104,9 +104,7 @@ class schur_record {
   std::vector<int> take(const Step& step, const std::vector<double>& r2, int pass, const std::vector<int>& open,
                         std::vector<int>& better) {
     report.solver = step.report.solver;
-    report.operator_applications += step.report.operator_applications;
-    report.column_applications += step.report.column_applications;
-    report.host_reads += step.report.host_reads;
+    report.add_work(step.report);
     std::vector<int> still_open;
     for (std::size_t k = 0; k < open.size(); ++k) {
       const auto n = static_cast<std::size_t>(open[k]);

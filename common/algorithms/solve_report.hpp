@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace plaquette {
@@ -39,6 +41,7 @@ enum class solve_status {
   stagnation,   ///< no progress over the window of the stopping rule
   not_finite,   ///< a NaN or an infinity appeared
   interrupted,  ///< the caller asked to stop
+  inconsistent  ///< the iterated residual and the true one disagree by more than rounding explains
 };
 
 inline const char* name(solve_status status) {
@@ -55,9 +58,18 @@ inline const char* name(solve_status status) {
       return "not finite";
     case solve_status::interrupted:
       return "interrupted";
+    case solve_status::inconsistent:
+      return "inconsistent";
   }
   return "unknown";
 }
+
+/// A residual made anew from the solution. Both are relative to |b|.
+struct residual_update {
+  int iteration;    ///< after which it was made
+  double iterated;  ///< what the recurrence had it at
+  double truth;     ///< what it is
+};
 
 /// How the solve of one column ended.
 struct column_report {
@@ -65,7 +77,16 @@ struct column_report {
   int iterations = 0;
   double residual = 0.0;  ///< iterated, relative to |b|, of the solution that was returned (0 where b = 0)
   int restarts = 0;       ///< from the true residual, after a breakdown
-  std::string why;        ///< for a person: what happened and when; empty for a plain convergence
+  std::string why = {};   ///< for a person: what happened and when; empty for a plain convergence
+
+  // Of solvers that make the residual anew:
+  /// |b - A x| / |b| by the outer operator, of the solution that was returned; NaN where it was not computed.
+  double true_residual = std::numeric_limits<double>::quiet_NaN();
+  std::vector<residual_update> updates = {};
+  /// Converged in that the iterated residual met the tolerance while the true one cannot: it is at what the precision
+  /// of the solution leaves.
+  bool at_floor = false;
+  int mismatches = 0;  ///< how often the two residuals disagreed by more than rounding explains
 };
 
 /// How the solve of a batch ended.
@@ -76,7 +97,35 @@ struct solve_report {
       history;                     ///< per column: the iterated relative residual after 0, 1, 2, ... iterations
   long operator_applications = 0;  ///< of the operator or its adjoint to a batch
   long column_applications = 0;    ///< the same, counted once for each column in the batch
-  long host_reads = 0;             ///< how often the host waited for the device
+  /// Of these, those of the outer operator of a solver with an inner one; the rest are the inner operator's.
+  long outer_applications = 0, outer_column_applications = 0;
+  long host_reads = 0;  ///< how often the host waited for the device
+
+  /// Adds what another solve has cost.
+  void add_work(const solve_report& other) {
+    operator_applications += other.operator_applications;
+    column_applications += other.column_applications;
+    outer_applications += other.outer_applications;
+    outer_column_applications += other.outer_column_applications;
+    host_reads += other.host_reads;
+  }
+  /// Column n was solved again, from the solution it had: `after` and its history follow.
+  void continue_column(int n, column_report after, const std::vector<double>& after_history) {
+    const auto k = static_cast<std::size_t>(n);
+    column_report& before = columns[k];
+    for (residual_update& update : after.updates) update.iteration += before.iterations;
+    after.updates.insert(after.updates.begin(), before.updates.begin(), before.updates.end());
+    after.iterations += before.iterations;
+    after.restarts += before.restarts + 1;
+    after.mismatches += before.mismatches;
+    after.why =
+        "restarted from the true residual (" + before.why + ")" + (after.why.empty() ? "" : ", then ") + after.why;
+    before = std::move(after);
+    if (after_history.empty()) return;
+    // the first residual of the second run is that of the solution it started from: the same place on the axis
+    history[k].back() = after_history.front();
+    history[k].insert(history[k].end(), after_history.begin() + 1, after_history.end());
+  }
 
   bool all_converged() const {
     return std::all_of(columns.begin(), columns.end(),

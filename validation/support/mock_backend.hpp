@@ -6,10 +6,12 @@
 /// tasks run in a random order that honours these dependences, some of them at any later call, the last of them when
 /// the host reads a number that depends on them. New storage holds NaN, and so do the columns that a compaction frees.
 /// Every read of the host is recorded with what had been asked for by then. Fields are dense vectors, a few numbers a
-/// column; sums run in one order, column by column, so that a column's bits do not depend on its neighbours.
+/// column, in double or rounded to float or half; sums run in one order, column by column, so that a column's bits do
+/// not depend on its neighbours.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -17,10 +19,12 @@
 #include <random>
 #include <span>
 #include <stdexcept>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "common/algebra/fixed_point.hpp"
 #include "common/concepts.hpp"
 
 namespace plaquette::mock {
@@ -213,9 +217,28 @@ class scalars {
   std::shared_ptr<cell> cell_;
 };
 
-/// Dense vectors of one length, a batch of columns.
-class field {
+/// A number as it is stored in precision T: double, float, or half (15 bits and sign of each part, relative to the
+/// larger of the two).
+template <class T>
+number rounded(const number& z) {
+  if constexpr (std::is_same_v<T, double>) {
+    return z;
+  } else if constexpr (std::is_same_v<T, float>) {
+    return {static_cast<double>(static_cast<float>(z.re)), static_cast<double>(static_cast<float>(z.im))};
+  } else {
+    const double scale = std::max(std::abs(z.re), std::abs(z.im)), steps = fixed_point_one;
+    if (scale == 0.0) return z;
+    return {std::nearbyint(z.re / scale * steps) / steps * scale, std::nearbyint(z.im / scale * steps) / steps * scale};
+  }
+}
+
+/// Dense vectors of one length, a batch of columns, rounded to T whenever they are written.
+template <class T>
+class basic_field {
+  using field = basic_field;  // as they are called below
+
  public:
+  using value_type = T;
   using scalars = mock::scalars;
   struct storage {
     std::vector<number> numbers;
@@ -223,7 +246,7 @@ class field {
   };
 
   /// \param length  numbers a column
-  field(machine& m, int length, int columns, site_subset sites = site_subset::full)
+  basic_field(machine& m, int length, int columns, site_subset sites = site_subset::full)
       : machine_(&m), length_(length), columns_(columns), sites_(sites), storage_(std::make_shared<storage>()) {
     storage_->numbers.assign(static_cast<std::size_t>(length) * static_cast<std::size_t>(columns), {poison, poison});
   }
@@ -238,8 +261,17 @@ class field {
   void set(std::vector<number> numbers) {
     demand(numbers.size() == size(), "set: as many numbers as the field has");
     submit({this}, {}, {}, {}, [s = storage_, o = offset(), v = std::move(numbers)] {
-      std::copy(v.begin(), v.end(), s->numbers.begin() + static_cast<std::ptrdiff_t>(o));
+      std::transform(v.begin(), v.end(), s->numbers.begin() + static_cast<std::ptrdiff_t>(o), rounded<T>);
     });
+  }
+  /// One number becomes f of it, now in the queue's order.
+  template <class Function>
+  void alter(int column, int index, Function f) {
+    demand(column < columns_ && index < length_, "alter: a number that the field has");
+    submit({this}, {}, {}, {},
+           [s = storage_, f,
+            at = offset() + static_cast<std::size_t>(column) * static_cast<std::size_t>(length_) +
+                 static_cast<std::size_t>(index)] { s->numbers[at] = f(s->numbers[at]); });
   }
   /// All numbers, column after column. Not a read of an algorithm: it is not recorded.
   std::vector<number> get() const {
@@ -250,6 +282,18 @@ class field {
 
   friend field like(const field& u) { return {u.device(), u.length_, u.columns_, u.sites_}; }
   friend field like(const field& u, int columns) { return {u.device(), u.length_, columns, u.sites_}; }
+  template <class U>
+  friend basic_field<U> like(const field& u, int columns, std::type_identity<basic_field<U>>) {
+    return {u.device(), u.length_, columns, u.sites_};
+  }
+  template <class U>
+  friend void convert(field& x, const basic_field<U>& u) {
+    demand(x.shape() == u.shape(), "convert: fields of one shape");
+    x.device().submit({&u.data()->uses}, {&x.storage_->uses},
+                      [s = x.storage_, o = x.offset(), su = u.data(), ou = u.offset(), n = x.size()] {
+                        for (std::size_t i = 0; i < n; ++i) s->numbers[o + i] = rounded<T>(su->numbers[ou + i]);
+                      });
+  }
   friend scalars make_scalars(const field& u, std::span<const number> numbers) {
     demand(std::ssize(numbers) == u.columns(), "make_scalars: one number a column");
     scalars out(u.device(), u.columns());
@@ -421,6 +465,7 @@ class field {
                  number& xi = s->numbers[o + k * n + i];
                  if (erase) xi = {};
                  f(xi, values, c);
+                 xi = rounded<T>(xi);
                }
              }
            });
@@ -431,6 +476,8 @@ class field {
   site_subset sites_;
   std::shared_ptr<storage> storage_;
 };
+
+using field = basic_field<double>;
 
 /// A dense matrix, the same for every column.
 class dense_operator {
@@ -443,13 +490,15 @@ class dense_operator {
   int rows() const { return rows_; }
   int columns() const { return columns_; }
 
-  void apply(field& out, const field& in) const {
+  template <class T>
+  void apply(basic_field<T>& out, const basic_field<T>& in) const {
     multiply(out, in, rows_, columns_,
              [e = entries_, n = static_cast<std::size_t>(columns_)](std::size_t i, std::size_t j) {
                return (*e)[i * n + j];
              });
   }
-  void apply_dagger(field& out, const field& in) const {
+  template <class T>
+  void apply_dagger(basic_field<T>& out, const basic_field<T>& in) const {
     multiply(out, in, columns_, rows_,
              [e = entries_, n = static_cast<std::size_t>(columns_)](std::size_t i, std::size_t j) {
                return plaquette::conj((*e)[j * n + i]);
@@ -457,23 +506,23 @@ class dense_operator {
   }
 
  private:
-  template <class Entry>
-  static void multiply(field& out, const field& in, int rows, int columns, Entry entry) {
+  template <class T, class Entry>
+  static void multiply(basic_field<T>& out, const basic_field<T>& in, int rows, int columns, Entry entry) {
     demand(out.length() == rows && in.length() == columns, "a field as long as the matrix");
     demand(out.columns() == in.columns(), "as many columns out as in");
     demand(!out.same_storage(in), "an operator: different fields");
     out.device().note_application();
-    field::submit({&out}, {&in}, {}, {},
-                  [so = out.data(), oo = out.offset(), si = in.data(), oi = in.offset(), entry,
-                   r = static_cast<std::size_t>(rows), c = static_cast<std::size_t>(columns),
-                   batch = static_cast<std::size_t>(in.columns())] {
-                    for (std::size_t k = 0; k < batch; ++k)
-                      for (std::size_t i = 0; i < r; ++i) {
-                        number sum;
-                        for (std::size_t j = 0; j < c; ++j) sum += entry(i, j) * si->numbers[oi + k * c + j];
-                        so->numbers[oo + k * r + i] = sum;
-                      }
-                  });
+    basic_field<T>::submit({&out}, {&in}, {}, {},
+                           [so = out.data(), oo = out.offset(), si = in.data(), oi = in.offset(), entry,
+                            r = static_cast<std::size_t>(rows), c = static_cast<std::size_t>(columns),
+                            batch = static_cast<std::size_t>(in.columns())] {
+                             for (std::size_t k = 0; k < batch; ++k)
+                               for (std::size_t i = 0; i < r; ++i) {
+                                 number sum;
+                                 for (std::size_t j = 0; j < c; ++j) sum += entry(i, j) * si->numbers[oi + k * c + j];
+                                 so->numbers[oo + k * r + i] = rounded<T>(sum);
+                               }
+                           });
   }
 
   int rows_, columns_;
@@ -486,19 +535,22 @@ class failing_operator {
  public:
   failing_operator(A a, long good_applications, int column)
       : a_(std::move(a)), left_(good_applications), column_(column) {}
-  void apply(field& out, const field& in) const {
+  template <class T>
+  void apply(basic_field<T>& out, const basic_field<T>& in) const {
     a_.apply(out, in);
     spoil(out);
   }
-  void apply_dagger(field& out, const field& in) const {
+  template <class T>
+  void apply_dagger(basic_field<T>& out, const basic_field<T>& in) const {
     a_.apply_dagger(out, in);
     spoil(out);
   }
 
  private:
-  void spoil(field& out) const {
+  template <class T>
+  void spoil(basic_field<T>& out) const {
     if (left_-- > 0 || column_ >= out.columns()) return;
-    field column = view(out, column_, 1);
+    auto column = view(out, column_, 1);
     column.set(std::vector<number>(column.size(), {poison, poison}));
   }
   A a_;
@@ -506,8 +558,38 @@ class failing_operator {
   int column_;
 };
 
+/// Another operator of whose results one number, in the first column, is altered once: a bit flip in the machine.
+template <class A>
+class flipping_operator {
+ public:
+  /// \param good_applications  before the one that goes wrong
+  /// \param error              is added to the first number of the result
+  flipping_operator(A a, long good_applications, double error)
+      : a_(std::move(a)), left_(good_applications), error_(error) {}
+  template <class T>
+  void apply(basic_field<T>& out, const basic_field<T>& in) const {
+    a_.apply(out, in);
+    flip(out);
+  }
+  template <class T>
+  void apply_dagger(basic_field<T>& out, const basic_field<T>& in) const {
+    a_.apply_dagger(out, in);
+    flip(out);
+  }
+
+ private:
+  template <class T>
+  void flip(basic_field<T>& out) const {
+    if (left_-- == 0) out.alter(0, 0, [e = error_](const number& z) { return number{z.re + e, z.im}; });
+  }
+  A a_;
+  mutable long left_;
+  double error_;
+};
+
 static_assert(column_scalars<scalars>);
-static_assert(field_batch<field>);
+static_assert(field_batch<field> && field_batch<basic_field<float>> && field_batch<basic_field<half>>);
+static_assert(precisions_of_one_field<field, basic_field<float>> && precisions_of_one_field<field, basic_field<half>>);
 static_assert(linear_operator<dense_operator, field>);
 
 }  // namespace plaquette::mock

@@ -58,8 +58,9 @@ inline mock::dense_operator to_operator(const matrix& m) {
   return {static_cast<int>(m.rows()), static_cast<int>(m.cols()), std::move(entries)};
 }
 
-inline mock::field to_field(mock::machine& device, const matrix& columns, site_subset sites = site_subset::full) {
-  mock::field f(device, static_cast<int>(columns.rows()), static_cast<int>(columns.cols()), sites);
+template <class T = double>
+mock::basic_field<T> to_field(mock::machine& device, const matrix& columns, site_subset sites = site_subset::full) {
+  mock::basic_field<T> f(device, static_cast<int>(columns.rows()), static_cast<int>(columns.cols()), sites);
   std::vector<mock::number> numbers;
   for (Eigen::Index j = 0; j < columns.cols(); ++j)
     for (Eigen::Index i = 0; i < columns.rows(); ++i) numbers.push_back({columns(i, j).real(), columns(i, j).imag()});
@@ -67,7 +68,8 @@ inline mock::field to_field(mock::machine& device, const matrix& columns, site_s
   return f;
 }
 
-inline matrix to_matrix(const mock::field& f) {
+template <class T>
+matrix to_matrix(const mock::basic_field<T>& f) {
   const auto numbers = f.get();
   matrix m(f.length(), f.columns());
   for (Eigen::Index j = 0; j < m.cols(); ++j)

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the solvers of two precisions share: the looks at the residuals, the reliable updates, the report.
+/// (Clark, Babich, Barros, Brower, Rebbi, arXiv:0911.3191, section 5; Sleijpen, van der Vorst, Computing 56 (1996) 141)
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/algorithms/precision.hpp"
+#include "common/algorithms/residual_record.hpp"
+
+namespace plaquette {
+
+/// When a residual is made anew, and what becomes of it.
+struct reliable_updates {
+  /// A column is updated at the first look at which its iterated residual has been below this fraction of the largest
+  /// since the last update. 0: only where the iterated residual has converged. Below 1.
+  double delta = 1e-2;
+  /// A column is updated at least once in so many iterations, so that an error does not stay unseen for longer.
+  int longest_interval = 200;
+  /// |A|, or a bound on it, from which the floor of the true residual is computed, and what rounding explains.
+  /// 0: estimated by the largest |A u| / |u| of the solve.
+  double operator_norm = 0.0;
+  /// So many updates of a column, one after the other, that do not bring its true residual down end its solve.
+  int idle_updates = 10;
+  /// A column whose Krylov space has broken down, or whose residuals disagree, starts anew from the best solution so
+  /// far, at most so often, and not twice in a row from the same one.
+  int restarts = 10;
+};
+
+/// u |A| |x| / |b|: what is left of |b - A x| / |b| by rounding x to a precision of unit roundoff u, at most. Sums that
+/// the precision rounds on the way to x and to A x add to it, at random and mostly less.
+inline double residual_floor(double unit_roundoff, double operator_norm, double x_norm, double b_norm) {
+  return unit_roundoff * operator_norm * x_norm / b_norm;
+}
+
+/// Follows the residuals of a batch of columns while a solver iterates in low precision on A e = r, and moves what it
+/// finds to the solution in high precision: an update of a column is
+///
+///     y += e     r = b - A y (the outer operator)     e = 0
+///
+/// Columns are updated one by one as each needs it, so that what becomes of one does not depend on the others. The
+/// Krylov space of a column outlives its updates, but for those that move the residual by more than its length: its
+/// directions would belong to another residual. The host reads where a look is due, and once more where columns are
+/// updated there. A column leaves the batch at an update only, so that what is said of it is true.
+///
+/// The solutions of the smallest true residuals stand in the caller's x at any time.
+template <field_batch Low, field_batch High, linear_operator<High> Outer>
+  requires precisions_of_one_field<High, Low>
+class reliable_watch : public residual_record<typename High::scalars> {
+  using base = residual_record<typename High::scalars>;
+  using base::columns_, base::iteration_, base::rule_, base::report_, base::report_of, base::retain, base::trace_;
+  using typename base::column, typename base::verdict;
+
+ public:
+  using typename base::scalars;
+
+  /// \throws input_error where x and b do not match, or the rule or the parameters make no sense
+  reliable_watch(std::string solver, const Outer& outer, High& x, const High& b, const stopping_rule& rule,
+                 const reliable_updates& parameters)
+      : base(solver, rule, norm2(b)), outer_(outer), x_(x), b_(b), y_(like(x)), parameters_(parameters) {
+    if (!(x.shape() == b.shape()))
+      throw input_error(solver + ": x and b differ in shape (" + std::to_string(x.columns()) + " and " +
+                        std::to_string(b.columns()) + " columns)");
+    if (!(parameters.delta >= 0.0 && parameters.delta < 1.0))
+      throw input_error("reliable updates: delta must be at least 0 and below 1, found " +
+                        std::to_string(parameters.delta));
+    if (parameters.longest_interval < 1)
+      throw input_error("reliable updates: the longest interval must be at least 1 iteration, found " +
+                        std::to_string(parameters.longest_interval));
+    copy(y_, x_);
+  }
+
+  /// r = b - A x of the initial guess, rounded, in the columns that are to be iterated.
+  Low begin() {
+    High r = like(b_);
+    const auto rr = true_residual(r, y_, b_);
+    const auto values = this->read({this->b2_, rr});
+    const auto [keep, to_zero] = this->begin_columns(values[0], values[1]);
+    zero_columns(x_, to_zero);
+    for (column& c : columns_) {
+      c.largest = c.latest;
+      report_of(c).true_residual = report_of(c).residual;
+    }
+    // The iterated residual is to be below the tolerance by as much as rounding can hide.
+    for (double& limit : this->limits_) limit *= 1.0 - 16.0 * low_roundoff;
+    Low rounded = like(b_, b_.columns(), as<Low>);
+    assign(rounded, r);
+    retain(keep, rounded);
+    return rounded;
+  }
+
+  /// Where a look is due: reads what was recorded since the last one, updates the columns that need it, and lets those
+  /// go that are done.
+  /// \param e      the correction since the last update
+  /// \param r      the iterated residual
+  /// \param rr     |r|^2
+  /// \param parts  every other field and handle of the batch
+  template <class... Parts>
+  void look(Low& e, Low& r, scalars& rr, Parts&... parts) {
+    updated_.clear();
+    renewed_.clear();
+    if (iteration_ % rule_.look_every != 0 && iteration_ < rule_.limit) return;
+    const std::vector<due_column> due = columns_due();
+    std::vector<int> keep;
+    if (due.empty()) {
+      tell_progress();
+      return;
+    }
+    update(due, e, r, rr);
+    for (int n = 0; n < std::ssize(columns_); ++n)
+      if (!leaves_[static_cast<std::size_t>(n)]) keep.push_back(n);
+    updated_ = positions_among(keep, updated_);
+    renewed_ = positions_among(keep, renewed_);
+    tell_progress();
+    retain(keep, e, r, rr, parts...);
+  }
+
+  /// True where some columns of the batch were updated at this look.
+  bool updated() const { return !updated_.empty(); }
+  /// Their positions.
+  const std::vector<int>& updated_columns() const { return updated_; }
+  /// Among them the columns whose Krylov space begins anew, with p = r.
+  const std::vector<int>& renewed_columns() const { return renewed_; }
+  /// a in the columns that were updated, b in the others.
+  scalars choose(const scalars& a, const scalars& b) const { return choose_columns(updated_, a, b); }
+
+ private:
+  static constexpr double low_roundoff = unit_roundoff(precision_of<Low>);
+  static constexpr double high_roundoff = unit_roundoff(precision_of<High>);
+  static constexpr double least_progress = 0.1;  ///< of an update that is not idle
+
+  struct due_column {
+    int position;
+    verdict reason;  ///< why its solve would end; where it does not, the residual has fallen far enough
+  };
+  /// What an update finds, per column: |r|^2, |r - iterated r|^2, |e|^2, |y|^2.
+  struct findings {
+    std::vector<complex<double>> r2, gap2, e2, y2;
+  };
+
+  /// Where the members of `list`, some of the `keep`, are when only those are left. Both ascending.
+  static std::vector<int> positions_among(const std::vector<int>& keep, const std::vector<int>& list) {
+    std::vector<int> positions;
+    for (const int n : list)
+      positions.push_back(static_cast<int>(std::lower_bound(keep.begin(), keep.end(), n) - keep.begin()));
+    return positions;
+  }
+
+  scalars true_residual(High& r, const High& y, const High& b) {
+    ++report_.outer_applications;
+    report_.outer_column_applications += b.columns();
+    return residual(r, this->counted(outer_), y, b);
+  }
+
+  scalars choose_columns(const std::vector<int>& list, const scalars& a, const scalars& b) const {
+    if (std::ssize(list) == a.columns()) return a;
+    std::vector<complex<double>> chosen(static_cast<std::size_t>(a.columns())), others(chosen.size(), {1.0, 0.0});
+    for (const int n : list) {
+      chosen[static_cast<std::size_t>(n)] = {1.0, 0.0};
+      others[static_cast<std::size_t>(n)] = {};
+    }
+    const High some = view(y_, 0, a.columns());
+    // a quotient by 0 is 0, whatever the dividend
+    return ratio(a, make_scalars(some, std::span<const complex<double>>(chosen))) +
+           ratio(b, make_scalars(some, std::span<const complex<double>>(others)));
+  }
+
+  void tell_progress() const {
+    double worst = 0.0;
+    for (const column& c : columns_)
+      if (std::isfinite(c.latest)) worst = std::max(worst, c.latest);
+    if (rule_.progress) rule_.progress(iteration_, worst);
+  }
+
+  std::vector<due_column> columns_due() {
+    const auto values = this->read(trace_);
+    trace_.clear();
+    const bool stop = rule_.interrupted && rule_.interrupted();
+    std::vector<due_column> due;
+    for (int n = 0; n < std::ssize(columns_); ++n) {
+      column& c = columns_[static_cast<std::size_t>(n)];
+      const auto& history = report_.history[static_cast<std::size_t>(c.place)];
+      const std::size_t known = history.size();
+      verdict reason = this->judge(c, n, values, stop);
+      bool fallen = false;
+      for (std::size_t i = known; i < history.size(); ++i) {
+        c.largest = std::max(c.largest, history[i]);
+        fallen = fallen || history[i] < parameters_.delta * c.largest;
+      }
+      const bool overdue = iteration_ - c.updated_at >= parameters_.longest_interval;
+      if (reason.ends || fallen || overdue) due.push_back({n, std::move(reason)});
+    }
+    return due;
+  }
+
+  /// Updates columns, decides which of them leave, and lets the others go on from the true residual.
+  void update(const std::vector<due_column>& due, Low& e, Low& r, scalars& rr) {
+    std::vector<int> positions, places;
+    for (const due_column& d : due) {
+      positions.push_back(d.position);
+      places.push_back(columns_[static_cast<std::size_t>(d.position)].place);
+    }
+    const int count = static_cast<int>(due.size());
+    High y = gather_columns(y_, places), step = like(y_, count), r_true = like(y_, count);
+    const auto one = uniform_scalars(step, 1.0);
+    assign(step, some_columns(e, positions));
+    axpy(y, one, step);
+    const auto r2 = true_residual(r_true, y, some_columns(b_, places)), e2 = norm2(step);
+    High& gap = step;
+    assign(gap, some_columns(r, positions));
+    const auto gap2 = axpy_norm2(gap, -one, r_true);
+    auto values = this->read({r2, gap2, e2, norm2(y)});
+    const findings found{std::move(values[0]), std::move(values[1]), std::move(values[2]), std::move(values[3])};
+
+    leaves_.assign(columns_.size(), false);
+    std::vector<int> better, better_places, going_on, going_on_places;  // positions among those due, and places
+    for (int k = 0; k < count; ++k) {
+      const int position = positions[static_cast<std::size_t>(k)], place = places[static_cast<std::size_t>(k)];
+      column& c = columns_[static_cast<std::size_t>(position)];
+      const double before = c.kept;
+      const verdict v = conclude_update(c, due[static_cast<std::size_t>(k)].reason, found, static_cast<std::size_t>(k));
+      if (c.kept < before) {
+        better.push_back(k);
+        better_places.push_back(place);
+      }
+      if (v.ends) {
+        this->conclude(c, v);
+        leaves_[static_cast<std::size_t>(position)] = true;
+      } else {
+        going_on.push_back(k);
+        going_on_places.push_back(place);
+        updated_.push_back(position);
+        if (c.renews) renewed_.push_back(position);
+      }
+    }
+    if (!better.empty()) copy_columns(x_, std::span<const int>(better_places), y, std::span<const int>(better));
+    if (going_on.empty()) return;
+
+    copy_columns(y_, std::span<const int>(going_on_places), y, std::span<const int>(going_on));
+    const High r_going_on = some_columns(r_true, going_on);
+    Low r_low = like(r_going_on, r_going_on.columns(), as<Low>);
+    assign(r_low, r_going_on);
+    scatter_columns(r, updated_, r_low);
+    zero_columns(e, updated_);
+    rr = choose_columns(updated_, norm2(r), rr);
+  }
+
+  /// What an update says about its k-th column; notes the residual.
+  verdict conclude_update(column& c, const verdict& reason, const findings& found, std::size_t k) {
+    column_report& out = report_of(c);
+    const int iteration = reason.ends ? reason.iteration : iteration_;
+    const double iterated = report_.history[static_cast<std::size_t>(c.place)].back();
+    const double truth = std::sqrt(found.r2[k].re / c.b2), before = c.kept;
+    const std::string at = " at iteration " + std::to_string(iteration);
+    out.updates.push_back({iteration, iterated, truth});
+    if (truth < c.kept) {
+      c.kept = out.true_residual = truth;
+      out.residual = iterated;
+    } else {
+      out.residual = out.true_residual = c.kept;
+    }
+    if (truth <= rule_.tolerance_of(c.place))
+      return {true, solve_status::converged, iteration,
+              reason.why.empty() ? "" : "the true residual meets the tolerance (" + reason.why + ")"};
+    if (reason.ends && reason.status != solve_status::converged) return reason;
+    if (!std::isfinite(truth))
+      return {true, solve_status::not_finite, iteration, "the true residual became not finite" + at};
+    if (disagree(c, found, k)) {
+      ++out.mismatches;
+      return {true, solve_status::inconsistent, iteration,
+              "the iterated residual and the true one disagreed by more than rounding explains" + at};
+    }
+    const double floor = residual_floor(high_roundoff, norm_of_operator(c), std::sqrt(found.y2[k].re), std::sqrt(c.b2));
+    const bool follows = found.gap2[k].re <= iterated * iterated * c.b2;
+    if ((reason.ends || !follows) && truth <= floor && !(truth < 0.5 * before)) {
+      out.at_floor = true;
+      out.residual = iterated;
+      return {true, solve_status::converged, iteration,
+              "the true residual is at the floor of the solution's precision and does not follow the iterated one"};
+    }
+    c.idle_updates = truth < (1.0 - least_progress) * before ? 0 : c.idle_updates + 1;
+    if (c.idle_updates >= parameters_.idle_updates)
+      return {true, solve_status::stagnation, iteration,
+              "no progress over " + std::to_string(parameters_.idle_updates) + " updates" + at};
+    // a column that stood still until this look has no residuals of its own for these iterations
+    report_.history[static_cast<std::size_t>(c.place)].resize(static_cast<std::size_t>(iteration_) + 1, truth);
+    c.latest = c.largest = truth;
+    c.renews = !follows;
+    c.updated_at = iteration_;
+    if (!(c.smallest <= truth)) return {};
+    c.smallest = truth;  // progress is counted from here
+    c.smallest_at = iteration_;
+    return {};
+  }
+
+  double norm_of_operator(const column& c) const {
+    return parameters_.operator_norm > 0.0 ? parameters_.operator_norm : std::sqrt(c.largest_gain2);
+  }
+
+  /// True where the iterated residual is off by what rounding does not explain. Each of k iterations adds a step to e
+  /// and its image to r, both of which low precision rounds: u |A| |e| and u |r| each, at random. The outer residual
+  /// errs by u_high |A| |y|. Sixteen times all that is allowed, and what does not matter beside the residual.
+  bool disagree(const column& c, const findings& found, std::size_t k) const {
+    const double norm = norm_of_operator(c), b_norm = std::sqrt(c.b2);
+    const double gap = std::sqrt(found.gap2[k].re), r = std::sqrt(found.r2[k].re);
+    const double steps = std::sqrt(static_cast<double>(iteration_ - c.updated_at + 1));
+    const double rounding = low_roundoff * steps * (norm * std::sqrt(found.e2[k].re) + c.largest * b_norm) +
+                            high_roundoff * norm * std::sqrt(found.y2[k].re);
+    return !(gap <= std::max(16.0 * rounding, 0.1 * r));
+  }
+
+  const Outer& outer_;
+  High& x_;
+  const High& b_;
+  High y_;  ///< the iterated solutions without the corrections since, all columns of the caller's batch
+  reliable_updates parameters_;
+  std::vector<int> updated_;  ///< positions of the columns updated at this look that go on
+  std::vector<int> renewed_;  ///< those of them whose directions are given up
+  std::vector<bool> leaves_;  ///< of the columns in the batch, at a look
+};
+
+}  // namespace plaquette

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Solvers with reliable updates: what they say of the true residual is true, whatever the inner precision does to the
+/// iterated one, and nothing that goes wrong in it reaches the solution unseen.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "common/algorithms/reliable_solvers.hpp"
+#include "validation/unit/solver_support.hpp"
+
+namespace plaquette::solver_tests {
+namespace {
+
+/// A solver of two precisions, as the tests run it.
+template <class Low>
+struct reliable_method {
+  const char* name;
+  bool hermitian;  ///< needs a positive operator
+  int applications_per_iteration;
+  std::function<solve_report(const any_operator<mock::field>&, const any_operator<Low>&, mock::field&,
+                             const mock::field&, const stopping_rule&, const reliable_updates&)>
+      run;
+};
+
+template <class Low>
+std::vector<reliable_method<Low>> reliable_methods() {
+  return {
+      {"bicgstab", false, 2,
+       [](const auto& a, const auto& i, auto& x, const auto& b, const auto& rule, const auto& updates) {
+         return reliable_bicgstab<Low>(a, i, x, b, rule, updates);
+       }},
+      {"cgnr", false, 2,
+       [](const auto& a, const auto& i, auto& x, const auto& b, const auto& rule, const auto& updates) {
+         return reliable_cgnr<Low>(a, i, x, b, rule, updates);
+       }},
+      {"cgne", false, 2,
+       [](const auto& a, const auto& i, auto& x, const auto& b, const auto& rule, const auto& updates) {
+         return reliable_cgne<Low>(a, i, x, b, rule, updates);
+       }},
+      {"cg", true, 1, [](const auto& a, const auto& i, auto& x, const auto& b, const auto& rule, const auto& updates) {
+         return reliable_conjugate_gradients<Low>(a, i, x, b, rule, updates);
+       }}};
+}
+
+template <class T>
+class ReliableUpdates : public testing::Test {
+ public:
+  using low = mock::basic_field<T>;
+  static constexpr double delta = sizeof(T) == 8 ? 1e-5 : sizeof(T) == 4 ? 1e-3 : 1e-2;
+
+  struct outcome {
+    solve_report report;
+    matrix x;
+  };
+  /// Solves for the columns of b from zero, the outer operator exact, the inner one given.
+  template <class Inner>
+  static outcome run(const reliable_method<low>& method, const matrix& a, const Inner& inner, const matrix& b,
+                     const stopping_rule& rule, const reliable_updates& updates, std::uint64_t seed = 1) {
+    mock::machine device(seed);
+    mock::field x = to_field(device, matrix::Zero(b.rows(), b.cols()));
+    auto report = method.run(any_operator<mock::field>(to_operator(a)), any_operator<low>(inner), x,
+                             to_field(device, b), rule, updates);
+    return {std::move(report), to_matrix(x)};
+  }
+};
+using inner_precisions = testing::Types<double, float, half>;
+TYPED_TEST_SUITE(ReliableUpdates, inner_precisions);
+
+/// A Hermitian positive matrix of condition 100, or one without symmetry.
+matrix system_for(bool hermitian, Eigen::Index n, generator& g) {
+  if (!hermitian) return well_behaved(n, g);
+  vector spectrum(n);
+  for (Eigen::Index i = 0; i < n; ++i)
+    spectrum(i) = std::pow(100.0, static_cast<double>(i) / static_cast<double>(n - 1));
+  return with_spectrum(spectrum, g);
+}
+
+/// Two evaluations of b - A x, by the mock and by Eigen, each off by 2 sqrt(2) (n + 3) u |abs A| |x|.
+double evaluation_error(const matrix& a, const vector& x, const vector& b) {
+  const double u = 0.5 * std::numeric_limits<double>::epsilon();
+  return 4.0 * std::sqrt(2.0) * (static_cast<double>(a.rows()) + 3.0) * u * a.cwiseAbs().norm() * x.norm() / b.norm();
+}
+
+/// What is returned is finite and its true residual is what the report says.
+void expect_honest(const solve_report& report, const matrix& a, const matrix& x, const matrix& b,
+                   const std::string& where) {
+  for (Eigen::Index n = 0; n < b.cols(); ++n) {
+    const auto& column = report.columns[static_cast<std::size_t>(n)];
+    ASSERT_TRUE(x.col(n).allFinite()) << where;
+    const double truth = relative_residual(a, x.col(n), b.col(n));
+    EXPECT_TRUE(std::abs(truth - column.true_residual) <= evaluation_error(a, x.col(n), b.col(n)))
+        << where << ' ' << truth << ' ' << column.true_residual;
+    EXPECT_TRUE(column.status == solve_status::converged || !column.why.empty()) << where;
+  }
+}
+
+TYPED_TEST(ReliableUpdates, BringTheTrueResidualToADoubleTolerance) {
+  using fixture = TestFixture;
+  for (const std::uint64_t seed : {1, 2, 3})
+    for (const int columns : {1, 4})
+      for (const auto& method : reliable_methods<typename fixture::low>()) {
+        generator g(seed);
+        const matrix a = system_for(method.hermitian, 40, g), b = random_matrix(40, columns, g);
+        for (const int look_every : {1, 3}) {
+          const auto o =
+              fixture::run(method, a, to_operator(a), b, {.tolerance = 1e-12, .limit = 2000, .look_every = look_every},
+                           {.delta = fixture::delta}, seed);
+          const std::string where = std::string(method.name) + ", seed " + std::to_string(seed);
+          expect_honest(o.report, a, o.x, b, where);
+          for (const auto& column : o.report.columns) {
+            EXPECT_EQ(column.status, solve_status::converged) << where << ' ' << column.why;
+            EXPECT_FALSE(column.at_floor);
+            EXPECT_TRUE(column.true_residual <= 1e-12) << where;
+            EXPECT_EQ(column.mismatches, 0) << where;
+            EXPECT_EQ(column.restarts, 0) << where;
+            ASSERT_FALSE(column.updates.empty());
+            EXPECT_EQ(column.updates.back().truth, column.true_residual);
+            EXPECT_EQ(column.updates.back().iteration, column.iterations);
+          }
+          for (std::size_t n = 0; n < o.report.history.size(); ++n)
+            EXPECT_EQ(std::ssize(o.report.history[n]), o.report.columns[n].iterations + 1) << where;
+        }
+      }
+}
+
+TYPED_TEST(ReliableUpdates, CostFewIterationsBesideUniformDouble) {
+  // The low precision loses what its rounding does to the Krylov space: on matrices of condition below 10 a third of
+  // the iterations at most.
+  using fixture = TestFixture;
+  for (const std::uint64_t seed : {11, 12, 13}) {
+    generator g(seed);
+    const matrix a = well_behaved(60, g), b = random_matrix(60, 3, g);
+    const stopping_rule rule{.tolerance = 1e-12, .limit = 1000};
+    mock::machine device;
+    mock::field x = to_field(device, matrix::Zero(60, 3));
+    const int uniform = bicgstab(to_operator(a), x, to_field(device, b), rule).iterations();
+    const auto o = fixture::run(reliable_methods<typename fixture::low>().front(), a, to_operator(a), b, rule,
+                                {.delta = fixture::delta});
+    EXPECT_TRUE(o.report.all_converged());
+    EXPECT_LE(o.report.iterations(), uniform * 4 / 3) << uniform;
+  }
+}
+
+TYPED_TEST(ReliableUpdates, GiveEachColumnTheBitsThatItHasAlone) {
+  // Columns of different difficulty: sums of 1, 3, 6 and 20 eigenvectors, so that they are updated and leave at
+  // different times.
+  using fixture = TestFixture;
+  for (const auto& method : reliable_methods<typename fixture::low>())
+    for (const int look_every : {1, 4}) {
+      generator g(21);
+      vector spectrum(20);
+      for (Eigen::Index i = 0; i < 20; ++i) spectrum(i) = 1.0 + static_cast<double>(i);
+      const matrix u = random_unitary(20, g), a = u * spectrum.asDiagonal() * u.adjoint();
+      matrix b(20, 5);
+      int column = 0;
+      for (const int parts : {20, 1, 6, 0, 3}) {
+        vector weights = vector::Zero(20);
+        for (int i = 0; i < parts; ++i) weights((7 * i) % 20) = random_matrix(1, 1, g)(0, 0) + 1.0;
+        b.col(column++) = u * weights;
+      }
+      const stopping_rule rule{.tolerance = 1e-11, .limit = 1000, .look_every = look_every};
+      const auto together = fixture::run(method, a, to_operator(a), b, rule, {.delta = 0.1});
+      for (int n = 0; n < 5; ++n) {
+        const auto k = static_cast<std::size_t>(n);
+        const auto alone =
+            fixture::run(method, a, to_operator(a), b.col(n), rule, {.delta = 0.1}, static_cast<std::uint64_t>(30 + n));
+        EXPECT_TRUE(alone.report.all_converged()) << method.name << ' ' << n << ' ' << alone.report.columns[0].why;
+        EXPECT_EQ(alone.x.col(0), together.x.col(n)) << method.name << ' ' << n;
+        EXPECT_EQ(alone.report.history[0], together.report.history[k]) << method.name << ' ' << n;
+        EXPECT_EQ(alone.report.columns[0].updates.size(), together.report.columns[k].updates.size());
+      }
+      EXPECT_GT(together.report.columns[0].iterations, together.report.columns[1].iterations);
+      EXPECT_EQ(together.report.columns[3].iterations, 0);
+    }
+}
+
+TYPED_TEST(ReliableUpdates, ReadAtLooksAndOnceMoreWhereTheyUpdate) {
+  using fixture = TestFixture;
+  generator g(41);
+  const matrix a = system_for(true, 30, g), b = random_matrix(30, 3, g);
+  for (const auto& method : reliable_methods<typename fixture::low>())
+    for (const int look_every : {1, 5, 7}) {
+      mock::machine device(static_cast<std::uint64_t>(look_every));
+      mock::field x = to_field(device, matrix::Zero(30, 3));
+      const auto report = method.run(any_operator<mock::field>(to_operator(a)),
+                                     any_operator<typename fixture::low>(to_operator(a)), x, to_field(device, b),
+                                     {.tolerance = 1e-10, .limit = 3000, .look_every = look_every}, {.delta = 1e-2});
+      ASSERT_TRUE(report.all_converged()) << method.name;
+      const long looks = (report.iterations() + look_every - 1) / look_every;
+      EXPECT_EQ(report.host_reads, 1 + looks + (report.outer_applications - 1)) << method.name << ' ' << look_every;
+      EXPECT_EQ(report.host_reads, std::ssize(device.reads())) << method.name;
+      EXPECT_EQ(report.operator_applications, device.applications()) << method.name;
+      // Between two looks there are as many applications as the iterations make: no read lies in between.
+      for (std::size_t k = 1; k < device.reads().size(); ++k) {
+        const long made = device.reads()[k].applications - device.reads()[k - 1].applications;
+        EXPECT_TRUE(made == 1 || made >= look_every * method.applications_per_iteration) << method.name << ' ' << made;
+      }
+    }
+}
+
+TYPED_TEST(ReliableUpdates, NoticeAndRepairAFlippedBitInTheIteratedResidual) {
+  // One number of one result of the inner operator is off, by more than any rounding: the recurrence goes on to
+  // converge on something else.
+  using fixture = TestFixture;
+  int noticed = 0;
+  for (const auto& method : reliable_methods<typename fixture::low>())
+    for (const long at : {3, 10, 17}) {
+      generator g(static_cast<std::uint64_t>(50 + at));
+      const matrix a = system_for(method.hermitian, 40, g), b = random_matrix(40, 2, g);
+      const mock::flipping_operator inner(to_operator(a), at, 1e3);
+      const auto o = fixture::run(method, a, inner, b, {.tolerance = 1e-11, .limit = 2000},
+                                  {.delta = fixture::delta, .longest_interval = 20});
+      const std::string where = std::string(method.name) + ", application " + std::to_string(at);
+      expect_honest(o.report, a, o.x, b, where);
+      EXPECT_TRUE(o.report.all_converged()) << where << ' ' << o.report.columns[0].why;
+      EXPECT_EQ(o.report.columns[1].mismatches, 0) << where << ": another column";
+      EXPECT_EQ(o.report.columns[1].restarts, 0) << where;
+      const auto& struck = o.report.columns[0];
+      noticed += struck.mismatches;
+      if (struck.mismatches > 0) {
+        EXPECT_NE(struck.why.find("disagreed by more than rounding explains"), std::string::npos);
+      }
+    }
+  // Some of the twelve end the Krylov space in another way: what went wrong in A^+ r leaves r and x consistent, but the
+  // residual does not fall any more, or the method breaks down.
+  EXPECT_GE(noticed, 4);
+}
+
+TEST(SolversWithoutUpdates, ReturnAFlippedBitSilently) {
+  // What the updates are for.
+  generator g(53);
+  const matrix a = well_behaved(40, g), b = random_matrix(40, 1, g);
+  mock::machine device;
+  mock::field x = to_field(device, matrix::Zero(40, 1));
+  const any_operator<mock::field> bad(mock::flipping_operator(to_operator(a), 10, 1e3));
+  const auto report = bicgstab(bad, x, to_field(device, b), {.tolerance = 1e-11, .limit = 2000});
+  EXPECT_TRUE(report.all_converged());
+  EXPECT_GT(relative_residual(a, to_matrix(x).col(0), b.col(0)), 1e-6);
+}
+
+TYPED_TEST(ReliableUpdates, GoOnAfterANumberThatIsNotFinite) {
+  using fixture = TestFixture;
+  for (const auto& method : reliable_methods<typename fixture::low>()) {
+    generator g(61);
+    const matrix a = system_for(method.hermitian, 40, g), b = random_matrix(40, 2, g);
+    const mock::flipping_operator once(to_operator(a), 12, mock::poison);
+    const auto o = fixture::run(method, a, once, b, {.tolerance = 1e-11, .limit = 2000}, {.delta = fixture::delta});
+    expect_honest(o.report, a, o.x, b, method.name);
+    EXPECT_TRUE(o.report.all_converged()) << method.name << ' ' << o.report.columns[0].why;
+    EXPECT_EQ(o.report.columns[0].restarts, 1) << method.name;
+    EXPECT_NE(o.report.columns[0].why.find("not finite"), std::string::npos) << o.report.columns[0].why;
+
+    const mock::failing_operator for_good(to_operator(a), 12, 0);
+    const auto f = fixture::run(method, a, for_good, b, {.tolerance = 1e-11, .limit = 2000}, {.delta = 0.5});
+    expect_honest(f.report, a, f.x, b, method.name);
+    EXPECT_EQ(f.report.columns[0].status, solve_status::not_finite) << method.name;
+    EXPECT_TRUE(f.report.columns[0].true_residual <= 1.0);
+  }
+}
+
+TYPED_TEST(ReliableUpdates, AnswerZeroSourcesAndSourcesThatAreNotFinite) {
+  using fixture = TestFixture;
+  for (const auto& method : reliable_methods<typename fixture::low>()) {
+    generator g(71);
+    const matrix a = system_for(method.hermitian, 20, g);
+    matrix b = random_matrix(20, 4, g);
+    b.col(0).setZero();
+    b(3, 2) = mock::poison;
+    const auto o =
+        fixture::run(method, a, to_operator(a), b, {.tolerance = 1e-10, .limit = 2000}, {.delta = fixture::delta});
+    EXPECT_EQ(o.report.columns[0].status, solve_status::converged);
+    EXPECT_EQ(o.report.columns[0].true_residual, 0.0);
+    EXPECT_EQ(o.report.columns[2].status, solve_status::not_finite);
+    for (const int n : {0, 2}) EXPECT_EQ(o.x.col(n), vector::Zero(20)) << method.name;
+    for (const int n : {1, 3}) {
+      EXPECT_EQ(o.report.columns[static_cast<std::size_t>(n)].status, solve_status::converged) << method.name;
+      EXPECT_TRUE(relative_residual(a, o.x.col(n), b.col(n)) <= 1e-10 + 1e-14) << method.name;
+    }
+  }
+}
+
+TYPED_TEST(ReliableUpdates, SayThatTheInnerOperatorIsNotTheOuterOne) {
+  // The iterated residual converges, the true one rises: nothing of it is kept.
+  using fixture = TestFixture;
+  for (const auto& method : reliable_methods<typename fixture::low>()) {
+    if (method.hermitian) continue;  // -A is not positive
+    generator g(81);
+    const matrix a = well_behaved(30, g), b = random_matrix(30, 2, g);
+    const auto o =
+        fixture::run(method, a, to_operator(-a), b, {.tolerance = 1e-10, .limit = 500}, {.delta = fixture::delta});
+    for (const auto& column : o.report.columns) {
+      EXPECT_EQ(column.status, solve_status::inconsistent) << method.name << ' ' << column.why;
+      EXPECT_GE(column.mismatches, 1);
+      EXPECT_EQ(column.true_residual, 1.0);
+    }
+    EXPECT_EQ(o.x, matrix::Zero(30, 2)) << method.name;
+  }
+}
+
+TYPED_TEST(ReliableUpdates, SayThatTheTrueResidualIsAtTheFloorOfItsPrecision) {
+  using fixture = TestFixture;
+  for (const auto& method : reliable_methods<typename fixture::low>()) {
+    generator g(91);
+    const matrix a = system_for(method.hermitian, 40, g), b = random_matrix(40, 2, g);
+    // An upper bound on what sums of 40 terms leave takes the place of |A| in the floor.
+    const double norm = 2.0 * std::sqrt(2.0) * 43.0 * a.cwiseAbs().norm();
+    const auto o = fixture::run(method, a, to_operator(a), b, {.tolerance = 1e-18, .limit = 3000},
+                                {.delta = fixture::delta, .operator_norm = norm});
+    expect_honest(o.report, a, o.x, b, method.name);
+    for (Eigen::Index n = 0; n < 2; ++n) {
+      const auto& column = o.report.columns[static_cast<std::size_t>(n)];
+      EXPECT_EQ(column.status, solve_status::converged) << method.name << ' ' << column.why;
+      EXPECT_TRUE(column.at_floor) << method.name;
+      EXPECT_NE(column.why.find("floor"), std::string::npos);
+      EXPECT_TRUE(column.true_residual <=
+                  residual_floor(unit_roundoff(precision::double_), norm, o.x.col(n).norm(), b.col(n).norm()));
+    }
+    // The same solve with a floor that lies lower than what can be reached must not claim it.
+    const auto stuck = fixture::run(method, a, to_operator(a), b, {.tolerance = 1e-18, .limit = 3000},
+                                    {.delta = fixture::delta, .operator_norm = 1e-3});
+    for (const auto& column : stuck.report.columns)
+      EXPECT_TRUE(column.status == solve_status::stagnation || column.status == solve_status::inconsistent)
+          << name(column.status) << ' ' << column.why;
+  }
+}
+
+TEST(ReliableUpdatesOfOnePrecision, ThatNeverComeAreThePlainSolver) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    generator g(seed);
+    const matrix general = well_behaved(30, g), positive = system_for(true, 30, g), b = random_matrix(30, 3, g);
+    const stopping_rule rule{.tolerance = 1e-9, .limit = 500};
+    for (const auto& method : reliable_methods<mock::field>()) {
+      const matrix& a = method.hermitian ? positive : general;
+      mock::machine device;
+      const mock::field source = to_field(device, b);
+      mock::field x = to_field(device, matrix::Zero(30, 3)), y = to_field(device, matrix::Zero(30, 3));
+      const any_operator<mock::field> op(to_operator(a));
+      const auto plain = method.hermitian ? conjugate_gradients(op, x, source, rule)
+                                          : solve(parse_solver_kind(method.name), op, x, source, rule);
+      const auto found = method.run(op, op, y, source, rule, {.delta = 0.0});
+      EXPECT_EQ(found.history, plain.history) << method.name;
+      EXPECT_EQ(to_matrix(y), to_matrix(x)) << method.name;
+      for (const auto& column : found.columns) EXPECT_EQ(column.updates.size(), 1u) << "to look at the truth";
+    }
+  }
+}
+
+TEST(ReliableUpdatesOfOnePrecision, TakeAsManyStepsAsThereAreDistinctEigenvalues) {
+  for (const int k : {1, 2, 3, 5}) {
+    generator g(static_cast<std::uint64_t>(10 + k));
+    const matrix a = with_spectrum(distinct_values(20, k), g), b = random_matrix(20, 2, g);
+    for (const auto& method : reliable_methods<mock::field>())
+      for (const double delta : {0.0, 1e-5, 0.3}) {  // updates do not lengthen the way
+        const auto o = ReliableUpdates<double>::run(method, a, to_operator(a), b, {.tolerance = 1e-10, .limit = 100},
+                                                    {.delta = delta});
+        for (const auto& column : o.report.columns) EXPECT_EQ(column.iterations, k) << method.name << ' ' << delta;
+      }
+  }
+}
+
+TEST(ReliableUpdatesInSingle, GoWhereSinglePrecisionAloneDoesNot) {
+  generator g(7);
+  const matrix a = system_for(true, 40, g), b = random_matrix(40, 1, g);
+  mock::machine device;
+  auto x = to_field<float>(device, matrix::Zero(40, 1));
+  conjugate_gradients(to_operator(a), x, to_field<float>(device, b), {.tolerance = 1e-12, .limit = 300});
+  const double alone = relative_residual(a, to_matrix(x).col(0), b.col(0));
+  EXPECT_GT(alone, 1e-8);
+  const auto o = ReliableUpdates<float>::run(reliable_methods<mock::basic_field<float>>().back(), a, to_operator(a), b,
+                                             {.tolerance = 1e-12, .limit = 300}, {.delta = 1e-3});
+  EXPECT_TRUE(o.report.all_converged());
+  // at each update the two residuals stand side by side, no further apart than single precision explains
+  for (const auto& update : o.report.columns[0].updates)
+    EXPECT_TRUE(std::abs(update.truth - update.iterated) <= 1e-3) << update.truth << ' ' << update.iterated;
+}
+
+TEST(ReliableUpdates, RefuseParametersThatMakeNoSense) {
+  generator g(5);
+  const auto op = to_operator(well_behaved(4, g));
+  mock::machine device;
+  const mock::field b = to_field(device, random_matrix(4, 2, g));
+  mock::field x = like(b), narrow = like(b, 1);
+  zero(x);
+  for (const double delta : {1.0, -0.1, 7.0, std::nan("")})
+    EXPECT_THROW(reliable_bicgstab<mock::field>(op, op, x, b, {}, {.delta = delta}), input_error) << delta;
+  EXPECT_THROW(reliable_bicgstab<mock::field>(op, op, narrow, b, {}, {}), input_error);
+  EXPECT_THROW(reliable_cgnr<mock::field>(op, op, x, b, {.look_every = 0}, {}), input_error);
+}
+
+TEST(MixedPrecisionDefaults, AreThoseOfTheTable) {
+  using enum precision;
+  const auto expect = [](precision outer, precision inner, double tolerance, double delta) {
+    const auto found = default_parameters(outer, inner);
+    EXPECT_EQ(found.tolerance, tolerance) << name(outer) << '-' << name(inner);
+    EXPECT_EQ(found.delta, delta) << name(outer) << '-' << name(inner);
+  };
+  expect(single, single, 1e-7, 1e-3);
+  expect(single, half, 1e-7, 1e-1);
+  expect(double_, double_, 1e-14, 1e-5);
+  expect(double_, half, 1e-14, 1e-2);
+  expect(double_, single, 1e-14, 1e-3);
+  EXPECT_THROW(default_parameters(single, double_), input_error);
+  EXPECT_THROW(default_parameters(half, half), input_error);
+}
+
+}  // namespace
+}  // namespace plaquette::solver_tests
