@@ -2,10 +2,10 @@
 #include "miniapps/dslash-scaling/operator_checks.hpp"
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
-#include <limits>
 #include <span>
 
 #include "common/algebra/gamma.hpp"
@@ -123,23 +123,23 @@ spinor_configuration even_inverted(const site_formulas& formulas, const spinor_c
 
 /// Compares at the sampled sites that `in_output` has; expected(x) is the formula.
 template <class InOutput, class Expected>
-double compare(const spinor_configuration& found, const site_sample& sample, const communicator& comm,
-               InOutput&& in_output, Expected&& expected) {
+difference compare(const spinor_configuration& found, const site_sample& sample, const communicator& comm,
+                   InOutput&& in_output, Expected&& expected) {
   const lattice_geometry& geometry = found.geometry();
   std::vector<double> worst_of_rows(static_cast<std::size_t>(geometry.local_volume() / geometry.local()[0]), 0.0);
-  const auto sums = cpu::sum_over_sites<2>(geometry, comm, [&](const coordinate& x) -> std::array<double, 2> {
+  const auto sums = cpu::sum_over_sites<3>(geometry, comm, [&](const coordinate& x) -> std::array<double, 3> {
     if (!in_output(x) || !sample.holds(geometry.to_global(x))) return {};
     const spinor<double> right = expected(x);
     const double wrong = norm2(found(x) - right);
     double& worst = worst_of_rows[static_cast<std::size_t>(geometry.local_index(x) / geometry.local()[0])];
-    if (!(wrong <= worst)) worst = std::isnan(wrong) ? std::numeric_limits<double>::infinity() : wrong;
-    return {norm2(right), 1.0};
+    if (wrong > worst) worst = wrong;  // a NaN shows in the sums
+    return {wrong, norm2(right), 1.0};
   });
-  std::array<double, 1> worst{0.0};
-  for (const double row : worst_of_rows) worst[0] = std::max(worst[0], row);  // none is NaN
+  const auto [wrong, size, sites] = sums;
+  std::array<double, 1> worst{*std::ranges::max_element(worst_of_rows)};
   comm.maximum(std::span(worst));
-  if (std::isinf(worst[0])) return std::numeric_limits<double>::quiet_NaN();
-  return std::sqrt(worst[0] / (sums[0] / sums[1]));
+  const double norm = std::sqrt(wrong / size);
+  return {norm, std::isnan(norm) ? norm : std::sqrt(worst[0] / (size / sites))};
 }
 
 }  // namespace
@@ -174,9 +174,10 @@ bool site_sample::is_two_from(const coordinate& global) const {
   return everywhere() || any_neighbour(global, [this](const coordinate& y) { return is_next_to(y); });
 }
 
-double worst_site_difference(const spinor_configuration& found, const spinor_configuration& psi,
-                             const gauge_configuration& links, const fermion_action& action,
-                             const expected_operator& formula, const site_sample& sample, const communicator& comm) {
+difference compare_with_textbook(const spinor_configuration& found, const spinor_configuration& psi,
+                                 const gauge_configuration& links, const fermion_action& action,
+                                 const expected_operator& formula, const site_sample& sample,
+                                 const communicator& comm) {
   const lattice_geometry& geometry = links.geometry();
   fermion_action used = action;
   if (formula.kind != operator_kind::clover && formula.kind != operator_kind::clover_schur)
@@ -216,17 +217,12 @@ double worst_site_difference(const spinor_configuration& found, const spinor_con
                  [&](const coordinate& x) { return psi(x) + -0.25 * formulas.hops(x, phi); });
 }
 
-double operator_tolerance(const operator_case& c) {
-  const bool two_hops = c.is_schur();
-  switch (c.precision) {
-    case number_precision::double_precision:
-      return 40.0 * 0x1p-53 * (two_hops ? 2.0 : 1.0);
-    case number_precision::single_precision:
-      return 40.0 * 0x1p-24 * (two_hops ? 2.0 : 1.0);
-    case number_precision::half_precision:
-      return 1e-4 * (two_hops ? 2.0 : 1.0);
-  }
-  return 0.0;
+difference tolerance_of(const operator_case& c) {
+  // Eight reals divide by numbers that may be small: where they are, a few sites are far worse than the rest.
+  const bool eight = c.links == reconstruct::eight;
+  if (c.precision == number_precision::half_precision) return {1e-4, eight ? 1e-3 : 4e-4};
+  const double unit_roundoff = c.precision == number_precision::double_precision ? 0x1p-53 : 0x1p-24;
+  return {(eight ? 40.0 : 20.0) * unit_roundoff, (eight ? 500.0 : 50.0) * unit_roundoff};
 }
 
 }  // namespace plaquette::scaling

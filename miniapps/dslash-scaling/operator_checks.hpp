@@ -44,18 +44,25 @@ struct expected_operator {
   bool dagger = false;
 };
 
-/// The largest |found(x) - expected(x)| over the sampled sites x of the output, in units of the root mean square of
-/// |expected(x)| there: one wrong component of one site stands out on any lattice. NaN where `found` holds one.
+/// How far an operator's output is from the formula's, over the sampled sites of the output. Both are NaN where the
+/// output holds one.
+struct difference {
+  double norm = 0.0;        ///< |found - expected| / |expected|: what rounding does
+  double worst_site = 0.0;  ///< the largest |found(x) - expected(x)| in units of the root mean square of |expected(x)|:
+                            ///< one wrong component of one site stands out on any lattice
+};
+
 /// Collective.
 /// \param found   the operator's output
 /// \param psi     its input, with ghosts filled
 /// \param links   with ghosts filled
 /// \param action  of the clover operators; the others leave its clover term out
-double worst_site_difference(const spinor_configuration& found, const spinor_configuration& psi,
-                             const gauge_configuration& links, const fermion_action& action,
-                             const expected_operator& formula, const site_sample& sample, const communicator& comm);
+difference compare_with_textbook(const spinor_configuration& found, const spinor_configuration& psi,
+                                 const gauge_configuration& links, const fermion_action& action,
+                                 const expected_operator& formula, const site_sample& sample, const communicator& comm);
 
-/// About ten times the rounding that was measured (README.md has the table), and 1e-4 for one hop in half precision.
-double operator_tolerance(const operator_case& c);
+/// What is allowed: about ten times the rounding that was measured (README.md has the table), and 1e-4 in the norm in
+/// half precision.
+difference tolerance_of(const operator_case& c);
 
 }  // namespace plaquette::scaling
