@@ -19,14 +19,40 @@ double sites_of(const operator_case& c, const lattice_geometry& geometry) {
   return share_of_sites(c.layout) * static_cast<double>(geometry.global_volume());
 }
 
-/// Seconds of one application, of the slowest rank.
-double sample(timed_operator& op, int applications, const communicator& comm) {
-  comm.barrier();
-  const stopwatch watch;
-  for (int i = 0; i < applications; ++i) op.apply();
-  std::array<double, 1> longest{watch.seconds()};
-  comm.maximum(std::span(longest));
-  return longest[0] / applications;
+double median(std::vector<double> values) { return statistics(std::move(values)).median; }
+
+/// Seconds of one application in each sample, of the slowest rank, and the mean halo cost of a rank.
+class sample_list {
+ public:
+  /// Times so many applications between barriers. Collective.
+  void add(timed_operator& op, int applications, const communicator& comm) {
+    op.reset_halo_cost();
+    comm.barrier();
+    const stopwatch watch;
+    for (int i = 0; i < applications; ++i) op.apply();
+    std::array<double, 1> longest{watch.seconds()};
+    comm.maximum(std::span(longest));
+    seconds_.push_back(longest[0] / applications);
+    const halo_cost cost = op.get_halo_cost();
+    std::array<double, 4> sums{cost.pack, cost.wait, cost.unpack, static_cast<double>(cost.bytes)};
+    comm.sum(std::span(sums));
+    for (std::size_t i = 0; i < sums.size(); ++i) halo_[i].push_back(sums[i] / applications / comm.size());
+  }
+
+  const std::vector<double>& seconds() const { return seconds_; }
+  double pack() const { return median(halo_[0]); }
+  double wait() const { return median(halo_[1]); }
+  double unpack() const { return median(halo_[2]); }
+  double bytes() const { return median(halo_[3]); }
+
+ private:
+  std::vector<double> seconds_;
+  std::array<std::vector<double>, 4> halo_;
+};
+
+int applications_for(double seconds) {
+  if (!(seconds > 0.0)) return 1;
+  return static_cast<int>(std::clamp(sample_seconds / seconds, 1.0, double{most_applications}));
 }
 
 double peak_of(number_precision precision, const cpu::context& ctx) {
@@ -37,45 +63,18 @@ bool has_halo(const lattice_geometry& geometry) {
   return std::ranges::any_of(geometry.grid(), [](int ranks) { return ranks > 1; });
 }
 
-std::optional<timing> time_applications(timed_operator& op, const operator_case& c, const cpu::context& ctx,
-                                        int samples, run_control& control) {
-  const communicator& comm = ctx.comm();
-  const double rough = sample(op, 2, comm);  // the warm-up
-  const int applications =
-      rough > 0.0 ? static_cast<int>(std::clamp(sample_seconds / rough, 1.0, double{most_applications})) : 1;
-  const double gflop = 1e-9 * flops_per_site(c.kind) * c.rhs * sites_of(c, ctx.geometry());
-  op.reset_halo_cost();
-  std::vector<double> seconds, of_peak;
-  for (int i = 0; i < samples; ++i) {
-    if (control.should_stop()) return {};
-    seconds.push_back(sample(op, applications, comm));
-    of_peak.push_back(gflop / seconds.back() / peak_of(c.precision, ctx));
-  }
-  const halo_cost cost = op.get_halo_cost();
-  std::array<double, 4> sums{cost.pack, cost.wait, cost.unpack, static_cast<double>(cost.bytes)};
-  comm.sum(std::span(sums));
-  const double shares = static_cast<double>(comm.size()) * applications * samples;
-  std::ranges::sort(of_peak);
-  return timing{statistics(std::move(seconds)),
-                of_peak[of_peak.size() / 2],
-                sums[0] / shares,
-                sums[1] / shares,
-                sums[2] / shares,
-                sums[3] / shares};
-}
-
-json_document halo_of(const timing& timed, const timing& without_overlap, bool overlap) {
+json_document halo_of(const sample_list& timed, const sample_list& without_overlap, bool overlap) {
   return {{"overlap", overlap ? "on" : "off"},
-          {"bytes_sent", timed.bytes},
-          {"pack_seconds", timed.pack},
-          {"exposed_seconds", timed.wait},
-          {"unpack_seconds", timed.unpack},
-          {"exchange_seconds", without_overlap.wait},
-          {"hidden_seconds", without_overlap.wait - timed.wait},
-          {"seconds_without_overlap", without_overlap.seconds.median}};
+          {"bytes_sent", timed.bytes()},
+          {"pack_seconds", timed.pack()},
+          {"exposed_seconds", timed.wait()},
+          {"unpack_seconds", timed.unpack()},
+          {"exchange_seconds", without_overlap.wait()},
+          {"hidden_seconds", without_overlap.wait() - timed.wait()},
+          {"seconds_without_overlap", median(without_overlap.seconds())}};
 }
 
-operator_figure figure_of(const operator_case& c, const timing& timed, const cpu::context& ctx) {
+operator_figure figure_of(const operator_case& c, const sample_list& timed, const cpu::context& ctx) {
   operator_figure figure;
   figure.operator_name = name(c.kind);
   figure.layout = name(c.layout);
@@ -85,11 +84,10 @@ operator_figure figure_of(const operator_case& c, const timing& timed, const cpu
   figure.lattice = ctx.geometry().global();
   figure.ranks = ctx.comm().size();
   figure.threads = ctx.threads();
-  figure.seconds = timed.seconds;
+  figure.seconds = statistics(timed.seconds());
   const double sites = sites_of(c, ctx.geometry());
-  figure.gflops = 1e-9 * flops_per_site(c.kind) * c.rhs * sites / timed.seconds.median;
-  figure.gbytes_per_s = 1e-9 * bytes_per_site(c) * sites / timed.seconds.median;
-  figure.fraction_of_fma_peak = timed.of_fma_peak;
+  figure.gflops = 1e-9 * flops_per_site(c.kind) * c.rhs * sites / figure.seconds.median;
+  figure.gbytes_per_s = 1e-9 * bytes_per_site(c) * sites / figure.seconds.median;
   return figure;
 }
 
@@ -97,22 +95,32 @@ operator_figure figure_of(const operator_case& c, const timing& timed, const cpu
 
 std::optional<operator_figure> measure(timed_operator& op, const operator_case& c, const cpu::context& ctx,
                                        bool overlap, int samples, run_control& control) {
+  const communicator& comm = ctx.comm();
+  const bool compares_overlap = overlap && has_halo(ctx.geometry());
   op.set_overlap(overlap);
-  const auto timed = time_applications(op, c, ctx, samples, control);
-  if (!timed) return {};
-  operator_figure figure = figure_of(c, *timed, ctx);
-  const double bytes_a_rank = bytes_per_site(c) * sites_of(c, ctx.geometry()) / ctx.comm().size();
-  figure.fraction_of_copy = figure.gbytes_per_s / copy_gbytes_per_s(ctx, bytes_a_rank);
-  if (!has_halo(ctx.geometry())) return figure;
+  sample_list warm_up;
+  warm_up.add(op, 2, comm);
+  const int applications = applications_for(warm_up.seconds().front());
+  const double gflop = 1e-9 * flops_per_site(c.kind) * c.rhs * sites_of(c, ctx.geometry());
 
-  auto without_overlap = timed;
-  if (overlap) {
-    op.set_overlap(false);
-    without_overlap = time_applications(op, c, ctx, std::max(3, samples / 2), control);
+  sample_list timed, without_overlap;
+  std::vector<double> of_peak;
+  for (int i = 0; i < samples; ++i) {
+    if (control.should_stop()) return {};
+    timed.add(op, applications, comm);
+    of_peak.push_back(gflop / timed.seconds().back() / peak_of(c.precision, ctx));
+    if (!compares_overlap) continue;
+    op.set_overlap(false);  // in turns, so that both meet the machine in the same state
+    without_overlap.add(op, applications, comm);
     op.set_overlap(true);
-    if (!without_overlap) return {};
   }
-  figure.details["halo"] = halo_of(*timed, *without_overlap, overlap);
+
+  operator_figure figure = figure_of(c, timed, ctx);
+  figure.fraction_of_fma_peak = median(std::move(of_peak));
+  const double bytes_a_rank = bytes_per_site(c) * sites_of(c, ctx.geometry()) / comm.size();
+  figure.fraction_of_copy = figure.gbytes_per_s / copy_gbytes_per_s(ctx, bytes_a_rank);
+  if (has_halo(ctx.geometry()))
+    figure.details["halo"] = halo_of(timed, compares_overlap ? without_overlap : timed, overlap);
   return figure;
 }
 

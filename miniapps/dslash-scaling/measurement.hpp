@@ -12,17 +12,11 @@
 
 namespace plaquette::scaling {
 
-/// Seconds of repeated applications between barriers, those of the slowest rank; and the mean halo cost of a rank and
-/// application.
-struct timing {
-  sample_statistics seconds;
-  double of_fma_peak = 0.0;  ///< median over samples of rate / peak, the peak measured right after each sample
-  double pack = 0.0, wait = 0.0, unpack = 0.0, bytes = 0.0;
-};
-
-/// Times a case whose input is set: GFLOP/s, GB/s of the fewest bytes, their shares of the copy bandwidth for arrays of
-/// as many bytes and of the peak of fused multiply-adds; where faces lie on other ranks also what the halo costs with
-/// and without overlap. None where the run is to stop. Collective.
+/// Times a case whose input is set, in samples of applications between barriers, each as long as the slowest rank
+/// needs: GFLOP/s, GB/s of the fewest bytes, their shares of the copy bandwidth for arrays of as many bytes and of the
+/// peak of fused multiply-adds, which is measured after every sample. Where faces lie on other ranks, each sample has
+/// one without overlap behind it, and the figure says what the halo costs: medians over samples of means over ranks.
+/// None where the run is to stop. Collective.
 std::optional<operator_figure> measure(timed_operator& op, const operator_case& c, const cpu::context& ctx,
                                        bool overlap, int samples, run_control& control);
 
