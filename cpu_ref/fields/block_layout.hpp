@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "common/lattice/geometry.hpp"
@@ -92,10 +93,11 @@ class block_layout {
   lattice_geometry geometry_;
   int width_;
   std::int64_t blocks_;
-  std::vector<coordinate> group_;       // element k as a translation
-  std::vector<std::int32_t> table_;     // [g][h] -> index of g + h
-  std::vector<std::int64_t> sites_[2];  // [block][lane]
-  std::vector<block_site> places_;      // [site]
+  std::vector<std::pair<int, int>> folds_;  ///< (direction, lanes along it)
+  std::vector<coordinate> group_;           // element k as a translation
+  std::vector<std::int32_t> table_;         // [g][h] -> index of g + h
+  std::vector<std::int64_t> sites_[2];      // [block][lane]
+  std::vector<block_site> places_;          // [site]
   std::vector<std::int32_t> neighbours_[2];
   std::vector<std::uint8_t> permutations_[2];
   std::vector<std::int32_t> interior_[2], boundary_[2];

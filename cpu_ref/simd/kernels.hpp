@@ -92,6 +92,8 @@ struct hopping_arguments {
   bool stream = false;
   /// Fetch the neighbour in +t ahead of time: where the input does not fit in the second-level cache.
   bool prefetch = false;
+  /// Fetch the links of the next block: where they come from memory.
+  bool prefetch_links = false;
 };
 
 /// Elementwise operations on columns: up to two fields written or updated (x, y), up to three read (u, v, w), up to two

@@ -477,6 +477,11 @@ struct links_of_block {
   }
 };
 
+/// Asks for `bytes` bytes to be brought into the second-level cache.
+PLAQUETTE_INLINE void prefetch_bytes(const void* from, int bytes) {
+  for (int line = 0; line < bytes / 64; ++line) __builtin_prefetch(static_cast<const char*>(from) + 64 * line, 0, 2);
+}
+
 /// D psi on one block, all columns: sum over mu of (1 - gamma_mu) U_mu(x) psi(x + mu) + (1 + gamma_mu) U_mu^+(x - mu)
 /// psi(x - mu), with the other signs where daggered. The links stay in the first-level cache from column to column.
 template <link_form form, bool daggered, bool halo, int W, class T>
@@ -500,17 +505,23 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
       expand_link<W, T>(expanded + d * 18 * W, link.data, link.factor, arg.stored);
     }
 
+  if (arg.prefetch_links) {
+    const std::int64_t next = b + 1 < arg.blocks ? b + 1 : b;
+    const std::int32_t* const next_neighbour = arg.neighbours + next * hop_directions;
+    const links_of_block<T, W> next_links{arg, next_neighbour, next, links.words};
+    for (int d = 0; d < hop_directions; ++d)
+      if (next_neighbour[d] >= 0)
+        prefetch_bytes(next_links.of_hop(d).data, links.words * W * static_cast<int>(sizeof(word_of<T>)));
+  }
+
   // The one neighbour that no earlier block has touched, soon enough to arrive: measured, and nothing else paid.
   const std::int64_t later = b + 2 < arg.blocks ? b + 2 : b;
   const std::int64_t edge = arg.prefetch ? arg.neighbours[later * hop_directions + hop_directions - 2] : -1;
 
   for (int c = 0; c < arg.columns; ++c) {
-    if (edge >= 0) {
-      const char* const next =
-          reinterpret_cast<const char*>(arg.in.data + (edge * arg.in.column_stride + c) * spinor_block_words<T, W>);
-      for (int line = 0; line < static_cast<int>(spinor_block_words<T, W> * sizeof(word_of<T>) / 64); ++line)
-        __builtin_prefetch(next + 64 * line, 0, 2);
-    }
+    if (edge >= 0)
+      prefetch_bytes(arg.in.data + (edge * arg.in.column_stride + c) * spinor_block_words<T, W>,
+                     spinor_block_words<T, W> * static_cast<int>(sizeof(word_of<T>)));
     block_spinor<V> sum = {};
     const auto hop = [&]<int mu, bool forward>() PLAQUETTE_ALWAYS_INLINE_LAMBDA {
       constexpr int d = 2 * mu + (forward ? 0 : 1);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/app/timing.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
@@ -17,18 +18,25 @@ namespace plaquette::bench {
 namespace {
 
 constexpr std::uint64_t seed = 20;
-constexpr int stored_reals = 18;
 
-/// The largest |found - M in| / (typical |M in| of a site) at every `stride`-th site.
+/// A component is a sum of about 200 products: a few roundoffs of the numbers; 16 is well above what is seen and below
+/// any mistake. Eight reals carry up to four times the roundoff of each. In 16 bits, 1e-4 bounds what rounding input,
+/// links and output leaves (3.5e-5), and eight reals leave 2e-4 more.
 template <class T>
-double distance_from_textbook(const cpu::context& ctx, const gauge_configuration& links,
-                              const cpu::wilson_clover<T>& m) {
-  const auto in = cpu::random_spinor(ctx.geometry(), seed, 0, ctx.comm());
-  cpu::field<T> packed(ctx, {}), out(ctx, {});
-  cpu::import_column(packed, 0, in);
+double tolerance(reconstruct links) {
+  if (cpu::is_half<T>) return links == reconstruct::eight ? 3e-4 : 1e-4;
+  return 8.0 * std::numeric_limits<cpu::real_of<T>>::epsilon() * (links == reconstruct::eight ? 4.0 : 1.0);
+}
+
+/// |found - M in| / |M in| of the last of `columns` equal columns, at some sites.
+template <class T>
+double distance_from_textbook(const cpu::context& ctx, const gauge_configuration& links, const cpu::wilson_clover<T>& m,
+                              const spinor_configuration& in, int columns) {
+  cpu::field<T> packed(ctx, {.columns = columns}), out(ctx, {.columns = columns});
+  for (int c = 0; c < columns; ++c) cpu::import_column(packed, c, in);
   m.apply(out, packed);
   spinor_configuration found(ctx.geometry());
-  cpu::export_column(found, out, 0);
+  cpu::export_column(found, out, columns - 1);
   const std::int64_t stride = std::max<std::int64_t>(1, ctx.geometry().local_volume() / 997);  // a prime: all faces
   double wrong = 0.0, size = 0.0;
   for (std::int64_t s = 0; s < ctx.geometry().local_volume(); s += stride) {
@@ -45,47 +53,64 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+}  // namespace
+
+const gauge_configuration& hopping_bench::links_for(const extents& lattice) {
+  if (!links_ || links_->geometry().global() != lattice) {
+    links_.reset();  // before the new one is made
+    links_ = std::make_unique<gauge_configuration>(
+        cpu::weak_field_configuration(lattice_geometry(lattice), 0.3, seed, communicator()));
+  }
+  return *links_;
+}
+
 template <class T>
-operator_figure bench(const hopping_case& what, cpu::instruction_set isa, int samples, verification& checks) {
+operator_figure hopping_bench::time_in(const hopping_case& what, verification& checks) {
   const lattice_geometry geometry(what.lattice);
   const communicator comm;
-  const cpu::context ctx(geometry, comm, what.threads, isa);
-  const auto links = cpu::weak_field_configuration(geometry, 0.3, seed, comm);
-  const cpu::wilson_clover<T> m(ctx, links, fermion_action::isotropic(0.1, 0.0));
-  // A component is a sum of about 200 products: a few roundoffs; 16 is well above what is seen and below any mistake.
-  checks.add("hopping " + to_string(what.lattice) + " N=" + std::to_string(what.rhs) +
-                 (what.single_precision ? " single" : " double"),
-             distance_from_textbook(ctx, links, m), 8.0 * std::numeric_limits<T>::epsilon());
+  const cpu::context ctx(geometry, comm, what.threads, isa_);
+  const gauge_configuration& links = links_for(what.lattice);
+  const cpu::wilson_clover<T> m(ctx, links, fermion_action::isotropic(0.1, 0.0), what.links);
 
-  cpu::field<T> in(ctx, {spins, colours, site_subset::even, what.rhs}),
-      out(ctx, {spins, colours, site_subset::odd, what.rhs});
-  for (int c = 0; c < what.rhs; ++c)
-    cpu::import_column(in, c, cpu::random_spinor(geometry, seed, static_cast<std::uint64_t>(c), comm));
+  cpu::field<T> in(ctx, {spins, colours, site_subset::even, what.rhs});
+  {
+    const spinor_configuration psi = cpu::random_spinor(geometry, seed, 0, comm);
+    checks.add("hopping " + to_string(what.lattice) + " N=" + std::to_string(what.rhs) + " " + what.precision + " " +
+                   std::to_string(stored_reals(what.links)),
+               distance_from_textbook(ctx, links, m, psi, std::min(what.rhs, 2)), tolerance<T>(what.links));
+    cpu::import_column(in, 0, psi);
+  }
+  const int first[] = {0};
+  for (int c = 1; c < what.rhs; ++c) {
+    const int to[] = {c};
+    copy_columns(in, to, in, first);
+  }
+  cpu::field<T> out(ctx, {spins, colours, site_subset::odd, what.rhs});
 
   const double sites = 0.5 * static_cast<double>(geometry.local_volume()) * what.rhs;
-  const double bytes = sites * fewest_bytes_per_site(stored_reals, what.rhs, sizeof(T));
-  const double copy = copy_gbytes_per_s(ctx, bytes);
-
+  const double bytes = sites * fewest_bytes_per_site(what);
   const auto apply_times = [&](int times) {
     for (int i = 0; i < times; ++i) m.hopping().apply(out, in);
   };
+  const double copy_before = copy_gbytes_per_s(ctx, bytes);
   apply_times(1);
-  stopwatch first;
+  const stopwatch first_one;
   apply_times(1);
-  const int repeats = std::max(1, static_cast<int>(0.01 / first.seconds()));
+  const int repeats = std::max(1, static_cast<int>(0.01 / first_one.seconds()));
   std::vector<double> seconds, of_peak;
-  for (int i = 0; i < samples; ++i) {
+  for (int i = 0; i < samples_; ++i) {
     const stopwatch watch;
     apply_times(repeats);
     seconds.push_back(watch.seconds() / repeats);
-    of_peak.push_back(1e-9 * sites * cpu::hopping_flops / seconds.back() / fma_gflops<T>(ctx, 1));
+    of_peak.push_back(1e-9 * sites * cpu::hopping_flops / seconds.back() / fma_gflops<cpu::real_of<T>>(ctx, 1));
   }
+  const double copy = 0.5 * (copy_before + copy_gbytes_per_s(ctx, bytes));
 
   operator_figure figure;
   figure.operator_name = "hopping";
   figure.layout = "even-odd";
-  figure.precision = what.single_precision ? "single" : "double";
-  figure.reconstruct = stored_reals;
+  figure.precision = what.precision;
+  figure.reconstruct = stored_reals(what.links);
   figure.rhs = what.rhs;
   figure.lattice = what.lattice;
   figure.threads = what.threads;
@@ -97,14 +122,16 @@ operator_figure bench(const hopping_case& what, cpu::instruction_set isa, int sa
   return figure;
 }
 
-}  // namespace
-
-double fewest_bytes_per_site(int reconstruct, int rhs, int bytes_per_real) {
-  return (8.0 * reconstruct / rhs + 2.0 * spinor_reals) * bytes_per_real;
+double fewest_bytes_per_site(const hopping_case& what) {
+  const double real = what.precision == "double" ? 8.0 : what.precision == "single" ? 4.0 : 2.0;
+  const double scales = what.precision == "half" ? 8.0 : 0.0;
+  return (8.0 * stored_reals(what.links) / what.rhs + 2.0 * spinor_reals) * real + scales;
 }
 
-operator_figure bench_hopping(const hopping_case& what, cpu::instruction_set isa, int samples, verification& checks) {
-  return what.single_precision ? bench<float>(what, isa, samples, checks) : bench<double>(what, isa, samples, checks);
+operator_figure hopping_bench::time(const hopping_case& what, verification& checks) {
+  if (what.precision == "double") return time_in<double>(what, checks);
+  if (what.precision == "half") return time_in<half>(what, checks);
+  return time_in<float>(what, checks);
 }
 
 }  // namespace plaquette::bench

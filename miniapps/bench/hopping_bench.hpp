@@ -3,7 +3,12 @@
 /// The even-odd hopping term, timed against what the machine can do in the same run.
 #pragma once
 
+#include <memory>
+#include <string>
+
+#include "common/algebra/reconstruct.hpp"
 #include "common/app/report.hpp"
+#include "common/lattice/site_field.hpp"
 #include "cpu_ref/context.hpp"
 
 namespace plaquette::bench {
@@ -12,17 +17,34 @@ namespace plaquette::bench {
 struct hopping_case {
   extents lattice;
   int rhs = 1;
-  bool single_precision = true;
+  std::string precision = "single";  ///< or "double", "half"
+  reconstruct links = reconstruct::none;
   int threads = 1;
 };
 
-/// Times one parity of the hopping term on a weak field and compares the operator with the textbook one first.
-/// Fractions are medians over samples of (this rate / the peak measured right after it).
-/// \param checks  gets one entry: the worst relative difference at sampled sites
-operator_figure bench_hopping(const hopping_case& what, cpu::instruction_set isa, int samples, verification& checks);
+/// Times cases one after the other; those that follow each other on the same lattice share the gauge field.
+class hopping_bench {
+ public:
+  hopping_bench(cpu::instruction_set isa, int samples) : isa_(isa), samples_(samples) {}
 
-/// Fewest bytes an output site of one parity: 8 links shared by the batch, and per right-hand side one spinor read and
-/// one written.
-double fewest_bytes_per_site(int reconstruct, int rhs, int bytes_per_real);
+  /// Times one parity of the hopping term on a weak field and compares the operator with the textbook one first.
+  /// Fractions are medians over samples of (this rate / the peak measured right after it); of the copy bandwidth, of
+  /// what a copy of as many bytes does before and after.
+  /// \param checks  gets one entry: the relative difference at sampled sites
+  operator_figure time(const hopping_case& what, verification& checks);
+
+ private:
+  template <class T>
+  operator_figure time_in(const hopping_case& what, verification& checks);
+  const gauge_configuration& links_for(const extents& lattice);
+
+  cpu::instruction_set isa_;
+  int samples_;
+  std::unique_ptr<gauge_configuration> links_;
+};
+
+/// Fewest bytes an output site of one parity and right-hand side: 8 links shared by the batch, and one spinor read and
+/// one written; in half precision each with its scale.
+double fewest_bytes_per_site(const hopping_case& what);
 
 }  // namespace plaquette::bench

@@ -3,6 +3,8 @@
 /// plaquette-bench: the kernels of one device as ratios to what the machine does at best, measured in the same run.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "common/app/command_line.hpp"
 #include "common/app/progress.hpp"
 #include "common/app/run_app.hpp"
@@ -18,7 +20,11 @@ namespace {
 struct options {
   std::string device = "cpu", isa = "best", json, typed;
   int samples = 11;
-  bool force = false;
+  bool force = false, large = false;
+  // one case, where a lattice is given
+  extents lattice{};
+  std::string precision = "single", links = "18";
+  int rhs = 1, threads = 1;
 };
 
 cpu::instruction_set chosen(const std::string& name) {
@@ -40,6 +46,17 @@ options read_options(int argc, const char* const* argv) {
   line.choice("--device", o.device, {"cpu"}, "what to time");
   line.choice("--isa", o.isa, {"best", "generic", "avx2", "avx512"}, "instruction set of the kernels");
   line.integer("--samples", o.samples, "measurements of each case", 3, 1000);
+  line.flag("--large", o.large, "lattices beyond the last-level cache too: 16 GB of memory, some minutes");
+  line.section("One case instead of the list");
+  line.custom(
+      "--lattice", "XxYxZxT", "none",
+      [&o](const std::string& text, const std::string& option) { o.lattice = parse_extents(text, option); },
+      "time the hopping term there, and nothing else");
+  line.choice("--precision", o.precision, {"double", "single", "half"}, "of its numbers");
+  line.choice("--reconstruct", o.links, {"18", "12", "8"}, "stored reals of a link");
+  line.integer("--rhs", o.rhs, "right-hand sides", 1, 64);
+  line.integer("--threads", o.threads, "threads", 1, 4096);
+  line.section("Output");
   line.text("--json", o.json, "FILE", "write the report there");
   line.flag("--force", o.force, "overwrite an existing report");
   line.parse(argc, argv);
@@ -47,44 +64,45 @@ options read_options(int argc, const char* const* argv) {
   return o;
 }
 
+void print_hopping_head() {
+  fmt::print("{:<14} {:<7} {:>5} {:>3} {:>8} {:>9} {:>9} {:>9} {:>9}\n", "lattice", "prec.", "reals", "N", "threads",
+             "GFLOP/s", "GB/s", "of FMA", "of copy");
+}
+
 void print_hopping(const operator_figure& f) {
-  fmt::print("{:<14} {:<7} {:>3} {:>8} {:>9.1f} {:>9.1f} {:>8.1f}% {:>8.1f}%\n", to_string(f.lattice), f.precision,
-             f.rhs, f.threads, f.gflops, f.gbytes_per_s, 100.0 * f.fraction_of_fma_peak, 100.0 * f.fraction_of_copy);
+  fmt::print("{:<14} {:<7} {:>5} {:>3} {:>8} {:>9.1f} {:>9.1f} {:>8.1f}% {:>8.1f}%\n", to_string(f.lattice),
+             f.precision, f.reconstruct, f.rhs, f.threads, f.gflops, f.gbytes_per_s, 100.0 * f.fraction_of_fma_peak,
+             100.0 * f.fraction_of_copy);
   std::fflush(stdout);
 }
 
-exit_status run(const options& o, const communicator& world) {
-  if (world.size() > 1) throw input_error("plaquette-bench runs on one rank");
-  if (!o.json.empty()) require_writable(o.json, o.force);
-  const cpu::instruction_set isa = chosen(o.isa);
-
-  const cpu::context one_core(lattice_geometry({8, 8, 8, 8}), communicator(), 1, isa);
-
-  report r;
-  r.app = "bench";
-  r.machine = machine_information(world);
-  r.build = build_information();
-  r.parameters = {{"command", o.typed}, {"isa", std::string(cpu::name_of(isa))}, {"samples", o.samples}};
-
-  fmt::print("Instruction set {}; one core's peak in fused multiply-adds: {:.1f} GFLOP/s single, {:.1f} double\n\n",
-             cpu::name_of(isa), fma_gflops<float>(one_core), fma_gflops<double>(one_core));
-  fmt::print("Hopping term, even-odd, one parity, 18 reals a link\n");
-  fmt::print("{:<14} {:<7} {:>3} {:>8} {:>9} {:>9} {:>9} {:>9}\n", "lattice", "prec.", "N", "threads", "GFLOP/s",
-             "GB/s", "of FMA", "of copy");
+/// What the list times, small lattices first.
+std::vector<hopping_case> hopping_cases(bool large, int cores) {
+  using enum reconstruct;
+  const extents tiny{4, 8, 8, 8}, small{8, 8, 8, 8}, medium{16, 16, 16, 16}, big{48, 48, 48, 48};
   std::vector<hopping_case> cases;
-  for (const bool single : {true, false})
-    for (const int rhs : {1, 12})
-      for (const extents& lattice : {extents{4, 8, 8, 8}, extents{8, 8, 8, 8}, extents{16, 16, 16, 16}})
-        cases.push_back({lattice, rhs, single, 1});
-  if (r.machine.logical_cpus > 1) cases.push_back({{8, 8, 8, 8}, 1, true, 2});
-  for (const hopping_case& c : cases) {
-    r.figures.push_back(bench_hopping(c, isa, o.samples, r.checks));
-    print_hopping(r.figures.back());
-    if (c.lattice == extents{8, 8, 8, 8} && c.rhs == 1 && c.single_precision && c.threads == 1)
-      r.fom = {100.0 * r.figures.back().fraction_of_fma_peak, "% of one core's FMA peak",
-               "hopping term, 8x8x8x8, even-odd, single precision, N = 1, one thread"};
+  for (const extents& lattice : {tiny, small, medium}) {
+    for (const char* precision : {"single", "double"})
+      for (const int rhs : {1, 12})
+        for (const reconstruct links : {none, twelve}) cases.push_back({lattice, rhs, precision, links, 1});
+    cases.push_back({lattice, 1, "single", eight, 1});
+    cases.push_back({lattice, 1, "half", none, 1});
+    cases.push_back({lattice, 1, "half", twelve, 1});
+    cases.push_back({lattice, 12, "half", twelve, 1});
+    if (cores > 1) cases.push_back({lattice, 1, "single", none, 2});
   }
+  if (!large) return cases;
+  const int threads = std::min(cores, 2);
+  for (const reconstruct links : {none, twelve, eight}) cases.push_back({big, 1, "single", links, threads});
+  cases.push_back({big, 12, "single", none, threads});
+  cases.push_back({big, 12, "single", twelve, threads});
+  for (const reconstruct links : {none, twelve}) cases.push_back({big, 1, "half", links, threads});
+  for (const reconstruct links : {none, twelve}) cases.push_back({big, 1, "double", links, threads});
+  return cases;
+}
 
+/// What a batch gains in a whole solver.
+void time_batches(const options& o, cpu::instruction_set isa, report& r) {
   fmt::print(
       "\nBiCGstab, symmetric Schur system, clover: 12 right-hand sides as a batch against one after the other\n");
   fmt::print("{:<14} {:<7} {:>12} {:>14} {:>8}\n", "lattice", "prec.", "batch [s]", "one by one [s]", "gain");
@@ -103,6 +121,39 @@ exit_status run(const options& o, const communicator& world) {
                                              {"one_by_one_seconds", gain.one_by_one_seconds},
                                              {"gain", gain.gain()}});
     }
+}
+
+exit_status run(const options& o, const communicator& world) {
+  if (world.size() > 1) throw input_error("plaquette-bench runs on one rank");
+  if (!o.json.empty()) require_writable(o.json, o.force);
+  const cpu::instruction_set isa = chosen(o.isa);
+
+  const cpu::context one_core(lattice_geometry({8, 8, 8, 8}), communicator(), 1, isa);
+
+  report r;
+  r.app = "bench";
+  r.machine = machine_information(world);
+  r.build = build_information();
+  r.parameters = {{"command", o.typed}, {"isa", std::string(cpu::name_of(isa))}, {"samples", o.samples}};
+
+  fmt::print("Instruction set {}; one core's peak in fused multiply-adds: {:.1f} GFLOP/s single, {:.1f} double\n\n",
+             cpu::name_of(isa), fma_gflops<float>(one_core), fma_gflops<double>(one_core));
+  fmt::print("Hopping term, even-odd, one parity\n");
+  print_hopping_head();
+  const bool one_case = o.lattice[0] > 0;
+  std::vector<hopping_case> cases = hopping_cases(o.large, r.machine.logical_cpus);
+  if (one_case) cases = {{o.lattice, o.rhs, o.precision, static_cast<reconstruct>(std::stoi(o.links)), o.threads}};
+  hopping_bench bench(isa, o.samples);
+  for (const hopping_case& c : cases) {
+    r.figures.push_back(bench.time(c, r.checks));
+    print_hopping(r.figures.back());
+    if (one_case || (c.lattice == extents{8, 8, 8, 8} && c.rhs == 1 && c.precision == "single" &&
+                     c.links == reconstruct::none && c.threads == 1))
+      r.fom = {100.0 * r.figures.back().fraction_of_fma_peak, "% of the FMA peak of its cores",
+               fmt::format("hopping term, {}, even-odd, {} precision, {} reals, N = {}, threads: {}",
+                           to_string(c.lattice), c.precision, stored_reals(c.links), c.rhs, c.threads)};
+  }
+  if (!one_case) time_batches(o, isa, r);
 
   if (!o.json.empty()) write_report(r, o.json, o.force);
   fmt::print("\n{}\n{}\n", fom_line(r.fom), r.checks.line());

@@ -46,6 +46,9 @@ double copy_gbytes_per_s(const cpu::context& ctx, double bytes) {
   const std::int64_t lines = std::max<std::int64_t>(static_cast<std::int64_t>(bytes) / (2 * 64), ctx.threads());
   const auto repeats = static_cast<std::int64_t>(std::max(1.0, least_bytes_a_pass / bytes));
   cpu::aligned_buffer<float> from(static_cast<std::size_t>(lines * line)), to(static_cast<std::size_t>(lines * line));
+  // Memory that was never written may all be one page of zeros.
+  std::fill_n(from.data(), from.size(), 1.0F);
+  std::fill_n(to.data(), to.size(), 0.0F);
   const auto copy = cpu::tables_of<float>(cpu::kernels_of(ctx.isa()))[0].copy;
   return 1e-9 * best_rate(4, 2.0 * 64.0 * static_cast<double>(lines * repeats), ctx.comm(), [&] {
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static)
