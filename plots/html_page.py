@@ -15,7 +15,8 @@ from report_file import ReportError, short
 #: More solves than that are not told apart in one picture.
 MOST_SOLVES, MOST_BARS = 6, 24
 
-Picture = collections.namedtuple("Picture", "title alternative data")
+#: `wide` where it wants the page's whole width.
+Picture = collections.namedtuple("Picture", "title alternative data wide", defaults=[False])
 
 
 # --- pieces
@@ -308,8 +309,9 @@ def convergence_pictures(reports):
     with_history = [(path, report) for path, report in reports if any(solve.get("history") for solve in report["solves"])]
     for part in in_parts(with_history, MOST_SOLVES):
         figure, (axes,) = style.figure()
-        figure.set_size_inches(7.2, 4.4)
+        figure.set_size_inches(7.2, 4.4 + 0.2 * sum(len(report["solves"]) for _, report in part))
         convergence.draw(axes, part)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.14), ncols=2, fontsize=8)
         figure.tight_layout()
         yield Picture("Convergence", "Relative residuals of the solves against their iterations", data_address(figure))
 
@@ -339,12 +341,12 @@ def operator_pictures(reports):
 
     for part in in_parts(operators.figures_of(reports), MOST_BARS):
         figure, (axes,) = style.figure()
-        figure.set_size_inches(8.2, operators.height(part))
+        figure.set_size_inches(10.0, operators.height(part))
         operators.draw(axes, part)
         figure.tight_layout()
         yield Picture("Operators and their limits",
                       "Shares of copy bandwidth and of the peak of fused multiply-adds that the operators reach",
-                      data_address(figure))
+                      data_address(figure), True)
 
 
 def scaling_pictures(reports):
@@ -368,7 +370,7 @@ def scaling_pictures(reports):
     figure.tight_layout(rect=(0, 0, 1, 0.94))
     case = scaling_data.headline(found)
     yield Picture(f"Scaling: {case.operator}, {case.layout}, {case.reconstruct} reals a link, N = {case.rhs}",
-                  "GFLOP/s and efficiency of dslash-scaling against ranks times threads", data_address(figure))
+                  "GFLOP/s and efficiency of dslash-scaling against ranks times threads", data_address(figure), True)
 
 
 def pictures_section(reports):
@@ -377,7 +379,8 @@ def pictures_section(reports):
     if not pictures:
         return ""
     shown = "".join(tag("figure", f'<img src="{escaped(p.data)}" alt="{escaped(p.alternative)}">'
-                        + tag("figcaption", escaped(p.title))) + "\n" for p in pictures)
+                        + tag("figcaption", escaped(p.title)), class_="wide" if p.wide else None) + "\n"
+                    for p in pictures)
     return tag("section", tag("h2", "Figures") + tag("div", shown, class_="pictures"))
 
 
@@ -412,9 +415,10 @@ tr.failed td { background: var(--bad-ground); }
 dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: 0.15rem 1rem; margin: 0.6rem 0; }
 dt { color: var(--faint); } dd { margin: 0; min-width: 0; }
 details { margin: 0.6rem 0; } summary { cursor: pointer; color: var(--accent); }
-.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1rem; }
+.pictures { display: grid; align-items: start; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1rem; }
 figure { margin: 0; padding: 0.7rem; background: var(--card); border: 1px solid var(--line); border-radius: 0.6rem; }
 figure img { display: block; width: 100%; height: auto; background: #fff; border-radius: 0.3rem; }
+figure.wide { grid-column: 1 / -1; } figure.wide img { max-width: 62rem; }
 figcaption { font-size: 0.88rem; padding-top: 0.4rem; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin-bottom: 0.4rem; }
   th, td { padding: 0.3rem 0.45rem; } }

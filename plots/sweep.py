@@ -45,6 +45,12 @@ def point(text):
     return result
 
 
+def positive(text):
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a positive number, found '{text}'")
+    return int(text)
+
+
 def points(text):
     return [point(word) for word in words(text)]
 
@@ -68,7 +74,10 @@ def add_shared(parser):
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--output", required=True, help="folder of the reports and figures")
     parser.add_argument("--launcher", default="mpirun --bind-to none -n {ranks}",
-                        help="what starts several ranks; {ranks} and {threads} are filled in (default: %(default)s)")
+                        help="what starts several ranks; {ranks}, {threads} and {nodes} are filled in "
+                             "(default: %(default)s)")
+    parser.add_argument("--ranks-per-node", type=positive, default=1, metavar="N",
+                        help="for {nodes}: ranks / N, rounded up (default: 1)")
     parser.add_argument("--force", action="store_true", help="repeat runs whose reports are there")
     parser.add_argument("--dryrun", action="store_true", help="print the commands and run nothing")
     parser.add_argument("rest", nargs="*", help="behind --: arguments of every run")
@@ -104,10 +113,11 @@ def arguments():
 
 def launcher_for(options, ranks, threads):
     try:
-        launcher = shlex.split(options.launcher.format(ranks=ranks, threads=threads))
+        nodes = -(-ranks // options.ranks_per_node)
+        launcher = shlex.split(options.launcher.format(ranks=ranks, threads=threads, nodes=nodes))
     except (KeyError, IndexError, ValueError):
-        raise ReportError(f"--launcher: expected nothing but {{ranks}} and {{threads}} in braces, found "
-                          f"'{options.launcher}'") from None
+        raise ReportError(f"--launcher: expected nothing but {{ranks}}, {{threads}} and {{nodes}} in braces, "
+                          f"found '{options.launcher}'") from None
     if not launcher:
         raise ReportError("--launcher: expected a command, found nothing")
     return launcher if ranks > 1 else []
