@@ -14,7 +14,7 @@ def label(report, solve, several):
     words = [str(solve.get("solver", "solve")), str(solve.get("precision", ""))]
     if several:
         words.append(str(report["gauge"].get("source", "")).rsplit("/", 1)[-1])
-    return ", ".join(word for word in words if word)
+    return style.plain(", ".join(word for word in words if word))
 
 
 def draw(axes, reports):

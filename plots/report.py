@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prints what JSON reports of the mini-apps say: a block a report, with its figure of merit, its verdict and its checks."""
+"""Prints what JSON reports of the mini-apps say: a block a report, with its figure of merit, its verdict and its checks.
+With --html it also writes all of it, with figures, to one page that needs no other file and no network."""
 
 import argparse
 import os
 import sys
+import tempfile
 
 from report_file import ReportError, load, number, provenance, short
 
-UNUSABLE_INPUT, VERIFICATION_FAILED = 2, 1
+VERIFICATION_FAILED, UNUSABLE_INPUT, OUTPUT_FAILED = 1, 2, 5
 
 
 def lines_of(path, report):
@@ -32,20 +34,43 @@ def lines_of(path, report):
     yield f"    VERIFIED   {'PASSED' if report['verified'] is True else 'FAILED'} ({len(report['checks'])} checks)"
 
 
+def write_page(path, reports, force):
+    """The page, whole or not at all; an existing file stays unless `force`."""
+    import html_page  # matplotlib is not needed for the text
+
+    if os.path.exists(path) and not force:
+        raise OSError(None, "exists already (--force overwrites it)", path)
+    text = html_page.page(reports)
+    folder, name = os.path.split(os.path.abspath(path))
+    try:
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", prefix=f".{name}.", dir=folder,
+                                         delete=False) as beside:
+            beside.write(text)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(beside.name, 0o666 & ~umask)
+        os.replace(beside.name, path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("report", nargs="+", help="JSON reports (--json)")
+    parser.add_argument("--html", metavar="OUT.html", help="write one self-contained page there")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing page")
     arguments = parser.parse_args()
     # A pattern that matched nothing arrives as it was written.
     paths = [path for path in arguments.report if "*" not in path or os.path.exists(path)]
     if not paths:
         raise ReportError("no reports: run a mini-app with --json FILE first, or ./plaquette demo")
-    all_verified = True
-    for path in paths:
-        report = load(path)
+    reports = [(path, load(path)) for path in paths]
+    for path, report in reports:
         print("\n".join(lines_of(path, report)))
-        all_verified = all_verified and report["verified"] is True
-    sys.exit(0 if all_verified else VERIFICATION_FAILED)
+    if arguments.html:
+        write_page(arguments.html, reports, arguments.force)
+        print(f"PAGE       {arguments.html}")
+    sys.exit(0 if all(report["verified"] is True for _, report in reports) else VERIFICATION_FAILED)
 
 
 if __name__ == "__main__":
@@ -54,3 +79,6 @@ if __name__ == "__main__":
     except ReportError as error:
         print(f"report.py: {error}", file=sys.stderr)
         sys.exit(UNUSABLE_INPUT)
+    except OSError as error:
+        print(f"report.py: {error.filename}: cannot be written: {error.strerror}", file=sys.stderr)
+        sys.exit(OUTPUT_FAILED)

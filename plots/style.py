@@ -50,6 +50,11 @@ def apply():
     })
 
 
+def plain(text):
+    """Text of a report, for a label: a dollar sign in it is a dollar sign, and begins no formula."""
+    return text.replace("$", r"\$")
+
+
 def figure(panels=1):
     """A figure with `panels` axes side by side."""
     apply()
@@ -60,7 +65,7 @@ def figure(panels=1):
 def sign(fig, reports):
     """Writes under the figure what its data were made by."""
     width = 100 * len(fig.axes)
-    lines = [line for report in reports for text in provenance(report).split("\n") for line in textwrap.wrap(text, width)]
+    lines = [line for report in reports for text in plain(provenance(report)).split("\n") for line in textwrap.wrap(text, width)]
     lines = list(dict.fromkeys(lines))
     if len(lines) > 4:
         lines = lines[:3] + [f"and {len(lines) - 3} lines more"]

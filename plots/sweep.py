@@ -1,69 +1,286 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a mini-app once for every combination of lattices, precisions, solvers and numbers of ranks, and prints a table.
-Each run leaves its JSON report; arguments behind -- go to every run."""
+"""Runs a mini-app over many parameters, one after the other, and draws what came of it.
+
+  sweep.py scaling   dslash-scaling on growing numbers of ranks and threads: strong and weak scaling, all precisions,
+                     halo exchange with overlap on and off; then the figures
+  sweep.py solver    mixed-precision-solver for every combination of lattices, precisions, solvers and ranks; a table
+
+Each run leaves a JSON report. A run whose verified report is there already is not repeated, so that a sweep that was
+stopped goes on where it was."""
 
 import argparse
+import collections
 import itertools
 import os
+import shlex
+import shutil
+import signal
 import subprocess
 import sys
+import time
 
 from report_file import ReportError, load, number, short
 
-UNUSABLE_INPUT = 2
+UNUSABLE_INPUT, OUTPUT_FAILED, INTERRUPTED, INTERNAL = 2, 5, 6, 70
+HERE = os.path.dirname(os.path.realpath(__file__))
+
+#: A run: its columns of the table, the file of its report, the program with its arguments, and how it is started.
+Run = collections.namedtuple("Run", "columns path program launcher threads")
 
 
 def words(text):
     return [word for word in text.split(",") if word]
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
+def point(text):
+    """ "4x2": four ranks of two threads."""
+    ranks, _, threads = text.partition("x")
+    try:
+        result = (int(ranks), int(threads))
+    except ValueError:
+        result = (0, 0)
+    if min(result) < 1:
+        raise argparse.ArgumentTypeError(f"expected RANKSxTHREADS, found '{text}'")
+    return result
+
+
+def positive(text):
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a positive number, found '{text}'")
+    return int(text)
+
+
+def points(text):
+    return [point(word) for word in words(text)]
+
+
+def usable_cores():
+    return len(os.sched_getaffinity(0))
+
+
+def usual_points(cores, with_ranks):
+    """Powers of two, and all cores: as ranks of one thread, and as threads of one rank."""
+    counts = [1]
+    while counts[-1] * 2 <= cores:
+        counts.append(counts[-1] * 2)
+    if counts[-1] != cores:
+        counts.append(cores)
+    by_ranks = [(n, 1) for n in counts] if with_ranks else [(1, 1)]
+    return by_ranks + [(1, n) for n in counts[1:]]
+
+
+def add_shared(parser):
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--output", required=True, help="folder of the reports")
-    parser.add_argument("--lattices", type=words, default=["4x4x4x8", "8x8x8x8"], help="A,B,... (default: 4x4x4x8,8x8x8x8)")
-    parser.add_argument("--precisions", type=words, default=["double", "single"], help="default: double,single")
-    parser.add_argument("--solvers", type=words, default=["bicgstab"], help="default: bicgstab")
-    parser.add_argument("--ranks", type=words, default=["1"], help="numbers of ranks, through mpirun (default: 1)")
-    parser.add_argument("rest", nargs="*", help="behind --: arguments of every run (default: a weak field, csw 1)")
+    parser.add_argument("--output", required=True, help="folder of the reports and figures")
+    parser.add_argument("--launcher", default="mpirun --bind-to none -n {ranks}",
+                        help="what starts several ranks; {ranks}, {threads} and {nodes} are filled in "
+                             "(default: %(default)s)")
+    parser.add_argument("--ranks-per-node", type=positive, default=1, metavar="N",
+                        help="for {nodes}: ranks / N, rounded up (default: 1)")
+    parser.add_argument("--force", action="store_true", help="repeat runs whose reports are there")
+    parser.add_argument("--dryrun", action="store_true", help="print the commands and run nothing")
+    parser.add_argument("rest", nargs="*", help="behind --: arguments of every run")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = parser.add_subparsers(dest="kind", required=True)
+    scaling = kinds.add_parser("scaling", help="strong and weak scaling of the operators")
+    scaling.add_argument("--size", default="small", choices=["nano", "small", "reference", "target"],
+                         help="step of the ladder (default: small, minutes on two cores)")
+    scaling.add_argument("--scaling", type=words, default=["strong", "weak"], help="default: strong,weak")
+    scaling.add_argument("--points", type=points, help="RANKSxTHREADS,... (default: powers of two up to the cores of "
+                         "this host, as ranks of one thread and as threads of one rank; weak scaling leaves out the "
+                         "latter)")
+    scaling.add_argument("--operators", default="hopping,clover_schur", help="default: %(default)s")
+    scaling.add_argument("--layouts", default="even-odd", help="default: %(default)s")
+    scaling.add_argument("--precisions", default="single,double,half", help="the first is that of the figure of merit "
+                         "(default: %(default)s)")
+    scaling.add_argument("--reconstruct", default="18,12", help="stored reals a link (default: %(default)s)")
+    scaling.add_argument("--rhs", default="1", help="right-hand sides (default: %(default)s)")
+    scaling.add_argument("--placement", type=words, default=["good"], help="good, bad, none or several of them "
+                         "(default: good)")
+    add_shared(scaling)
+    solver = kinds.add_parser("solver", help="a table of solves")
+    solver.add_argument("--lattices", type=words, default=["4x4x4x8", "8x8x8x8"], help="default: 4x4x4x8,8x8x8x8")
+    solver.add_argument("--precisions", type=words, default=["double", "single"], help="default: double,single")
+    solver.add_argument("--solvers", type=words, default=["bicgstab"], help="default: bicgstab")
+    solver.add_argument("--ranks", type=words, default=["1"], help="numbers of ranks (default: 1)")
+    add_shared(solver)
     return parser.parse_args()
 
 
-def run(options, lattice, precision, solver, ranks):
-    """One run; returns its line of the table."""
-    path = os.path.join(options.output, f"{lattice}-{precision}-{solver}-{ranks}ranks.json")
-    rest = options.rest or ["--gauge", "weak:0.2", "--mass", "0.1", "--csw", "1"]
-    launcher = [] if ranks == "1" else ["mpirun", "--bind-to", "none", "-n", ranks]
-    command = launcher + [options.program, "--lattice", lattice, "--precision", precision, "--solver", solver,
-                          "--json", path, "--force"] + rest
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 0 and not os.path.exists(path):
-        return done.returncode, done.stderr.strip().split("\n")[-1]
-    report = load(path)
-    solve = report["solves"][0] if report["solves"] else {}
+def launcher_for(options, ranks, threads):
+    try:
+        nodes = -(-ranks // options.ranks_per_node)
+        launcher = shlex.split(options.launcher.format(ranks=ranks, threads=threads, nodes=nodes))
+    except (KeyError, IndexError, ValueError):
+        raise ReportError(f"--launcher: expected nothing but {{ranks}}, {{threads}} and {{nodes}} in braces, "
+                          f"found '{options.launcher}'") from None
+    if not launcher:
+        raise ReportError("--launcher: expected a command, found nothing")
+    return launcher if ranks > 1 else []
+
+
+def has_launcher(options):
+    program = launcher_for(options, 2, 1)[0]
+    if options.dryrun or shutil.which(program) is not None:
+        return True
+    print(f"sweep.py: {program} is not here: one rank only", file=sys.stderr)
+    return False
+
+
+def scaling_runs(options):
+    chosen = options.points or usual_points(usable_cores(), has_launcher(options))
+    several_threads = {threads for ranks, threads in chosen if ranks > 1}
+    for scaling, placement in itertools.product(options.scaling, options.placement):
+        for ranks, threads in dict.fromkeys(chosen):
+            if scaling == "weak" and ranks == 1 and threads > 1 and threads not in several_threads:
+                continue  # one rank has one lattice, however many threads it has: that is strong scaling
+            path = os.path.join(options.output, f"scaling-{scaling}-{options.size}-{ranks}x{threads}-{placement}.json")
+            program = [options.program, "--size", options.size, "--scaling", scaling, "--threads", str(threads),
+                       "--operator", options.operators, "--layout", options.layouts, "--precision", options.precisions,
+                       "--reconstruct", options.reconstruct, "--rhs", options.rhs, "--placement", placement,
+                       *options.rest]
+            yield Run([scaling, f"{ranks} x {threads}", placement], path, program,
+                      launcher_for(options, ranks, threads), threads)
+
+
+def solver_runs(options):
+    for lattice, precision, solver, ranks in itertools.product(options.lattices, options.precisions, options.solvers,
+                                                               options.ranks):
+        if not ranks.isdigit() or int(ranks) < 1:
+            raise ReportError(f"--ranks: expected numbers of ranks, found '{ranks}'")
+        path = os.path.join(options.output, f"{lattice}-{precision}-{solver}-{ranks}ranks.json")
+        rest = options.rest or ["--gauge", "weak:0.2", "--mass", "0.1", "--csw", "1"]
+        program = [options.program, "--lattice", lattice, "--precision", precision, "--solver", solver, *rest]
+        yield Run([lattice, precision, solver, ranks], path, program, launcher_for(options, int(ranks), 1), None)
+
+
+def is_done(run, force):
+    """True where the report of this very run is there and verified. Another run's is not overwritten unasked."""
+    if force or not os.path.exists(run.path):
+        return False
+    report = load(run.path)
+    made_by = str(report["parameters"].get("command", "")).split()[1:]
+    if made_by[:len(run.program) - 1] != run.program[1:]:
+        raise ReportError(f"{run.path}: expected the report of '{' '.join(run.program[1:])}', found that of "
+                          f"'{' '.join(made_by)}' (--force runs it again, --output takes another folder)")
+    return report["verified"] is True
+
+
+def execute(run):
+    """The exit status and the last line of stderr."""
+    command = run.launcher + run.program + ["--json", run.path]
+    if os.path.exists(run.path):
+        command.append("--force")
+    settings = dict(os.environ)
+    if run.threads is not None:
+        settings["OMP_NUM_THREADS"] = str(run.threads)
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   text=True, errors="replace", env=settings)
+    except OSError as problem:
+        raise ReportError(f"{command[0]}: cannot be started: {problem.strerror}") from None
+    try:
+        _, err = process.communicate()
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+        raise
+    status = process.returncode if process.returncode >= 0 else INTERNAL
+    return status, (err.strip().split("\n") or [""])[-1]
+
+
+def result_columns(run):
+    """What the table says of a run's report."""
+    report = load(run.path)
     verdict = "PASSED" if report["verified"] is True else "FAILED"
-    return done.returncode, (f"{solve.get('iterations', '-'):>10} {short(number(solve.get('seconds', 'nan'), path)):>10} "
-                             f"{short(number(report['fom'].get('value', 'nan'), path)):>10} {verdict:>9}")
+    fom = short(number(report["fom"].get("value", "nan"), run.path))
+    solve = report["solves"][0] if report["solves"] else None
+    if solve is None:
+        return f"{fom:>10} {report['fom'].get('unit', ''):<9} {verdict:>8}"
+    return (f"{solve.get('iterations', '-'):>10} {short(number(solve.get('seconds', 'nan'), run.path)):>10} {fom:>10} "
+            f"{verdict:>8}")
+
+
+HEADERS = {"scaling": f"{'scaling':<10} {'ranks x threads':<16} {'placement':<10} {'FOM':>10} {'':<9} {'verified':>8}",
+           "solver": f"{'lattice':<14} {'precision':<10} {'solver':<9} {'ranks':>5} {'iterations':>10} {'seconds':>10} "
+                     f"{'FOM':>10} {'verified':>8}"}
+
+
+def row(kind, columns):
+    widths = (10, 16, 10) if kind == "scaling" else (14, 10, 9, 5)
+    return " ".join(f"{text:<{width}}" for text, width in zip(columns, widths))
+
+
+def draw(options, runs):
+    """The figures; one that has nothing to show says so and is no failure."""
+    reports = [run.path for run in runs if os.path.exists(run.path)]
+    for script in ("scaling", "bandwidth", "halo"):
+        picture = os.path.join(options.output, f"{script}-{options.size}.png")
+        done = subprocess.run([sys.executable, os.path.join(HERE, script + ".py"), *reports, "--output", picture,
+                               "--force"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        print(f"picture    {picture}" if done.returncode == 0 else f"no picture {done.stderr.strip()}", flush=True)
+
+
+def sweep(options, runs):
+    """All runs; the worst exit status."""
+    print(HEADERS[options.kind])
+    worst, begin = 0, time.monotonic()
+    for n, run in enumerate(runs):
+        print(row(options.kind, run.columns), end=" ", flush=True)
+        if is_done(run, options.force):
+            print(result_columns(run) + "   (was there)", flush=True)
+            continue
+        status, message = execute(run)
+        worst = max(worst, status)
+        if status == 0 or os.path.exists(run.path):
+            print(result_columns(run), flush=True)
+        else:
+            print(f"exit status {status}: {message}", flush=True)
+        if sys.stderr.isatty() and n + 1 < len(runs):
+            seconds = time.monotonic() - begin
+            print(f"\r{n + 1} of {len(runs)} runs, {seconds:.0f} s, about {seconds / (n + 1) * (len(runs) - n - 1):.0f} "
+                  "s to go", end="\r", file=sys.stderr, flush=True)
+    return worst
 
 
 def main():
     options = arguments()
-    os.makedirs(options.output, exist_ok=True)
-    print(f"{'lattice':<14} {'precision':<10} {'solver':<9} {'ranks':>5} {'iterations':>10} {'seconds':>10} {'FOM':>10} "
-          f"{'verified':>9}")
-    worst = 0
-    for case in itertools.product(options.lattices, options.precisions, options.solvers, options.ranks):
-        status, line = run(options, *case)
-        worst = max(worst, status)
-        print(f"{case[0]:<14} {case[1]:<10} {case[2]:<9} {case[3]:>5} {line}", flush=True)
+    runs = list(scaling_runs(options) if options.kind == "scaling" else solver_runs(options))
+    if options.dryrun:
+        for run in runs:
+            threads = [f"OMP_NUM_THREADS={run.threads}"] if run.threads is not None else []
+            print(shlex.join(threads + run.launcher + run.program + ["--json", run.path]))
+        return 0
+    try:
+        os.makedirs(options.output, exist_ok=True)
+    except OSError as problem:
+        print(f"sweep.py: {options.output}: cannot be made: {problem.strerror}", file=sys.stderr)
+        return OUTPUT_FAILED
+    status = sweep(options, runs)
     print(f"reports    {options.output}")
-    sys.exit(worst)
+    if options.kind == "scaling":
+        draw(options, runs)
+    return status
+
+
+def stop(_number, _frame):
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, stop)
     try:
-        main()
+        sys.exit(main())
     except ReportError as error:
         print(f"sweep.py: {error}", file=sys.stderr)
         sys.exit(UNUSABLE_INPUT)
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(OUTPUT_FAILED)
+    except KeyboardInterrupt:
+        print("\nsweep.py: stopped; the same command goes on from here", file=sys.stderr)
+        sys.exit(INTERRUPTED)
