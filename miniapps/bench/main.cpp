@@ -11,6 +11,7 @@
 #include "common/lattice/extents.hpp"
 #include "miniapps/bench/batch_bench.hpp"
 #include "miniapps/bench/hopping_bench.hpp"
+#include "miniapps/bench/precision_bench.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 
 namespace plaquette::bench {
@@ -123,6 +124,30 @@ void time_batches(const options& o, cpu::instruction_set isa, report& r) {
     }
 }
 
+/// What half precision gains in a whole solve.
+void time_precisions(const options& o, cpu::instruction_set isa, report& r) {
+  fmt::print("\nBiCGstab to 1e-10, symmetric Schur system, clover, 12 reals: double with half inside against double\n");
+  fmt::print("{:<14} {:>8} {:>12} {:>12} {:>17} {:>8}\n", "lattice", "threads", "double [s]", "d-half [s]",
+             "iterations", "gain");
+  std::vector<extents> lattices{{16, 16, 16, 16}};
+  if (o.large) lattices.push_back({32, 32, 32, 64});
+  const int threads = std::min(2, r.machine.logical_cpus);
+  for (const extents& lattice : lattices) {
+    const precision_gain gain = bench_precision(lattice, threads, isa, 2, r.checks);
+    fmt::print("{:<14} {:>8} {:>12.3f} {:>12.3f} {:>17} {:>7.2f}x\n", to_string(lattice), threads, gain.double_seconds,
+               gain.mixed_seconds, fmt::format("{} / {}", gain.double_iterations, gain.mixed_iterations), gain.gain());
+    std::fflush(stdout);
+    r.observables["precision_gain"].push_back({{"lattice", gain.lattice},
+                                               {"threads", threads},
+                                               {"tolerance", gain.tolerance},
+                                               {"double_seconds", gain.double_seconds},
+                                               {"double_half_seconds", gain.mixed_seconds},
+                                               {"double_iterations", gain.double_iterations},
+                                               {"double_half_iterations", gain.mixed_iterations},
+                                               {"gain", gain.gain()}});
+  }
+}
+
 exit_status run(const options& o, const communicator& world) {
   if (world.size() > 1) throw input_error("plaquette-bench runs on one rank");
   if (!o.json.empty()) require_writable(o.json, o.force);
@@ -153,7 +178,10 @@ exit_status run(const options& o, const communicator& world) {
                fmt::format("hopping term, {}, even-odd, {} precision, {} reals, N = {}, threads: {}",
                            to_string(c.lattice), c.precision, stored_reals(c.links), c.rhs, c.threads)};
   }
-  if (!one_case) time_batches(o, isa, r);
+  if (!one_case) {
+    time_batches(o, isa, r);
+    time_precisions(o, isa, r);
+  }
 
   if (!o.json.empty()) write_report(r, o.json, o.force);
   fmt::print("\n{}\n{}\n", fom_line(r.fom), r.checks.line());
