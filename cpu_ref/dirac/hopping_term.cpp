@@ -24,6 +24,8 @@ constexpr int half_spinor_reals = 2 * half_spinor_components;
 constexpr std::int64_t prefetch_above_bytes = 1 << 20;
 /// Links larger than this come from memory each time, and arrive the sooner for being asked for a block ahead.
 constexpr std::int64_t prefetch_links_above_bytes = 32 << 20;
+/// Inputs of several columns larger than this come from memory or from a cache that is nearly as far.
+constexpr std::int64_t prefetch_columns_above_bytes = 32 << 20;
 /// Outputs larger than this are gone from the caches before the next operation reads them.
 constexpr std::int64_t stream_above_bytes = 16 << 20;
 
@@ -414,6 +416,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
       layout.blocks() * in.block_words() * in.columns() * static_cast<std::int64_t>(sizeof(word_of<T>));
   arg.prefetch_links =
       static_cast<std::int64_t>(links_[p].words.size() * sizeof(word_of<T>)) > prefetch_links_above_bytes;
+  arg.prefetch_columns = bytes > prefetch_columns_above_bytes;
   arg.prefetch = bytes > prefetch_above_bytes;
   arg.stream = bytes > stream_above_bytes;
 

@@ -94,6 +94,8 @@ struct hopping_arguments {
   bool prefetch = false;
   /// Fetch the links of the next block: where they come from memory.
   bool prefetch_links = false;
+  /// Fetch the neighbours of the next column: where the input comes from memory.
+  bool prefetch_columns = false;
 };
 
 /// Elementwise operations on columns: up to two fields written or updated (x, y), up to three read (u, v, w), up to two

@@ -522,6 +522,11 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
     if (edge >= 0)
       prefetch_bytes(arg.in.data + (edge * arg.in.column_stride + c) * spinor_block_words<T, W>,
                      spinor_block_words<T, W> * static_cast<int>(sizeof(word_of<T>)));
+    if (arg.prefetch_columns && c + 1 < arg.columns)
+      for (int d = 0; d < hop_directions; ++d)
+        if (neighbour[d] >= 0)
+          prefetch_bytes(arg.in.data + (neighbour[d] * arg.in.column_stride + c + 1) * spinor_block_words<T, W>,
+                         spinor_block_words<T, W> * static_cast<int>(sizeof(word_of<T>)));
     block_spinor<V> sum = {};
     const auto hop = [&]<int mu, bool forward>() PLAQUETTE_ALWAYS_INLINE_LAMBDA {
       constexpr int d = 2 * mu + (forward ? 0 : 1);
