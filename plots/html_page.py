@@ -171,7 +171,7 @@ def command_of(report):
 
 
 def summary_table(reports):
-    columns = [column("App"), column("Problem"), column("Figure of merit", True), column("Unit"), column("Verified"),
+    columns = [column("App"), column("Verified"), column("Problem"), column("Figure of merit", True), column("Unit"),
                column("Ranks × threads", True), column("Machine"), column("Revision"), column("Written, UTC")]
     rows, failed = [], []
     for n, (path, report) in enumerate(reports):
@@ -179,9 +179,10 @@ def summary_table(reports):
         commit, dirty = revision(report)
         if not is_verified(report):
             failed.append(n)
-        rows.append([tag("a", escaped(report["app"]), href=f"#report-{n + 1}"), escaped(problem_words(report)),
+        rows.append([tag("a", escaped(report["app"]), href=f"#report-{n + 1}"), badge(is_verified(report)),
+                     escaped(problem_words(report)),
                      tag("strong", escaped(figure_text(fom.get("value", "nan")))),
-                     escaped(text_of(fom.get("unit", ""))), badge(is_verified(report)),
+                     escaped(text_of(fom.get("unit", ""))),
                      escaped(ranks_and_threads(report)), escaped(machine_words(report)),
                      tag("code", escaped(commit)) + (" +changes" if dirty else ""), escaped(date_of(path))])
     return table(columns, rows, "One row a report; larger figures of merit are better, of the same problem.", "summary",

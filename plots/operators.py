@@ -13,7 +13,7 @@ MOST_BARS = 24
 
 def label(figure):
     lattice = figure.get("lattice", [])
-    words = [str(figure.get("operator", "operator")), str(figure.get("precision", "")),
+    words = [str(figure.get("operator", "operator")), str(figure.get("layout", "")), str(figure.get("precision", "")),
              f"{figure.get('reconstruct', '?')} reals, N = {figure.get('rhs', '?')}",
              "x".join(str(length) for length in lattice) if isinstance(lattice, list) else "",
              f"{figure.get('ranks', '?')} x {figure.get('threads', '?')}"]

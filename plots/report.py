@@ -20,11 +20,12 @@ def lines_of(path, report):
     for line in provenance(report).split("\n"):
         yield f"    {line}"
     for solve in report["solves"]:
-        residual = solve.get("residual", {})
+        residual = solve.get("residual") if isinstance(solve.get("residual"), dict) else {}
         yield (f"    solve      {solve.get('solver')} {solve.get('precision')}: {solve.get('iterations')} iterations, "
                f"{short(number(solve.get('seconds', 'nan'), path))} s, true residual {residual.get('reference')}")
     for figure in report["figures"]:
-        lattice = "x".join(str(length) for length in figure.get("lattice", []))
+        lengths = figure.get("lattice")
+        lattice = "x".join(str(length) for length in lengths) if isinstance(lengths, list) else "?"
         yield (f"    operator   {figure.get('operator')} {lattice} {figure.get('precision')} N={figure.get('rhs')}: "
                f"{short(number(figure.get('gflops', 'nan'), path))} GFLOP/s")
     for check in report["checks"]:
@@ -64,6 +65,7 @@ def main():
     paths = [path for path in arguments.report if "*" not in path or os.path.exists(path)]
     if not paths:
         raise ReportError("no reports: run a mini-app with --json FILE first, or ./plaquette demo")
+    sys.stdout.reconfigure(errors="replace")  # a report's text may hold what a terminal cannot show
     reports = [(path, load(path)) for path in paths]
     for path, report in reports:
         print("\n".join(lines_of(path, report)))

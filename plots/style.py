@@ -52,7 +52,7 @@ def apply():
 
 def plain(text):
     """Text of a report, for a label: a dollar sign in it is a dollar sign, and begins no formula."""
-    return text.replace("$", r"\$")
+    return text.encode("utf-8", "replace").decode("utf-8").replace("$", r"\$")
 
 
 def figure(panels=1):

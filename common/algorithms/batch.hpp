@@ -66,6 +66,14 @@ typename F::scalars residual(F& r, const A& a, const F& x, const F& b) {
   return subtract_norm2(r, b, ax);
 }
 
+/// |A u|^2 / |u|^2: |A|^2 is not below it, and not far above where u holds all there is.
+template <field_batch F, linear_operator<F> A>
+typename F::scalars gain2(const A& a, const F& u) {
+  F au = like(u);
+  a.apply(au, u);
+  return ratio(norm2(au), norm2(u));
+}
+
 /// The columns `list` of u, as a batch of their own.
 template <field_batch F>
 F gather_columns(const F& u, const std::vector<int>& list) {

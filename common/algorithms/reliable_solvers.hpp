@@ -52,7 +52,7 @@ inline std::vector<int> columns_to_restart(const solve_report& report) {
 }
 
 /// Runs a solver, and again for the columns that failed, together, from the best solutions so far; not twice in a row
-/// for a column whose true residual did not fall in between.
+/// for a column whose true residual did not fall by a tenth in between.
 /// \param run  solve_report (High& x, const High& b, const stopping_rule&, int attempt)
 template <field_batch High, class Run>
 solve_report with_restarts(High& x, const High& b, const stopping_rule& rule, int restarts, Run&& run) {
@@ -78,7 +78,7 @@ solve_report with_restarts(High& x, const High& b, const stopping_rule& rule, in
       const double before = report.columns[n].true_residual;
       report.continue_column(static_cast<int>(n), again.columns[static_cast<std::size_t>(k)],
                              again.history[static_cast<std::size_t>(k)]);
-      const bool fell = report.columns[n].true_residual < before;
+      const bool fell = report.columns[n].true_residual < 0.9 * before;
       if (fell && std::find(failed_again.begin(), failed_again.end(), k) != failed_again.end())
         next.push_back(static_cast<int>(n));
     }

@@ -32,12 +32,6 @@ struct reliable_updates {
   int restarts = 10;
 };
 
-/// u |A| |x| / |b|: what is left of |b - A x| / |b| by rounding x to a precision of unit roundoff u, at most. Sums that
-/// the precision rounds on the way to x and to A x add to it, at random and mostly less.
-inline double residual_floor(double unit_roundoff, double operator_norm, double x_norm, double b_norm) {
-  return unit_roundoff * operator_norm * x_norm / b_norm;
-}
-
 /// Follows the residuals of a batch of columns while a solver iterates in low precision on A e = r, and moves what it
 /// finds to the solution in high precision: an update of a column is
 ///

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/algorithms/batch.hpp"
+#include "common/algorithms/precision.hpp"
 #include "common/algorithms/solve_report.hpp"
 #include "common/error.hpp"
 
@@ -23,6 +24,8 @@ struct schur_parameters {
   /// What |b - M x| / |b| must meet, recomputed in the precision of the fields; 0: the tolerance of the rule. A
   /// precision that cannot reach the rule's tolerance truly needs a larger one here.
   double true_tolerance = 0.0;
+  /// |M|, or a bound on it, from which the floor is computed; 0: |M r| / |r| of the first residual.
+  double operator_norm = 0.0;
 };
 
 /// Residuals and histories are those of the full system: the even ones times what the other sites make of them.
@@ -30,6 +33,10 @@ struct schur_parameters {
 struct schur_report : solve_report {
   std::vector<double> true_residuals;  ///< |b - M x| / |b| by the full operator, per column
   std::vector<int> corrections;        ///< solves after the first, per column
+  /// epsilon |M| |x| / |b|, per column: what the precision of x leaves of the true residual (residual_floor). A
+  /// column whose true residual does not meet the tolerance and cannot be made smaller has converged where it meets
+  /// this (`at_floor`).
+  std::vector<double> floors;
 };
 
 namespace detail {
@@ -46,23 +53,27 @@ struct schur_step {
 /// said.
 class schur_record {
  public:
-  schur_record(const stopping_rule& rule, const schur_parameters& parameters, int columns)
-      : rule_(rule), parameters_(parameters), b_norm_(static_cast<std::size_t>(columns)) {
+  schur_record(const stopping_rule& rule, const schur_parameters& parameters, double unit_roundoff, int columns)
+      : rule_(rule), parameters_(parameters), roundoff_(unit_roundoff), b_norm_(static_cast<std::size_t>(columns)) {
     const auto n = static_cast<std::size_t>(columns);
     report.columns.resize(n);
     report.history.resize(n);
     report.corrections.assign(n, 0);
     report.true_residuals.assign(n, 0.0);
+    report.floors.assign(n, 0.0);
+    norm_.assign(n, parameters.operator_norm);
   }
 
   schur_report report;
 
-  /// The columns to solve for, and those whose solution is set to zero, given |b|^2 and |b - M x|^2.
-  void begin(const std::vector<double>& b2, const std::vector<double>& r2, std::vector<int>& open,
-             std::vector<int>& to_zero) {
+  /// The columns to solve for, and those whose solution is set to zero, given |b|^2, |b - M x|^2 and an estimate of
+  /// |M|^2.
+  void begin(const std::vector<double>& b2, const std::vector<double>& r2, const std::vector<double>& gain2,
+             std::vector<int>& open, std::vector<int>& to_zero) {
     for (std::size_t n = 0; n < b2.size(); ++n) {
       const int column = static_cast<int>(n);
       b_norm_[n] = std::sqrt(b2[n]);
+      if (!(parameters_.operator_norm > 0.0)) norm_[n] = std::sqrt(gain2[n]);
       if (b2[n] == 0.0) {
         to_zero.push_back(column);
         settle(n, solve_status::converged, 0.0, "the right-hand side is zero, and so is the solution");
@@ -98,11 +109,11 @@ class schur_record {
     return all;
   }
 
-  /// Notes a solve of the open columns; `r2` is |b - M (x + e)|^2. Fills the positions in `open` of the columns that
-  /// have become better, and returns the columns that stay open.
+  /// Notes a solve of the open columns; `r2` is |b - M (x + e)|^2, `x2` is |x + e|^2. Fills the positions in `open` of
+  /// the columns that have become better, and returns the columns that stay open.
   template <class Step>
-  std::vector<int> take(const Step& step, const std::vector<double>& r2, int pass, const std::vector<int>& open,
-                        std::vector<int>& better) {
+  std::vector<int> take(const Step& step, const std::vector<double>& r2, const std::vector<double>& x2, int pass,
+                        const std::vector<int>& open, std::vector<int>& better) {
     report.solver = step.report.solver;
     report.add_work(step.report);
     std::vector<int> still_open;
@@ -113,6 +124,7 @@ class schur_record {
       const double before = report.true_residuals[n], after = std::sqrt(r2[k]) / b_norm_[n];
       if (after < before) {
         report.true_residuals[n] = after;
+        report.floors[n] = residual_floor(roundoff_, norm_[n], std::sqrt(x2[k]), b_norm_[n]);
         better.push_back(static_cast<int>(k));
       }
       if (needs_correction(n, after < 0.5 * before, pass)) still_open.push_back(open[k]);
@@ -139,6 +151,10 @@ class schur_record {
     c.residual = part.residual * to_relative;
     c.iterations += part.iterations;
     c.restarts += part.restarts;
+    c.mismatches += part.mismatches;
+    for (const residual_update& update : part.updates)
+      c.updates.push_back({update.iteration + c.iterations - part.iterations, update.iterated * to_relative,
+                           update.truth * to_relative});
     report.corrections[n] = pass;
     // The first residual of a part belongs to the iteration that the history ends with, and is the better known one.
     for (std::size_t i = 0; i < history.size(); ++i) {
@@ -150,13 +166,22 @@ class schur_record {
   /// Sets the status by the true residual. Returns true where a correction is worth while.
   bool needs_correction(std::size_t n, bool progress, int pass) {
     column_report& c = report.columns[n];
-    if (report.true_residuals[n] <= true_tolerance(static_cast<int>(n))) {
+    const double truth = c.true_residual = report.true_residuals[n];
+    c.at_floor = false;
+    if (truth <= true_tolerance(static_cast<int>(n))) {
       if (c.status != solve_status::converged) c.why = "the true residual meets its tolerance (" + c.why + ")";
       c.status = solve_status::converged;
       return false;
     }
-    if (c.status != solve_status::converged) return false;
-    if (progress && pass < parameters_.corrections && c.iterations < rule_.limit) return true;
+    const bool claimed = c.status == solve_status::converged;
+    if (claimed && progress && pass < parameters_.corrections && c.iterations < rule_.limit) return true;
+    if (truth <= report.floors[n] && (claimed || c.status == solve_status::stagnation)) {
+      c.status = solve_status::converged;
+      c.at_floor = true;
+      c.why = "the true residual is at the floor of the solution's precision";
+      return false;
+    }
+    if (!claimed) return false;
     c.status = solve_status::stagnation;
     c.why = "the iterated residual met the tolerance, the true one stays above it (" +
             (pass == 0 ? std::string("no correction was tried") : "corrections: " + std::to_string(pass)) + ")";
@@ -165,7 +190,8 @@ class schur_record {
 
   const stopping_rule& rule_;
   const schur_parameters& parameters_;
-  std::vector<double> b_norm_;
+  double roundoff_;
+  std::vector<double> b_norm_, norm_;  ///< |b|, |M|
 };
 
 /// The real parts of the numbers of some handles; one read.
@@ -208,8 +234,9 @@ schur_step<F> solve_on_even_sites(const S& schur, const M& full, const F& r, con
 
 /// M x = b for all columns at once: the even system is prepared, solved by `solver`, and the solution reconstructed.
 /// Then |b - M x| is computed anew with `full`. A column whose iterated residual met the tolerance while the true one
-/// did not is solved again for its correction, until it does, or a correction no longer halves the residual (the floor
-/// of the precision: `stagnation`, and `why` says so), or `parameters.corrections` are spent.
+/// did not is solved again for its correction, until it does, or a correction no longer halves the residual, or
+/// `parameters.corrections` are spent. Then it has converged where it is at the floor of x's precision (`at_floor`),
+/// and stagnates where it is above (`why` says so).
 /// \param full    M on the full lattice
 /// \param x       the initial guess, and the solution: the one of the smallest true residual in each column
 /// \param solver  solve_report (const S& even_operator, F& x_even, const F& b_even, const stopping_rule&)
@@ -218,14 +245,16 @@ template <field_batch F, schur_complement<F> S, linear_operator<F> M, class Solv
 schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const stopping_rule& rule, Solver&& solver,
                          const schur_parameters& parameters = {}) {
   if (!(x.shape() == b.shape())) throw input_error("schur_solve: x and b differ in shape");
-  detail::schur_record record(rule, parameters, b.columns());
+  detail::schur_record record(rule, parameters, unit_roundoff(precision_of<F>), b.columns());
   const counted_operator counted(full, record.report);
 
   F r = like(b);
   const auto r2 = residual(r, counted, x, b);
-  const auto start = detail::real_values(std::vector{norm2(b), r2}, record.report);
+  std::vector to_read{norm2(b), r2};
+  if (!(parameters.operator_norm > 0.0)) to_read.push_back(gain2(counted, r));
+  const auto start = detail::real_values(to_read, record.report);
   std::vector<int> open, to_zero;
-  record.begin(start[0], start[1], open, to_zero);
+  record.begin(start[0], start[1], start.back(), open, to_zero);
   zero_columns(x, to_zero);
 
   for (int pass = 0; !open.empty(); ++pass) {
@@ -235,8 +264,8 @@ schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const 
     axpy(x_new, uniform_scalars(x_new, 1.0), step.correction);
     const auto r2_new = residual(r_new, counted, x_new, gather_columns(b, open));
     std::vector<int> better, better_columns;
-    std::vector<int> still_open =
-        record.take(step, detail::real_values(std::vector{r2_new}, record.report).front(), pass, open, better);
+    const auto norms = detail::real_values(std::vector{r2_new, norm2(x_new)}, record.report);
+    std::vector<int> still_open = record.take(step, norms[0], norms[1], pass, open, better);
     for (const int position : better) better_columns.push_back(open[static_cast<std::size_t>(position)]);
     if (!better.empty()) {
       scatter_columns(x, better_columns, gather_columns(x_new, better));

@@ -4,9 +4,12 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <cstdint>
+#include <span>
 
 #include "common/app/checkpoint.hpp"
 #include "common/app/parse.hpp"
+#include "common/io/checksum.hpp"
 #include "miniapps/mixed-precision-solver/propagator_file.hpp"
 
 namespace plaquette {
@@ -32,6 +35,22 @@ json_document state_in(const std::string& path) {
   if (const int version = checkpoint_value<int>(name, state, "version"); version != format_version)
     throw input_error(fmt::format("{}: expected version {} of a checkpoint, found {}", name, format_version, version));
   return state;
+}
+
+/// Of the numbers of some columns; the same on any process grid.
+std::string checksum_of(const cpu::propagator& columns, const std::vector<int>& which, const communicator& world) {
+  site_checksum sum(checksum_kind::scidac);
+  const lattice_geometry& geometry = columns.front().geometry();
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    const coordinate x = geometry.local_coordinate(site);
+    auto place = static_cast<std::uint64_t>(geometry.global_index(x)) * which.size();
+    for (const int n : which) {
+      const spinor<double>& numbers = columns[static_cast<std::size_t>(n)](x);
+      sum.add(place++, std::as_bytes(std::span(&numbers, 1)), false);
+    }
+  }
+  sum.combine(world);
+  return sum.text();
 }
 
 json_document to_json(const column_result& c, const std::vector<double>& history) {
@@ -79,6 +98,9 @@ void propagator_checkpoint::load(propagator_result& result, double& true_toleran
   result.flops = checkpoint_value<double>(name, state, "flops");
   true_tolerance = checkpoint_value<double>(name, state, "true_tolerance");
   read_columns(path, result.columns, which, world_);
+  const auto claimed = checkpoint_value<std::string>(name, state, "checksum");
+  if (const std::string found = checksum_of(result.columns, which, world_); found != claimed)
+    throw input_error(fmt::format("{}: expected columns of checksum {}, found {}", name, printable(claimed), found));
 }
 
 void propagator_checkpoint::store(const propagator_result& result, double true_tolerance, bool stopped) const {
@@ -89,7 +111,6 @@ void propagator_checkpoint::store(const propagator_result& result, double true_t
       which.push_back(static_cast<int>(n));
       results.push_back(to_json(result.results[n], result.histories[n]));
     }
-  if (which.empty()) return;
   json_document state;
   state["version"] = format_version;
   state["problem"] = problem_;
@@ -101,6 +122,7 @@ void propagator_checkpoint::store(const propagator_result& result, double true_t
   state["true_tolerance"] = true_tolerance;
   state["columns"] = which;
   state["results"] = results;
+  state["checksum"] = checksum_of(result.columns, which, world_);
   write_columns(options_.checkpoint, result.columns, which, checkpoint_text(state), world_);
 }
 

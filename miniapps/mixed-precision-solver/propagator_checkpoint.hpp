@@ -29,7 +29,7 @@ class propagator_checkpoint {
   /// tolerance on true residuals that they were held to. Throws input_error where it belongs to another problem.
   void load(propagator_result& result, double& true_tolerance) const;
 
-  /// Keeps the columns of `result` that are solved; the file appears with the first of them. Throws output_error.
+  /// Keeps the columns of `result` that are solved. Throws output_error.
   /// \param stopped  the run ends here, after writing its report
   void store(const propagator_result& result, double true_tolerance, bool stopped) const;
 

@@ -475,7 +475,7 @@ class writer {
     H5Pset_obj_track_times(properties, false);  // the same propagator makes the same file at any time
     handle data(made(H5Dcreate2(file, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT)), H5Dclose);
     if (!describe(file, data)) fail();
-    const haddr_t offset = H5Dget_offset(data);
+    const haddr_t offset = H5Sget_simple_extent_npoints(space) > 0 ? H5Dget_offset(data) : 0;
     if (offset == HADDR_UNDEF || data.close() < 0 || file.close() < 0) fail();
     offset_ = offset;
   }
@@ -638,7 +638,10 @@ void write_columns(const std::string& path, const cpu::propagator& columns, cons
     out = std::make_unique<writer>(path, existing_file::replace, columns_name, shape,
                                    [&](hid_t file, hid_t) { return write_text(file, state_name, state); });
   });
-  write_slices(out, chosen(columns, which), comm);
+  if (which.empty())
+    on_first_rank(comm, [&] { out->commit(); });
+  else
+    write_slices(out, chosen(columns, which), comm);
 }
 
 std::string read_columns_state(const std::string& path) {
@@ -663,6 +666,7 @@ std::string read_columns_state(const std::string& path) {
 
 void read_columns(const std::string& path, cpu::propagator& columns, const std::vector<int>& which,
                   const communicator& comm) {
+  if (which.empty()) return;
   const extents lattice = columns.front().geometry().global();
   std::unique_ptr<reader> in;
   on_first_rank(comm, [&] {

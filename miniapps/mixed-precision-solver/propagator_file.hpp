@@ -57,7 +57,7 @@ loaded_propagator read_propagator(const std::string& path, const lattice_geometr
 // --- columns of a propagator that is not complete yet, for checkpoints: one data set /columns of extents
 // [T][Z][Y][X][4][3][columns], sink spin and colour, in the DeGrand-Rossi basis, and a text, /state, of bytes
 
-/// Writes columns[which[0]], columns[which[1]], ... (at least one) and a text; replaces the file as a whole. Throws
+/// Writes columns[which[0]], columns[which[1]], ..., or none, and a text; replaces the file as a whole. Throws
 /// output_error. Collective.
 void write_columns(const std::string& path, const cpu::propagator& columns, const std::vector<int>& which,
                    const std::string& state, const communicator& comm);

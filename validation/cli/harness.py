@@ -8,6 +8,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import threading
 import unittest
 
 SOLVER = os.environ["PLAQUETTE_SOLVER"]
@@ -57,10 +58,50 @@ def run(*arguments, ranks=1, program=SOLVER, **options):
                                  stderr=subprocess.PIPE, timeout=120, **options))
 
 
-def start(*arguments, **options):
-    """The program running beside the test."""
-    return subprocess.Popen(command(arguments), env=environment(), text=True, stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+class Started(subprocess.Popen):
+    """A program running beside the test; it does not outlive a minute, nor its `with` block."""
+
+    def __enter__(self):
+        self.watch = threading.Timer(60, self.kill)
+        self.watch.start()
+        return super().__enter__()
+
+    def __exit__(self, *exception):
+        self.watch.cancel()
+        self.kill()
+        super().__exit__(*exception)
+
+
+def start(*arguments, ranks=1, program=SOLVER, **options):
+    return Started(command(arguments, ranks, program), env=environment(ranks), text=True, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def read_until(process, text):
+    """The output of a running program up to the line that holds `text`."""
+    out = ""
+    while text not in out:
+        line = process.stdout.readline()
+        if not line:
+            raise AssertionError(f"no '{text}' in:\n{out}{process.stderr.read()}")
+        out += line
+    return out
+
+
+def ended(process, out=""):
+    """What a program that was started did in the end; `out` is what was read of its output before."""
+    rest, err = process.communicate(timeout=60)
+
+    class Completed:
+        returncode, stdout, stderr = process.returncode, out + rest, err
+
+    return Result(Completed)
+
+
+def children(pid):
+    """The processes that a process has started: the ranks, where it is mpirun."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(child) for child in file.read().split()]
 
 
 class CommandLineTest(unittest.TestCase):

@@ -1,61 +1,98 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Signals and the time limit: the run ends with what there is, and says so."""
+"""Signals and the time limit: every program ends with what there is, and says so, on any number of ranks."""
+import json
+import os
 import signal
 import time
 import unittest
 
-from harness import INTERRUPTED, CommandLineTest, Result, run, start
+from harness import (INTERRUPTED, MPIEXEC, SCHEMA, SOLVER, CommandLineTest, children, ended, read_until, run, start)
+from json_schema import errors
 
-#: A solve of many seconds: a large lattice, far below zero mass, to a residual at the edge of double precision.
-LONG = ["--lattice", "16x16x16x16", "--gauge", "weak:0.3", "--mass", "-1.5", "--solver", "cgnr", "--tol", "1e-15",
-        "--rhs", "4", "--repeat", "0"]
+MAKE_CONFIGURATION = os.environ["PLAQUETTE_MAKE_CONFIGURATION"]
+
+#: A solve of many seconds: random links, in the middle of the spectrum, to a residual at the edge of double precision.
+LONG = ["--lattice", "8x8x8x16", "--gauge", "random", "--mass", "-2", "--solver", "cgnr", "--tol", "1e-15",
+        "--rhs", "2", "--repeat", "0"]
 ENDLESS_HEAT_BATH = ["--lattice", "8x8x8x8", "--gauge", "heatbath:6:10000000"]
+ENDLESS_SWEEPS = ["--lattice", "8x8x8x8", "--sweeps", "10000000", "--measure-every", "10000000"]
 
 
 class Stop(CommandLineTest):
-    def assert_stopped_in_the_solve(self, result, reason):
+    def assert_stopped(self, result, reason):
+        """Status 6; table, report and last line agree that nothing is verified, and one check says why."""
         self.assertEqual(result.status, INTERRUPTED, result.err + result.out)
         self.assertTrue(result.last_line().startswith("VERIFIED   FAILED"), result.out)
+        self.assertIn(reason, result.out)
         document = self.read_json("r.json")
+        with open(SCHEMA, encoding="utf-8") as file:
+            self.assertEqual(errors(document, json.load(file)), [])
         self.assertFalse(document["verified"])
-        self.assertTrue(any(reason in c["name"] for c in document["checks"]), document["checks"])
+        reasons = [c["name"] for c in document["checks"] if not c["passed"] and reason in c["name"]]
+        self.assertEqual(len(reasons), 1, document["checks"])
+        return document
+
+    def assert_stopped_in_the_solve(self, result, reason):
+        document = self.assert_stopped(result, reason)
         self.assertEqual(document["observables"], {})
-        residual = document["solves"][0]["residual"]
         self.assertEqual(document["solves"][0]["columns"][0]["status"], "interrupted")
-        self.assertGreater(residual["reference"], 0)
+        self.assertGreater(document["solves"][0]["residual"]["reference"], 0)
 
-    def test_at_the_time_limit_in_the_solve(self):
-        result = run(*LONG, "--time-limit", "1", "--json", self.path("r.json"))
-        self.assert_stopped_in_the_solve(result, "time limit")
+    def assert_stopped_in_the_heat_bath(self, result, reason):
+        document = self.assert_stopped(result, reason)
+        self.assertEqual(document["solves"], [])
+        self.assertTrue(any("heat bath" in c["name"] for c in document["checks"]))
 
-    def test_at_the_time_limit_in_the_heat_bath(self):
-        self.assert_refused(run(*ENDLESS_HEAT_BATH, "--time-limit", "0.5"), INTERRUPTED, "time limit", "heat bath")
+    def assert_stopped_in_the_sweeps(self, result, reason):
+        document = self.assert_stopped(result, reason)
+        self.assertGreater(document["gauge"]["sweeps_done"], 0)
+        self.assertTrue(os.path.exists(self.path("c")))
 
-    def stopped_by(self, number, arguments, until):
-        with start(*arguments) as process:
-            out = ""
-            while until not in out:
-                line = process.stdout.readline()
-                self.assertNotEqual(line, "", process.stderr.read() if process.poll() is not None else "")
-                out += line
-            time.sleep(0.5)
-            process.send_signal(number)
-            rest, err = process.communicate(timeout=60)
+    def programs(self):
+        """Program, arguments, the line after which it is stopped, and what is expected then."""
+        report = ["--json", self.path("r.json"), "--force"]
+        return [(SOLVER, LONG + report, "plaquette ", self.assert_stopped_in_the_solve),
+                (SOLVER, ENDLESS_HEAT_BATH + report, "iteration ", self.assert_stopped_in_the_heat_bath),
+                (MAKE_CONFIGURATION, [*ENDLESS_SWEEPS, "--checkpoint", self.path("c"), *report], "sweep       plaquette",
+                 self.assert_stopped_in_the_sweeps)]
 
-        class Completed:
-            returncode, stdout, stderr = process.returncode, out + rest, err
+    def each_stopped_by(self, number, whom, ranks):
+        """`whom` takes the started process and returns those that get the signal."""
+        for program, arguments, until, assert_stopped in self.programs():
+            with self.subTest(program=os.path.basename(program), until=until, signal=number):
+                with start(*arguments, program=program, ranks=ranks) as process:
+                    out = read_until(process, until)
+                    time.sleep(0.3)
+                    for pid in whom(process):
+                        os.kill(pid, number)
+                    assert_stopped(ended(process, out), f"signal {int(number)}")
 
-        return Result(Completed)
-
-    def test_at_a_signal_in_the_solve(self):
+    def test_at_a_signal(self):
         for number in [signal.SIGTERM, signal.SIGINT]:
-            with self.subTest(signal=number):
-                result = self.stopped_by(number, [*LONG, "--json", self.path("r.json"), "--force"], "plaquette ")
-                self.assert_stopped_in_the_solve(result, f"signal {int(number)}")
+            self.each_stopped_by(number, lambda process: [process.pid], ranks=1)
 
-    def test_at_a_signal_in_the_heat_bath(self):
-        result = self.stopped_by(signal.SIGTERM, ENDLESS_HEAT_BATH, "iteration ")
-        self.assert_refused(result, INTERRUPTED, "signal 15", "heat bath")
+    @unittest.skipUnless(MPIEXEC, "built without MPI")
+    def test_at_a_signal_to_one_of_two_ranks(self):
+        self.each_stopped_by(signal.SIGTERM, lambda process: children(process.pid)[1:], ranks=2)
+
+    @unittest.skipUnless(MPIEXEC, "built without MPI")
+    def test_at_a_signal_that_mpirun_hands_on(self):
+        self.each_stopped_by(signal.SIGUSR1, lambda process: [process.pid], ranks=2)
+
+    def test_at_the_time_limit(self):
+        for ranks in [1, 2] if MPIEXEC else [1]:
+            for program, arguments, until, assert_stopped in self.programs():
+                with self.subTest(program=os.path.basename(program), until=until, ranks=ranks):
+                    result = run(*arguments, "--time-limit", "0.7", program=program, ranks=ranks)
+                    assert_stopped(result, "the time limit of 0.7 s")
+
+    def test_at_a_time_limit_shorter_than_the_set_up(self):
+        for program, arguments, until, _ in self.programs():
+            with self.subTest(program=os.path.basename(program), until=until):
+                begin = time.monotonic()
+                result = run(*arguments, "--time-limit", "1e-6", program=program)
+                self.assert_stopped(result, "the time limit of 1e-06 s")
+                self.assertLess(time.monotonic() - begin, 30)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "common/algorithms/reliable_solvers.hpp"
+#include "common/algorithms/mixed_solve.hpp"
+#include "common/algorithms/schur_solve.hpp"
 #include "validation/unit/solver_support.hpp"
 
 namespace plaquette::solver_tests {
@@ -387,6 +388,93 @@ TEST(ReliableUpdates, RefuseParametersThatMakeNoSense) {
     EXPECT_THROW(reliable_bicgstab<mock::field>(op, op, x, b, {}, {.delta = delta}), input_error) << delta;
   EXPECT_THROW(reliable_bicgstab<mock::field>(op, op, narrow, b, {}, {}), input_error);
   EXPECT_THROW(reliable_cgnr<mock::field>(op, op, x, b, {.look_every = 0}, {}), input_error);
+}
+
+TYPED_TEST(ReliableUpdates, AreMatchedByDefectCorrectionAtMoreIterations) {
+  using low = typename TestFixture::low;
+  int reliable = 0, corrections = 0;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    generator g(seed);
+    const matrix a = well_behaved(40, g), b = random_matrix(40, 3, g);
+    const auto op = to_operator(a);
+    mock::machine device(seed);
+    const mock::field source = to_field(device, b);
+    for (const auto scheme : {mixed_scheme::reliable, mixed_scheme::defect_correction})
+      for (const auto kind : {solver_kind::bicgstab, solver_kind::cgnr, solver_kind::cgne}) {
+        mock::field x = to_field(device, matrix::Zero(40, 3));
+        const auto report = solve_mixed<low>(kind, scheme, op, op, x, source,
+                                             {.tolerance = 1e-12, .limit = 2000, .look_every = 2}, {.delta = 0.05});
+        const std::string where = name(kind) + ", " + name(scheme);
+        EXPECT_TRUE(report.all_converged()) << where << ' ' << report.columns[0].why;
+        expect_honest(report, a, to_matrix(x), b, where);
+        for (std::size_t n = 0; n < 3; ++n) {
+          EXPECT_TRUE(report.columns[n].true_residual <= 1e-12) << where;
+          EXPECT_GE(report.columns[n].updates.size(), 3u) << where;
+          EXPECT_EQ(std::ssize(report.history[n]), report.columns[n].iterations + 1) << where;
+        }
+        if (kind != solver_kind::bicgstab)
+          (scheme == mixed_scheme::reliable ? reliable : corrections) += report.iterations();
+      }
+  }
+  EXPECT_LT(reliable, corrections);
+}
+
+TEST(DefectCorrection, TakesAnySolverAndAnswersWhatCannotBeSolved) {
+  using low = mock::basic_field<float>;
+  generator g(5);
+  const matrix a = well_behaved(30, g);
+  matrix b = random_matrix(30, 4, g);
+  b.col(0).setZero();
+  b(3, 2) = mock::poison;
+  mock::machine device;
+  const auto op = to_operator(a);
+  const mock::field source = to_field(device, b);
+  for (const auto kind : {solver_kind::gcr, solver_kind::mr, solver_kind::bicgstab}) {
+    mock::field x = to_field(device, matrix::Zero(30, 4));
+    const auto report = solve_mixed<low>(kind, mixed_scheme::defect_correction, op, op, x, source,
+                                         {.tolerance = 1e-11, .limit = 2000}, {.delta = 0.01}, {.relaxation = 0.9});
+    EXPECT_EQ(report.columns[0].status, solve_status::converged);
+    EXPECT_EQ(report.columns[2].status, solve_status::not_finite);
+    for (const int n : {0, 2}) EXPECT_EQ(to_matrix(x).col(n), vector::Zero(30));
+    for (const int n : {1, 3}) {
+      EXPECT_EQ(report.columns[static_cast<std::size_t>(n)].status, solve_status::converged) << name(kind);
+      EXPECT_TRUE(relative_residual(a, to_matrix(x).col(n), b.col(n)) <= 1e-11 + 1e-14) << name(kind);
+    }
+    // an inner operator that is another's makes the truth worse: the guess stays, and no false word is said
+    mock::field y = to_field(device, matrix::Zero(30, 4));
+    const auto wrong = solve_mixed<low>(kind, mixed_scheme::defect_correction, op, to_operator(-a), y, source,
+                                        {.tolerance = 1e-11, .limit = 100}, {.delta = 0.01});
+    for (const int n : {1, 3}) {
+      EXPECT_NE(wrong.columns[static_cast<std::size_t>(n)].status, solve_status::converged);
+      EXPECT_FALSE(wrong.columns[static_cast<std::size_t>(n)].why.empty());
+      EXPECT_EQ(to_matrix(y).col(n), vector::Zero(30));
+    }
+  }
+  mock::field x = to_field(device, matrix::Zero(30, 4));
+  EXPECT_THROW(solve_mixed<low>(solver_kind::gcr, mixed_scheme::reliable, op, op, x, source, {}, {}), input_error);
+  EXPECT_THROW(solve_mixed<low>(solver_kind::gcr, mixed_scheme::defect_correction, op, op, x, source, {}, {.delta = 0}),
+               input_error);
+}
+
+TEST(DefectCorrection, RepairsAFlippedBit) {
+  using low = mock::basic_field<half>;
+  generator g(6);
+  const matrix a = well_behaved(30, g), b = random_matrix(30, 2, g);
+  mock::machine device;
+  mock::field x = to_field(device, matrix::Zero(30, 2));
+  const mock::flipping_operator inner(to_operator(a), 7, 1e3);
+  const auto report = solve_mixed<low>(solver_kind::cgnr, mixed_scheme::defect_correction, to_operator(a), inner, x,
+                                       to_field(device, b), {.tolerance = 1e-11, .limit = 2000}, {.delta = 0.05});
+  EXPECT_TRUE(report.all_converged()) << report.columns[0].why;
+  expect_honest(report, a, to_matrix(x), b, "a flipped bit");
+}
+
+TEST(MixedSchemes, ReadTheNamesTheyWriteAndNoOthers) {
+  for (const auto& [scheme, text] : mixed_scheme_names) {
+    EXPECT_EQ(parse_mixed_scheme(text), scheme);
+    EXPECT_EQ(name(scheme), text);
+  }
+  EXPECT_THROW(parse_mixed_scheme("unreliable"), input_error);
 }
 
 TEST(MixedPrecisionDefaults, AreThoseOfTheTable) {

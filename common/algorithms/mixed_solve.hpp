@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A solver of two precisions chosen at run time.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "common/algorithms/defect_correction.hpp"
+#include "common/algorithms/reliable_solvers.hpp"
+#include "common/algorithms/solver_choice.hpp"
+
+namespace plaquette {
+
+/// How what is found in low precision comes to the solution in high precision.
+enum class mixed_scheme { reliable, defect_correction };
+
+inline constexpr std::array<std::pair<mixed_scheme, std::string_view>, 2> mixed_scheme_names{
+    {{mixed_scheme::reliable, "reliable"}, {mixed_scheme::defect_correction, "defect-correction"}}};
+
+inline std::string name(mixed_scheme scheme) {
+  return std::string(mixed_scheme_names[scheme == mixed_scheme::reliable ? 0 : 1].second);
+}
+
+/// \throws input_error with the list of names
+inline mixed_scheme parse_mixed_scheme(std::string_view text) {
+  for (const auto& [scheme, known] : mixed_scheme_names)
+    if (known == text) return scheme;
+  throw input_error("scheme: expected one of reliable, defect-correction, found '" + std::string(text) + "'");
+}
+
+/// A x = b by a solver of that kind that iterates in the precision of Low (or in that of x, where Low is its type).
+/// Reliable updates are there for bicgstab, cgne and cgnr, defect correction for all.
+/// \param outer  A in the precision of x and b
+/// \param inner  A in the precision of Low
+/// \param x      the initial guess, and the solution
+/// \throws input_error for reliable updates of another solver
+template <field_batch Low, field_batch High, linear_operator<High> Outer, linear_operator<Low> Inner>
+solve_report solve_mixed(solver_kind kind, mixed_scheme scheme, const Outer& outer, const Inner& inner, High& x,
+                         const High& b, const stopping_rule& rule, const reliable_updates& updates,
+                         const solver_parameters& parameters = {}) {
+  if (scheme == mixed_scheme::defect_correction)
+    return defect_correction<Low>(outer, inner, x, b, rule, updates,
+                                  [&](const Inner& a, Low& e, const Low& r, const stopping_rule& part) {
+                                    return solve(kind, a, e, r, part, parameters);
+                                  });
+  switch (kind) {
+    case solver_kind::bicgstab:
+      return reliable_bicgstab<Low>(outer, inner, x, b, rule, updates);
+    case solver_kind::cgne:
+      return reliable_cgne<Low>(outer, inner, x, b, rule, updates);
+    case solver_kind::cgnr:
+      return reliable_cgnr<Low>(outer, inner, x, b, rule, updates);
+    default:
+      throw input_error("reliable updates: expected bicgstab, cgne or cgnr, found " + name(kind));
+  }
+}
+
+}  // namespace plaquette
