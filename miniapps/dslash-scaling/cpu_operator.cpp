@@ -96,6 +96,8 @@ class cpu_operator_maker final : public operator_maker {
     if (!held_ || held_for_.precision != c.precision || held_for_.links != c.links ||
         held_for_.has_clover() != c.has_clover()) {
       held_.reset();  // before the next one is made, so that both are never there at once
+      // A workspace of its own: the memory of other fields lies where other threads have touched it.
+      context_ = cpu::context(context_.geometry(), context_.comm(), context_.threads(), context_.isa());
       held_ = make_full<T>(c);
       held_for_ = c;
     }

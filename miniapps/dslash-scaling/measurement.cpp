@@ -94,7 +94,8 @@ operator_figure figure_of(const operator_case& c, const sample_list& timed, cons
 }  // namespace
 
 std::optional<operator_figure> measure(timed_operator& op, const operator_case& c, const cpu::context& ctx,
-                                       bool overlap, int samples, run_control& control) {
+                                       bool overlap, int samples, run_control& control,
+                                       const std::function<void(double done)>& seen) {
   const communicator& comm = ctx.comm();
   const bool compares_overlap = overlap && has_halo(ctx.geometry());
   op.set_overlap(overlap);
@@ -109,10 +110,12 @@ std::optional<operator_figure> measure(timed_operator& op, const operator_case& 
     if (control.should_stop()) return {};
     timed.add(op, applications, comm);
     of_peak.push_back(gflop / timed.seconds().back() / peak_of(c.precision, ctx));
-    if (!compares_overlap) continue;
-    op.set_overlap(false);  // in turns, so that both meet the machine in the same state
-    without_overlap.add(op, applications, comm);
-    op.set_overlap(true);
+    if (compares_overlap) {  // in turns, so that both meet the machine in the same state
+      op.set_overlap(false);
+      without_overlap.add(op, applications, comm);
+      op.set_overlap(true);
+    }
+    seen((i + 1.0) / samples);
   }
 
   operator_figure figure = figure_of(c, timed, ctx);

@@ -3,6 +3,7 @@
 /// How a case is timed, and related to what the machine can do.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "common/app/report.hpp"
@@ -17,7 +18,9 @@ namespace plaquette::scaling {
 /// peak of fused multiply-adds, which is measured after every sample. Where faces lie on other ranks, each sample has
 /// one without overlap behind it, and the figure says what the halo costs: medians over samples of means over ranks.
 /// None where the run is to stop. Collective.
+/// \param seen  is called after each sample with the share that is done
 std::optional<operator_figure> measure(timed_operator& op, const operator_case& c, const cpu::context& ctx,
-                                       bool overlap, int samples, run_control& control);
+                                       bool overlap, int samples, run_control& control,
+                                       const std::function<void(double done)>& seen);
 
 }  // namespace plaquette::scaling

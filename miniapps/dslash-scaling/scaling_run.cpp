@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
 #include <span>
 
@@ -108,7 +109,7 @@ void check_case(run_state& run, timed_operator& op, const operator_case& c, cons
     const difference found =
         compare_with_textbook(sums.out, sums.in, gauge.links, run.options.shared.action,
                               {c.kind, c.layout, run.options.preconditioning, dagger}, sample, run.world);
-    const difference allowed = tolerance_of(c);
+    const difference allowed = tolerance_of(c, gauge.distance_from_su3);
     const std::string what = describe(c) + (dagger ? ", adjoint" : "");
     run.result.checks.add(what, found.norm, allowed.norm);
     run.result.checks.add(what + ", worst site", found.worst_site, allowed.worst_site);
@@ -123,13 +124,13 @@ bool same_everywhere(bool here, const communicator& world) {
 }
 
 void run_case(run_state& run, operator_maker& maker, const operator_case& c, const cpu::context& ctx,
-              const gauge_input& gauge, bool& repeats_agree) {
+              const gauge_input& gauge, bool& repeats_agree, const std::function<void(double)>& seen) {
   now_doing("the set-up of " + describe(c));
   const auto op = maker.make(c);
   check_case(run, *op, c, gauge);
   const std::uint64_t before = fingerprint(*op, run.geometry);
   now_doing("the measurement of " + describe(c));
-  const auto figure = measure(*op, c, ctx, run.options.overlap, run.options.samples, run.control);
+  const auto figure = measure(*op, c, ctx, run.options.overlap, run.options.samples, run.control, seen);
   if (!figure) return;
   repeats_agree = same_everywhere(fingerprint(*op, run.geometry) == before, run.world) && repeats_agree;
   run.result.figures.push_back(*figure);
@@ -157,11 +158,13 @@ exit_status run_cases(run_state& run, const gauge_input& gauge) {
   if (run.talks()) print_figure_header(volume(run.geometry.grid()) > 1);
   run.progress.begin("operators");
   bool repeats_agree = true;
+  const auto cases = static_cast<double>(run.options.cases.size());
   double done = 0.0;
   for (const operator_case& c : run.options.cases) {
     if (run.control.should_stop()) break;
-    run.progress.update(done / static_cast<double>(run.options.cases.size()), describe(c));
-    run_case(run, *maker, c, ctx, gauge, repeats_agree);
+    const auto seen = [&](double of_case) { run.progress.update((done + of_case) / cases, describe(c)); };
+    seen(0.0);
+    run_case(run, *maker, c, ctx, gauge, repeats_agree, seen);
     done += 1.0;
   }
   run.result.checks.add("repeated applications agree", repeats_agree);
