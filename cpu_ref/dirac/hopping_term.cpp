@@ -421,6 +421,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   arg.stream = bytes > stream_above_bytes;
 
   const auto& kernels = context_.kernels<T>().hop[static_cast<int>(form_for(in.columns()))][daggered ? 1 : 0];
+  const auto inside = kernels[arg.prefetch || arg.prefetch_links || arg.prefetch_columns ? 1 : 0];
   const int threads = context_.threads();
   lane_sums sums(finish.w != nullptr ? layout.blocks() : 0, in.columns(), layout.width());
   if (finish.w != nullptr) arg.w = finish.w->blocks(0);
@@ -444,7 +445,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
     }
   };
   if (!layout.has_halo()) {
-    run(kernels[0], nullptr, layout.blocks());
+    run(inside, nullptr, layout.blocks());
     if (finish.w != nullptr) *finish.sums = sums.total(context_.comm());
     return;
   }
@@ -453,7 +454,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   arg.slots = halo_.slots.data();
   halo_.times.pack += clock.lap();
   if (overlap_) {
-    run(kernels[0], layout.interior(p).data(), static_cast<std::int64_t>(layout.interior(p).size()));
+    run(inside, layout.interior(p).data(), static_cast<std::int64_t>(layout.interior(p).size()));
     clock.lap();
   }
   exchange.wait();
@@ -461,7 +462,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   fill_slots(in, p, daggered);
   halo_.times.unpack += clock.lap();
   ++halo_.times.exchanges;
-  if (!overlap_) run(kernels[0], layout.interior(p).data(), static_cast<std::int64_t>(layout.interior(p).size()));
+  if (!overlap_) run(inside, layout.interior(p).data(), static_cast<std::int64_t>(layout.interior(p).size()));
   run(kernels[1], layout.boundary(p).data(), static_cast<std::int64_t>(layout.boundary(p).size()));
   if (finish.w != nullptr) *finish.sums = sums.total(context_.comm());
 }

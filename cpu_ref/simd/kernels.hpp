@@ -147,8 +147,8 @@ template <class T>
 struct kernel_table {
   using real = real_of<T>;
   int width = 0;
-  /// hop[form][daggered][halo](arguments, list of blocks, count); without a list the blocks are first .. first + count
-  /// - 1.
+  /// hop[form][daggered][far](arguments, list of blocks, count); without a list the blocks are first .. first + count -
+  /// 1. far: for blocks that read slots of the halo, and where one of the prefetches is asked for.
   void (*hop[static_cast<int>(link_form::count)][2][2])(const hopping_arguments<T>&, const std::int32_t* list,
                                                         std::int64_t first, std::int64_t count) = {};
   void (*operate[static_cast<int>(field_operation::count)])(const operation_arguments<T>&, std::int64_t first,

@@ -477,14 +477,18 @@ struct links_of_block {
   }
 };
 
-/// Asks for `bytes` bytes to be brought into the second-level cache.
-PLAQUETTE_INLINE void prefetch_bytes(const void* from, int bytes) {
-  for (int line = 0; line < bytes / 64; ++line) __builtin_prefetch(static_cast<const char*>(from) + 64 * line, 0, 2);
+/// Asks for part `part` of `parts` of `words` words to be brought into the second-level cache.
+template <class Word>
+PLAQUETTE_INLINE void prefetch(const Word* from, int words, int part = 0, int parts = 1) {
+  const int lines = words * static_cast<int>(sizeof(Word)) / 64;
+  for (int line = lines * part / parts; line < lines * (part + 1) / parts; ++line)
+    __builtin_prefetch(reinterpret_cast<const char*>(from) + 64 * line, 0, 2);
 }
 
 /// D psi on one block, all columns: sum over mu of (1 - gamma_mu) U_mu(x) psi(x + mu) + (1 + gamma_mu) U_mu^+(x - mu)
 /// psi(x - mu), with the other signs where daggered. The links stay in the first-level cache from column to column.
-template <link_form form, bool daggered, bool halo, int W, class T>
+/// \tparam far  reads slots of the halo, and asks ahead for what is far away; without, the loop has nothing of it.
+template <link_form form, bool daggered, bool far, int W, class T>
 PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_t b) {
   using real = real_of<T>;
   using V = register_of<T, W>;
@@ -500,40 +504,39 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
   alignas(64) real expanded[hop_directions * 18 * W];
   if (expand)
     for (int d = 0; d < hop_directions; ++d) {
-      const bool slot = halo && d % 2 == 1 && neighbour[d] < 0;
+      const bool slot = far && d % 2 == 1 && neighbour[d] < 0;
       const auto link = slot ? links.of_slot(-1 - neighbour[d]) : links.of_hop(d);
       expand_link<W, T>(expanded + d * 18 * W, link.data, link.factor, arg.stored);
     }
 
-  if (arg.prefetch_links) {
-    const std::int64_t next = b + 1 < arg.blocks ? b + 1 : b;
-    const std::int32_t* const next_neighbour = arg.neighbours + next * hop_directions;
-    const links_of_block<T, W> next_links{arg, next_neighbour, next, links.words};
-    for (int d = 0; d < hop_directions; ++d)
-      if (next_neighbour[d] >= 0)
-        prefetch_bytes(next_links.of_hop(d).data, links.words * W * static_cast<int>(sizeof(word_of<T>)));
-  }
-
-  // The one neighbour that no earlier block has touched, soon enough to arrive: measured, and nothing else paid.
+  // Links of the next block, and the one neighbour that no earlier block has touched, soon enough to arrive. Both are
+  // asked for hop by hop: all at once would fill the queue of outstanding misses.
+  const std::int64_t next_block = b + 1 < arg.blocks ? b + 1 : b;
+  const std::int32_t* const next_neighbour = arg.neighbours + next_block * hop_directions;
+  const links_of_block<T, W> next_links{arg, next_neighbour, next_block, links.words};
   const std::int64_t later = b + 2 < arg.blocks ? b + 2 : b;
-  const std::int64_t edge = arg.prefetch ? arg.neighbours[later * hop_directions + hop_directions - 2] : -1;
+  const std::int64_t edge = far && arg.prefetch ? arg.neighbours[later * hop_directions + hop_directions - 2] : -1;
 
   for (int c = 0; c < arg.columns; ++c) {
-    if (edge >= 0)
-      prefetch_bytes(arg.in.data + (edge * arg.in.column_stride + c) * spinor_block_words<T, W>,
-                     spinor_block_words<T, W> * static_cast<int>(sizeof(word_of<T>)));
-    if (arg.prefetch_columns && c + 1 < arg.columns)
+    const bool fetch_links = arg.prefetch_links && c == 0, fetch_ahead = edge >= 0 || fetch_links;
+    if (far && arg.prefetch_columns && c + 1 < arg.columns)
       for (int d = 0; d < hop_directions; ++d)
         if (neighbour[d] >= 0)
-          prefetch_bytes(arg.in.data + (neighbour[d] * arg.in.column_stride + c + 1) * spinor_block_words<T, W>,
-                         spinor_block_words<T, W> * static_cast<int>(sizeof(word_of<T>)));
+          prefetch(arg.in.data + (neighbour[d] * arg.in.column_stride + c + 1) * spinor_block_words<T, W>,
+                   spinor_block_words<T, W>);
     block_spinor<V> sum = {};
     const auto hop = [&]<int mu, bool forward>() PLAQUETTE_ALWAYS_INLINE_LAMBDA {
       constexpr int d = 2 * mu + (forward ? 0 : 1);
       constexpr int sign = forward ? ahead : -ahead;
       const std::int64_t n = neighbour[d];
+      if (far && fetch_ahead) {
+        if (edge >= 0)
+          prefetch(arg.in.data + (edge * arg.in.column_stride + c) * spinor_block_words<T, W>, spinor_block_words<T, W>,
+                   d, hop_directions);
+        if (fetch_links && next_neighbour[d] >= 0) prefetch(next_links.of_hop(d).data, links.words * W);
+      }
       const auto multiply = [&](const auto& link) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
-        if (halo && n < 0)
+        if (far && n < 0)
           hop_from_slot<mu, forward, sign, W>(sum, arg.slots + ((-1 - n) * arg.columns + c) * half_spinor_reals * W,
                                               link);
         else
@@ -546,7 +549,7 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
       if constexpr (form == link_form::expanded) {
         multiply(link_reader<T, W, form>(expanded + d * 18 * W, nullptr));
       } else {
-        const auto link = halo && !forward && n < 0 ? links.of_slot(-1 - n) : links.of_hop(d);
+        const auto link = far && !forward && n < 0 ? links.of_slot(-1 - n) : links.of_hop(d);
         if constexpr (form == link_form::whole && !is_half<T>)
           multiply(link_reader<T, W, form>(expand ? expanded + d * 18 * W : link.data, nullptr));
         else
@@ -565,10 +568,10 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
   }
 }
 
-template <link_form form, bool daggered, bool halo, int W, class T>
+template <link_form form, bool daggered, bool far, int W, class T>
 void hopping_kernel(const hopping_arguments<T>& arg, const std::int32_t* list, std::int64_t first, std::int64_t count) {
   for (std::int64_t i = first; i < first + count; ++i)
-    hopping_block<form, daggered, halo, W>(arg, list != nullptr ? list[i] : i);
+    hopping_block<form, daggered, far, W>(arg, list != nullptr ? list[i] : i);
 }
 
 template <int W, class T>
