@@ -46,7 +46,8 @@ def draw(axes, chosen):
     axes.grid(False, axis="x")
     axes.set_ylabel("time, % of overlap off")
     axes.set_title("Halo, with overlap off and on")
-    axes.figure.legend(fontsize=8, loc="upper right", ncols=4)
+    axes.set_ylim(top=1.15 * axes.get_ylim()[1])
+    axes.legend(fontsize=8, loc="upper right", ncols=4)
 
 
 def main():

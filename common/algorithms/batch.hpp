@@ -32,7 +32,8 @@ std::vector<std::vector<complex<double>>> host_values_of(const std::vector<S>& h
 template <class A>
 class counted_operator {
  public:
-  counted_operator(const A& a, solve_report& report) : a_(&a), report_(&report) {}
+  /// \param outer  counts as the operator of the true residual
+  counted_operator(const A& a, solve_report& report, bool outer = false) : a_(&a), report_(&report), outer_(outer) {}
   template <class F>
   void apply(F& out, const F& in) const {
     count(in.columns());
@@ -53,9 +54,13 @@ class counted_operator {
   void count(int columns) const {
     ++report_->operator_applications;
     report_->column_applications += columns;
+    if (!outer_) return;
+    ++report_->outer_applications;
+    report_->outer_column_applications += columns;
   }
   const A* a_;
   solve_report* report_;
+  bool outer_;
 };
 
 /// r = b - A x; returns |r|^2.

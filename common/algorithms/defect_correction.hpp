@@ -135,9 +135,7 @@ solve_report defect_correction(const Outer& outer, const Inner& inner, High& x, 
   detail::defect_record record(rule, parameters, unit_roundoff(precision_of<High>), b.columns());
   solve_report& total = record.report;
   const auto true_residual = [&](High& r, const High& y, const High& c) {
-    ++total.outer_applications;
-    total.outer_column_applications += c.columns();
-    return residual(r, counted_operator(outer, total), y, c);
+    return residual(r, counted_operator(outer, total, true), y, c);
   };
   const auto read = [&](const std::vector<typename High::scalars>& handles) {
     ++total.host_reads;
@@ -146,7 +144,7 @@ solve_report defect_correction(const Outer& outer, const Inner& inner, High& x, 
 
   High r = like(b);
   const auto r2 = true_residual(r, x, b);
-  const auto start = read({norm2(b), r2, gain2(counted_operator(outer, total), r)});
+  const auto start = read({norm2(b), r2, gain2(counted_operator(outer, total, true), r)});
   std::vector<int> open, to_zero;
   record.begin(start[0], start[1], start[2], open, to_zero);
   zero_columns(x, to_zero);

@@ -146,9 +146,7 @@ class reliable_watch : public residual_record<typename High::scalars> {
   }
 
   scalars true_residual(High& r, const High& y, const High& b) {
-    ++report_.outer_applications;
-    report_.outer_column_applications += b.columns();
-    return residual(r, this->counted(outer_), y, b);
+    return residual(r, counted_operator(outer_, report_, true), y, b);
   }
 
   scalars choose_columns(const std::vector<int>& list, const scalars& a, const scalars& b) const {

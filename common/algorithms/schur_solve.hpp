@@ -29,7 +29,7 @@ struct schur_parameters {
 };
 
 /// Residuals and histories are those of the full system: the even ones times what the other sites make of them.
-/// Applications are those of the even operator and of the full one together.
+/// Applications are those of the even operator and of the full one together; the full one counts as outer.
 struct schur_report : solve_report {
   std::vector<double> true_residuals;  ///< |b - M x| / |b| by the full operator, per column
   std::vector<int> corrections;        ///< solves after the first, per column
@@ -246,7 +246,7 @@ schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const 
                          const schur_parameters& parameters = {}) {
   if (!(x.shape() == b.shape())) throw input_error("schur_solve: x and b differ in shape");
   detail::schur_record record(rule, parameters, unit_roundoff(precision_of<F>), b.columns());
-  const counted_operator counted(full, record.report);
+  const counted_operator counted(full, record.report, true);
 
   F r = like(b);
   const auto r2 = residual(r, counted, x, b);

@@ -97,7 +97,7 @@ struct solve_report {
       history;                     ///< per column: the iterated relative residual after 0, 1, 2, ... iterations
   long operator_applications = 0;  ///< of the operator or its adjoint to a batch
   long column_applications = 0;    ///< the same, counted once for each column in the batch
-  /// Of these, those of the outer operator of a solver with an inner one; the rest are the inner operator's.
+  /// Of these, those that made true residuals, in the precision of the solution; the rest made the Krylov spaces.
   long outer_applications = 0, outer_column_applications = 0;
   long host_reads = 0;  ///< how often the host waited for the device
 

@@ -262,7 +262,7 @@ std::vector<rank_place> gather(const rank_place& own, const std::vector<std::str
   *to++ = own.bound ? 1 : 0;
   for (const thread_place& t : own.threads)
     for (const int number : {t.cpu, t.core, t.numa_node, t.package, t.memory_node})
-      *to++ = static_cast<std::uint64_t>(number + 1);
+      *to++ = static_cast<std::uint64_t>(std::int64_t{number} + 1);
   world.sum(std::span(all));
   std::vector<rank_place> ranks;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
@@ -364,6 +364,7 @@ placement_record place_threads(placement_policy policy, int threads, const commu
   record.policy = policy;
   record.hwloc = "none";
   record.note = "built without hwloc: threads run where they were started";
+  record.ranks.reserve(hosts.size());
   for (const std::string& host : hosts) record.ranks.push_back({host, false, {}});
   return record;
 #endif

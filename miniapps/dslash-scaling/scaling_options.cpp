@@ -53,7 +53,7 @@ std::vector<std::string> split(const std::string& text) {
 /// Declares an option that takes a list of different values, each read by `read`.
 template <class Value>
 void list_option(command_line& line, const std::string& option, const std::string& type, const std::string& usual,
-                 std::vector<Value>& values, std::function<Value(const std::string&, const std::string&)> read,
+                 std::vector<Value>& values, const std::function<Value(const std::string&, const std::string&)>& read,
                  const std::string& help) {
   line.custom(
       option, type, usual,
@@ -72,7 +72,7 @@ void list_option(command_line& line, const std::string& option, const std::strin
 /// Reads one of the names of an enumeration.
 template <class Value>
 std::function<Value(const std::string&, const std::string&)> word_of(const std::vector<Value>& values,
-                                                                     std::function<std::string(Value)> name_of) {
+                                                                     const std::function<std::string(Value)>& name_of) {
   return [values, name_of](const std::string& word, const std::string& option) {
     std::string known;
     for (const Value value : values) {

@@ -199,12 +199,10 @@ exit_status run_scaling(scaling_options options, const communicator& world) {
   if (options.shared.dry_run) return exit_status::success;
   require_memory(world, memory.total(), "this run");
 
-  const gauge_input gauge = obtain_gauge(options.shared, geometry, world, run.control, run.progress);
-  run.progress.clear();
-  run.result.gauge = gauge.description;
-  check_gauge(run.result.checks, gauge);
-  if (run.talks()) fmt::print("plaquette  {:.12f}\n", gauge.plaquette.average);
-  return run_cases(run, gauge);
+  const auto gauge = obtain_gauge(run.result, options.shared, geometry, world, run.control, run.progress);
+  if (!gauge) return finish(run, exit_status::interrupted);
+  if (run.talks()) fmt::print("plaquette  {:.12f}\n", gauge->plaquette.average);
+  return run_cases(run, *gauge);
 }
 
 }  // namespace plaquette::scaling

@@ -46,18 +46,25 @@ double copy_gbytes_per_s(const cpu::context& ctx, double bytes) {
   const std::int64_t lines = std::max<std::int64_t>(static_cast<std::int64_t>(bytes) / (2 * 64), ctx.threads());
   const auto repeats = static_cast<std::int64_t>(std::max(1.0, least_bytes_a_pass / bytes));
   cpu::aligned_buffer<float> from(static_cast<std::size_t>(lines * line)), to(static_cast<std::size_t>(lines * line));
-  // Memory that was never written may all be one page of zeros.
-  std::fill_n(from.data(), from.size(), 1.0F);
-  std::fill_n(to.data(), to.size(), 0.0F);
   const auto copy = cpu::tables_of<float>(cpu::kernels_of(ctx.isa()))[0].copy;
-  return 1e-9 * best_rate(4, 2.0 * 64.0 * static_cast<double>(lines * repeats), ctx.comm(), [&] {
+  const auto part_of_each_thread = [&](auto&& work) {
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static)
-           for (int thread = 0; thread < ctx.threads(); ++thread) {
-             const std::int64_t first = lines * thread / ctx.threads() * line,
-                                last = lines * (thread + 1) / ctx.threads() * line;
+    for (int thread = 0; thread < ctx.threads(); ++thread) {
+      const std::int64_t first = lines * thread / ctx.threads() * line,
+                         last = lines * (thread + 1) / ctx.threads() * line;
+      work(first, last - first);
+    }
+  };
+  // Memory that was never written may all be one page of zeros; it lies near the thread that writes it first.
+  part_of_each_thread([&](std::int64_t first, std::int64_t count) {
+    std::fill_n(from.data() + first, count, 1.0F);
+    std::fill_n(to.data() + first, count, 0.0F);
+  });
+  return 1e-9 * best_rate(4, 2.0 * 64.0 * static_cast<double>(lines * repeats), ctx.comm(), [&] {
+           part_of_each_thread([&](std::int64_t first, std::int64_t count) {
              for (std::int64_t i = 0; i < repeats; ++i)
-               copy(to.data() + first, from.data() + first, last - first, bytes > stream_above_bytes);
-           }
+               copy(to.data() + first, from.data() + first, count, bytes > stream_above_bytes);
+           });
          });
 }
 

@@ -163,6 +163,22 @@ class Report(ScalingTest):
             self.assertAlmostEqual(value / values[0], 1.0, delta=1e-12)
 
     @unittest.skipUnless(MPIEXEC, "built without MPI")
+    def test_halo_with_and_without_overlap(self):
+        for overlap in ["on", "off"]:
+            _, document = self.report(*QUICK, "--grid", "1x1x1x2", "--overlap", overlap, "--rhs", "3", ranks=2)
+            figure = document["figures"][0]
+            halo = figure["halo"]
+            self.assertEqual(halo["overlap"], overlap)
+            # two faces of 4 x 4 x 4 / 2 sites, half-spinors of 12 reals of 4 bytes, 3 right-hand sides
+            self.assertEqual(halo["bytes_sent"], 2 * 32 * 12 * 4 * 3)
+            self.assertGreater(halo["pack_seconds"], 0)
+            self.assertGreater(halo["exposed_seconds"], 0)
+            self.assertLess(halo["pack_seconds"] + halo["unpack_seconds"], figure["seconds"]["max"])
+            self.assertAlmostEqual(halo["hidden_seconds"], halo["exchange_seconds"] - halo["exposed_seconds"])
+            if overlap == "off":
+                self.assertEqual(halo["hidden_seconds"], 0)
+
+    @unittest.skipUnless(MPIEXEC, "built without MPI")
     def test_local_lattice_times_grid_is_the_lattice(self):
         _, document = self.report("--local-lattice", "4x4x4x2", "--grid", "1x2x1x1", *QUICK[2:], ranks=2)
         self.assertEqual(document["parameters"]["lattice"], [4, 8, 4, 2])

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Conjugate gradients for many shifts of one operator at the price of one. (Jegerlehner, hep-lat/9612014)
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/algorithms/reliable_solvers.hpp"
+
+namespace plaquette {
+
+/// out = (A + sigma) in.
+template <class A>
+class shifted_operator {
+ public:
+  shifted_operator(const A& a, double sigma) : a_(&a), sigma_(sigma) {}
+  template <class F>
+  void apply(F& out, const F& in) const {
+    a_->apply(out, in);
+    if (sigma_ != 0.0) axpy(out, uniform_scalars(out, sigma_), in);
+  }
+  template <class F>
+  void apply_dagger(F& out, const F& in) const {
+    a_->apply_dagger(out, in);
+    if (sigma_ != 0.0) axpy(out, uniform_scalars(out, sigma_), in);
+  }
+
+ private:
+  const A* a_;
+  double sigma_;
+};
+
+/// One report a shift. What all shifts cost together stands in the first.
+using multishift_report = std::vector<solve_report>;
+
+namespace detail {
+
+/// Follows the residuals of all shifts: that of the first is iterated, the others are zeta_s^2 times it.
+template <field_batch F>
+class multishift_watch : public residual_record<typename F::scalars> {
+  using base = residual_record<typename F::scalars>;
+  using base::columns_, base::iteration_, base::rule_, base::report_, base::report_of, base::retain, base::trace_;
+  using typename base::column, typename base::verdict;
+
+ public:
+  using typename base::scalars;
+
+  multishift_watch(std::vector<F>& x, const F& b, const stopping_rule& rule)
+      : base("multi-shift cg", rule, norm2(b)), x_(x), others_(x.size() - 1) {
+    for (solve_report& report : others_) {
+      report.solver = "multi-shift cg";
+      report.columns.resize(columns_.size());
+      report.history.resize(columns_.size());
+    }
+  }
+
+  /// Reads |b|^2, which is |r|^2 too: the guess is zero.
+  template <class... Parts>
+  void begin(Parts&... parts) {
+    const auto values = this->read({this->b2_});
+    const auto start = this->begin_columns(values[0], values[0]);
+    for (F& solution : x_) zero(solution);
+    for (solve_report& report : others_) {
+      report.columns = report_.columns;
+      report.history = report_.history;
+    }
+    retain(start.keep, parts...);
+  }
+
+  /// Notes zeta_s^2 |r|^2 of the shifts after the first; before `record`.
+  void record_shifts(const std::vector<scalars>& rr_s) {
+    shift_trace_.insert(shift_trace_.end(), rr_s.begin(), rr_s.end());
+  }
+
+  /// Where a look is due: reads, and lets the columns go of which every shift is done.
+  /// \param y      the iterated solutions, one a shift
+  /// \param still  true for the shifts after the first that are not done in every column
+  template <class... Parts>
+  void look(std::vector<F>& y, std::vector<bool>& still, Parts&... parts) {
+    if (iteration_ % rule_.look_every != 0 && iteration_ < rule_.limit) return;
+    std::vector<scalars> all = trace_;
+    all.insert(all.end(), shift_trace_.begin(), shift_trace_.end());
+    const auto values = this->read(all);
+    const typename base::table first(values.begin(), values.begin() + std::ssize(trace_));
+    trace_.clear();
+    shift_trace_.clear();
+    const std::size_t shifts = others_.size();
+    const std::size_t records = shifts == 0 ? 0 : (values.size() - first.size()) / shifts;
+    const bool stop = rule_.interrupted && rule_.interrupted();
+
+    std::vector<int> keep, leaving, places;
+    double worst = 0.0;
+    still.assign(shifts, false);
+    for (int n = 0; n < std::ssize(columns_); ++n) {
+      column& c = columns_[static_cast<std::size_t>(n)];
+      const verdict v = this->judge(c, n, first, stop);
+      for (std::size_t s = 0; s < shifts; ++s) {
+        std::vector<double> new_residuals;
+        for (std::size_t k = 0; k < records; ++k)
+          new_residuals.push_back(
+              std::sqrt(values[first.size() + k * shifts + s][static_cast<std::size_t>(n)].re / c.b2));
+        if (note_shift(others_[s], c, n, new_residuals, v)) still[s] = true;
+      }
+      worst = std::max(worst, report_of(c).residual);
+      if (!v.ends) {
+        keep.push_back(n);
+        continue;
+      }
+      this->conclude(c, v);
+      leaving.push_back(n);
+      places.push_back(c.place);
+    }
+    if (!leaving.empty())
+      for (std::size_t s = 0; s < y.size(); ++s)
+        copy_columns(x_[s], std::span<const int>(places), y[s], std::span<const int>(leaving));
+    retain(keep, y, parts...);
+    if (rule_.progress) rule_.progress(iteration_, worst);
+  }
+
+  multishift_report reports() {
+    multishift_report all{std::move(report_)};
+    for (solve_report& report : others_) all.push_back(std::move(report));
+    return all;
+  }
+
+ private:
+  /// Returns true where the shift goes on in this column.
+  bool note_shift(solve_report& report, const column& c, int n, const std::vector<double>& residuals,
+                  const verdict& first) const {
+    column_report& out = report.columns[static_cast<std::size_t>(c.place)];
+    auto& history = report.history[static_cast<std::size_t>(c.place)];
+    if (out.status == solve_status::converged) return false;
+    const double limit = std::sqrt(this->limits_[static_cast<std::size_t>(n)] / c.b2);
+    for (const double residual : residuals) {
+      history.push_back(residual);
+      out.residual = residual;
+      out.iterations = static_cast<int>(history.size()) - 1;
+      if (!(residual <= limit)) continue;
+      out.status = solve_status::converged;
+      out.why.clear();
+      return false;
+    }
+    if (!first.ends) return true;
+    out.status = first.status == solve_status::converged ? solve_status::stagnation : first.status;
+    out.why = first.status == solve_status::converged ? "the smallest shift converged before this one" : first.why;
+    return false;
+  }
+
+  std::vector<F>& x_;
+  std::vector<solve_report> others_;
+  std::vector<scalars> shift_trace_;
+};
+
+}  // namespace detail
+
+/// (A + shifts[s]) x[s] = b for all shifts s and all columns at once, A + shifts[0] Hermitian and positive. One
+/// application of A an iteration, and two passes over memory for each shift that is not done. The Krylov space is that
+/// of b for every shift, so that the residuals r_s = zeta_s r are parallel:
+///
+///     zeta'_s / zeta_s = alpha_ / (alpha_ (1 + alpha sigma_s) + alpha beta (1 - zeta_s / zeta_s_))
+///     x_s += alpha zeta'_s p_s      p_s = r' + beta' (zeta'_s / zeta_s) p_s
+///
+/// with sigma_s the shift relative to the first, _ the step before and ' the step after, p_s the usual direction over
+/// zeta_s. The ratio of the zetas is what is iterated, so that nothing underflows. A shift that meets the tolerance
+/// stands still. The guess is zero, whatever x holds.
+/// \param x       one field a shift, of b's shape
+/// \param shifts  ascending
+/// \throws input_error where there is no shift, they do not ascend, or shapes differ
+template <field_batch F, linear_operator<F> A>
+multishift_report multishift_cg(const A& a, std::vector<F>& x, const F& b, std::span<const double> shifts,
+                                const stopping_rule& rule) {
+  if (shifts.empty() || x.size() != shifts.size())
+    throw input_error("multi-shift cg: expected as many solutions as shifts, and at least one, found " +
+                      std::to_string(x.size()) + " and " + std::to_string(shifts.size()));
+  for (std::size_t s = 0; s < shifts.size(); ++s) {
+    if (!(x[s].shape() == b.shape())) throw input_error("multi-shift cg: x and b differ in shape");
+    if (s > 0 && !(shifts[s] > shifts[s - 1])) throw input_error("multi-shift cg: the shifts must ascend");
+  }
+  using scalars = typename F::scalars;
+  const std::size_t others = shifts.size() - 1;
+
+  detail::multishift_watch<F> watch(x, b, rule);
+  const shifted_operator lowest(a, shifts[0]);
+  const auto op = watch.counted(lowest);
+  F r = like(b);
+  copy(r, b);
+  auto rr = norm2(r);
+  watch.begin(r, rr);
+  if (!watch.running()) return watch.reports();
+
+  F p = like(r), ap = like(r);
+  copy(p, r);
+  std::vector<F> y, p_s;
+  for (std::size_t s = 0; s <= others; ++s) {
+    y.push_back(like(r));
+    zero(y.back());
+    if (s == 0) continue;
+    p_s.push_back(like(r));
+    copy(p_s.back(), r);
+  }
+  auto one = uniform_scalars(r, 1.0), alpha_before = one, beta = uniform_scalars(r, 0.0), pp = rr;
+  std::vector<scalars> sigma, ratio_s(others, one), zeta(others, one), going(others, one), rr_s(others, rr);
+  for (std::size_t s = 0; s < others; ++s) sigma.push_back(uniform_scalars(r, shifts[s + 1] - shifts[0]));
+  std::vector<bool> still(others, true);
+
+  while (watch.running()) {
+    const auto active = watch.unconverged(rr);
+    op.apply(ap, p);
+    const auto pap = dot(p, ap);
+    auto alpha = ratio(active * rr, pap);
+    for (std::size_t s = 0; s < others; ++s) {
+      if (!still[s]) continue;
+      ratio_s[s] = ratio(alpha_before, alpha_before * (one + alpha * sigma[s]) + alpha * beta * (one - ratio_s[s]));
+      zeta[s] = zeta[s] * ratio_s[s];
+      going[s] = going[s] * watch.unconverged(rr_s[s]);  // a residual that rises again changes nothing
+      axpy(y[s + 1], going[s] * alpha * zeta[s], p_s[s]);
+    }
+    auto rr_new = cg_update(y[0], r, alpha, p, ap);
+    for (std::size_t s = 0; s < others; ++s)
+      if (still[s]) rr_s[s] = zeta[s] * zeta[s] * rr_new;
+    watch.record_shifts(rr_s);
+    watch.record(rr_new, {watch.curvature("<p, A p>", pap, pp)});
+    watch.look(y, still, r, p, ap, p_s, rr, rr_new, alpha, one, pp, sigma, ratio_s, zeta, going, rr_s, beta,
+               alpha_before);
+    if (!watch.running()) break;
+    beta = ratio(rr_new, rr);
+    xpay(p, r, beta);
+    for (std::size_t s = 0; s < others; ++s)
+      if (still[s]) xpay(p_s[s], r, beta * ratio_s[s]);
+    pp = rr_new + beta * beta * pp;
+    rr = rr_new;
+    alpha_before = alpha;
+  }
+  return watch.reports();
+}
+
+/// The same to true residuals: all shifts together in low precision, as far as that goes, then each shift from there by
+/// conjugate gradients with reliable updates.
+/// \param outer, inner  A in the precision of x and b, and in low precision
+template <field_batch Low, field_batch High, linear_operator<High> Outer, linear_operator<Low> Inner>
+  requires precisions_of_one_field<High, Low>
+multishift_report refined_multishift_cg(const Outer& outer, const Inner& inner, std::vector<High>& x, const High& b,
+                                        std::span<const double> shifts, const stopping_rule& rule,
+                                        const reliable_updates& parameters) {
+  stopping_rule first = rule;
+  // Below some roundoffs the iterated residuals of low precision say nothing of the true ones.
+  const double least = 16.0 * unit_roundoff(precision_of<Low>);
+  first.tolerance = std::max(rule.tolerance, least);
+  for (double& tolerance : first.column_tolerances) tolerance = std::max(tolerance, least);
+  Low b_low = like(b, b.columns(), as<Low>);
+  assign(b_low, b);
+  std::vector<Low> x_low;
+  for (std::size_t s = 0; s < x.size(); ++s) x_low.push_back(like(b_low));
+  multishift_report all = multishift_cg(inner, x_low, b_low, shifts, first);
+  for (std::size_t s = 0; s < x.size(); ++s) {
+    assign(x[s], x_low[s]);
+    const shifted_operator outer_s(outer, shifts[s]), inner_s(inner, shifts[s]);
+    const solve_report refined = reliable_conjugate_gradients<Low>(outer_s, inner_s, x[s], b, rule, parameters);
+    all[s].add_work(refined);
+    for (int n = 0; n < b.columns(); ++n) {
+      const auto k = static_cast<std::size_t>(n);
+      const int iterations = all[s].columns[k].iterations;
+      all[s].columns[k] = refined.columns[k];
+      all[s].columns[k].iterations += iterations;
+      for (residual_update& update : all[s].columns[k].updates) update.iteration += iterations;
+      if (refined.history[k].empty() || all[s].history[k].empty()) continue;
+      all[s].history[k].back() = refined.history[k].front();
+      all[s].history[k].insert(all[s].history[k].end(), refined.history[k].begin() + 1, refined.history[k].end());
+    }
+  }
+  return all;
+}
+
+}  // namespace plaquette
