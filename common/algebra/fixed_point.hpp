@@ -2,7 +2,11 @@
 /// \file
 /// 16-bit fixed point, the `half` precision of Clark et al., arXiv:0911.3191, section 5.1: an integer q in
 /// [-32767, 32767] stands for q / 32767 times a scale that is stored beside it (spinors: one float a site; clover: one
-/// a chiral block) or is 1 (links). A complex number is one 32-bit word, the real part in its lower half.
+/// a chiral block) or is 1 (links).
+///
+/// A complex number is one 32-bit word. Its lower half is the real part. The imaginary part is the WHOLE word, read as
+/// an integer of steps of 2^-16: the lower bits shift it by less than a step, and the upper half is chosen so that the
+/// whole comes nearest to what is stored. So nothing is masked off in reading, and both parts are good to half a step.
 #pragma once
 
 #include <bit>
@@ -18,29 +22,23 @@ struct half {};
 
 inline constexpr float fixed_point_one = 32767.0F;
 
-/// x, of magnitude at most 1, to the nearest multiple of 1/32767 (ties to even). NaN has no image: whoever packs keeps
-/// it in the scale.
-inline std::uint32_t to_fixed_point(float x) {
-  // Adding 1.5 2^23 leaves the rounded integer in the lowest bits of the sum.
-  constexpr float to_integer = 12582912.0F;
-  return std::bit_cast<std::uint32_t>(x * fixed_point_one + to_integer) & 0xffffU;
-}
-
-inline float from_fixed_point(std::uint32_t bits) {
-  return static_cast<float>(static_cast<std::int16_t>(bits & 0xffffU)) * (1.0F / fixed_point_one);
-}
-
 /// The larger magnitude; NaN counts as the largest, so that it is never lost from a scale.
 inline double larger_magnitude(double largest, double x) {
   return std::abs(x) > largest || std::isnan(x) ? std::abs(x) : largest;
 }
 
+/// Parts of magnitude at most 1. NaN has no image: whoever packs keeps it in the scale.
 inline std::uint32_t pack_fixed_point(const complex<float>& z) {
-  return to_fixed_point(z.re) | to_fixed_point(z.im) << 16;
+  const auto re = static_cast<std::int32_t>(std::lrint(z.re * fixed_point_one));
+  const auto im = static_cast<std::int64_t>(std::llrint(static_cast<double>(z.im) * fixed_point_one * 65536.0));
+  const std::int64_t low = re & 0xffff;
+  const std::int64_t nearest = (im - low + 0x8000) & ~std::int64_t{0xffff};
+  return static_cast<std::uint32_t>(nearest | low);
 }
 
 inline complex<float> unpack_fixed_point(std::uint32_t word) {
-  return {from_fixed_point(word), from_fixed_point(word >> 16)};
+  return {static_cast<float>(static_cast<std::int16_t>(word & 0xffffU)) * (1.0F / fixed_point_one),
+          static_cast<float>(static_cast<std::int32_t>(word)) * (1.0F / (65536.0F * fixed_point_one))};
 }
 
 }  // namespace plaquette

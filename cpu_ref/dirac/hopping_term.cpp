@@ -17,8 +17,7 @@ namespace plaquette::cpu {
 
 namespace {
 
-constexpr int half_spinor_components = 2 * colours;
-constexpr int half_spinor_reals = 2 * half_spinor_components;
+constexpr int half_spinor_reals = 4 * colours;
 
 /// Inputs larger than this do not stay in the second-level cache.
 constexpr std::int64_t prefetch_above_bytes = 1 << 20;
@@ -39,28 +38,29 @@ complex<real_of<T>> read_component(const word_of<T>* block, int k, int width) {
   if constexpr (is_half<T>) {
     const auto integer = [](std::uint32_t word) { return static_cast<float>(std::bit_cast<std::int32_t>(word)); };
     const std::uint32_t word = block[k * width];
-    return {integer(word << 16), integer(word & 0xffff0000U)};
+    return {integer(word << 16), integer(word)};
   } else {
     return {block[2 * k * width], block[(2 * k + 1) * width]};
   }
 }
 
-/// The two spins of (1 + sign gamma_mu) psi for one lane of a block. `stride` separates the numbers of the half-spinor.
+/// The two spins of (1 + sign gamma_mu) psi for one lane of a block, in fixed point with their scale. `stride`
+/// separates the numbers of the half-spinor.
 template <int mu, int sign, class T>
 void project_lane(const word_of<T>* psi, int width, real_of<T> hop_scale, real_of<T>* to, int stride) {
   using real = real_of<T>;
   constexpr chiral_links pair = links_of_gamma(mu);
-  real scale = 1;
-  if constexpr (is_half<T>) scale = std::bit_cast<float>(psi[spins * colours * width]) * hop_scale;
   const auto component = [&](int spin, int colour) { return read_component<T>(psi, spin * colours + colour, width); };
   for (int c = 0; c < colours; ++c) {
     const complex<real> h[2] = {project_spin<mu, sign, 0>(component(0, c), component(pair.lower[0], c)),
                                 project_spin<mu, sign, 1>(component(1, c), component(pair.lower[1], c))};
     for (int a = 0; a < 2; ++a) {
-      to[2 * (a * colours + c) * stride] = is_half<T> ? h[a].re * scale : h[a].re;
-      to[(2 * (a * colours + c) + 1) * stride] = is_half<T> ? h[a].im * scale : h[a].im;
+      to[2 * (a * colours + c) * stride] = h[a].re;
+      to[(2 * (a * colours + c) + 1) * stride] = h[a].im;
     }
   }
+  if constexpr (is_half<T>)
+    to[half_spinor_reals * stride] = std::bit_cast<float>(psi[spins * colours * width]) * hop_scale;
 }
 
 template <class T>
@@ -315,7 +315,7 @@ pending_exchange hopping_term<T>::start_halo(const field<T>& in, int parity, boo
   const auto& faces = layout.faces(parity);
   std::int64_t outgoing = 0;
   for (const halo_face& face : faces) outgoing += static_cast<std::int64_t>(face.send.size());
-  const std::int64_t site_reals = static_cast<std::int64_t>(columns) * half_spinor_reals;
+  const std::int64_t site_reals = static_cast<std::int64_t>(columns) * slot_reals<T>;
   if (halo_.columns != columns) {
     const std::size_t slots = std::max(layout.slot_directions(0).size(), layout.slot_directions(1).size());
     halo_.send = aligned_buffer<real>(static_cast<std::size_t>(outgoing * site_reals));
@@ -335,7 +335,7 @@ pending_exchange hopping_term<T>::start_halo(const field<T>& in, int parity, boo
       const block_site from = face.send[static_cast<std::size_t>(s)];
       for (int c = 0; c < columns; ++c)
         project(in.block(0, from.block, c) + from.lane, width, hop_scale_[face.direction / 2],
-                to + s * site_reals + c * half_spinor_reals, 1);
+                to + s * site_reals + c * slot_reals<T>, 1);
     }
     send.push_back(
         {face.send_to, face.direction, std::as_bytes(std::span(to, static_cast<std::size_t>(sites * site_reals)))});
@@ -362,13 +362,13 @@ void hopping_term<T>::fill_slots(const field<T>& in, int parity, bool daggered) 
     for (int lane = 0; lane < width; ++lane) {
       const slot_lane& source = lanes[static_cast<std::size_t>(s * width + lane)];
       for (int c = 0; c < columns; ++c) {
-        real* const slot = halo_.slots.data() + (s * columns + c) * half_spinor_reals * width + lane;
+        real* const slot = halo_.slots.data() + (s * columns + c) * slot_reals<T> * width + lane;
         if (source.message < 0) {
           project(in.block(0, source.local.block, c) + source.local.lane, width, hop_scale_[direction / 2], slot,
                   width);
         } else {
-          const real* const message = halo_.receive.data() + (source.message * columns + c) * half_spinor_reals;
-          for (int k = 0; k < half_spinor_reals; ++k) slot[k * width] = message[k];
+          const real* const message = halo_.receive.data() + (source.message * columns + c) * slot_reals<T>;
+          for (int k = 0; k < slot_reals<T>; ++k) slot[k * width] = message[k];
         }
       }
     }

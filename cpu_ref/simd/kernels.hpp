@@ -81,8 +81,8 @@ struct hopping_arguments {
   const std::uint8_t* permutations = nullptr;  ///< [block][8]
   const lane* permutation_table = nullptr;     ///< [element][W]
   const word* clover = nullptr;                ///< [block][2][chiral_block_words][W]
-  const real* slots = nullptr;                 ///< projected half-spinors: [slot][column][6][re, im][W]
-  real hop_scale[4] = {1, 1, 1, 1};            ///< in fixed point: of the half-spinors of direction mu
+  const real* slots = nullptr;                 ///< projected half-spinors: [slot][column][slot_reals][W]
+  real hop_scale[4] = {1, 1, 1, 1};            ///< in fixed point: of the scales of hops in direction mu
   real scale = 1;                              ///< of D psi
   real a = 1;                                  ///< of x
   epilogue finish = epilogue::store;

@@ -23,7 +23,25 @@ struct block_spinor {
 
 template <class T, int W>
 using register_of = simd<real_of<T>, W>;
-inline constexpr int half_spinor_reals = 12;
+
+/// What a hop is multiplied by where it is multiplied by nothing.
+struct no_scale {};
+template <class V>
+PLAQUETTE_INLINE complex_simd<V> scaled_by(no_scale, const complex_simd<V>& z) {
+  return z;
+}
+template <class V>
+PLAQUETTE_INLINE complex_simd<V> scaled_by(const V& scale, const complex_simd<V>& z) {
+  return {z.re * scale, z.im * scale};
+}
+template <class Lane>
+PLAQUETTE_INLINE no_scale permuted(no_scale, const Lane*) {
+  return {};
+}
+template <class T, int W, class Lane>
+PLAQUETTE_INLINE simd<T, W> permuted(const simd<T, W>& scale, const Lane* from) {
+  return scale.permuted(from);
+}
 
 // --- Numbers in memory -----------------------------------------------------------------------------------------------
 
@@ -54,7 +72,8 @@ struct site_reader<half, W> {
   }
 };
 
-/// Reads spinors for a hop: what a half-spinor is projected from, and what it is multiplied by then.
+/// Reads spinors for a hop. In fixed point they stay the integers that they are, and `scale` multiplies what a hop
+/// adds.
 template <class T, int W>
 struct hop_reader {
   using V = register_of<T, W>;
@@ -62,18 +81,35 @@ struct hop_reader {
 
   PLAQUETTE_INLINE hop_reader(const T* data, const T& /*hop_scale*/) : at(data) {}
   PLAQUETTE_INLINE complex_simd<V> operator()(int k) const { return load_component<V, W>(at, k); }
-  PLAQUETTE_INLINE complex_simd<V> scaled(const complex_simd<V>& h) const { return h; }
+  PLAQUETTE_INLINE no_scale scale() const { return {}; }
 };
 template <int W>
 struct hop_reader<half, W> {
   using V = simd<float, W>;
   const std::uint32_t* at;
-  V scale;
+  float hop_scale;
 
-  PLAQUETTE_INLINE hop_reader(const std::uint32_t* data, const float& hop_scale)
-      : at(data), scale(V::load(reinterpret_cast<const float*>(data + 12 * W)) * V::broadcast(hop_scale)) {}
+  PLAQUETTE_INLINE hop_reader(const std::uint32_t* data, const float& scale_of_hop)
+      : at(data), hop_scale(scale_of_hop) {}
   PLAQUETTE_INLINE complex_simd<V> operator()(int k) const { return packed_simd<W>::load(at + k * W); }
-  PLAQUETTE_INLINE complex_simd<V> scaled(const complex_simd<V>& h) const { return {h.re * scale, h.im * scale}; }
+  PLAQUETTE_INLINE V scale() const {
+    return V::load(reinterpret_cast<const float*>(at + 12 * W)) * V::broadcast(hop_scale);
+  }
+};
+
+/// Reads half-spinors from a slot of the halo: [6][re, im][W], in fixed point then [W] scales.
+template <class T, int W>
+struct slot_reader {
+  using V = register_of<T, W>;
+  const real_of<T>* at;
+
+  PLAQUETTE_INLINE complex_simd<V> operator()(int k) const { return load_component<V, W>(at, k); }
+  PLAQUETTE_INLINE auto scale() const {
+    if constexpr (is_half<T>)
+      return V::load(at + 12 * W);
+    else
+      return no_scale{};
+  }
 };
 
 /// Writes the complex numbers of W sites, component by component, then `finish`. Fixed point keeps them until then,
@@ -233,17 +269,17 @@ PLAQUETTE_INLINE void expand_link(real_of<T>* to, const word_of<T>* from, const 
 
 // --- The hopping term ------------------------------------------------------------------------------------------------
 
-/// sum += (1 + sign gamma_mu) U h, where h has two spins: the 2x3 products in 12 registers, then both spin pairs of the
-/// sum.
-template <int mu, int sign, class V>
-PLAQUETTE_INLINE void add_half_spinor(block_spinor<V>& sum, const complex_simd<V> (&w)[2][3]) {
+/// sum += (1 + sign gamma_mu) scale w, where w = U h has two spins: both spin pairs of the sum.
+template <int mu, int sign, class V, class Scale>
+PLAQUETTE_INLINE void add_half_spinor(block_spinor<V>& sum, const complex_simd<V> (&w)[2][3], const Scale& scale) {
   constexpr chiral_links pair = links_of_gamma(mu);
   PLAQUETTE_UNROLL
   for (int i = 0; i < 3; ++i) {
-    sum.c[i] = sum.c[i] + w[0][i];
-    sum.c[3 + i] = sum.c[3 + i] + w[1][i];
-    sum.c[3 * pair.lower[0] + i] = add_reconstructed<mu, sign, 0>(sum.c[3 * pair.lower[0] + i], w[0][i]);
-    sum.c[3 * pair.lower[1] + i] = add_reconstructed<mu, sign, 1>(sum.c[3 * pair.lower[1] + i], w[1][i]);
+    const auto w0 = scaled_by(scale, w[0][i]), w1 = scaled_by(scale, w[1][i]);
+    sum.c[i] = sum.c[i] + w0;
+    sum.c[3 + i] = sum.c[3 + i] + w1;
+    sum.c[3 * pair.lower[0] + i] = add_reconstructed<mu, sign, 0>(sum.c[3 * pair.lower[0] + i], w0);
+    sum.c[3 * pair.lower[1] + i] = add_reconstructed<mu, sign, 1>(sum.c[3 * pair.lower[1] + i], w1);
   }
 }
 
@@ -274,8 +310,8 @@ PLAQUETTE_INLINE void hop_inside(block_spinor<V>& sum, const Spinor& psi, const 
   complex_simd<V> w[2][3] = {};
   PLAQUETTE_UNROLL
   for (int j = 0; j < 3; ++j) {
-    auto h0 = psi.scaled(project_spin<mu, sign, 0>(psi(j), psi(3 * pair.lower[0] + j)));
-    auto h1 = psi.scaled(project_spin<mu, sign, 1>(psi(3 + j), psi(3 * pair.lower[1] + j)));
+    auto h0 = project_spin<mu, sign, 0>(psi(j), psi(3 * pair.lower[0] + j));
+    auto h1 = project_spin<mu, sign, 1>(psi(3 + j), psi(3 * pair.lower[1] + j));
     if constexpr (forward)
       if (permutation != 0) {
         h0 = permuted(h0, table + permutation * W);
@@ -291,17 +327,18 @@ PLAQUETTE_INLINE void hop_inside(block_spinor<V>& sum, const Spinor& psi, const 
         w[1][i] = permuted(w[1][i], table + permutation * W);
       }
     }
-  add_half_spinor<mu, sign>(sum, w);
+  auto scale = psi.scale();
+  if (permutation != 0) scale = permuted(scale, table + permutation * W);
+  add_half_spinor<mu, sign>(sum, w, scale);
 }
 
 /// One hop from a slot of the halo: projected and in this block's lane order already, as is the link.
-template <int mu, bool forward, int sign, int W, class V, class T, class Link>
-PLAQUETTE_INLINE void hop_from_slot(block_spinor<V>& sum, const T* half_spinor, const Link& link) {
+template <int mu, bool forward, int sign, class V, class Slot, class Link>
+PLAQUETTE_INLINE void hop_from_slot(block_spinor<V>& sum, const Slot& half_spinor, const Link& link) {
   complex_simd<V> w[2][3] = {};
   PLAQUETTE_UNROLL
-  for (int j = 0; j < 3; ++j)
-    add_colour<!forward>(w, link, j, load_component<V, W>(half_spinor, j), load_component<V, W>(half_spinor, 3 + j));
-  add_half_spinor<mu, sign>(sum, w);
+  for (int j = 0; j < 3; ++j) add_colour<!forward>(w, link, j, half_spinor(j), half_spinor(3 + j));
+  add_half_spinor<mu, sign>(sum, w, half_spinor.scale());
 }
 
 /// Elements of one chirality's block: `diagonal(i)` and, below it, `lower(i, j)`, to be multiplied by `scaled` at last.
@@ -537,8 +574,8 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
       }
       const auto multiply = [&](const auto& link) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
         if (far && n < 0)
-          hop_from_slot<mu, forward, sign, W>(sum, arg.slots + ((-1 - n) * arg.columns + c) * half_spinor_reals * W,
-                                              link);
+          hop_from_slot<mu, forward, sign>(
+              sum, slot_reader<T, W>{arg.slots + ((-1 - n) * arg.columns + c) * slot_reals<T> * W}, link);
         else
           hop_inside<mu, forward, sign, W>(
               sum,

@@ -103,14 +103,14 @@ struct packed_simd {
 
   static PLAQUETTE_INLINE complex_simd<real> load(const std::uint32_t* p) {
     const vector word = *reinterpret_cast<const vector*>(p);
-    return {as_number(word << 16), as_number(word & 0xffff0000U)};
+    return {as_number(word << 16), as_number(word)};
   }
-  /// z times `to_integers`, each part rounded to the nearest of 16 bits.
+  /// z times `to_integers`, which is at most 32767, to the nearest of what a word can hold.
   static PLAQUETTE_INLINE vector packed(const complex_simd<real>& z, const real& to_integers) {
     // Adding 1.5 2^23 leaves the rounded integer in the lowest bits of the sum.
-    const real to_lowest_bits = real::broadcast(12582912.0F);
-    return ((vector)(z.re * to_integers + to_lowest_bits).v & 0xffffU) |
-           ((vector)(z.im * to_integers + to_lowest_bits).v << 16);
+    const vector low = (vector)(z.re * to_integers + real::broadcast(12582912.0F)).v & 0xffffU;
+    const vector whole = (vector) __builtin_convertvector((z.im * (to_integers * real::broadcast(65536.0F))).v, lanes);
+    return ((whole - low + 0x8000U) & 0xffff0000U) | low;
   }
   /// The larger of m and the magnitude of x. Compared as integers, which for floats that are not negative is the same,
   /// and puts infinity and NaN above all: a NaN is never lost.

@@ -49,7 +49,12 @@ constexpr int link_words(int reals) {
 template <class T>
 inline constexpr int chiral_block_words = site_words<T>(18);
 
-/// Two numbers of 16 bits in a word are integers times this once each is the upper half of a word of its own.
+/// Real numbers a lane of a projected half-spinor: 12, and in fixed point its scale.
+template <class T>
+inline constexpr int slot_reals = 12 + storage<T>::words_of_scale;
+
+/// What the integers of common/algebra/fixed_point.hpp are multiples of, once the real part is shifted to the upper
+/// half of a word of its own.
 inline constexpr float fixed_point_unit = 1.0F / (32767.0F * 65536.0F);
 
 }  // namespace plaquette::cpu
