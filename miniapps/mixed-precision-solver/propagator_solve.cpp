@@ -38,13 +38,6 @@ stopping_rule rule_of(const solver_options& options, run_control& control, progr
   return rule;
 }
 
-/// Single fields cannot hold a solution whose true residual meets the tolerance of the iterated one. How far it may
-/// stay above is known with the solution's norm; until then this bound stands, the largest floor that was measured.
-schur_parameters first_parameters(const solver_options& options) {
-  return options.is_single() ? schur_parameters{.true_tolerance = std::max(options.tolerance(), 1e-5)}
-                             : schur_parameters{};
-}
-
 /// The right-hand sides of some columns; that of every other column is zero, which is solved at once.
 void set_sources(solve_engine& engine, const std::vector<int>& some, const solver_options& options,
                  const gauge_configuration& links, const communicator& world) {
@@ -72,11 +65,17 @@ void take_solutions(propagator_result& result, const solve_engine& engine, const
                          .why = c.why,
                          .iterations = c.iterations,
                          .iterated = c.residual,
-                         .device = report.true_residuals[n]};
+                         .device = report.true_residuals[n],
+                         .at_floor = c.at_floor,
+                         .updates = c.updates,
+                         .mismatches = c.mismatches,
+                         .restarts = c.restarts};
     result.histories[n] = report.history[n];
     // A column that ended by a way of its own may owe that to the moment at which the run was stopped.
-    result.kept[n] = c.status == solve_status::converged && c.why.empty();
+    result.kept[n] = c.status == solve_status::converged && (c.why.empty() || c.at_floor);
   }
+  result.inner_applications += report.operator_applications - report.outer_applications;
+  result.outer_applications += report.outer_applications;
 }
 
 /// A result that nothing has been done for yet.
@@ -130,6 +129,16 @@ std::vector<double> propagator_result::worst_history() const {
   return worst;
 }
 
+namespace {
+
+/// How many roundings of the solution add up: at each update where there were any, else in each iteration. At least
+/// those of the solution itself, the residual and the operator.
+int additions_of(const column_result& c) {
+  return std::max(3, c.updates.empty() ? c.iterations : static_cast<int>(c.updates.size()));
+}
+
+}  // namespace
+
 void judge_columns(std::vector<column_result>& results, cpu::propagator& columns, const cpu::source_description& source,
                    const fermion_action& action, double tolerance, double roundoff, const gauge_configuration& links,
                    const communicator& world) {
@@ -138,7 +147,7 @@ void judge_columns(std::vector<column_result>& results, cpu::propagator& columns
     const spinor_configuration b = cpu::make_source(source, spin, colour, links, world);
     results[n].reference = cpu::textbook::relative_residual(b, columns[n], links, action, world);
     results[n].rounding = residual_rounding(action, roundoff, norm(columns[n], world), norm(b, world));
-    results[n].tolerance = tolerance + residual_floor(results[n].rounding, results[n].iterations);
+    results[n].tolerance = tolerance + residual_floor(results[n].rounding, additions_of(results[n]));
   }
 }
 
@@ -186,7 +195,7 @@ void judge(propagator_result& result, const solve_setting& run) {
   run.progress.update(-1.0);
   const stopwatch watch;
   judge_columns(result.results, result.columns, run.options.source, run.options.shared.action, run.options.tolerance(),
-                unit_roundoff(run.options.shared.precision), run.links, run.world);
+                unit_roundoff(run.options.outer), run.links, run.world);
   result.reference_seconds = watch.seconds();
 }
 
@@ -226,10 +235,10 @@ propagator_result solve_propagator(solve_engine& engine, const solver_options& o
   const stopping_rule rule = rule_of(options, control, progress);
   const solve_setting run{engine, options, links, world, control, progress, rule, checkpoint ? &*checkpoint : nullptr};
 
-  schur_parameters parameters = first_parameters(options);
+  schur_parameters parameters{.operator_norm = operator_norm_estimate(options.shared.action)};
   propagator_result result = nothing_solved(options, geometry);
   if (checkpoint) checkpoint->load(result, parameters.true_tolerance);
-  const bool corrected = parameters.true_tolerance != first_parameters(options).true_tolerance;
+  const bool corrected = parameters.true_tolerance > 0.0;
   solve_columns(result, run, parameters);
   judge(result, run);
   if (!corrected && needs_corrections(result, options)) {
@@ -241,6 +250,17 @@ propagator_result solve_propagator(solve_engine& engine, const solver_options& o
   time_solves(result, run, parameters);
   return result;
 }
+
+namespace {
+
+/// Triples: iteration, iterated residual, true residual.
+json_document to_json(const std::vector<residual_update>& updates) {
+  json_document list = json_document::array();
+  for (const residual_update& u : updates) list.push_back(json_document::array({u.iteration, u.iterated, u.truth}));
+  return list;
+}
+
+}  // namespace
 
 solve_record record_of(const propagator_result& result, const solver_options& options) {
   const sample_statistics seconds = statistics(result.seconds);
@@ -259,6 +279,8 @@ solve_record record_of(const propagator_result& result, const solver_options& op
   record.device_residual = largest(&column_result::device);
   record.reference_residual = largest(&column_result::reference);
   record.history = result.worst_history();
+  std::size_t most_updates = 0;
+  for (const column_result& c : result.results) most_updates = std::max(most_updates, c.updates.size());
   json_document columns = json_document::array();
   for (const column_result& c : result.results)
     columns.push_back({{"status", name(c.status)},
@@ -266,8 +288,20 @@ solve_record record_of(const propagator_result& result, const solver_options& op
                        {"iterations", c.iterations},
                        {"solved", c.solved()},
                        {"residual", {{"iterated", c.iterated}, {"device", c.device}, {"reference", c.reference}}},
-                       {"tolerance", c.tolerance}});
+                       {"tolerance", c.tolerance},
+                       {"at_floor", c.at_floor},
+                       {"mismatches", c.mismatches},
+                       {"restarts", c.restarts},
+                       {"updates", to_json(c.updates)}});
   record.details = {{"preconditioning", name(options.preconditioning)},
+                    {"scheme", scheme_text(options)},
+                    {"delta", options.plain() ? 0.0 : options.updates.delta},
+                    {"solution_precision", name(options.outer)},
+                    {"inner_precision", name(options.inner)},
+                    {"reconstruct", stored_reals(options.links)},
+                    {"inner_reconstruct", stored_reals(options.inner_links)},
+                    {"updates", most_updates},
+                    {"applications", {{"inner", result.inner_applications}, {"outer", result.outer_applications}}},
                     {"converged", result.solved()},
                     {"rhs", result.results.size()},
                     {"timing",

@@ -28,7 +28,9 @@ struct propagator_result {
   bool warmed_up = false;                      ///< a solve came before the timed ones
   bool repeats_agree = true;                   ///< every repeated solve took the same iterations to the same residuals
   double flops = 0.0;                          ///< of one solve, standard counts of the Schur operator
-  double reference_seconds = 0.0;              ///< that the checks took
+  long inner_applications = 0;     ///< of the solve that gave the answer: of the operator of the Krylov space
+  long outer_applications = 0;     ///< and of that of the residual, on the even sites
+  double reference_seconds = 0.0;  ///< that the checks took
 
   bool solved() const;
   /// Iterated residual of the worst column, one an iteration.

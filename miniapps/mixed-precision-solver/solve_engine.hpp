@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What solves: the operators and fields of one device in one precision, behind an interface that hides both.
+/// What solves: the operators and fields of one device in one or two precisions, behind an interface that hides them.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "common/algorithms/schur_solve.hpp"
 #include "common/algorithms/solve_report.hpp"
@@ -25,18 +26,19 @@ class solve_engine {
  public:
   virtual ~solve_engine() = default;
 
-  /// M of this engine on one canonical spinor, full lattice.
+  /// M of this engine, in the precision of the solution, on one canonical spinor, full lattice.
   virtual void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) = 0;
   /// The right-hand side of a column.
   virtual void set_source(int column, const spinor_configuration& source) = 0;
   virtual timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) = 0;
   /// The solution of a column. Ghosts are not filled.
   virtual void get_solution(int column, spinor_configuration& out) const = 0;
-  /// Times the even-odd operator on all columns: repeated samples after a warm-up.
-  virtual operator_figure time_operator() = 0;
+  /// Times the even-odd operators on all columns, that of the Krylov space first, then that of the residual where it is
+  /// another: repeated samples after a warm-up.
+  virtual std::vector<operator_figure> time_operators() = 0;
 };
 
-/// On the CPU, in the precision of the options.
+/// On the CPU, in the precisions of the options.
 std::unique_ptr<solve_engine> make_cpu_engine(const cpu::context& ctx, const gauge_configuration& links,
                                               const solver_options& options);
 

@@ -56,6 +56,9 @@ struct column_result {
   double reference = 0.0;  ///< in double, by the textbook operator
   double rounding = 0.0;   ///< residual_rounding
   double tolerance = 0.0;  ///< what the reference residual has to meet: the one asked for, and the floor
+  bool at_floor = false;   ///< the solution's precision leaves no more
+  std::vector<residual_update> updates = {};  ///< residuals made anew on the way
+  int mismatches = 0, restarts = 0;
   /// By what the independent operator says; false for NaN.
   bool solved() const { return reference <= tolerance; }
 };

@@ -33,6 +33,8 @@ constexpr std::array<problem, 4> ladder{{{"nano", {4, 4, 4, 8}, "heatbath:6.0:30
 constexpr double least_tolerance_single = 5e-8, least_tolerance_double = 1e-15;
 
 struct raw_options {
+  std::string precision = "double", scheme = "reliable", solution, reconstruct = "18", inner_reconstruct;
+  double delta = 0.0;
   std::string source = "point", solver = "bicgstab", preconditioning = "symmetric", basis = "degrand-rossi", size;
 };
 
@@ -56,6 +58,24 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
 
   line.section("Solver");
   line.choice("--solver", raw.solver, {"cgne", "cgnr", "bicgstab", "gcr", "mr"}, "Krylov method, on the Schur system");
+  line.choice("--precision", raw.precision, {"double", "single", "double-single", "double-half", "single-half"},
+              "Of the solution and, after the hyphen, of the Krylov space where that is a lower one");
+  line.choice(
+      "--solution", raw.solution, {"single", "double"},
+      "Precision that the solution and its residual are kept in, where --precision begins with single: in double "
+      "the true residual meets the tolerance");
+  line.choice(
+      "--scheme", raw.scheme, {"reliable", "defect-correction"},
+      "How the solution gets its digits: one Krylov space with reliable updates of the residual (bicgstab, cgne, "
+      "cgnr), or a new one for each correction");
+  line.real(
+      "--delta", raw.delta,
+      "The residual is made anew where it has fallen to this fraction; where not given (0): 1e-3 for single, 1e-1 "
+      "single-half, 1e-5 double, 1e-3 double-single, 1e-2 double-half",
+      {0.0, 1.0, true});
+  line.choice("--reconstruct", raw.reconstruct, {"18", "12", "8"}, "Reals of a link that are stored");
+  line.choice("--inner-reconstruct", raw.inner_reconstruct, {"18", "12", "8"},
+              "The same for the operator of the Krylov space (that of --reconstruct, where not given)");
   line.choice("--preconditioning", raw.preconditioning, {"symmetric", "asymmetric"}, "Form of the Schur complement");
   line.integer("--max-iterations", options.iteration_limit, "Of any right-hand side", 1, 100'000'000);
   line.integer("--restart-length", options.parameters.restart_length, "Directions that gcr keeps", 1, 1000);
@@ -101,6 +121,11 @@ void refuse_beside_stored_propagator(const command_line& line) {
                              "--propagator",
                              "--checkpoint",
                              "--precision",
+                             "--solution",
+                             "--scheme",
+                             "--delta",
+                             "--reconstruct",
+                             "--inner-reconstruct",
                              "--check"})
     if (line.given(option))
       throw input_error(std::string(option) + " has no effect beside --read-propagator: the file says what was solved");
@@ -124,10 +149,46 @@ void require_sense(const solver_options& options) {
     throw input_error(fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", shared.rhs));
   if (!options.write_propagator.empty() && shared.rhs != cpu::spin_colours)
     throw input_error("--propagator needs all 12 right-hand sides");
-  const double least = options.is_single() ? least_tolerance_single : least_tolerance_double;
+  const double least = options.outer == precision::single ? least_tolerance_single : least_tolerance_double;
   if (shared.tolerance != 0.0 && shared.tolerance < least)
-    throw input_error(fmt::format("--tol: {} precision resolves {:g} at best, found {:g}", shared.precision, least,
+    throw input_error(fmt::format("--tol: {} precision resolves {:g} at best, found {:g}", name(options.outer), least,
                                   shared.tolerance));
+}
+
+precision parse_precision(std::string_view text) {
+  return text == "double" ? precision::double_ : text == "single" ? precision::single : precision::half;
+}
+
+reconstruct parse_reconstruct(std::string_view text) {
+  return text == "8" ? reconstruct::eight : text == "12" ? reconstruct::twelve : reconstruct::none;
+}
+
+/// What --precision and the options around it say together.
+void choose_precisions(solver_options& options, const raw_options& raw, const command_line& line) {
+  const std::size_t hyphen = raw.precision.find('-');
+  options.shared.precision = raw.precision;
+  options.outer = parse_precision(raw.precision.substr(0, hyphen));
+  options.inner = hyphen == std::string::npos ? options.outer : parse_precision(raw.precision.substr(hyphen + 1));
+  const mixed_precision_defaults defaults = default_parameters(options.outer, options.inner);
+  options.default_tolerance = defaults.tolerance;
+  options.updates = {.delta = raw.delta > 0.0 ? raw.delta : defaults.delta,
+                     .longest_interval = defaults.longest_interval};
+  if (!raw.solution.empty()) {
+    if (options.outer == precision::double_ && raw.solution == "single")
+      throw input_error(fmt::format("--solution single: expected --precision single or single-half beside it, found {}",
+                                    raw.precision));
+    options.outer = parse_precision(raw.solution);
+  }
+  options.scheme = parse_mixed_scheme(raw.scheme);
+  const bool has_updates = options.solver != solver_kind::gcr && options.solver != solver_kind::mr;
+  if (options.inner != options.outer && !has_updates) {
+    if (line.given("--scheme") && options.scheme == mixed_scheme::reliable)
+      throw input_error(
+          fmt::format("--scheme reliable: expected --solver bicgstab, cgne or cgnr, found {}", name(options.solver)));
+    options.scheme = mixed_scheme::defect_correction;
+  }
+  options.links = parse_reconstruct(raw.reconstruct);
+  options.inner_links = raw.inner_reconstruct.empty() ? options.links : parse_reconstruct(raw.inner_reconstruct);
 }
 
 }  // namespace
@@ -141,7 +202,7 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
       "a source on a gauge configuration,\nchecks each solution with an independent operator and prints the "
       "pion and rho correlators. Without --gauge it runs a step of its ladder of sizes.");
   declare_solver(line, options, raw);
-  shared_option_set shared(line, {});
+  shared_option_set shared(line, {}, {}, {"--precision"});
   declare_files(line, options, raw);
   line.parse(argc, argv);
 
@@ -153,6 +214,7 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   options.command = line.typed();
   options.source.kind = cpu::parse_source_kind(raw.source);
   options.solver = parse_solver_kind(raw.solver);
+  choose_precisions(options, raw, line);
   options.preconditioning =
       raw.preconditioning == "symmetric" ? cpu::schur_kind::symmetric : cpu::schur_kind::asymmetric;
   options.basis = parse_gamma_basis(raw.basis);
@@ -160,6 +222,11 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
     overlay(options.shared, *step, line);
   require_sense(options);
   return options;
+}
+
+std::string scheme_text(const solver_options& options) {
+  if (options.plain()) return "none";
+  return options.scheme == mixed_scheme::reliable ? "reliable updates" : "defect correction";
 }
 
 std::string name(cpu::schur_kind kind) { return kind == cpu::schur_kind::symmetric ? "symmetric" : "asymmetric"; }
@@ -189,6 +256,12 @@ json_document parameters_of(const solver_options& options, const lattice_geometr
           {"smearing_radius", options.source.smearing_radius},
           {"smearing_steps", options.source.smearing_steps},
           {"solver", name(options.solver)},
+          {"solution_precision", name(options.outer)},
+          {"inner_precision", name(options.inner)},
+          {"scheme", scheme_text(options)},
+          {"delta", options.updates.delta},
+          {"reconstruct", stored_reals(options.links)},
+          {"inner_reconstruct", stored_reals(options.inner_links)},
           {"preconditioning", name(options.preconditioning)},
           {"rhs", shared.rhs},
           {"tolerance", options.tolerance()},

@@ -6,7 +6,8 @@
 #include <string>
 
 #include "common/algebra/gamma.hpp"
-#include "common/algorithms/solver_choice.hpp"
+#include "common/algebra/reconstruct.hpp"
+#include "common/algorithms/mixed_solve.hpp"
 #include "common/app/options.hpp"
 #include "common/app/report.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
@@ -21,6 +22,12 @@ struct solver_options {
   cpu::source_description source;
   solver_kind solver = solver_kind::bicgstab;
   solver_parameters parameters;
+  precision outer = precision::double_;  ///< of the solution and of its residual
+  precision inner = precision::double_;  ///< of the Krylov space
+  mixed_scheme scheme = mixed_scheme::reliable;
+  reliable_updates updates;
+  reconstruct links = reconstruct::none, inner_links = reconstruct::none;  ///< of the two operators
+  double default_tolerance = 1e-14;
   cpu::schur_kind preconditioning = cpu::schur_kind::symmetric;
   int iteration_limit = 10000;
   int repeat = 3;  ///< timed solves after the first, which is the warm-up and the answer
@@ -34,13 +41,20 @@ struct solver_options {
 
   std::string command;  ///< as typed
 
-  bool is_single() const { return shared.precision == "single"; }
   /// The relative residual that is asked for.
-  double tolerance() const { return shared.tolerance > 0.0 ? shared.tolerance : is_single() ? 1e-7 : 1e-12; }
+  double tolerance() const { return shared.tolerance > 0.0 ? shared.tolerance : default_tolerance; }
+  /// A solver of one precision that makes no residual anew.
+  bool plain() const {
+    return outer == inner && scheme == mixed_scheme::reliable &&
+           (solver == solver_kind::gcr || solver == solver_kind::mr);
+  }
 };
 
 /// Throws input_error for arguments that cannot be used, help_requested for --help.
 solver_options parse_solver_options(int argc, const char* const* argv);
+
+/// "reliable updates", "defect correction", "none" where the solver makes no residual anew.
+std::string scheme_text(const solver_options& options);
 
 /// "symmetric", "asymmetric"
 std::string name(cpu::schur_kind kind);

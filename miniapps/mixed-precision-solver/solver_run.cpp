@@ -75,7 +75,7 @@ void check_operators(run_state& run, solve_engine& engine, const gauge_input& ga
     run.progress.update(-1.0);
     run.result.checks.add(dagger ? "adjoint operator against the textbook" : "operator against the textbook",
                           operator_difference(apply, gauge.links, shared.action, dagger, shared.seed, run.world),
-                          operator_tolerance(shared.precision));
+                          operator_tolerance(name(run.options.outer)));
   }
 }
 
@@ -92,10 +92,11 @@ void measure_operator(run_state& run, solve_engine& engine, const cpu::context& 
   now_doing("the measurement of the operator");
   run.progress.begin("measurement of the operator");
   run.progress.update(-1.0);
-  operator_figure figure = engine.time_operator();
-  const double peak = run.options.is_single() ? fma_gflops<float>(ctx) : fma_gflops<double>(ctx);
-  relate_to_machine(figure, copy_gbytes_per_s(ctx), peak);
-  run.result.figures.push_back(figure);
+  for (operator_figure& figure : engine.time_operators()) {
+    const double peak = figure.precision == name(precision::double_) ? fma_gflops<double>(ctx) : fma_gflops<float>(ctx);
+    relate_to_machine(figure, copy_gbytes_per_s(ctx), peak);
+    run.result.figures.push_back(figure);
+  }
 }
 
 void store_propagator(run_state& run, const propagator_result& solved, const gauge_input& gauge) {
@@ -203,20 +204,9 @@ exit_status run_read(run_state& run, const gauge_input& gauge) {
 
 /// None where the run was stopped while it was made; the report then says so.
 std::optional<gauge_input> gauge_of_run(run_state& run) {
-  try {
-    gauge_input gauge = obtain_gauge(run.options.shared, run.geometry, run.world, run.control, run.progress);
-    run.progress.clear();
-    run.result.gauge = gauge.description;
-    check_gauge(run.result.checks, gauge);
-    if (run.talks()) print_gauge(gauge);
-    return gauge;
-  } catch (const error& stop) {
-    if (stop.status() != exit_status::interrupted) throw;
-    run.result.gauge = {{"source", run.options.shared.gauge.describe()},
-                        {"plaquette", std::numeric_limits<double>::quiet_NaN()}};
-    run.result.checks.add(std::string("run was not ") + stop.what(), false);
-    return std::nullopt;
-  }
+  auto gauge = obtain_gauge(run.result, run.options.shared, run.geometry, run.world, run.control, run.progress);
+  if (gauge && run.talks()) print_gauge(*gauge);
+  return gauge;
 }
 
 }  // namespace

@@ -39,6 +39,13 @@ std::string source_text(const cpu::source_description& source) {
   return text;
 }
 
+/// How the precisions work together; empty for a plain solver of one.
+std::string precision_text(const solver_options& options) {
+  if (options.plain()) return "";
+  return fmt::format("{} {} of the {} solution, delta {:g}, ", name(options.inner), scheme_text(options),
+                     name(options.outer), options.updates.delta);
+}
+
 }  // namespace
 
 void print_machine(const report& r) {
@@ -59,8 +66,8 @@ void print_problem(const solver_options& options, const lattice_geometry& geomet
   if (stored)
     fmt::print("propagator {}\n", printable(options.read_propagator));
   else
-    fmt::print("solver     {} on the {} Schur complement, tolerance {:g}\n", name(options.solver),
-               name(options.preconditioning), options.tolerance());
+    fmt::print("solver     {} on the {} Schur complement, {}tolerance {:g}\n", name(options.solver),
+               name(options.preconditioning), precision_text(options), options.tolerance());
 }
 
 void print_work(const solver_options& options, const work_estimate& work) {
@@ -101,6 +108,12 @@ void print_timing(const report& r) {
                timing["median"].get<double>(), timing["samples"].get<int>(), timing["min"].get<double>(),
                timing["max"].get<double>(), timing["after_warm_up"].get<bool>() ? "" : " without warm-up", s.iterations,
                s.details["gflops"].get<double>());
+    const auto& applications = s.details["applications"];
+    fmt::print(
+        "operators  {} applications in {} for the Krylov space, {} in {} for residuals, made anew up to {} times\n",
+        applications["inner"].get<long>(), s.details["inner_precision"].get<std::string>(),
+        applications["outer"].get<long>(), s.details["solution_precision"].get<std::string>(),
+        s.details["updates"].get<int>());
   }
   for (const operator_figure& f : r.figures)
     fmt::print("operator   {} {} N={}: {:.4g} GFLOP/s, {:.4g} GB/s, {:.0f}% of copy, {:.0f}% of FMA peak\n",

@@ -11,9 +11,10 @@
 namespace plaquette {
 
 /// Fewest bytes of one application of the even-odd Schur operator, a site of one parity, for all columns together:
-/// every number that it must see read once and written once. Two hops read 8 links of 18 reals each, two clover blocks
-/// are 72 reals each, and a column's spinors are read three times and written twice.
-double schur_bytes_per_site(bool clover, int columns, std::size_t bytes_a_real);
+/// every number that it must see read once and written once. Two hops read 8 links each, two clover blocks are 72 reals
+/// each, and a column's spinors are read three times and written twice. In half precision a spinor has a scale of 4
+/// bytes beside it, and a clover term two.
+double schur_bytes_per_site(bool clover, int columns, precision numbers, reconstruct links);
 
 /// Standard flops of one application a site of one parity and column: 3696 with clover term, 2688 without.
 double schur_flops_per_site(bool clover);

@@ -30,8 +30,10 @@ struct solved_problem {
   std::unique_ptr<solve_engine> engine;
   propagator_result result;
 
-  explicit solved_problem(const char* precision = "double") {
-    options.shared.precision = precision;
+  explicit solved_problem(const char* precisions = "double") {
+    options.shared.precision = precisions;
+    options.outer = options.inner = options.shared.precision == "single" ? precision::single : precision::double_;
+    options.default_tolerance = options.outer == precision::single ? 1e-7 : 1e-12;
     options.shared.action = fermion_action::isotropic(0.3, 1.2);
     options.repeat = 0;
     engine = make_cpu_engine(cpu::context(geometry, alone, 1), links, options);
@@ -243,7 +245,7 @@ class drifting_engine final : public solve_engine {
     sound_.get_solution(column, out);
     if (column == 3 && (solves == 1 || always_off)) out(coordinate{1, 1, 1, 1})(2, 0).re += 1e-4;
   }
-  operator_figure time_operator() override { return {}; }
+  std::vector<operator_figure> time_operators() override { return {}; }
 
   int solves = 0;
   bool always_off = false;
