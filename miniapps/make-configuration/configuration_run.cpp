@@ -72,12 +72,13 @@ report new_report(const configuration_options& options, const lattice_geometry& 
   return r;
 }
 
-/// The links that are updated, the same as read again from their file, and the tables and buffers of the updates.
+/// Bytes a rank of the links that are updated, and of the same as read again from their file; each with the tables and
+/// buffers of the sweeps, faces and files, which are an eighth or so.
 double memory_needed(const configuration_options& options, const lattice_geometry& geometry) {
   extents padded = geometry.local();
   for (int& length : padded) length += 2;
   const double field = static_cast<double>(volume(padded)) * sizeof(site_links);
-  return field * (options.output.empty() ? 1.5 : 2.5);
+  return 1.15 * field * (options.output.empty() ? 1.0 : 2.0);
 }
 
 void print_problem(const run_state& run) {
@@ -93,7 +94,7 @@ void print_problem(const run_state& run) {
              options.shared.seed);
   if (checkpoint_exists(options.checkpoint))
     fmt::print("continues  {} after sweep {}\n", printable(options.checkpoint), run.done.sweeps_done);
-  fmt::print("memory     {} a rank\n", format_bytes(memory_needed(options, run.geometry)));
+  fmt::print("memory     {} a rank\n", format_bytes(peak_memory() + memory_needed(options, run.geometry)));
 }
 
 void measure(run_state& run, const gauge_configuration& links) {

@@ -54,7 +54,38 @@ std::string checksum_of(const cpu::propagator& columns, const std::vector<int>& 
 }
 
 json_document to_json(const column_result& c, const std::vector<double>& history) {
-  return {{"iterations", c.iterations}, {"iterated", c.iterated}, {"device", c.device}, {"history", history}};
+  json_document updates = json_document::array();
+  for (const residual_update& u : c.updates) updates.push_back({u.iteration, u.iterated, u.truth});
+  return {
+      {"why", c.why},           {"iterations", c.iterations}, {"iterated", c.iterated},     {"device", c.device},
+      {"at_floor", c.at_floor}, {"updates", updates},         {"mismatches", c.mismatches}, {"restarts", c.restarts},
+      {"history", history}};
+}
+
+std::vector<residual_update> updates_of(const std::string& name, const json_document& stored) {
+  std::vector<residual_update> updates;
+  try {
+    for (const auto& u : stored.at("updates"))
+      updates.push_back({u.at(0).get<int>(), u.at(1).get<double>(), u.at(2).get<double>()});
+  } catch (const nlohmann::json::exception&) {
+    throw input_error(name + ": expected a checkpoint with usable \"updates\", found otherwise");
+  }
+  return updates;
+}
+
+/// A column that was kept; its reference residual is computed anew.
+column_result result_of(const std::string& name, const json_document& stored) {
+  column_result c;
+  c.status = solve_status::converged;
+  c.why = checkpoint_value<std::string>(name, stored, "why");
+  c.iterations = checkpoint_value<int>(name, stored, "iterations");
+  c.iterated = checkpoint_value<double>(name, stored, "iterated");
+  c.device = checkpoint_value<double>(name, stored, "device");
+  c.at_floor = checkpoint_value<bool>(name, stored, "at_floor");
+  c.updates = updates_of(name, stored);
+  c.mismatches = checkpoint_value<int>(name, stored, "mismatches");
+  c.restarts = checkpoint_value<int>(name, stored, "restarts");
+  return c;
 }
 
 }  // namespace
@@ -85,17 +116,15 @@ void propagator_checkpoint::load(propagator_result& result, double& true_toleran
     if (which[k] < 0 || n >= result.results.size() || k >= results.size())
       throw input_error(
           fmt::format("{}: expected columns 0 to {}, found column {}", name, result.results.size() - 1, which[k]));
-    result.results[n] = {.status = solve_status::converged,
-                         .why = {},
-                         .iterations = checkpoint_value<int>(name, results[k], "iterations"),
-                         .iterated = checkpoint_value<double>(name, results[k], "iterated"),
-                         .device = checkpoint_value<double>(name, results[k], "device")};
+    result.results[n] = result_of(name, results[k]);
     result.histories[n] = checkpoint_value<std::vector<double>>(name, results[k], "history");
     result.kept[n] = true;
   }
   result.solver = checkpoint_value<std::string>(name, state, "solver");
   result.first_seconds = checkpoint_value<double>(name, state, "seconds");
   result.flops = checkpoint_value<double>(name, state, "flops");
+  result.inner_applications = checkpoint_value<long>(name, state, "inner_applications");
+  result.outer_applications = checkpoint_value<long>(name, state, "outer_applications");
   true_tolerance = checkpoint_value<double>(name, state, "true_tolerance");
   read_columns(path, result.columns, which, world_);
   const auto claimed = checkpoint_value<std::string>(name, state, "checksum");
@@ -119,6 +148,8 @@ void propagator_checkpoint::store(const propagator_result& result, double true_t
   state["solver"] = result.solver;
   state["seconds"] = result.first_seconds;
   state["flops"] = result.flops;
+  state["inner_applications"] = result.inner_applications;
+  state["outer_applications"] = result.outer_applications;
   state["true_tolerance"] = true_tolerance;
   state["columns"] = which;
   state["results"] = results;

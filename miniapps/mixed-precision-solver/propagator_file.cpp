@@ -379,7 +379,8 @@ class attribute_reader {
       refuse(name, "a text");
     std::string value(size + 1, '\0');
     if (H5Aread(attribute, type, value.data()) < 0) refuse(name, "a text");
-    return value.c_str();
+    value.resize(value.find('\0'));
+    return value;
   }
   int integer(const char* name) const {
     int value = 0;

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <limits>
 
 #include "common/app/run_app.hpp"
 #include "common/error.hpp"
@@ -125,6 +126,22 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
     input.description["seed"] = options.seed;
   if (options.gauge.from == gauge_choice::origin::heat_bath) input.description["anisotropy"] = options.gauge_anisotropy;
   return input;
+}
+
+std::optional<gauge_input> obtain_gauge(report& result, const shared_options& options, const lattice_geometry& geometry,
+                                        const communicator& world, run_control& control, progress_line& progress) {
+  try {
+    gauge_input gauge = obtain_gauge(options, geometry, world, control, progress);
+    progress.clear();
+    result.gauge = gauge.description;
+    check_gauge(result.checks, gauge);
+    return gauge;
+  } catch (const error& stop) {
+    if (stop.status() != exit_status::interrupted) throw;
+    result.gauge = {{"source", options.gauge.describe()}, {"plaquette", std::numeric_limits<double>::quiet_NaN()}};
+    result.checks.add(std::string("run was not ") + stop.what(), false);
+    return std::nullopt;
+  }
 }
 
 void check_gauge(verification& checks, const gauge_input& gauge) {

@@ -3,6 +3,7 @@
 /// The gauge configuration of a run, as --gauge asks for it: read from a file or made on the spot, and checked.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "common/app/options.hpp"
@@ -34,6 +35,11 @@ struct gauge_input {
 /// and what was found; error of exit status 6 where the run is stopped meanwhile. Collective.
 gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& geometry, const communicator& world,
                          run_control& control, progress_line& progress);
+
+/// The same for a run that reports: the report gets its description and its checks. None where the run is stopped
+/// meanwhile; the report then says so, and is all there is. Collective.
+std::optional<gauge_input> obtain_gauge(report& result, const shared_options& options, const lattice_geometry& geometry,
+                                        const communicator& world, run_control& control, progress_line& progress);
 
 /// Adds the checks of a configuration: every link in SU(3), and a finite plaquette.
 void check_gauge(verification& checks, const gauge_input& gauge);

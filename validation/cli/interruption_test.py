@@ -10,11 +10,13 @@ from harness import (INTERRUPTED, MPIEXEC, SCHEMA, SOLVER, CommandLineTest, chil
 from json_schema import errors
 
 MAKE_CONFIGURATION = os.environ["PLAQUETTE_MAKE_CONFIGURATION"]
+DSLASH_SCALING = os.environ["PLAQUETTE_DSLASH_SCALING"]
 
 #: A solve of many seconds: random links, in the middle of the spectrum, to a residual at the edge of double precision.
 LONG = ["--lattice", "8x8x8x16", "--gauge", "random", "--mass", "-2", "--solver", "cgnr", "--tol", "1e-15",
         "--rhs", "2", "--repeat", "0"]
 ENDLESS_HEAT_BATH = ["--lattice", "8x8x8x8", "--gauge", "heatbath:6:10000000"]
+ENDLESS_SAMPLES = ["--lattice", "8x8x8x16", "--samples", "100000", "--operator", "hopping", "--layout", "full"]
 ENDLESS_SWEEPS = ["--lattice", "8x8x8x8", "--sweeps", "10000000", "--measure-every", "10000000"]
 
 
@@ -43,6 +45,9 @@ class Stop(CommandLineTest):
         self.assertEqual(document["solves"], [])
         self.assertTrue(any("heat bath" in c["name"] for c in document["checks"]))
 
+    def assert_stopped_in_the_samples(self, result, reason):
+        self.assertEqual(self.assert_stopped(result, reason)["figures"], [])
+
     def assert_stopped_in_the_sweeps(self, result, reason):
         document = self.assert_stopped(result, reason)
         self.assertGreater(document["gauge"]["sweeps_done"], 0)
@@ -53,6 +58,8 @@ class Stop(CommandLineTest):
         report = ["--json", self.path("r.json"), "--force"]
         return [(SOLVER, LONG + report, "plaquette ", self.assert_stopped_in_the_solve),
                 (SOLVER, ENDLESS_HEAT_BATH + report, "iteration ", self.assert_stopped_in_the_heat_bath),
+                (DSLASH_SCALING, ENDLESS_HEAT_BATH + report, "halo ", self.assert_stopped_in_the_heat_bath),
+                (DSLASH_SCALING, ENDLESS_SAMPLES + report, "plaquette ", self.assert_stopped_in_the_samples),
                 (MAKE_CONFIGURATION, [*ENDLESS_SWEEPS, "--checkpoint", self.path("c"), *report], "sweep       plaquette",
                  self.assert_stopped_in_the_sweeps)]
 

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The memory that --dryrun names is what the run then takes, to 15 per cent."""
+import os
+import re
+import subprocess
+import unittest
+
+from harness import SOLVER, SUCCESS, UNUSABLE, CommandLineTest, command, environment, run
+
+MAKE_CONFIGURATION = os.environ["PLAQUETTE_MAKE_CONFIGURATION"]
+UNITS = {"KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30}
+
+
+def estimate(program, arguments):
+    out = run(*arguments, "--dryrun", program=program).out
+    number, unit = re.search(r"^memory +([\d.]+) (\w+) a rank", out, re.MULTILINE).groups()
+    return float(number) * UNITS[unit]
+
+
+def peak(program, arguments):
+    """The most that was resident, and the exit status."""
+    with subprocess.Popen(command(arguments, program=program), env=environment(), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return 1024.0 * usage.ru_maxrss, process.returncode
+
+
+class Memory(CommandLineTest):
+    def assert_as_estimated(self, program, *arguments):
+        with self.subTest(program=os.path.basename(program), arguments=arguments):
+            said = estimate(program, arguments)
+            taken, status = peak(program, arguments)
+            self.assertEqual(status, SUCCESS)
+            self.assertLess(abs(taken / said - 1.0), 0.15, f"said {said:.4g} bytes, taken {taken:.4g}")
+
+    def test_of_a_heat_bath(self):
+        for lattice in ("8x8x8x8", "16x16x16x16"):
+            sweep = ("--lattice", lattice, "--sweeps", "1", "--overrelaxation", "0")
+            self.assert_as_estimated(MAKE_CONFIGURATION, *sweep)
+            self.assert_as_estimated(MAKE_CONFIGURATION, *sweep, "--start", "hot", "--output", self.path(lattice))
+            self.assert_as_estimated(MAKE_CONFIGURATION, *sweep, "--checkpoint", self.path("c" + lattice))
+
+
+if __name__ == "__main__":
+    unittest.main()
