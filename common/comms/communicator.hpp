@@ -33,6 +33,8 @@ class pending_exchange {
   pending_exchange(pending_exchange&&) noexcept;
   pending_exchange& operator=(pending_exchange&&) noexcept;
   ~pending_exchange();  ///< waits, if nobody has
+  /// Returns at once. Some MPI libraries move large messages only while they are called: call it now and then.
+  void poll();
   /// Returns when all messages have arrived and all buffers may be used again.
   void wait();
 

@@ -152,6 +152,14 @@ class lane_sums {
   std::vector<double> values_;
 };
 
+/// Blocks of the interior that are worked on between two looks at the messages: an eighth, but not so few that starting
+/// the threads would count; whole ranges of `lane_sums`.
+std::int64_t piece_of(std::int64_t blocks) {
+  constexpr std::int64_t least = 8 * lane_sums::blocks_of_a_range;
+  const std::int64_t eighth = blocks / 8 / lane_sums::blocks_of_a_range * lane_sums::blocks_of_a_range;
+  return std::max(eighth, least);
+}
+
 }  // namespace
 
 su3<double> folded_link(const gauge_configuration& links, const fermion_action& action, const coordinate& x, int mu) {
@@ -453,8 +461,15 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   auto exchange = start_halo(in, p, daggered);
   arg.slots = halo_.slots.data();
   halo_.times.pack += clock.lap();
+  const std::int32_t* const interior = layout.interior(p).data();
+  const auto interior_blocks = static_cast<std::int64_t>(layout.interior(p).size());
   if (overlap_) {
-    run(inside, layout.interior(p).data(), static_cast<std::int64_t>(layout.interior(p).size()));
+    // In pieces, between which MPI gets a chance to move messages.
+    const std::int64_t piece = piece_of(interior_blocks);
+    for (std::int64_t first = 0; first < interior_blocks; first += piece) {
+      run(inside, interior + first, std::min(piece, interior_blocks - first));
+      exchange.poll();
+    }
     clock.lap();
   }
   exchange.wait();
@@ -462,7 +477,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   fill_slots(in, p, daggered);
   halo_.times.unpack += clock.lap();
   ++halo_.times.exchanges;
-  if (!overlap_) run(inside, layout.interior(p).data(), static_cast<std::int64_t>(layout.interior(p).size()));
+  if (!overlap_) run(inside, interior, interior_blocks);
   run(kernels[1], layout.boundary(p).data(), static_cast<std::int64_t>(layout.boundary(p).size()));
   if (finish.w != nullptr) *finish.sums = sums.total(context_.comm());
 }
