@@ -214,8 +214,7 @@ solve_report reliable_cgne_once(const Outer& outer, const Inner& inner, High& x,
   auto rr = norm2(r);
   while (watch.running()) {
     auto active = watch.unconverged(rr);
-    op.apply(ap, p);
-    const auto pp = norm2(p), gain2 = ratio(pp, rr);
+    const auto apap = apply_dot_norm2(op, ap, p, p).second, pp = norm2(p), gain2 = ratio(apap, pp);
     auto rr_new = cg_update(e, r, ratio(active * rr, pp), p, ap);
     watch.record(rr_new, {watch.positive("|A^+ r + beta p|", pp)}, gain2);
     watch.look(e, r, rr_new, s, p, ap, rr, active);

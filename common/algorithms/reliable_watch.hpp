@@ -291,7 +291,7 @@ class reliable_watch : public residual_record<typename High::scalars> {
   }
 
   double norm_of_operator(const column& c) const {
-    return parameters_.operator_norm > 0.0 ? parameters_.operator_norm : std::sqrt(c.largest_gain2);
+    return parameters_.operator_norm > 0.0 ? parameters_.operator_norm : base::norm_by_gains(c);
   }
 
   /// True where the iterated residual is off by what rounding does not explain. Each of k iterations adds a step to e

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <initializer_list>
 #include <limits>
@@ -74,7 +75,7 @@ class residual_record {
     if (tests_.empty())
       for (const divisor& d : divisors) tests_.push_back({d.test, d.what});
   }
-  /// The same, and |A u|^2 / |u|^2 for some vector u of the iteration: the largest of them is an estimate of |A|^2.
+  /// The same, and |A u|^2 / |u|^2 for some vector u of the iteration: the largest of them tell how large A is.
   void record(const scalars& rr, std::initializer_list<divisor> divisors, const scalars& gain2) {
     record(rr, divisors);
     trace_.push_back(gain2);
@@ -103,11 +104,12 @@ class residual_record {
     double smallest = 0.0;            ///< relative residual, for the detection of stagnation
     int smallest_at = 0;
     double largest_curvature = 0.0;
-    double largest = 0.0;        ///< relative residual since the last update
-    bool renews = false;         ///< its directions are given up at the last update
-    int updated_at = 0;          ///< iteration
-    int idle_updates = 0;        ///< one after the other, that brought no progress
-    double largest_gain2 = 0.0;  ///< of |A u|^2 / |u|^2 over the vectors u whose images were seen
+    double largest = 0.0;  ///< relative residual since the last update
+    bool renews = false;   ///< its directions are given up at the last update
+    int updated_at = 0;    ///< iteration
+    int idle_updates = 0;  ///< one after the other, that brought no progress
+    /// Of |A u|^2 / |u|^2 over the vectors u whose images were seen: the largest three, descending.
+    std::array<double, 3> gains2{};
   };
   struct test {
     typename divisor::kind kind;
@@ -222,7 +224,7 @@ class residual_record {
       if (!std::isfinite(r2)) return distrust(solve_status::not_finite, iteration, "the residual became not finite");
       c.latest = out.residual = std::sqrt(r2 / c.b2);
       history.push_back(c.latest);
-      if (with_gain_) c.largest_gain2 = std::max(c.largest_gain2, number(k, stride - 1).re);
+      if (with_gain_) note_gain(c, number(k, stride - 1).re);
       const bool converged = r2 <= limit;
       for (std::size_t t = 0; t < tests_.size(); ++t) {
         const std::string why =
@@ -242,6 +244,19 @@ class residual_record {
       return finish(solve_status::iteration_limit, iteration_,
                     "not converged within " + std::to_string(rule_.limit) + " iterations");
     return {};
+  }
+
+  static void note_gain(column& c, double gain2) {
+    for (double& held : c.gains2)
+      if (gain2 > held) std::swap(gain2, held);
+  }
+
+  /// An estimate of |A|, from below: by the third of the gains, so that an error in the machine, which shows as one
+  /// vector that grows without measure, or two, does not pass for a large operator.
+  static double norm_by_gains(const column& c) {
+    for (auto gain2 = c.gains2.rbegin(); gain2 != c.gains2.rend(); ++gain2)
+      if (*gain2 > 0.0) return std::sqrt(*gain2);
+    return 0.0;
   }
 
   /// What is wrong with a number that the method divided by; empty where nothing is. Numbers that lead to the next step

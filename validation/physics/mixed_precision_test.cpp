@@ -119,8 +119,8 @@ TYPED_TEST(DoubleWithInner, MeetsItsToleranceTrulyOrTheFloor) {
 }
 
 TEST(DoubleHalf, TakesFewIterationsMoreThanUniformDoubleAndDefectCorrectionVisiblyMore) {
-  // Measured on six sources: cgnr 1.06, cgne 1.09 times the iterations of uniform double, and 1.3 times with defect
-  // correction. BiCGstab is what reacts most to rounding of its vectors: 1.12 with single inside, 1.35 with half.
+  // Measured on six sources: cgnr 1.12, cgne 1.10 times the iterations of uniform double, and 1.3 times with defect
+  // correction. BiCGstab is what reacts most to rounding of its vectors: 1.13 with single inside, 1.4 with half.
   const light_quark& system = light_quark::on_the_configuration();
   const random_batch<double> b(system.ctx, 3, 17);
   auto x = like(b.packed);
@@ -202,24 +202,23 @@ TEST(DoubleHalf, GivesAColumnTheBitsThatItHasAlone) {
   }
 }
 
-/// The single-precision Schur operator, of one of whose results one number is too large by 2^16: the fifth bit of its
-/// exponent was flipped.
+/// The single-precision Schur operator, which once changes a number of what it is applied to: a flipped bit in the
+/// memory of the solver, the fifth of the exponent.
 class struck_operator {
  public:
   struck_operator(const cpu::schur_wilson_clover<float>& schur, int at) : schur_(schur), left_(at) {}
   void apply(field<float>& out, const field<float>& in) const {
+    strike(in);
     schur_.apply(out, in);
-    strike(out);
   }
   void apply_dagger(field<float>& out, const field<float>& in) const {
+    strike(in);
     schur_.apply_dagger(out, in);
-    strike(out);
   }
 
  private:
-  void strike(field<float>& out) const {
-    if (left_-- != 0) return;
-    out.block(0, 5, 0)[17] *= 65536.0F;
+  void strike(const field<float>& in) const {
+    if (left_-- == 0) const_cast<field<float>&>(in).block(0, 5, 0)[17] *= 65536.0F;
   }
   const cpu::schur_wilson_clover<float>& schur_;
   mutable int left_;
@@ -234,7 +233,8 @@ TEST(DoubleSingle, RepairsAFlippedBitOfTheInnerResidual) {
   const random_batch<double> b(system.ctx, 1, 57);
   auto x = like(b.packed);
   for (const auto solver : {solver_kind::bicgstab, solver_kind::cgnr}) {
-    const struck_operator struck(inner_schur, 61);
+    // what A s of bicgstab and A^+ r of cgnr are made from: the iterated residual
+    const struck_operator struck(inner_schur, solver == solver_kind::bicgstab ? 61 : 62);
     zero(x);
     const auto report =
         schur_solve(schur, *outer, x, b.packed, {.tolerance = 1e-12, .limit = 4000},
@@ -243,10 +243,8 @@ TEST(DoubleSingle, RepairsAFlippedBitOfTheInnerResidual) {
                                                        {.delta = 1e-3, .longest_interval = 50});
                     });
     EXPECT_TRUE(report.all_converged()) << name(solver) << ' ' << report.columns[0].why;
-    // The step length of cgnr, |A^+ r|^2 / |A p|^2, shrinks as the error grows: little of it reaches the residual.
-    if (solver == solver_kind::bicgstab) {
-      EXPECT_GE(report.columns[0].mismatches + report.columns[0].restarts, 1);
-    }
+    EXPECT_EQ(report.columns[0].mismatches, 1) << name(solver);
+    EXPECT_EQ(report.columns[0].restarts, 1) << name(solver);
     EXPECT_TRUE(independent_residual(x, 0, b.canonical[0], 0.0).first <= 1.01e-12) << name(solver);
   }
 }

@@ -558,33 +558,40 @@ class failing_operator {
   int column_;
 };
 
-/// Another operator of whose results one number, in the first column, is altered once: a bit flip in the machine.
+/// Where a bit flips: in what an operator is applied to, or in what it gives.
+enum class flip_in { input, result };
+
+/// Another operator that once alters a number, in the first column: a bit flip in the machine.
 template <class A>
 class flipping_operator {
  public:
   /// \param good_applications  before the one that goes wrong
-  /// \param error              is added to the first number of the result
-  flipping_operator(A a, long good_applications, double error)
-      : a_(std::move(a)), left_(good_applications), error_(error) {}
+  /// \param error              is added to the first number
+  flipping_operator(A a, long good_applications, double error, flip_in where = flip_in::result)
+      : a_(std::move(a)), left_(good_applications), error_(error), where_(where) {}
   template <class T>
   void apply(basic_field<T>& out, const basic_field<T>& in) const {
+    flip(const_cast<basic_field<T>&>(in), flip_in::input);
     a_.apply(out, in);
-    flip(out);
+    flip(out, flip_in::result);
   }
   template <class T>
   void apply_dagger(basic_field<T>& out, const basic_field<T>& in) const {
+    flip(const_cast<basic_field<T>&>(in), flip_in::input);
     a_.apply_dagger(out, in);
-    flip(out);
+    flip(out, flip_in::result);
   }
 
  private:
   template <class T>
-  void flip(basic_field<T>& out) const {
-    if (left_-- == 0) out.alter(0, 0, [e = error_](const number& z) { return number{z.re + e, z.im}; });
+  void flip(basic_field<T>& field, flip_in where) const {
+    if (where == where_ && left_-- == 0)
+      field.alter(0, 0, [e = error_](const number& z) { return number{z.re + e, z.im}; });
   }
   A a_;
   mutable long left_;
   double error_;
+  flip_in where_;
 };
 
 static_assert(column_scalars<scalars>);
