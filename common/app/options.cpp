@@ -153,4 +153,22 @@ void set_threads(int threads, const communicator& world) {
     omp_set_num_threads(std::max(1, omp_get_num_procs() / sharing));
 }
 
+json_document shared_parameters(const shared_options& options, const lattice_geometry& geometry) {
+  const fermion_action& action = options.action;
+  json_document phases = json_document::array();
+  for (const auto& phase : action.boundary_phase) phases.push_back({phase.re, phase.im});
+  return {{"lattice", geometry.global()},
+          {"grid", geometry.grid()},
+          {"device", options.device},
+          {"gauge", options.gauge.describe()},
+          {"seed", options.seed},
+          {"mass", action.mass},
+          {"kappa", action.kappa()},
+          {"clover_spatial", action.clover_spatial},
+          {"clover_temporal", action.clover_temporal},
+          {"anisotropy", action.anisotropy},
+          {"nu", action.nu},
+          {"boundary_phases", phases}};
+}
+
 }  // namespace plaquette

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "common/app/gauge_choice.hpp"
+#include "common/app/report.hpp"
 #include "common/lattice/extents.hpp"
 #include "common/lattice/fermion_action.hpp"
+#include "common/lattice/geometry.hpp"
 
 namespace plaquette {
 
@@ -75,6 +77,9 @@ class shared_option_set {
 
 /// M's parameters from the options; mass and kappa are alternatives, and csw stands for both clover coefficients.
 fermion_action make_action(const action_options& options);
+
+/// Lattice, grid, device, gauge and action, for a report.
+json_document shared_parameters(const shared_options& options, const lattice_geometry& geometry);
 
 /// Sets OpenMP's number of threads as `shared_options::threads` says. Collective.
 class communicator;

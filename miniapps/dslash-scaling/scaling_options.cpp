@@ -251,29 +251,15 @@ lattice_geometry geometry_of(scaling_options& options, const communicator& world
 }
 
 json_document parameters_of(const scaling_options& options, const lattice_geometry& geometry) {
-  const shared_options& shared = options.shared;
-  const fermion_action& action = shared.action;
-  json_document phases = json_document::array();
-  for (const auto& phase : action.boundary_phase) phases.push_back({phase.re, phase.im});
-  return {{"command", options.command},
-          {"size", options.size},
-          {"scaling", options.weak ? "weak" : "strong"},
-          {"lattice", geometry.global()},
-          {"local_lattice", geometry.local()},
-          {"grid", geometry.grid()},
-          {"device", shared.device},
-          {"gauge", shared.gauge.describe()},
-          {"seed", shared.seed},
-          {"mass", action.mass},
-          {"kappa", action.kappa()},
-          {"clover_spatial", action.clover_spatial},
-          {"clover_temporal", action.clover_temporal},
-          {"anisotropy", action.anisotropy},
-          {"nu", action.nu},
-          {"boundary_phases", phases},
-          {"preconditioning", options.preconditioning == cpu::schur_kind::symmetric ? "symmetric" : "asymmetric"},
-          {"overlap", options.overlap ? "on" : "off"},
-          {"samples", options.samples}};
+  json_document all = shared_parameters(options.shared, geometry);
+  all.update({{"command", options.command},
+              {"size", options.size},
+              {"scaling", options.weak ? "weak" : "strong"},
+              {"local_lattice", geometry.local()},
+              {"preconditioning", options.preconditioning == cpu::schur_kind::symmetric ? "symmetric" : "asymmetric"},
+              {"overlap", options.overlap ? "on" : "off"},
+              {"samples", options.samples}});
+  return all;
 }
 
 }  // namespace plaquette::scaling

@@ -233,39 +233,26 @@ std::string name(cpu::schur_kind kind) { return kind == cpu::schur_kind::symmetr
 
 json_document parameters_of(const solver_options& options, const lattice_geometry& geometry) {
   const shared_options& shared = options.shared;
-  const fermion_action& action = shared.action;
-  json_document phases = json_document::array();
-  for (const auto& phase : action.boundary_phase) phases.push_back({phase.re, phase.im});
-  return {{"command", options.command},
-          {"size", options.size},
-          {"lattice", geometry.global()},
-          {"grid", geometry.grid()},
-          {"device", shared.device},
-          {"precision", shared.precision},
-          {"gauge", shared.gauge.describe()},
-          {"seed", shared.seed},
-          {"mass", action.mass},
-          {"kappa", action.kappa()},
-          {"clover_spatial", action.clover_spatial},
-          {"clover_temporal", action.clover_temporal},
-          {"anisotropy", action.anisotropy},
-          {"nu", action.nu},
-          {"boundary_phases", phases},
-          {"source", cpu::name(options.source.kind)},
-          {"source_position", options.source.position},
-          {"smearing_radius", options.source.smearing_radius},
-          {"smearing_steps", options.source.smearing_steps},
-          {"solver", name(options.solver)},
-          {"solution_precision", name(options.outer)},
-          {"inner_precision", name(options.inner)},
-          {"scheme", scheme_text(options)},
-          {"delta", options.updates.delta},
-          {"reconstruct", stored_reals(options.links)},
-          {"inner_reconstruct", stored_reals(options.inner_links)},
-          {"preconditioning", name(options.preconditioning)},
-          {"rhs", shared.rhs},
-          {"tolerance", options.tolerance()},
-          {"repeat", options.repeat}};
+  json_document all = shared_parameters(shared, geometry);
+  all.update({{"command", options.command},
+              {"size", options.size},
+              {"precision", shared.precision},
+              {"source", cpu::name(options.source.kind)},
+              {"source_position", options.source.position},
+              {"smearing_radius", options.source.smearing_radius},
+              {"smearing_steps", options.source.smearing_steps},
+              {"solver", name(options.solver)},
+              {"solution_precision", name(options.outer)},
+              {"inner_precision", name(options.inner)},
+              {"scheme", scheme_text(options)},
+              {"delta", options.updates.delta},
+              {"reconstruct", stored_reals(options.links)},
+              {"inner_reconstruct", stored_reals(options.inner_links)},
+              {"preconditioning", name(options.preconditioning)},
+              {"rhs", shared.rhs},
+              {"tolerance", options.tolerance()},
+              {"repeat", options.repeat}});
+  return all;
 }
 
 }  // namespace plaquette
