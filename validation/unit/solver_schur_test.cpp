@@ -245,5 +245,43 @@ TEST(SchurSolve, AcceptsATrueToleranceOfItsOwn) {
   }
 }
 
+TEST(SchurSolve, SaysThatTheTrueResidualIsAtTheFloorAndWhereTheFloorLies) {
+  generator g(37);
+  const matrix m = well_behaved(20, g), b = random_matrix(20, 3, g);
+  mock::machine device;
+  const mock::field source = to_field(device, b);
+  // A bound on what sums of 20 terms leave takes the place of |M|.
+  const double norm = 2.0 * std::sqrt(2.0) * 23.0 * m.cwiseAbs().norm();
+  mock::field x = to_field(device, matrix::Zero(20, 3));
+  const auto report = schur_solve(dense_schur(m, true), to_operator(m), x, source, {.tolerance = 1e-18},
+                                  with(solver_kind::bicgstab), {.operator_norm = norm});
+  for (std::size_t n = 0; n < 3; ++n) {
+    const auto column = static_cast<Eigen::Index>(n);
+    EXPECT_EQ(report.columns[n].status, solve_status::converged) << report.columns[n].why;
+    EXPECT_TRUE(report.columns[n].at_floor);
+    EXPECT_EQ(report.columns[n].why, "the true residual is at the floor of the solution's precision");
+    EXPECT_TRUE(report.true_residuals[n] > 1e-18 && report.true_residuals[n] <= report.floors[n]);
+    EXPECT_NEAR(report.floors[n], 0x1p-52 * norm * to_matrix(x).col(column).norm() / b.col(column).norm(),
+                1e-3 * report.floors[n]);
+  }
+  // A floor that lies where nothing can reach it is no excuse.
+  mock::field y = to_field(device, matrix::Zero(20, 3));
+  const auto stuck = schur_solve(dense_schur(m, true), to_operator(m), y, source, {.tolerance = 1e-18},
+                                 with(solver_kind::bicgstab), {.operator_norm = 1e-6});
+  for (std::size_t n = 0; n < 3; ++n) {
+    EXPECT_EQ(stuck.columns[n].status, solve_status::stagnation) << stuck.columns[n].why;
+    EXPECT_FALSE(stuck.columns[n].at_floor);
+  }
+  // Nor is it where the tolerance is met.
+  mock::field z = to_field(device, matrix::Zero(20, 3));
+  const auto met = schur_solve(dense_schur(m, true), to_operator(m), z, source, {.tolerance = 1e-10},
+                               with(solver_kind::bicgstab), {.operator_norm = norm});
+  for (std::size_t n = 0; n < 3; ++n) {
+    EXPECT_FALSE(met.columns[n].at_floor);
+    EXPECT_TRUE(met.true_residuals[n] <= 1e-10);
+    EXPECT_EQ(met.columns[n].true_residual, met.true_residuals[n]);
+  }
+}
+
 }  // namespace
 }  // namespace plaquette::solver_tests
