@@ -222,7 +222,7 @@ exit_status run_solver(const solver_options& options, const communicator& world)
                 new_report(options, geometry, world),
                 options.shared.force || was_left_by(files_of_stopped_run(options.checkpoint), options.shared.json)};
   require_outputs(run);
-  const work_estimate work = estimate_work(options, geometry);
+  const work_estimate work = estimate_work(options, geometry, world);
   if (run.talks()) {
     print_machine(run.result);
     if (options.read_propagator.empty()) {
@@ -231,7 +231,7 @@ exit_status run_solver(const solver_options& options, const communicator& world)
     }
   }
   if (options.shared.dry_run) return exit_status::success;
-  require_memory(world, work.memory(), "this run");
+  require_memory(world, work.memory() - work.program_bytes, "this run");
 
   const std::optional<gauge_input> gauge = gauge_of_run(run);
   if (!gauge) return finish(run, exit_status::interrupted);

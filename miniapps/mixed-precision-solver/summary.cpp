@@ -71,8 +71,9 @@ void print_problem(const solver_options& options, const lattice_geometry& geomet
 }
 
 void print_work(const solver_options& options, const work_estimate& work) {
-  fmt::print("memory     {} a rank: {} canonical fields, {} operator, {} vectors\n", format_bytes(work.memory()),
-             format_bytes(work.canonical_bytes), format_bytes(work.operator_bytes), format_bytes(work.vector_bytes));
+  fmt::print("memory     {} a rank: {} canonical fields, {} operator, {} vectors, {} program and measurement\n",
+             format_bytes(work.memory()), format_bytes(work.canonical_bytes), format_bytes(work.operator_bytes),
+             format_bytes(work.vector_bytes), format_bytes(work.program_bytes + work.measurement_bytes));
   fmt::print("iteration  {:.4g} Gflop and {} at least through memory, for all {} right-hand sides\n",
              1e-9 * work.flops_per_iteration, format_bytes(work.bytes_per_iteration), options.shared.rhs);
 }

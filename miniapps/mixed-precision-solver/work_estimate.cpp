@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "miniapps/mixed-precision-solver/work_estimate.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "common/app/memory.hpp"
 #include "common/lattice/site_field.hpp"
+#include "miniapps/shared/machine_speed.hpp"
 
 namespace plaquette {
 
@@ -33,20 +39,38 @@ int solver_vectors(const solver_options& options) {
 /// Batches on the full lattice around a Schur solve: source, solution, residual, correction, and copies of those
 /// columns that are still open.
 constexpr int full_batches = 8;
-/// Even-site batches of the Schur operator and around it: prepared source, even solution, scratch.
-constexpr int even_batches = 4;
+/// Even-site batches around the Krylov solver: prepared source, even solution, scratch.
+constexpr int even_batches = 3;
 /// Even-site batches of an update: the iterated solution, and those of the columns that are updated.
-constexpr int update_batches = 5;
+constexpr int update_batches = 4;
 /// Even-site batches that the inner operator works in.
 constexpr int scratch_batches = 2;
 
 double bytes_of_real(precision p) { return p == precision::double_ ? 8.0 : p == precision::single ? 4.0 : 2.0; }
 
-/// A rank's: links once; clover blocks and their inverses, packed, and in double while they are made.
+/// A rank's: links once; clover blocks and their inverses, packed. (In double while they are made, which is over before
+/// there are vectors.)
 double operator_bytes(double sites, bool clover, precision numbers, reconstruct links) {
-  const double real = bytes_of_real(numbers);
-  return sites * real * dimensions * stored_reals(links) + (clover ? sites * 144.0 * (real + sizeof(double)) : 0.0);
+  return sites * bytes_of_real(numbers) * (dimensions * stored_reals(links) + (clover ? 144.0 : 0.0));
 }
+
+/// Of the columns, those that the Krylov solver works on at a time: all, or as many as stay in a cache, in groups of
+/// equal size (cpu::columns_at_once).
+double share_at_once(const solver_options& options, double local_sites) {
+  constexpr double share_of_cache = 0.25, unknown_cache = 32e6;
+  constexpr int vectors = 7;
+  const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  const double cache = share_of_cache * (size > 0 ? static_cast<double>(size) : unknown_cache);
+  const double column = vectors * 0.5 * local_sites * spinor_reals * bytes_of_real(options.inner);
+  const int columns = options.shared.rhs, fitting = static_cast<int>(std::min(cache / column, 1e6));
+  if (fitting < 2 || fitting >= columns) return 1.0;
+  const int groups = (columns + fitting - 1) / fitting;
+  return 1.0 / groups;
+}
+
+/// Pieces of memory above 32 MiB go back to the system when they are free; smaller ones leave holes in the heap, a
+/// quarter of what is in use (measured).
+double heap_share(double bytes_of_batch) { return bytes_of_batch < 0x1p25 ? 1.25 : 1.0; }
 
 }  // namespace
 
@@ -65,22 +89,27 @@ int applications_per_iteration(solver_kind solver) {
   return solver == solver_kind::gcr || solver == solver_kind::mr ? 1 : 2;
 }
 
-work_estimate estimate_work(const solver_options& options, const lattice_geometry& geometry) {
+work_estimate estimate_work(const solver_options& options, const lattice_geometry& geometry,
+                            const communicator& world) {
   const bool clover = options.shared.action.has_clover();
   const int columns = options.shared.rhs;
   const auto local = static_cast<double>(geometry.local_volume());
   const bool two_operators = options.inner != options.outer || options.inner_links != options.links;
   work_estimate work;
+  work.program_bytes = peak_memory();
+  work.measurement_bytes = bytes_of_copy(world);
   // The propagator, a copy of it where it is written in another basis, and three fields for its checks.
   const bool copied = !options.write_propagator.empty() && options.basis != gamma_basis::degrand_rossi;
   const double spinor_fields = columns * (copied ? 2.0 : 1.0) + 3.0;
   work.canonical_bytes = padded_volume(geometry) * (sizeof(site_links) + spinor_fields * sizeof(spinor<double>));
   work.operator_bytes = operator_bytes(local, clover, options.outer, options.links) +
                         (two_operators ? operator_bytes(local, clover, options.inner, options.inner_links) : 0.0);
-  const double outer_batches = full_batches + 0.5 * (even_batches + (options.plain() ? 0 : update_batches)),
-               inner_batches = 0.5 * (solver_vectors(options) + scratch_batches);
-  work.vector_bytes = local * spinor_reals * columns *
-                      (outer_batches * bytes_of_real(options.outer) + inner_batches * bytes_of_real(options.inner));
+  const double batch = local * spinor_reals * columns, outer = bytes_of_real(options.outer) * batch,
+               inner = bytes_of_real(options.inner) * batch;
+  const double around = outer * (full_batches + 0.5 * even_batches),
+               krylov = 0.5 * (outer * (options.plain() ? 0 : update_batches) +
+                               inner * (solver_vectors(options) + scratch_batches));
+  work.vector_bytes = heap_share(outer) * (around + share_at_once(options, local) * krylov);
   const double applied =
       applications_per_iteration(options.solver) * 0.5 * static_cast<double>(geometry.global_volume());
   work.flops_per_iteration = applied * schur_flops_per_site(clover) * columns;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "common/comms/communicator.hpp"
 #include "common/lattice/geometry.hpp"
 #include "miniapps/mixed-precision-solver/solver_options.hpp"
 
@@ -26,12 +27,16 @@ struct work_estimate {
   double canonical_bytes = 0;      ///< a rank: links and propagator in the canonical order
   double operator_bytes = 0;       ///< a rank: packed links and clover blocks
   double vector_bytes = 0;         ///< a rank: the solver's vectors
+  double program_bytes = 0;        ///< a rank: what the process has taken already
+  double measurement_bytes = 0;    ///< a rank: arrays by which the machine is measured, when all else is done
   double flops_per_iteration = 0;  ///< all ranks, all right-hand sides
   double bytes_per_iteration = 0;  ///< the same, of the operator alone
 
-  double memory() const { return canonical_bytes + operator_bytes + vector_bytes; }
+  /// The most that is in use at a time.
+  double memory() const { return program_bytes + canonical_bytes + operator_bytes + vector_bytes + measurement_bytes; }
 };
 
-work_estimate estimate_work(const solver_options& options, const lattice_geometry& geometry);
+/// Collective.
+work_estimate estimate_work(const solver_options& options, const lattice_geometry& geometry, const communicator& world);
 
 }  // namespace plaquette

@@ -34,10 +34,12 @@ double best_rate(int passes, double amount_a_rank, const communicator& world, Wo
 
 }  // namespace
 
-double copy_gbytes_per_s(const cpu::context& ctx) {
-  constexpr double largest = 256.0 * (1 << 20);  // of the host together, beyond the caches of most
-  return copy_gbytes_per_s(ctx, std::min(largest, 0.05 * available_memory()) / ranks_on_this_host(ctx.comm()));
+double bytes_of_copy(const communicator& world) {
+  constexpr double largest = 256.0 * (1 << 20);  // beyond the caches of most
+  return std::min(largest, 0.05 * available_memory()) / ranks_on_this_host(world);
 }
+
+double copy_gbytes_per_s(const cpu::context& ctx) { return copy_gbytes_per_s(ctx, bytes_of_copy(ctx.comm())); }
 
 double copy_gbytes_per_s(const cpu::context& ctx, double bytes) {
   constexpr std::int64_t line = 64 / sizeof(float);

@@ -5,7 +5,7 @@ import re
 import subprocess
 import unittest
 
-from harness import SOLVER, SUCCESS, UNUSABLE, CommandLineTest, command, environment, run
+from harness import SOLVER, SUCCESS, CommandLineTest, command, environment, run
 
 MAKE_CONFIGURATION = os.environ["PLAQUETTE_MAKE_CONFIGURATION"]
 UNITS = {"KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30}
@@ -33,6 +33,15 @@ class Memory(CommandLineTest):
             taken, status = peak(program, arguments)
             self.assertEqual(status, SUCCESS)
             self.assertLess(abs(taken / said - 1.0), 0.15, f"said {said:.4g} bytes, taken {taken:.4g}")
+
+    def test_of_a_solve(self):
+        """Heavy quarks to a coarse tolerance: the fields are those of any solve."""
+        solve = ("--gauge", "weak:0.1", "--mass", "1", "--csw", "1", "--tol", "1e-3", "--repeat", "0")
+        for precision in ("double", "single", "double-half"):
+            self.assert_as_estimated(SOLVER, "--lattice", "8x8x8x8", "--precision", precision, *solve)
+        self.assert_as_estimated(SOLVER, "--lattice", "8x8x8x8", "--rhs", "1", *solve)
+        self.assert_as_estimated(SOLVER, "--lattice", "16x16x16x16", "--rhs", "3", *solve)
+        self.assert_as_estimated(SOLVER, "--lattice", "16x16x16x16", "--rhs", "4", "--precision", "single", *solve)
 
     def test_of_a_heat_bath(self):
         for lattice in ("8x8x8x8", "16x16x16x16"):
