@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs programs of the suite at the command line, and makes gauge files to give them, good and bad."""
+import atexit
 import json
 import math
 import os
@@ -36,8 +37,14 @@ class Result:
         return lines[-1]
 
 
+#: Where Open MPI keeps the files of its sessions: apart from those of tests beside this one, whose ends would otherwise
+#: remove what this one is about to use.
+SESSIONS = tempfile.mkdtemp(prefix="plaquette-mpi-")
+atexit.register(shutil.rmtree, SESSIONS, True)
+
+
 def environment(ranks=1):
-    settings = dict(os.environ)
+    settings = dict(os.environ, OMPI_MCA_orte_tmpdir_base=SESSIONS)
     settings.setdefault("OMP_NUM_THREADS", "1")
     if ranks == 1:  # Open MPI need not start its daemon, nor look for networks
         settings.update(OMPI_MCA_ess_singleton_isolated="1", OMPI_MCA_pml="ob1", OMPI_MCA_btl="self")
