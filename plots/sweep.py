@@ -22,7 +22,7 @@ import time
 
 from report_file import ReportError, load, number, short
 
-UNUSABLE_INPUT, OUTPUT_FAILED, INTERRUPTED, INTERNAL = 2, 5, 6, 70
+VERIFICATION_FAILED, UNUSABLE_INPUT, OUTPUT_FAILED, INTERRUPTED, INTERNAL = 1, 2, 5, 6, 70
 HERE = os.path.dirname(os.path.realpath(__file__))
 
 #: A run: its columns of the table, the file of its report, the program with its arguments, and how it is started.
@@ -171,7 +171,7 @@ def is_done(run, force):
 
 
 def execute(run):
-    """The exit status and the last line of stderr."""
+    """The exit status and the line of stderr that says why: the last of the program's, or mpirun's first."""
     command = run.launcher + run.program + ["--json", run.path]
     if os.path.exists(run.path):
         command.append("--force")
@@ -189,8 +189,13 @@ def execute(run):
         process.terminate()
         process.wait()
         raise
+    lines = [line.strip() for line in err.split("\n") if line.strip()]
     status = process.returncode if process.returncode >= 0 else INTERNAL
-    return status, (err.strip().split("\n") or [""])[-1]
+    if status == VERIFICATION_FAILED and not os.path.exists(run.path):
+        status = INTERNAL  # nothing ran that could have been verified: mpirun's own 1
+    if lines and set(lines[-1]) == {"-"}:
+        return status, next((line for line in lines if set(line) != {"-"}), "")
+    return status, lines[-1] if lines else ""
 
 
 def result_columns(run):
@@ -218,6 +223,9 @@ def row(kind, columns):
 def draw(options, runs):
     """The figures; one that has nothing to show says so and is no failure."""
     reports = [run.path for run in runs if os.path.exists(run.path)]
+    if not reports:
+        print("no pictures: no run left a report", flush=True)
+        return
     for script in ("scaling", "bandwidth", "halo"):
         picture = os.path.join(options.output, f"{script}-{options.size}.png")
         done = subprocess.run([sys.executable, os.path.join(HERE, script + ".py"), *reports, "--output", picture,

@@ -29,6 +29,7 @@ inline double larger_magnitude(double largest, double x) {
 
 /// Parts of magnitude at most 1. NaN has no image: whoever packs keeps it in the scale.
 inline std::uint32_t pack_fixed_point(const complex<float>& z) {
+  if (std::isnan(z.re) || std::isnan(z.im)) return 0;
   const auto re = static_cast<std::int32_t>(std::lrint(z.re * fixed_point_one));
   const auto im = static_cast<std::int64_t>(std::llrint(static_cast<double>(z.im) * fixed_point_one * 65536.0));
   const std::int64_t low = re & 0xffff;

@@ -28,8 +28,7 @@ constexpr std::int64_t prefetch_columns_above_bytes = 32 << 20;
 /// Outputs larger than this are gone from the caches before the next operation reads them.
 constexpr std::int64_t stream_above_bytes = 16 << 20;
 
-/// How far the third row of a link may be from what the other two make it: links of files in single precision are in
-/// SU(3) to 1e-6.
+/// Links of files in single precision are in SU(3) to 1e-6.
 constexpr double su3_tolerance = 1e-5;
 
 /// Reads component k of one lane of a block of Dirac spinors, as the kernels do before they scale.
@@ -91,15 +90,16 @@ link_in_action link_of(const gauge_configuration& links, const fermion_action& a
   return {links(x)[mu], action.hop_coefficient(mu), last ? action.boundary_phase[mu] : complex<double>{1.0, 0.0}};
 }
 
-/// The largest difference of a number of the third row from the conjugate of the cross product of the other two.
-double distance_from_su3(const su3<double>& u) {
-  su3<double> rebuilt = u;
-  complete_third_row(rebuilt);
-  double worst = 0.0;
-  for (int j = 0; j < colours; ++j)
-    for (const double part : {rebuilt(2, j).re - u(2, j).re, rebuilt(2, j).im - u(2, j).im})
-      worst = larger_magnitude(worst, part);
-  return worst;
+/// How far a link is from what its stored form can hold: few reals hold links in SU(3), 16 bits parts up to 1.
+template <class T>
+double unsuitability(const su3<double>& u, reconstruct stored) {
+  if (stored != reconstruct::none) return distance_from_su3(u);
+  if (!is_half<T>) return 0.0;
+  double largest = 1.0;
+  for (int k = 0; k < colours * colours; ++k)
+    largest =
+        larger_magnitude(larger_magnitude(largest, u(k / colours, k % colours).re), u(k / colours, k % colours).im);
+  return largest - 1.0;
 }
 
 class stopwatch {
@@ -182,7 +182,7 @@ class hopping_term<T>::link_packer {
     double distance = 0.0;
     for (int lane = 0; lane < width_; ++lane) {
       const link_in_action link = link_at(lane);
-      if (stored_ != reconstruct::none) distance = larger_magnitude(distance, distance_from_su3(link.u));
+      distance = larger_magnitude(distance, unsuitability<T>(link.u, stored_));
       // A link of 16 bits has no room for a coefficient: that goes to the half-spinor, hop_scale_.
       const double coefficient = is_half<T> ? 1.0 : link.coefficient;
       factors.push_back(factor_of(coefficient, link.phase));
@@ -200,7 +200,7 @@ class hopping_term<T>::link_packer {
       }
       store(to + lane, numbers);
     }
-    if (stored_ == reconstruct::none) return 0;
+    if (stored_ == reconstruct::none && !is_half<T>) return 0;
     std::uint8_t number = 0;
 #pragma omp critical(plaquette_link_factors)
     {
@@ -300,9 +300,9 @@ void hopping_term<T>::pack_links(const gauge_configuration& links, const fermion
   std::array<double, 1> worst{packer.worst()};
   context_.comm().maximum(std::span(worst));
   if (!(worst[0] <= su3_tolerance))
-    throw input_error(std::to_string(stored_reals(stored_)) +
-                      " stored reals a link need links in SU(3): expected a third row within " +
-                      std::to_string(su3_tolerance) + " of what the others make it, found " + std::to_string(worst[0]));
+    throw input_error(std::to_string(stored_reals(stored_)) + " stored reals a link" +
+                      (is_half<T> ? ", in 16 bits," : "") + " need links in SU(3): expected within " +
+                      std::to_string(su3_tolerance) + ", found a distance of " + std::to_string(worst[0]));
   link_factors_ = packer.table();
   if (!packer.has_factors())
     for (int p = 0; p < 2; ++p) links_[p].factors = slot_links_[p].factors = {};

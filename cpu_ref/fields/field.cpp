@@ -178,7 +178,8 @@ void write_site(const field<T>& x, word_of<T>* column, int lane, const complex<d
     double largest = 0.0;
     for (int k = 0; k < x.components(); ++k)
       largest = larger_magnitude(larger_magnitude(largest, numbers[k].re), numbers[k].im);
-    const auto scale = static_cast<float>(largest);
+    const auto scale =
+        largest > 0.0 && largest < smallest_scale ? smallest_scale : static_cast<float>(largest);  // NaN stays
     column[x.components() * width + lane] = std::bit_cast<std::uint32_t>(scale);
     const double inverse = scale > 0.0F ? 1.0 / scale : 0.0;
     const auto part = [&](double number) { return static_cast<float>(std::clamp(number * inverse, -1.0, 1.0)); };

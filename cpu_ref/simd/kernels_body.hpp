@@ -147,9 +147,11 @@ struct site_writer<half, W, capacity> {
     for (int k = 0; k < components; ++k)
       bits = packed_simd<W>::larger(packed_simd<W>::larger(bits, held[k].re), held[k].im);
     const V largest{(typename V::vector)bits};
-    // Of a site of zeros, and of numbers that nothing else of the site makes visible, the inverse stays finite.
-    constexpr float least = 0x1p-112F;
-    const V floored{largest.v > least ? largest.v : V::broadcast(least).v};
+    // Below `smallest_scale` the scale stays there, so that its inverse and its products are ordinary numbers.
+    // (Compared so that NaN stays.) A site of zeros keeps the scale 0, as memory set to zero has it.
+    const V least = V::broadcast(smallest_scale);
+    const V floored{least.v > largest.v ? least.v : largest.v};
+    const V scale{largest.v == V{}.v ? largest.v : floored.v};
     const V to_integers = V::broadcast(fixed_point_one) / floored;
     const auto write = [&](int word, const auto& vector) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
       const V as_real{(typename V::vector)vector};
@@ -161,7 +163,7 @@ struct site_writer<half, W, capacity> {
     };
     PLAQUETTE_UNROLL
     for (int k = 0; k < components; ++k) write(k, packed_simd<W>::packed(held[k], to_integers));
-    write(components, largest.v);
+    write(components, scale.v);
   }
 };
 

@@ -109,7 +109,7 @@ struct packed_simd {
   static PLAQUETTE_INLINE vector packed(const complex_simd<real>& z, const real& to_integers) {
     // Adding 1.5 2^23 leaves the rounded integer in the lowest bits of the sum.
     const vector low = (vector)(z.re * to_integers + real::broadcast(12582912.0F)).v & 0xffffU;
-    const vector whole = (vector) __builtin_convertvector((z.im * (to_integers * real::broadcast(65536.0F))).v, lanes);
+    const vector whole = (vector) __builtin_convertvector((z.im * to_integers * real::broadcast(65536.0F)).v, lanes);
     return ((whole - low + 0x8000U) & 0xffff0000U) | low;
   }
   /// The larger of m and the magnitude of x. Compared as integers, which for floats that are not negative is the same,

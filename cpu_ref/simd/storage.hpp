@@ -53,6 +53,11 @@ inline constexpr int chiral_block_words = site_words<T>(18);
 template <class T>
 inline constexpr int slot_reals = 12 + storage<T>::words_of_scale;
 
+/// The smallest scale of a site that is not zero. With it, half precision holds sites whose largest number is between
+/// 5e-29 (below, numbers are rounded to multiples of 1.5e-33) and 1e28 (above, a hop's sums, of integers up to 2^62
+/// times the scale, overflow to infinity).
+inline constexpr float smallest_scale = 0x1p-94F;
+
 /// What the integers of common/algebra/fixed_point.hpp are multiples of, once the real part is shifted to the upper
 /// half of a word of its own.
 inline constexpr float fixed_point_unit = 1.0F / (32767.0F * 65536.0F);

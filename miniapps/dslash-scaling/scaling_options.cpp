@@ -154,6 +154,10 @@ void choose_lattice(scaling_options& options, const raw_options& raw, const comm
       throw input_error(fmt::format("--size and {} name a lattice each: give one of them", other));
   if (from_file && (!raw.size.empty() || options.local_lattice))
     throw input_error("--gauge: a file has a lattice of its own: leave out --size and --local-lattice");
+  if (from_file && raw.scaling == "weak")
+    throw input_error("--gauge: a file's lattice is that of all ranks together: leave out --scaling weak");
+  if (options.local_lattice && line.given("--scaling") && raw.scaling == "strong")
+    throw input_error("--local-lattice is each rank's part, which is weak scaling: leave out --scaling strong");
   options.weak = raw.scaling == "weak" || options.local_lattice.has_value();
   if (options.local_lattice || from_file) return;
   if (line.given("--lattice")) {

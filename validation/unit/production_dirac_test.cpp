@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "validation/support/production.hpp"
 
@@ -231,8 +232,54 @@ TEST(ProductionOperatorErrors, FewRealsOfALinkThatIsNotInSU3AreRefused) {
   auto links = cpu::random_configuration(geometry, 8, comm);
   links(coordinate{1, 2, 3, 0})[2](2, 1).re += 1e-3;
   EXPECT_NO_THROW(cpu::hopping_term<float>(ctx, links, fermion_action{}));
+  EXPECT_NO_THROW(cpu::hopping_term<half>(ctx, links, fermion_action{}));
   EXPECT_THROW(cpu::hopping_term<float>(ctx, links, fermion_action{}, reconstruct::twelve), input_error);
   EXPECT_THROW(cpu::hopping_term<half>(ctx, links, fermion_action{}, reconstruct::eight), input_error);
+  // Of determinant one, the third row being what the others make it, and yet not unitary.
+  su3<double> stretched = su3<double>::identity();
+  stretched(0, 0).re = 2.0;
+  stretched(1, 1).re = 0.5;
+  links(coordinate{1, 2, 3, 0})[2] = stretched;
+  EXPECT_THROW(cpu::hopping_term<double>(ctx, links, fermion_action{}, reconstruct::twelve), input_error);
+  EXPECT_THROW(cpu::hopping_term<double>(ctx, links, fermion_action{}, reconstruct::eight), input_error);
+  EXPECT_THROW(cpu::hopping_term<half>(ctx, links, fermion_action{}), input_error);
+  links(coordinate{1, 2, 3, 0})[2](0, 0).re = std::nan("");
+  EXPECT_THROW(cpu::hopping_term<half>(ctx, links, fermion_action{}), input_error);
+}
+
+/// Half precision keeps its relative accuracy over the range of scales that it has.
+TEST(ProductionOperatorRange, HalfPrecisionIsAsGoodFarFromOne) {
+  const lattice_geometry geometry({4, 6, 2, 8});
+  const communicator comm;
+  for (const auto isa : instruction_sets()) {
+    const context ctx(geometry, comm, 2, isa);
+    const auto links = cpu::random_configuration(geometry, 9, comm);
+    const fermion_action action = actions_to_test()[1];
+    const cpu::wilson_clover<half> m(ctx, links, action);
+    for (const double scale : {1e-27, 1e-12, 1e12, 1e26}) {
+      spinor_configuration in = cpu::random_spinor(geometry, 10, 0, comm), expected(geometry), found(geometry);
+      for (std::int64_t s = 0; s < geometry.local_volume(); ++s) in.at_site(s) = scale * in.at_site(s);
+      in(coordinate{1, 1, 1, 1}) = {};
+      field<half> packed(ctx, {}), out(ctx, {}), twice(ctx, {});
+      poison(packed), poison(out), poison(twice);
+      cpu::import_column(packed, 0, in);
+      m.apply(out, packed);
+      cpu::export_column(found, out, 0);
+      cpu::textbook::apply(expected, in, links, action, comm, false);
+      // Squares of such numbers leave even double's range: compared after scaling back.
+      for (auto* x : {&found, &expected})
+        for (std::int64_t s = 0; s < geometry.local_volume(); ++s) x->at_site(s) = (1.0 / scale) * x->at_site(s);
+      EXPECT_TRUE(relative_distance(found, expected, comm) <= 1e-4) << scale;
+      zero(twice);
+      axpy(twice, cpu::scalars({{2.0, 0.0}}), packed);
+      cpu::export_column(found, twice, 0);
+      for (std::int64_t s = 0; s < geometry.local_volume(); ++s) {
+        found.at_site(s) = (0.5 / scale) * found.at_site(s);
+        expected.at_site(s) = (1.0 / scale) * in.at_site(s);
+      }
+      EXPECT_TRUE(relative_distance(found, expected, comm) <= 1e-4) << scale;
+    }
+  }
 }
 
 TEST(ProductionOperatorErrors, FieldsThatDoNotFitAreRefused) {
