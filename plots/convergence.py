@@ -36,8 +36,8 @@ def draw(axes, reports):
             if found is not None and (value := number(found, f"{path}: solves[{n}].residual.reference")) > 0:
                 axes.semilogy([max(len(column) for column in columns) - 1], [value], "x", color=colour, markersize=8,
                               markeredgewidth=2, label=f"true residual at the end: {value:.1e}")
-        if "tol" in report["parameters"]:
-            tolerances.add(number(report["parameters"]["tol"], f"{path}: parameters.tol"))
+        if "tolerance" in report["parameters"]:
+            tolerances.add(number(report["parameters"]["tolerance"], f"{path}: parameters.tolerance"))
     if not drawn:
         raise ReportError(f"{', '.join(path for path, _ in reports)}: no solve with a history")
     for tolerance in sorted(t for t in tolerances if t > 0):

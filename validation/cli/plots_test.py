@@ -30,7 +30,7 @@ def made_up_report():
     pion = [2.0 ** -min(t, 16 - t) for t in times]
     return {"schema_version": "1.0", "app": "made-up", "fom": {"value": 1.5, "unit": "solves/s", "what": "nothing"},
             "verified": True, "checks": [{"name": "a check", "value": 1e-13, "tolerance": 1e-12, "passed": True}],
-            "parameters": {"tol": 1e-12}, "machine": {"cpu": "none"}, "build": {"revision": "0" * 40, "dirty": False},
+            "parameters": {"tolerance": 1e-12}, "machine": {"cpu": "none"}, "build": {"revision": "0" * 40, "dirty": False},
             "gauge": {"source": "unit"}, "figures": [],
             "solves": [{"solver": "bicgstab", "precision": "double", "iterations": 3, "seconds": 0.1,
                         "residual": {"iterated": 1e-13, "device": 1e-13, "reference": 1e-13},
