@@ -72,7 +72,7 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
       "--delta", raw.delta,
       "The residual is made anew where it has fallen to this fraction; where not given (0): 1e-3 for single, 1e-1 "
       "single-half, 1e-5 double, 1e-3 double-single, 1e-2 double-half",
-      {0.0, 1.0, true});
+      {0.0, 0.99, true});
   line.choice("--reconstruct", raw.reconstruct, {"18", "12", "8"}, "Reals of a link that are stored");
   line.choice("--inner-reconstruct", raw.inner_reconstruct, {"18", "12", "8"},
               "The same for the operator of the Krylov space (that of --reconstruct, where not given)");
