@@ -516,6 +516,17 @@ struct links_of_block {
   }
 };
 
+/// All links of a block, [8][9][re, im][W]. A function of its own: it is called once for many columns, and would crowd
+/// the kernels that do not call it.
+template <bool far, class T, int W>
+__attribute__((noinline)) void expand_links(const links_of_block<T, W>& links, real_of<T>* to) {
+  for (int d = 0; d < hop_directions; ++d) {
+    const bool slot = far && d % 2 == 1 && links.neighbour[d] < 0;
+    const auto link = slot ? links.of_slot(-1 - links.neighbour[d]) : links.of_hop(d);
+    expand_link<W, T>(to + d * 18 * W, link.data, link.factor, links.arg.stored);
+  }
+}
+
 /// Asks for part `part` of `parts` of `words` words to be brought into the second-level cache.
 template <class Word>
 PLAQUETTE_INLINE void prefetch(const Word* from, int words, int part = 0, int parts = 1) {
@@ -541,12 +552,7 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
                                    : expand                    ? link_words<T>(static_cast<int>(arg.stored))
                                                                : link_words<T>(18)};
   alignas(64) real expanded[hop_directions * 18 * W];
-  if (expand)
-    for (int d = 0; d < hop_directions; ++d) {
-      const bool slot = far && d % 2 == 1 && neighbour[d] < 0;
-      const auto link = slot ? links.of_slot(-1 - neighbour[d]) : links.of_hop(d);
-      expand_link<W, T>(expanded + d * 18 * W, link.data, link.factor, arg.stored);
-    }
+  if (expand) expand_links<far>(links, expanded);
 
   // Links of the next block, and the one neighbour that no earlier block has touched, soon enough to arrive. Both are
   // asked for hop by hop: all at once would fill the queue of outstanding misses.
