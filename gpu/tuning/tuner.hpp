@@ -121,11 +121,16 @@ class tuner {
   void warm_up(const std::function<double(int)>& seconds_of, int candidate);
   tuning_record measure(const tuning_key& key, std::span<const std::string> names,
                         const std::function<double(int)>& seconds_of, int untuned);
+  const tuning_record* find_used(const tuning_key& key) const;
+  const tuning_record& keep(const tuning_record& record);
   bool find_remembered(tuning_record& record, std::span<const std::string> names);
-  void read_file_if_changed();
+  void read_file_if_changed(bool locked);  ///< locked: the caller holds the file's lock
   void remember(const tuning_record& record);
+  void give_up_file(const std::string& why);
 
   tuning_options options_;
+  std::recursive_mutex trials_;              ///< one measurement at a time, but for those that a trial needs itself
+  int depth_ = 0;                            ///< of measurements within each other; guarded by trials_
   mutable std::mutex mutex_;                 ///< of all below; never held while a candidate runs
   std::map<tuning_key, std::size_t> index_;  ///< into used_
   std::vector<tuning_record> used_;
