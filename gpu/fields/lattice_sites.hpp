@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/lattice/geometry.hpp"
+#include "gpu/device/unroll.hpp"
 #include "gpu/fields/site_order.hpp"
 
 namespace plaquette::gpu {
@@ -21,6 +22,30 @@ PLAQUETTE_HOST_DEVICE inline site_number site_of_loop(const site_order& order, s
   const bool odd = n >= order.sites;
   return {odd ? 1 : 0, static_cast<std::int32_t>(odd ? n - order.sites : n)};
 }
+
+/// A site of a column of a batch.
+struct batch_site {
+  std::int32_t part, index;
+  int column;
+};
+
+/// Numbers the sites of all columns so that the columns of 32 sites follow each other: links that they share are near.
+struct batch_order {
+  std::int32_t sites, blocks, parts;  ///< of one part; parts
+  divisor columns;
+
+  batch_order(const site_order& order, int parts_, int columns_)
+      : sites(order.sites), blocks(order.blocks()), parts(parts_), columns(columns_) {}
+  /// Indices of a loop, those of the padding counted.
+  std::int64_t count() const { return std::int64_t{lanes} * blocks * parts * columns.value; }
+  PLAQUETTE_HOST_DEVICE batch_site site(std::int64_t n) const {
+    const auto column_of_block = static_cast<std::int32_t>(n / lanes);
+    const std::int32_t block = columns.quotient(column_of_block), part = block >= blocks ? 1 : 0;
+    return {part, (block - part * blocks) * lanes + static_cast<std::int32_t>(n % lanes),
+            column_of_block - block * columns.value};
+  }
+  PLAQUETTE_HOST_DEVICE bool is_padding(const batch_site& s) const { return s.index >= sites; }
+};
 
 /// `site_order::neighbour` for a direction that is not known when the kernel is compiled: x[mu] would put x into
 /// memory.

@@ -8,6 +8,7 @@
 
 #include "common/algebra/su3.hpp"
 #include "gpu/context.hpp"
+#include "gpu/device/unroll.hpp"
 #include "gpu/fields/storage.hpp"
 
 namespace plaquette::gpu {
