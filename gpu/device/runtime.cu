@@ -72,6 +72,9 @@ device_description describe_device(int device) {
   found.memory_bytes_per_second = 2.0 * 1e3 * memory_clock * properties.memoryBusWidth / 8;  // two transfers a clock
   found.driver_version = version_text(driver);
   found.runtime_version = version_text(runtime);
+  char bus_id[32] = {};
+  check(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, device));
+  found.pci_bus_id = bus_id;
   return found;
 }
 
@@ -190,7 +193,7 @@ device_description describe_device(int device) {
   require_device(device);
   device_description found;
   found.name = "host";
-  found.driver_version = found.runtime_version = "none";
+  found.driver_version = found.runtime_version = found.pci_bus_id = "none";
   return found;
 }
 

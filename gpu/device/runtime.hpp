@@ -28,6 +28,7 @@ struct device_description {
   double memory_bytes_per_second = 0;  ///< what the memory's clock and width promise; 0 where unknown
   std::string driver_version;          ///< the highest CUDA version of the driver, "13.0"
   std::string runtime_version;         ///< the CUDA version built with
+  std::string pci_bus_id;              ///< what other libraries know it by: "0000:1b:00.0"
 };
 /// Throws input_error where there is no such device.
 device_description describe_device(int device);
