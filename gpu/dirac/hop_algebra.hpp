@@ -72,7 +72,7 @@ struct loaded_half_spinor {
   float scale_;
 
   template <load_hint hint, spinor_part part>
-  PLAQUETTE_KERNEL_INLINE void load(const std::byte* site, int lane) {
+  PLAQUETTE_KERNEL_INLINE void load(const std::byte* site, std::uint32_t lane) {
     constexpr bool stored_upper = part == (exchanged ? spinor_part::lower : spinor_part::upper);
     constexpr int first = part == spinor_part::both || stored_upper ? 0 : 1;
     constexpr int last = part == spinor_part::both || !stored_upper ? 3 : 2;
@@ -83,7 +83,7 @@ struct loaded_half_spinor {
       for (int i = 0; i < 4; ++i) word[4 * k + i] = v.w[i];
     }
     // `site` has moved by 16 bytes a lane, the scales lie 4 bytes apart.
-    scale_ = as_float(load_words<hint, 1>(site + (3 * 16 * lanes - 12 * lane)).w[0]);
+    scale_ = as_float(load_words<hint, 1>(site + (3 * 16 * lanes - 12 * static_cast<std::int64_t>(lane))).w[0]);
   }
   PLAQUETTE_KERNEL_INLINE float operator[](int k) const {
     const int stored = exchanged ? (k + spinor_reals / 2) % spinor_reals : k;
@@ -141,18 +141,19 @@ PLAQUETTE_KERNEL_INLINE void add_unprojected(spin_rows<Real, 4>& sum, const spin
       const complex<Real> z = g.z[a][c];
       if constexpr (mu == 3) {
         complex<Real>& s = sum.z[forwards ? 2 + a : a][c];
-        s.re += weight * z.re;
-        s.im += weight * z.im;
+        s.re = multiply_add(weight, z.re, s.re);
+        s.im = multiply_add(weight, z.im, s.im);
       } else {
         constexpr chiral_links pair = links_of_gamma(mu);
         const int power = (4 - pair.power[a] + (forwards ? 0 : 2)) & 3;
         complex<Real>&u = sum.z[a][c], &l = sum.z[pair.lower[a]][c];
-        u.re += weight * z.re;
-        u.im += weight * z.im;
-        if (power == 0) l.re += weight * z.re, l.im += weight * z.im;
-        if (power == 1) l.re -= weight * z.im, l.im += weight * z.re;
-        if (power == 2) l.re -= weight * z.re, l.im -= weight * z.im;
-        if (power == 3) l.re += weight * z.im, l.im -= weight * z.re;
+        // l += weight i^power z
+        const Real re = power == 0 ? z.re : power == 1 ? -z.im : power == 2 ? -z.re : z.im;
+        const Real im = power == 0 ? z.im : power == 1 ? z.re : power == 2 ? -z.im : -z.re;
+        u.re = multiply_add(weight, z.re, u.re);
+        u.im = multiply_add(weight, z.im, u.im);
+        l.re = multiply_add(weight, re, l.re);
+        l.im = multiply_add(weight, im, l.im);
       }
     }
 }
@@ -177,7 +178,7 @@ struct loaded_link {
 
   /// \param link  of lane 0
   template <load_hint hint>
-  PLAQUETTE_KERNEL_INLINE void load(const std::byte* link, int lane) {
+  PLAQUETTE_KERNEL_INLINE void load(const std::byte* link, std::uint32_t lane) {
 #pragma unroll
     for (int k = 0; k < chunks; ++k) {
       const auto v = load_words<hint, 4>(link + 16 * lane + k * 16 * lanes);
@@ -222,6 +223,15 @@ struct quick_complex {
   quick_real<Real> re, im;
 };
 
+/// `conjugate_minor` of common/algebra/link_reconstruction.hpp with its fused operations written out.
+template <class Real>
+PLAQUETTE_KERNEL_INLINE complex<Real> minor_of(const complex<Real>& x, const complex<Real>& y, const complex<Real>& z,
+                                               const complex<Real>& w) {
+  const Real re = multiply_add(z.im, w.im, multiply_add(-z.re, w.re, multiply_add(-x.im, y.im, x.re * y.re)));
+  const Real im = multiply_add(-x.im, y.re, multiply_add(-x.re, y.im, multiply_add(z.im, w.re, z.re * w.im)));
+  return {re, im};
+}
+
 template <class T, reconstruct stored>
 PLAQUETTE_KERNEL_INLINE void make_whole(su3<real_of<T>>& u, const loaded_link<T, stored>& link) {
   using real = real_of<T>;
@@ -247,7 +257,7 @@ PLAQUETTE_KERNEL_INLINE void make_whole(su3<real_of<T>>& u, const loaded_link<T,
 #pragma unroll
       for (int i = 0; i < colours; ++i) {
         const int j = (i + 1) % 3, k = (i + 2) % 3;
-        u.e[2][i] = conjugate_minor(u.e[0][j], u.e[1][k], u.e[0][k], u.e[1][j]);
+        u.e[2][i] = minor_of(u.e[0][j], u.e[1][k], u.e[0][k], u.e[1][j]);
       }
     }
   }
@@ -265,10 +275,10 @@ PLAQUETTE_KERNEL_INLINE void multiply(spin_rows<Real, 2>& g, const su3<Real>& u,
       for (int j = 0; j < colours; ++j) {
         const Real re = adjoint ? u.e[j][i].re : u.e[i][j].re, im = adjoint ? -u.e[j][i].im : u.e[i][j].im;
         const complex<Real> v = h.z[a][j];
-        sum.re = j == 0 ? re * v.re : sum.re + re * v.re;
-        sum.im = j == 0 ? re * v.im : sum.im + re * v.im;
-        sum.re -= im * v.im;
-        sum.im += im * v.re;
+        sum.re = j == 0 ? re * v.re : multiply_add(re, v.re, sum.re);
+        sum.im = j == 0 ? re * v.im : multiply_add(re, v.im, sum.im);
+        sum.re = multiply_add(-im, v.im, sum.re);
+        sum.im = multiply_add(im, v.re, sum.im);
       }
       g.z[a][i] = sum;
     }

@@ -105,7 +105,8 @@ __device__ __forceinline__ void copy_to_shared(std::byte* to, const std::byte* f
 
 /// A link's words as they lie in global memory, to the same places of a block of 32 links in shared memory.
 template <class T, reconstruct stored>
-__device__ __forceinline__ void copy_link_to_shared(std::byte* to, int to_lane, const std::byte* from, int lane) {
+__device__ __forceinline__ void copy_link_to_shared(std::byte* to, std::uint32_t to_lane, const std::byte* from,
+                                                    std::uint32_t lane) {
   using link = loaded_link<T, stored>;
 #pragma unroll
   for (int k = 0; k < link::chunks; ++k)
@@ -144,15 +145,15 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   const bool works = inside(s, arg.order);
   if (groups == 1 && !works) return;
   const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
-  std::byte* const slots = shared + in_tile / lanes * (hop_directions * slot_bytes);
-  const int lane = in_tile % lanes;
+  std::byte* const slots = shared + static_cast<std::uint32_t>(in_tile) / lanes * (hop_directions * slot_bytes);
+  const std::uint32_t lane = lane_of(in_tile);
   if (works)
     for_directions<0, hop_directions>([&]<int d>() {
       if (groups > 1 && d % groups != group) return;
       const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
       copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane,
                                      link_of<T, stored>(d % 2 == 1 ? arg.links_there : arg.links_here, i, d / 2),
-                                     i % lanes);
+                                     lane_of(i));
       if (groups == 1) asm volatile("cp.async.commit_group;" ::: "memory");
     });
   if constexpr (groups > 1) {

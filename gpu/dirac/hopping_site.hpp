@@ -91,7 +91,7 @@ PLAQUETTE_KERNEL_INLINE void load_link_of_hop(loaded_link<T, stored>& link, cons
   const bool backwards = direction % 2 == 1;
   const std::int32_t i = backwards ? n.index[direction] : n.here;
   link.template load<hint>(link_of<T, stored>(backwards ? arg.links_there : arg.links_here, i, direction / 2),
-                           i % lanes);
+                           lane_of(i));
 }
 
 /// A complex phase for each hop across a boundary; for the kernels that know none, an empty type.
@@ -116,7 +116,7 @@ PLAQUETTE_KERNEL_INLINE void add_hop(spin_rows<real_of<T>, 4> (&sum)[count], con
   for (int k = 0; k < count; ++k) {
     const std::byte* const site = site_of(in[k], static_cast<std::uint32_t>(arg.in.block_stride), i);
     if constexpr (is_half<T>)
-      psi[k].template load<hint, part>(site, i % lanes);
+      psi[k].template load<hint, part>(site, lane_of(i));
     else
       psi[k].template load<hint, part>(site, arg.exchange);
   }
@@ -150,7 +150,7 @@ struct loaded_clover {
   float scale;
 
   template <load_hint hint>
-  PLAQUETTE_KERNEL_INLINE void load(const std::byte* block, int lane) {
+  PLAQUETTE_KERNEL_INLINE void load(const std::byte* block, std::uint32_t lane) {
 #pragma unroll
     for (int k = 0; k < chunks; ++k) {
       const auto v = load_words<hint, 4>(block + 16 * lane + k * 16 * lanes);
@@ -185,7 +185,7 @@ PLAQUETTE_KERNEL_INLINE void multiply_by_clover(spin_rows<real_of<T>, 4>& psi, c
 #pragma unroll
   for (int chirality = 0; chirality < 2; ++chirality) {
     loaded_clover<T> a;
-    a.template load<hint>(block + chirality * chiral_block_bytes<T>, i % lanes);
+    a.template load<hint>(block + chirality * chiral_block_bytes<T>, lane_of(i));
     complex<real> v[chiral_rows], r[chiral_rows];
 #pragma unroll
     for (int k = 0; k < chiral_rows; ++k) {
@@ -199,22 +199,21 @@ PLAQUETTE_KERNEL_INLINE void multiply_by_clover(spin_rows<real_of<T>, 4>& psi, c
       for (int column = 0; column < row; ++column) {
         const int e = chiral_rows + 2 * hermitian_6x6::lower_index(row, column);
         const real re = a.number(e), im = a.number(e + 1);
-        r[row].re += re * v[column].re;
-        r[row].re -= im * v[column].im;
-        r[row].im += re * v[column].im;
-        r[row].im += im * v[column].re;
-        r[column].re += re * v[row].re;
-        r[column].re += im * v[row].im;
-        r[column].im += re * v[row].im;
-        r[column].im -= im * v[row].re;
+        r[row].re = multiply_add(re, v[column].re, multiply_add(-im, v[column].im, r[row].re));
+        r[row].im = multiply_add(re, v[column].im, multiply_add(im, v[column].re, r[row].im));
+        r[column].re = multiply_add(re, v[row].re, multiply_add(im, v[row].im, r[column].re));
+        r[column].im = multiply_add(re, v[row].im, multiply_add(-im, v[row].re, r[column].im));
       }
     const real half_scale = is_half<T> ? real(0.5) * a.scale : real(0.5);
 #pragma unroll
     for (int k = 0; k < chiral_rows; ++k) {
       complex<real>&u = sum.z[k / colours][k % colours], &l = sum.z[2 + k / colours][k % colours];
-      const complex<real> z = half_scale * r[k];
-      u = chirality == 0 ? z : u + z;
-      l = chirality == 0 ? z : l - z;
+      if (chirality == 0) {
+        u = l = half_scale * r[k];
+      } else {
+        u = {multiply_add(half_scale, r[k].re, u.re), multiply_add(half_scale, r[k].im, u.im)};
+        l = {multiply_add(-half_scale, r[k].re, l.re), multiply_add(-half_scale, r[k].im, l.im)};
+      }
     }
   }
   psi = sum;
@@ -229,15 +228,15 @@ PLAQUETTE_KERNEL_INLINE void add_spinor(spin_rows<real_of<T>, 4>& sum, const hop
   const std::byte* const site = site_of(x.begin + static_cast<std::int64_t>(column) * x.column_stride,
                                         static_cast<std::uint32_t>(x.block_stride), i);
   if constexpr (is_half<T>)
-    psi.template load<hint, spinor_part::both>(site, i % lanes);
+    psi.template load<hint, spinor_part::both>(site, lane_of(i));
   else
     psi.template load<hint, spinor_part::both>(site, arg.exchange);
   if constexpr (is_half<T>) factor *= psi.scale();
 #pragma unroll
   for (int k = 0; k < spins * colours; ++k) {
     complex<real_of<T>>& z = sum.z[k / colours][k % colours];
-    z.re += factor * psi.plain(psi[2 * k]);
-    z.im += factor * psi.plain(psi[2 * k + 1]);
+    z.re = multiply_add(factor, psi.plain(psi[2 * k]), z.re);
+    z.im = multiply_add(factor, psi.plain(psi[2 * k + 1]), z.im);
   }
 }
 
@@ -266,7 +265,7 @@ PLAQUETTE_KERNEL_INLINE void store_spinor(const spin_rows<real_of<T>, 4>& psi, c
       }
       store_words<4>(site + c * chunk_stride, w, arg.past_caches);
     }
-    store_words<1>(site + (3 * chunk_stride - 12 * (i % lanes)),
+    store_words<1>(site + (3 * chunk_stride - 12 * static_cast<std::int64_t>(lane_of(i))),
                    words<1>{{as_bits(largest * (1.0F / fixed_point_one))}}, arg.past_caches);
   } else {
     constexpr int chunks = chunks_of<T>(spins * colours), half_bytes = chunks / 2 * chunk_stride;

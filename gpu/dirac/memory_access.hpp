@@ -148,4 +148,18 @@ PLAQUETTE_KERNEL_INLINE float quick_ratio(float a, float b) {
 #endif
 }
 
+/// a b + c, rounded once on the device: written out where it matters, so that every kernel gives the same bits. (The
+/// host, where most machines lack the instruction by default, rounds twice.)
+template <class Real>
+PLAQUETTE_KERNEL_INLINE Real multiply_add(Real a, Real b, Real c) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(Real) == 4)
+    return __fmaf_rn(a, b, c);
+  else
+    return __fma_rn(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 }  // namespace plaquette::gpu
