@@ -31,6 +31,34 @@ complex<double> phase_of_angle(double angle) {
 
 }  // namespace
 
+void declare_device(command_line& line, shared_options& options) {
+  line.choice("--device", options.device, {"cpu", "gpu"}, "What the operators run on");
+  line.choice("--tune", options.tune, {"off", "on", "force"},
+              "On a GPU: how each kernel is launched. As it comes; the fastest way, which is measured at its first use "
+              "and remembered; the same, measured anew. Results do not depend on it");
+  line.text("--tune-file", options.tune_file, "FILE",
+            "Where that is remembered (not given: PLAQUETTE_TUNING_FILE, else the user's cache)");
+  line.custom(
+      "--protocol-seconds", "IDLE,RUNNING", "2,1.5",
+      [&options](const std::string& text, const std::string& option) {
+        const auto seconds = parse_real_list(text, option, 2);
+        for (const double s : seconds)
+          if (!(s >= 0.0 && s <= 3600.0))
+            throw input_error(
+                fmt::format("{}: expected two numbers from 0 to 3600, found '{}'", option, printable(text)));
+        options.idle_seconds = seconds[0];
+        options.running_seconds = seconds[1];
+      },
+      "On a GPU: idleness before cool figures, the same work before sustained ones; others than 2,1.5 are for tests");
+}
+
+void require_device_sense(const command_line& line, const shared_options& options) {
+  if (options.device == "gpu") return;
+  for (const char* option : {"--tune", "--tune-file", "--protocol-seconds"})
+    if (line.given(option))
+      throw input_error(fmt::format("{}: expected --device gpu beside it, found --device {}", option, options.device));
+}
+
 shared_option_set::shared_option_set(command_line& line, const shared_options& defaults, const action_options& action,
                                      const std::vector<std::string>& left_out)
     : line_(line), options_(defaults), action_(action), left_out_(left_out) {
@@ -59,7 +87,7 @@ void shared_option_set::declare_lattice_and_machine() {
         if (text != "auto") options_.grid = parse_extents(text, option);
       },
       "Process grid; auto is the one of smallest surface for the ranks that there are");
-  line_.choice("--device", options_.device, {"cpu", "gpu"}, "What the operators run on");
+  declare_device(line_, options_);
   if (has("--precision"))
     line_.choice("--precision", options_.precision, {"double", "single"}, "Of the fields of the solve");
   line_.integer("--threads", options_.threads,
@@ -120,6 +148,7 @@ void shared_option_set::declare_output() {
 }
 
 shared_options shared_option_set::collected() const {
+  require_device_sense(line_, options_);
   shared_options result = options_;
   result.action = make_action(action_);
   if (line_.given("--csw") && line_.given("--clover-spatial") && line_.given("--clover-temporal"))
@@ -157,18 +186,21 @@ json_document shared_parameters(const shared_options& options, const lattice_geo
   const fermion_action& action = options.action;
   json_document phases = json_document::array();
   for (const auto& phase : action.boundary_phase) phases.push_back({phase.re, phase.im});
-  return {{"lattice", geometry.global()},
-          {"grid", geometry.grid()},
-          {"device", options.device},
-          {"gauge", options.gauge.describe()},
-          {"seed", options.seed},
-          {"mass", action.mass},
-          {"kappa", action.kappa()},
-          {"clover_spatial", action.clover_spatial},
-          {"clover_temporal", action.clover_temporal},
-          {"anisotropy", action.anisotropy},
-          {"nu", action.nu},
-          {"boundary_phases", phases}};
+  json_document parameters{{"lattice", geometry.global()},
+                           {"grid", geometry.grid()},
+                           {"device", options.device},
+                           {"gauge", options.gauge.describe()},
+                           {"seed", options.seed},
+                           {"mass", action.mass},
+                           {"kappa", action.kappa()},
+                           {"clover_spatial", action.clover_spatial},
+                           {"clover_temporal", action.clover_temporal},
+                           {"anisotropy", action.anisotropy},
+                           {"nu", action.nu},
+                           {"boundary_phases", phases}};
+  if (options.device == "gpu")
+    parameters.update({{"tune", options.tune}, {"protocol_seconds", {options.idle_seconds, options.running_seconds}}});
+  return parameters;
 }
 
 }  // namespace plaquette

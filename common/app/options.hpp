@@ -25,6 +25,10 @@ struct shared_options {
   bool lattice_given = false;
   std::optional<extents> grid;  ///< none: the one of smallest surface
   std::string device = "cpu";
+  std::string tune = "on";  ///< of a GPU's kernels: off, on, force
+  std::string tune_file;    ///< where their choices are kept; empty: the user's own
+  /// Before a GPU is timed: of idleness for its cool figures, of the same work for its sustained ones.
+  double idle_seconds = 2.0, running_seconds = 1.5;
   std::string precision = "double";
   int threads = 0;  ///< a rank; 0: what OMP_NUM_THREADS says, else the host's cores shared among its ranks
 
@@ -49,6 +53,11 @@ struct action_options {
   std::string time_boundary = "antiperiodic";
   std::optional<std::array<double, dimensions>> boundary_angles;  ///< in units of pi
 };
+
+/// Declares --device, --tune, --tune-file and --protocol-seconds.
+void declare_device(command_line& line, shared_options& options);
+/// After command_line::parse. Throws input_error where something is to be tuned and no GPU is to be used.
+void require_device_sense(const command_line& line, const shared_options& options);
 
 /// Declares the shared options on a command line and collects what they said.
 class shared_option_set {

@@ -114,6 +114,7 @@ json_document to_json(const report& r) {
   document["figures"] = list_of(r.figures);
   document["solves"] = list_of(r.solves);
   document["observables"] = r.observables;
+  if (!r.tuning.is_null()) document["tuning"] = r.tuning;
   name_what_is_not_finite(document);
   return document;
 }

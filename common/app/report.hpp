@@ -67,6 +67,7 @@ struct report {
   std::vector<operator_figure> figures;
   std::vector<solve_record> solves;
   json_document observables = json_document::object();
+  json_document tuning = nullptr;  ///< on a GPU: how its kernels were launched; null on the CPU
 };
 
 /// The document; a number that is not finite is the string "nan", "inf" or "-inf".

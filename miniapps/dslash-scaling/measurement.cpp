@@ -6,6 +6,8 @@
 #include <span>
 
 #include "common/app/timing.hpp"
+#include "miniapps/shared/device_timing.hpp"
+#include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 
 namespace plaquette::scaling {
@@ -74,18 +76,17 @@ json_document halo_of(const sample_list& timed, const sample_list& without_overl
           {"seconds_without_overlap", median(without_overlap.seconds())}};
 }
 
-operator_figure figure_of(const operator_case& c, const sample_list& timed, const cpu::context& ctx) {
+/// Without the device, its ranks and threads.
+operator_figure figure_of(const operator_case& c, const sample_statistics& seconds, const lattice_geometry& geometry) {
   operator_figure figure;
   figure.operator_name = name(c.kind);
   figure.layout = name(c.layout);
   figure.precision = name(c.precision);
   figure.reconstruct = stored_reals(c.links);
   figure.rhs = c.rhs;
-  figure.lattice = ctx.geometry().global();
-  figure.ranks = ctx.comm().size();
-  figure.threads = ctx.threads();
-  figure.seconds = statistics(timed.seconds());
-  const double sites = sites_of(c, ctx.geometry());
+  figure.lattice = geometry.global();
+  figure.seconds = seconds;
+  const double sites = sites_of(c, geometry);
   figure.gflops = 1e-9 * flops_per_site(c.kind) * c.rhs * sites / figure.seconds.median;
   figure.gbytes_per_s = 1e-9 * bytes_per_site(c) * sites / figure.seconds.median;
   return figure;
@@ -118,13 +119,31 @@ std::optional<operator_figure> measure(timed_operator& op, const operator_case& 
     seen((i + 1.0) / samples);
   }
 
-  operator_figure figure = figure_of(c, timed, ctx);
+  operator_figure figure = figure_of(c, statistics(timed.seconds()), ctx.geometry());
+  figure.ranks = comm.size();
+  figure.threads = ctx.threads();
   figure.fraction_of_fma_peak = median(std::move(of_peak));
   const double bytes_a_rank = bytes_per_site(c) * sites_of(c, ctx.geometry()) / comm.size();
   figure.fraction_of_copy = figure.gbytes_per_s / copy_gbytes_per_s(ctx, bytes_a_rank);
   if (has_halo(ctx.geometry()))
     figure.details["halo"] = halo_of(timed, compares_overlap ? without_overlap : timed, overlap);
   return figure;
+}
+
+std::vector<operator_figure> measure_on_gpu(timed_operator& op, const operator_case& c, gpu_access& gpu,
+                                            const lattice_geometry& geometry, int samples, run_control& control) {
+  const auto work = [&](int applications) { return gpu.seconds_of(applications, [&op] { op.apply(); }); };
+  const double copy = gpu.copy_gbytes_per_s();
+  std::vector<operator_figure> figures;
+  for (const timed_samples& timed :
+       time_applications(&gpu, samples, work, [&control] { return control.should_stop(); })) {
+    operator_figure figure = figure_of(c, timed.seconds, geometry);
+    figure.device = "gpu";
+    figure.details = timed.details;
+    figure.fraction_of_copy = figure.gbytes_per_s / copy;
+    figures.push_back(std::move(figure));
+  }
+  return figures;
 }
 
 }  // namespace plaquette::scaling

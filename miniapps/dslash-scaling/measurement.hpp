@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "common/app/report.hpp"
 #include "common/app/run_control.hpp"
@@ -22,5 +23,10 @@ namespace plaquette::scaling {
 std::optional<operator_figure> measure(timed_operator& op, const operator_case& c, const cpu::context& ctx,
                                        bool overlap, int samples, run_control& control,
                                        const std::function<void(double done)>& seen);
+
+/// The same on the GPU: one figure cool and one sustained (device_timing.hpp), without the peak of its arithmetic;
+/// empty where the run is to stop.
+std::vector<operator_figure> measure_on_gpu(timed_operator& op, const operator_case& c, gpu_access& gpu,
+                                            const lattice_geometry& geometry, int samples, run_control& control);
 
 }  // namespace plaquette::scaling

@@ -180,7 +180,6 @@ operator_case headline_of(const case_lists& lists, const std::vector<operator_ca
 }
 
 void require_sense(const scaling_options& options) {
-  if (options.shared.device == "gpu") throw input_error("--device gpu: this program was built without a GPU");
   const bool clover = std::ranges::any_of(options.cases, [](const operator_case& c) { return c.has_clover(); });
   if (clover && !options.shared.action.has_clover())
     throw input_error("--csw 0: the operators clover and clover_schur need a clover term; leave them out or give one");

@@ -8,6 +8,7 @@
 #include <bit>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "common/app/memory.hpp"
@@ -23,6 +24,8 @@
 #include "miniapps/dslash-scaling/timed_operator.hpp"
 #include "miniapps/dslash-scaling/work_estimate.hpp"
 #include "miniapps/shared/gauge_input.hpp"
+#include "miniapps/shared/gpu_access.hpp"
+#include "miniapps/shared/spinor_difference.hpp"
 
 namespace plaquette::scaling {
 
@@ -36,6 +39,7 @@ struct run_state {
   run_control control;
   progress_line progress;
   report result;
+  std::unique_ptr<gpu_access> gpu{};  ///< null on the CPU
 
   bool talks() const { return world.rank() == 0; }
 };
@@ -43,7 +47,8 @@ struct run_state {
 report new_report(const scaling_options& options, const lattice_geometry& geometry, const communicator& world) {
   report r;
   r.app = "dslash-scaling";
-  r.fom = {std::numeric_limits<double>::quiet_NaN(), "GFLOP/s", describe(options.headline)};
+  r.fom = {std::numeric_limits<double>::quiet_NaN(), "GFLOP/s",
+           describe(options.headline) + (options.shared.device == "gpu" ? ", sustained" : "")};
   r.parameters = parameters_of(options, geometry);
   r.machine = machine_information(world);
   r.build = build_information();
@@ -116,6 +121,24 @@ void check_case(run_state& run, timed_operator& op, const operator_case& c, cons
   }
 }
 
+/// --check of a GPU: the operator against the CPU's of the same precision, each of which rounds by what is allowed
+/// against the textbook.
+void check_against_cpu(run_state& run, timed_operator& op, const operator_case& c, const gauge_input& gauge) {
+  now_doing("the comparison with the CPU");
+  const auto maker = make_cpu_operator_maker(cpu::context(run.geometry, run.world), gauge.links, run.options);
+  const auto of_cpu = maker->make(c);
+  spinor_configuration in(run.geometry), found(run.geometry), expected(run.geometry);
+  set_random_input(*of_cpu, c, run, in);
+  for (const bool dagger : {true, false}) {  // the operator last, as above
+    op.apply(dagger);
+    of_cpu->apply(dagger);
+    sum_output(op, c, run.geometry, found);
+    sum_output(*of_cpu, c, run.geometry, expected);
+    run.result.checks.add(describe(c) + (dagger ? ", adjoint, GPU against CPU" : ", GPU against CPU"),
+                          relative_difference(found, expected, run.world), 2.0 * tolerance_of(c).norm);
+  }
+}
+
 /// Every application of a timed operator gives the same bits, overlapped or not.
 bool same_everywhere(bool here, const communicator& world) {
   std::array<double, 1> different{here ? 0.0 : 1.0};
@@ -123,26 +146,44 @@ bool same_everywhere(bool here, const communicator& world) {
   return different[0] == 0.0;
 }
 
-void run_case(run_state& run, operator_maker& maker, const operator_case& c, const cpu::context& ctx,
-              const gauge_input& gauge, bool& repeats_agree, const std::function<void(double)>& seen) {
+/// What a case is timed with.
+struct timing_setting {
+  operator_maker& maker;
+  const cpu::context* cpu;  ///< null on a GPU
+  const gauge_input& gauge;
+};
+
+/// Figures of a case: one of the CPU, two of a GPU; none where the run is to stop.
+std::vector<operator_figure> measure_case(run_state& run, timed_operator& op, const operator_case& c,
+                                          const cpu::context* ctx, const std::function<void(double)>& seen) {
+  if (run.gpu) return measure_on_gpu(op, c, *run.gpu, run.geometry, run.options.samples, run.control);
+  const auto figure = measure(op, c, *ctx, run.options.overlap, run.options.samples, run.control, seen);
+  return figure ? std::vector{*figure} : std::vector<operator_figure>{};
+}
+
+void run_case(run_state& run, const timing_setting& setting, const operator_case& c, bool& repeats_agree,
+              const std::function<void(double)>& seen) {
   now_doing("the set-up of " + describe(c));
-  const auto op = maker.make(c);
-  check_case(run, *op, c, gauge);
+  const auto op = setting.maker.make(c);
+  check_case(run, *op, c, setting.gauge);
+  if (run.gpu && run.options.shared.check) check_against_cpu(run, *op, c, setting.gauge);
   const std::uint64_t before = fingerprint(*op, run.geometry);
   now_doing("the measurement of " + describe(c));
-  const auto figure = measure(*op, c, ctx, run.options.overlap, run.options.samples, run.control, seen);
-  if (!figure) return;
+  const auto figures = measure_case(run, *op, c, setting.cpu, seen);
+  if (figures.empty()) return;
   repeats_agree = same_everywhere(fingerprint(*op, run.geometry) == before, run.world) && repeats_agree;
-  run.result.figures.push_back(*figure);
-  if (c == run.options.headline) run.result.fom.value = figure->gflops;
+  run.result.figures.insert(run.result.figures.end(), figures.begin(), figures.end());
+  if (c == run.options.headline) run.result.fom.value = figures.back().gflops;
   run.progress.clear();
-  if (run.talks()) print_figure(*figure);
+  if (run.talks())
+    for (const operator_figure& figure : figures) print_figure(figure);
 }
 
 /// The table's end, the file, the status: all from one report.
 exit_status finish(run_state& run, exit_status status) {
   if (status == exit_status::success && !run.result.checks.passed()) status = exit_status::verification_failed;
   run.progress.clear();
+  if (run.gpu) run.result.tuning = run.gpu->tuning();
   if (!run.talks()) return status;
   if (!run.options.shared.json.empty()) {
     write_report(run.result, run.options.shared.json, run.options.shared.force);
@@ -153,9 +194,12 @@ exit_status finish(run_state& run, exit_status status) {
 }
 
 exit_status run_cases(run_state& run, const gauge_input& gauge) {
-  const cpu::context ctx(run.geometry, run.world);
-  const auto maker = make_cpu_operator_maker(ctx, gauge.links, run.options);
-  if (run.talks()) print_figure_header(volume(run.geometry.grid()) > 1);
+  std::optional<cpu::context> ctx;
+  if (!run.gpu) ctx.emplace(run.geometry, run.world);
+  const auto maker = run.gpu ? make_gpu_operator_maker(*run.gpu, gauge.links, run.options)
+                             : make_cpu_operator_maker(*ctx, gauge.links, run.options);
+  const timing_setting setting{*maker, ctx ? &*ctx : nullptr, gauge};
+  if (run.talks()) print_figure_header(volume(run.geometry.grid()) > 1, run.gpu != nullptr);
   run.progress.begin("operators");
   bool repeats_agree = true;
   const auto cases = static_cast<double>(run.options.cases.size());
@@ -164,7 +208,7 @@ exit_status run_cases(run_state& run, const gauge_input& gauge) {
     if (run.control.should_stop()) break;
     const auto seen = [&](double of_case) { run.progress.update((done + of_case) / cases, describe(c)); };
     seen(0.0);
-    run_case(run, *maker, c, ctx, gauge, repeats_agree, seen);
+    run_case(run, setting, c, repeats_agree, seen);
     done += 1.0;
   }
   run.result.checks.add("repeated applications agree", repeats_agree);
@@ -188,9 +232,12 @@ exit_status run_scaling(scaling_options options, const communicator& world) {
                 new_report(options, geometry, world)};
   const placement_record placement = place_threads(options.placement, omp_get_max_threads(), world);
   run.result.parameters["placement"] = to_json(placement);
+  if (!options.shared.dry_run) run.gpu = open_gpu(options.shared, geometry, world);
+  if (run.gpu) note_gpu(run.result.machine, *run.gpu);
   const memory_estimate memory = estimate_memory(options, geometry);
   if (run.talks()) {
     print_machine(run.result);
+    if (run.gpu) fmt::print("{}", describe(*run.gpu));
     fmt::print("{}", describe(placement));
     print_problem(options, geometry);
     print_memory(memory);
@@ -198,8 +245,10 @@ exit_status run_scaling(scaling_options options, const communicator& world) {
   }
   if (options.shared.dry_run) return exit_status::success;
   require_memory(world, memory.total(), "this run");
+  if (run.gpu) require_gpu_memory(*run.gpu, memory.gpu_bytes, "this run");
 
-  const auto gauge = obtain_gauge(run.result, options.shared, geometry, world, run.control, run.progress);
+  const auto gauge =
+      obtain_gauge(run.result, options.shared, geometry, world, run.control, run.progress, run.gpu.get());
   if (!gauge) return finish(run, exit_status::interrupted);
   if (run.talks()) fmt::print("plaquette  {:.12f}\n", gauge->plaquette.average);
   return run_cases(run, *gauge);

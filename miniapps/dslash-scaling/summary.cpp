@@ -36,6 +36,8 @@ void print_memory(const memory_estimate& memory) {
   fmt::print("memory     {} a rank: {} canonical fields, {} operator, {} vectors\n", format_bytes(memory.total()),
              format_bytes(memory.canonical_bytes), format_bytes(memory.operator_bytes),
              format_bytes(memory.vector_bytes));
+  if (memory.gpu_bytes > 0.0)
+    fmt::print("gpu memory {}: operator, vectors, arrays of the copy\n", format_bytes(memory.gpu_bytes));
 }
 
 void print_work(const scaling_options& options, const lattice_geometry& geometry) {
@@ -46,17 +48,19 @@ void print_work(const scaling_options& options, const lattice_geometry& geometry
                stored_reals(c.links), c.rhs, gflop_of(c, geometry), format_bytes(fewest_bytes_of(c, geometry)));
 }
 
-void print_figure_header(bool halo) {
-  fmt::print("\n{:<13} {:<8} {:<7} {:>5} {:>4} {:>11} {:>9} {:>9} {:>8} {:>8}", "operator", "layout", "prec.", "reals",
-             "N", "median [us]", "GFLOP/s", "GB/s", "of copy", "of FMA");
+void print_figure_header(bool halo, bool gpu) {
+  fmt::print("\n{:<13} {:<8} {:<7} {:>5} {:>4} {:>11} {:>9} {:>9} {:>8} {:>9}", "operator", "layout", "prec.", "reals",
+             "N", "median [us]", "GFLOP/s", "GB/s", "of copy", gpu ? "protocol" : "of FMA");
   if (halo) fmt::print(" {:>13} {:>11} {:>9}", "exposed [us]", "hidden [us]", "sent");
   fmt::print("\n");
 }
 
 void print_figure(const operator_figure& f) {
-  fmt::print("{:<13} {:<8} {:<7} {:>5} {:>4} {:>11.1f} {:>9.2f} {:>9.2f} {:>7.1f}% {:>7.1f}%", f.operator_name,
-             f.layout, f.precision, f.reconstruct, f.rhs, 1e6 * f.seconds.median, f.gflops, f.gbytes_per_s,
-             100.0 * f.fraction_of_copy, 100.0 * f.fraction_of_fma_peak);
+  const std::string last = f.details.contains("protocol") ? f.details["protocol"].get<std::string>()
+                                                          : fmt::format("{:.1f}%", 100.0 * f.fraction_of_fma_peak);
+  fmt::print("{:<13} {:<8} {:<7} {:>5} {:>4} {:>11.1f} {:>9.2f} {:>9.2f} {:>7.1f}% {:>9}", f.operator_name, f.layout,
+             f.precision, f.reconstruct, f.rhs, 1e6 * f.seconds.median, f.gflops, f.gbytes_per_s,
+             100.0 * f.fraction_of_copy, last);
   if (f.details.contains("halo")) {
     const auto& halo = f.details["halo"];
     fmt::print(" {:>13.1f} {:>11.1f} {:>9}", 1e6 * halo["exposed_seconds"].get<double>(),

@@ -14,7 +14,7 @@ void print_problem(const scaling_options& options, const lattice_geometry& geome
 void print_memory(const memory_estimate& memory);
 /// For --dryrun: the work of one application of every case.
 void print_work(const scaling_options& options, const lattice_geometry& geometry);
-void print_figure_header(bool halo);
+void print_figure_header(bool halo, bool gpu);
 void print_figure(const operator_figure& figure);
 void print_verdict(const report& r);
 

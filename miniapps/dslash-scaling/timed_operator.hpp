@@ -11,6 +11,10 @@
 #include "miniapps/dslash-scaling/operator_case.hpp"
 #include "miniapps/dslash-scaling/scaling_options.hpp"
 
+namespace plaquette {
+class gpu_access;
+}
+
 namespace plaquette::scaling {
 
 /// What the halo of a rank has cost since it was last reset.
@@ -25,8 +29,10 @@ class timed_operator {
 
   /// Column `column` of the input; sites that the operator does not read are ignored.
   virtual void set_input(int column, const spinor_configuration& psi) = 0;
-  /// The operator, or its adjoint, on all columns. Collective.
+  /// The operator, or its adjoint, on all columns; on a GPU it is queued. Collective.
   virtual void apply(bool dagger = false) = 0;
+  /// Waits for all that was queued.
+  virtual void finish() const = 0;
   /// Column `column` of the output; sites that it does not have become zero, ghosts are left alone.
   virtual void get_output(int column, spinor_configuration& out) const = 0;
 
@@ -45,6 +51,9 @@ class operator_maker {
 
 /// \param links  with ghosts filled; kept by reference, as is `options`
 std::unique_ptr<operator_maker> make_cpu_operator_maker(const cpu::context& ctx, const gauge_configuration& links,
+                                                        const scaling_options& options);
+/// On the GPU, of one rank; the same. Throws input_error where the program was built without.
+std::unique_ptr<operator_maker> make_gpu_operator_maker(gpu_access& gpu, const gauge_configuration& links,
                                                         const scaling_options& options);
 
 }  // namespace plaquette::scaling

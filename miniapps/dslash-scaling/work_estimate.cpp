@@ -56,6 +56,13 @@ memory_estimate estimate_memory(const scaling_options& options, const lattice_ge
     most.vector_bytes = of_vectors;
   }
   most.canonical_bytes = padded * (sizeof(site_links) + check_fields * sizeof(spinor<double>));
+  if (options.shared.device == "gpu") {
+    // Beside the operator: links in double while it is made, the arrays of the copy, those of the runtime.
+    constexpr double copy_and_runtime = 0x1p31 + 0x1p29;
+    most.gpu_bytes = most.operator_bytes + most.vector_bytes + local * sizeof(site_links) + copy_and_runtime;
+    most.canonical_bytes += local * (sizeof(site_links) + sizeof(spinor<double>));  // on their way there
+    if (!options.shared.check) most.operator_bytes = most.vector_bytes = 0.0;       // else the CPU has them too
+  }
   return most;
 }
 

@@ -16,6 +16,8 @@ struct memory_estimate {
   double canonical_bytes = 0;  ///< a rank: links and the fields of the checks, in double and in the canonical order
   double operator_bytes = 0;   ///< a rank, of the case that needs most: packed links and clover blocks
   double vector_bytes = 0;     ///< a rank, of the same case: input, output, what lies between, the arrays of the copy
+  double gpu_bytes = 0;        ///< on the GPU, of the case that needs most, where it is timed there
+  /// Of a host, a rank.
   double total() const { return canonical_bytes + operator_bytes + vector_bytes; }
 };
 memory_estimate estimate_memory(const scaling_options& options, const lattice_geometry& geometry);

@@ -64,13 +64,16 @@ json_document state_in(const std::string& path) {
 }  // namespace
 
 json_document parameters_of_links(const configuration_options& options) {
-  return {{"start", options.start()},
-          {"seed", options.shared.seed},
-          {"beta", options.action.beta},
-          {"anisotropy", options.action.anisotropy},
-          {"first_sweep", options.first_sweep},
-          {"heatbath", options.plan.heatbath},
-          {"overrelaxation", options.plan.overrelaxation}};
+  json_document parameters{{"start", options.start()},
+                           {"seed", options.shared.seed},
+                           {"beta", options.action.beta},
+                           {"anisotropy", options.action.anisotropy},
+                           {"first_sweep", options.first_sweep},
+                           {"heatbath", options.plan.heatbath},
+                           {"overrelaxation", options.plan.overrelaxation}};
+  // A GPU's logarithms and cosines have other last bits: a run stays on the device that it began on.
+  if (options.shared.device != "cpu") parameters["device"] = options.shared.device;
+  return parameters;
 }
 
 void write_configuration_checkpoint(const std::string& path, const gauge_configuration& links,

@@ -26,6 +26,7 @@ void declare_lattice(command_line& line, shared_options& shared) {
         if (text != "auto") shared.grid = parse_extents(text, option);
       },
       "Process grid; auto is the one of smallest surface for the ranks that there are");
+  line.choice("--device", shared.device, {"cpu", "gpu"}, "What the links are updated on");
   line.integer("--threads", shared.threads,
                "Threads a rank; 0: OMP_NUM_THREADS, else the host's cores shared among its ranks", 0, 4096);
 }
@@ -127,6 +128,7 @@ json_document parameters_of(const configuration_options& options, const lattice_
   return {{"command", options.command},
           {"lattice", geometry.global()},
           {"grid", geometry.grid()},
+          {"device", options.shared.device},
           {"beta", options.action.beta},
           {"anisotropy", options.action.anisotropy},
           {"start", options.start()},

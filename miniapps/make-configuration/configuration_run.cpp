@@ -18,7 +18,9 @@
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "miniapps/make-configuration/configuration_checkpoint.hpp"
+#include "miniapps/shared/device_links.hpp"
 #include "miniapps/shared/gauge_input.hpp"
+#include "miniapps/shared/gpu_access.hpp"
 
 namespace plaquette {
 
@@ -42,8 +44,9 @@ struct run_state {
   progress_line progress;
   report result;
   configuration_progress done;
-  std::vector<double> seconds{};  ///< of each combined sweep of this run
-  int checkpoint_at = -1;         ///< combined sweeps done at the last checkpoint
+  std::vector<double> seconds{};      ///< of each combined sweep of this run
+  int checkpoint_at = -1;             ///< combined sweeps done at the last checkpoint
+  std::unique_ptr<gpu_access> gpu{};  ///< null on the CPU
 
   bool talks() const { return world.rank() == 0; }
   bool has_checkpoint() const { return !options.checkpoint.empty(); }
@@ -81,12 +84,19 @@ double memory_needed(const configuration_options& options, const lattice_geometr
   return 1.15 * field * (options.output.empty() ? 1.0 : 2.0);
 }
 
+/// Links without ghosts, and what the runtime takes.
+double gpu_memory_needed(const lattice_geometry& geometry) {
+  constexpr double runtime = 0x1p29;
+  return 1.05 * static_cast<double>(geometry.local_volume()) * sizeof(site_links) + runtime;
+}
+
 void print_problem(const run_state& run) {
   const auto& [options, r] = std::tie(run.options, run.result);
   fmt::print("make-configuration {}, revision {}{}\n", r.build.version, r.build.revision.substr(0, 12),
              r.build.dirty ? " with changes" : "");
   fmt::print("machine    {}, {} rank{} of {} thread{}\n", r.machine.cpu, r.machine.ranks,
              r.machine.ranks == 1 ? "" : "s", r.machine.threads, r.machine.threads == 1 ? "" : "s");
+  if (run.gpu) fmt::print("{}", describe(*run.gpu));
   fmt::print("lattice    {}, grid {}\n", to_string(run.geometry.global()), to_string(run.geometry.grid()));
   fmt::print("action     Wilson, beta {:g}, anisotropy {:g}\n", options.action.beta, options.action.anisotropy);
   fmt::print("update     {} sweeps of {} heat bath + {} over-relaxation, from {}, seed {}\n", options.sweeps,
@@ -95,10 +105,11 @@ void print_problem(const run_state& run) {
   if (checkpoint_exists(options.checkpoint))
     fmt::print("continues  {} after sweep {}\n", printable(options.checkpoint), run.done.sweeps_done);
   fmt::print("memory     {} a rank\n", format_bytes(peak_memory() + memory_needed(options, run.geometry)));
+  if (options.shared.device == "gpu") fmt::print("gpu memory {}\n", format_bytes(gpu_memory_needed(run.geometry)));
 }
 
-void measure(run_state& run, const gauge_configuration& links) {
-  run.done.history.push_back({run.done.sweeps_done, cpu::measure_plaquettes(links, run.world)});
+void measure(run_state& run, device_links& links) {
+  run.done.history.push_back({run.done.sweeps_done, links.measure()});
   if (!run.talks()) return;
   run.progress.clear();
   const auto& [sweep, plaquette] = run.done.history.back();
@@ -106,37 +117,37 @@ void measure(run_state& run, const gauge_configuration& links) {
 }
 
 /// Once for every state that is worth it.
-void keep_checkpoint(run_state& run, const gauge_configuration& links) {
+void keep_checkpoint(run_state& run, device_links& links) {
   if (!run.has_checkpoint() || run.checkpoint_at == run.done.sweeps_done) return;
   now_doing("writing the checkpoint");
   configuration_progress kept = run.done;
   kept.unfinished_files = run.control.stopped() ? absolute_paths({run.options.history, run.options.shared.json})
                                                 : std::vector<std::string>{};
-  write_configuration_checkpoint(run.options.checkpoint, links, kept, parameters_of_links(run.options), run.world);
+  write_configuration_checkpoint(run.options.checkpoint, links.on_host(), kept, parameters_of_links(run.options),
+                                 run.world);
   run.checkpoint_at = run.done.sweeps_done;
   now_doing("the sweeps");
 }
 
-void do_one_sweep(run_state& run, cpu::heatbath_updater& updater, gauge_configuration& links) {
+void do_one_sweep(run_state& run, device_links& links) {
   const configuration_options& options = run.options;
   run.world.barrier();
   const stopwatch watch;
-  updater.combined_sweep(links, options.action, options.plan, options.shared.seed,
-                         static_cast<std::uint64_t>(run.done.sweeps_done));
+  links.combined_sweep(options.action, options.plan, options.shared.seed,
+                       static_cast<std::uint64_t>(run.done.sweeps_done));
   double seconds = watch.seconds();
   run.world.maximum({&seconds, 1});
   run.seconds.push_back(seconds);
   ++run.done.sweeps_done;
 }
 
-void do_sweeps(run_state& run, gauge_configuration& links) {
+void do_sweeps(run_state& run, device_links& links) {
   const configuration_options& options = run.options;
-  cpu::heatbath_updater updater(run.geometry, run.world);
   run.progress.begin("sweeps");
   if (run.talks()) fmt::print("\n   sweep       plaquette         spatial        temporal\n");
   if (run.done.history.empty()) measure(run, links);
   while (run.done.sweeps_done < options.end() && !run.control.should_stop()) {
-    do_one_sweep(run, updater, links);
+    do_one_sweep(run, links);
     const int done = run.done.sweeps_done - options.first_sweep;
     if (done % options.measure_every == 0 || done == options.sweeps) measure(run, links);
     if (done % options.checkpoint_every == 0) keep_checkpoint(run, links);
@@ -282,16 +293,20 @@ exit_status run_configuration(const configuration_options& options, const commun
                 new_report(options, geometry, world),
                 std::move(done)};
   require_outputs(run);
+  if (!options.shared.dry_run) run.gpu = open_gpu(options.shared, geometry, world);
+  if (run.gpu) note_gpu(run.result.machine, *run.gpu);
   if (run.talks()) print_problem(run);
   if (options.shared.dry_run) return exit_status::success;
   require_memory(world, memory_needed(options, geometry), "the gauge configuration");
+  if (run.gpu) require_gpu_memory(*run.gpu, gpu_memory_needed(geometry), "the gauge configuration");
 
-  gauge_input start = obtain_gauge(shared, geometry, world, run.control, run.progress);
+  gauge_input start = obtain_gauge(shared, geometry, world, run.control, run.progress, run.gpu.get());
   now_doing("the sweeps");
-  do_sweeps(run, start.links);
-  check_links(run, start.links, start);
-  write_files(run, start.links);
-  note_results(run, start, start.links);
+  const auto links = run.gpu ? links_on_gpu(*run.gpu, start.links) : links_on_cpu(std::move(start.links), world);
+  do_sweeps(run, *links);
+  check_links(run, links->on_host(), start);
+  write_files(run, links->on_host());
+  note_results(run, start, links->on_host());
   return finish(run);
 }
 

@@ -28,7 +28,6 @@ stopping_rule rule_of(const solver_options& options, run_control& control, progr
   stopping_rule rule;
   rule.tolerance = options.tolerance();
   rule.limit = options.iteration_limit;
-  rule.look_every = 1;  // the CPU answers at once
   rule.interrupted = [&control] { return control.should_stop(); };
   const double decades = -std::log10(rule.tolerance);
   rule.progress = [&progress, decades](int iteration, double residual) {
@@ -180,6 +179,7 @@ void solve_columns(propagator_result& result, const solve_setting& run, const sc
     result.solver = solve.report.solver;
     result.flops += solve.flops;
     result.first_seconds += solve.seconds;
+    result.gpu = solve.gpu;
     take_solutions(result, run.engine, solve.report, batch);
     if (!run.checkpoint) continue;
     now_doing("writing the checkpoint");
@@ -219,6 +219,7 @@ void time_solves(propagator_result& result, const solve_setting& run, const schu
       if (run.control.stopped()) break;  // it did not run to its end
       result.repeats_agree = result.repeats_agree && same_outcome(again.report, result.results);
       result.seconds.push_back(again.seconds);
+      result.gpu = again.gpu;
     }
   result.warmed_up = !result.seconds.empty();
   if (!result.warmed_up) result.seconds.push_back(result.first_seconds);
@@ -313,6 +314,7 @@ solve_record record_of(const propagator_result& result, const solver_options& op
                     {"gflops", seconds.median > 0.0 ? 1e-9 * result.flops / seconds.median : 0.0},
                     {"reference_seconds", result.reference_seconds},
                     {"columns", columns}};
+  if (!result.gpu.is_null()) record.details["gpu"] = result.gpu;
   return record;
 }
 

@@ -31,6 +31,7 @@ struct propagator_result {
   long inner_applications = 0;     ///< of the solve that gave the answer: of the operator of the Krylov space
   long outer_applications = 0;     ///< and of that of the residual, on the even sites
   double reference_seconds = 0.0;  ///< that the checks took
+  json_document gpu = nullptr;     ///< clocks and energy of the last solve; null on the CPU
 
   bool solved() const;
   /// Iterated residual of the worst column, one an iteration.

@@ -15,11 +15,14 @@
 
 namespace plaquette {
 
+class gpu_access;
+
 /// A solve of all columns from a zero guess.
 struct timed_solve {
   schur_report report;
   double seconds = 0.0;
-  double flops = 0.0;  ///< of the Schur operator's applications on all ranks, in the field's standard counts
+  double flops = 0.0;           ///< of the Schur operator's applications on all ranks, in the field's standard counts
+  json_document gpu = nullptr;  ///< clocks and energy meanwhile; null on the CPU
 };
 
 class solve_engine {
@@ -34,12 +37,16 @@ class solve_engine {
   /// The solution of a column. Ghosts are not filled.
   virtual void get_solution(int column, spinor_configuration& out) const = 0;
   /// Times the even-odd operators on all columns, that of the Krylov space first, then that of the residual where it is
-  /// another: repeated samples after a warm-up.
+  /// another: repeated samples after a warm-up. On a GPU each comes twice, cool and sustained.
   virtual std::vector<operator_figure> time_operators() = 0;
 };
 
 /// On the CPU, in the precisions of the options.
 std::unique_ptr<solve_engine> make_cpu_engine(const cpu::context& ctx, const gauge_configuration& links,
+                                              const solver_options& options);
+
+/// On the GPU, of one rank. Throws input_error where the program was built without.
+std::unique_ptr<solve_engine> make_gpu_engine(gpu_access& gpu, const gauge_configuration& links,
                                               const solver_options& options);
 
 }  // namespace plaquette

@@ -9,6 +9,7 @@
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/site_sum.hpp"
+#include "miniapps/shared/spinor_difference.hpp"
 
 namespace plaquette {
 
@@ -65,6 +66,15 @@ double operator_difference(const applied_operator& m, const gauge_configuration&
     return {norm2(found(x) - expected), norm2(expected)};
   });
   return std::sqrt(sums[0] / sums[1]);
+}
+
+double difference_of_operators(const applied_operator& a, const applied_operator& b, const lattice_geometry& geometry,
+                               bool dagger, std::uint64_t seed, const communicator& comm) {
+  const spinor_configuration psi = cpu::random_spinor(geometry, seed, 0, comm);
+  spinor_configuration found(geometry), expected(geometry);
+  a(found, psi, dagger);
+  b(expected, psi, dagger);
+  return relative_difference(found, expected, comm);
 }
 
 double operator_tolerance(const std::string& precision) { return 20.0 * unit_roundoff(precision); }

@@ -41,6 +41,10 @@ using applied_operator = std::function<void(spinor_configuration& out, const spi
 double operator_difference(const applied_operator& m, const gauge_configuration& links, const fermion_action& action,
                            bool dagger, std::uint64_t seed, const communicator& comm);
 
+/// |A psi - B psi| / |B psi| over all sites for a random psi. NaN where A psi or B psi holds one. Collective.
+double difference_of_operators(const applied_operator& a, const applied_operator& b, const lattice_geometry& geometry,
+                               bool dagger, std::uint64_t seed, const communicator& comm);
+
 /// A component of M psi is a sum of 8 x 2 x 3 + 12 products, whose rounding errors add up at random to about 2 u of the
 /// norm (measured: 1.6 u single, 2.0 u double); ten times that is allowed.
 double operator_tolerance(const std::string& precision);

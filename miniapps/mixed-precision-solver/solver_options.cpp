@@ -144,7 +144,8 @@ void overlay(shared_options& options, const problem& step, const command_line& l
 
 void require_sense(const solver_options& options) {
   const shared_options& shared = options.shared;
-  if (shared.device == "gpu") throw input_error("--device gpu: this program was built without a GPU");
+  if (shared.device == "gpu" && !options.read_propagator.empty())
+    throw input_error("--device gpu has no effect beside --read-propagator: the reference runs on the CPU");
   if (shared.rhs > cpu::spin_colours)
     throw input_error(fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", shared.rhs));
   if (!options.write_propagator.empty() && shared.rhs != cpu::spin_colours)

@@ -23,6 +23,7 @@
 #include "miniapps/mixed-precision-solver/summary.hpp"
 #include "miniapps/mixed-precision-solver/work_estimate.hpp"
 #include "miniapps/shared/gauge_input.hpp"
+#include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 
 namespace plaquette {
@@ -38,6 +39,7 @@ struct run_state {
   progress_line progress;
   report result;
   bool replace_report = false;
+  std::unique_ptr<gpu_access> gpu{};  ///< null on the CPU
 
   bool talks() const { return world.rank() == 0; }
 };
@@ -63,13 +65,17 @@ report new_report(const solver_options& options, const lattice_geometry& geometr
   return r;
 }
 
+applied_operator operator_of(solve_engine& engine) {
+  return [&engine](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
+    engine.apply(out, in, dagger);
+  };
+}
+
 /// --check: M and M^+ of the device against the textbook operator, on random input.
 void check_operators(run_state& run, solve_engine& engine, const gauge_input& gauge) {
   now_doing("the comparison with the textbook operator");
   const shared_options& shared = run.options.shared;
-  const auto apply = [&engine](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
-    engine.apply(out, in, dagger);
-  };
+  const applied_operator apply = operator_of(engine);
   for (const bool dagger : {false, true}) {
     run.progress.begin("comparison with the textbook operator");
     run.progress.update(-1.0);
@@ -77,6 +83,20 @@ void check_operators(run_state& run, solve_engine& engine, const gauge_input& ga
                           operator_difference(apply, gauge.links, shared.action, dagger, shared.seed, run.world),
                           operator_tolerance(name(run.options.outer)));
   }
+}
+
+/// --check of a GPU: M and M^+ against the same of the CPU, in the same precision. Each rounds by what is allowed
+/// against the textbook.
+void check_against_cpu(run_state& run, solve_engine& engine, const gauge_input& gauge) {
+  now_doing("the comparison with the CPU");
+  solver_options one_column = run.options;
+  one_column.shared.rhs = 1;
+  const auto cpu_engine = make_cpu_engine(cpu::context(run.geometry, run.world), gauge.links, one_column);
+  for (const bool dagger : {false, true})
+    run.result.checks.add(dagger ? "adjoint operator, GPU against CPU" : "operator, GPU against CPU",
+                          difference_of_operators(operator_of(engine), operator_of(*cpu_engine), run.geometry, dagger,
+                                                  run.options.shared.seed, run.world),
+                          2.0 * operator_tolerance(name(run.options.outer)));
 }
 
 void add_correlators(run_state& run, const cpu::propagator& columns, const cpu::source_description& source) {
@@ -88,13 +108,25 @@ void add_correlators(run_state& run, const cpu::propagator& columns, const cpu::
   if (run.talks()) print_correlators(pion, rho);
 }
 
-void measure_operator(run_state& run, solve_engine& engine, const cpu::context& ctx) {
+void relate_to_cpu(operator_figure& figure, const cpu::context& ctx) {
+  const double peak = figure.precision == name(precision::double_) ? fma_gflops<double>(ctx) : fma_gflops<float>(ctx);
+  relate_to_machine(figure, copy_gbytes_per_s(ctx), peak);
+}
+
+/// The peak of a GPU's arithmetic is not measured.
+void relate_to_gpu(operator_figure& figure, const gpu_access& gpu) {
+  relate_to_machine(figure, gpu.copy_gbytes_per_s(), 0.0);
+}
+
+void measure_operator(run_state& run, solve_engine& engine) {
   now_doing("the measurement of the operator");
   run.progress.begin("measurement of the operator");
   run.progress.update(-1.0);
   for (operator_figure& figure : engine.time_operators()) {
-    const double peak = figure.precision == name(precision::double_) ? fma_gflops<double>(ctx) : fma_gflops<float>(ctx);
-    relate_to_machine(figure, copy_gbytes_per_s(ctx), peak);
+    if (run.gpu)
+      relate_to_gpu(figure, *run.gpu);
+    else
+      relate_to_cpu(figure, cpu::context(run.geometry, run.world));
     run.result.figures.push_back(figure);
   }
 }
@@ -119,6 +151,7 @@ void store_propagator(run_state& run, const propagator_result& solved, const gau
 exit_status finish(run_state& run, exit_status status) {
   if (status == exit_status::success && !run.result.checks.passed()) status = exit_status::verification_failed;
   run.progress.clear();
+  if (run.gpu) run.result.tuning = run.gpu->tuning();
   if (!run.talks()) return status;
   print_timing(run.result);
   if (!run.options.shared.json.empty()) {
@@ -132,9 +165,10 @@ exit_status finish(run_state& run, exit_status status) {
 exit_status run_solve(run_state& run, const gauge_input& gauge) {
   const solver_options& options = run.options;
   now_doing("the set-up of the operators");
-  const cpu::context ctx(run.geometry, run.world);
-  const auto engine = make_cpu_engine(ctx, gauge.links, options);
+  const auto engine = run.gpu ? make_gpu_engine(*run.gpu, gauge.links, options)
+                              : make_cpu_engine(cpu::context(run.geometry, run.world), gauge.links, options);
   if (options.shared.check) check_operators(run, *engine, gauge);
+  if (options.shared.check && run.gpu) check_against_cpu(run, *engine, gauge);
 
   propagator_result solved = solve_propagator(*engine, options, gauge.links, run.world, run.control, run.progress);
   run.progress.clear();
@@ -156,7 +190,7 @@ exit_status run_solve(run_state& run, const gauge_input& gauge) {
   const sample_statistics seconds = statistics(solved.seconds);
   run.result.fom.value = static_cast<double>(solved.results.size()) / seconds.median;
   add_correlators(run, solved.columns, options.source);
-  if (!run.control.stopped()) measure_operator(run, *engine, ctx);
+  if (!run.control.stopped()) measure_operator(run, *engine);
   if (!options.write_propagator.empty()) {
     store_propagator(run, solved, gauge);
     if (run.talks()) fmt::print("\npropagator {}\n", options.write_propagator);
@@ -204,7 +238,8 @@ exit_status run_read(run_state& run, const gauge_input& gauge) {
 
 /// None where the run was stopped while it was made; the report then says so.
 std::optional<gauge_input> gauge_of_run(run_state& run) {
-  auto gauge = obtain_gauge(run.result, run.options.shared, run.geometry, run.world, run.control, run.progress);
+  auto gauge =
+      obtain_gauge(run.result, run.options.shared, run.geometry, run.world, run.control, run.progress, run.gpu.get());
   if (gauge && run.talks()) print_gauge(*gauge);
   return gauge;
 }
@@ -222,9 +257,12 @@ exit_status run_solver(const solver_options& options, const communicator& world)
                 new_report(options, geometry, world),
                 options.shared.force || was_left_by(files_of_stopped_run(options.checkpoint), options.shared.json)};
   require_outputs(run);
+  if (!options.shared.dry_run) run.gpu = open_gpu(options.shared, geometry, world);
+  if (run.gpu) note_gpu(run.result.machine, *run.gpu);
   const work_estimate work = estimate_work(options, geometry, world);
   if (run.talks()) {
     print_machine(run.result);
+    if (run.gpu) fmt::print("{}", describe(*run.gpu));
     if (options.read_propagator.empty()) {
       print_problem(options, geometry);
       print_work(options, work);
@@ -232,6 +270,7 @@ exit_status run_solver(const solver_options& options, const communicator& world)
   }
   if (options.shared.dry_run) return exit_status::success;
   require_memory(world, work.memory() - work.program_bytes, "this run");
+  if (run.gpu) require_gpu_memory(*run.gpu, work.gpu_bytes, "this run");
 
   const std::optional<gauge_input> gauge = gauge_of_run(run);
   if (!gauge) return finish(run, exit_status::interrupted);

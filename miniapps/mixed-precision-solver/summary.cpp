@@ -74,6 +74,8 @@ void print_work(const solver_options& options, const work_estimate& work) {
   fmt::print("memory     {} a rank: {} canonical fields, {} operator, {} vectors, {} program and measurement\n",
              format_bytes(work.memory()), format_bytes(work.canonical_bytes), format_bytes(work.operator_bytes),
              format_bytes(work.vector_bytes), format_bytes(work.program_bytes + work.measurement_bytes));
+  if (work.gpu_bytes > 0)
+    fmt::print("gpu memory {}: operators, vectors, arrays of measurements\n", format_bytes(work.gpu_bytes));
   fmt::print("iteration  {:.4g} Gflop and {} at least through memory, for all {} right-hand sides\n",
              1e-9 * work.flops_per_iteration, format_bytes(work.bytes_per_iteration), options.shared.rhs);
 }
@@ -117,9 +119,10 @@ void print_timing(const report& r) {
         s.details["updates"].get<int>());
   }
   for (const operator_figure& f : r.figures)
-    fmt::print("operator   {} {} N={}: {:.4g} GFLOP/s, {:.4g} GB/s, {:.0f}% of copy, {:.0f}% of FMA peak\n",
-               f.operator_name, f.precision, f.rhs, f.gflops, f.gbytes_per_s, 100.0 * f.fraction_of_copy,
-               100.0 * f.fraction_of_fma_peak);
+    fmt::print("operator   {} {} N={}: {:.4g} GFLOP/s, {:.4g} GB/s, {:.0f}% of copy, {}\n", f.operator_name,
+               f.precision, f.rhs, f.gflops, f.gbytes_per_s, 100.0 * f.fraction_of_copy,
+               f.device == "gpu" ? f.details["protocol"].get<std::string>()
+                                 : fmt::format("{:.0f}% of FMA peak", 100.0 * f.fraction_of_fma_peak));
 }
 
 void print_verdict(const report& r) {

@@ -83,28 +83,64 @@ int applications_per_iteration(solver_kind solver) {
   return solver == solver_kind::gcr || solver == solver_kind::mr ? 1 : 2;
 }
 
+namespace {
+
+/// Batches of all right-hand sides.
+struct vector_bytes {
+  double around;  ///< the Krylov solver
+  double krylov;  ///< in it
+};
+
+vector_bytes bytes_of_vectors(const solver_options& options, double local_sites) {
+  const double batch = local_sites * spinor_reals * options.shared.rhs, outer = bytes_of_real(options.outer) * batch,
+               inner = local_sites * bytes_of_spinor(options.inner) * options.shared.rhs;
+  return {outer * (full_batches + 0.5 * even_batches),
+          0.5 * (outer * (options.plain() ? 0 : update_batches) + inner * (solver_vectors(options) + scratch_batches))};
+}
+
+/// A rank's, of one operator or two.
+double bytes_of_operators(const solver_options& options, double local_sites) {
+  const bool clover = options.shared.action.has_clover(),
+             two = options.inner != options.outer || options.inner_links != options.links;
+  return operator_bytes(local_sites, clover, options.outer, options.links) +
+         (two ? operator_bytes(local_sites, clover, options.inner, options.inner_links) : 0.0);
+}
+
+/// On the GPU all columns are iterated at once. What frees its memory leaves it to fields of the same size: an eighth
+/// more covers what does not fit. Then there are the arrays by which its bandwidth is measured, those of the runtime,
+/// and, while operators are made, links in double and blocks of the clover term.
+double bytes_on_gpu(const solver_options& options, double local_sites) {
+  constexpr double held = 1.125, copy_and_runtime = 0x1p30 + 0x1p29;
+  const double clover_on_the_way = options.shared.action.has_clover() ? 72.0 * sizeof(double) : 0.0;
+  const vector_bytes vectors = bytes_of_vectors(options, local_sites);
+  return held * (bytes_of_operators(options, local_sites) + vectors.around + vectors.krylov) + copy_and_runtime +
+         local_sites * (sizeof(site_links) + clover_on_the_way);
+}
+
+}  // namespace
+
 work_estimate estimate_work(const solver_options& options, const lattice_geometry& geometry,
                             const communicator& world) {
-  const bool clover = options.shared.action.has_clover();
   const int columns = options.shared.rhs;
+  const bool clover = options.shared.action.has_clover(), on_gpu = options.shared.device == "gpu";
   const auto local = static_cast<double>(geometry.local_volume());
-  const bool two_operators = options.inner != options.outer || options.inner_links != options.links;
   work_estimate work;
   work.program_bytes = peak_memory();
-  work.measurement_bytes = bytes_of_copy(world);
   // The propagator, a copy of it where it is written in another basis, and three fields for its checks.
   const bool copied = !options.write_propagator.empty() && options.basis != gamma_basis::degrand_rossi;
   const double spinor_fields = columns * (copied ? 2.0 : 1.0) + 3.0;
   work.canonical_bytes = padded_volume(geometry) * (sizeof(site_links) + spinor_fields * sizeof(spinor<double>));
-  work.operator_bytes = operator_bytes(local, clover, options.outer, options.links) +
-                        (two_operators ? operator_bytes(local, clover, options.inner, options.inner_links) : 0.0);
-  const double batch = local * spinor_reals * columns, outer = bytes_of_real(options.outer) * batch,
-               inner = bytes_of_real(options.inner) * batch;
-  const double around = outer * (full_batches + 0.5 * even_batches),
-               krylov = 0.5 * (outer * (options.plain() ? 0 : update_batches) +
-                               inner * (solver_vectors(options) + scratch_batches));
-  work.vector_bytes =
-      heap_share(outer) * (around + columns_at_once(options.inner, columns, geometry) / columns * krylov);
+  if (on_gpu) {
+    work.gpu_bytes = bytes_on_gpu(options, local);
+    work.canonical_bytes += local * (sizeof(site_links) + sizeof(spinor<double>));  // on their way there
+  } else {
+    work.measurement_bytes = bytes_of_copy(world);
+    work.operator_bytes = bytes_of_operators(options, local);
+    const vector_bytes vectors = bytes_of_vectors(options, local);
+    const double at_once = 1.0 * columns_at_once(options.inner, columns, geometry) / columns;
+    work.vector_bytes = heap_share(bytes_of_real(options.outer) * local * spinor_reals * columns) *
+                        (vectors.around + at_once * vectors.krylov);
+  }
   const double applied =
       applications_per_iteration(options.solver) * 0.5 * static_cast<double>(geometry.global_volume());
   work.flops_per_iteration = applied * schur_flops_per_site(clover) * columns;

@@ -32,6 +32,7 @@ struct work_estimate {
   double vector_bytes = 0;         ///< a rank: the solver's vectors
   double program_bytes = 0;        ///< a rank: what the process has taken already
   double measurement_bytes = 0;    ///< a rank: arrays by which the machine is measured, when all else is done
+  double gpu_bytes = 0;            ///< on the GPU, where it solves: operators, vectors, the arrays of the copy
   double flops_per_iteration = 0;  ///< all ranks, all right-hand sides
   double bytes_per_iteration = 0;  ///< the same, of the operator alone
 

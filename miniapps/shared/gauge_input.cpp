@@ -10,7 +10,7 @@
 #include "common/error.hpp"
 #include "common/io/gauge_file.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
-#include "cpu_ref/gauge/heatbath.hpp"
+#include "miniapps/shared/device_links.hpp"
 
 namespace plaquette {
 
@@ -20,19 +20,21 @@ namespace {
 /// rounding errors of 2^-53 in U U^+ - 1. Readers of files have their own bound.
 constexpr double made_here_tolerance = 256.0 * 0x1p-53;
 
-gauge_configuration heat_bath(const shared_options& options, const lattice_geometry& geometry,
-                              const communicator& world, run_control& control, progress_line& progress) {
-  const cpu::gauge_action action{options.gauge.beta, options.gauge_anisotropy};
-  const cpu::sweep_plan plan;
-  gauge_configuration links = cpu::random_configuration(geometry, options.seed, world);
-  cpu::heatbath_updater updater(geometry, world);
+/// Made on the GPU where there is one.
+gauge_configuration made_here(const shared_options& options, const lattice_geometry& geometry,
+                              const communicator& world, run_control& control, progress_line& progress,
+                              gpu_access* gpu) {
+  const auto links = gpu ? make_links_on_gpu(*gpu, options.gauge, options.seed)
+                         : make_links_on_cpu(options.gauge, options.seed, geometry, world);
+  if (options.gauge.from != gauge_choice::origin::heat_bath) return links->take();
+  const gauge_action action{options.gauge.beta, options.gauge_anisotropy};
   progress.begin("heat bath");
   for (int sweep = 0; sweep < options.gauge.sweeps; ++sweep) {
     control.stop_if_asked("the heat bath");
-    updater.combined_sweep(links, action, plan, options.seed, static_cast<std::uint64_t>(sweep));
+    links->combined_sweep(action, {}, options.seed, static_cast<std::uint64_t>(sweep));
     progress.update((sweep + 1.0) / options.gauge.sweeps, fmt::format("sweep {}", sweep + 1));
   }
-  return links;
+  return links->take();
 }
 
 /// What a file claims of its plaquette must be what its links have.
@@ -59,20 +61,6 @@ double file_tolerance(const gauge_file_header& header) {
   return header.precision_bits == 64 && header.distance_from_su3 <= doubles ? doubles : floats;
 }
 
-gauge_configuration made_here(const shared_options& options, const lattice_geometry& geometry,
-                              const communicator& world, run_control& control, progress_line& progress) {
-  switch (options.gauge.from) {
-    case gauge_choice::origin::random:
-      return cpu::random_configuration(geometry, options.seed, world);
-    case gauge_choice::origin::weak:
-      return cpu::weak_field_configuration(geometry, options.gauge.noise, options.seed, world);
-    case gauge_choice::origin::heat_bath:
-      return heat_bath(options, geometry, world, control, progress);
-    default:
-      return cpu::unit_configuration(geometry);
-  }
-}
-
 }  // namespace
 
 extents lattice_of_run(const shared_options& options) {
@@ -96,7 +84,7 @@ lattice_geometry geometry_of_run(const shared_options& options, const communicat
 }
 
 gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& geometry, const communicator& world,
-                         run_control& control, progress_line& progress) {
+                         run_control& control, progress_line& progress, gpu_access* gpu) {
   now_doing("the gauge configuration");
   const bool is_file = options.gauge.from == gauge_choice::origin::file;
   gauge_file_header header;
@@ -105,7 +93,8 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
     header = loaded.header;
     return std::move(loaded.links);
   };
-  gauge_input input{is_file ? from_file() : made_here(options, geometry, world, control, progress), {}, 0.0, 0.0, {}};
+  gauge_input input{
+      is_file ? from_file() : made_here(options, geometry, world, control, progress, gpu), {}, 0.0, 0.0, {}};
   input.plaquette = cpu::measure_plaquettes(input.links, world);
   // Links of an open boundary are zero by intention; the reader has left them out.
   input.distance_from_su3 =
@@ -129,9 +118,10 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
 }
 
 std::optional<gauge_input> obtain_gauge(report& result, const shared_options& options, const lattice_geometry& geometry,
-                                        const communicator& world, run_control& control, progress_line& progress) {
+                                        const communicator& world, run_control& control, progress_line& progress,
+                                        gpu_access* gpu) {
   try {
-    gauge_input gauge = obtain_gauge(options, geometry, world, control, progress);
+    gauge_input gauge = obtain_gauge(options, geometry, world, control, progress, gpu);
     progress.clear();
     result.gauge = gauge.description;
     check_gauge(result.checks, gauge);

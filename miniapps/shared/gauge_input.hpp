@@ -16,6 +16,8 @@
 
 namespace plaquette {
 
+class gpu_access;
+
 /// The lattice of the run: a file's own where one is named, else --lattice. Throws input_error where both are given and
 /// differ, and where the file cannot be used. Not collective.
 extents lattice_of_run(const shared_options& options);
@@ -33,13 +35,15 @@ struct gauge_input {
 
 /// Reads or makes it. Throws input_error for a file that cannot be used, with one line that names it, what was expected
 /// and what was found; error of exit status 6 where the run is stopped meanwhile. Collective.
+/// \param gpu  makes random fields and heat baths there, where there is one; null: on the CPU
 gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& geometry, const communicator& world,
-                         run_control& control, progress_line& progress);
+                         run_control& control, progress_line& progress, gpu_access* gpu = nullptr);
 
 /// The same for a run that reports: the report gets its description and its checks. None where the run is stopped
 /// meanwhile; the report then says so, and is all there is. Collective.
 std::optional<gauge_input> obtain_gauge(report& result, const shared_options& options, const lattice_geometry& geometry,
-                                        const communicator& world, run_control& control, progress_line& progress);
+                                        const communicator& world, run_control& control, progress_line& progress,
+                                        gpu_access* gpu = nullptr);
 
 /// Adds the checks of a configuration: every link in SU(3), and a finite plaquette.
 void check_gauge(verification& checks, const gauge_input& gauge);

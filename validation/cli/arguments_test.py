@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Arguments that cannot be used, and the help that says which can."""
+import os
 import unittest
+import unittest.mock
 
 from harness import MPIEXEC, NO_MEMORY, SUCCESS, UNUSABLE, CommandLineTest, run
 
@@ -15,7 +17,7 @@ class Help(CommandLineTest):
                      "--time-limit", "--anisotropy", "--nu", "--clover-spatial", "--clover-temporal",
                      "--boundary-angles", "--size", "--source", "--source-position", "--smearing-radius",
                      "--smearing-steps", "--solver", "--preconditioning", "--max-iterations", "--propagator",
-                     "--read-propagator", "--basis", "--repeat", "heatbath:BETA", "weak:EPS", "Exit status"]:
+                     "--read-propagator", "--basis", "--repeat", "--tune", "--tune-file", "heatbath:BETA", "weak:EPS", "Exit status"]:
             self.assertIn(word, result.out)
 
     def test_version_is_printed(self):
@@ -66,7 +68,23 @@ class Refusal(CommandLineTest):
         self.assert_refused(run("--mass", "1\n2\x1b[31m"), UNUSABLE, "\\x0a", "\\x1b")
 
     def test_a_device_that_is_not_there(self):
-        self.assert_refused(run("--device", "gpu"), UNUSABLE, "gpu")
+        with unittest.mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=""):
+            self.assert_refused(run("--device", "gpu"), UNUSABLE, "--device gpu")
+            # What it would take is known without one.
+            result = run("--device", "gpu", "--size", "target", "--dryrun")
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn("gpu memory", result.out)
+
+    def test_options_of_a_gpu(self):
+        for arguments in [["--tune", "off"], ["--tune-file", "t.json"], ["--protocol-seconds", "0,0"]]:
+            with self.subTest(arguments=arguments):
+                self.assert_refused(run(*arguments), UNUSABLE, arguments[0], "--device gpu")
+        for option, value in [("--tune", "maybe"), ("--tune-file", ""), ("--protocol-seconds", "1"),
+                              ("--protocol-seconds", "1,-1"), ("--protocol-seconds", "nan,1")]:
+            with self.subTest(option=option, value=value):
+                self.assert_refused(run("--device", "gpu", option, value), UNUSABLE, option)
+        self.assert_refused(run("--device", "gpu", "--read-propagator", "x.h5"), UNUSABLE, "--device gpu",
+                            "--read-propagator")
 
 
 class Lattice(CommandLineTest):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 import unittest
+import unittest.mock
 
 from harness import (INTERRUPTED, MPIEXEC, NO_MEMORY, NO_OUTPUT, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest, Result,
                      command, environment, run)
@@ -83,9 +84,17 @@ class Arguments(ScalingTest):
                                  (["--lattice", "4x4x4x4", "--size", "nano"], ["--size"]),
                                  (["--lattice", "4x4x4x4", "--grid", "1x1x1x2"], ["2 ranks", "found 1"]),
                                  (["--local-lattice", "3x4x4x4"], ["3x4x4x4"]),
-                                 (["--device", "gpu"], ["gpu"]), (["stray"], ["stray"])]:
+                                 (["--device", "gpu", "--dryrun", "--tune", "x"], ["--tune"]),
+                                 (["--tune", "off"], ["--device gpu"]), (["stray"], ["stray"])]:
             with self.subTest(arguments=arguments):
                 self.refused(UNUSABLE, words, *arguments)
+
+    def test_a_device_that_is_not_there(self):
+        with unittest.mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=""):
+            self.refused(UNUSABLE, ["--device gpu"], *QUICK, "--device", "gpu")
+            result = self.scaling(*QUICK, "--device", "gpu", "--dryrun")
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn("gpu memory", result.out)
 
     def test_more_memory_than_there_is(self):
         self.refused(NO_MEMORY, ["needs", "available"], "--lattice", "512x512x512x1024", "--operator", "hopping")

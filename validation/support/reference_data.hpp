@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The reference data: results of other programs, in a folder beside the checkout. Tests that use it are skipped, and
-/// say so, where it is absent.
+/// say so, where it is absent. The environment variable PLAQUETTE_REFERENCE_DIR overrules the path that was configured.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -24,7 +25,10 @@ class reference_data : public testing::Test {
     document = nlohmann::json::parse(std::ifstream(index));
   }
 
-  static std::string path(const std::string& file) { return std::string(PLAQUETTE_REFERENCE_DIR) + "/" + file; }
+  static std::string path(const std::string& file) {
+    const char* elsewhere = std::getenv("PLAQUETTE_REFERENCE_DIR");
+    return std::string(elsewhere != nullptr ? elsewhere : PLAQUETTE_REFERENCE_DIR) + "/" + file;
+  }
 
   static gauge_configuration read_links(const std::string& file, const extents& lattice) {
     return read_gauge(path(file), lattice_geometry(lattice), communicator()).links;

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Target gpu_programs: all that a machine with a GPU runs, which are the tests gpu_* and the mini-apps. Their paths stand
+# in gpu_programs.txt in the build folder, one a line (./plaquette bundle --gpu packs them).
+if(PLAQUETTE_CUDA AND PLAQUETTE_APPS AND PLAQUETTE_TESTS)
+  plaquette_executables_below(apps ${PROJECT_SOURCE_DIR}/miniapps "^plaquette-")
+  plaquette_executables_below(tests ${PROJECT_SOURCE_DIR}/validation "^gpu_")
+  list(FILTER tests EXCLUDE REGEX "^gpu_host_")
+  add_custom_target(gpu_programs DEPENDS ${apps} ${tests})
+  set(paths)
+  foreach(program ${apps} ${tests})
+    string(APPEND paths "$<TARGET_FILE:${program}>\n")
+  endforeach()
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/gpu_programs.txt CONTENT "${paths}")
+endif()

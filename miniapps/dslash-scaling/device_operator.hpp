@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The timed operator of any device, written once over the names that its library gives to things.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "common/algebra/fixed_point.hpp"
+#include "common/concepts.hpp"
+#include "miniapps/dslash-scaling/timed_operator.hpp"
+
+namespace plaquette::scaling {
+
+inline site_subset input_sites(const operator_case& c) {
+  return c.layout == site_layout::full ? site_subset::full : site_subset::even;
+}
+inline site_subset output_sites(const operator_case& c) {
+  if (c.layout == site_layout::full) return site_subset::full;
+  return c.kind == operator_kind::hopping ? site_subset::odd : site_subset::even;
+}
+
+/// \tparam Device  the names of a library and what a run holds of its device: types `context`, `field<T>`,
+///                 `wilson_clover<T>`, `schur_wilson_clover<T>`; `schur(kind)`, its word for a Schur complement;
+///                 members `ctx`, `renew()`, which gives the fields that are made from then on a workspace of their
+///                 own, where that matters, and `finish()`, which waits for all that was queued
+template <class Device, class T>
+class device_operator final : public timed_operator {
+  using field = typename Device::template field<T>;
+  using full_operator = typename Device::template wilson_clover<T>;
+
+ public:
+  device_operator(const Device& device, std::shared_ptr<full_operator> m, const operator_case& c,
+                  cpu::schur_kind preconditioning)
+      : device_(device),
+        case_(c),
+        m_(std::move(m)),
+        schur_(m_, Device::schur(preconditioning)),
+        in_(device.ctx, {spins, colours, input_sites(c), c.rhs}),
+        out_(device.ctx, {spins, colours, output_sites(c), c.rhs}) {}
+
+  void set_input(int column, const spinor_configuration& psi) override { import_column(in_, column, psi); }
+  void get_output(int column, spinor_configuration& out) const override { export_column(out, out_, column); }
+
+  void apply(bool dagger) override {
+    switch (case_.kind) {
+      case operator_kind::hopping:
+        apply_hopping(dagger);
+        break;
+      case operator_kind::wilson:
+      case operator_kind::clover:
+        dagger ? m_->apply_dagger(out_, in_) : m_->apply(out_, in_);
+        break;
+      case operator_kind::wilson_schur:
+      case operator_kind::clover_schur:
+        dagger ? schur_.apply_dagger(out_, in_) : schur_.apply(out_, in_);
+        break;
+    }
+  }
+
+  void finish() const override { device_.finish(); }
+
+  void set_overlap(bool on) override {
+    if constexpr (requires { m_->set_overlap(on); }) m_->set_overlap(on);
+  }
+  void reset_halo_cost() override {
+    if constexpr (requires { m_->hopping().reset_halo_times(); }) m_->hopping().reset_halo_times();
+  }
+  halo_cost get_halo_cost() const override {
+    if constexpr (requires { m_->hopping().halo_seconds(); }) {
+      const auto& times = m_->hopping().halo_seconds();
+      return {times.pack, times.wait, times.unpack, times.bytes};
+    }
+    return {};
+  }
+
+ private:
+  void apply_hopping(bool dagger) {
+    if (case_.layout == site_layout::even_odd) {
+      m_->hopping().apply(out_, in_, dagger);
+      return;
+    }
+    for (int p = 0; p < 2; ++p) {
+      field to = out_.parity(p);
+      m_->hopping().apply(to, in_.parity(1 - p), dagger);
+    }
+  }
+
+  Device device_;
+  operator_case case_;
+  std::shared_ptr<full_operator> m_;
+  typename Device::template schur_wilson_clover<T> schur_;
+  field in_, out_;
+};
+
+template <class Device>
+class device_operator_maker final : public operator_maker {
+ public:
+  device_operator_maker(Device device, const gauge_configuration& links, const scaling_options& options)
+      : device_(std::move(device)), links_(links), options_(options) {}
+
+  std::unique_ptr<timed_operator> make(const operator_case& c) override {
+    switch (c.precision) {
+      case number_precision::double_precision:
+        return make_in<double>(c);
+      case number_precision::single_precision:
+        return make_in<float>(c);
+      case number_precision::half_precision:
+        return make_in<half>(c);
+    }
+    return nullptr;
+  }
+
+ private:
+  template <class T>
+  using full_operator = typename Device::template wilson_clover<T>;
+
+  template <class T>
+  std::unique_ptr<timed_operator> make_in(const operator_case& c) {
+    if (!held_ || held_for_.precision != c.precision || held_for_.links != c.links ||
+        held_for_.has_clover() != c.has_clover()) {
+      held_.reset();  // before the next one is made, so that both are never there at once
+      device_.renew();
+      held_ = make_full<T>(c);
+      held_for_ = c;
+    }
+    return std::make_unique<device_operator<Device, T>>(device_, std::static_pointer_cast<full_operator<T>>(held_), c,
+                                                        options_.preconditioning);
+  }
+
+  template <class T>
+  std::shared_ptr<full_operator<T>> make_full(const operator_case& c) const {
+    fermion_action action = options_.shared.action;
+    if (!c.has_clover()) action.clover_spatial = action.clover_temporal = 0.0;
+    return std::make_shared<full_operator<T>>(device_.ctx, links_, action, c.links);
+  }
+
+  Device device_;
+  const gauge_configuration& links_;
+  const scaling_options& options_;
+  std::shared_ptr<void> held_;  ///< the wilson_clover of `held_for_`, whatever its precision
+  operator_case held_for_;
+};
+
+}  // namespace plaquette::scaling

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The GPU's operators of a program that was built without CUDA.
+#include "miniapps/dslash-scaling/timed_operator.hpp"
+#include "miniapps/shared/gpu_access.hpp"
+
+namespace plaquette::scaling {
+
+std::unique_ptr<operator_maker> make_gpu_operator_maker(gpu_access&, const gauge_configuration&,
+                                                        const scaling_options&) {
+  throw gpu_is_absent();
+}
+
+}  // namespace plaquette::scaling

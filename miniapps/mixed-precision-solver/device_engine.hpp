@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The engine of any device, written once over the names that its library gives to things.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "common/algebra/fixed_point.hpp"
+#include "common/algorithms/groups.hpp"
+#include "common/app/timing.hpp"
+#include "miniapps/mixed-precision-solver/solve_engine.hpp"
+#include "miniapps/mixed-precision-solver/work_estimate.hpp"
+#include "miniapps/shared/device_timing.hpp"
+#include "miniapps/shared/gpu_access.hpp"
+
+namespace plaquette {
+
+/// The longest of all ranks.
+inline double slowest(const communicator& comm, double seconds) {
+  std::array<double, 1> longest{seconds};
+  comm.maximum(std::span(longest));
+  return longest[0];
+}
+
+/// Solutions and their residuals in the precision of High, Krylov spaces in that of Low.
+/// \tparam Device  the names of a library and what a run holds of its device: types `context`, `field<T>`,
+///                 `wilson_clover<T>`, `schur_wilson_clover<T>`; constants `name` and `look_every`; `schur(kind)`, its
+///                 word for a Schur complement; members `ctx`, `gpu` (a gpu_access, null on the CPU), `threads()`,
+///                 `columns_at_once(numbers, columns)`, and `finish()`, which waits for all that was queued
+template <class Device, class High, class Low>
+class device_engine final : public solve_engine {
+  using high_field = typename Device::template field<High>;
+  using low_field = typename Device::template field<Low>;
+  template <class T>
+  using full_operator = typename Device::template wilson_clover<T>;
+  template <class T>
+  using schur_operator = typename Device::template schur_wilson_clover<T>;
+
+ public:
+  device_engine(Device device, const gauge_configuration& links, const solver_options& options)
+      : device_(std::move(device)),
+        options_(options),
+        full_(std::make_shared<const full_operator<High>>(context(), links, options.shared.action, options.links)),
+        schur_(full_, Device::schur(options.preconditioning)),
+        inner_schur_(inner_operator(links), Device::schur(options.preconditioning)),
+        b_(context(), {.columns = options.shared.rhs}),
+        x_(like(b_)) {}
+
+  void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) override {
+    high_field from(context(), {}), to(context(), {});
+    import_column(from, 0, in);
+    if (dagger)
+      full_->apply_dagger(to, from);
+    else
+      full_->apply(to, from);
+    export_column(out, to, 0);
+  }
+
+  void set_source(int column, const spinor_configuration& source) override { import_column(b_, column, source); }
+
+  timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) override {
+    const auto in_groups = [&](const auto& a, high_field& x, const high_field& b, const stopping_rule& even) {
+      return solve_in_groups(device_.columns_at_once(options_.inner, b.columns()), x, b, even,
+                             [&](high_field& x_part, const high_field& b_part, const stopping_rule& part) {
+                               return solve_even(a, x_part, b_part, part);
+                             });
+    };
+    stopping_rule here = rule;
+    here.look_every = Device::look_every;
+    device_.finish();
+    context().comm().barrier();
+    if (device_.gpu) device_.gpu->monitor().begin();
+    const stopwatch watch;
+    zero(x_);
+    timed_solve result;
+    result.report = schur_solve(schur_, *full_, x_, b_, here, in_groups, parameters);
+    device_.finish();
+    result.seconds = slowest(context().comm(), watch.seconds());
+    if (device_.gpu) result.gpu = to_json(device_.gpu->monitor().end());
+    // An application of the full operator is one of the Schur complement, to a few flops.
+    result.flops = static_cast<double>(result.report.column_applications) * schur_.flops_per_site() * even_sites();
+    return result;
+  }
+
+  void get_solution(int column, spinor_configuration& out) const override { export_column(out, x_, column); }
+
+  std::vector<operator_figure> time_operators() override {
+    std::vector<operator_figure> figures;
+    const auto add = [&](const std::vector<timed_samples>& timed, precision numbers, reconstruct links) {
+      for (const timed_samples& samples : timed) figures.push_back(figure_of(samples, numbers, links));
+    };
+    add(time_of<low_field>(inner_schur_), options_.inner, options_.inner_links);
+    if (!one_operator()) add(time_of<high_field>(schur_), options_.outer, options_.links);
+    return figures;
+  }
+
+ private:
+  const typename Device::context& context() const { return device_.ctx; }
+
+  bool one_operator() const { return options_.inner == options_.outer && options_.inner_links == options_.links; }
+
+  std::shared_ptr<const full_operator<Low>> inner_operator(const gauge_configuration& links) const {
+    if constexpr (std::is_same_v<High, Low>)
+      if (one_operator()) return full_;
+    return std::make_shared<const full_operator<Low>>(context(), links, options_.shared.action, options_.inner_links);
+  }
+
+  solve_report solve_even(const auto& a, high_field& x, const high_field& b, const stopping_rule& rule) const {
+    if constexpr (std::is_same_v<High, Low>)
+      if (options_.plain()) return plaquette::solve(options_.solver, a, x, b, rule, options_.parameters);
+    return solve_mixed<low_field>(options_.solver, options_.scheme, a, inner_schur_, x, b, rule, options_.updates,
+                                  options_.parameters);
+  }
+
+  template <class Field, class Schur>
+  std::vector<timed_samples> time_of(const Schur& schur) {
+    high_field source = schur_.even_like(b_);
+    Field in = like(source, source.columns(), as<Field>), out = like(in);
+    schur_.prepare_source(source, b_);
+    assign(in, source);
+    return time_applications(device_.gpu, 9, [&](int applications) {
+      if (device_.gpu) return device_.gpu->seconds_of(applications, [&] { schur.apply(out, in); });
+      context().comm().barrier();
+      const stopwatch watch;
+      for (int i = 0; i < applications; ++i) schur.apply(out, in);
+      return slowest(context().comm(), watch.seconds());
+    });
+  }
+
+  double even_sites() const { return 0.5 * static_cast<double>(context().geometry().global_volume()); }
+
+  operator_figure figure_of(const timed_samples& timed, precision numbers, reconstruct links) const {
+    const bool clover = options_.shared.action.has_clover();
+    const int columns = b_.columns();
+    operator_figure figure;
+    figure.operator_name = clover ? "clover_schur" : "wilson_schur";
+    figure.layout = "even-odd";
+    figure.precision = name(numbers);
+    figure.reconstruct = stored_reals(links);
+    figure.rhs = columns;
+    figure.lattice = context().geometry().global();
+    figure.ranks = context().comm().size();
+    figure.device = Device::name;
+    figure.threads = device_.threads();
+    figure.seconds = timed.seconds;
+    figure.details = timed.details;
+    figure.gflops = 1e-9 * schur_.flops_per_site() * even_sites() * columns / figure.seconds.median;
+    figure.gbytes_per_s =
+        1e-9 * schur_bytes_per_site(clover, columns, numbers, links) * even_sites() / figure.seconds.median;
+    return figure;
+  }
+
+  Device device_;
+  const solver_options& options_;
+  std::shared_ptr<const full_operator<High>> full_;
+  schur_operator<High> schur_;
+  schur_operator<Low> inner_schur_;
+  high_field b_, x_;
+};
+
+/// The engine in the precisions of the options.
+template <class Device>
+std::unique_ptr<solve_engine> make_engine(const Device& device, const gauge_configuration& links,
+                                          const solver_options& options) {
+  const auto with_inner = [&]<class High>(std::type_identity<High>) -> std::unique_ptr<solve_engine> {
+    if constexpr (std::is_same_v<High, double>)
+      if (options.inner == precision::double_)
+        return std::make_unique<device_engine<Device, double, double>>(device, links, options);
+    if (options.inner == precision::single)
+      return std::make_unique<device_engine<Device, High, float>>(device, links, options);
+    return std::make_unique<device_engine<Device, High, half>>(device, links, options);
+  };
+  return options.outer == precision::double_ ? with_inner(std::type_identity<double>{})
+                                             : with_inner(std::type_identity<float>{});
+}
+
+}  // namespace plaquette

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/shared/device_timing.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "miniapps/shared/gpu_access.hpp"
+
+namespace plaquette {
+
+namespace {
+
+constexpr double cpu_sample_seconds = 0.03;
+constexpr double gpu_sample_seconds = 0.005;  // cool means that few: a second of work is another clock
+constexpr int most_applications = 10'000;
+
+int applications_for(double seconds, double of_one) {
+  return of_one > 0.0 ? static_cast<int>(std::clamp(seconds / of_one, 1.0, double{most_applications})) : 1;
+}
+
+/// Waits in short steps, so that a signal is heard.
+void stay_idle(double seconds, const std::function<bool()>& should_stop) {
+  const stopwatch watch;
+  while (watch.seconds() < seconds && !(should_stop && should_stop()))
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
+
+void keep_running(double seconds, const timed_work& work, int applications, gpu_monitor& monitor,
+                  const std::function<bool()>& should_stop) {
+  const stopwatch watch;
+  while (watch.seconds() < seconds && !(should_stop && should_stop())) {
+    work(20 * applications);
+    monitor.look();
+  }
+}
+
+/// Seconds of one application in each sample; empty where it was stopped.
+std::vector<double> take(int samples, const timed_work& work, int applications,
+                         const std::function<bool()>& should_stop) {
+  std::vector<double> seconds;
+  for (int i = 0; i < samples; ++i) {
+    if (should_stop && should_stop()) return {};
+    seconds.push_back(work(applications) / applications);
+  }
+  return seconds;
+}
+
+}  // namespace
+
+std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const timed_work& work,
+                                             const std::function<bool()>& should_stop) {
+  work(2);  // the first time tunes, and touches memory
+  const double rough = work(2) / 2;
+  if (gpu == nullptr) {
+    const auto seconds = take(samples, work, applications_for(cpu_sample_seconds, rough), should_stop);
+    return seconds.empty() ? std::vector<timed_samples>{} : std::vector<timed_samples>{{statistics(seconds)}};
+  }
+  gpu_monitor& monitor = gpu->monitor();
+  const int applications = applications_for(gpu_sample_seconds, rough);
+  std::vector<timed_samples> both;
+  for (const char* protocol : {"cool", "sustained"}) {
+    const bool cool = std::string(protocol) == "cool";
+    if (cool) stay_idle(gpu->idle_seconds(), should_stop);
+    monitor.begin();
+    if (!cool) keep_running(gpu->running_seconds(), work, applications, monitor, should_stop);
+    const auto seconds = take(samples, work, applications, should_stop);
+    const gpu_window window = monitor.end();
+    if (seconds.empty()) return {};
+    both.push_back({statistics(seconds), {{"protocol", protocol}, {"gpu", to_json(window)}}});
+  }
+  return both;
+}
+
+}  // namespace plaquette

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How an operator is timed on its device. A GPU that was idle runs faster than one at its power limit, so that its
+/// figures come twice: cool (after 2 s of idleness) and sustained (after 1.5 s of the same work).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/app/report.hpp"
+#include "common/app/timing.hpp"
+
+namespace plaquette {
+
+class gpu_access;
+
+/// Samples of one protocol.
+struct timed_samples {
+  sample_statistics seconds;                        ///< of one application
+  json_document details = json_document::object();  ///< on a GPU: "protocol", and "gpu": clocks and energy meanwhile
+  bool holds(const std::string& protocol) const {
+    return details.contains("protocol") && details["protocol"] == protocol;
+  }
+};
+
+/// Does so many applications and returns the seconds that they took, until the last one was done.
+using timed_work = std::function<double(int applications)>;
+
+/// On the CPU (`gpu` is null): samples of 30 ms after a warm-up. On a GPU: samples of 5 ms after a warm-up, which tunes
+/// what is tuned, cool first, then sustained.
+/// \param should_stop  asked between samples; true ends the measurement, and nothing is returned
+std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const timed_work& work,
+                                             const std::function<bool()>& should_stop = {});
+
+}  // namespace plaquette

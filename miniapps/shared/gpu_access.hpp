@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The GPU of a run, where --device gpu asks for one: what it is, what it can do, what is spent on it. A program that
+/// was built without CUDA has the same functions; they say so.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/app/options.hpp"
+#include "common/app/report.hpp"
+#include "common/comms/communicator.hpp"
+#include "common/error.hpp"
+#include "miniapps/shared/gpu_monitor.hpp"
+
+namespace plaquette {
+
+namespace gpu {
+class context;
+}
+
+/// A GPU and what drives it.
+struct gpu_facts {
+  std::string name;        ///< "NVIDIA H200"
+  std::string driver;      ///< version; "unknown" where NVML does not tell
+  std::string cuda;        ///< versions of driver interface and runtime: "13.0 (runtime 13.0)"
+  std::string pci_bus_id;  ///< "0000:1b:00.0"
+  int multiprocessors = 0;
+  double memory_bytes = 0.0;
+};
+
+/// A GPU in use.
+class gpu_access {
+ public:
+  virtual ~gpu_access() = default;
+  gpu_access(const gpu_access&) = delete;
+  gpu_access& operator=(const gpu_access&) = delete;
+
+  const gpu_facts& facts() const { return facts_; }
+  gpu_monitor& monitor() { return *monitor_; }
+  /// Before cool and before sustained figures.
+  double idle_seconds() const { return idle_seconds_; }
+  double running_seconds() const { return running_seconds_; }
+
+  /// Where fields live.
+  virtual const gpu::context& context() const = 0;
+  /// Waits for all that was queued.
+  virtual void finish() const = 0;
+  /// Seconds, by the device's clock, of so many calls in a row of `launch`, which queues work. Waits for them.
+  virtual double seconds_of(int times, const std::function<void()>& launch) const = 0;
+  /// Bytes of its memory that are free now.
+  virtual double free_bytes() const = 0;
+  /// 10^9 bytes read and written per second by a copy between arrays that its cache does not hold; measured once.
+  virtual double copy_gbytes_per_s() const = 0;
+  /// The tuner's mode, its choices, the seconds it took.
+  virtual json_document tuning() const = 0;
+
+ protected:
+  gpu_access(gpu_facts facts, std::unique_ptr<gpu_monitor> monitor, const shared_options& options)
+      : facts_(std::move(facts)),
+        monitor_(std::move(monitor)),
+        idle_seconds_(options.idle_seconds),
+        running_seconds_(options.running_seconds) {}
+
+ private:
+  gpu_facts facts_;
+  std::unique_ptr<gpu_monitor> monitor_;
+  double idle_seconds_, running_seconds_;
+};
+
+/// True where the program was built with the CUDA library.
+bool has_gpu_library();
+/// What a program that was built without it says.
+inline input_error gpu_is_absent() {
+  return input_error(
+      "--device gpu: this program was built without CUDA (PLAQUETTE_PRESET=cuda ./plaquette builds with it, where nvcc "
+      "is found)");
+}
+
+/// None with --device cpu. Else throws input_error, with one line, where the program was built without CUDA, where
+/// there is no GPU, and for more than one rank.
+std::unique_ptr<gpu_access> open_gpu(const shared_options& options, const lattice_geometry& geometry,
+                                     const communicator& world);
+
+/// The GPU's part of the report's machine.
+void note_gpu(machine_record& machine, const gpu_access& gpu);
+/// One line for a person; a second one where clocks and energy cannot be read.
+std::string describe(gpu_access& gpu);
+
+/// Throws memory_error, saying what was needed and what there was, unless so many bytes are free on the GPU.
+void require_gpu_memory(const gpu_access& gpu, double bytes, const std::string& what);
+
+}  // namespace plaquette

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How far two spinor fields of the host are from each other.
+#pragma once
+
+#include <array>
+#include <cmath>
+
+#include "common/comms/communicator.hpp"
+#include "common/lattice/site_field.hpp"
+#include "cpu_ref/gauge/site_sum.hpp"
+
+namespace plaquette {
+
+/// |found - expected| / |expected| over all sites; NaN where either holds one. Collective.
+inline double relative_difference(const spinor_configuration& found, const spinor_configuration& expected,
+                                  const communicator& comm) {
+  const auto [wrong, size] =
+      cpu::sum_over_sites<2>(found.geometry(), comm, [&](const coordinate& x) -> std::array<double, 2> {
+        return {norm2(found(x) - expected(x)), norm2(expected(x))};
+      });
+  return std::sqrt(wrong / size);
+}
+
+}  // namespace plaquette

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The mini-apps with --device gpu, where there is a GPU: figures, verdicts, files, memory."""
+import json
+import os
+import sys
+import unittest
+
+from harness import NO_MEMORY, PROPAGATOR, SCHEMA, SOLVER, SUCCESS, UNUSABLE, CommandLineTest, run
+from json_schema import errors
+
+SCALING = os.environ["PLAQUETTE_DSLASH_SCALING"]
+CONFIGURATION = os.environ["PLAQUETTE_MAKE_CONFIGURATION"]
+
+with open(SCHEMA, encoding="utf-8") as schema_file:
+    SCHEMA_DOCUMENT = json.load(schema_file)
+
+
+def gpu_is_there():
+    result = run("--device", "gpu", "--lattice", "4x4x4x4", "--gauge", "unit", "--rhs", "1", "--repeat", "0", "--tune",
+                 "off")
+    return result.status != UNUSABLE, result.err
+
+
+class GpuTest(CommandLineTest):
+    def report(self, program, *arguments):
+        result = run("--device", "gpu", *arguments, "--tune-file", self.path("tune.json"), "--protocol-seconds",
+                     "0.1,0.1", "--json", self.path("r.json"), "--force", program=program)
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        self.assertRegex(result.out.rstrip("\n").split("\n")[-1], r"^VERIFIED   PASSED ")
+        document = self.read_json("r.json")
+        self.assertEqual(errors(document, SCHEMA_DOCUMENT), [])
+        self.assertTrue(document["verified"])
+        self.assertNotEqual(document["machine"]["gpu"], "none")
+        self.assertIn("cuda", document["machine"]["libraries"])
+        return result, document
+
+    def assert_figures_of_both_protocols(self, document):
+        figures = document["figures"]
+        self.assertEqual({f["protocol"] for f in figures}, {"cool", "sustained"})
+        for f in figures:
+            self.assertEqual(f["device"], "gpu")
+            self.assertGreater(f["gflops"], 0)
+            self.assertGreater(f["fraction_of_copy"], 0)
+            self.assertNotIn("fraction_of_fma_peak", f)
+            self.assertIn("seconds", f["gpu"])
+
+
+class Solver(GpuTest):
+    def test_every_mode_is_verified_by_the_reference(self):
+        for mode in ["double", "single", "double-single", "double-half", "single-half"]:
+            with self.subTest(mode=mode):
+                result, document = self.report(SOLVER, *PROPAGATOR, "--precision", mode, "--check")
+                solve = document["solves"][0]
+                residual = solve["residual"]
+                for which in ["iterated", "device", "reference"]:
+                    self.assertLess(residual[which], 1e-5 if mode.startswith("single") else 1e-13)
+                self.assertIn("gpu", solve)
+                self.assertIn("operator, GPU against CPU", [c["name"] for c in document["checks"]])
+                self.assertEqual(document["tuning"]["mode"], "on")
+                self.assert_figures_of_both_protocols(document)
+
+    def test_correlators_are_those_of_the_cpu(self):
+        _, on_gpu = self.report(SOLVER, *PROPAGATOR, "--tol", "1e-12")
+        result = run(*PROPAGATOR, "--tol", "1e-12", "--json", self.path("c.json"))
+        self.assertEqual(result.status, SUCCESS, result.err)
+        on_cpu = self.read_json("c.json")
+        for name in ["pion", "rho"]:
+            for a, b in zip(on_gpu["observables"][name], on_cpu["observables"][name]):
+                self.assertAlmostEqual(a / b, 1.0, delta=1e-9)
+
+    def test_tuning_does_not_change_the_solution(self):
+        documents = []
+        for tune in ["off", "on", "force"]:
+            _, document = self.report(SOLVER, *PROPAGATOR, "--rhs", "3", "--tune", tune)
+            self.assertEqual(document["tuning"]["mode"], tune)
+            documents.append(document)
+        for document in documents[1:]:
+            for a, b in zip(documents[0]["solves"][0]["columns"], document["solves"][0]["columns"]):
+                self.assertEqual(a["iterations"], b["iterations"])
+                self.assertEqual(a["residual"], b["residual"])
+
+    def test_every_gauge_source(self):
+        gauge_file = self.path("g.nersc")
+        result = run("--device", "gpu", "--lattice", "4x6x2x8", "--sweeps", "2", "--output", gauge_file,
+                     program=CONFIGURATION)
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        for gauge in ["unit", "random", "weak:0.1", "heatbath:6.0:2", gauge_file]:
+            with self.subTest(gauge=gauge):
+                size = [] if gauge == gauge_file else ["--lattice", "4x6x2x8"]
+                self.report(SOLVER, *size, "--gauge", gauge, "--mass", "1", "--rhs", "2", "--repeat", "0")
+
+    def test_more_memory_than_the_gpu_has(self):
+        result = run("--device", "gpu", "--lattice", "64x64x64x96", "--gauge", "unit")
+        self.assertEqual(result.status, NO_MEMORY, result.err)
+        self.assertIn("needs", result.err)
+
+
+class DslashScaling(GpuTest):
+    def test_every_operator_agrees_with_textbook_and_cpu(self):
+        result, document = self.report(SCALING, "--lattice", "4x6x8x8", "--samples", "3", "--check", "--precision",
+                                       "double,single,half", "--rhs", "1,5", "--operator", "hopping,clover_schur")
+        self.assert_figures_of_both_protocols(document)
+        self.assertIn("sustained", document["fom"]["what"])
+        names = [c["name"] for c in document["checks"]]
+        self.assertIn("hopping even-odd half 18 N=5, adjoint, GPU against CPU", names)
+        self.assertIn("sustained", result.out)
+
+    def test_stored_reals_of_a_link(self):
+        self.report(SCALING, "--lattice", "4x4x4x8", "--samples", "3", "--precision", "single,half", "--reconstruct",
+                    "18,12,8", "--operator", "hopping", "--layout", "even-odd")
+
+
+class MakeConfiguration(GpuTest):
+    def test_over_relaxation_gives_the_links_of_the_cpu(self):
+        start = self.path("start.nersc")
+        result = run("--lattice", "4x4x4x8", "--sweeps", "1", "--output", start, program=CONFIGURATION)
+        self.assertEqual(result.status, SUCCESS, result.err)
+        links = []
+        for device in ["cpu", "gpu"]:
+            output = self.path(device + ".nersc")
+            result = run("--device", device, "--start", start, "--first-sweep", "1", "--sweeps", "2", "--heatbath", "0",
+                         "--output", output, program=CONFIGURATION)
+            self.assertEqual(result.status, SUCCESS, result.err)
+            with open(output, "rb") as file:
+                links.append(file.read().split(b"END_HEADER", 1)[1])
+        self.assertEqual(links[0], links[1])
+
+    def test_a_heat_bath_has_the_plaquette_of_the_cpu(self):
+        plaquettes = []
+        for device in ["cpu", "gpu"]:
+            result = run("--device", device, "--lattice", "8x8x8x8", "--sweeps", "20", "--beta", "6", "--json",
+                         self.path(device + ".json"), program=CONFIGURATION)
+            self.assertEqual(result.status, SUCCESS, result.err)
+            plaquettes.append(self.read_json(device + ".json")["observables"]["plaquette"])
+        # The same random numbers; a few accept decisions on the edge fall the other way, and paths part slowly.
+        for a, b in zip(*plaquettes):
+            self.assertAlmostEqual(a, b, delta=5e-3)
+
+    def test_a_stopped_run_goes_on_on_its_device_only(self):
+        checkpoint = self.path("c.lime")
+        arguments = ["--lattice", "4x4x4x4", "--sweeps", "4", "--checkpoint", checkpoint]
+        self.assertEqual(run("--device", "gpu", *arguments, program=CONFIGURATION).status, SUCCESS)
+        refused = run("--device", "cpu", *arguments, program=CONFIGURATION)
+        self.assertEqual(refused.status, UNUSABLE, refused.err)
+        self.assertIn("device", refused.err)
+
+
+if __name__ == "__main__":
+    there, why = gpu_is_there()
+    if not there:
+        print("skipped:", why.strip())
+        sys.exit(1 if os.environ.get("PLAQUETTE_REQUIRE_GPU") else 77)
+    unittest.main()
