@@ -42,7 +42,7 @@ double badness(const tile_shape& tile, const extents& local) {
   for (const int mu : {1, 2, 3}) {
     const int length = local[mu], parts = (length + tile.size[mu] - 1) / tile.size[mu];
     waste *= static_cast<double>(parts * tile.size[mu]) / length;
-    if (tile.size[mu] < length) surface += 1.0 / tile.size[mu] + 0.01 * mu / tile.size[mu];
+    if (tile.size[mu] < length) surface += (1.0 + 0.01 * (4 - mu)) / tile.size[mu];
   }
   const int sites = tile.sites(), warps = (sites + 31) / 32;
   waste *= 32.0 * warps / sites;
@@ -54,9 +54,15 @@ hopping_launch with_tile(hopping_launch launch, const tile_shape& tile) {
   return launch;
 }
 
-double bytes_touched(const hopping_problem& p) {
+/// How much of what one application touches the second-level cache holds.
+enum class residence { all, some, little };
+
+residence residence_of(const hopping_problem& p) {
   const double sites = 0.5 * static_cast<double>(volume(p.local));
-  return sites * (8.0 * stored_reals(p.stored) + 48.0 * p.columns + (p.with_clover ? 72.0 : 0.0)) * p.number_bytes;
+  const double bytes =
+      sites * (8.0 * stored_reals(p.stored) + 48.0 * p.columns + (p.with_clover ? 72.0 : 0.0)) * p.number_bytes;
+  const auto cache = static_cast<double>(p.cache_bytes);
+  return bytes < 0.8 * cache ? residence::all : bytes < 4.0 * cache ? residence::some : residence::little;
 }
 
 /// Sites of a tile of the batch kernel: as many as threads and shared memory for their links there are, twice on a
@@ -77,7 +83,7 @@ std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
   std::vector<hopping_launch> list;
   hopping_launch base;
   base.variant = hopping_variant::batch;
-  base.past_caches = bytes_touched(p) > 0.8 * static_cast<double>(p.cache_bytes);
+  base.past_caches = residence_of(p) == residence::little;
   const int sites = batch_sites(p);
   for (const int s : {sites, sites / 2})
     if (s >= 32)
@@ -94,17 +100,16 @@ std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
 
 std::vector<hopping_launch> tile_candidates(const hopping_problem& p) {
   std::vector<hopping_launch> list;
-  const bool stays = bytes_touched(p) < 0.8 * static_cast<double>(p.cache_bytes);
   const std::vector<int> sizes = p.number_bytes == 8 ? std::vector{128, 96, 64} : std::vector{256, 128, 96};
   for (const int sites : sizes)
     for (const tile_shape& tile : tiles_of_about(p.local, sites))
-      for (const bool once : {!stays, stays})
+      for (const bool once : {true, false})
         for (const bool dependent : {true, false}) {
           hopping_launch launch = with_tile({}, tile);
           launch.variant = hopping_variant::tiles;
           launch.links_once = once;
-          launch.past_caches = once && !stays;
           launch.dependent = dependent;
+          launch.past_caches = once && !dependent;
           list.push_back(launch);
         }
   return list;
@@ -126,12 +131,13 @@ std::string hopping_launch::name() const {
 std::vector<hopping_launch> candidates(const hopping_problem& p) {
   auto list = p.columns == 1 ? tile_candidates(p) : batch_candidates(p);
   const int full = p.columns == 1 ? most_threads(p.number_bytes) : batch_sites(p);
-  const bool stays = bytes_touched(p) < 0.8 * static_cast<double>(p.cache_bytes);
+  const residence cached = residence_of(p);
   const auto rank = [&](const hopping_launch& launch) {
     const tile_shape tile{{launch.tile[0], launch.tile[1], launch.tile[2], launch.tile[3]}};
     double r = badness(tile, p.local) * (tile.sites() <= full / 2 ? 1.02 : 1.0);
-    if (p.columns == 1) r *= (launch.links_once == stays ? 1.1 : 1.0) * (launch.dependent == stays ? 1.0 : 1.05);
-    if (p.columns > 1) r *= (launch.dependent == stays ? 1.0 : 1.05) * (launch.slab > 0 ? 1.0 : 1.05);
+    if (p.columns == 1 && launch.links_once == (cached == residence::all)) r *= 1.1;
+    if (launch.dependent == (cached == residence::little)) r *= 1.05;
+    if (p.columns > 1 && launch.slab == 0) r *= 1.05;
     return r;
   };
   std::ranges::stable_sort(list, {}, rank);

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How fast the device's hopping term is in each way to launch it, each verified before it is timed: against variant 1,
+/// bit for bit, in one application and in a chain. For whoever changes a kernel.
+///
+///   hopping_speed LATTICE PRECISION REALS COLUMNS [clover] [try=N] [sustained] [launch=SUBSTRING]
+///
+/// tries the first N candidates (default 1, the table's choice), and prints a line for each of the ten fastest.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/lattice/extents.hpp"
+#include "gpu/blas/blas.hpp"
+#include "gpu/device/graph.hpp"
+#include "gpu/device/timing.hpp"
+#include "gpu/dirac/wilson_clover.hpp"
+#include "gpu/fields/random_spinor.hpp"
+
+namespace plaquette::gpu {
+namespace {
+
+struct request {
+  extents lattice{};
+  std::string precision;
+  reconstruct stored = reconstruct::twelve;
+  int columns = 1, tries = 1;
+  bool clover = false, sustained = false;
+  std::string filter;
+};
+
+request parse(int count, char** words) {
+  if (count < 5) throw std::invalid_argument("expected LATTICE PRECISION REALS COLUMNS");
+  request r;
+  r.lattice = parse_extents(words[1], "lattice");
+  r.precision = words[2];
+  r.stored = static_cast<reconstruct>(std::stoi(words[3]));
+  r.columns = std::stoi(words[4]);
+  for (int i = 5; i < count; ++i) {
+    const std::string word = words[i];
+    if (word == "clover") r.clover = true;
+    if (word == "sustained") r.sustained = true;
+    if (word.starts_with("try=")) r.tries = std::stoi(word.substr(4));
+    if (word.starts_with("launch=")) r.filter = word.substr(7);
+  }
+  return r;
+}
+
+template <class T>
+double relative_difference(const field<T>& a, const field<T>& b) {
+  auto d = like(a);
+  const auto difference = host_values(subtract_norm2(d, a, b)), size = host_values(norm2(b));
+  double worst = 0.0;
+  for (std::size_t c = 0; c < size.size(); ++c) {
+    const double r = std::sqrt(difference[c].re / size[c].re);
+    if (!(r <= worst)) worst = r;
+  }
+  return worst;
+}
+
+/// Sites of one parity, from one to the other and back: the hop, or with clover the two halves of the Schur complement.
+template <class T>
+class work {
+ public:
+  work(const context& ctx, const request& r)
+      : ctx_(ctx),
+        m_(ctx, weak_field_configuration(ctx, 0.3, 11), fermion_action::isotropic(0.1, r.clover ? 1.0 : 0.0), r.stored),
+        start_(ctx, {spins, colours, site_subset::even, r.columns}),
+        even_(start_.get_context(), start_.shape()),
+        odd_(ctx, {spins, colours, site_subset::odd, r.columns}),
+        clover_(r.clover) {
+    random_spinors(start_, 12);
+    restart();
+    set({});
+    const double before = norm();
+    for (int k = 0; k < 20; ++k) there_and_back();
+    scale_ /= std::pow(norm() / before, 1.0 / 80.0);  // norm: of the square; two hops each
+    restart();
+    for (int k = 0; k < 20; ++k) there_and_back();
+    const double again = norm();
+    for (int k = 0; k < 40; ++k) there_and_back();
+    scale_ /= std::pow(norm() / again, 1.0 / 160.0);
+    restart();
+  }
+
+  void set(const std::optional<hopping_launch>& how) { m_.set_launch(how); }
+  void restart() { copy(even_, start_); }
+  double norm() const { return host_values(norm2(even_))[0].re; }
+  const field<T>& result() const { return even_; }
+  hopping_problem problem(int columns) const { return m_.hopping().problem(columns, clover_); }
+
+  void there_and_back() {
+    const auto& hop = m_.hopping();
+    if (clover_) {
+      hop.apply(odd_, even_, false, {epilogue::clover, scale_, nullptr, 1.0, m_.inverse_diagonal().blocks(1)});
+      hop.apply(even_, odd_, false, {epilogue::add_clover, -scale_, &start_, 0.1, m_.inverse_diagonal().blocks(0)});
+    } else {
+      hop.apply(odd_, even_, false, {epilogue::store, scale_});
+      hop.apply(even_, odd_, false, {epilogue::store, scale_});
+    }
+  }
+
+ private:
+  context ctx_;
+  wilson_clover<T> m_;
+  field<T> start_, even_, odd_;
+  bool clover_;
+  double scale_ = 0.25;
+};
+
+template <class T>
+int measure(const context& ctx, const request& r) {
+  work<T> w(ctx, r);
+  const queue& q = ctx.queue();
+  constexpr int chain = 5;
+  w.set(hopping_launch{});
+  for (int k = 0; k < chain; ++k) w.there_and_back();
+  auto expected = like(w.result());
+  copy(expected, w.result());
+
+  const double pair_flops = (r.clover ? 3696.0 : 2640.0) * 0.5 * static_cast<double>(volume(r.lattice)) * r.columns;
+  struct outcome {
+    hopping_launch how;
+    double seconds, difference;
+  };
+  std::vector<outcome> outcomes;
+  auto list = candidates(w.problem(r.columns));
+  std::erase_if(list, [&](const hopping_launch& how) { return how.name().find(r.filter) == std::string::npos; });
+  if (static_cast<int>(list.size()) > r.tries) list.resize(static_cast<std::size_t>(r.tries));
+  list.push_back({});  // variant 1
+  for (const hopping_launch& how : list) {
+    w.set(how);
+    w.restart();
+    for (int k = 0; k < chain; ++k) w.there_and_back();
+    const double difference = relative_difference(w.result(), expected);
+    const auto rough = seconds_a_launch(q, 4, [&] { w.there_and_back(); });
+    const int pairs = std::clamp(static_cast<int>(3e-3 / rough), 2, 100);
+    const work_graph graph(q, pairs, [&] { w.there_and_back(); });
+    graph.launch();
+    std::vector<double> seconds;
+    for (int s = 0; s < 3; ++s) seconds.push_back(seconds_a_launch(q, 1, [&] { graph.launch(); }) / pairs);
+    std::ranges::sort(seconds);
+    outcomes.push_back({how, seconds[1], difference});
+  }
+  std::ranges::stable_sort(outcomes, {}, &outcome::seconds);
+  bool right = true;
+  const std::string what = to_string(r.lattice) + " " + r.precision + " " + std::to_string(stored_reals(r.stored)) +
+                           " x" + std::to_string(r.columns) + (r.clover ? " clover" : "");
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    right = right && outcomes[i].difference == 0.0;
+    const bool is_default = outcomes[i].how == list[0];
+    if (i < 10 || is_default || outcomes[i].difference != 0.0 || outcomes[i].how.variant == hopping_variant::gather)
+      std::printf("%s: %7.3f TFLOP/s %8.2f us  differs %.1e  %s%s\n", what.c_str(),
+                  pair_flops / outcomes[i].seconds * 1e-12, 0.5e6 * outcomes[i].seconds, outcomes[i].difference,
+                  outcomes[i].how.name().c_str(), is_default ? "  (default)" : "");
+  }
+  if (r.sustained) {
+    std::vector<hopping_launch> finalists{list[0]};
+    for (std::size_t i = 0; i < outcomes.size() && finalists.size() < 2; ++i)
+      if (!(outcomes[i].how == list[0])) finalists.push_back(outcomes[i].how);
+    for (const hopping_launch& how : finalists) {
+      if (how.variant == hopping_variant::gather) continue;
+      w.set(how);
+      w.restart();
+      const int pairs = std::clamp(static_cast<int>(3e-3 / outcomes[0].seconds), 2, 100);
+      const work_graph graph(q, pairs, [&] { w.there_and_back(); });
+      double rate[2];
+      for (const auto protocol : {timing_protocol::cool, timing_protocol::sustained}) {
+        timing_rule rule;
+        rule.idle_seconds = 0.7;
+        rule.running_seconds = 0.8;
+        auto seconds = timed_launches(q, protocol, [&] { graph.launch(); }, rule);
+        std::ranges::sort(seconds);
+        rate[protocol == timing_protocol::cool ? 0 : 1] = pair_flops * pairs / seconds[seconds.size() / 2] * 1e-12;
+      }
+      std::printf("%s: cool %.2f sustained %.2f TFLOP/s, norm %.2g  %s\n", what.c_str(), rate[0], rate[1], w.norm(),
+                  how.name().c_str());
+    }
+  }
+  std::printf("%s: %s\n", what.c_str(), right ? "VERIFIED: every launch gives the bits of variant 1" : "FAILED");
+  return right ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace plaquette::gpu
+
+int main(int count, char** words) {
+  using namespace plaquette;
+  try {
+    const auto r = gpu::parse(count, words);
+    const gpu::context ctx(lattice_geometry(r.lattice), communicator());
+    if (r.precision == "double") return gpu::measure<double>(ctx, r);
+    if (r.precision == "single") return gpu::measure<float>(ctx, r);
+    if (r.precision == "half") return gpu::measure<half>(ctx, r);
+    throw std::invalid_argument("precision: double, single or half");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hopping_speed: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The device's hopping term against the CPU's: precisions, stored reals, parities, dagger, boundary conditions,
+/// epilogues, odd shapes, batches, and every way to launch it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "validation/gpu-vs-cpu/dirac/dirac_support.hpp"
+
+namespace plaquette::validation {
+namespace {
+
+using gpu::epilogue;
+
+const std::vector<extents> lattices = {{2, 2, 2, 2}, {4, 2, 2, 2},  {4, 6, 2, 8},
+                                       {6, 6, 6, 6}, {2, 6, 10, 2}, {8, 4, 4, 6}};
+constexpr int batches[] = {1, 5, 12, 16};
+constexpr epilogue epilogues[] = {epilogue::store, epilogue::add, epilogue::clover, epilogue::add_clover,
+                                  epilogue::clover_x_add};
+
+cpu::epilogue twin_of(epilogue e) { return static_cast<cpu::epilogue>(static_cast<int>(e)); }
+
+/// Clover actions of every boundary condition: antiperiodic, periodic, complex phases with anisotropy, and signs in
+/// space.
+std::vector<fermion_action> actions() {
+  auto list = actions_to_test();
+  list.erase(list.begin());  // has no blocks
+  fermion_action signs = fermion_action::isotropic(0.2, 0.9);
+  signs.boundary_phase[1] = {-1.0, 0.0};
+  signs.anisotropy = 2.0;
+  list.push_back(signs);
+  return list;
+}
+
+template <class T>
+struct DeviceHoppingTerm : testing::Test {};
+using precisions = testing::Types<half, float, double>;
+TYPED_TEST_SUITE(DeviceHoppingTerm, precisions);
+
+TYPED_TEST(DeviceHoppingTerm, AgreesWithTheCpuInEveryEpilogue) {
+  std::uint64_t seed = 1;
+  int case_number = 0;
+  double worst = 0.0;
+  for (const extents& lattice : lattices) {
+    const lattice_geometry geometry(lattice);
+    const cpu::context host_ctx(geometry, communicator(), 2);
+    const gpu::context ctx = device_context(geometry);
+    const auto links = cpu::random_configuration(geometry, ++seed, communicator());
+    for (const fermion_action& action : actions())
+      for (const reconstruct stored : every_reconstruct) {
+        const cpu::wilson_clover<double> host(host_ctx, links, action);
+        const gpu::wilson_clover<TypeParam> device(ctx, links, action, stored);
+        const int columns = batches[case_number / 4 % 4];
+        const columns_on_both<TypeParam> in(host_ctx, ctx, columns, ++seed), x(host_ctx, ctx, columns, ++seed);
+        cpu::field<double> expected(host_ctx, in.host.shape());
+        gpu::field<TypeParam> storage(ctx, in.storage.shape());
+        // Four of the 20 combinations of parity, dagger and epilogue each time; over the loops all, each eleven times.
+        for (int i = 0; i < 4; ++i) {
+          const int combination = (case_number++ * 7) % 20;
+          const int p = combination % 2;
+          const bool daggered = combination / 2 % 2 == 1;
+          const epilogue finish = epilogues[combination / 4];
+          poison(storage);
+          auto out = view(storage, 1, columns).parity(p);
+          auto expected_out = expected.parity(p);
+          const auto host_x = x.host.parity(p);
+          const auto device_x = x.device.parity(p);
+          const double scale = finish == epilogue::store ? 1.0 : -0.3, a = 1.7;
+          host.hopping().apply(expected_out, in.host.parity(1 - p), daggered,
+                               {twin_of(finish), scale, &host_x, a, host.diagonal().blocks(p)});
+          device.hopping().apply(out, in.device.parity(1 - p), daggered,
+                                 {finish, scale, &device_x, a, device.diagonal().blocks(p)});
+          const double distance = worst_distance(out, expected_out);
+          const double tolerance = application_tolerance<TypeParam>(stored);
+          worst = std::max(worst, distance / tolerance);
+          ASSERT_TRUE(distance <= tolerance)
+              << distance / tolerance << " of the tolerance, " << to_string(lattice) << ", " << stored_reals(stored)
+              << " reals, " << columns << " columns, parity " << p << " dagger " << daggered << " epilogue "
+              << static_cast<int>(finish);
+        }
+      }
+  }
+  this->RecordProperty("worst_share_of_tolerance", std::to_string(worst));
+}
+
+/// The columns beside a view and the other parity are not touched.
+TYPED_TEST(DeviceHoppingTerm, WritesNothingButItsOutput) {
+  const lattice_geometry geometry({4, 6, 2, 8});
+  const cpu::context host_ctx(geometry, communicator());
+  const gpu::context ctx = device_context(geometry);
+  const gpu::hopping_term<TypeParam> hop(ctx, cpu::random_configuration(geometry, 3, communicator()), fermion_action{});
+  const columns_on_both<TypeParam> in(host_ctx, ctx, 3, 4);
+  gpu::field<TypeParam> storage(ctx, in.storage.shape());
+  const auto mark = cpu::random_spinor(geometry, 5, 0, communicator());
+  for (int c = 0; c < storage.columns(); ++c) gpu::import_column(storage, c, mark);
+  spinor_configuration before(geometry), after(geometry);
+  gpu::export_column(before, storage, 0);
+  auto out = view(storage, 1, 3).parity(0);
+  hop.apply(out, in.device.parity(1));
+  for (const int c : {0, 4}) {
+    gpu::export_column(after, storage, c);
+    EXPECT_TRUE(same_bits(before, after)) << c;
+  }
+  gpu::export_column(after, storage.parity(1), 2);
+  double changed = 0.0;
+  for (std::int64_t s = 0; s < geometry.local_volume(); ++s)
+    if (parity(geometry.local_coordinate(s)) == 1) changed += norm2(before.at_site(s) - after.at_site(s));
+  EXPECT_EQ(changed, 0.0);
+}
+
+/// out may be x.
+TYPED_TEST(DeviceHoppingTerm, UpdatesInPlace) {
+  const lattice_geometry geometry({6, 6, 6, 6});
+  const cpu::context host_ctx(geometry, communicator());
+  const gpu::context ctx = device_context(geometry);
+  const auto links = cpu::random_configuration(geometry, 6, communicator());
+  const gpu::wilson_clover<TypeParam> m(ctx, links, actions()[0]);
+  for (const int columns : {1, 5}) {
+    const columns_on_both<TypeParam> in(host_ctx, ctx, columns, 7), x(host_ctx, ctx, columns, 8);
+    auto beside = like(in.device.parity(0));
+    auto place = x.device.parity(0);
+    for (const epilogue finish : {epilogue::add, epilogue::add_clover, epilogue::clover_x_add}) {
+      m.hopping().apply(beside, in.device.parity(1), true, {finish, 0.7, &place, 1.1, m.diagonal().blocks(0)});
+      m.hopping().apply(place, in.device.parity(1), true, {finish, 0.7, &place, 1.1, m.diagonal().blocks(0)});
+      for (int c = 0; c < columns; ++c) {
+        spinor_configuration a(geometry), b(geometry);
+        gpu::export_column(a, beside, c);
+        gpu::export_column(b, place, c);
+        EXPECT_TRUE(same_bits(a, b)) << static_cast<int>(finish);
+      }
+    }
+  }
+}
+
+/// A chain, A to B and back, as a solver makes them: launches that overlap must not read what is not there yet. Errors
+/// of n applications add up at most; D has no eigenvalue above 8, and random vectors lose little of their norm in it.
+TYPED_TEST(DeviceHoppingTerm, ChainsOfApplicationsAgree) {
+  constexpr int length = 20;
+  std::uint64_t seed = 50;
+  for (const extents& lattice : {extents{8, 4, 4, 6}, extents{4, 6, 2, 8}})
+    for (const int columns : {1, 12}) {
+      const lattice_geometry geometry(lattice);
+      const cpu::context host_ctx(geometry, communicator(), 2);
+      const gpu::context ctx = device_context(geometry);
+      const auto links = cpu::random_configuration(geometry, ++seed, communicator());
+      for (const fermion_action& action : {actions()[0], actions()[1]}) {
+        const cpu::hopping_term<double> host(host_ctx, links, action);
+        const gpu::hopping_term<TypeParam> device(ctx, links, action, reconstruct::twelve);
+        columns_on_both<TypeParam> v(host_ctx, ctx, columns, ++seed);
+        auto host_even = v.host.parity(0), host_odd = v.host.parity(1);
+        auto even = v.device.parity(0), odd = like(v.device.parity(1));
+        poison(odd);
+        for (int k = 0; k < length; ++k) {
+          host.apply(host_odd, host_even, false, {cpu::epilogue::store, 0.25});
+          host.apply(host_even, host_odd, false, {cpu::epilogue::store, 0.25});
+          device.apply(odd, even, false, {epilogue::store, 0.25});
+          device.apply(even, odd, false, {epilogue::store, 0.25});
+        }
+        const double tolerance = 2 * length * application_tolerance<TypeParam>(reconstruct::twelve);
+        EXPECT_TRUE(worst_distance(even, host_even) <= tolerance) << worst_distance(even, host_even) / tolerance;
+      }
+    }
+}
+
+/// One NaN reaches the eight neighbours, and no other site.
+TYPED_TEST(DeviceHoppingTerm, NotANumberIsSeenWhereItBelongs) {
+  const lattice_geometry geometry({6, 6, 6, 6});
+  const gpu::context ctx = device_context(geometry);
+  const auto links = cpu::random_configuration(geometry, 9, communicator());
+  const coordinate at{1, 2, 3, 5};  // odd
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    for (const reconstruct stored : every_reconstruct)
+      for (const int columns : {1, 3}) {
+        const gpu::hopping_term<TypeParam> hop(ctx, links, fermion_action{}, stored);
+        spinor_configuration source = cpu::random_spinor(geometry, 10, 0, communicator());
+        source(at)(2, 1).im = bad;
+        gpu::field<TypeParam> in(ctx, {spins, colours, site_subset::odd, columns});
+        for (int c = 0; c < columns; ++c) gpu::import_column(in, c, source);
+        gpu::field<TypeParam> out(ctx, {spins, colours, site_subset::even, columns});
+        hop.apply(out, in);
+        spinor_configuration found(geometry);
+        gpu::export_column(found, out, columns - 1);
+        for (std::int64_t s = 0; s < geometry.local_volume(); ++s) {
+          const coordinate x = geometry.local_coordinate(s);
+          int distance = 0;
+          for (int mu = 0; mu < dimensions; ++mu) {
+            const int d = std::abs(x[mu] - at[mu]);
+            distance += std::min(d, 6 - d);
+          }
+          EXPECT_EQ(std::isfinite(norm2(found(x))), distance != 1) << distance;
+        }
+      }
+}
+
+/// In half precision the sums are made of numbers that are not rounded yet, or of those that are.
+TYPED_TEST(DeviceHoppingTerm, SumsAreThoseOfTheResult) {
+  std::uint64_t seed = 80;
+  for (const extents& lattice : lattices) {
+    const lattice_geometry geometry(lattice);
+    const cpu::context host_ctx(geometry, communicator());
+    const gpu::context ctx = device_context(geometry);
+    const auto links = cpu::random_configuration(geometry, ++seed, communicator());
+    const gpu::wilson_clover<TypeParam> m(ctx, links, actions()[0]);
+    for (const int columns : {1, 5})
+      for (const epilogue finish : epilogues) {
+        const columns_on_both<TypeParam> in(host_ctx, ctx, columns, ++seed), w(host_ctx, ctx, columns, ++seed);
+        auto out = like(in.device.parity(0));
+        poison(out);
+        const auto x = w.device.parity(0);
+        std::optional<std::pair<gpu::scalars, gpu::scalars>> sums;
+        m.hopping().apply(out, in.device.parity(1), false, {finish, -0.25, &x, 0.8, m.diagonal().blocks(0), &x, &sums});
+        const auto dots = host_values(sums->first), sizes = host_values(sums->second);
+        const auto expected_dots = host_values(dot(out, x)), expected_sizes = host_values(norm2(out));
+        const auto w_sizes = host_values(norm2(x));
+        for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c) {
+          const double relative = gpu::is_half<TypeParam> ? application_tolerance<half>(reconstruct::none) : 1e-13;
+          const double bound = relative * std::sqrt(expected_sizes[c].re * w_sizes[c].re);
+          EXPECT_TRUE(std::sqrt(norm2(dots[c] - expected_dots[c])) <= bound);
+          EXPECT_TRUE(std::abs(sizes[c].re - expected_sizes[c].re) <= relative * expected_sizes[c].re);
+        }
+      }
+  }
+}
+
+/// Whatever the tuner chooses, the result is the same bits.
+TYPED_TEST(DeviceHoppingTerm, EveryLaunchGivesTheSameBits) {
+  if (gpu::kernels_run_on_host()) GTEST_SKIP() << "on the host there is one way to launch";
+  std::uint64_t seed = 120;
+  for (const extents& lattice : {extents{4, 6, 2, 8}, extents{16, 8, 8, 8}, extents{12, 6, 10, 4}})
+    for (const reconstruct stored : every_reconstruct)
+      for (const int columns : {1, 2, 5, 12}) {
+        const lattice_geometry geometry(lattice);
+        const cpu::context host_ctx(geometry, communicator());
+        const gpu::context ctx = device_context(geometry);
+        const auto links = cpu::random_configuration(geometry, ++seed, communicator());
+        gpu::wilson_clover<TypeParam> m(ctx, links, actions()[0], stored);
+        const columns_on_both<TypeParam> in(host_ctx, ctx, columns, ++seed);
+        for (const epilogue finish : epilogues)
+          for (const bool daggered : {false, true}) {
+            const auto x = in.device.parity(0);
+            const bool clover = finish != epilogue::store && finish != epilogue::add;
+            const auto run = [&](const gpu::hopping_launch& how) {
+              m.set_launch(how);
+              auto out = like(x);
+              poison(out);
+              m.hopping().apply(out, in.device.parity(1), daggered, {finish, -0.25, &x, 0.8, m.diagonal().blocks(0)});
+              std::vector<spinor_configuration> columns_found(static_cast<std::size_t>(columns),
+                                                              spinor_configuration(geometry));
+              for (int c = 0; c < columns; ++c) gpu::export_column(columns_found[static_cast<std::size_t>(c)], out, c);
+              return columns_found;
+            };
+            const auto expected = run(gpu::hopping_launch{});
+            auto list = gpu::candidates(m.hopping().problem(columns, clover));
+            for (const gpu::hopping_launch& how : list) {
+              const auto found = run(how);
+              for (int c = 0; c < columns; ++c)
+                ASSERT_TRUE(same_bits(found[static_cast<std::size_t>(c)], expected[static_cast<std::size_t>(c)]))
+                    << how.name() << ", " << to_string(lattice) << ", " << stored_reals(stored) << " reals, epilogue "
+                    << static_cast<int>(finish) << ", column " << c << " of " << columns;
+            }
+          }
+      }
+}
+
+TEST(DeviceHoppingTermErrors, LinksThatCannotBeStoredAreRefused) {
+  const lattice_geometry geometry({4, 4, 4, 4});
+  const gpu::context ctx = device_context(geometry);
+  auto links = cpu::random_configuration(geometry, 8, communicator());
+  links(coordinate{1, 2, 3, 0})[2](2, 1).re += 1e-3;
+  EXPECT_NO_THROW(gpu::hopping_term<float>(ctx, links, fermion_action{}));
+  EXPECT_NO_THROW(gpu::hopping_term<half>(ctx, links, fermion_action{}));
+  EXPECT_THROW(gpu::hopping_term<float>(ctx, links, fermion_action{}, reconstruct::twelve), input_error);
+  EXPECT_THROW(gpu::hopping_term<half>(ctx, links, fermion_action{}, reconstruct::eight), input_error);
+  links(coordinate{1, 2, 3, 0})[2](0, 0).re = 1.5;
+  EXPECT_THROW(gpu::hopping_term<half>(ctx, links, fermion_action{}), input_error);
+  links(coordinate{1, 2, 3, 0})[2](0, 0).re = std::nan("");
+  EXPECT_THROW(gpu::hopping_term<half>(ctx, links, fermion_action{}), input_error);
+}
+
+TEST(DeviceHoppingTermErrors, FieldsThatDoNotFitAreRefused) {
+  const lattice_geometry geometry({4, 4, 4, 4});
+  const gpu::context ctx = device_context(geometry);
+  const gpu::hopping_term<float> hop(ctx, cpu::unit_configuration(geometry), fermion_action{});
+  gpu::field<float> full(ctx, {}), two(ctx, {spins, colours, site_subset::full, 2});
+  auto even = full.parity(0), odd_pair = two.parity(1);
+  EXPECT_THROW(hop.apply(even, full.parity(0)), std::logic_error);
+  EXPECT_THROW(hop.apply(even, odd_pair), std::logic_error);
+  EXPECT_THROW(hop.apply(full, full.parity(0)), std::logic_error);
+  EXPECT_THROW(hop.apply(even, full.parity(1), false, {epilogue::add}), std::logic_error);
+  EXPECT_THROW(hop.apply(even, full.parity(1), false, {epilogue::clover}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace plaquette::validation
