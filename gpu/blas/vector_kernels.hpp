@@ -440,6 +440,7 @@ vector_arguments<T> arguments_of(const vector_operands<T>& with) {
   if (with.u != nullptr) arg.u = with.u->sites(0);
   if (with.v != nullptr) arg.v = with.v->sites(0);
   if (with.w != nullptr) arg.w = with.w->sites(0);
+  work_out(with.a, with.b);
   if (with.a != nullptr) arg.a = with.a->on_device();
   if (with.b != nullptr) arg.b = with.b->on_device();
   return arg;

@@ -11,7 +11,17 @@ namespace plaquette::gpu {
 
 namespace {
 
-enum class scalar_operation : std::uint8_t { leaf, add, subtract, multiply, negate, conjugate, divide, above };
+enum class scalar_operation : std::uint8_t {
+  leaf,
+  add,
+  subtract,
+  multiply,
+  negate,
+  conjugate,
+  divide,
+  above,
+  above_limits
+};
 
 /// A complex number a column: real and imaginary part at begin[stride * column + re] and [... + im]; no im: 0. With an
 /// index, the number of column index[column].
@@ -26,17 +36,20 @@ struct scalar_leaf {
   }
 };
 
-constexpr int longest_program = 24, most_leaves = 12, deepest_stack = 12;
+constexpr int longest_program = 24, most_leaves = 12, deepest_stack = 12, most_limits = 32;
 
-/// An expression as a machine with a stack works it out: leaves are pushed, operations take one or two numbers.
+/// An expression as a machine with a stack works it out: leaves are pushed, operations take one or two numbers. Limits
+/// travel with it, where they are few.
 struct scalar_program {
   struct instruction {
     scalar_operation operation;
-    std::uint8_t leaf;  ///< of `leaf` what is pushed, of `above` the limits
+    std::uint8_t operand;  ///< of `leaf` what is pushed; of `above_limits` the limits; of `above` where they begin
   };
   instruction code[longest_program];
   scalar_leaf leaves[most_leaves];
-  int length = 0, leaf_count = 0;
+  double limits[most_limits];
+  int length = 0, leaf_count = 0, limit_count = 0, columns = 0;
+  complex<double>* result = nullptr;
 
   PLAQUETTE_HOST_DEVICE complex<double> operator()(std::int64_t column) const {
     complex<double> stack[deepest_stack];
@@ -45,7 +58,7 @@ struct scalar_program {
       const instruction step = code[i];
       switch (step.operation) {
         case scalar_operation::leaf:
-          stack[++top] = leaves[step.leaf](column);
+          stack[++top] = leaves[step.operand](column);
           break;
         case scalar_operation::add:
           stack[top - 1] = stack[top - 1] + stack[top];
@@ -70,7 +83,10 @@ struct scalar_program {
           --top;
           break;
         case scalar_operation::above:
-          stack[top] = {stack[top].re > leaves[step.leaf](column).re ? 1.0 : 0.0, 0.0};
+          stack[top] = {stack[top].re > limits[step.operand + column] ? 1.0 : 0.0, 0.0};
+          break;
+        case scalar_operation::above_limits:
+          stack[top] = {stack[top].re > leaves[step.operand](column).re ? 1.0 : 0.0, 0.0};
           break;
       }
     }
@@ -78,16 +94,45 @@ struct scalar_program {
   }
 };
 
-struct evaluation {
-  scalar_program program;
-  complex<double>* result;
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t column) const { result[column] = program(column); }
+/// Works out the numbers of one program after the other's.
+template <class Programs>
+PLAQUETTE_HOST_DEVICE inline void run_one(const Programs& programs, std::int64_t index) {
+  int p = 0;
+  for (; index >= programs[p].columns; ++p) index -= programs[p].columns;
+  programs[p].result[index] = programs[p](index);
+}
+/// A few programs, which travel with the launch.
+constexpr int few = 3;
+struct few_evaluations {
+  scalar_program programs[few];
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const { run_one(programs, index); }
+};
+/// Any number, which are on the device.
+struct many_evaluations {
+  const scalar_program* programs;
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const { run_one(programs, index); }
 };
 
 std::shared_ptr<std::byte> upload(const context& ctx, const void* from, std::size_t bytes) {
   auto memory = ctx.workspace().take(bytes);
   if (bytes > 0) copy_to_device(ctx.queue(), memory.get(), from, bytes);
   return memory;
+}
+
+/// One launch.
+void run_programs(const context& ctx, const std::vector<scalar_program>& programs) {
+  std::int64_t count = 0;
+  for (const scalar_program& p : programs) count += p.columns;
+  constexpr int threads = 32;
+  if (programs.size() <= few) {
+    few_evaluations body;
+    std::ranges::copy(programs, body.programs);
+    for_each_index(ctx.queue(), count, body, threads);
+  } else {
+    const auto memory = upload(ctx, programs.data(), programs.size() * sizeof(scalar_program));
+    for_each_index(ctx.queue(), count, many_evaluations{reinterpret_cast<const scalar_program*>(memory.get())},
+                   threads);
+  }
 }
 
 }  // namespace
@@ -98,82 +143,130 @@ struct scalars::node {
   int columns;
   scalar_operation operation = scalar_operation::leaf;
   std::shared_ptr<node> a = {}, b = {};
-  scalar_leaf leaf = {};                                     ///< of a leaf its numbers, of `above` the limits
+  scalar_leaf leaf = {};                                     ///< of a leaf its numbers, of `above_limits` the limits
   std::shared_ptr<std::byte> memory = {}, more_memory = {};  ///< what `leaf` points to
+  std::vector<double> limits = {};                           ///< of `above`
   int instructions = 1, leaves = 1, stack = 1;               ///< of the program that works it out
 
   bool is_leaf() const { return operation == scalar_operation::leaf; }
-  bool is_contiguous() const {
+  bool is_settled() const {
     return is_leaf() && leaf.index == nullptr && leaf.stride == 2 && leaf.re == 0 && leaf.im == 1;
   }
 
   void append_to(scalar_program& program) const {
     if (a) a->append_to(program);
     if (b) b->append_to(program);
-    std::uint8_t number = 0;
-    if (is_leaf() || operation == scalar_operation::above) {
-      number = static_cast<std::uint8_t>(program.leaf_count++);
-      program.leaves[number] = leaf;
+    std::uint8_t operand = 0;
+    if (operation == scalar_operation::above) {
+      operand = static_cast<std::uint8_t>(program.limit_count);
+      for (const double limit : limits) program.limits[program.limit_count++] = limit;
+    } else if (is_leaf() || operation == scalar_operation::above_limits) {
+      operand = static_cast<std::uint8_t>(program.leaf_count);
+      program.leaves[program.leaf_count++] = leaf;
     }
-    program.code[program.length++] = {operation, number};
+    program.code[program.length++] = {operation, operand};
+  }
+  scalar_program program(complex<double>* result) const {
+    scalar_program made;
+    append_to(made);
+    made.columns = columns;
+    made.result = result;
+    return made;
   }
 
-  /// Queues the evaluation into `result`, of the device.
-  void evaluate(complex<double>* result) const {
-    evaluation body{{}, result};
-    append_to(body.program);
-    for_each_index(ctx.queue(), columns, body, 32);
-  }
+  using list = std::vector<std::shared_ptr<node>>;
 
-  /// Becomes a leaf whose numbers lie side by side.
-  void settle() {
-    if (is_contiguous()) return;
-    auto room = ctx.workspace().take(static_cast<std::size_t>(columns) * sizeof(complex<double>));
-    evaluate(reinterpret_cast<complex<double>*>(room.get()));
+  /// `top`, and those below that somebody holds beside the expression: they will be asked for too.
+  static void collect(list& found, const std::shared_ptr<node>& top, bool held) {
+    if (top->is_settled() || found.size() == few || std::ranges::find(found, top) != found.end()) return;
+    const std::shared_ptr<node>&a = top->a, &b = top->b;
+    const bool a_held = a && a.use_count() > 1, b_held = b && b.use_count() > 1;
+    if (held) found.push_back(top);
+    if (a && !a->is_leaf()) collect(found, a, a_held);
+    if (b && !b->is_leaf()) collect(found, b, b_held);
+  }
+  /// They become leaves whose numbers lie side by side, by one launch.
+  static void settle(const list& nodes) {
+    std::vector<scalar_program> programs;
+    std::vector<std::shared_ptr<std::byte>> room;
+    for (const auto& n : nodes) {
+      room.push_back(n->ctx.workspace().take(static_cast<std::size_t>(n->columns) * sizeof(complex<double>)));
+      programs.push_back(n->program(reinterpret_cast<complex<double>*>(room.back().get())));
+    }
+    if (!nodes.empty()) run_programs(nodes.front()->ctx, programs);
+    for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i]->become_leaf(std::move(room[i]));
+  }
+  static void settle(const std::shared_ptr<node>& top) {
+    list nodes;
+    collect(nodes, top, true);
+    settle(nodes);
+  }
+  void become_leaf(std::shared_ptr<std::byte> numbers) {
     operation = scalar_operation::leaf;
+    leaf = {reinterpret_cast<const double*>(numbers.get())};
+    memory = std::move(numbers);
     a = b = nullptr;
-    leaf = {reinterpret_cast<const double*>(room.get())};
-    memory = std::move(room);
     more_memory = nullptr;
+    limits.clear();
     instructions = leaves = stack = 1;
   }
 
+  int limit_numbers() const {
+    return static_cast<int>(limits.size()) + (a ? a->limit_numbers() : 0) + (b ? b->limit_numbers() : 0);
+  }
   /// True where a program has room for it.
-  bool fits() const { return instructions <= longest_program && leaves <= most_leaves && stack <= deepest_stack; }
+  bool fits() const {
+    return instructions <= longest_program && leaves <= most_leaves && stack <= deepest_stack &&
+           limit_numbers() <= most_limits;
+  }
   void count() {
     instructions = a->instructions + (b ? b->instructions : 0) + 1;
-    leaves = a->leaves + (b ? b->leaves : 0) + (operation == scalar_operation::above ? 1 : 0);
+    leaves = a->leaves + (b ? b->leaves : 0) + (operation == scalar_operation::above_limits ? 1 : 0);
     stack = std::max(a->stack, b ? b->stack + 1 : 0);
   }
 
-  /// Of a and maybe b, which are worked out first where the whole is too long.
-  static scalars made_of(scalar_operation operation, const scalars& a, const scalars* b, const scalar_leaf& limits = {},
-                         std::shared_ptr<std::byte> memory = nullptr) {
+  /// An operation on a and maybe b, which are worked out first where the whole is too long.
+  static std::shared_ptr<node> made_of(scalar_operation operation, const scalars& a, const scalars* b = nullptr) {
     if (b != nullptr && b->columns() != a.columns())
       throw std::logic_error("scalars of different batches do not combine");
-    auto made = std::make_shared<node>(node{a.get_context(), a.columns(), operation, a.node_,
-                                            b != nullptr ? b->node_ : nullptr, limits, std::move(memory), nullptr});
-    made->count();
-    if (!made->fits()) {
-      made->a->settle();
-      if (made->b) made->b->settle();
-      made->count();
+    auto made = std::make_shared<node>(
+        node{a.get_context(), a.columns(), operation, a.node_, b != nullptr ? b->node_ : nullptr});
+    made->make_fit();
+    return made;
+  }
+  void make_fit() {
+    count();
+    if (fits()) return;
+    settle(a);
+    if (b) settle(b);
+    count();
+  }
+  static std::shared_ptr<node> made_above(const scalars& a, std::span<const double> numbers) {
+    if (static_cast<int>(numbers.size()) != a.columns()) throw std::logic_error("where_above: one limit a column");
+    const bool are_few = numbers.size() <= most_limits;
+    auto made = made_of(are_few ? scalar_operation::above : scalar_operation::above_limits, a);
+    if (are_few) {
+      made->limits.assign(numbers.begin(), numbers.end());
+      made->make_fit();
+    } else {
+      made->memory = upload(a.get_context(), numbers.data(), numbers.size_bytes());
+      made->leaf = {reinterpret_cast<const double*>(made->memory.get()), nullptr, 1, 0, -1};
     }
-    return scalars(std::move(made));
+    return made;
   }
 
-  static scalars compacted_from(const scalars& from, std::span<const int> keep) {
+  static std::shared_ptr<node> compacted_from(const scalars& from, std::span<const int> keep) {
     node& source = *from.node_;
-    if (!source.is_leaf() || source.leaf.index != nullptr) source.settle();
+    if (!source.is_leaf() || source.leaf.index != nullptr) settle(from.node_);
     auto made = std::make_shared<node>(source);
     made->columns = static_cast<int>(keep.size());
     made->more_memory = upload(source.ctx, keep.data(), keep.size_bytes());
     made->leaf.index = reinterpret_cast<const std::int32_t*>(made->more_memory.get());
-    return scalars(std::move(made));
+    return made;
   }
 };
 
-scalars::scalars(const context& ctx, std::span<const plaquette::complex<double>> numbers)
+scalars::scalars(const context& ctx, std::span<const complex<double>> numbers)
     : node_(std::make_shared<node>(node{ctx, static_cast<int>(numbers.size())})) {
   node_->memory = upload(ctx, numbers.data(), numbers.size_bytes());
   node_->leaf = {reinterpret_cast<const double*>(node_->memory.get())};
@@ -182,29 +275,36 @@ scalars::scalars(const context& ctx, std::span<const plaquette::complex<double>>
 const context& scalars::get_context() const { return node_->ctx; }
 int scalars::columns() const { return node_->columns; }
 const complex<double>* scalars::on_device() const {
-  node_->settle();
-  return reinterpret_cast<const plaquette::complex<double>*>(node_->leaf.begin);
+  node::settle(node_);
+  return reinterpret_cast<const complex<double>*>(node_->leaf.begin);
+}
+void work_out(const scalars* a, const scalars* b) {
+  scalars::node::list nodes;
+  if (a != nullptr) scalars::node::collect(nodes, a->node_, true);
+  if (b != nullptr) scalars::node::collect(nodes, b->node_, true);
+  scalars::node::settle(nodes);
 }
 
-scalars operator+(const scalars& a, const scalars& b) { return scalars::node::made_of(scalar_operation::add, a, &b); }
+scalars operator+(const scalars& a, const scalars& b) {
+  return scalars(scalars::node::made_of(scalar_operation::add, a, &b));
+}
 scalars operator-(const scalars& a, const scalars& b) {
-  return scalars::node::made_of(scalar_operation::subtract, a, &b);
+  return scalars(scalars::node::made_of(scalar_operation::subtract, a, &b));
 }
 scalars operator*(const scalars& a, const scalars& b) {
-  return scalars::node::made_of(scalar_operation::multiply, a, &b);
+  return scalars(scalars::node::made_of(scalar_operation::multiply, a, &b));
 }
-scalars operator-(const scalars& a) { return scalars::node::made_of(scalar_operation::negate, a, nullptr); }
-scalars conj(const scalars& a) { return scalars::node::made_of(scalar_operation::conjugate, a, nullptr); }
-scalars ratio(const scalars& a, const scalars& b) { return scalars::node::made_of(scalar_operation::divide, a, &b); }
-
+scalars operator-(const scalars& a) { return scalars(scalars::node::made_of(scalar_operation::negate, a)); }
+scalars conj(const scalars& a) { return scalars(scalars::node::made_of(scalar_operation::conjugate, a)); }
+scalars ratio(const scalars& a, const scalars& b) {
+  return scalars(scalars::node::made_of(scalar_operation::divide, a, &b));
+}
 scalars where_above(const scalars& a, std::span<const double> limits) {
-  if (static_cast<int>(limits.size()) != a.columns()) throw std::logic_error("where_above: one limit a column");
-  auto memory = upload(a.get_context(), limits.data(), limits.size_bytes());
-  const scalar_leaf leaf{reinterpret_cast<const double*>(memory.get()), nullptr, 1, 0, -1};
-  return scalars::node::made_of(scalar_operation::above, a, nullptr, leaf, std::move(memory));
+  return scalars(scalars::node::made_above(a, limits));
 }
-
-scalars compacted(const scalars& a, std::span<const int> keep) { return scalars::node::compacted_from(a, keep); }
+scalars compacted(const scalars& a, std::span<const int> keep) {
+  return scalars(scalars::node::compacted_from(a, keep));
+}
 
 std::vector<std::vector<complex<double>>> host_values(std::span<const scalars> list) {
   std::size_t count = 0;
@@ -215,10 +315,12 @@ std::vector<std::vector<complex<double>>> host_values(std::span<const scalars> l
   const context& ctx = list.front().get_context();
   const auto room = ctx.workspace().take(count * sizeof(complex<double>));
   auto* next = reinterpret_cast<complex<double>*>(room.get());
+  std::vector<scalar_program> programs;
   for (const scalars& s : list) {
-    s.node_->evaluate(next);
+    programs.push_back(s.node_->program(next));
     next += s.columns();
   }
+  run_programs(ctx, programs);
   std::byte* const staged = ctx.queue().staging(count * sizeof(complex<double>));
   copy_to_host(ctx.queue(), staged, room.get(), count * sizeof(complex<double>));
 

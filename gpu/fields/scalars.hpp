@@ -23,6 +23,8 @@ class scalars {
   int columns() const;
   /// complex<double>[columns] on the device, valid in the queue from here on and as long as this or a copy lives.
   const complex<double>* on_device() const;
+  /// Works out a and b (either may be null) in one launch, before both are asked for by `on_device`.
+  friend void work_out(const scalars* a, const scalars* b);
 
   friend scalars operator+(const scalars& a, const scalars& b);
   friend scalars operator-(const scalars& a, const scalars& b);
