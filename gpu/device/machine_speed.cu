@@ -10,6 +10,7 @@
 #include "gpu/device/graph.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/device/timing.hpp"
+#include "gpu/device/unroll.hpp"
 #include "gpu/fields/storage.hpp"
 
 namespace plaquette::gpu {
@@ -64,9 +65,9 @@ struct copy_chunks {
   chunk_order<of_a_thread> order;
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i) const {
     chunk c[of_a_thread];
-#pragma unroll
+    PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < of_a_thread; ++k) c[k] = load_streaming(from + order.place(i, k));
-#pragma unroll
+    PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < of_a_thread; ++k) store_streaming(to + order.place(i, k), c[k]);
   }
 };
@@ -81,10 +82,10 @@ struct read_chunks {
   chunk_order<of_a_thread> order;
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i) const {
     chunk c[of_a_thread];
-#pragma unroll
+    PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < of_a_thread; ++k) c[k] = load_streaming(from + order.place(i, k));
     std::uint32_t all = 0;
-#pragma unroll
+    PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < of_a_thread; ++k) all ^= c[k].word[0] ^ c[k].word[1] ^ c[k].word[2] ^ c[k].word[3];
     if (all == never) *sink = all;
   }
@@ -99,14 +100,14 @@ struct multiply_add_chains {
   T* sink;
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i) const {
     T x[chains];
-#pragma unroll
+    PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < chains; ++k) x[k] = static_cast<T>(i % 7 + k);
     for (int step = 0; step < steps; ++step) {
-#pragma unroll
+      PLAQUETTE_GPU_UNROLL
       for (int k = 0; k < chains; ++k) x[k] = std::fma(x[k], factor, summand);
     }
     T all = 0;
-#pragma unroll
+    PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < chains; ++k) all += x[k];
     if (all == T(-1)) *sink = all;
   }
@@ -180,7 +181,7 @@ double read_gbytes_per_s(const queue& q, double bytes) {
 template <class T>
 double fma_gflops(const queue& q, int multiply_adds) {
   constexpr int waves = 4, threads_of_a_multiprocessor = 2048;
-  const std::int64_t threads = std::int64_t{describe_device(q.device()).multiprocessors} *
+  const std::int64_t threads = std::int64_t{std::max(describe_device(q.device()).multiprocessors, 1)} *
                                (kernels_run_on_host() ? 1 : waves * threads_of_a_multiprocessor);
   const auto sink = allocate_on_device(q.device(), sizeof(T));
   // The numbers stay where they are normal: x -> x / 2 + 1 goes to 2.
