@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "common/app/memory.hpp"
 #include "common/app/provenance.hpp"
 #include "gpu/context.hpp"
 #include "gpu/device/machine_speed.hpp"
@@ -26,6 +27,7 @@ class gpu_in_use final : public gpu_access {
     return times * gpu::seconds_a_launch(context_.queue(), times, launch);
   }
   double free_bytes() const override {
+    if (gpu::kernels_run_on_host()) return available_memory();
     return static_cast<double>(gpu::memory_of_device(context_.queue().device()).available);
   }
   double copy_gbytes_per_s() const override {
