@@ -6,7 +6,13 @@
 #include <limits>
 
 #include "common/algebra/hermitian_6x6.hpp"
-#include "gpu/device/unroll.hpp"
+
+/// On the host the loops stay loops: unrolled they take the compiler minutes, and gain nothing.
+#ifdef __CUDACC__
+#define PLAQUETTE_UNROLL_ON_DEVICE _Pragma("unroll")
+#else
+#define PLAQUETTE_UNROLL_ON_DEVICE
+#endif
 
 namespace plaquette::gpu {
 
@@ -15,8 +21,8 @@ namespace plaquette::gpu {
 class gauss_jordan_6x6 {
  public:
   PLAQUETTE_HOST_DEVICE explicit gauss_jordan_6x6(const hermitian_6x6& block) {
-    PLAQUETTE_GPU_UNROLL
-    for (int i = 0; i < n; ++i) PLAQUETTE_GPU_UNROLL
+    PLAQUETTE_UNROLL_ON_DEVICE
+    for (int i = 0; i < n; ++i) PLAQUETTE_UNROLL_ON_DEVICE
     for (int j = 0; j < n; ++j) a_[i][j] = block(i, j);
   }
 
@@ -25,14 +31,14 @@ class gauss_jordan_6x6 {
     constexpr double threshold = n * std::numeric_limits<double>::epsilon();
     double largest = 0.0;
     bool regular = true;
-    PLAQUETTE_GPU_UNROLL
+    PLAQUETTE_UNROLL_ON_DEVICE
     for (int k = 0; k < n; ++k) {
       const double pivot = bring_pivot(k);
       largest = pivot > largest ? pivot : largest;
       regular = regular && pivot > threshold * threshold * largest;
       eliminate(k);
     }
-    PLAQUETTE_GPU_UNROLL
+    PLAQUETTE_UNROLL_ON_DEVICE
     for (int k = n - 1; k >= 0; --k) {
       swap_rows(k, column_of_pivot_[k]);
       swap_columns(k, row_of_pivot_[k]);
@@ -43,10 +49,10 @@ class gauss_jordan_6x6 {
   /// The Hermitian part: rounding has left a little of the other.
   PLAQUETTE_HOST_DEVICE hermitian_6x6 result() const {
     hermitian_6x6 block;
-    PLAQUETTE_GPU_UNROLL
+    PLAQUETTE_UNROLL_ON_DEVICE
     for (int i = 0; i < n; ++i) {
       block.diagonal[i] = a_[i][i].re;
-      PLAQUETTE_GPU_UNROLL
+      PLAQUETTE_UNROLL_ON_DEVICE
       for (int j = 0; j < n; ++j)
         if (j < i) block.lower[hermitian_6x6::lower_index(i, j)] = 0.5 * (a_[i][j] + conj(a_[j][i]));
     }
@@ -65,23 +71,23 @@ class gauss_jordan_6x6 {
   }
   /// Rows k and r; r is at least k.
   PLAQUETTE_HOST_DEVICE void swap_rows(int k, int r) {
-    PLAQUETTE_GPU_UNROLL
+    PLAQUETTE_UNROLL_ON_DEVICE
     for (int i = 0; i < n; ++i)
-      if (i > k) PLAQUETTE_GPU_UNROLL
+      if (i > k) PLAQUETTE_UNROLL_ON_DEVICE
     for (int j = 0; j < n; ++j) swap_if(i == r, a_[k][j], a_[i][j]);
   }
   PLAQUETTE_HOST_DEVICE void swap_columns(int k, int c) {
-    PLAQUETTE_GPU_UNROLL
+    PLAQUETTE_UNROLL_ON_DEVICE
     for (int j = 0; j < n; ++j)
-      if (j > k) PLAQUETTE_GPU_UNROLL
+      if (j > k) PLAQUETTE_UNROLL_ON_DEVICE
     for (int i = 0; i < n; ++i) swap_if(j == c, a_[i][k], a_[i][j]);
   }
   /// The largest |a_ij|^2 of what is left goes to (k, k), and is returned.
   PLAQUETTE_HOST_DEVICE double bring_pivot(int k) {
     double largest = -1.0;
     int row = k, column = k;
-    PLAQUETTE_GPU_UNROLL
-    for (int i = 0; i < n; ++i) PLAQUETTE_GPU_UNROLL
+    PLAQUETTE_UNROLL_ON_DEVICE
+    for (int i = 0; i < n; ++i) PLAQUETTE_UNROLL_ON_DEVICE
     for (int j = 0; j < n; ++j)
       if (i >= k && j >= k) {
         const double size = norm2(a_[i][j]);
@@ -100,14 +106,14 @@ class gauss_jordan_6x6 {
     const double scale = 1.0 / norm2(a_[k][k]);
     const complex<double> inverse = scale * conj(a_[k][k]);
     a_[k][k] = {1.0, 0.0};
-    PLAQUETTE_GPU_UNROLL
+    PLAQUETTE_UNROLL_ON_DEVICE
     for (int j = 0; j < n; ++j) a_[k][j] = inverse * a_[k][j];
-    PLAQUETTE_GPU_UNROLL
+    PLAQUETTE_UNROLL_ON_DEVICE
     for (int i = 0; i < n; ++i)
       if (i != k) {
         const complex<double> factor = a_[i][k];
         a_[i][k] = {0.0, 0.0};
-        PLAQUETTE_GPU_UNROLL
+        PLAQUETTE_UNROLL_ON_DEVICE
         for (int j = 0; j < n; ++j) a_[i][j] -= factor * a_[k][j];
       }
   }
@@ -117,3 +123,5 @@ class gauss_jordan_6x6 {
 };
 
 }  // namespace plaquette::gpu
+
+#undef PLAQUETTE_UNROLL_ON_DEVICE
