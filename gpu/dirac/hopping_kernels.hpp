@@ -6,6 +6,7 @@
 /// how sites are dealt to threads and in how links get there.
 #pragma once
 
+#include <atomic>
 #include <stdexcept>
 
 #include "gpu/device/launch.hpp"
@@ -128,7 +129,8 @@ template <class T, reconstruct stored, bool exchanged, bool with_clover>
 __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), 2)
     hop_batch(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
   constexpr int bytes = is_half<T> ? 2 : sizeof(real_of<T>);
-  constexpr int groups = batch_groups(bytes), at_once = batch_columns_at_once(bytes);
+  // Blocks of A need the registers of a second column.
+  constexpr int groups = batch_groups(bytes), at_once = with_clover ? 1 : batch_columns_at_once(bytes);
   constexpr int slot_bytes = lanes * link_bytes<T>(stored);
   extern __shared__ std::byte shared[];
   let_next_kernel_start();
@@ -185,23 +187,45 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
 namespace detail {
 
 template <class T>
-using tile_kernel = void (*)(const hopping_arguments<T>, const tile_walk);
+struct tile_kernel {
+  void (*function)(const hopping_arguments<T>, const tile_walk);
+  std::atomic<std::int64_t>* prepared;  ///< for which shared memory and device
+};
 
-/// Lets a kernel use the shared memory that it asks for; the rest of it is cache.
-template <class Kernel>
-void prepare_kernel(Kernel kernel, int shared_bytes, int blocks) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
-  const int carve_out = shared_bytes == 0 ? 0 : std::min(100, (shared_bytes + 1024) * blocks * 100 / (228 * 1024) + 1);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve_out));
+template <auto function>
+auto prepared_of() {
+  static std::atomic<std::int64_t> prepared{-1};
+  return &prepared;
+}
+
+template <class T, reconstruct stored, bool exchanged, bool with_clover>
+tile_kernel<T> kernel_for(const hopping_launch& how) {
+  if (how.variant == hopping_variant::batch) {
+    constexpr auto function = hop_batch<T, stored, exchanged, with_clover>;
+    return {function, prepared_of<function>()};
+  }
+  if (how.links_once) {
+    constexpr auto function = hop_tiles<T, stored, exchanged, with_clover, true>;
+    return {function, prepared_of<function>()};
+  }
+  constexpr auto function = hop_tiles<T, stored, exchanged, with_clover, false>;
+  return {function, prepared_of<function>()};
 }
 
 template <class T, reconstruct stored, bool exchanged>
 tile_kernel<T> kernel_for(const hopping_launch& how, bool with_clover) {
-  if (how.variant == hopping_variant::batch)
-    return with_clover ? hop_batch<T, stored, exchanged, true> : hop_batch<T, stored, exchanged, false>;
-  if (how.links_once)
-    return with_clover ? hop_tiles<T, stored, exchanged, true, true> : hop_tiles<T, stored, exchanged, false, true>;
-  return with_clover ? hop_tiles<T, stored, exchanged, true, false> : hop_tiles<T, stored, exchanged, false, false>;
+  return with_clover ? kernel_for<T, stored, exchanged, true>(how) : kernel_for<T, stored, exchanged, false>(how);
+}
+
+/// Lets a kernel use the shared memory that it asks for; the rest of it is cache.
+template <class T>
+void prepare_kernel(const tile_kernel<T>& kernel, int shared_bytes, int blocks, int device) {
+  const std::int64_t wanted = (std::int64_t{device} << 32) | shared_bytes;
+  if (kernel.prepared->load() == wanted) return;
+  check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+  const int carve_out = shared_bytes == 0 ? 0 : std::min(100, (shared_bytes + 1024) * blocks * 100 / (228 * 1024) + 1);
+  check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributePreferredSharedMemoryCarveout, carve_out));
+  kernel.prepared->store(wanted);
 }
 
 }  // namespace detail
@@ -237,7 +261,7 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
                            : detail::kernel_for<T, stored, false>(how, with_clover);
   else
     kernel = detail::kernel_for<T, stored, false>(how, with_clover);
-  detail::prepare_kernel(kernel, shared, std::max(1, most_threads(bytes) * 2 / threads));
+  detail::prepare_kernel(kernel, shared, std::max(1, most_threads(bytes) * 2 / threads), q.device());
 
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(walk.tiles_x * walk.tiles_y * walk.slab), static_cast<unsigned>(tiles_t),
@@ -251,7 +275,7 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
   attribute.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &attribute;
   config.numAttrs = how.dependent ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, kernel, arg, walk));
+  check(cudaLaunchKernelEx(&config, kernel.function, arg, walk));
 }
 
 #endif
