@@ -49,15 +49,18 @@ gpu_row row_of(gpu_subject subject, const std::string& precision, int reals, int
 
 TEST(gpu_bench, times_a_hopping_term_that_agrees_with_the_textbook) {
   gpu_lattice lattice = weak_lattice({4, 6, 2, 8});
-  for (const char* precision : {"double", "single", "half"})
-    for (const int reals : {18, 12, 8})
-      for (const int rhs : {1, 3}) {
-        verification checks;
-        const auto samples =
-            time_hopping(lattice, row_of(gpu_subject::hopping, precision, reals, rhs), short_timing(), checks);
-        expect_good(samples, checks);
-        EXPECT_EQ(checks.checks().size(), 3U);
-      }
+  struct form {
+    const char* precision;
+    int reals, rhs;
+  };
+  for (const auto& [precision, reals, rhs] :
+       {form{"double", 18, 1}, {"single", 12, 3}, {"single", 8, 1}, {"half", 12, 1}, {"half", 12, 3}}) {
+    verification checks;
+    const auto samples =
+        time_hopping(lattice, row_of(gpu_subject::hopping, precision, reals, rhs), short_timing(), checks);
+    expect_good(samples, checks);
+    EXPECT_EQ(checks.checks().size(), 3U);
+  }
 }
 
 TEST(gpu_bench, times_a_clover_matrix_that_agrees_with_the_textbook) {
@@ -107,6 +110,7 @@ TEST(gpu_bench, solves_reach_their_tolerance) {
   const gpu_system system{.mass = 0.2, .csw = 1.0, .tolerance = 1e-10, .copy_gbytes_per_s = 100.0};
   for (const char* how : {"double", "double-single", "double-half", "single-half"})
     for (const int rhs : {1, 2}) {
+      if (rhs > 1 && how != std::string("double-half")) continue;
       verification checks;
       const gpu_solve solve = time_solve(lattice, row_of(gpu_subject::solve, how, 12, rhs, how), system, checks);
       EXPECT_TRUE(checks.passed()) << checks.line();
