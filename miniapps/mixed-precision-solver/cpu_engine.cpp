@@ -22,6 +22,7 @@ struct cpu_device {
   static cpu::schur_kind schur(cpu::schur_kind kind) { return kind; }
 
   cpu::context ctx;
+  const gauge_configuration& links;
   gpu_access* gpu = nullptr;
 
   int threads() const { return ctx.threads(); }
@@ -29,13 +30,23 @@ struct cpu_device {
   int columns_at_once(precision numbers, int columns) const {
     return plaquette::columns_at_once(numbers, columns, ctx.geometry());
   }
+  template <class T>
+  void make_source(cpu::field<T>& b, int column, const cpu::source_description& source) const {
+    const auto [spin, colour] = cpu::component_of_column(column);
+    import_column(b, column, cpu::make_source(source, spin, colour, links, ctx.comm()));
+  }
+  /// They are made of the columns that were checked.
+  template <class T>
+  std::optional<correlator_pair> correlators(const cpu::field<T>&) const {
+    return std::nullopt;
+  }
 };
 
 }  // namespace
 
 std::unique_ptr<solve_engine> make_cpu_engine(const cpu::context& ctx, const gauge_configuration& links,
                                               const solver_options& options) {
-  return make_engine(cpu_device{ctx}, links, options);
+  return make_engine(cpu_device{ctx, links}, options);
 }
 
 }  // namespace plaquette

@@ -3,7 +3,9 @@
 /// The engine of any device, written once over the names that its library gives to things.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -42,14 +44,18 @@ class device_engine final : public solve_engine {
   using schur_operator = typename Device::template schur_wilson_clover<T>;
 
  public:
-  device_engine(Device device, const gauge_configuration& links, const solver_options& options)
+  device_engine(Device device, const solver_options& options)
       : device_(std::move(device)),
         options_(options),
-        full_(std::make_shared<const full_operator<High>>(context(), links, options.shared.action, options.links)),
+        full_(std::make_shared<const full_operator<High>>(context(), device_.links, options.shared.action,
+                                                          options.links)),
         schur_(full_, Device::schur(options.preconditioning)),
-        inner_schur_(inner_operator(links), Device::schur(options.preconditioning)),
+        inner_schur_(inner_operator(), Device::schur(options.preconditioning)),
         b_(context(), {.columns = options.shared.rhs}),
-        x_(like(b_)) {}
+        x_(like(b_)),
+        has_source_(static_cast<std::size_t>(options.shared.rhs), false) {
+    zero(b_);
+  }
 
   void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) override {
     high_field from(context(), {}), to(context(), {});
@@ -61,7 +67,15 @@ class device_engine final : public solve_engine {
     export_column(out, to, 0);
   }
 
-  void set_source(int column, const spinor_configuration& source) override { import_column(b_, column, source); }
+  void set_source(int column) override {
+    device_.make_source(b_, column, options_.source);
+    has_source_[static_cast<std::size_t>(column)] = true;
+  }
+  void clear_source(int column) override {
+    high_field b = view(b_, column, 1);
+    zero(b);
+    has_source_[static_cast<std::size_t>(column)] = false;
+  }
 
   timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) override {
     const auto in_groups = [&](const auto& a, high_field& x, const high_field& b, const stopping_rule& even) {
@@ -89,6 +103,11 @@ class device_engine final : public solve_engine {
 
   void get_solution(int column, spinor_configuration& out) const override { export_column(out, x_, column); }
 
+  std::optional<correlator_pair> correlators() const override {
+    if (b_.columns() != spin_colours || !std::ranges::all_of(has_source_, std::identity{})) return std::nullopt;
+    return device_.correlators(x_);
+  }
+
   std::vector<operator_figure> time_operators() override {
     std::vector<operator_figure> figures;
     const auto add = [&](const std::vector<timed_samples>& timed, precision numbers, reconstruct links) {
@@ -104,10 +123,11 @@ class device_engine final : public solve_engine {
 
   bool one_operator() const { return options_.inner == options_.outer && options_.inner_links == options_.links; }
 
-  std::shared_ptr<const full_operator<Low>> inner_operator(const gauge_configuration& links) const {
+  std::shared_ptr<const full_operator<Low>> inner_operator() const {
     if constexpr (std::is_same_v<High, Low>)
       if (one_operator()) return full_;
-    return std::make_shared<const full_operator<Low>>(context(), links, options_.shared.action, options_.inner_links);
+    return std::make_shared<const full_operator<Low>>(context(), device_.links, options_.shared.action,
+                                                      options_.inner_links);
   }
 
   solve_report solve_even(const auto& a, high_field& x, const high_field& b, const stopping_rule& rule) const {
@@ -161,19 +181,19 @@ class device_engine final : public solve_engine {
   schur_operator<High> schur_;
   schur_operator<Low> inner_schur_;
   high_field b_, x_;
+  std::vector<bool> has_source_;  ///< a column of b
 };
 
 /// The engine in the precisions of the options.
 template <class Device>
-std::unique_ptr<solve_engine> make_engine(const Device& device, const gauge_configuration& links,
-                                          const solver_options& options) {
+std::unique_ptr<solve_engine> make_engine(const Device& device, const solver_options& options) {
   const auto with_inner = [&]<class High>(std::type_identity<High>) -> std::unique_ptr<solve_engine> {
     if constexpr (std::is_same_v<High, double>)
       if (options.inner == precision::double_)
-        return std::make_unique<device_engine<Device, double, double>>(device, links, options);
+        return std::make_unique<device_engine<Device, double, double>>(device, options);
     if (options.inner == precision::single)
-      return std::make_unique<device_engine<Device, High, float>>(device, links, options);
-    return std::make_unique<device_engine<Device, High, half>>(device, links, options);
+      return std::make_unique<device_engine<Device, High, float>>(device, options);
+    return std::make_unique<device_engine<Device, High, half>>(device, options);
   };
   return options.outer == precision::double_ ? with_inner(std::type_identity<double>{})
                                              : with_inner(std::type_identity<float>{});

@@ -2,6 +2,9 @@
 #include "gpu/blas/blas.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/field.hpp"
+#include "gpu/gauge/gauge_fields.hpp"
+#include "gpu/observables/correlators.hpp"
+#include "gpu/sources/sources.hpp"
 #include "miniapps/mixed-precision-solver/device_engine.hpp"
 
 namespace plaquette {
@@ -23,19 +26,43 @@ struct gpu_device {
   }
 
   gpu::context ctx;
+  gpu::gauge_configuration links;
   gpu_access* gpu;
 
   int threads() const { return 1; }
   void finish() const { ctx.queue().synchronize(); }
   /// All: it is the links that a batch saves.
   int columns_at_once(precision, int columns) const { return columns; }
+  /// Made in double, then rounded.
+  template <class T>
+  void make_source(gpu::field<T>& b, int column, const source_description& source) const {
+    const auto [spin, colour] = component_of_column(column);
+    gpu::field<T> target = view(b, column, 1);
+    if constexpr (std::is_same_v<T, double>) {
+      gpu::make_source(target, 0, source, spin, colour, links);
+    } else {
+      auto made = like(target, 1, as<gpu::field<double>>);
+      gpu::make_source(made, 0, source, spin, colour, links);
+      convert(target, made);
+    }
+  }
+  template <class T>
+  std::optional<correlator_pair> correlators(const gpu::field<T>& x) const {
+    if constexpr (std::is_same_v<T, double>) {
+      return correlator_pair{gpu::pion_correlator(x), gpu::rho_correlator(x)};
+    } else {
+      auto s = like(x, x.columns(), as<gpu::field<double>>);
+      convert(s, x);
+      return correlator_pair{gpu::pion_correlator(s), gpu::rho_correlator(s)};
+    }
+  }
 };
 
 }  // namespace
 
 std::unique_ptr<solve_engine> make_gpu_engine(gpu_access& gpu, const gauge_configuration& links,
                                               const solver_options& options) {
-  return make_engine(gpu_device{gpu.context(), &gpu}, links, options);
+  return make_engine(gpu_device{gpu.context(), gpu::import_links(gpu.context(), links), &gpu}, options);
 }
 
 }  // namespace plaquette

@@ -38,13 +38,12 @@ stopping_rule rule_of(const solver_options& options, run_control& control, progr
 }
 
 /// The right-hand sides of some columns; that of every other column is zero, which is solved at once.
-void set_sources(solve_engine& engine, const std::vector<int>& some, const solver_options& options,
-                 const gauge_configuration& links, const communicator& world) {
-  const spinor_configuration zero(links.geometry());
+void set_sources(solve_engine& engine, const std::vector<int>& some, const solver_options& options) {
   for (int column = 0; column < options.shared.rhs; ++column) {
-    const auto [spin, colour] = cpu::component_of_column(column);
-    const bool wanted = std::ranges::find(some, column) != some.end();
-    engine.set_source(column, wanted ? cpu::make_source(options.source, spin, colour, links, world) : zero);
+    if (std::ranges::find(some, column) != some.end())
+      engine.set_source(column);
+    else
+      engine.clear_source(column);
   }
 }
 
@@ -174,7 +173,7 @@ void solve_columns(propagator_result& result, const solve_setting& run, const sc
     run.progress.begin(batch.size() == result.kept.size()
                            ? std::string("solve")
                            : fmt::format("solve of columns {} to {}", batch.front(), batch.back()));
-    set_sources(run.engine, batch, run.options, run.links, run.world);
+    set_sources(run.engine, batch, run.options);
     const timed_solve solve = run.engine.solve(run.rule, parameters);
     result.solver = solve.report.solver;
     result.flops += solve.flops;
@@ -210,8 +209,7 @@ bool needs_corrections(const propagator_result& result, const solver_options& op
 /// Solves of the same columns again, for their time.
 void time_solves(propagator_result& result, const solve_setting& run, const schur_parameters& parameters) {
   now_doing("the timed solves");
-  if (result.solved() && run.options.repeat > 0)
-    set_sources(run.engine, all_columns(run.options), run.options, run.links, run.world);
+  if (result.solved() && run.options.repeat > 0) set_sources(run.engine, all_columns(run.options), run.options);
   if (result.solved())
     for (int i = 0; i < run.options.repeat && !run.control.should_stop(); ++i) {
       run.progress.begin(fmt::format("timed solve {} of {}", i + 1, run.options.repeat));

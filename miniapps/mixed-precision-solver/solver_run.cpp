@@ -99,13 +99,35 @@ void check_against_cpu(run_state& run, solve_engine& engine, const gauge_input& 
                           2.0 * operator_tolerance(name(run.options.outer)));
 }
 
+/// Of the columns that were checked, on the CPU.
+correlator_pair correlators_of(const cpu::propagator& columns, const communicator& world) {
+  return {cpu::pion_correlator(columns, world), cpu::rho_correlator(columns, world)};
+}
+
+void note_correlators(run_state& run, const correlator_pair& c, const cpu::source_description& source) {
+  run.result.observables = {{"pion", c.pion}, {"rho", c.rho}, {"source_time", source.position[3]}};
+  check_correlator(run.result.checks, "pion", c.pion);
+  if (run.talks()) print_correlators(c.pion, c.rho);
+}
+
 void add_correlators(run_state& run, const cpu::propagator& columns, const cpu::source_description& source) {
-  if (columns.size() != cpu::spin_colours) return;
-  const std::vector<double> pion = cpu::pion_correlator(columns, run.world),
-                            rho = cpu::rho_correlator(columns, run.world);
-  run.result.observables = {{"pion", pion}, {"rho", rho}, {"source_time", source.position[3]}};
-  check_correlator(run.result.checks, "pion", pion);
-  if (run.talks()) print_correlators(pion, rho);
+  if (columns.size() == cpu::spin_colours) note_correlators(run, correlators_of(columns, run.world), source);
+}
+
+/// Those of the device, where it makes them. A time's values are sums of positive terms, the same ones on both sides,
+/// each of which is rounded some tens of times; they are summed in two orders.
+void add_correlators(run_state& run, const solve_engine& engine, const cpu::propagator& columns) {
+  const auto of_device = run.control.stopped() ? std::nullopt : engine.correlators();
+  if (!of_device) return add_correlators(run, columns, run.options.source);
+  note_correlators(run, *of_device, run.options.source);
+  if (!run.options.shared.check) return;
+  const std::vector<double> of_cpu = cpu::pion_correlator(columns, run.world);
+  double worst = 0.0;
+  for (std::size_t t = 0; t < of_cpu.size(); ++t) {
+    const double difference = std::abs(of_device->pion[t] / of_cpu[t] - 1.0);
+    if (!(difference <= worst)) worst = difference;
+  }
+  run.result.checks.add("pion correlator, GPU against CPU", worst, 256.0 * 0x1p-53);
 }
 
 void relate_to_cpu(operator_figure& figure, const cpu::context& ctx) {
@@ -189,7 +211,7 @@ exit_status run_solve(run_state& run, const gauge_input& gauge) {
   }
   const sample_statistics seconds = statistics(solved.seconds);
   run.result.fom.value = static_cast<double>(solved.results.size()) / seconds.median;
-  add_correlators(run, solved.columns, options.source);
+  add_correlators(run, *engine, solved.columns);
   if (!run.control.stopped()) measure_operator(run, *engine);
   if (!options.write_propagator.empty()) {
     store_propagator(run, solved, gauge);
