@@ -185,6 +185,7 @@ class gpu_bench {
         time(row);
     }
     if (report_.observables.contains("gpu_solves")) print_gains(report_.observables["gpu_solves"]);
+    if (report_.fom.what.empty()) report_.fom = {limits_.copy, "GB/s", "copy bandwidth"};
     report_.parameters["tuning"] = gpu_.tuning();
   }
 
