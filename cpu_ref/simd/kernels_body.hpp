@@ -576,6 +576,9 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
   const std::int64_t next_block = b + 1 < arg.blocks ? b + 1 : b, later = b + 2 < arg.blocks ? b + 2 : b;
   const std::int32_t* const next_neighbour = arg.neighbours + next_block * hop_directions;
   const links_of_block<T, W> next_links{arg, next_neighbour, next_block, links.words};
+  const word_of<T>* const next_clover = far && arg.prefetch_links && arg.clover != nullptr
+                                            ? arg.clover + next_block * 2 * chiral_block_words<T> * W
+                                            : nullptr;
   const std::int32_t *first_new = nullptr, *last_new = nullptr;
   if (far && arg.prefetch) {
     first_new = arg.newly_needed + arg.newly_needed_from[later];
@@ -588,6 +591,12 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
         if (neighbour[d] >= 0)
           prefetch(arg.in.data + (neighbour[d] * arg.in.column_stride + c + 1) * spinor_block_words<T, W>,
                    spinor_block_words<T, W>);
+    const auto of_next_block = [&](const field_pointer<const word_of<T>>& field) {
+      return far && arg.prefetch_links && field.data != nullptr
+                 ? field.data + (next_block * field.column_stride + c) * spinor_block_words<T, W>
+                 : nullptr;
+    };
+    const word_of<T>*const next_x = of_next_block(arg.x), *const next_w = of_next_block(arg.w);
     block_spinor<V> sum = {};
     const auto hop = [&]<int mu, bool forward>() PLAQUETTE_ALWAYS_INLINE_LAMBDA {
       constexpr int d = 2 * mu + (forward ? 0 : 1);
@@ -597,10 +606,15 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
           far && arg.prefetch_links && c == 0 && next_neighbour[d] >= 0 ? next_links.of_hop(d).data : nullptr;
       const auto ask = [&]([[maybe_unused]] int j) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
         if constexpr (far) {
+          constexpr int parts = 3 * hop_directions;
+          const int part = 3 * d + j;
           if (next_link != nullptr) prefetch(next_link, links.words * W, j, 3);
           for (const std::int32_t* i = first_new; i != last_new; ++i)
             prefetch(arg.in.data + (*i * arg.in.column_stride + c) * spinor_block_words<T, W>, spinor_block_words<T, W>,
-                     3 * d + j, 3 * hop_directions);
+                     part, parts);
+          if (next_clover != nullptr && c == 0) prefetch(next_clover, 2 * chiral_block_words<T> * W, part, parts);
+          if (next_x != nullptr) prefetch(next_x, spinor_block_words<T, W>, part, parts);
+          if (next_w != nullptr) prefetch(next_w, spinor_block_words<T, W>, part, parts);
         }
       };
       const auto multiply = [&](const auto& link) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
