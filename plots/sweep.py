@@ -6,8 +6,8 @@
                      halo exchange with overlap on and off; then the figures
   sweep.py solver    mixed-precision-solver for every combination of lattices, precisions, solvers and ranks; a table
 
-Each run leaves a JSON report. A run whose verified report is there already is not repeated, so that a sweep that was
-stopped goes on where it was."""
+Each run leaves a JSON report. A run whose verified report is there already, made by the program as it is, is not
+repeated, so that a sweep that was stopped goes on where it was."""
 
 import argparse
 import collections
@@ -158,8 +158,21 @@ def solver_runs(options):
         yield Run([lattice, precision, solver, ranks], path, program, launcher_for(options, int(ranks), 1), None)
 
 
-def is_done(run, force):
-    """True where the report of this very run is there and verified. Another run's is not overwritten unasked."""
+def revision_of(program):
+    """What --version says of the program: the revision that it was built from, and whether files differed from it."""
+    try:
+        said = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False).stdout
+    except OSError as problem:
+        raise ReportError(f"{program}: cannot be started: {problem.strerror}") from None
+    _, _, build = said.partition("(revision ")
+    revision, _, changed = build.strip().rstrip(")").partition(", ")
+    return revision, bool(changed)
+
+
+def is_done(run, revision, force):
+    """True where the report of this very run is there, verified and of this revision. Another run's is not overwritten
+    unasked."""
     if force or not os.path.exists(run.path):
         return False
     report = load(run.path)
@@ -167,7 +180,8 @@ def is_done(run, force):
     if made_by[:len(run.program) - 1] != run.program[1:]:
         raise ReportError(f"{run.path}: expected the report of '{' '.join(run.program[1:])}', found that of "
                           f"'{' '.join(made_by)}' (--force runs it again, --output takes another folder)")
-    return report["verified"] is True
+    made_from = report["build"].get("revision"), report["build"].get("dirty") is True
+    return report["verified"] is True and made_from == revision
 
 
 def execute(run):
@@ -237,9 +251,10 @@ def sweep(options, runs):
     """All runs; the worst exit status."""
     print(HEADERS[options.kind])
     worst, begin = 0, time.monotonic()
+    revision = revision_of(options.program)
     for n, run in enumerate(runs):
         print(row(options.kind, run.columns), end=" ", flush=True)
-        if is_done(run, options.force):
+        if is_done(run, revision, options.force):
             print(result_columns(run) + "   (was there)", flush=True)
             continue
         status, message = execute(run)

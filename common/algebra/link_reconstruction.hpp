@@ -106,7 +106,7 @@ PLAQUETTE_ALGEBRA void matrix_of_parameters(Complex (&u)[3][3], const Real (&p)[
 }
 
 /// The eight parameters of a matrix in SU(3), each of magnitude at most 1.
-inline void parameters_of_matrix(double (&p)[8], const su3<double>& u) {
+PLAQUETTE_HOST_DEVICE inline void parameters_of_matrix(double (&p)[8], const su3<double>& u) {
   using namespace detail;
   const auto to_parameters = [](double* to, double x0, const double* x, int n) {
     double rest = 0.0;

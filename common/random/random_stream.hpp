@@ -47,9 +47,11 @@ class random_stream {
       counter_[0] = site_above_ | block_++;
       block_bits_ = philox(counter_, key_);
     }
-    const int word = half_used_ ? 2 : 0;
+    // Chosen, not indexed: what is indexed at run time lies in a GPU's memory.
+    const std::uint32_t low = half_used_ ? block_bits_[2] : block_bits_[0];
+    const std::uint32_t high = half_used_ ? block_bits_[3] : block_bits_[1];
     half_used_ = !half_used_;
-    return static_cast<std::uint64_t>(block_bits_[word + 1]) << 32 | block_bits_[word];
+    return static_cast<std::uint64_t>(high) << 32 | low;
   }
 
   /// A multiple of 2^-53, uniform in [0, 1).

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "common/algebra/field_strength.hpp"
 #include "common/error.hpp"
 
 namespace plaquette::cpu {
@@ -13,59 +14,15 @@ namespace {
 
 using dense_6x6 = Eigen::Matrix<std::complex<double>, chiral_rows, chiral_rows>;
 
-/// The four plaquettes of plane (mu, nu) that start and end at x, all turning from mu to nu.
-su3<double> sum_of_leaves(const gauge_configuration& links, const coordinate& x, int mu, int nu) {
-  const coordinate ahead = shifted(x, mu, +1), up = shifted(x, nu, +1), behind = shifted(x, mu, -1),
-                   down = shifted(x, nu, -1);
-  const coordinate up_behind = shifted(up, mu, -1), down_behind = shifted(down, mu, -1),
-                   down_ahead = shifted(down, mu, +1);
-  const su3<double>& here_mu = links(x)[mu];
-  const su3<double>& here_nu = links(x)[nu];
-  const su3<double>& from_behind = links(behind)[mu];
-  const su3<double>& from_below = links(down)[nu];
-  return (here_mu * links(ahead)[nu]) * adjoint(here_nu * links(up)[mu]) +
-         here_nu * adjoint(links(behind)[nu] * links(up_behind)[mu]) * from_behind +
-         adjoint(links(down_behind)[nu] * from_behind) * (links(down_behind)[mu] * from_below) +
-         adjoint(from_below) * (links(down)[mu] * links(down_ahead)[nu]) * adjoint(here_mu);
-}
-
-/// i Fhat_munu(x), a Hermitian matrix.
-su3<double> i_field_strength(const gauge_configuration& links, const coordinate& x, int mu, int nu) {
-  const su3<double> q = sum_of_leaves(links, x, mu, nu);
-  return complex<double>{0.0, 0.125} * (q - adjoint(q));
-}
-
-/// sum_k sigma_k (x) a_k with the Pauli matrices sigma_k, for Hermitian a_k.
-hermitian_6x6 pauli_sum(const su3<double>& a_1, const su3<double>& a_2, const su3<double>& a_3) {
-  hermitian_6x6 block;
-  const su3<double> below = a_1 + complex<double>{0.0, 1.0} * a_2;  // rows of spin 1, columns of spin 0
-  for (int i = 0; i < colours; ++i) {
-    block.diagonal[i] = a_3(i, i).re;
-    block.diagonal[colours + i] = -a_3(i, i).re;
-    for (int j = 0; j < i; ++j) {
-      block.lower[hermitian_6x6::lower_index(i, j)] = a_3(i, j);
-      block.lower[hermitian_6x6::lower_index(colours + i, colours + j)] = -a_3(i, j);
-    }
-    for (int j = 0; j < colours; ++j) block.lower[hermitian_6x6::lower_index(colours + i, j)] = below(i, j);
-  }
-  return block;
-}
-
-/// In the DeGrand-Rossi basis gamma_k = [[0, i s_k], [-i s_k, 0]] with s = (sigma_1, -sigma_2, sigma_3), and
-/// gamma_t = [[0, 1], [1, 0]]. Hence sigma_munu (-i Fhat) = gamma_mu gamma_nu Fhat, with
-/// gamma_x gamma_y = -i sigma_3, gamma_x gamma_z = -i sigma_2, gamma_y gamma_z = -i sigma_1 in both chiralities and
-/// gamma_k gamma_t = +i s_k in the first, -i s_k in the second.
 clover_block clover_of_site(const gauge_configuration& links, const fermion_action& action, const coordinate& x) {
-  constexpr int t = 3;
-  const auto half_c_times_if = [&](int mu, int nu) {
-    return 0.5 * action.clover_coefficient(mu, nu) * i_field_strength(links, x, mu, nu);
-  };
-  const su3<double> magnetic_1 = half_c_times_if(1, 2), magnetic_2 = half_c_times_if(0, 2),
-                    magnetic_3 = half_c_times_if(0, 1);
-  const su3<double> electric_1 = half_c_times_if(0, t), electric_2 = -1.0 * half_c_times_if(1, t),
-                    electric_3 = half_c_times_if(2, t);
-  return {{pauli_sum(magnetic_1 - electric_1, magnetic_2 - electric_2, magnetic_3 - electric_3),
-           pauli_sum(magnetic_1 + electric_1, magnetic_2 + electric_2, magnetic_3 + electric_3)}};
+  return clover_block_of([&](int mu, int nu) {
+    const su3<double> leaves = sum_of_leaves(
+        [&](int steps_mu, int steps_nu, int direction) -> const su3<double>& {
+          return links(shifted(shifted(x, mu, steps_mu), nu, steps_nu))[direction];
+        },
+        mu, nu);
+    return 0.5 * action.clover_coefficient(mu, nu) * i_field_strength(leaves);
+  });
 }
 
 dense_6x6 to_dense(const hermitian_6x6& block) {

@@ -4,32 +4,15 @@
 /// in chirality. Sheikholeslami and Wohlert, Nucl. Phys. B 259 (1985) 572.
 #pragma once
 
+#include "common/algebra/hermitian_6x6.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
 
 namespace plaquette::cpu {
 
-/// Rows of the clover term within one chirality: (spin mod 2) * 3 + colour.
-inline constexpr int chiral_rows = 2 * colours;
-
-/// A Hermitian 6x6 matrix in 36 real numbers.
-struct hermitian_6x6 {
-  static constexpr int lower_size = chiral_rows * (chiral_rows - 1) / 2;
-  double diagonal[chiral_rows]{};
-  complex<double> lower[lower_size]{};  ///< strict lower triangle by rows: (1,0), (2,0), (2,1), (3,0), ...
-
-  static constexpr int lower_index(int row, int column) { return row * (row - 1) / 2 + column; }
-  /// Element (row, column), whichever triangle it lies in.
-  constexpr complex<double> operator()(int row, int column) const {
-    if (row == column) return {diagonal[row], 0.0};
-    return row > column ? lower[lower_index(row, column)] : conj(lower[lower_index(column, row)]);
-  }
-};
-
-/// Both chiralities of one site: block 0 acts on spins 0 and 1 (gamma_5 = +1), block 1 on spins 2 and 3.
-struct clover_block {
-  hermitian_6x6 chirality[2];
-};
+using plaquette::chiral_rows;
+using plaquette::clover_block;
+using plaquette::hermitian_6x6;
 
 /// One clover_block a site. Its ghosts are not filled.
 using clover_configuration = site_field<clover_block>;

@@ -185,7 +185,7 @@ class hopping_term<T>::link_packer {
       distance = larger_magnitude(distance, unsuitability<T>(link.u, stored_));
       // A link of 16 bits has no room for a coefficient: that goes to the half-spinor, hop_scale_.
       const double coefficient = is_half<T> ? 1.0 : link.coefficient;
-      factors.push_back(factor_of(coefficient, link.phase));
+      if (stored_ != reconstruct::none) factors.push_back(factor_of(coefficient, link.phase));
       double numbers[18];
       if (stored_ == reconstruct::eight) {
         double parameters[8];
@@ -228,7 +228,6 @@ class hopping_term<T>::link_packer {
   /// With rows c phi u stored, conj(row1 x row2) = c^2 phi^-2 u3, as |phi| = 1: the third row is that times phi^3 / c.
   complex<double> factor_of(double coefficient, const complex<double>& phase) const {
     if (stored_ == reconstruct::eight) return coefficient * phase;
-    if (stored_ == reconstruct::none) return {1.0, 0.0};
     return (coefficient == 0.0 ? 0.0 : 1.0 / coefficient) * (phase * phase * phase);
   }
 
@@ -244,6 +243,7 @@ class hopping_term<T>::link_packer {
   }
 
   std::uint8_t number_of(const std::vector<complex<double>>& factors) {
+    if (factors.empty()) return 0;
     const auto width = static_cast<std::size_t>(width_);
     for (std::size_t i = 0; i < table_.size(); i += width)
       if (std::equal(factors.begin(), factors.end(), table_.begin() + static_cast<std::ptrdiff_t>(i)))

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/dirac/wilson_clover.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
 #include "cpu_ref/blas/blas.hpp"
+#include "cpu_ref/fields/lane_numbers.hpp"
 
 namespace plaquette::cpu {
 
@@ -20,20 +18,7 @@ void store_block(word_of<T>* to, int width, const hermitian_6x6& m) {
   complex<double> numbers[count];
   for (int i = 0; i < chiral_rows / 2; ++i) numbers[i] = {m.diagonal[2 * i], m.diagonal[2 * i + 1]};
   for (int k = 0; k < hermitian_6x6::lower_size; ++k) numbers[chiral_rows / 2 + k] = m.lower[k];
-  if constexpr (is_half<T>) {
-    double largest = 0.0;
-    for (const auto& z : numbers) largest = larger_magnitude(larger_magnitude(largest, z.re), z.im);
-    const auto scale = static_cast<float>(largest);
-    const double inverse = scale > 0.0F ? 1.0 / scale : 0.0;
-    const auto part = [inverse](double x) { return static_cast<float>(std::clamp(x * inverse, -1.0, 1.0)); };
-    for (int k = 0; k < count; ++k) to[k * width] = pack_fixed_point({part(numbers[k].re), part(numbers[k].im)});
-    to[count * width] = std::bit_cast<std::uint32_t>(scale);
-  } else {
-    for (int k = 0; k < count; ++k) {
-      to[2 * k * width] = static_cast<T>(numbers[k].re);
-      to[(2 * k + 1) * width] = static_cast<T>(numbers[k].im);
-    }
-  }
+  write_lane<T>(to, width, numbers);
 }
 
 clover_configuration diagonal_blocks(const gauge_configuration& links, const fermion_action& action) {

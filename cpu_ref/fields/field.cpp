@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
 #include <cstring>
 #include <stdexcept>
+
+#include "cpu_ref/fields/lane_numbers.hpp"
 
 namespace plaquette::cpu {
 
@@ -118,18 +118,22 @@ void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::
         std::memcpy(x.block(part, b, to[k]), u.block(part, b, from[k]), bytes);
 }
 
-template <class T>
-int columns_at_once(const field<T>& x, int vectors) {
+int columns_at_once(double bytes_of_a_column, int columns) {
   // The cache is shared, with other machines of the host too, and holds links beside vectors.
   constexpr double share = 0.25, unknown = 32e6;
   const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
   const double cache = share * (size > 0 ? static_cast<double>(size) : unknown);
-  const double column = static_cast<double>(vectors) * x.parts() * static_cast<double>(x.layout().blocks()) *
-                        static_cast<double>(x.block_words()) * sizeof(word_of<T>);
-  const int fitting = static_cast<int>(std::min(cache / column, 1e6));
-  if (fitting < 2 || fitting >= x.columns()) return std::max(x.columns(), 1);
-  const int groups = (x.columns() + fitting - 1) / fitting;
-  return (x.columns() + groups - 1) / groups;  // groups of equal size
+  const int fitting = static_cast<int>(std::min(cache / bytes_of_a_column, 1e6));
+  if (fitting < 2 || fitting >= columns) return std::max(columns, 1);
+  const int groups = (columns + fitting - 1) / fitting;
+  return (columns + groups - 1) / groups;  // groups of equal size
+}
+
+template <class T>
+int columns_at_once(const field<T>& x, int vectors) {
+  return columns_at_once(static_cast<double>(vectors) * x.parts() * static_cast<double>(x.layout().blocks()) *
+                             static_cast<double>(x.block_words()) * sizeof(word_of<T>),
+                         x.columns());
 }
 
 namespace {
@@ -153,46 +157,6 @@ void require_dirac_spinors(const field<T>& x) {
 
 }  // namespace
 
-/// Reads one lane of a block's column into `numbers`, all of a site.
-template <class T>
-void read_site(const field<T>& x, const word_of<T>* column, int lane, complex<double>* numbers) {
-  const int width = x.layout().width();
-  if constexpr (is_half<T>) {
-    const auto scale = std::bit_cast<float>(column[x.components() * width + lane]);
-    for (int k = 0; k < x.components(); ++k) {
-      const auto z = unpack_fixed_point(column[k * width + lane]);
-      numbers[k] = {static_cast<double>(scale) * z.re, static_cast<double>(scale) * z.im};
-    }
-  } else {
-    for (int k = 0; k < x.components(); ++k)
-      numbers[k] = {static_cast<double>(column[2 * k * width + lane]),
-                    static_cast<double>(column[(2 * k + 1) * width + lane])};
-  }
-}
-
-/// The inverse, rounded.
-template <class T>
-void write_site(const field<T>& x, word_of<T>* column, int lane, const complex<double>* numbers) {
-  const int width = x.layout().width();
-  if constexpr (is_half<T>) {
-    double largest = 0.0;
-    for (int k = 0; k < x.components(); ++k)
-      largest = larger_magnitude(larger_magnitude(largest, numbers[k].re), numbers[k].im);
-    const auto scale =
-        largest > 0.0 && largest < smallest_scale ? smallest_scale : static_cast<float>(largest);  // NaN stays
-    column[x.components() * width + lane] = std::bit_cast<std::uint32_t>(scale);
-    const double inverse = scale > 0.0F ? 1.0 / scale : 0.0;
-    const auto part = [&](double number) { return static_cast<float>(std::clamp(number * inverse, -1.0, 1.0)); };
-    for (int k = 0; k < x.components(); ++k)
-      column[k * width + lane] = pack_fixed_point({part(numbers[k].re), part(numbers[k].im)});
-  } else {
-    for (int k = 0; k < x.components(); ++k) {
-      column[2 * k * width + lane] = static_cast<T>(numbers[k].re);
-      column[(2 * k + 1) * width + lane] = static_cast<T>(numbers[k].im);
-    }
-  }
-}
-
 template <class T>
 void import_column(field<T>& x, int column, const spinor_configuration& from) {
   require_dirac_spinors(x);
@@ -200,7 +164,7 @@ void import_column(field<T>& x, int column, const spinor_configuration& from) {
     const spinor<double>& psi = from(at);
     complex<double> numbers[spins * colours];
     for (int k = 0; k < spins * colours; ++k) numbers[k] = psi(k / colours, k % colours);
-    write_site(x, x.block(part, b, column), lane, numbers);
+    write_lane<T>(x.block(part, b, column) + lane, x.layout().width(), numbers);
   });
 }
 
@@ -211,7 +175,7 @@ void export_column(spinor_configuration& to, const field<T>& x, int column) {
     for (std::int64_t s = 0; s < to.geometry().local_volume(); ++s) to.at_site(s) = {};
   for_each_site(x, [&](int part, std::int64_t b, int lane, const coordinate& at) {
     complex<double> numbers[spins * colours];
-    read_site(x, x.block(part, b, column), lane, numbers);
+    read_lane<T>(numbers, x.block(part, b, column) + lane, x.layout().width());
     spinor<double>& psi = to(at);
     for (int k = 0; k < spins * colours; ++k) psi(k / colours, k % colours) = numbers[k];
   });
@@ -221,19 +185,19 @@ template <class To, class From>
 void convert(field<To>& to, const field<From>& from) {
   if (!(to.shape() == from.shape())) throw std::logic_error("convert: shapes differ");
   const block_layout& source = from.layout();
-  const int components = to.components();
+  const int from_width = source.width(), to_width = to.layout().width();
   for_each_site(to, [&](int part, std::int64_t b, int lane, const coordinate& at) {
     const block_site there = source.place(at);
     std::array<complex<double>, 12> few;
     std::vector<complex<double>> many;
-    complex<double>* numbers = few.data();
-    if (components > static_cast<int>(few.size())) {
-      many.resize(static_cast<std::size_t>(components));
-      numbers = many.data();
+    std::span<complex<double>> numbers(few.data(), std::min<std::size_t>(few.size(), to.components()));
+    if (to.components() > static_cast<int>(few.size())) {
+      many.resize(static_cast<std::size_t>(to.components()));
+      numbers = many;
     }
     for (int c = 0; c < to.columns(); ++c) {
-      read_site(from, from.block(part, there.block, c), there.lane, numbers);
-      write_site(to, to.block(part, b, c), lane, numbers);
+      read_lane<From>(numbers, from.block(part, there.block, c) + there.lane, from_width);
+      write_lane<To>(to.block(part, b, c) + lane, to_width, numbers);
     }
   });
 }

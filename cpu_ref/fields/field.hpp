@@ -129,6 +129,8 @@ void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::
 /// the links that a batch saves. Measured with BiCGstab at 16^4: simd/NOTES.md.
 template <class T>
 int columns_at_once(const field<T>& x, int vectors);
+/// The same for columns whose fields hold so many bytes together.
+int columns_at_once(double bytes_of_a_column, int columns);
 
 /// Column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has one.
 template <class T>
@@ -136,11 +138,6 @@ void import_column(field<T>& x, int column, const spinor_configuration& from);
 /// The inverse. Sites that x does not have are set to zero; ghosts are left alone.
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column);
-/// A field of the same shape in precision To, with undefined contents.
-template <class To, class From>
-field<To> like_in(const field<From>& x) {
-  return field<To>(x.get_context(), x.shape());
-}
 /// Same numbers in another precision, rounded; shapes agree.
 template <class To, class From>
 void convert(field<To>& to, const field<From>& from);

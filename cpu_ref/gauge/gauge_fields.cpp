@@ -1,33 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/gauge/gauge_fields.hpp"
 
-#include <cmath>
-#include <numbers>
 #include <span>
 
-#include "common/random/random_stream.hpp"
+#include "common/algebra/constant_flux.hpp"
+#include "common/random/random_matrix.hpp"
 #include "cpu_ref/gauge/site_sum.hpp"
 
 namespace plaquette::cpu {
 namespace {
-
-su3<double> gaussian_matrix(random_stream& random) {
-  su3<double> g;
-  for (int i = 0; i < colours; ++i)
-    for (int j = 0; j < colours; ++j) {
-      const auto [re, im] = random.gaussians();
-      g(i, j) = {re, im};
-    }
-  return g;
-}
-
-su3<double> in_su3(const su3<double>& u) {
-  return reunitarised(u, [](double v) { return std::sqrt(v); });
-}
-
-/// Rows of normal deviates have no preferred direction, and Gram-Schmidt keeps that: the first two rows are a random
-/// orthonormal pair, of which a matrix in SU(3) is the unique completion.
-su3<double> haar_matrix(random_stream& random) { return in_su3(gaussian_matrix(random)); }
 
 random_stream stream_of_site(const lattice_geometry& geometry, const coordinate& x, std::uint64_t seed,
                              random_purpose purpose) {
@@ -45,15 +26,6 @@ gauge_configuration links_from_streams(const lattice_geometry& geometry, std::ui
   });
   exchange_ghosts(links, comm);
   return links;
-}
-
-su3<double> abelian_link(double angle, abelian_embedding embedding) {
-  const complex<double> phase{std::cos(angle), std::sin(angle)};
-  su3<double> u = su3<double>::identity();
-  if (embedding == abelian_embedding::all_colours) return phase * u;
-  u(0, 0) = phase;
-  u(1, 1) = conj(phase);
-  return u;
 }
 
 }  // namespace
@@ -76,9 +48,8 @@ gauge_configuration random_configuration(const lattice_geometry& geometry, std::
 
 gauge_configuration weak_field_configuration(const lattice_geometry& geometry, double noise, std::uint64_t seed,
                                              const communicator& comm) {
-  return links_from_streams(geometry, seed, comm, [noise](random_stream& random) {
-    return in_su3(su3<double>::identity() + noise * gaussian_matrix(random));
-  });
+  return links_from_streams(geometry, seed, comm,
+                            [noise](random_stream& random) { return matrix_near_one(noise, random); });
 }
 
 gauge_configuration constant_flux_configuration(const lattice_geometry& geometry, const std::array<int, 2>& fluxes,
@@ -89,10 +60,9 @@ gauge_configuration constant_flux_configuration(const lattice_geometry& geometry
     const coordinate x = geometry.to_global(local);
     for (int plane = 0; plane < 2; ++plane) {
       const int mu = 2 * plane, nu = mu + 1;
-      const double strength = 2.0 * std::numbers::pi * fluxes[plane] / (length[mu] * length[nu]);
-      const bool wraps = x[mu] == length[mu] - 1;
-      links(local)[mu] = abelian_link(wraps ? -strength * length[mu] * x[nu] : 0.0, embedding);
-      links(local)[nu] = abelian_link(strength * x[mu], embedding);
+      const flux_links pair = flux_links_at(x[mu], x[nu], length[mu], length[nu], fluxes[plane], embedding);
+      links(local)[mu] = pair.mu;
+      links(local)[nu] = pair.nu;
     }
   });
   exchange_ghosts(links, comm);

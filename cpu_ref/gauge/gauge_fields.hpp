@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "common/comms/communicator.hpp"
+#include "common/lattice/gauge_action.hpp"
 #include "common/lattice/site_field.hpp"
 
 namespace plaquette::cpu {
@@ -26,11 +27,7 @@ gauge_configuration random_configuration(const lattice_geometry& geometry, std::
 gauge_configuration weak_field_configuration(const lattice_geometry& geometry, double noise, std::uint64_t seed,
                                              const communicator& comm);
 
-/// How an abelian phase exp(i theta) stands in a link.
-enum class abelian_embedding {
-  all_colours,  ///< exp(i theta) times the identity: U(1), not in SU(3) (the fermion operators do not mind)
-  su3           ///< diag(exp(i theta), exp(-i theta), 1)
-};
+using plaquette::abelian_embedding;
 
 /// Constant field strength F_12 = 2 pi fluxes[0] / (L_1 L_2) in the plane xy and F_34 = 2 pi fluxes[1] / (L_3 L_4) in
 /// the plane zt, directions numbered from 1; zero in the other planes. The links that wrap around carry the twist that

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <span>
 
+#include "common/algebra/staple.hpp"
 #include "common/error.hpp"
-#include "common/random/random_stream.hpp"
+#include "common/random/su2_sampler.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
-#include "cpu_ref/gauge/su2.hpp"
 
 // The arithmetic of a sweep is compiled for several instruction sets; the best one the machine has is taken when the
 // program starts. Without contraction they all give the same bits.
@@ -54,6 +54,12 @@ struct lanes {
   friend lanes operator/(const lanes& a, const lanes& b) { return lanes(a.v / b.v); }
 };
 
+/// For `reflection`, found by the type of its arguments.
+void replace_zero(lanes& size2, lanes& cosine) {
+  for (int lane = 0; lane < batch_size; ++lane)
+    if (size2[lane] == 0.0) size2[lane] = cosine[lane] = 1.0;
+}
+
 const auto square_root = [](const lanes& values) {
   lanes roots;
   for (int lane = 0; lane < batch_size; ++lane) roots[lane] = std::sqrt(values[lane]);
@@ -95,9 +101,9 @@ struct link_batch {
     su3<lanes> sum;
     for (int nu = 0; nu < dimensions; ++nu) {
       if (nu == mu) continue;
-      const su3<lanes> above = links(stride[mu], nu) * adjoint(links(stride[nu], mu)) * adjoint(links(0, nu));
+      const su3<lanes> above = staple_above(links(stride[mu], nu), links(stride[nu], mu), links(0, nu));
       const su3<lanes> below =
-          adjoint(links(-stride[nu], mu) * links(stride[mu] - stride[nu], nu)) * links(-stride[nu], nu);
+          staple_below(links(-stride[nu], mu), links(stride[mu] - stride[nu], nu), links(-stride[nu], nu));
       sum += lanes(weight[nu]) * (above + below);
     }
     return sum;
@@ -116,26 +122,6 @@ void update_in_subgroups(const link_batch& batch, Choose&& choose) {
     multiply_from_left(u_staples, g, s);
   }
   batch.store(reunitarised(u, square_root));
-}
-
-/// The g with g r = r^+: Re tr(g r) is what it was for g = 1. Where r = 0, g = 1.
-quaternion<lanes> reflection(const quaternion<lanes>& r) {
-  const lanes along = r.r0 * r.r0, across = r.r1 * r.r1 + r.r2 * r.r2 + r.r3 * r.r3, minus_two(-2.0);
-  lanes size2 = along + across, cosine = along - across;
-  for (int lane = 0; lane < batch_size; ++lane)
-    if (size2[lane] == 0.0) size2[lane] = cosine[lane] = 1.0;
-  const lanes sine = minus_two * r.r0 / size2;
-  return {cosine / size2, sine * r.r1, sine * r.r2, sine * r.r3};
-}
-
-/// A random g with the weight exp((beta / 3) Re tr(g r)); 1 where the sampler gives up.
-quaternion<double> heatbath_element(const quaternion<double>& r, double beta, random_stream& random) {
-  const double size = std::sqrt(norm2(r));
-  quaternion<double> h;  // g r = h |r|
-  if (!draw_su2(2.0 / 3.0 * beta * size, random, h)) return {1.0, 0.0, 0.0, 0.0};
-  if (size == 0.0) return h;
-  const double scale = 1.0 / size;
-  return h * quaternion<double>{scale * r.r0, -scale * r.r1, -scale * r.r2, -scale * r.r3};
 }
 
 PLAQUETTE_INSTRUCTION_SETS
@@ -177,21 +163,10 @@ std::ptrdiff_t offset_of(const coordinate& x, const std::array<std::ptrdiff_t, d
   return x[0] * stride[0] + x[1] * stride[1] + x[2] * stride[2] + x[3] * stride[3];
 }
 
-void check(const gauge_action& action) {
-  if (!(action.beta >= 0.0 && std::isfinite(action.beta)))
-    throw input_error("beta must be a finite number that is not negative, found " + std::to_string(action.beta));
-  if (!(action.anisotropy > 0.0 && std::isfinite(action.anisotropy)))
-    throw input_error("the gauge anisotropy must be a finite positive number, found " +
-                      std::to_string(action.anisotropy));
-}
-
 }  // namespace
 
 double action_value(const gauge_configuration& links, const gauge_action& action, const communicator& comm) {
-  const plaquettes average = measure_plaquettes(links, comm);
-  const double planes = 3.0 * static_cast<double>(links.geometry().global_volume());
-  return action.beta * planes *
-         ((1.0 - average.spatial) / action.anisotropy + action.anisotropy * (1.0 - average.temporal));
+  return plaquette::action_value(measure_plaquettes(links, comm), action, links.geometry().global_volume());
 }
 
 heatbath_updater::heatbath_updater(const lattice_geometry& geometry, const communicator& comm)
@@ -245,7 +220,7 @@ void heatbath_updater::check_geometry(const gauge_configuration& links) const {
 template <class Update>
 void heatbath_updater::sweep(gauge_configuration& links, const gauge_action& action, Update&& update) {
   check_geometry(links);
-  check(action);
+  require_usable(action);
   site_links* const origin = &links({0, 0, 0, 0});
   for (int mu = 0; mu < dimensions; ++mu)
     for (int parity = 0; parity < 2; ++parity) {

@@ -14,26 +14,16 @@
 #include <vector>
 
 #include "common/comms/communicator.hpp"
+#include "common/lattice/gauge_action.hpp"
 #include "common/lattice/site_field.hpp"
 
 namespace plaquette::cpu {
 
-struct gauge_action {
-  double beta;              ///< 6 / g^2
-  double anisotropy = 1.0;  ///< xi_g, the bare gauge anisotropy
-
-  /// What multiplies beta in the plane (mu, nu).
-  double plane_weight(int mu, int nu) const { return mu == 3 || nu == 3 ? anisotropy : 1.0 / anisotropy; }
-};
+using plaquette::gauge_action;
+using plaquette::sweep_plan;
 
 /// The gauge action of a configuration whose ghosts are filled. Collective.
 double action_value(const gauge_configuration& links, const gauge_action& action, const communicator& comm);
-
-/// A combined sweep: so many heat baths, then so many over-relaxations.
-struct sweep_plan {
-  int heatbath = 1;
-  int overrelaxation = 4;
-};
 
 /// Updates configurations of one geometry. All members need the ghosts filled and leave them filled; links are put back
 /// into SU(3) as they are updated. Collective.

@@ -4,17 +4,12 @@
 #pragma once
 
 #include "common/comms/communicator.hpp"
+#include "common/lattice/gauge_action.hpp"
 #include "common/lattice/site_field.hpp"
 
 namespace plaquette::cpu {
 
-/// Averages of Re tr P_munu(x) / 3 over all sites and, of the six planes, those named; 1 on the unit field. P_munu(x) =
-/// U_mu(x) U_nu(x+mu) U_mu(x+nu)^+ U_nu(x)^+.
-struct plaquettes {
-  double spatial;   ///< the planes xy, xz, yz
-  double temporal;  ///< the planes xt, yt, zt
-  double average;   ///< all six
-};
+using plaquette::plaquettes;
 
 /// The ghosts of `links` must be filled (`exchange_ghosts`). The same bits for any number of threads; process grids
 /// agree to rounding. NaN where a link is. Collective.

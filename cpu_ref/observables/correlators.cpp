@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/observables/correlators.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string>
 
+#include "common/algebra/monomial.hpp"
 #include "common/error.hpp"
 #include "cpu_ref/sources/sources.hpp"
 
@@ -37,27 +37,6 @@ std::vector<double> sum_over_space(const lattice_geometry& geometry, const commu
   }
   comm.sum(std::span<double>(correlator));
   return correlator;
-}
-
-/// A spin matrix with one entry a row: row a has `entry[a]` in column `column[a]`.
-struct monomial {
-  std::array<int, spins> column{};
-  std::array<complex<double>, spins> entry{};
-};
-
-monomial monomial_of(const spin_matrix& m) {
-  monomial result;
-  for (int a = 0; a < spins; ++a) {
-    int entries = 0;
-    for (int b = 0; b < spins; ++b)
-      if (norm2(m(a, b)) > 0.0) {
-        result.column[a] = b;
-        result.entry[a] = m(a, b);
-        ++entries;
-      }
-    if (entries != 1) throw input_error("a correlator's spin matrix has more or fewer than one entry in a row");
-  }
-  return result;
 }
 
 /// Re tr [ left S right S^+ ] at one site; S(a c, d e) is spin a, colour c of column 3 d + e.
@@ -105,12 +84,6 @@ std::vector<double> rho_correlator(std::span<const spinor_configuration> columns
     for (std::size_t t = 0; t < one.size(); ++t) average[t] += one[t] / 3.0;
   }
   return average;
-}
-
-std::vector<double> relative_to_source(std::span<const double> correlator, int source_time) {
-  std::vector<double> shifted(correlator.begin(), correlator.end());
-  std::ranges::rotate(shifted, shifted.begin() + source_time);
-  return shifted;
 }
 
 }  // namespace plaquette::cpu

@@ -8,6 +8,7 @@
 
 #include "common/algebra/gamma.hpp"
 #include "common/comms/communicator.hpp"
+#include "common/lattice/correlator.hpp"
 #include "common/lattice/site_field.hpp"
 
 namespace plaquette::cpu {
@@ -29,7 +30,6 @@ std::vector<double> pion_correlator(std::span<const spinor_configuration> column
 /// Gamma = gamma_i, averaged over i = x, y, z. Positive.
 std::vector<double> rho_correlator(std::span<const spinor_configuration> columns, const communicator& comm);
 
-/// C(t - source_time): the source at time 0.
-std::vector<double> relative_to_source(std::span<const double> correlator, int source_time);
+using plaquette::relative_to_source;
 
 }  // namespace plaquette::cpu

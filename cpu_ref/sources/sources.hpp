@@ -3,42 +3,20 @@
 /// Right-hand sides of a propagator: one spin and colour at a point, on a time slice, or smeared around a point.
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "common/comms/communicator.hpp"
 #include "common/lattice/site_field.hpp"
+#include "common/lattice/source_description.hpp"
 
 namespace plaquette::cpu {
 
-/// Spin-colour components of a Dirac spinor, hence columns of a propagator.
-inline constexpr int spin_colours = spins * colours;
-
-/// Column spin * 3 + colour of a propagator belongs to the source with this spin and colour.
-struct source_component {
-  int spin, colour;
-};
-constexpr source_component component_of_column(int column) { return {column / colours, column % colours}; }
-
-enum class source_kind {
-  point,    ///< 1 at one site
-  wall,     ///< 1 at every site of a time slice
-  gaussian  ///< a point, smeared gauge-covariantly in its time slice
-};
-
-/// Throws input_error, naming the words, for anything but "point", "wall", "gaussian".
-source_kind parse_source_kind(std::string_view text);
-std::string name(source_kind kind);
-
-struct source_description {
-  source_kind kind = source_kind::point;
-  coordinate position{0, 0, 0, 0};  ///< global; of a wall only the time counts
-  double smearing_radius = 2.0;     ///< sigma, in lattice units
-  int smearing_steps = 5;           ///< n of (1 + sigma^2/(4n) (sum of the 6 spatial hops - 6))^n
-};
-
-/// Throws input_error where the source does not fit on the lattice or its numbers make no sense.
-void require_source_on(const source_description& source, const extents& lattice);
+using plaquette::component_of_column;
+using plaquette::name;
+using plaquette::parse_source_kind;
+using plaquette::require_source_on;
+using plaquette::source_component;
+using plaquette::source_description;
+using plaquette::source_kind;
+using plaquette::spin_colours;
 
 /// Spin `spin` and colour `colour` at a global coordinate are 1, everything else 0. Ghosts are not filled.
 spinor_configuration point_source(const lattice_geometry& geometry, const coordinate& position, int spin, int colour);

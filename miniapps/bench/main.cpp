@@ -10,6 +10,8 @@
 #include "common/app/run_app.hpp"
 #include "common/lattice/extents.hpp"
 #include "miniapps/bench/batch_bench.hpp"
+#include "miniapps/bench/gpu_bench.hpp"
+#include "miniapps/bench/gpu_rows.hpp"
 #include "miniapps/bench/hopping_bench.hpp"
 #include "miniapps/bench/precision_bench.hpp"
 #include "miniapps/shared/machine_speed.hpp"
@@ -19,9 +21,10 @@ namespace plaquette::bench {
 namespace {
 
 struct options {
-  std::string device = "cpu", isa = "best", json, typed;
+  std::string isa = "best", json, typed;
   int samples = 11;
-  bool force = false, large = false;
+  bool force = false, large = false, list_rows = false;
+  gpu_bench_options gpu;  ///< its `shared` says which device
   // one case, where a lattice is given
   extents lattice{};
   std::string precision = "single", links = "18";
@@ -44,7 +47,8 @@ options read_options(int argc, const char* const* argv) {
   command_line line(
       "plaquette-bench",
       "Times the kernels and prints them as ratios to the machine's own peaks, measured in the same run.");
-  line.choice("--device", o.device, {"cpu"}, "what to time");
+  o.gpu.shared.gauge = {.from = gauge_choice::origin::weak, .noise = 0.3};
+  declare_device(line, o.gpu.shared);
   line.choice("--isa", o.isa, {"best", "generic", "avx2", "avx512"}, "instruction set of the kernels");
   line.integer("--samples", o.samples, "measurements of each case", 3, 1000);
   line.flag("--large", o.large, "lattices beyond the last-level cache too: 16 GB of memory, some minutes");
@@ -57,10 +61,27 @@ options read_options(int argc, const char* const* argv) {
   line.choice("--reconstruct", o.links, {"18", "12", "8"}, "stored reals of a link");
   line.integer("--rhs", o.rhs, "right-hand sides", 1, 64);
   line.integer("--threads", o.threads, "threads", 1, 4096);
+  line.section("On a GPU");
+  line.text("--rows", o.gpu.rows, "NAMES", "rows of the table, or how their names begin, separated by commas");
+  line.flag("--list-rows", o.list_rows, "print the names of all rows, and stop");
+  line.choice("--protocol", o.gpu.protocol, {"both", "cool", "sustained"},
+              "after idleness, after some time of the same work (the power limit then acts), or both");
+  line.real("--idle-seconds", o.gpu.idle_seconds, "before samples of a cool GPU", real_range::positive());
+  line.real("--running-seconds", o.gpu.running_seconds, "before samples under sustained load", real_range::positive());
+  line.custom(
+      "--gauge", "weak:EPS|random|unit|heatbath:BETA[:SWEEPS]", o.gpu.shared.gauge.describe(),
+      [&o](const std::string& text, const std::string& option) {
+        o.gpu.shared.gauge = parse_gauge_choice(text, option);
+      },
+      "where the links come from");
+  line.real("--mass", o.gpu.mass, "of the solves");
+  line.real("--csw", o.gpu.csw, "of the solves");
   line.section("Output");
   line.text("--json", o.json, "FILE", "write the report there");
   line.flag("--force", o.force, "overwrite an existing report");
   line.parse(argc, argv);
+  require_device_sense(line, o.gpu.shared);
+  if (line.given("--samples")) o.gpu.samples = o.samples;
   o.typed = line.typed();
   return o;
 }
@@ -148,19 +169,11 @@ void time_precisions(const options& o, cpu::instruction_set isa, report& r) {
   }
 }
 
-exit_status run(const options& o, const communicator& world) {
-  if (world.size() > 1) throw input_error("plaquette-bench runs on one rank");
-  if (!o.json.empty()) require_writable(o.json, o.force);
+/// The CPU's table.
+void run_cpu_bench(const options& o, report& r) {
   const cpu::instruction_set isa = chosen(o.isa);
-
   const cpu::context one_core(lattice_geometry({8, 8, 8, 8}), communicator(), 1, isa);
-
-  report r;
-  r.app = "bench";
-  r.machine = machine_information(world);
-  r.build = build_information();
-  r.parameters = {{"command", o.typed}, {"isa", std::string(cpu::name_of(isa))}, {"samples", o.samples}};
-
+  r.parameters["isa"] = std::string(cpu::name_of(isa));
   fmt::print("Instruction set {}; one core's peak in fused multiply-adds: {:.1f} GFLOP/s single, {:.1f} double\n\n",
              cpu::name_of(isa), fma_gflops<float>(one_core), fma_gflops<double>(one_core));
   fmt::print("Hopping term, even-odd, one parity\n");
@@ -178,10 +191,28 @@ exit_status run(const options& o, const communicator& world) {
                fmt::format("hopping term, {}, even-odd, {} precision, {} reals, N = {}, threads: {}",
                            to_string(c.lattice), c.precision, stored_reals(c.links), c.rhs, c.threads)};
   }
-  if (!one_case) {
-    time_batches(o, isa, r);
-    time_precisions(o, isa, r);
+  if (one_case) return;
+  time_batches(o, isa, r);
+  time_precisions(o, isa, r);
+}
+
+exit_status run(const options& o, const communicator& world) {
+  if (world.size() > 1) throw input_error("plaquette-bench runs on one rank");
+  if (o.list_rows) {
+    for (const gpu_row& row : gpu_rows()) fmt::print("{}\n", row.name);
+    return exit_status::success;
   }
+  if (!o.json.empty()) require_writable(o.json, o.force);
+
+  report r;
+  r.app = "bench";
+  r.machine = machine_information(world);
+  r.build = build_information();
+  r.parameters = {{"command", o.typed}, {"samples", o.samples}};
+  if (o.gpu.shared.device == "gpu")
+    run_gpu_bench(o.gpu, world, r);
+  else
+    run_cpu_bench(o, r);
 
   if (!o.json.empty()) write_report(r, o.json, o.force);
   fmt::print("\n{}\n{}\n", fom_line(r.fom), r.checks.line());

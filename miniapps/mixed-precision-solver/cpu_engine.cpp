@@ -22,9 +22,6 @@ double slowest(const communicator& comm, double seconds) {
   return longest[0];
 }
 
-/// Fields that a solver goes through in an iteration, the operator's own among them; more only for gcr.
-constexpr int solver_vectors = 7;
-
 /// Solutions and their residuals in the precision of High, Krylov spaces in that of Low.
 template <class High, class Low>
 class cpu_engine final : public solve_engine {
@@ -55,7 +52,7 @@ class cpu_engine final : public solve_engine {
 
   timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) override {
     const auto in_groups = [&](const auto& a, high_field& x, const high_field& b, const stopping_rule& even) {
-      return solve_in_groups(columns_at_once(b), x, b, even,
+      return solve_in_groups(columns_at_once(options_.inner, b.columns(), context_.geometry()), x, b, even,
                              [&](high_field& x_part, const high_field& b_part, const stopping_rule& part) {
                                return solve_even(a, x_part, b_part, part);
                              });
@@ -95,10 +92,6 @@ class cpu_engine final : public solve_engine {
       if (options_.plain()) return plaquette::solve(options_.solver, a, x, b, rule, options_.parameters);
     return solve_mixed<low_field>(options_.solver, options_.scheme, a, inner_schur_, x, b, rule, options_.updates,
                                   options_.parameters);
-  }
-
-  static int columns_at_once(const high_field& b) {
-    return cpu::columns_at_once(like(b, b.columns(), as<low_field>), solver_vectors);
   }
 
   template <class Field, class Schur>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "miniapps/mixed-precision-solver/work_estimate.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "common/app/memory.hpp"
@@ -54,18 +52,8 @@ double operator_bytes(double sites, bool clover, precision numbers, reconstruct 
   return sites * bytes_of_real(numbers) * (dimensions * stored_reals(links) + (clover ? 144.0 : 0.0));
 }
 
-/// Of the columns, those that the Krylov solver works on at a time: all, or as many as stay in a cache, in groups of
-/// equal size (cpu::columns_at_once).
-double share_at_once(const solver_options& options, double local_sites) {
-  constexpr double share_of_cache = 0.25, unknown_cache = 32e6;
-  constexpr int vectors = 7;
-  const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  const double cache = share_of_cache * (size > 0 ? static_cast<double>(size) : unknown_cache);
-  const double column = vectors * 0.5 * local_sites * spinor_reals * bytes_of_real(options.inner);
-  const int columns = options.shared.rhs, fitting = static_cast<int>(std::min(cache / column, 1e6));
-  if (fitting < 2 || fitting >= columns) return 1.0;
-  const int groups = (columns + fitting - 1) / fitting;
-  return 1.0 / groups;
+double bytes_of_spinor(precision numbers) {
+  return spinor_reals * bytes_of_real(numbers) + (numbers == precision::half ? sizeof(float) : 0.0);
 }
 
 /// Pieces of memory above 32 MiB go back to the system when they are free; smaller ones leave holes in the heap, a
@@ -74,9 +62,15 @@ double heap_share(double bytes_of_batch) { return bytes_of_batch < 0x1p25 ? 1.25
 
 }  // namespace
 
+int columns_at_once(precision inner, int columns, const lattice_geometry& geometry) {
+  constexpr double vectors = 7.0;  // that a solver goes through in an iteration, the operator's own among them
+  const double even_sites = 0.5 * static_cast<double>(geometry.local_volume());
+  return cpu::columns_at_once(vectors * even_sites * bytes_of_spinor(inner), columns);
+}
+
 double schur_bytes_per_site(bool clover, int columns, precision numbers, reconstruct links) {
   const double real = bytes_of_real(numbers), scale = numbers == precision::half ? sizeof(float) : 0.0;
-  const double link = stored_reals(links) * real, spinor = spinor_reals * real + scale,
+  const double link = stored_reals(links) * real, spinor = bytes_of_spinor(numbers),
                block = clover ? 72.0 * real + 2.0 * scale : 0.0;
   return 2.0 * 8.0 * link + 2.0 * block + 5.0 * spinor * columns;
 }
@@ -109,7 +103,8 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
   const double around = outer * (full_batches + 0.5 * even_batches),
                krylov = 0.5 * (outer * (options.plain() ? 0 : update_batches) +
                                inner * (solver_vectors(options) + scratch_batches));
-  work.vector_bytes = heap_share(outer) * (around + share_at_once(options, local) * krylov);
+  work.vector_bytes =
+      heap_share(outer) * (around + columns_at_once(options.inner, columns, geometry) / columns * krylov);
   const double applied =
       applications_per_iteration(options.solver) * 0.5 * static_cast<double>(geometry.global_volume());
   work.flops_per_iteration = applied * schur_flops_per_site(clover) * columns;

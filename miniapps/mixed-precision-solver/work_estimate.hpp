@@ -23,6 +23,9 @@ double schur_flops_per_site(bool clover);
 /// Applications of the even-odd operator in one iteration of a solver.
 int applications_per_iteration(solver_kind solver);
 
+/// How many of the right-hand sides the Krylov solver iterates at a time (cpu::columns_at_once).
+int columns_at_once(precision inner, int columns, const lattice_geometry& geometry);
+
 struct work_estimate {
   double canonical_bytes = 0;      ///< a rank: links and propagator in the canonical order
   double operator_bytes = 0;       ///< a rank: packed links and clover blocks

@@ -21,7 +21,7 @@ class Help(CommandLineTest):
     def test_version_is_printed(self):
         result = run("--version")
         self.assertEqual(result.status, SUCCESS)
-        self.assertRegex(result.out, r"^plaquette-mixed-precision-solver \d+\.\d+\.\d+\n$")
+        self.assertRegex(result.out, r"^plaquette-mixed-precision-solver \d+\.\d+\.\d+ \(revision [^ ,)]+(, changed)?\)\n$")
 
 
 class Refusal(CommandLineTest):

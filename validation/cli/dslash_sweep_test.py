@@ -183,7 +183,13 @@ class Sweep(FolderTest):
         self.assertEqual(repaired.returncode, 0, repaired.stderr)
         self.assertNotIn("was there", repaired.stdout)
         with open(name, encoding="utf-8") as file:
-            self.assertTrue(json.load(file)["verified"])
+            report = json.load(file)
+        self.assertTrue(report["verified"])
+        report["build"]["revision"] = "0000000"
+        with open(name, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        self.assertNotIn("was there", self.sweep(*one, "--", "--samples", "4").stdout)
+        self.assertIn("was there", self.sweep(*one, "--", "--samples", "4").stdout)
 
     def test_tells_what_a_run_failed_of(self):
         result = self.sweep(*self.SHORT, "--points", "1x1", "--", "--mass", "heavy")

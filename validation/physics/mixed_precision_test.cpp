@@ -6,6 +6,7 @@
 
 #include "common/algebra/fixed_point.hpp"
 #include "common/algorithms/mixed_solve.hpp"
+#include "common/algorithms/multishift_cg.hpp"
 #include "common/algorithms/schur_solve.hpp"
 #include "common/io/gauge_file.hpp"
 #include "validation/support/production.hpp"
@@ -200,6 +201,69 @@ TEST(DoubleHalf, GivesAColumnTheBitsThatItHasAlone) {
     cpu::export_column(apart, x_c, 0);
     EXPECT_TRUE(same_bits(together, apart)) << c;
   }
+}
+
+/// Mhat^+ Mhat: what multi-shift conjugate gradients is for.
+template <class T>
+class normal_operator {
+ public:
+  explicit normal_operator(const cpu::schur_wilson_clover<T>& schur) : schur_(&schur) {}
+  void apply(field<T>& out, const field<T>& in) const {
+    auto between = like(in);
+    schur_->apply(between, in);
+    schur_->apply_dagger(out, between);
+  }
+  void apply_dagger(field<T>& out, const field<T>& in) const { apply(out, in); }
+
+ private:
+  const cpu::schur_wilson_clover<T>* schur_;
+};
+
+TEST(MultishiftCg, SolvesTheNormalEquationsOfALightQuarkForEveryShift) {
+  const light_quark& system = light_quark::on_the_configuration();
+  const cpu::schur_wilson_clover<double> schur(
+      std::make_shared<const cpu::wilson_clover<double>>(system.ctx, system.links, system.action),
+      schur_kind::asymmetric);
+  const cpu::schur_wilson_clover<half> half_schur(
+      std::make_shared<const cpu::wilson_clover<half>>(system.ctx, system.links, system.action),
+      schur_kind::asymmetric);
+  const random_batch<double> full(system.ctx, 2, 67);
+  field<double> b = schur.even_like(full.packed);
+  schur.prepare_source(b, full.packed);
+  const normal_operator outer(schur);
+  const normal_operator inner(half_schur);
+  const std::vector<double> shifts{0.0, 1e-3, 0.1, 2.0};
+
+  const auto expect_solved = [&](std::vector<field<double>>& x, const multishift_report& reports, double tolerance) {
+    for (std::size_t s = 0; s < shifts.size(); ++s) {
+      auto ax = like(b), r = like(b);
+      shifted_operator(outer, shifts[s]).apply(ax, x[s]);
+      const auto rr = host_values(subtract_norm2(r, b, ax)), bb = host_values(norm2(b));
+      for (std::size_t n = 0; n < bb.size(); ++n) {
+        EXPECT_EQ(reports[s].columns[n].status, solve_status::converged) << reports[s].columns[n].why;
+        // The iterated residual leaves the true one by what rounding sums up to: |A| is below 170, |x| / |b| below 1e4.
+        const double truth = std::sqrt(rr[n].re / bb[n].re);
+        EXPECT_TRUE(truth <= tolerance + 1e-10) << shifts[s] << ' ' << truth;
+      }
+    }
+  };
+  const auto poisoned = [&] {
+    std::vector<field<double>> x;
+    for (std::size_t s = 0; s < shifts.size(); ++s) poison(x.emplace_back(like(b)));
+    return x;
+  };
+
+  auto x = poisoned();
+  const auto reports = multishift_cg(outer, x, b, shifts, {.tolerance = 1e-9, .limit = 4000});
+  expect_solved(x, reports, 1e-9);
+  EXPECT_LE(reports[0].operator_applications, reports[0].iterations() + 8) << "one an iteration, for all shifts";
+  EXPECT_LT(4 * reports[3].columns[0].iterations, reports[0].columns[0].iterations) << "a large shift is easy";
+
+  auto refined = poisoned();
+  expect_solved(refined,
+                refined_multishift_cg<field<half>>(outer, inner, refined, b, shifts, {.tolerance = 1e-9, .limit = 8000},
+                                                   {.delta = 1e-2, .longest_interval = 25}),
+                1e-9);
 }
 
 /// The single-precision Schur operator, which once changes a number of what it is applied to: a flipped bit in the

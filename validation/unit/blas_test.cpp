@@ -267,8 +267,8 @@ TEST(Convert, RoundsToHalfWithinHalfAStepOfEachSite) {
     special(coordinate{0, 1, 1, 2}) = 1e-27 * special(coordinate{0, 1, 1, 2});
     special(coordinate{2, 1, 1, 2}) = 1e+30 * special(coordinate{2, 1, 1, 2});
     cpu::import_column(wide.packed, 1, special);
-    auto narrow = cpu::like_in<half>(wide.packed);
-    auto through_single = cpu::like_in<float>(wide.packed);
+    auto narrow = like(wide.packed, 2, as<field<half>>);
+    auto through_single = like(wide.packed, 2, as<field<float>>);
     auto again = like(narrow);
     poison(narrow), poison(through_single), poison(again);
     convert(narrow, wide.packed);
@@ -297,12 +297,12 @@ TEST(Convert, KeepsNaNAndInfinityVisibleInHalf) {
     random_batch<double> wide(ctx, 2, 73);
     wide.canonical[0](coordinate{1, 0, 3, 2})(2, 1).im = bad;
     cpu::import_column(wide.packed, 0, wide.canonical[0]);
-    auto narrow = cpu::like_in<half>(wide.packed);
+    auto narrow = like(wide.packed, 2, as<field<half>>);
     convert(narrow, wide.packed);
     EXPECT_FALSE(std::isfinite(norm2(narrow)[0].re));
     EXPECT_TRUE(std::isfinite(norm2(narrow)[1].re));
     // and when a kernel makes it
-    auto made = cpu::like_in<half>(wide.packed);
+    auto made = like(wide.packed, 2, as<field<half>>);
     zero(made);
     axpy(made, scalars({{1, 0}, {1, 0}}), narrow);
     EXPECT_FALSE(std::isfinite(norm2(made)[0].re));

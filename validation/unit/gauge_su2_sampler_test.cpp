@@ -6,7 +6,7 @@
 #include <numbers>
 #include <vector>
 
-#include "cpu_ref/gauge/su2.hpp"
+#include "common/random/su2_sampler.hpp"
 #include "validation/support/statistics.hpp"
 
 namespace plaquette {

@@ -1,61 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// SU(2) subgroups of SU(3), and random elements of SU(2) with the weight of the heat bath; on host and device.
+/// Random elements of SU(2) with the weight of the heat bath, on host and device.
 #pragma once
 
 #include <cmath>
 
-#include "common/algebra/su3.hpp"
+#include "common/algebra/su2.hpp"
 #include "common/random/random_stream.hpp"
 
 namespace plaquette {
-
-/// r0 + i (r1 sigma_1 + r2 sigma_2 + r3 sigma_3); in SU(2) where r0^2 + r1^2 + r2^2 + r3^2 = 1.
-template <class T>
-struct quaternion {
-  T r0{}, r1{}, r2{}, r3{};
-
-  PLAQUETTE_HOST_DEVICE friend constexpr quaternion operator*(const quaternion& a, const quaternion& b) {
-    return {a.r0 * b.r0 - a.r1 * b.r1 - a.r2 * b.r2 - a.r3 * b.r3,
-            a.r0 * b.r1 + a.r1 * b.r0 - (a.r2 * b.r3 - a.r3 * b.r2),
-            a.r0 * b.r2 + a.r2 * b.r0 - (a.r3 * b.r1 - a.r1 * b.r3),
-            a.r0 * b.r3 + a.r3 * b.r0 - (a.r1 * b.r2 - a.r2 * b.r1)};
-  }
-};
-
-template <class T>
-PLAQUETTE_HOST_DEVICE constexpr quaternion<T> adjoint(const quaternion<T>& a) {
-  return {a.r0, -a.r1, -a.r2, -a.r3};
-}
-template <class T>
-PLAQUETTE_HOST_DEVICE constexpr T norm2(const quaternion<T>& a) {
-  return a.r0 * a.r0 + a.r1 * a.r1 + a.r2 * a.r2 + a.r3 * a.r3;
-}
-
-/// The three SU(2) subgroups that mix two colours. (Cabibbo, Marinari 1982)
-struct su2_subgroup {
-  int i, j;
-};
-inline constexpr su2_subgroup su2_subgroups[] = {{0, 1}, {0, 2}, {1, 2}};
-
-/// The quaternion r with Re tr(g w) = Re tr(g r) + (what does not depend on g) for all g of the subgroup.
-template <class T>
-PLAQUETTE_HOST_DEVICE constexpr quaternion<T> projected(const su3<T>& w, su2_subgroup s) {
-  const T half(0.5);
-  return {half * (w(s.i, s.i).re + w(s.j, s.j).re), half * (w(s.i, s.j).im + w(s.j, s.i).im),
-          half * (w(s.i, s.j).re - w(s.j, s.i).re), half * (w(s.i, s.i).im - w(s.j, s.j).im)};
-}
-
-/// u = g u
-template <class T>
-PLAQUETTE_HOST_DEVICE constexpr void multiply_from_left(su3<T>& u, const quaternion<T>& g, su2_subgroup s) {
-  const complex<T> ii{g.r0, g.r3}, ij{g.r2, g.r1}, ji{-g.r2, g.r1}, jj{g.r0, -g.r3};
-  for (int c = 0; c < colours; ++c) {
-    const complex<T> upper = u(s.i, c), lower = u(s.j, c);
-    u(s.i, c) = ii * upper + ij * lower;
-    u(s.j, c) = ji * upper + jj * lower;
-  }
-}
 
 /// More attempts than any sampler below needs: each succeeds with probability above 0.7, so that one call in 10^33 ends
 /// without a number.
@@ -103,6 +56,17 @@ PLAQUETTE_HOST_DEVICE inline bool draw_su2(double strength, random_stream& rando
   g.r2 = across * std::sin(angle);
   g.r3 = length * cosine;
   return true;
+}
+
+/// A random g with the weight exp((beta / 3) Re tr(g r)); 1 where the sampler gives up.
+PLAQUETTE_HOST_DEVICE inline quaternion<double> heatbath_element(const quaternion<double>& r, double beta,
+                                                                 random_stream& random) {
+  const double size = std::sqrt(norm2(r));
+  quaternion<double> h;  // g r = h |r|
+  if (!draw_su2(2.0 / 3.0 * beta * size, random, h)) return {1.0, 0.0, 0.0, 0.0};
+  if (size == 0.0) return h;
+  const double scale = 1.0 / size;
+  return h * quaternion<double>{scale * r.r0, -scale * r.r1, -scale * r.r2, -scale * r.r3};
 }
 
 }  // namespace plaquette

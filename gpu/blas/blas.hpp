@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Vector operations on batches of columns; a scalar of each call holds one number a column. Fields of one call have
+/// the same shape. Sums are double in every precision, over fixed ranges of sites in a fixed order
+/// (gpu/device/launch.hpp): the same bits run after run. Nothing waits: the sums are handles.
+#pragma once
+
+#include <utility>
+
+#include "gpu/fields/field.hpp"
+
+namespace plaquette::gpu {
+
+/// x = 0
+template <class T>
+void zero(field<T>& x);
+/// x = u
+template <class T>
+void copy(field<T>& x, const field<T>& u);
+/// x = a x
+template <class T>
+void scale(field<T>& x, const scalars& a);
+/// x += a u
+template <class T>
+void axpy(field<T>& x, const scalars& a, const field<T>& u);
+/// x = u + a x
+template <class T>
+void xpay(field<T>& x, const field<T>& u, const scalars& a);
+/// <u, v>, u conjugated
+template <class T>
+scalars dot(const field<T>& u, const field<T>& v);
+/// <u, u>
+template <class T>
+scalars norm2(const field<T>& u);
+/// x += a u; returns |x|^2
+template <class T>
+scalars axpy_norm2(field<T>& x, const scalars& a, const field<T>& u);
+/// x += a u + b v
+template <class T>
+void axpy_pair(field<T>& x, const scalars& a, const field<T>& u, const scalars& b, const field<T>& v);
+/// x = u - v; returns |x|^2
+template <class T>
+scalars subtract_norm2(field<T>& x, const field<T>& u, const field<T>& v);
+/// x += a u; y -= a v; returns |y|^2
+template <class T>
+scalars cg_update(field<T>& x, field<T>& y, const scalars& a, const field<T>& u, const field<T>& v);
+/// x = u + a (x - b v)
+template <class T>
+void bicgstab_direction(field<T>& x, const field<T>& u, const scalars& a, const scalars& b, const field<T>& v);
+/// x += a u + b y; y -= b v; returns <w, y> and |y|^2
+template <class T>
+std::pair<scalars, scalars> bicgstab_update(field<T>& x, field<T>& y, const scalars& a, const field<T>& u,
+                                            const scalars& b, const field<T>& v, const field<T>& w);
+/// <u, v> and <u, u>
+template <class T>
+std::pair<scalars, scalars> dot_norm2(const field<T>& u, const field<T>& v);
+/// x += a u; returns <w, x> and |x|^2
+template <class T>
+std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const field<T>& u, const field<T>& w);
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,617 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The kernels behind gpu/blas/blas.hpp: one body for all operations, precisions and shapes. A thread takes a site of a
+/// column; it reads every number that the operation needs once and writes every result once. Included by one .cu file a
+/// precision.
+#pragma once
+
+#include <stdexcept>
+
+#include "gpu/blas/blas.hpp"
+#include "gpu/device/launch.hpp"
+#include "gpu/fields/number_groups.hpp"
+
+namespace plaquette::gpu {
+
+enum class vector_operation {
+  scale,
+  axpy,
+  xpay,
+  dot,
+  norm2,
+  axpy_norm2,
+  axpy_pair,
+  subtract_norm2,
+  cg_update,
+  bicgstab_direction,
+  bicgstab_update,
+  dot_norm2,
+  axpy_dot_norm2
+};
+
+/// The fields of an operation.
+enum class operand { none, x, y, u, v, w };
+
+/// What an operation reads, writes and sums: <dot_left, dot_right> and |norm_of|^2, of results as they are stored.
+struct operation_traits {
+  bool reads_x = false, writes_x = false, uses_y = false, reads_u = true, reads_v = false;
+  operand dot_left = operand::none, dot_right = operand::none, norm_of = operand::none;
+
+  constexpr bool reads_w() const { return dot_left == operand::w; }
+  constexpr bool has_dot() const { return dot_left != operand::none; }
+  constexpr bool has_norm() const { return norm_of != operand::none; }
+  /// Sums a column: the dot product's real and imaginary part, then the norm.
+  constexpr int sums() const { return (has_dot() ? 2 : 0) + (has_norm() ? 1 : 0); }
+};
+
+constexpr operation_traits traits_of(vector_operation operation) {
+  using enum operand;
+  switch (operation) {
+    case vector_operation::scale:
+      return {.reads_x = true, .writes_x = true, .reads_u = false};
+    case vector_operation::axpy:
+    case vector_operation::xpay:
+      return {.reads_x = true, .writes_x = true};
+    case vector_operation::dot:
+      return {.reads_v = true, .dot_left = u, .dot_right = v};
+    case vector_operation::norm2:
+      return {.norm_of = u};
+    case vector_operation::axpy_norm2:
+      return {.reads_x = true, .writes_x = true, .norm_of = x};
+    case vector_operation::axpy_pair:
+      return {.reads_x = true, .writes_x = true, .reads_v = true};
+    case vector_operation::subtract_norm2:
+      return {.writes_x = true, .reads_v = true, .norm_of = x};
+    case vector_operation::cg_update:
+      return {.reads_x = true, .writes_x = true, .uses_y = true, .reads_v = true, .norm_of = y};
+    case vector_operation::bicgstab_direction:
+      return {.reads_x = true, .writes_x = true, .reads_v = true};
+    case vector_operation::bicgstab_update:
+      return {.reads_x = true,
+              .writes_x = true,
+              .uses_y = true,
+              .reads_v = true,
+              .dot_left = w,
+              .dot_right = y,
+              .norm_of = y};
+    case vector_operation::dot_norm2:
+      return {.reads_v = true, .dot_left = u, .dot_right = v, .norm_of = u};
+    case vector_operation::axpy_dot_norm2:
+      return {.reads_x = true, .writes_x = true, .dot_left = w, .dot_right = x, .norm_of = x};
+  }
+  return {};
+}
+
+/// One number of each field, and the results.
+template <class Real>
+struct operands_of_number {
+  complex<Real> x, y, u, v;
+};
+
+/// The formulas of blas.hpp.
+template <vector_operation operation, class Real>
+PLAQUETTE_HOST_DEVICE inline void operate(operands_of_number<Real>& n, const complex<Real>& a, const complex<Real>& b) {
+  using enum vector_operation;
+  if constexpr (operation == scale) n.x = a * n.x;
+  if constexpr (operation == axpy || operation == axpy_norm2 || operation == axpy_dot_norm2) n.x += a * n.u;
+  if constexpr (operation == xpay) n.x = n.u + a * n.x;
+  if constexpr (operation == axpy_pair) n.x += a * n.u + b * n.v;
+  if constexpr (operation == subtract_norm2) n.x = n.u - n.v;
+  if constexpr (operation == cg_update) {
+    n.x += a * n.u;
+    n.y -= a * n.v;
+  }
+  if constexpr (operation == bicgstab_direction) n.x = n.u + a * (n.x - b * n.v);
+  if constexpr (operation == bicgstab_update) {
+    n.x += a * n.u + b * n.y;
+    n.y -= b * n.v;
+  }
+}
+
+/// The fields of a launch; those that the operation does not use are null.
+template <class T>
+struct vector_arguments {
+  spinor_pointer<T> x, y;
+  spinor_pointer<const T> u, v, w;
+  const complex<double>* a = nullptr;  ///< [column]
+  const complex<double>* b = nullptr;
+  padded_sites sites;
+  divisor columns;
+  std::int32_t components;
+};
+
+// --- Sums of a site --------------------------------------------------------------------------------------------------
+
+/// <left, right> and |norm_of|^2 of one site. Numbers in double or float: products and sums in double.
+template <class T>
+struct site_sums {
+  double re = 0.0, im = 0.0, norm = 0.0;
+
+  PLAQUETTE_HOST_DEVICE void add_dot(const complex<real_of<T>>& left, const complex<real_of<T>>& right) {
+    const complex<double> l = complex_cast<double>(left), r = complex_cast<double>(right);
+    re += l.re * r.re + l.im * r.im;
+    im += l.re * r.im - l.im * r.re;
+  }
+  PLAQUETTE_HOST_DEVICE void add_norm(const complex<real_of<T>>& z) {
+    norm +=
+        static_cast<double>(z.re) * static_cast<double>(z.re) + static_cast<double>(z.im) * static_cast<double>(z.im);
+  }
+};
+
+/// 16-bit numbers: sums of products of integers are exact, and the scales of the site multiply them at the end. (Below
+/// 2^35 for 12 components; nothing has to be converted to double on the way.)
+template <>
+struct site_sums<half> {
+  std::int64_t re = 0, im = 0, norm = 0;
+
+  /// The integers of a word: offset binary becomes two's complement by its first bit.
+  PLAQUETTE_HOST_DEVICE static std::int32_t lower(std::uint32_t word) {
+    return static_cast<std::int16_t>((word ^ 0x8000U) & 0xffffU);
+  }
+  PLAQUETTE_HOST_DEVICE static std::int32_t upper(std::uint32_t word) {
+    return static_cast<std::int32_t>(word ^ 0x80000000U) >> 16;
+  }
+  PLAQUETTE_HOST_DEVICE static std::int64_t product(std::int32_t p, std::int32_t q) { return std::int64_t{p} * q; }
+
+  PLAQUETTE_HOST_DEVICE void add_dot(std::uint32_t left, std::uint32_t right) {
+    const std::int32_t lr = lower(left), li = upper(left), rr = lower(right), ri = upper(right);
+    re += product(lr, rr) + product(li, ri);
+    im += product(lr, ri) - product(li, rr);
+  }
+  PLAQUETTE_HOST_DEVICE void add_norm(std::uint32_t z) {
+    norm += product(lower(z), lower(z)) + product(upper(z), upper(z));
+  }
+};
+
+// --- A site ----------------------------------------------------------------------------------------------------------
+
+/// components: of a site, or 0 where only the arguments know.
+template <class T, vector_operation operation, int components>
+struct vector_kernel {
+  using real = real_of<T>;
+  static constexpr operation_traits traits = traits_of(operation);
+
+  vector_arguments<T> arg;
+
+  /// As launched for an operation without sums: over lanes, columns, blocks of all parts.
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto warp = static_cast<std::int32_t>(index / lanes);
+    const std::int32_t block = arg.columns.quotient(warp);
+    double none[1];
+    work_on(block * lanes + static_cast<std::int32_t>(index % lanes), warp - block * arg.columns.value, none);
+  }
+  /// With sums: site and column.
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
+    work_on(static_cast<std::int32_t>(i), column, sums);
+  }
+
+ private:
+  PLAQUETTE_HOST_DEVICE int all_components() const { return components > 0 ? components : arg.components; }
+
+  PLAQUETTE_HOST_DEVICE static complex<real> coefficient(const complex<double>* numbers, int column) {
+    return numbers == nullptr ? complex<real>{} : complex_cast<real>(numbers[column]);
+  }
+
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE void work_on(std::int32_t i, int column, double (&sums)[Count]) const {
+    if (!arg.sites.has(i)) return;
+    if constexpr (!is_half<T>)
+      straight(i, column, sums);
+    else if constexpr (components > 0)
+      in_registers(i, column, sums);
+    else
+      twice(i, column, sums);
+  }
+
+  /// Where numbers are stored as they are computed: group by group.
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE void straight(std::int32_t i, int column, double (&sums)[Count]) const {
+    const complex<real> a = coefficient(arg.a, column), b = coefficient(arg.b, column);
+    const int chunks = chunks_of<T>(all_components()), groups = groups_of(all_components());
+    std::byte* const x = traits.writes_x ? arg.x.site(i, column) : nullptr;
+    std::byte* const y = traits.uses_y ? arg.y.site(i, column) : nullptr;
+    const std::byte* const u = traits.reads_u ? arg.u.site(i, column) : nullptr;
+    const std::byte* const v = traits.reads_v ? arg.v.site(i, column) : nullptr;
+    const std::byte* const w = traits.reads_w() ? arg.w.site(i, column) : nullptr;
+    site_sums<T> total;
+    PLAQUETTE_GPU_UNROLL
+    for (int g = 0; g < groups; ++g) {
+      complex<real> xs[group_size], ys[group_size], us[group_size], vs[group_size], ws[group_size];
+      if constexpr (traits.reads_x) unpack_group<T>(load_group<T>(x, g, chunks), 1.0F, xs);
+      if constexpr (traits.uses_y) unpack_group<T>(load_group<T>(y, g, chunks), 1.0F, ys);
+      if constexpr (traits.reads_u) unpack_group<T>(load_group<T>(u, g, chunks), 1.0F, us);
+      if constexpr (traits.reads_v) unpack_group<T>(load_group<T>(v, g, chunks), 1.0F, vs);
+      if constexpr (traits.reads_w()) unpack_group<T>(load_group<T>(w, g, chunks), 1.0F, ws);
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < group_size; ++k) {
+        operands_of_number<real> n{xs[k], ys[k], us[k], vs[k]};
+        operate<operation>(n, a, b);
+        if constexpr (traits.has_dot())
+          total.add_dot(traits.reads_w() ? ws[k] : n.u, traits.dot_right == operand::x   ? n.x
+                                                        : traits.dot_right == operand::y ? n.y
+                                                                                         : n.v);
+        if constexpr (traits.has_norm())
+          total.add_norm(traits.norm_of == operand::x ? n.x : traits.norm_of == operand::y ? n.y : n.u);
+        xs[k] = n.x;
+        ys[k] = n.y;
+      }
+      if constexpr (traits.writes_x) store_group<T>(x, g, chunks, pack_group<T>(xs, 1.0F));
+      if constexpr (traits.uses_y) store_group<T>(y, g, chunks, pack_group<T>(ys, 1.0F));
+    }
+    add(sums, total.re, total.im, total.norm);
+  }
+
+  /// Sums in the order of operation_traits.
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE static void add(double (&sums)[Count], double re, double im, double norm) {
+    if constexpr (traits.has_dot()) {
+      sums[0] += re;
+      sums[1] += im;
+    }
+    if constexpr (traits.has_norm()) sums[traits.has_dot() ? 2 : 0] += norm;
+  }
+
+  // Half: a site's scale is known when all its results are.
+
+  /// The five fields of a site, as read.
+  struct half_site {
+    std::byte *x, *y;
+    const std::byte *u, *v, *w;
+    float x_scale = 0.0F, y_scale = 0.0F, u_scale = 0.0F, v_scale = 0.0F, w_scale = 0.0F;
+    complex<float> a, b;
+    int chunks;
+
+    PLAQUETTE_HOST_DEVICE half_site(const vector_arguments<T>& arg, std::int32_t i, int column, int number)
+        : x(traits.writes_x ? arg.x.site(i, column) : nullptr),
+          y(traits.uses_y ? arg.y.site(i, column) : nullptr),
+          u(traits.reads_u ? arg.u.site(i, column) : nullptr),
+          v(traits.reads_v ? arg.v.site(i, column) : nullptr),
+          w(traits.reads_w() ? arg.w.site(i, column) : nullptr),
+          a(coefficient(arg.a, column)),
+          b(coefficient(arg.b, column)),
+          chunks(chunks_of<T>(number)) {
+      if constexpr (traits.reads_x) x_scale = *arg.x.scale(i, column, chunks);
+      if constexpr (traits.uses_y) y_scale = *arg.y.scale(i, column, chunks);
+      if constexpr (traits.reads_u) u_scale = *arg.u.scale(i, column, chunks);
+      if constexpr (traits.reads_v) v_scale = *arg.v.scale(i, column, chunks);
+      if constexpr (traits.reads_w()) w_scale = *arg.w.scale(i, column, chunks);
+    }
+  };
+  /// A group of each, and the results.
+  struct half_group {
+    number_group<half> u, v, w;
+    complex<float> x[group_size], y[group_size];
+
+    PLAQUETTE_HOST_DEVICE void compute(const half_site& site, int g) {
+      if constexpr (traits.reads_u) u = load_group<half>(site.u, g, site.chunks);
+      if constexpr (traits.reads_v) v = load_group<half>(site.v, g, site.chunks);
+      if constexpr (traits.reads_w()) w = load_group<half>(site.w, g, site.chunks);
+      complex<float> us[group_size], vs[group_size];
+      if constexpr (traits.reads_x) unpack_group<half>(load_group<half>(site.x, g, site.chunks), site.x_scale, x);
+      if constexpr (traits.uses_y) unpack_group<half>(load_group<half>(site.y, g, site.chunks), site.y_scale, y);
+      if constexpr (traits.reads_u && traits.writes_x) unpack_group<half>(u, site.u_scale, us);
+      if constexpr (traits.reads_v && traits.writes_x) unpack_group<half>(v, site.v_scale, vs);
+      if constexpr (traits.writes_x) {
+        PLAQUETTE_GPU_UNROLL
+        for (int k = 0; k < group_size; ++k) {
+          operands_of_number<float> n{x[k], y[k], us[k], vs[k]};
+          operate<operation>(n, site.a, site.b);
+          x[k] = n.x;
+          y[k] = n.y;
+        }
+      }
+    }
+    /// Stores the results and adds to the site's sums what is stored.
+    PLAQUETTE_HOST_DEVICE void finish(const half_site& site, int g, float x_inverse, float y_inverse,
+                                      site_sums<half>& total) const {
+      number_group<half> x_packed, y_packed;
+      if constexpr (traits.writes_x) {
+        x_packed = pack_group<half>(x, x_inverse);
+        store_group<half>(site.x, g, site.chunks, x_packed);
+      }
+      if constexpr (traits.uses_y) {
+        y_packed = pack_group<half>(y, y_inverse);
+        store_group<half>(site.y, g, site.chunks, y_packed);
+      }
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < group_size; ++k) {
+        if constexpr (traits.has_dot())
+          total.add_dot((traits.reads_w() ? w : u).data[0].word[k], (traits.dot_right == operand::x   ? x_packed
+                                                                     : traits.dot_right == operand::y ? y_packed
+                                                                                                      : v)
+                                                                        .data[0]
+                                                                        .word[k]);
+        if constexpr (traits.has_norm())
+          total.add_norm((traits.norm_of == operand::x   ? x_packed
+                          : traits.norm_of == operand::y ? y_packed
+                                                         : u)
+                             .data[0]
+                             .word[k]);
+      }
+    }
+  };
+
+  /// Scales of the results from the largest numbers, stored.
+  PLAQUETTE_HOST_DEVICE site_scale store_scale(const spinor_pointer<T>& to, std::int32_t i, int column, int chunks,
+                                               float largest) const {
+    const site_scale s = scale_of(largest);
+    *to.scale(i, column, chunks) = s.scale;
+    return s;
+  }
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE static void add_scaled(double (&sums)[Count], const site_sums<half>& total,
+                                               const half_site& site, float x_scale, float y_scale) {
+    const auto scale_of_operand = [&](operand which) {
+      return static_cast<double>(which == operand::x   ? x_scale
+                                 : which == operand::y ? y_scale
+                                 : which == operand::u ? site.u_scale
+                                 : which == operand::v ? site.v_scale
+                                                       : site.w_scale);
+    };
+    const double dot_scale = scale_of_operand(traits.dot_left) * scale_of_operand(traits.dot_right),
+                 norm_scale = scale_of_operand(traits.norm_of) * scale_of_operand(traits.norm_of);
+    add(sums, dot_scale * static_cast<double>(total.re), dot_scale * static_cast<double>(total.im),
+        norm_scale * static_cast<double>(total.norm));
+  }
+
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE void in_registers(std::int32_t i, int column, double (&sums)[Count]) const {
+    constexpr int groups = groups_of(components);
+    const half_site site(arg, i, column, components);
+    half_group group[groups];
+    float x_largest = 0.0F, y_largest = 0.0F;
+    PLAQUETTE_GPU_UNROLL
+    for (int g = 0; g < groups; ++g) {
+      group[g].compute(site, g);
+      if constexpr (traits.writes_x) x_largest = largest_of(x_largest, group[g].x);
+      if constexpr (traits.uses_y) y_largest = largest_of(y_largest, group[g].y);
+    }
+    site_scale x{}, y{};
+    if constexpr (traits.writes_x) x = store_scale(arg.x, i, column, site.chunks, x_largest);
+    if constexpr (traits.uses_y) y = store_scale(arg.y, i, column, site.chunks, y_largest);
+    site_sums<half> total;
+    PLAQUETTE_GPU_UNROLL
+    for (int g = 0; g < groups; ++g) group[g].finish(site, g, x.inverse, y.inverse, total);
+    add_scaled(sums, total, site, x.scale, y.scale);
+  }
+
+  /// For sites that do not fit into registers: once for the scales, once for the numbers.
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE void twice(std::int32_t i, int column, double (&sums)[Count]) const {
+    const int groups = groups_of(arg.components);
+    const half_site site(arg, i, column, arg.components);
+    half_group group;
+    site_scale x{}, y{};
+    if constexpr (traits.writes_x) {
+      float x_largest = 0.0F, y_largest = 0.0F;
+      for (int g = 0; g < groups; ++g) {
+        group.compute(site, g);
+        x_largest = largest_of(x_largest, group.x);
+        if constexpr (traits.uses_y) y_largest = largest_of(y_largest, group.y);
+      }
+      x = store_scale(arg.x, i, column, site.chunks, x_largest);
+      if constexpr (traits.uses_y) y = store_scale(arg.y, i, column, site.chunks, y_largest);
+    }
+    site_sums<half> total;
+    for (int g = 0; g < groups; ++g) {
+      group.compute(site, g);
+      group.finish(site, g, x.inverse, y.inverse, total);
+    }
+    add_scaled(sums, total, site, x.scale, y.scale);
+  }
+};
+
+// --- Launches --------------------------------------------------------------------------------------------------------
+
+/// The fields of a call.
+template <class T>
+struct vector_operands {
+  field<T>* x = nullptr;
+  field<T>* y = nullptr;
+  const field<T>* u = nullptr;
+  const field<T>* v = nullptr;
+  const field<T>* w = nullptr;
+  const scalars* a = nullptr;
+  const scalars* b = nullptr;
+};
+
+template <class T>
+const field<T>& model_of(const vector_operands<T>& with) {
+  return with.u != nullptr ? *with.u : *with.x;
+}
+
+template <class T>
+vector_arguments<T> arguments_of(const vector_operands<T>& with) {
+  const field<T>& model = model_of(with);
+  const auto require_shape = [&](const field<T>* f) {
+    if (f != nullptr && !(f->shape() == model.shape())) throw std::logic_error("blas: fields of different shapes");
+  };
+  const auto require_columns = [&](const scalars* s) {
+    if (s != nullptr && s->columns() != model.columns()) throw std::logic_error("blas: scalars of another batch");
+  };
+  require_shape(with.x), require_shape(with.y), require_shape(with.v), require_shape(with.w);
+  require_columns(with.a), require_columns(with.b);
+
+  vector_arguments<T> arg{
+      {}, {}, {}, {}, {}, nullptr, nullptr, padded_sites(model.order()), divisor(model.columns()), model.components()};
+  if (with.x != nullptr) arg.x = with.x->sites(0);
+  if (with.y != nullptr) arg.y = with.y->sites(0);
+  if (with.u != nullptr) arg.u = with.u->sites(0);
+  if (with.v != nullptr) arg.v = with.v->sites(0);
+  if (with.w != nullptr) arg.w = with.w->sites(0);
+  if (with.a != nullptr) arg.a = with.a->on_device();
+  if (with.b != nullptr) arg.b = with.b->on_device();
+  return arg;
+}
+
+template <vector_operation operation, int components, class T>
+void launch(const field<T>& model, const vector_arguments<T>& arg, double* sums) {
+  const std::int64_t sites = std::int64_t{lanes} * model.all_blocks();
+  const queue& q = model.get_context().queue();
+  const vector_kernel<T, operation, components> body{arg};
+  if constexpr (traits_of(operation).sums() > 0)
+    sum_over<traits_of(operation).sums()>(q, sites, model.columns(), sums, body);
+  else
+    for_each_index(q, sites * model.columns(), body);
+}
+
+/// Queues the operation; sums [column][operation_traits::sums()] to `sums`.
+template <vector_operation operation, class T>
+void run(const vector_operands<T>& with, double* sums = nullptr) {
+  const field<T>& model = model_of(with);
+  if (model.columns() == 0) return;
+  const vector_arguments<T> arg = arguments_of(with);
+  switch (model.components()) {
+    case 12:
+      return launch<operation, 12>(model, arg, sums);
+    case 6:
+      return launch<operation, 6>(model, arg, sums);
+    default:
+      return launch<operation, 0>(model, arg, sums);
+  }
+}
+
+template <vector_operation operation, class T>
+column_sums run_and_sum(const vector_operands<T>& with) {
+  const field<T>& model = model_of(with);
+  column_sums sums(model.get_context(), model.columns(), traits_of(operation).sums());
+  run<operation>(with, sums.on_device());
+  return sums;
+}
+
+/// The handles to dot product and norm.
+inline std::pair<scalars, scalars> dot_and_norm(const column_sums& sums) {
+  return {sums.complex_sum(0), sums.real_sum(2)};
+}
+
+/// Both step through the columns of a view block by block, or through all memory of a field that is none.
+template <class T>
+struct zero_kernel {
+  spinor_pointer<T> x;
+  divisor pieces, pieces_of_column;  ///< of a block
+  std::int32_t pieces_before_scales;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const byte_piece piece(index);
+    const std::int32_t block = pieces.quotient(piece.number), at = piece.number - block * pieces.value;
+    chunk zero{};
+    if constexpr (is_half<T>) {
+      if (at - pieces_of_column.quotient(at) * pieces_of_column.value < pieces_before_scales)
+        zero = {{0x80008000U, 0x80008000U, 0x80008000U, 0x80008000U}};  // the integer 0
+    }
+    store_chunk(x.begin + block * x.block_stride + at * byte_piece::bytes + piece.offset, zero);
+  }
+};
+template <class T>
+struct copy_kernel {
+  spinor_pointer<T> x;
+  spinor_pointer<const T> u;
+  divisor pieces;  ///< of a block
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const byte_piece piece(index);
+    const std::int32_t block = pieces.quotient(piece.number);
+    const std::int32_t offset = (piece.number - block * pieces.value) * byte_piece::bytes + piece.offset;
+    store_chunk(x.begin + block * x.block_stride + offset, load_chunk(u.begin + block * u.block_stride + offset));
+  }
+};
+
+/// Pieces of 128 bytes of a block, all columns.
+template <class T>
+std::int32_t pieces_of_block(const field<T>& x) {
+  return column_bytes<T>(x.components()) / byte_piece::bytes * x.columns();
+}
+
+// --- blas.hpp --------------------------------------------------------------------------------------------------------
+
+template <class T>
+void zero(field<T>& x) {
+  if (x.columns() == 0) return;
+  const std::int32_t pieces = pieces_of_block(x);
+  for_each_index(x.get_context().queue(), std::int64_t{byte_piece::chunks} * pieces * x.all_blocks(),
+                 zero_kernel<T>{x.sites(0), divisor(pieces), divisor(pieces / x.columns()),
+                                chunks_of<T>(x.components()) * chunk_stride / byte_piece::bytes});
+}
+template <class T>
+void copy(field<T>& x, const field<T>& u) {
+  if (!(x.shape() == u.shape())) throw std::logic_error("blas: fields of different shapes");
+  if (x.columns() == 0) return;
+  const std::int32_t pieces = pieces_of_block(x);
+  for_each_index(x.get_context().queue(), std::int64_t{byte_piece::chunks} * pieces * x.all_blocks(),
+                 copy_kernel<T>{x.sites(0), u.sites(0), divisor(pieces)});
+}
+template <class T>
+void scale(field<T>& x, const scalars& a) {
+  run<vector_operation::scale, T>({.x = &x, .a = &a});
+}
+template <class T>
+void axpy(field<T>& x, const scalars& a, const field<T>& u) {
+  run<vector_operation::axpy, T>({.x = &x, .u = &u, .a = &a});
+}
+template <class T>
+void xpay(field<T>& x, const field<T>& u, const scalars& a) {
+  run<vector_operation::xpay, T>({.x = &x, .u = &u, .a = &a});
+}
+template <class T>
+scalars dot(const field<T>& u, const field<T>& v) {
+  return run_and_sum<vector_operation::dot, T>({.u = &u, .v = &v}).complex_sum(0);
+}
+template <class T>
+scalars norm2(const field<T>& u) {
+  return run_and_sum<vector_operation::norm2, T>({.u = &u}).real_sum(0);
+}
+template <class T>
+scalars axpy_norm2(field<T>& x, const scalars& a, const field<T>& u) {
+  return run_and_sum<vector_operation::axpy_norm2, T>({.x = &x, .u = &u, .a = &a}).real_sum(0);
+}
+template <class T>
+void axpy_pair(field<T>& x, const scalars& a, const field<T>& u, const scalars& b, const field<T>& v) {
+  run<vector_operation::axpy_pair, T>({.x = &x, .u = &u, .v = &v, .a = &a, .b = &b});
+}
+template <class T>
+scalars subtract_norm2(field<T>& x, const field<T>& u, const field<T>& v) {
+  return run_and_sum<vector_operation::subtract_norm2, T>({.x = &x, .u = &u, .v = &v}).real_sum(0);
+}
+template <class T>
+scalars cg_update(field<T>& x, field<T>& y, const scalars& a, const field<T>& u, const field<T>& v) {
+  return run_and_sum<vector_operation::cg_update, T>({.x = &x, .y = &y, .u = &u, .v = &v, .a = &a}).real_sum(0);
+}
+template <class T>
+void bicgstab_direction(field<T>& x, const field<T>& u, const scalars& a, const scalars& b, const field<T>& v) {
+  run<vector_operation::bicgstab_direction, T>({.x = &x, .u = &u, .v = &v, .a = &a, .b = &b});
+}
+template <class T>
+std::pair<scalars, scalars> bicgstab_update(field<T>& x, field<T>& y, const scalars& a, const field<T>& u,
+                                            const scalars& b, const field<T>& v, const field<T>& w) {
+  return dot_and_norm(run_and_sum<vector_operation::bicgstab_update, T>(
+      {.x = &x, .y = &y, .u = &u, .v = &v, .w = &w, .a = &a, .b = &b}));
+}
+template <class T>
+std::pair<scalars, scalars> dot_norm2(const field<T>& u, const field<T>& v) {
+  return dot_and_norm(run_and_sum<vector_operation::dot_norm2, T>({.u = &u, .v = &v}));
+}
+template <class T>
+std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const field<T>& u, const field<T>& w) {
+  return dot_and_norm(run_and_sum<vector_operation::axpy_dot_norm2, T>({.x = &x, .u = &u, .w = &w, .a = &a}));
+}
+
+#define PLAQUETTE_INSTANTIATE_BLAS(T)                                                                            \
+  template void zero(field<T>&);                                                                                 \
+  template void copy(field<T>&, const field<T>&);                                                                \
+  template void scale(field<T>&, const scalars&);                                                                \
+  template void axpy(field<T>&, const scalars&, const field<T>&);                                                \
+  template void xpay(field<T>&, const field<T>&, const scalars&);                                                \
+  template scalars dot(const field<T>&, const field<T>&);                                                        \
+  template scalars norm2(const field<T>&);                                                                       \
+  template scalars axpy_norm2(field<T>&, const scalars&, const field<T>&);                                       \
+  template void axpy_pair(field<T>&, const scalars&, const field<T>&, const scalars&, const field<T>&);          \
+  template scalars subtract_norm2(field<T>&, const field<T>&, const field<T>&);                                  \
+  template scalars cg_update(field<T>&, field<T>&, const scalars&, const field<T>&, const field<T>&);            \
+  template void bicgstab_direction(field<T>&, const field<T>&, const scalars&, const scalars&, const field<T>&); \
+  template std::pair<scalars, scalars> bicgstab_update(field<T>&, field<T>&, const scalars&, const field<T>&,    \
+                                                       const scalars&, const field<T>&, const field<T>&);        \
+  template std::pair<scalars, scalars> dot_norm2(const field<T>&, const field<T>&);                              \
+  template std::pair<scalars, scalars> axpy_dot_norm2(field<T>&, const scalars&, const field<T>&, const field<T>&);
+
+}  // namespace plaquette::gpu

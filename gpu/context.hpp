@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What every part of the CUDA library needs to know, passed down from `main`.
+#pragma once
+
+#include <memory>
+
+#include "common/comms/communicator.hpp"
+#include "common/lattice/geometry.hpp"
+#include "gpu/device/memory_pool.hpp"
+#include "gpu/device/runtime.hpp"
+#include "gpu/fields/site_order.hpp"
+
+namespace plaquette::gpu {
+
+class tuner;  // gpu/tuning/tuner.hpp
+
+/// The lattice, a device, its queue and its memory. Copies share everything.
+class context {
+ public:
+  /// \param tuner  chooses between kernels; without one, defaults are taken
+  /// Throws input_error where there is more than one rank, or no such device.
+  context(const lattice_geometry& geometry, const communicator& comm, int device = 0,
+          std::shared_ptr<gpu::tuner> tuner = nullptr);
+
+  const lattice_geometry& geometry() const { return state_->geometry; }
+  const communicator& comm() const { return state_->comm; }
+  const gpu::queue& queue() const { return state_->queue; }
+  const device_description& device() const { return state_->device; }
+  gpu::tuner& tuner() const { return *state_->tuner; }
+
+  /// Where fields get their memory.
+  memory_pool& workspace() const { return *state_->workspace; }
+  /// How sites are numbered.
+  const site_order& order() const { return state_->order; }
+
+ private:
+  struct state {
+    lattice_geometry geometry;
+    communicator comm;
+    gpu::queue queue;
+    device_description device;
+    site_order order;
+    std::shared_ptr<memory_pool> workspace;
+    std::shared_ptr<gpu::tuner> tuner;
+  };
+  std::shared_ptr<const state> state_;
+};
+
+}  // namespace plaquette::gpu

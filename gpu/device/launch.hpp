@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Launches. A kernel body is a trivially copyable struct of arguments whose `operator()` does the work of one index: a
+/// pure gather, which reads anything and writes only what belongs to that index. nvcc makes a kernel of it; in the host
+/// build it is called in a loop. For .cu files only.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "common/algebra/complex.hpp"
+#include "gpu/device/check.hpp"
+#include "gpu/device/runtime.hpp"
+#include "gpu/device/unroll.hpp"
+
+namespace plaquette::gpu {
+
+/// Threads of a block where sums are made, and so the width of the tree in which they are added.
+inline constexpr int sum_threads = 256;
+
+/// Sites that a thread of a sum takes: a function of their number alone, so that the order of additions is too. Large
+/// lattices take several, which keeps the sums of blocks few.
+PLAQUETTE_HOST_DEVICE constexpr int sites_of_a_thread(std::int64_t sites) {
+  return sites <= (1 << 18) ? 1 : sites <= (1 << 19) ? 2 : sites <= (1 << 20) ? 4 : 8;
+}
+constexpr std::int64_t blocks_of_a_sum(std::int64_t sites) {
+  const std::int64_t tile = std::int64_t{sum_threads} * sites_of_a_thread(sites);
+  return (sites + tile - 1) / tile;
+}
+
+#ifdef __CUDACC__
+
+inline cudaStream_t stream_of(const queue& q) { return static_cast<cudaStream_t>(q.native()); }
+
+template <class Body>
+__global__ void index_kernel(std::int64_t count, const Body body) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) body(i);
+}
+
+/// body(i) for 0 <= i < count, in any order.
+template <class Body>
+void for_each_index(const queue& q, std::int64_t count, const Body& body, int threads = 256) {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  if (count <= 0) return;
+  const auto blocks = static_cast<unsigned>((count + threads - 1) / threads);
+  index_kernel<<<blocks, static_cast<unsigned>(threads), 0, stream_of(q)>>>(count, body);
+  check(cudaGetLastError());
+}
+
+/// Adds over the threads of a block of sum_threads, in a fixed order; thread 0 gets the result. `shared` is for this
+/// call alone.
+template <int Count>
+__device__ inline void add_over_block(double (&sums)[Count], double (&shared)[sum_threads / 32][Count]) {
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  PLAQUETTE_GPU_UNROLL
+  for (int k = 0; k < Count; ++k) PLAQUETTE_GPU_UNROLL
+  for (int distance = 16; distance > 0; distance /= 2)
+    sums[k] += __shfl_down_sync(0xffffffffU, sums[k], static_cast<unsigned>(distance));
+  if (lane == 0) PLAQUETTE_GPU_UNROLL
+  for (int k = 0; k < Count; ++k) shared[warp][k] = sums[k];
+  __syncthreads();
+  if (threadIdx.x == 0) PLAQUETTE_GPU_UNROLL
+  for (int k = 0; k < Count; ++k)
+    for (int w = 1; w < sum_threads / 32; ++w) sums[k] += shared[w][k];
+}
+
+/// The end of a kernel that sums: every block of `blocks` leaves its sums, and the last to come adds them all up, in
+/// their order. All of its sum_threads threads call this.
+/// \param partial  [blocks][Count], of this column
+/// \param counter  of this column; zero before and after
+/// \param result   [Count], of this column
+template <int Count>
+__device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std::int64_t blocks, double* partial,
+                                  unsigned* counter, double* result) {
+  __shared__ double shared[2][sum_threads / 32][Count];
+  __shared__ bool last;
+  add_over_block(sums, shared[0]);
+  if (threadIdx.x == 0) {
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < Count; ++k) __stcg(partial + block * Count + k, sums[k]);
+    __threadfence();
+    last = atomicInc(counter, static_cast<unsigned>(blocks - 1)) == static_cast<unsigned>(blocks - 1);
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  PLAQUETTE_GPU_UNROLL
+  for (int k = 0; k < Count; ++k) sums[k] = 0.0;
+  for (std::int64_t b = threadIdx.x; b < blocks; b += sum_threads) PLAQUETTE_GPU_UNROLL
+  for (int k = 0; k < Count; ++k) sums[k] += __ldcg(partial + b * Count + k);
+  add_over_block(sums, shared[1]);
+  if (threadIdx.x == 0) PLAQUETTE_GPU_UNROLL
+  for (int k = 0; k < Count; ++k) result[k] = sums[k];
+}
+
+template <int Count, class Body>
+__global__ void __launch_bounds__(sum_threads)
+    sum_kernel(std::int64_t sites, int columns, std::int64_t blocks, int of_a_thread, double* partial,
+               unsigned* counters, double* result, const Body body) {
+  const std::int64_t block = columns == 1 ? blockIdx.x : blockIdx.x / static_cast<unsigned>(columns);
+  const int column = static_cast<int>(blockIdx.x - block * columns);
+  double sums[Count] = {};
+  std::int64_t i = block * of_a_thread * sum_threads + threadIdx.x;
+  for (int s = 0; s < of_a_thread; ++s, i += sum_threads)
+    if (i < sites) body(i, column, sums);
+  finish_sum(sums, block, blocks, partial + column * blocks * Count, counters + column,
+             result + std::int64_t{column} * Count);
+}
+
+/// result[column][k] is the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count. Double,
+/// in a fixed order: the same bits whenever it runs, and on the host too where the body gives the same bits.
+/// \param result  of the device
+template <int Count, class Body>
+void sum_over(const queue& q, std::int64_t sites, int columns, double* result, const Body& body) {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  if (columns <= 0) return;
+  const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum(sites), 1);
+  auto* const partial =
+      reinterpret_cast<double*>(q.scratch(static_cast<std::size_t>(blocks * columns * Count) * sizeof(double)));
+  sum_kernel<Count><<<static_cast<unsigned>(blocks * columns), sum_threads, 0, stream_of(q)>>>(
+      sites, columns, blocks, sites_of_a_thread(sites), partial, q.counters(static_cast<std::size_t>(columns)), result,
+      body);
+  check(cudaGetLastError());
+}
+
+#else
+
+template <class Body>
+void for_each_index(const queue&, std::int64_t count, const Body& body, int /*threads*/ = 256) {
+  static_assert(std::is_trivially_copyable_v<Body>);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) body(i);
+}
+
+/// Adds as the threads of a block do (add_over_block).
+template <int Count>
+void add_over_block(double (&sums)[sum_threads][Count]) {
+  for (int k = 0; k < Count; ++k) {
+    for (int warp = 0; warp < sum_threads; warp += 32)
+      for (int distance = 16; distance > 0; distance /= 2)
+        for (int lane = 0; lane < distance; ++lane) sums[warp + lane][k] += sums[warp + lane + distance][k];
+    for (int warp = 32; warp < sum_threads; warp += 32) sums[0][k] += sums[warp][k];
+  }
+}
+
+template <int Count, class Body>
+void sum_over(const queue&, std::int64_t sites, int columns, double* result, const Body& body) {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum(sites), 1);
+  const int of_a_thread = sites_of_a_thread(sites);
+  for (int column = 0; column < columns; ++column) {
+    std::vector<double> partial(static_cast<std::size_t>(blocks * Count));
+#pragma omp parallel for schedule(static)
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      double sums[sum_threads][Count] = {};
+      for (int thread = 0; thread < sum_threads; ++thread)
+        for (int s = 0; s < of_a_thread; ++s) {
+          const std::int64_t i = (block * of_a_thread + s) * sum_threads + thread;
+          if (i < sites) body(i, column, sums[thread]);
+        }
+      add_over_block(sums);
+      for (int k = 0; k < Count; ++k) partial[static_cast<std::size_t>(block * Count + k)] = sums[0][k];
+    }
+    double sums[sum_threads][Count] = {};
+    for (std::int64_t b = 0; b < blocks; ++b)
+      for (int k = 0; k < Count; ++k) sums[b % sum_threads][k] += partial[static_cast<std::size_t>(b * Count + k)];
+    add_over_block(sums);
+    for (int k = 0; k < Count; ++k) result[static_cast<std::int64_t>(column) * Count + k] = sums[0][k];
+  }
+}
+
+#endif
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the device can do at best, measured in the run that is compared with it. Medians over samples; where there are
+/// several ways (numbers a thread, threads a block), that of the fastest.
+#pragma once
+
+#include <cstddef>
+
+#include "gpu/device/runtime.hpp"
+
+namespace plaquette::gpu {
+
+/// Bytes of memory for a bandwidth that no cache takes part in.
+inline constexpr double bytes_beyond_caches = 2147483648.0;
+
+/// Bytes read and written per second, in 10^9, by a kernel that copies between two arrays of `bytes` together, 16 bytes
+/// at a time: the ceiling that kernels are held against. Throws memory_error where there is no room for the arrays.
+double copy_gbytes_per_s(const queue& q, double bytes = bytes_beyond_caches);
+/// The same of a kernel that reads an array of `bytes` and writes nothing.
+double read_gbytes_per_s(const queue& q, double bytes = bytes_beyond_caches);
+
+/// 10^9 flops per second of independent fused multiply-adds (two flops each) in registers; T is float or double.
+/// \param multiply_adds  of each of a thread's numbers in one launch
+template <class T>
+double fma_gflops(const queue& q, int multiply_adds = 4096);
+
+/// Seconds that each of many launches of an empty kernel takes: in a row, as nodes of a graph, and one that is waited
+/// for.
+struct launch_cost {
+  double in_queue = 0, in_graph = 0, waited_for = 0;
+};
+launch_cost measured_launch_cost(const queue& q);
+
+}  // namespace plaquette::gpu

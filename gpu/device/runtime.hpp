@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The device as the rest of the library sees it: what it is, a queue of work, copies, clocks. No CUDA header is needed
+/// to include this. In the host build (gpu/host) memory of the device is memory of the host, and work is done when
+/// queued.
+///
+/// Errors of CUDA are std::runtime_error with the place of the call; memory that is not there is memory_error.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace plaquette::gpu {
+
+/// Devices that can be used: 0 where there is no driver. The host build has 1.
+int device_count();
+/// True in the host build, where kernels are loops of the host.
+bool kernels_run_on_host();
+
+struct device_description {
+  std::string name;            ///< "NVIDIA H200"
+  int compute_capability = 0;  ///< 90 for 9.0
+  int multiprocessors = 0;
+  std::size_t memory_bytes = 0;        ///< of the whole device
+  std::size_t cache_bytes = 0;         ///< level 2
+  double memory_bytes_per_second = 0;  ///< what the memory's clock and width promise; 0 where unknown
+  std::string driver_version;          ///< the highest CUDA version of the driver, "13.0"
+  std::string runtime_version;         ///< the CUDA version built with
+  std::string pci_bus_id;              ///< what other libraries know it by: "0000:1b:00.0"
+};
+/// Throws input_error where there is no such device.
+device_description describe_device(int device);
+
+struct device_memory {
+  std::size_t available = 0, total = 0;  ///< bytes
+};
+device_memory memory_of_device(int device);
+
+/// Memory of the device that nobody else uses, 256-byte aligned, undefined contents. Freeing it waits for the device:
+/// take field memory from a memory_pool. Throws memory_error saying how much was needed and available.
+std::shared_ptr<std::byte> allocate_on_device(int device, std::size_t bytes);
+/// Page-locked memory of the host: copies from and to it are the fastest, and run beside other work.
+std::shared_ptr<std::byte> allocate_pinned(std::size_t bytes);
+
+/// A queue of work for one device: what is queued later starts when what was queued earlier has ended. Copies of the
+/// object are the same queue. Not for several threads at a time.
+class queue {
+ public:
+  /// Throws input_error where there is no such device.
+  explicit queue(int device = 0);
+
+  int device() const;
+  /// Waits until all that is queued is done; throws what went wrong with it.
+  void synchronize() const;
+  /// The cudaStream_t; nullptr in the host build.
+  void* native() const;
+
+  /// Memory of the device for one kernel and what is fused to it: the next one that is queued may use it again. Grows.
+  std::byte* scratch(std::size_t bytes) const;
+  /// So many counters, zero; whoever uses them leaves them zero. See `sum_over`.
+  unsigned* counters(std::size_t count) const;
+  /// Page-locked memory of the host for numbers under way; the next call that stages may use it again.
+  std::byte* staging(std::size_t bytes) const;
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+/// Copies are queued. `from` on the host may be used again when the call returns.
+void copy_to_device(const queue& q, void* to, const void* from, std::size_t bytes);
+/// Waits for the copy, and so for all that was queued before.
+void copy_to_host(const queue& q, void* to, const void* from, std::size_t bytes);
+void copy_on_device(const queue& q, void* to, const void* from, std::size_t bytes);
+/// Every byte becomes `value`.
+void fill_bytes(const queue& q, void* to, int value, std::size_t bytes);
+
+/// Rows of so many bytes, each `stride` bytes behind the one before.
+struct byte_rows {
+  std::size_t rows, bytes;
+};
+void copy_rows_to_device(const queue& q, byte_rows rows, void* to, std::size_t to_stride, const void* from,
+                         std::size_t from_stride);
+void copy_rows_to_host(const queue& q, byte_rows rows, void* to, std::size_t to_stride, const void* from,
+                       std::size_t from_stride);
+
+/// Measures the time that queued work takes on the device.
+class device_timer {
+ public:
+  explicit device_timer(const queue& q);
+  void start();
+  void stop();
+  /// Between start and stop; waits for stop.
+  double seconds() const;
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace plaquette::gpu

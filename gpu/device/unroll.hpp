@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Loops over the numbers of a site are unrolled: what is indexed must end in registers.
+#pragma once
+
+#ifdef __CUDACC__
+#define PLAQUETTE_GPU_UNROLL _Pragma("unroll")
+#else
+#define PLAQUETTE_GPU_UNROLL _Pragma("GCC unroll 16")
+#endif

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The algebra of one hop on host and device: spinors and links as they are loaded, links made whole, the projection
+/// 1 -+ gamma_mu and the way back.
+///
+/// Spinors are in the basis in which gamma_t is diagonal (gpu/fields): an upper half u and a lower half l of two spins
+/// each, gamma_t = diag(1, 1, -1, -1), the spatial gammas minus those of DeGrand and Rossi, gamma_5 the exchange of u
+/// and l. So a hop in time needs half of the neighbour, and D^+ = gamma_5 D gamma_5 is D with both halves exchanged
+/// wherever a spinor is read or written ("exchanged" below).
+#pragma once
+
+#include <type_traits>
+
+#include "common/algebra/link_reconstruction.hpp"
+#include "common/algebra/projector.hpp"
+#include "common/algebra/reconstruct.hpp"
+#include "gpu/dirac/memory_access.hpp"
+#include "gpu/fields/storage.hpp"
+
+namespace plaquette::gpu {
+
+/// Directions of a hop: 2 mu forwards (to x + mu), 2 mu + 1 backwards.
+inline constexpr int hop_directions = 8;
+/// Complex numbers of half a Dirac spinor.
+inline constexpr int half_spinor_size = 2 * colours;
+
+/// Bytes of a column of a block of Dirac spinors.
+template <class T>
+inline constexpr int spinor_block_bytes = column_bytes<T>(spins * colours);
+
+/// Which halves of a spinor.
+enum class spinor_part { upper, lower, both };
+
+/// A Dirac spinor as it lies in memory.
+template <class T>
+struct loaded_spinor {
+  T number[spinor_reals];
+
+  /// \param exchange  bytes from where the upper half lies to where the kernel's upper half lies: 0, or half the bytes
+  template <load_hint hint, spinor_part part>
+  PLAQUETTE_KERNEL_INLINE void load(const std::byte* site, int exchange) {
+    constexpr int chunks = spinor_reals * static_cast<int>(sizeof(T)) / 16, reals = 16 / static_cast<int>(sizeof(T));
+    constexpr int half_bytes = chunks / 2 * 16 * lanes;
+    const std::byte* const upper = site + exchange;
+    const std::byte* const lower = site + (half_bytes - exchange);
+#pragma unroll
+    for (int k = 0; k < chunks; ++k) {
+      const bool in_upper = k < chunks / 2;
+      if (part != spinor_part::both && in_upper != (part == spinor_part::upper)) continue;
+      const auto v = load_words<hint, 4>((in_upper ? upper + k * 16 * lanes : lower + (k - chunks / 2) * 16 * lanes));
+      if constexpr (sizeof(T) == 4) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) number[reals * k + i] = as_float(v.w[i]);
+      } else {
+        number[2 * k] = as_double(v.w[0], v.w[1]);
+        number[2 * k + 1] = as_double(v.w[2], v.w[3]);
+      }
+    }
+  }
+  PLAQUETTE_KERNEL_INLINE T operator[](int k) const { return number[k]; }
+  /// The factor that is still to come.
+  PLAQUETTE_KERNEL_INLINE T scale() const { return T(1); }
+  PLAQUETTE_KERNEL_INLINE static T sum(T a, T b) { return a + b; }
+  PLAQUETTE_KERNEL_INLINE static T plain(T a) { return a; }
+};
+
+/// Numbers are biased (memory_access.hpp) until `sum`, a difference, or `plain`. The halves do not fall on chunks, so
+/// which is which must be known when the kernel is compiled.
+template <bool exchanged>
+struct loaded_half_spinor {
+  std::uint32_t word[half_spinor_size * 2];
+  float scale_;
+
+  template <load_hint hint, spinor_part part>
+  PLAQUETTE_KERNEL_INLINE void load(const std::byte* site, std::uint32_t lane) {
+    constexpr bool stored_upper = part == (exchanged ? spinor_part::lower : spinor_part::upper);
+    constexpr int first = part == spinor_part::both || stored_upper ? 0 : 1;
+    constexpr int last = part == spinor_part::both || !stored_upper ? 3 : 2;
+#pragma unroll
+    for (int k = first; k < last; ++k) {
+      const auto v = load_words<hint, 4>(site + k * 16 * lanes);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) word[4 * k + i] = v.w[i];
+    }
+    // `site` has moved by 16 bytes a lane, the scales lie 4 bytes apart.
+    scale_ = as_float(load_words<hint, 1>(site + (3 * 16 * lanes - 12 * static_cast<std::int64_t>(lane))).w[0]);
+  }
+  PLAQUETTE_KERNEL_INLINE float operator[](int k) const {
+    const int stored = exchanged ? (k + spinor_reals / 2) % spinor_reals : k;
+    return biased_number_of(word[stored / 2], stored & 1);
+  }
+  PLAQUETTE_KERNEL_INLINE float scale() const { return scale_; }
+  PLAQUETTE_KERNEL_INLINE static float sum(float a, float b) { return (a - 2.0F * number_bias) + b; }
+  PLAQUETTE_KERNEL_INLINE static float plain(float a) { return a - number_bias; }
+};
+
+template <class T, bool exchanged>
+using spinor_in_memory = std::conditional_t<is_half<T>, loaded_half_spinor<exchanged>, loaded_spinor<real_of<T>>>;
+
+/// One half-spinor of colour vectors, or both halves of a spinor: [spin][colour].
+template <class Real, int spin_count>
+struct spin_rows {
+  complex<Real> z[spin_count][colours];
+};
+
+/// The upper two spins of (1 - gamma_mu) psi forwards, of (1 + gamma_mu) psi backwards, without the scale; in time the
+/// half that is not zero, without its factor 2.
+template <int direction, class Spinor, class Real>
+PLAQUETTE_KERNEL_INLINE void project(spin_rows<Real, 2>& h, const Spinor& psi) {
+  constexpr int mu = direction / 2;
+  constexpr bool forwards = direction % 2 == 0;
+#pragma unroll
+  for (int a = 0; a < 2; ++a)
+#pragma unroll
+    for (int c = 0; c < colours; ++c) {
+      if constexpr (mu == 3) {
+        const int k = 2 * (a * colours + c) + (forwards ? 2 * half_spinor_size : 0);
+        h.z[a][c] = {Spinor::plain(psi[k]), Spinor::plain(psi[k + 1])};
+      } else {
+        // Of minus gamma_mu (DeGrand-Rossi), hence the other sign.
+        constexpr chiral_links pair = links_of_gamma(mu);
+        const int power = (pair.power[a] + (forwards ? 0 : 2)) & 3;
+        const int u = 2 * (a * colours + c), l = 2 * (pair.lower[a] * colours + c);
+        if (power == 0) h.z[a][c] = {Spinor::sum(psi[u], psi[l]), Spinor::sum(psi[u + 1], psi[l + 1])};
+        if (power == 1) h.z[a][c] = {psi[u] - psi[l + 1], Spinor::sum(psi[u + 1], psi[l])};
+        if (power == 2) h.z[a][c] = {psi[u] - psi[l], psi[u + 1] - psi[l + 1]};
+        if (power == 3) h.z[a][c] = {Spinor::sum(psi[u], psi[l + 1]), psi[u + 1] - psi[l]};
+      }
+    }
+}
+
+/// sum += weight * (the spinor of which g is what `project` keeps).
+template <int direction, class Real>
+PLAQUETTE_KERNEL_INLINE void add_unprojected(spin_rows<Real, 4>& sum, const spin_rows<Real, 2>& g, Real weight) {
+  constexpr int mu = direction / 2;
+  constexpr bool forwards = direction % 2 == 0;
+#pragma unroll
+  for (int a = 0; a < 2; ++a)
+#pragma unroll
+    for (int c = 0; c < colours; ++c) {
+      const complex<Real> z = g.z[a][c];
+      if constexpr (mu == 3) {
+        complex<Real>& s = sum.z[forwards ? 2 + a : a][c];
+        s.re = multiply_add(weight, z.re, s.re);
+        s.im = multiply_add(weight, z.im, s.im);
+      } else {
+        constexpr chiral_links pair = links_of_gamma(mu);
+        const int power = (4 - pair.power[a] + (forwards ? 0 : 2)) & 3;
+        complex<Real>&u = sum.z[a][c], &l = sum.z[pair.lower[a]][c];
+        // l += weight i^power z
+        const Real re = power == 0 ? z.re : power == 1 ? -z.im : power == 2 ? -z.re : z.im;
+        const Real im = power == 0 ? z.im : power == 1 ? z.re : power == 2 ? -z.im : -z.re;
+        u.re = multiply_add(weight, z.re, u.re);
+        u.im = multiply_add(weight, z.im, u.im);
+        l.re = multiply_add(weight, re, l.re);
+        l.im = multiply_add(weight, im, l.im);
+      }
+    }
+}
+
+/// Bytes of a link of which so many reals are stored: [16-byte chunks][32], then 8 bytes [32], then 4 bytes [32].
+template <class T>
+constexpr int link_bytes(reconstruct stored) {
+  return stored_reals(stored) * (is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>)));
+}
+/// Bytes from one block of links to the next: four directions.
+template <class T>
+constexpr int link_block_bytes(reconstruct stored) {
+  return 4 * lanes * link_bytes<T>(stored);
+}
+
+/// A link as it lies in memory.
+template <class T, reconstruct stored>
+struct loaded_link {
+  static constexpr int bytes = link_bytes<T>(stored), chunks = bytes / 16, pairs = bytes % 16 / 8,
+                       singles = bytes % 8 / 4;
+  std::uint32_t word[bytes / 4];
+
+  /// \param link  of lane 0
+  template <load_hint hint>
+  PLAQUETTE_KERNEL_INLINE void load(const std::byte* link, std::uint32_t lane) {
+#pragma unroll
+    for (int k = 0; k < chunks; ++k) {
+      const auto v = load_words<hint, 4>(link + 16 * lane + k * 16 * lanes);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) word[4 * k + i] = v.w[i];
+    }
+    if constexpr (pairs == 1) {
+      const auto v = load_words<hint, 2>(link + 8 * lane + chunks * 16 * lanes);
+      word[4 * chunks] = v.w[0];
+      word[4 * chunks + 1] = v.w[1];
+    }
+    if constexpr (singles == 1)
+      word[4 * chunks + 2 * pairs] = load_words<hint, 1>(link + 4 * lane + (chunks * 16 + pairs * 8) * lanes).w[0];
+  }
+  PLAQUETTE_KERNEL_INLINE real_of<T> number(int k) const {
+    if constexpr (is_half<T>)
+      return unit_number(biased_number_of(word[k / 2], k & 1));
+    else if constexpr (sizeof(real_of<T>) == 4)
+      return as_float(word[k]);
+    else
+      return as_double(word[2 * k], word[2 * k + 1]);
+  }
+};
+
+/// A real number whose division is quick.
+template <class Real>
+struct quick_real {
+  Real v;
+  PLAQUETTE_KERNEL_INLINE friend quick_real operator+(quick_real a, quick_real b) { return {a.v + b.v}; }
+  PLAQUETTE_KERNEL_INLINE friend quick_real operator-(quick_real a, quick_real b) { return {a.v - b.v}; }
+  PLAQUETTE_KERNEL_INLINE friend quick_real operator*(quick_real a, quick_real b) { return {a.v * b.v}; }
+  PLAQUETTE_KERNEL_INLINE friend quick_real operator-(quick_real a) { return {-a.v}; }
+  PLAQUETTE_KERNEL_INLINE friend quick_real operator/(quick_real a, quick_real b) {
+    if constexpr (sizeof(Real) == 4)
+      return {quick_ratio(a.v, b.v)};
+    else
+      return {a.v / b.v};
+  }
+};
+template <class Real>
+struct quick_complex {
+  quick_real<Real> re, im;
+};
+
+/// `conjugate_minor` of common/algebra/link_reconstruction.hpp with its fused operations written out.
+template <class Real>
+PLAQUETTE_KERNEL_INLINE complex<Real> minor_of(const complex<Real>& x, const complex<Real>& y, const complex<Real>& z,
+                                               const complex<Real>& w) {
+  const Real re = multiply_add(z.im, w.im, multiply_add(-z.re, w.re, multiply_add(-x.im, y.im, x.re * y.re)));
+  const Real im = multiply_add(-x.im, y.re, multiply_add(-x.re, y.im, multiply_add(z.im, w.re, z.re * w.im)));
+  return {re, im};
+}
+
+template <class T, reconstruct stored>
+PLAQUETTE_KERNEL_INLINE void make_whole(su3<real_of<T>>& u, const loaded_link<T, stored>& link) {
+  using real = real_of<T>;
+  if constexpr (stored == reconstruct::eight) {
+    quick_real<real> p[8];
+    quick_complex<real> m[3][3];
+#pragma unroll
+    for (int k = 0; k < 8; ++k) p[k] = {link.number(k)};
+    matrix_of_parameters(
+        m, p, quick_complex<real>{{static_cast<real>(frame_phase_cos)}, {static_cast<real>(frame_phase_sin)}},
+        quick_real<real>{real(1)});
+#pragma unroll
+    for (int i = 0; i < colours; ++i)
+#pragma unroll
+      for (int j = 0; j < colours; ++j) u.e[i][j] = {m[i][j].re.v, m[i][j].im.v};
+  } else {
+    constexpr int rows = stored == reconstruct::none ? 3 : 2;
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < colours; ++j) u.e[i][j] = {link.number(2 * (3 * i + j)), link.number(2 * (3 * i + j) + 1)};
+    if constexpr (rows == 2) {
+#pragma unroll
+      for (int i = 0; i < colours; ++i) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        u.e[2][i] = minor_of(u.e[0][j], u.e[1][k], u.e[0][k], u.e[1][j]);
+      }
+    }
+  }
+}
+
+/// g = U h, or U^+ h.
+template <bool adjoint, class Real>
+PLAQUETTE_KERNEL_INLINE void multiply(spin_rows<Real, 2>& g, const su3<Real>& u, const spin_rows<Real, 2>& h) {
+#pragma unroll
+  for (int a = 0; a < 2; ++a)
+#pragma unroll
+    for (int i = 0; i < colours; ++i) {
+      complex<Real> sum{};
+#pragma unroll
+      for (int j = 0; j < colours; ++j) {
+        const Real re = adjoint ? u.e[j][i].re : u.e[i][j].re, im = adjoint ? -u.e[j][i].im : u.e[i][j].im;
+        const complex<Real> v = h.z[a][j];
+        sum.re = j == 0 ? re * v.re : multiply_add(re, v.re, sum.re);
+        sum.im = j == 0 ? re * v.im : multiply_add(re, v.im, sum.im);
+        sum.re = multiply_add(-im, v.im, sum.re);
+        sum.im = multiply_add(im, v.re, sum.im);
+      }
+      g.z[a][i] = sum;
+    }
+}
+
+}  // namespace plaquette::gpu

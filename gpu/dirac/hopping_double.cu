@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/dirac/hopping_kernels.hpp"
+
+namespace plaquette::gpu {
+
+template void launch_hopping<double, reconstruct::none>(const queue&, const hopping_work<double>&,
+                                                        const hopping_launch&);
+template void launch_hopping<double, reconstruct::twelve>(const queue&, const hopping_work<double>&,
+                                                          const hopping_launch&);
+template void launch_hopping<double, reconstruct::eight>(const queue&, const hopping_work<double>&,
+                                                         const hopping_launch&);
+
+}  // namespace plaquette::gpu

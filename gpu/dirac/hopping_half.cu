@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/dirac/hopping_kernels.hpp"
+
+namespace plaquette::gpu {
+
+template void launch_hopping<half, reconstruct::none>(const queue&, const hopping_work<half>&, const hopping_launch&);
+template void launch_hopping<half, reconstruct::twelve>(const queue&, const hopping_work<half>&, const hopping_launch&);
+template void launch_hopping<half, reconstruct::eight>(const queue&, const hopping_work<half>&, const hopping_launch&);
+
+}  // namespace plaquette::gpu

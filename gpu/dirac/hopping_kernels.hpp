@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The kernels of the hopping term and their launch, instantiated a precision a file. For .cu files only.
+///
+/// Variant 1 is `gather_hops` (hopping_site.hpp). Variants 2 and 3 do the same with the same functions, and differ in
+/// how sites are dealt to threads and in how links get there.
+#pragma once
+
+#include <stdexcept>
+
+#include "gpu/device/launch.hpp"
+#include "gpu/dirac/hopping_site.hpp"
+
+namespace plaquette::gpu {
+
+#ifdef __CUDACC__
+
+/// How blocks and threads find their site.
+struct tile_walk {
+  int tile[3];  ///< of x/2, y, z
+  int log2_z;   ///< of tile[2]
+  int sites;    ///< of a tile
+  int tiles_x, tiles_y, slab;
+  divisor by_x, by_y;  ///< of tiles_x, tiles_y
+  int tiles_of_t;      ///< sites of a tile in t
+};
+
+struct site_of_thread {
+  int half_x, y, z, t;
+  int group;
+};
+
+/// blockIdx: x along y, and z inside a slab; y along t; z along slabs. threadIdx: x/2, y, then z, t and the group.
+__device__ __forceinline__ site_of_thread find_site(const tile_walk& walk) {
+  int at = static_cast<int>(blockIdx.x), tile_x = 0;
+  if (walk.tiles_x > 1) {
+    const int q = walk.by_x.quotient(at);
+    tile_x = at - q * walk.tiles_x;
+    at = q;
+  }
+  const int inside = walk.by_y.quotient(at), tile_y = at - inside * walk.tiles_y;
+  const int rest = static_cast<int>(threadIdx.z) >> walk.log2_z;
+  site_of_thread s;
+  s.half_x = tile_x * walk.tile[0] + static_cast<int>(threadIdx.x);
+  s.y = tile_y * walk.tile[1] + static_cast<int>(threadIdx.y);
+  s.z = (static_cast<int>(blockIdx.z) * walk.slab + inside) * walk.tile[2] +
+        (static_cast<int>(threadIdx.z) & ((1 << walk.log2_z) - 1));
+  s.t = static_cast<int>(blockIdx.y) * walk.tiles_of_t + rest;
+  s.group = 0;
+  return s;
+}
+
+__device__ __forceinline__ bool inside(const site_of_thread& s, const site_order& order) {
+  return s.half_x < order.half_x.value && s.y < order.length[1] && s.z < order.length[2] && s.t < order.length[3];
+}
+
+/// The next kernel of the queue may start, if it was launched to; it waits itself before it touches what we write.
+__device__ __forceinline__ void let_next_kernel_start() { asm volatile("griddepcontrol.launch_dependents;"); }
+/// Until the kernel before has ended and what it wrote is there.
+__device__ __forceinline__ void wait_for_previous_kernel() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+template <int first, int last, class Function>
+__device__ __forceinline__ void for_directions(const Function& function) {
+  [&]<int... d>(std::integer_sequence<int, d...>) {
+    (function.template operator()<first + d>(), ...);
+  }(std::make_integer_sequence<int, last - first>{});
+}
+
+/// Registers let 16 warps run on a multiprocessor (8 in double): enough, when all loads of a site are in flight.
+template <class T, reconstruct stored, bool exchanged, bool with_clover, bool links_once>
+__global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), 2)
+    hop_tiles(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
+  constexpr load_hint link_hint = links_once ? load_hint::constant_once : load_hint::constant;
+  // Links that are asked for before the kernel before has ended: as many as there are registers for.
+  constexpr int early = links_once ? 0 : sizeof(real_of<T>) == 8 ? 2 : 4;
+  let_next_kernel_start();
+  const site_of_thread s = find_site(walk);
+  if (!inside(s, arg.order)) return;
+  const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
+  loaded_link<T, stored> first_links[early > 0 ? early : 1];
+  for_directions<0, early>([&]<int d>() { load_link_of_hop<T, stored, d, link_hint>(first_links[d], arg, n); });
+  wait_for_previous_kernel();
+  spin_rows<real_of<T>, 4> h[1] = {};
+  const std::byte* const in[1] = {arg.in.begin};
+  for_directions<0, hop_directions>([&]<int d>() {
+    loaded_link<T, stored> link;
+    if constexpr (d < early)
+      link = first_links[d];
+    else
+      load_link_of_hop<T, stored, d, link_hint>(link, arg, n);
+    add_hop<d, T, stored, exchanged, load_hint::ordered>(h, arg, in, n, link, no_phases{});
+  });
+  finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint>(h[0], arg, 0, n.here);
+}
+
+/// Copies 16, 8 or 4 bytes to shared memory, past the registers.
+template <int bytes>
+__device__ __forceinline__ void copy_to_shared(std::byte* to, const std::byte* from) {
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  if constexpr (bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(bytes) : "memory");
+}
+
+/// A link's words as they lie in global memory, to the same places of a block of 32 links in shared memory.
+template <class T, reconstruct stored>
+__device__ __forceinline__ void copy_link_to_shared(std::byte* to, std::uint32_t to_lane, const std::byte* from,
+                                                    std::uint32_t lane) {
+  using link = loaded_link<T, stored>;
+#pragma unroll
+  for (int k = 0; k < link::chunks; ++k)
+    copy_to_shared<16>(to + 16 * to_lane + k * chunk_stride, from + 16 * lane + k * chunk_stride);
+  if constexpr (link::pairs == 1)
+    copy_to_shared<8>(to + 8 * to_lane + link::chunks * chunk_stride, from + 8 * lane + link::chunks * chunk_stride);
+  if constexpr (link::singles == 1)
+    copy_to_shared<4>(to + 4 * to_lane + (link::chunks * 16 + link::pairs * 8) * lanes,
+                      from + 4 * lane + (link::chunks * 16 + link::pairs * 8) * lanes);
+}
+
+/// Bytes of shared memory for the eight links of so many sites.
+template <class T, reconstruct stored>
+constexpr int batch_shared_bytes(int sites) {
+  return (sites + lanes - 1) / lanes * hop_directions * lanes * link_bytes<T>(stored);
+}
+
+template <class T, reconstruct stored, bool exchanged, bool with_clover>
+__global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), 2)
+    hop_batch(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
+  constexpr int bytes = is_half<T> ? 2 : sizeof(real_of<T>);
+  constexpr int groups = batch_groups(bytes), at_once = batch_columns_at_once(bytes);
+  constexpr int slot_bytes = lanes * link_bytes<T>(stored);
+  extern __shared__ std::byte shared[];
+  let_next_kernel_start();
+  site_of_thread s = find_site(walk);
+  // Along t come first the sites of the tile, then the next group's.
+  const int tile_t = walk.sites / (walk.tile[0] * walk.tile[1] * walk.tile[2]);
+  const int thread_t = static_cast<int>(threadIdx.z) >> walk.log2_z;
+  const int group = groups == 1 ? 0 : thread_t / tile_t;
+  s.t -= group * tile_t;
+  const int in_tile =
+      static_cast<int>(threadIdx.x) +
+      walk.tile[0] * (static_cast<int>(threadIdx.y) +
+                      walk.tile[1] * (static_cast<int>(threadIdx.z) - ((group * tile_t) << walk.log2_z)));
+  const bool works = inside(s, arg.order);
+  if (groups == 1 && !works) return;
+  const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
+  std::byte* const slots = shared + static_cast<std::uint32_t>(in_tile) / lanes * (hop_directions * slot_bytes);
+  const std::uint32_t lane = lane_of(in_tile);
+  if (works)
+    for_directions<0, hop_directions>([&]<int d>() {
+      if (groups > 1 && d % groups != group) return;
+      const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
+      copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane,
+                                     link_of<T, stored>(d % 2 == 1 ? arg.links_there : arg.links_here, i, d / 2),
+                                     lane_of(i));
+      if (groups == 1) asm volatile("cp.async.commit_group;" ::: "memory");
+    });
+  if constexpr (groups > 1) {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+    if (!works) return;
+  }
+  wait_for_previous_kernel();
+#pragma unroll 1
+  for (int column = group * at_once; column < arg.columns; column += groups * at_once) {
+    spin_rows<real_of<T>, 4> h[at_once] = {};
+    const std::byte* in[at_once];
+#pragma unroll
+    for (int k = 0; k < at_once; ++k)  // the last column twice where their number is odd
+      in[k] = arg.in.begin + static_cast<std::int64_t>(min(column + k, arg.columns - 1)) * arg.in.column_stride;
+    for_directions<0, hop_directions>([&]<int d>() {
+      if constexpr (groups == 1) asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d) : "memory");
+      loaded_link<T, stored> link;
+      link.template load<load_hint::none>(slots + d * slot_bytes, lane);
+      add_hop<d, T, stored, exchanged, load_hint::ordered>(h, arg, in, n, link, no_phases{});
+    });
+#pragma unroll
+    for (int k = 0; k < at_once; ++k)
+      if (k == 0 || column + k < arg.columns)
+        finish_site<T, exchanged, with_clover, load_hint::ordered, load_hint::constant>(h[k], arg, column + k, n.here);
+  }
+}
+
+namespace detail {
+
+template <class T>
+using tile_kernel = void (*)(const hopping_arguments<T>, const tile_walk);
+
+/// Lets a kernel use the shared memory that it asks for; the rest of it is cache.
+template <class Kernel>
+void prepare_kernel(Kernel kernel, int shared_bytes, int blocks) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+  const int carve_out = shared_bytes == 0 ? 0 : std::min(100, (shared_bytes + 1024) * blocks * 100 / (228 * 1024) + 1);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve_out));
+}
+
+template <class T, reconstruct stored, bool exchanged>
+tile_kernel<T> kernel_for(const hopping_launch& how, bool with_clover) {
+  if (how.variant == hopping_variant::batch)
+    return with_clover ? hop_batch<T, stored, exchanged, true> : hop_batch<T, stored, exchanged, false>;
+  if (how.links_once)
+    return with_clover ? hop_tiles<T, stored, exchanged, true, true> : hop_tiles<T, stored, exchanged, false, true>;
+  return with_clover ? hop_tiles<T, stored, exchanged, true, false> : hop_tiles<T, stored, exchanged, false, false>;
+}
+
+}  // namespace detail
+
+template <class T, reconstruct stored>
+void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch& how) {
+  constexpr int bytes = is_half<T> ? 2 : sizeof(real_of<T>);
+  const bool batch = how.variant == hopping_variant::batch;
+  const auto parts = [](int length, int of) { return (length + of - 1) / of; };
+  tile_walk walk;
+  for (int mu = 0; mu < 3; ++mu) walk.tile[mu] = how.tile[mu];
+  walk.log2_z = 0;
+  while ((1 << walk.log2_z) < how.tile[2]) ++walk.log2_z;
+  walk.sites = how.sites();
+  walk.tiles_x = parts(arg.order.half_x.value, how.tile[0]);
+  walk.tiles_y = parts(arg.order.length[1], how.tile[1]);
+  walk.tiles_of_t = how.tile[3];
+  const int tiles_z = parts(arg.order.length[2], how.tile[2]), tiles_t = parts(arg.order.length[3], how.tile[3]);
+  walk.slab = how.slab == 0 || how.slab > tiles_z ? tiles_z : how.slab;
+  walk.by_x = divisor(walk.tiles_x);
+  walk.by_y = divisor(walk.tiles_y);
+  arg.past_caches = how.past_caches;
+
+  const int groups = batch ? batch_groups(bytes) : 1;
+  const int threads = walk.sites * groups;
+  if (threads > most_threads(bytes) || (1 << walk.log2_z) != how.tile[2] || (!batch && arg.columns != 1))
+    throw std::logic_error("hopping_term: a launch that does not fit its kernel");
+  const int shared = batch ? batch_shared_bytes<T, stored>(walk.sites) : 0;
+  const bool with_clover = arg.clover != nullptr;
+  detail::tile_kernel<T> kernel;
+  if constexpr (is_half<T>)
+    kernel = arg.exchanged ? detail::kernel_for<T, stored, true>(how, with_clover)
+                           : detail::kernel_for<T, stored, false>(how, with_clover);
+  else
+    kernel = detail::kernel_for<T, stored, false>(how, with_clover);
+  detail::prepare_kernel(kernel, shared, std::max(1, most_threads(bytes) * 2 / threads));
+
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(walk.tiles_x * walk.tiles_y * walk.slab), static_cast<unsigned>(tiles_t),
+                        static_cast<unsigned>(parts(tiles_z, walk.slab)));
+  config.blockDim = dim3(static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
+                         static_cast<unsigned>(how.tile[2] * how.tile[3] * groups));
+  config.dynamicSmemBytes = static_cast<std::size_t>(shared);
+  config.stream = stream_of(q);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &attribute;
+  config.numAttrs = how.dependent ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, kernel, arg, walk));
+}
+
+#endif
+
+template <class T, reconstruct stored>
+void launch_hopping(const queue& q, const hopping_work<T>& work, const hopping_launch& how) {
+#ifdef __CUDACC__
+  if (how.variant != hopping_variant::gather && !work.with_phases) return launch_tiles<T, stored>(q, work.arg, how);
+#endif
+  const std::int64_t count = static_cast<std::int64_t>(work.arg.order.sites) * work.arg.columns;
+  const auto run = [&](const auto& body) { for_each_index(q, count, body, 128); };
+  if constexpr (is_half<T>) {
+    if (work.arg.exchanged) return run(gather_hops<T, stored, true>{work.arg, work.phases, work.with_phases});
+  }
+  static_cast<void>(how);
+  run(gather_hops<T, stored, false>{work.arg, work.phases, work.with_phases});
+}
+
+}  // namespace plaquette::gpu

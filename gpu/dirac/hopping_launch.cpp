@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/dirac/hopping_launch.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace plaquette::gpu {
+
+namespace {
+
+struct tile_shape {
+  int size[dimensions];
+  int sites() const { return size[0] * size[1] * size[2] * size[3]; }
+};
+
+/// Whole rows of x where a block holds one; y, z and t in powers of two, and whole extents of y up to 16.
+std::vector<tile_shape> tiles_of_about(const extents& local, int sites) {
+  const int row = std::min(local[0] / 2, sites);
+  std::vector<tile_shape> tiles;
+  for (int y = 1; y <= local[1] && y <= 16; ++y) {
+    const bool power = (y & (y - 1)) == 0;
+    if (!power && y != local[1] && local[1] % y != 0) continue;
+    for (int z = 1; z <= 8 && z < 2 * local[2]; z *= 2)
+      for (int t = 1; t <= 4 && t <= local[3]; t *= 2) {
+        const tile_shape tile{{row, y, z, t}};
+        if (tile.sites() <= sites && 10 * tile.sites() >= 7 * sites) tiles.push_back(tile);
+      }
+  }
+  if (tiles.empty()) {  // a lattice smaller than a block
+    tile_shape tile{{row, 1, 1, 1}};
+    for (const int mu : {1, 2, 3})
+      while (2 * tile.sites() <= sites && 2 * tile.size[mu] <= local[mu]) tile.size[mu] *= 2;
+    tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+/// How much of the lattice's neighbours a tile reads twice, and how many of its threads have nothing to do: smaller is
+/// better. What worked best on one H200 at 32^3x64 was 16.4.2.1 and 16.4.2.2, in a row with what this prefers.
+double badness(const tile_shape& tile, const extents& local) {
+  double surface = 0.0, waste = 1.0;
+  for (const int mu : {1, 2, 3}) {
+    const int length = local[mu], parts = (length + tile.size[mu] - 1) / tile.size[mu];
+    waste *= static_cast<double>(parts * tile.size[mu]) / length;
+    if (tile.size[mu] < length) surface += 1.0 / tile.size[mu] + 0.01 * mu / tile.size[mu];
+  }
+  const int sites = tile.sites(), warps = (sites + 31) / 32;
+  waste *= 32.0 * warps / sites;
+  return (8.0 + 2.0 * surface) * waste;
+}
+
+hopping_launch with_tile(hopping_launch launch, const tile_shape& tile) {
+  std::copy(std::begin(tile.size), std::end(tile.size), launch.tile);
+  return launch;
+}
+
+double bytes_touched(const hopping_problem& p) {
+  const double sites = 0.5 * static_cast<double>(volume(p.local));
+  return sites * (8.0 * stored_reals(p.stored) + 48.0 * p.columns + (p.with_clover ? 72.0 : 0.0)) * p.number_bytes;
+}
+
+/// Sites of a tile of the batch kernel: as many as threads and shared memory for their links there are, twice on a
+/// multiprocessor (three times, if that holds more).
+int batch_sites(const hopping_problem& p) {
+  const int of_site = 8 * stored_reals(p.stored) * p.number_bytes;
+  const int most = most_threads(p.number_bytes) / batch_groups(p.number_bytes);
+  constexpr int shared_of_multiprocessor = 227 * 1024;
+  int best = 32, best_running = 0;
+  for (int sites = 32; sites <= most; sites *= 2) {
+    const int blocks = std::min(2 * most / sites, shared_of_multiprocessor / (sites * of_site + 1024));
+    if (sites * blocks >= best_running) best = sites, best_running = sites * blocks;
+  }
+  return best;
+}
+
+std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
+  std::vector<hopping_launch> list;
+  hopping_launch base;
+  base.variant = hopping_variant::batch;
+  base.past_caches = bytes_touched(p) > 0.8 * static_cast<double>(p.cache_bytes);
+  const int sites = batch_sites(p);
+  for (const int s : {sites, sites / 2})
+    if (s >= 32)
+      for (const tile_shape& tile : tiles_of_about(p.local, s))
+        for (const int z_of_slab : {8, 16, 0}) {
+          hopping_launch launch = with_tile(base, tile);
+          launch.slab = std::max(z_of_slab / tile.size[2], z_of_slab == 0 ? 0 : 1);
+          list.push_back(launch);
+          launch.dependent = true;
+          list.push_back(launch);
+        }
+  return list;
+}
+
+std::vector<hopping_launch> tile_candidates(const hopping_problem& p) {
+  std::vector<hopping_launch> list;
+  const bool stays = bytes_touched(p) < 0.8 * static_cast<double>(p.cache_bytes);
+  const std::vector<int> sizes = p.number_bytes == 8 ? std::vector{128, 96, 64} : std::vector{256, 128, 96};
+  for (const int sites : sizes)
+    for (const tile_shape& tile : tiles_of_about(p.local, sites))
+      for (const bool once : {!stays, stays})
+        for (const bool dependent : {true, false}) {
+          hopping_launch launch = with_tile({}, tile);
+          launch.variant = hopping_variant::tiles;
+          launch.links_once = once;
+          launch.past_caches = once && !stays;
+          launch.dependent = dependent;
+          list.push_back(launch);
+        }
+  return list;
+}
+
+}  // namespace
+
+std::string hopping_launch::name() const {
+  if (variant == hopping_variant::gather) return "gather";
+  std::string s = variant == hopping_variant::tiles ? "tiles" : "batch";
+  for (int mu = 0; mu < dimensions; ++mu) s += (mu == 0 ? " " : ".") + std::to_string(tile[mu]);
+  if (slab > 0) s += " slab " + std::to_string(slab);
+  if (links_once) s += " once";
+  if (past_caches) s += " past";
+  if (dependent) s += " dependent";
+  return s;
+}
+
+std::vector<hopping_launch> candidates(const hopping_problem& p) {
+  auto list = p.columns == 1 ? tile_candidates(p) : batch_candidates(p);
+  const int full = p.columns == 1 ? most_threads(p.number_bytes) : batch_sites(p);
+  const bool stays = bytes_touched(p) < 0.8 * static_cast<double>(p.cache_bytes);
+  const auto rank = [&](const hopping_launch& launch) {
+    const tile_shape tile{{launch.tile[0], launch.tile[1], launch.tile[2], launch.tile[3]}};
+    double r = badness(tile, p.local) * (tile.sites() <= full / 2 ? 1.02 : 1.0);
+    if (p.columns == 1) r *= (launch.links_once == stays ? 1.1 : 1.0) * (launch.dependent == stays ? 1.0 : 1.05);
+    if (p.columns > 1) r *= (launch.dependent == stays ? 1.0 : 1.05) * (launch.slab > 0 ? 1.0 : 1.05);
+    return r;
+  };
+  std::ranges::stable_sort(list, {}, rank);
+  constexpr std::size_t most = 48;  // a tuner has patience for so many
+  if (list.size() > most) list.resize(most);
+  return list;
+}
+
+hopping_launch default_launch(const hopping_problem& problem) { return candidates(problem).front(); }
+
+}  // namespace plaquette::gpu

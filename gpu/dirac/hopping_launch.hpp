@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How the hopping term is launched: data, chosen by a table or by the tuner. No choice changes a result.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/algebra/reconstruct.hpp"
+#include "common/lattice/extents.hpp"
+
+namespace plaquette::gpu {
+
+/// What the choice depends on.
+struct hopping_problem {
+  extents local;
+  int columns = 1;
+  int number_bytes = 8;  ///< 8, 4, 2: double, single, half
+  reconstruct stored = reconstruct::none;
+  bool with_clover = false;
+  std::size_t cache_bytes = 0;  ///< level 2
+};
+
+/// Which kernel.
+enum class hopping_variant {
+  gather = 1,  ///< a thread a site and column, each on its own: the one that also runs on the host
+  tiles = 2,   ///< a thread a site; blocks are tiles of the lattice; all loads in flight
+  batch = 3    ///< the same for several columns: the links of a tile are loaded once, to shared memory
+};
+
+struct hopping_launch {
+  hopping_variant variant = hopping_variant::gather;
+  /// Sites of a tile in x/2, y, z, t; that in z is a power of two. Extents need not be multiples.
+  int tile[dimensions] = {1, 1, 1, 1};
+  /// Tiles are gone through along y, along z in slabs of so many tiles, along t, slab by slab. 0: all of z is one slab.
+  int slab = 0;
+  /// Links bypass the first-level cache, and output the second: for lattices that do not stay there.
+  bool links_once = false, past_caches = false;
+  /// Starts while the kernel before ends, and fetches links meanwhile (programmatic dependent launch).
+  bool dependent = false;
+
+  int sites() const { return tile[0] * tile[1] * tile[2] * tile[3]; }
+  /// For the tuner's file: "tiles 16.4.2.1 slab 0 once past dependent".
+  std::string name() const;
+  bool operator==(const hopping_launch&) const = default;
+};
+
+/// The table's choice.
+hopping_launch default_launch(const hopping_problem& problem);
+/// What the tuner may try; the first one is the table's choice.
+std::vector<hopping_launch> candidates(const hopping_problem& problem);
+
+/// Groups of threads that share the links of a tile, and columns that each thread has in registers, of the batch
+/// kernel.
+constexpr int batch_groups(int number_bytes) { return number_bytes == 4 ? 2 : 1; }
+constexpr int batch_columns_at_once(int number_bytes) { return number_bytes == 2 ? 2 : 1; }
+/// Most threads of a block of `tiles` and `batch`.
+constexpr int most_threads(int number_bytes) { return number_bytes == 8 ? 128 : 256; }
+
+}  // namespace plaquette::gpu

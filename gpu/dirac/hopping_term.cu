@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/dirac/hopping_term.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common/error.hpp"
+#include "gpu/blas/blas.hpp"
+#include "gpu/device/launch.hpp"
+#include "gpu/dirac/hopping_site.hpp"
+#include "gpu/tuning/tuner.hpp"
+
+namespace plaquette::gpu {
+
+namespace {
+
+/// Links of files in single precision are in SU(3) to 1e-6.
+constexpr double su3_tolerance = 1e-5;
+
+/// Writes the stored numbers of the four links of a site, and how far the worst is from what they can hold.
+template <class T>
+struct pack_links_of_site {
+  gauge_configuration::const_pointer from;
+  std::byte* to;     ///< of one parity
+  double* distance;  ///< [site]
+  int parity;
+  reconstruct stored;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto i = static_cast<std::int32_t>(index);
+    double worst = 0.0;
+    for (int mu = 0; mu < dimensions; ++mu) {
+      const su3<double> u = from.load(parity, i, mu);
+      const double d = unsuitability(u);
+      if (!(d <= worst)) worst = d;  // NaN is kept, once seen
+      if (worst != worst) break;
+      std::byte* const block = to + static_cast<std::int64_t>(i / lanes) * link_block_bytes<T>(stored) +
+                               static_cast<std::int64_t>(mu) * lanes * link_bytes<T>(stored);
+      if (stored == reconstruct::eight) {
+        double p[8];
+        parameters_of_matrix(p, u);
+        for (int k = 0; k < 8; ++k) put(block, i % lanes, k, p[k]);
+      } else {
+        for (int k = 0; k < stored_reals(stored); ++k) {
+          const complex<double>& z = u(k / 2 / colours, k / 2 % colours);
+          put(block, i % lanes, k, k % 2 == 0 ? z.re : z.im);
+        }
+      }
+    }
+    distance[i] = worst;
+  }
+
+ private:
+  /// Few reals hold links in SU(3), 16 bits parts up to 1.
+  PLAQUETTE_HOST_DEVICE double unsuitability(const su3<double>& u) const {
+    if (stored != reconstruct::none) return distance_from_su3(u);
+    if (!is_half<T>) return 0.0;
+    double largest = 1.0;
+    for (int k = 0; k < colours * colours; ++k)
+      for (const double x : {u(k / colours, k % colours).re, u(k / colours, k % colours).im}) {
+        const double size = x < 0.0 ? -x : x;
+        if (!(size <= largest)) largest = size;
+        if (largest != largest) return largest;
+      }
+    return largest - 1.0;
+  }
+  /// Number k of a lane's link: in its chunk of 16, 8 or 4 bytes.
+  PLAQUETTE_HOST_DEVICE void put(std::byte* block, int lane, int k, double x) const {
+    constexpr int size = is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>));
+    const int bytes = link_bytes<T>(stored), at = k * size, chunks = bytes / 16 * 16, pairs = bytes / 8 * 8;
+    const int width = at < chunks ? 16 : at < pairs ? 8 : 4;
+    const int first = at / width * width;  // where the chunk begins among the bytes of a lane
+    std::byte* const place = block + first * lanes + lane * width + (at - first);
+    if constexpr (is_half<T>) {
+      const double inside = x < -1.0 ? -1.0 : x > 1.0 ? 1.0 : x;
+      const double q = inside * 32767.0 + 32768.5;  // positive: cutting off rounds to the nearest
+      *reinterpret_cast<std::uint16_t*>(place) = static_cast<std::uint16_t>(q);
+    } else {
+      *reinterpret_cast<real_of<T>*>(place) = static_cast<real_of<T>>(x);
+    }
+  }
+};
+
+bool is_real(const complex<double>& phase) { return phase.im == 0.0; }
+
+}  // namespace
+
+template <class T>
+hopping_term<T>::hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
+                              reconstruct stored)
+    : context_(ctx), action_(action), stored_(stored) {
+  if (!(links.get_context().geometry() == ctx.geometry()))
+    throw std::logic_error("hopping_term: links of another lattice");
+  pack_links(links);
+}
+
+template <class T>
+void hopping_term<T>::pack_links(const gauge_configuration& links) {
+  const site_order& order = context_.order();
+  const queue& q = context_.queue();
+  parity_bytes_ = std::int64_t{order.blocks()} * link_block_bytes<T>(stored_);
+  links_ = context_.workspace().take(static_cast<std::size_t>(2 * parity_bytes_));
+  fill_bytes(q, links_.get(), 0, static_cast<std::size_t>(2 * parity_bytes_));
+  const std::size_t distance_bytes = sizeof(double) * static_cast<std::size_t>(order.sites);
+  const auto distances = context_.workspace().take(distance_bytes);
+  std::vector<double> found(static_cast<std::size_t>(order.sites));
+  double worst = 0.0;
+  for (int p = 0; p < 2; ++p) {
+    for_each_index(q, order.sites,
+                   pack_links_of_site<T>{links.sites(), links_.get() + p * parity_bytes_,
+                                         reinterpret_cast<double*>(distances.get()), p, stored_},
+                   128);
+    copy_to_host(q, found.data(), distances.get(), distance_bytes);
+    for (const double d : found) worst = larger_magnitude(worst, d);
+  }
+  std::array<double, 1> all{worst};
+  context_.comm().maximum(std::span(all));
+  if (!(all[0] <= su3_tolerance))
+    throw input_error(std::to_string(stored_reals(stored_)) + " stored reals a link" +
+                      (is_half<T> ? ", in 16 bits," : "") + " need links in SU(3): expected within " +
+                      std::to_string(su3_tolerance) + ", found a distance of " + std::to_string(all[0]));
+}
+
+template <class T>
+hopping_problem hopping_term<T>::problem(int columns, bool with_clover) const {
+  return {context_.geometry().local(),
+          columns,
+          is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>)),
+          stored_,
+          with_clover,
+          context_.device().cache_bytes};
+}
+
+template <class T>
+hopping_launch hopping_term<T>::launch_for(int columns, bool with_clover) const {
+  if (kernels_run_on_host()) return {};
+  if (forced_) return *forced_;
+  const auto key = std::pair(columns, with_clover);
+  const auto found = chosen_.find(key);
+  if (found != chosen_.end()) return found->second;
+  const std::vector<hopping_launch> list = candidates(problem(columns, with_clover));
+  std::vector<std::string> names;
+  for (const hopping_launch& launch : list) names.push_back(launch.name());
+  const tuning_key what{"hopping", plaquette::to_string(context_.geometry().local()),
+                        is_half<T>                ? "half"
+                        : sizeof(real_of<T>) == 4 ? "single"
+                                                  : "double",
+                        "reconstruct=" + std::to_string(stored_reals(stored_)) + " columns=" + std::to_string(columns) +
+                            (with_clover ? " clover" : "")};
+  const int choice = context_.tuner().choose(
+      what, names, [&](int i) { return seconds_of(list[static_cast<std::size_t>(i)], columns, with_clover); });
+  return chosen_[key] = list[static_cast<std::size_t>(choice)];
+}
+
+template <class T>
+double hopping_term<T>::seconds_of(const hopping_launch& launch, int columns, bool with_clover) const {
+  const field<T> in(context_, {spins, colours, site_subset::odd, columns});
+  field<T> out(context_, {spins, colours, site_subset::even, columns});
+  // Any numbers will do, but zeros: those draw less power, and kernels run faster than they will.
+  const queue& q = context_.queue();
+  const std::size_t bytes =
+      static_cast<std::size_t>(in.order().blocks()) * static_cast<std::size_t>(in.sites(0).block_stride);
+  fill_bytes(q, const_cast<std::byte*>(in.sites(0).begin), 0x3c, bytes);
+  std::shared_ptr<std::byte> clover;
+  hopping_finish<T> finish;
+  if (with_clover) {
+    const std::size_t clover_bytes = static_cast<std::size_t>(in.order().blocks()) * 2 * chiral_block_bytes<T>;
+    clover = context_.workspace().take(clover_bytes);
+    fill_bytes(q, clover.get(), 0x3c, clover_bytes);
+    finish.finish = epilogue::clover;
+    finish.clover = clover.get();
+  }
+  hopping_term trial = *this;
+  trial.forced_ = launch;
+  // Simulates an iteration: as many applications as make a few milliseconds.
+  device_timer timer(q);
+  const auto run = [&](int times) {
+    timer.start();
+    for (int k = 0; k < times; ++k) trial.apply(out, in, false, finish);
+    timer.stop();
+    return timer.seconds() / times;
+  };
+  const double once = run(2);
+  return run(std::clamp(static_cast<int>(5e-3 / std::max(once, 1e-7)), 4, 400));
+}
+
+template <class T>
+void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const {
+  const auto is_spinor = [](const field<T>& f) {
+    return f.parts() == 1 && f.shape().spins == spins && f.shape().colours == colours;
+  };
+  if (!is_spinor(out) || !is_spinor(in) || out.parity_of_part(0) == in.parity_of_part(0) ||
+      out.columns() != in.columns() || (finish.x != nullptr && !(finish.x->shape() == out.shape())) ||
+      (finish.w != nullptr && !(finish.w->shape() == out.shape())))
+    throw std::logic_error("hopping_term: fields must be Dirac spinors on opposite parities with equal columns");
+  const bool needs_x = finish.finish == epilogue::add || finish.finish == epilogue::add_clover ||
+                       finish.finish == epilogue::clover_x_add;
+  const bool needs_clover = finish.finish == epilogue::clover || finish.finish == epilogue::add_clover ||
+                            finish.finish == epilogue::clover_x_add;
+  if ((needs_x && finish.x == nullptr) || (needs_clover && finish.clover == nullptr))
+    throw std::logic_error("hopping_term: the epilogue lacks its field or its clover blocks");
+
+  hopping_work<T> work;
+  hopping_arguments<T>& arg = work.arg;
+  const int p = out.parity_of_part(0);
+  arg.out = out.sites(0);
+  arg.in = in.sites(0);
+  if (needs_x) arg.x = finish.x->sites(0);
+  arg.links_here = links_.get() + p * parity_bytes_;
+  arg.links_there = links_.get() + (1 - p) * parity_bytes_;
+  arg.clover = needs_clover ? finish.clover : nullptr;
+  arg.order = context_.order();
+  arg.parity = p;
+  arg.columns = in.columns();
+  // gamma_5 D gamma_5 = D^+, and gamma_5 exchanges upper and lower half.
+  arg.exchanged = daggered;
+  arg.exchange = daggered && !is_half<T> ? spinor_block_bytes<T> / 2 : 0;
+  arg.finish = finish.finish;
+  arg.a = static_cast<real_of<T>>(finish.a);
+  for (int d = 0; d < hop_directions; ++d) {
+    const int mu = d / 2;
+    const complex<double> phase = action_.boundary_phase[static_cast<std::size_t>(mu)];
+    const double weight = finish.scale * action_.hop_coefficient(mu) * (mu == 3 ? 2.0 : 1.0);
+    arg.inside[d] = static_cast<real_of<T>>(weight);
+    arg.across[d] = static_cast<real_of<T>>(is_real(phase) ? weight * phase.re : weight);
+    // A complex phase is a factor of the link: U backwards is conjugated.
+    work.phases.across[d] = {real_of<T>(1), real_of<T>(0)};
+    if (!is_real(phase)) {
+      work.phases.across[d] = complex_cast<real_of<T>>(d % 2 == 0 ? phase : conj(phase));
+      work.with_phases = true;
+    }
+  }
+
+  const hopping_launch how = work.with_phases ? hopping_launch{} : launch_for(in.columns(), needs_clover);
+  const queue& q = context_.queue();
+  switch (stored_) {
+    case reconstruct::none:
+      launch_hopping<T, reconstruct::none>(q, work, how);
+      break;
+    case reconstruct::twelve:
+      launch_hopping<T, reconstruct::twelve>(q, work, how);
+      break;
+    case reconstruct::eight:
+      launch_hopping<T, reconstruct::eight>(q, work, how);
+      break;
+  }
+  if (finish.w != nullptr) *finish.sums = dot_norm2(out, *finish.w);
+}
+
+template class hopping_term<half>;
+template class hopping_term<float>;
+template class hopping_term<double>;
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The hopping term D on the device, one parity at a time: out(x) = sum_mu c_mu [ (1 - gamma_mu) U_mu(x) in(x + mu) +
+/// (1 + gamma_mu) U_mu(x - mu)^+ in(x - mu) ]; daggered with the other signs. The twin of cpu_ref/dirac/hopping_term.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "common/lattice/fermion_action.hpp"
+#include "gpu/dirac/hopping_epilogue.hpp"
+#include "gpu/dirac/hopping_launch.hpp"
+#include "gpu/fields/field.hpp"
+#include "gpu/gauge/gauge_fields.hpp"
+
+namespace plaquette::gpu {
+
+/// What to do with h = scale * D in before it is stored; see `epilogue`.
+template <class T>
+struct hopping_finish {
+  epilogue finish = epilogue::store;
+  double scale = 1.0;
+  const field<T>* x = nullptr;  ///< of the output's parity
+  double a = 1.0;
+  const std::byte* clover = nullptr;  ///< site-diagonal blocks of the output's parity, see `site_diagonal`
+  /// Where not null, `sums` becomes <out, w> and |out|^2.
+  const field<T>* w = nullptr;
+  std::optional<std::pair<scalars, scalars>>* sums = nullptr;
+};
+
+/// Links packed for the kernels, as matrices; what the action makes of a hop beside its link (coefficient, boundary
+/// condition) is a weight that the kernel multiplies with. A boundary phase that is not a sign is paid for: only the
+/// kernel of variant 1 knows it. An object is used by one caller at a time.
+template <class T>
+class hopping_term {
+ public:
+  /// \param links   not kept
+  /// \param stored  real numbers of each link that are kept
+  /// Throws input_error where links are not what is kept of them can hold: in SU(3) for 12 and 8 reals, with parts up
+  /// to 1 for half precision.
+  hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
+               reconstruct stored = reconstruct::none);
+  /// From a configuration of the host, whose ghosts do not matter.
+  hopping_term(const context& ctx, const plaquette::gauge_configuration& links, const fermion_action& action,
+               reconstruct stored = reconstruct::none)
+      : hopping_term(ctx, import_links(ctx, links), action, stored) {}
+
+  /// out and in are Dirac spinors on opposite parities with equal columns; x, where used, has out's shape. out may be
+  /// x, but not in.
+  void apply(field<T>& out, const field<T>& in, bool daggered = false, const hopping_finish<T>& finish = {}) const;
+
+  const context& get_context() const { return context_; }
+  reconstruct stored() const { return stored_; }
+
+  /// How a problem of this size is launched: what was set, else the tuner's choice, else the table's.
+  hopping_launch launch_for(int columns, bool with_clover) const;
+  /// For measurements and tests; none gives the choice back.
+  void set_launch(std::optional<hopping_launch> launch) { forced_ = launch; }
+  /// What the choice is between.
+  hopping_problem problem(int columns, bool with_clover) const;
+
+ private:
+  void pack_links(const gauge_configuration& links);
+  double seconds_of(const hopping_launch& launch, int columns, bool with_clover) const;
+
+  context context_;
+  fermion_action action_;
+  reconstruct stored_;
+  std::shared_ptr<std::byte> links_;  ///< [parity][block][mu], see hop_algebra.hpp
+  std::int64_t parity_bytes_ = 0;
+  std::optional<hopping_launch> forced_;
+  mutable std::map<std::pair<int, bool>, hopping_launch> chosen_;  ///< by columns and clover
+};
+
+}  // namespace plaquette::gpu

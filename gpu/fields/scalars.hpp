@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// One complex number a column, living on the device: handles to sums, and expressions in them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gpu/context.hpp"
+
+namespace plaquette::gpu {
+
+/// A handle: copies mean the same numbers, which never change. Arithmetic queues nothing; an expression is worked out
+/// on the device, in one launch, when a kernel first needs its numbers or the host asks for them. Meets
+/// `column_scalars`.
+class scalars {
+ public:
+  /// Numbers of the host.
+  scalars(const context& ctx, std::span<const complex<double>> numbers);
+
+  const context& get_context() const;
+  int columns() const;
+  /// complex<double>[columns] on the device, valid in the queue from here on and as long as this or a copy lives.
+  const complex<double>* on_device() const;
+
+  friend scalars operator+(const scalars& a, const scalars& b);
+  friend scalars operator-(const scalars& a, const scalars& b);
+  friend scalars operator*(const scalars& a, const scalars& b);
+  friend scalars operator-(const scalars& a);
+  friend scalars conj(const scalars& a);
+  friend scalars ratio(const scalars& a, const scalars& b);
+  friend scalars where_above(const scalars& a, std::span<const double> limits);
+  friend scalars compacted(const scalars& a, std::span<const int> keep);
+  friend std::vector<complex<double>> host_values(const scalars& a);
+  /// Waits once for all.
+  friend std::vector<std::vector<complex<double>>> host_values(std::span<const scalars> list);
+
+  struct node;  ///< an expression
+
+ private:
+  friend class column_sums;
+  friend struct node;
+  explicit scalars(std::shared_ptr<node> expression) : node_(std::move(expression)) {}
+  std::shared_ptr<node> node_;
+};
+
+/// Room for what a kernel sums: double [columns][count] on the device, as `sum_over` writes it. Have the kernel queued
+/// before handles to its sums are used.
+class column_sums {
+ public:
+  column_sums(const context& ctx, int columns, int count);
+
+  double* on_device() const { return begin_; }
+  /// Sum number k of each column, as a real number.
+  scalars real_sum(int k) const;
+  /// Sums number k and k + 1: real and imaginary part.
+  scalars complex_sum(int k) const;
+
+ private:
+  scalars part(int re, int im) const;
+
+  context context_;
+  int columns_, count_;
+  std::shared_ptr<std::byte> memory_;
+  double* begin_;
+};
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/gauge/heatbath.hpp"
+
+#include "common/algebra/staple.hpp"
+#include "common/error.hpp"
+#include "common/random/random_matrix.hpp"
+#include "common/random/su2_sampler.hpp"
+#include "gpu/device/launch.hpp"
+#include "gpu/fields/lattice_sites.hpp"
+#include "gpu/gauge/plaquette.hpp"
+
+namespace plaquette::gpu {
+namespace {
+
+enum class update_kind { heatbath, overrelaxation };
+
+/// One link of direction mu and of one parity: none of these is in another's staples.
+template <update_kind kind>
+struct update_link {
+  gauge_configuration::pointer links;
+  site_order order;
+  global_order whole;
+  int mu, parity;
+  double weight[dimensions];  ///< of the plane (mu, nu)
+  double beta;
+  std::uint64_t seed, first_stream;  ///< of the subgroups' three
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const auto i = static_cast<std::int32_t>(n);
+    const site_coordinate at = order.coordinate_of(parity, i);
+    su3<double> u_staples = staples(i, at);
+    su3<double> u = links.load(parity, i, mu);
+    u_staples = u * u_staples;
+    update_in_subgroup<0>(u, u_staples, at);
+    update_in_subgroup<1>(u, u_staples, at);
+    update_in_subgroup<2>(u, u_staples, at);
+    links.store(parity, i, mu, put_into_su3(u));
+  }
+
+ private:
+  /// The weighted staples A: the action depends on the link U as -(beta / 3) Re tr(U A).
+  PLAQUETTE_HOST_DEVICE su3<double> staples(std::int32_t i, const site_coordinate& at) const {
+    const int other = 1 - parity;
+    const site_coordinate at_mu = moved(order, at, mu, +1);
+    const std::int32_t i_mu = order.index(at_mu);
+    su3<double> sum;
+#pragma unroll 1
+    for (int nu = 0; nu < dimensions; ++nu) {
+      if (nu == mu) continue;
+      const std::int32_t above = order.index(moved(order, at, nu, +1)), below = order.index(moved(order, at, nu, -1)),
+                         mu_below = order.index(moved(order, at_mu, nu, -1));
+      const su3<double> up =
+          staple_above(links.load(other, i_mu, nu), links.load(other, above, mu), links.load(parity, i, nu));
+      const su3<double> down =
+          staple_below(links.load(other, below, mu), links.load(parity, mu_below, nu), links.load(other, below, nu));
+      sum += weight[nu] * (up + down);
+    }
+    return sum;
+  }
+
+  /// Multiplies u and u A with an element g of SU(2), made from the r with Re tr(g u A) = Re tr(g r) + (what does not
+  /// depend on g).
+  template <int subgroup>
+  PLAQUETTE_HOST_DEVICE void update_in_subgroup(su3<double>& u, su3<double>& u_staples,
+                                                const site_coordinate& at) const {
+    constexpr su2_subgroup s = su2_subgroups[subgroup];
+    const quaternion<double> r = projected(u_staples, s);
+    quaternion<double> g;
+    if constexpr (kind == update_kind::heatbath) {
+      random_stream random(seed, first_stream + subgroup, whole.index(at));
+      g = heatbath_element(r, beta, random);
+    } else {
+      g = reflection(r);
+    }
+    multiply_from_left(u, g, s);
+    multiply_from_left(u_staples, g, s);
+  }
+};
+
+/// Direction by direction and parity by parity, as on the CPU.
+template <update_kind kind>
+void sweep(const context& ctx, gauge_configuration& links, const gauge_action& action, std::uint64_t seed,
+           std::uint64_t sweep_number) {
+  constexpr std::uint64_t subgroups = std::size(su2_subgroups);
+  for (int mu = 0; mu < dimensions; ++mu)
+    for (int parity = 0; parity < 2; ++parity) {
+      const std::uint64_t direction = sweep_number * dimensions + static_cast<std::uint64_t>(mu);
+      update_link<kind> update{links.sites(),
+                               ctx.order(),
+                               global_order(ctx.geometry()),
+                               mu,
+                               parity,
+                               {},
+                               action.beta,
+                               seed,
+                               random_stream_id(random_purpose::heatbath, direction * subgroups)};
+      for (int nu = 0; nu < dimensions; ++nu) update.weight[nu] = action.plane_weight(mu, nu);
+      for_each_index(ctx.queue(), ctx.order().sites, update, 128);
+    }
+}
+
+}  // namespace
+
+double action_value(const gauge_configuration& links, const gauge_action& action) {
+  return plaquette::action_value(measure_plaquettes(links), action, links.get_context().geometry().global_volume());
+}
+
+void heatbath_updater::check_lattice(const gauge_configuration& links) const {
+  const lattice_geometry& found = links.get_context().geometry();
+  if (!(found == context_.geometry()))
+    throw input_error("heat bath: made for a lattice " + to_string(context_.geometry().global()) +
+                      ", given links of a lattice " + to_string(found.global()));
+}
+
+void heatbath_updater::heatbath_sweep(gauge_configuration& links, const gauge_action& action, std::uint64_t seed,
+                                      std::uint64_t sweep_number) {
+  check_lattice(links);
+  require_usable(action);
+  sweep<update_kind::heatbath>(context_, links, action, seed, sweep_number);
+}
+
+void heatbath_updater::overrelaxation_sweep(gauge_configuration& links, const gauge_action& action) {
+  check_lattice(links);
+  require_usable(action);
+  sweep<update_kind::overrelaxation>(context_, links, action, 0, 0);
+}
+
+void heatbath_updater::combined_sweep(gauge_configuration& links, const gauge_action& action, const sweep_plan& plan,
+                                      std::uint64_t seed, std::uint64_t number) {
+  for (int i = 0; i < plan.heatbath; ++i)
+    heatbath_sweep(links, action, seed,
+                   number * static_cast<std::uint64_t>(plan.heatbath) + static_cast<std::uint64_t>(i));
+  for (int i = 0; i < plan.overrelaxation; ++i) overrelaxation_sweep(links, action);
+}
+
+void heatbath_sweep(gauge_configuration& links, const gauge_action& action, std::uint64_t seed,
+                    std::uint64_t sweep_number) {
+  heatbath_updater(links.get_context()).heatbath_sweep(links, action, seed, sweep_number);
+}
+
+void overrelaxation_sweep(gauge_configuration& links, const gauge_action& action) {
+  heatbath_updater(links.get_context()).overrelaxation_sweep(links, action);
+}
+
+gauge_configuration heatbath_configuration(const context& ctx, const gauge_action& action, const sweep_plan& plan,
+                                           int sweeps, std::uint64_t seed) {
+  gauge_configuration links = unit_configuration(ctx);
+  heatbath_updater updater(ctx);
+  for (int n = 0; n < sweeps; ++n) updater.combined_sweep(links, action, plan, seed, static_cast<std::uint64_t>(n));
+  return links;
+}
+
+}  // namespace plaquette::gpu

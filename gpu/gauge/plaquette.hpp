@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The plaquette of a gauge configuration, and the trace of its links, on the device. Sums are in a fixed order: the
+/// same bits run after run. Those of the CPU library are in another one, and agree to rounding.
+#pragma once
+
+#include "gpu/gauge/gauge_fields.hpp"
+
+namespace plaquette::gpu {
+
+/// NaN where a link is. Collective; waits.
+plaquettes measure_plaquettes(const gauge_configuration& links);
+
+/// `measure_plaquettes(links).average`.
+double average_plaquette(const gauge_configuration& links);
+
+/// The average of Re tr U / 3 over all links (the LINK_TRACE of a NERSC header). Collective; waits.
+double link_trace(const gauge_configuration& links);
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/observables/correlators.hpp"
+
+#include <span>
+
+#include "common/algebra/monomial.hpp"
+#include "common/lattice/source_description.hpp"
+#include "gpu/fields/dirac_spinors.hpp"
+#include "gpu/fields/host_sums.hpp"
+#include "gpu/fields/lattice_sites.hpp"
+
+namespace plaquette::gpu {
+namespace {
+
+void require_propagator(const field<double>& s) {
+  require_full_lattice(s, "a correlator");
+  if (s.columns() != spin_colours)
+    throw input_error("a correlator needs the 12 columns of a propagator, found " + std::to_string(s.columns()));
+}
+
+/// The sites of a time slice, numbered: those of each parity follow each other in memory.
+struct slice_order {
+  std::int32_t sites_of_parity;
+
+  explicit slice_order(const site_order& order) : sites_of_parity(order.sites / order.length[3]) {}
+  PLAQUETTE_HOST_DEVICE site_number site(std::int64_t n, int time) const {
+    const auto at = static_cast<std::int32_t>(n);
+    const bool odd = at >= sites_of_parity;
+    return {odd ? 1 : 0, time * sites_of_parity + (odd ? at - sites_of_parity : at)};
+  }
+};
+
+/// |S|^2 of a site.
+struct sum_of_squares {
+  spinor_pointer<const double> s[2];
+  slice_order slice;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n, int time, double (&sums)[1]) const {
+    const auto [parity, i] = slice.site(n, time);
+    const spinor_pointer<const double> here = parity == 0 ? s[0] : s[1];
+    double sum = 0.0;
+#pragma unroll 1
+    for (int column = 0; column < spin_colours; ++column) {
+      complex<double> numbers[spinor_components];
+      load_site<double, spinor_components>(here, i, column, numbers);
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < spinor_components; ++k) sum += norm2(numbers[k]);
+    }
+    sums[0] += sum;
+  }
+};
+
+/// Re tr [ left S right S^+ ] of a site. `left` acts on the spin of the sink, and so stands in the field's basis;
+/// `right` acts on that of the source, which the columns name: row d has its one entry in column right_column[d].
+struct sum_of_contractions {
+  spinor_pointer<const double> s[2];
+  slice_order slice;
+  complex<double> left[spins][spins];
+  complex<double> right_entry[spins];
+  int right_column[spins];
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n, int time, double (&sums)[1]) const {
+    const auto [parity, i] = slice.site(n, time);
+    const spinor_pointer<const double> here = parity == 0 ? s[0] : s[1];
+    double sum = 0.0;
+#pragma unroll 1
+    for (int column = 0; column < spin_colours; ++column) {
+      const int d = column / colours, e = column % colours;
+      complex<double> from[spinor_components], to[spinor_components];
+      load_site<double, spinor_components>(here, i, column, from);
+      load_site<double, spinor_components>(here, i, colours * right_column[d] + e, to);
+      complex<double> of_column;
+      PLAQUETTE_GPU_UNROLL
+      for (int a = 0; a < spins; ++a) PLAQUETTE_GPU_UNROLL
+      for (int b = 0; b < spins; ++b) {
+        complex<double> overlap;
+        PLAQUETTE_GPU_UNROLL
+        for (int c = 0; c < colours; ++c) overlap += from[colours * b + c] * conj(to[colours * a + c]);
+        of_column += left[a][b] * overlap;
+      }
+      sum += (right_entry[d] * of_column).re;
+    }
+    sums[0] += sum;
+  }
+};
+
+/// R m R^+ with R of rotate_spin_basis: (1/sqrt 2) [[1, 1], [1, -1]] in blocks of two spins. Exact for entries of one
+/// size.
+spin_matrix in_time_diagonal_basis(const spin_matrix& m) {
+  spin_matrix r;
+  for (int a = 0; a < 2; ++a)
+    for (int b = 0; b < 2; ++b) {
+      const complex<double> uu = m(a, b), ul = m(a, b + 2), lu = m(a + 2, b), ll = m(a + 2, b + 2);
+      r(a, b) = 0.5 * ((uu + ll) + (ul + lu));
+      r(a, b + 2) = 0.5 * ((uu - ll) + (lu - ul));
+      r(a + 2, b) = 0.5 * ((uu - ll) + (ul - lu));
+      r(a + 2, b + 2) = 0.5 * ((uu + ll) - (ul + lu));
+    }
+  return r;
+}
+
+/// One number a time slice of the whole lattice.
+template <class Body>
+std::vector<double> sum_over_space(const field<double>& s, const Body& body) {
+  const context& ctx = s.get_context();
+  std::vector<double> correlator =
+      host_sums<1>(ctx, 2 * std::int64_t{slice_order(ctx.order()).sites_of_parity}, ctx.order().length[3], body);
+  ctx.comm().sum(std::span<double>(correlator));
+  return correlator;
+}
+
+}  // namespace
+
+std::vector<double> meson_correlator(const field<double>& s, const spin_matrix& gamma) {
+  require_propagator(s);
+  const spin_matrix gamma5 = gamma_matrix(4), left = in_time_diagonal_basis(gamma5 * gamma);
+  monomial_of(gamma5 * gamma);
+  const monomial right = monomial_of(gamma * gamma5);
+  sum_of_contractions body{{s.sites(0), s.sites(1)}, slice_order(s.order()), {}, {}, {}};
+  for (int a = 0; a < spins; ++a) {
+    for (int b = 0; b < spins; ++b) body.left[a][b] = left(a, b);
+    body.right_entry[a] = right.entry[a];
+    body.right_column[a] = right.column[a];
+  }
+  return sum_over_space(s, body);
+}
+
+std::vector<double> pion_correlator(const field<double>& s) {
+  require_propagator(s);
+  return sum_over_space(s, sum_of_squares{{s.sites(0), s.sites(1)}, slice_order(s.order())});
+}
+
+std::vector<double> rho_correlator(const field<double>& s) {
+  std::vector<double> average;
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<double> one = meson_correlator(s, gamma_matrix(i));
+    average.resize(one.size());
+    for (std::size_t t = 0; t < one.size(); ++t) average[t] += one[t] / 3.0;
+  }
+  return average;
+}
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/bench/gpu_bench.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "gpu/device/machine_speed.hpp"
+#include "miniapps/bench/gpu_operator_bench.hpp"
+#include "miniapps/bench/gpu_rows.hpp"
+#include "miniapps/bench/gpu_solver_bench.hpp"
+#include "miniapps/bench/gpu_vector_bench.hpp"
+#include "miniapps/shared/gpu_access.hpp"
+
+namespace plaquette::bench {
+
+namespace {
+
+/// What the device can do, measured at the start of the run.
+struct device_limits {
+  double copy = 0.0, read = 0.0;  ///< 10^9 bytes per second
+  double single_gflops = 0.0, double_gflops = 0.0;
+  gpu::launch_cost launch;
+
+  double fma_gflops(const std::string& precision) const {
+    return precision == "double" ? double_gflops : single_gflops;
+  }
+};
+
+device_limits measured_limits(const gpu::queue& q) {
+  return {gpu::copy_gbytes_per_s(q), gpu::read_gbytes_per_s(q), gpu::fma_gflops<float>(q), gpu::fma_gflops<double>(q),
+          gpu::measured_launch_cost(q)};
+}
+
+void print_limits(const device_limits& limits) {
+  fmt::print(
+      "copy {:.1f} GB/s, read {:.1f} GB/s; fused multiply-adds {:.1f} TFLOP/s single, {:.1f} double; an empty kernel "
+      "{:.2f} us in a queue, {:.2f} us in a graph, {:.1f} us waited for\n\n",
+      limits.copy, limits.read, 1e-3 * limits.single_gflops, 1e-3 * limits.double_gflops, 1e6 * limits.launch.in_queue,
+      1e6 * limits.launch.in_graph, 1e6 * limits.launch.waited_for);
+}
+
+json_document to_json(const device_limits& limits) {
+  return {{"copy_gbytes_per_s", limits.copy},
+          {"read_gbytes_per_s", limits.read},
+          {"fma_gflops_single", limits.single_gflops},
+          {"fma_gflops_double", limits.double_gflops},
+          {"launch_seconds_in_queue", limits.launch.in_queue},
+          {"launch_seconds_in_graph", limits.launch.in_graph},
+          {"launch_seconds_waited_for", limits.launch.waited_for}};
+}
+
+std::string or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.2f}", *value) : "-"; }
+
+double sites_of_parity(const gpu_row& row) {
+  return 0.5 * row.lattice[0] * row.lattice[1] * row.lattice[2] * row.lattice[3];
+}
+
+/// TFLOP/s at the seconds of one application; of vector operations the share of the copy bandwidth.
+double speed_of(const gpu_row& row, double seconds, const device_limits& limits) {
+  const double sites = sites_of_parity(row) * row.rhs;
+  if (row.subject == gpu_subject::vector_operation) return 1e-9 * sites * fewest_bytes(row) / seconds / limits.copy;
+  return 1e-12 * sites * standard_flops(row) / seconds;
+}
+
+/// The speed of a kernel that moves the fewest bytes as fast as a copy does.
+double limit_of(const gpu_row& row, const device_limits& limits) {
+  if (row.subject == gpu_subject::vector_operation) return 1.0;
+  return 1e-3 * standard_flops(row) / fewest_bytes(row) * limits.copy;
+}
+
+std::string operator_name(const gpu_row& row) {
+  if (row.subject == gpu_subject::vector_operation) return row.operation;
+  return row.subject == gpu_subject::hopping ? "hopping" : "clover_schur";
+}
+
+operator_figure figure_of(const gpu_row& row, const gpu_samples& samples, const device_limits& limits) {
+  const double sites = sites_of_parity(row) * row.rhs, median = samples.seconds.median;
+  operator_figure figure;
+  figure.operator_name = operator_name(row);
+  figure.layout = "even-odd";
+  figure.precision = row.precision;
+  figure.reconstruct = row.reals;
+  figure.rhs = row.rhs;
+  figure.lattice = row.lattice;
+  figure.device = "gpu";
+  figure.seconds = samples.seconds;
+  figure.gflops = 1e-9 * sites * standard_flops(row) / median;
+  figure.gbytes_per_s = 1e-9 * sites * fewest_bytes(row) / median;
+  figure.fraction_of_copy = figure.gbytes_per_s / limits.copy;
+  figure.fraction_of_fma_peak = figure.gflops / limits.fma_gflops(row.precision);
+  figure.details = {{"protocol", std::string(name_of(samples.protocol))},
+                    {"row", row.name},
+                    {"speed", speed_of(row, median, limits)},
+                    {"limit", limit_of(row, limits)}};
+  if (row.quda) figure.details["quda"] = *row.quda;
+  const auto& asked = samples.protocol == gpu::timing_protocol::cool ? row.asked_cool : row.asked_sustained;
+  if (asked) figure.details["asked"] = *asked;
+  if (!samples.watched.is_null()) figure.details["gpu"] = samples.watched;
+  return figure;
+}
+
+void print_head() {
+  fmt::print("{:<30} {:>9} {:>7} {:>9} {:>7} {:>7} {:>6} {:>7} {:>7}\n", "row", "cool", "asked", "sustained", "asked",
+             "limit", "share", "QUDA", "ratio");
+  std::fflush(stdout);
+}
+
+/// TFLOP/s, or shares of the copy bandwidth; the share of the limit and the ratio to QUDA are those of the first
+/// protocol.
+void print_row(const gpu_row& row, const std::vector<gpu_samples>& all, const device_limits& limits) {
+  std::optional<double> cool, sustained;
+  for (const gpu_samples& samples : all)
+    (samples.protocol == gpu::timing_protocol::cool ? cool : sustained) = speed_of(row, samples.seconds.median, limits);
+  const double first = cool ? *cool : sustained.value_or(NAN), limit = limit_of(row, limits);
+  const std::optional<double> ratio = row.quda ? std::optional<double>(first / *row.quda) : std::nullopt;
+  fmt::print("{:<30} {:>9} {:>7} {:>9} {:>7} {:>7.2f} {:>5.1f}% {:>7} {:>7}\n", row.name, or_dash(cool),
+             or_dash(row.asked_cool), or_dash(sustained), or_dash(row.asked_sustained), limit, 100.0 * first / limit,
+             or_dash(row.quda), or_dash(ratio));
+  std::fflush(stdout);
+}
+
+void print_solve(const gpu_row& row, const gpu_solve& s) {
+  fmt::print("{:<30} {:>9.3f} s {:>6} iterations, residual {:.1e}, {:.2f} TFLOP/s, {:.0f}% of the predicted rate{}\n",
+             row.name, s.seconds.median, s.iterations, s.residual, s.tflops,
+             100.0 * s.predicted_seconds / s.seconds.median,
+             s.batch_gain ? fmt::format(", {:.2f}x one by one", *s.batch_gain) : "");
+  std::fflush(stdout);
+}
+
+json_document to_json(const gpu_row& row, const gpu_solve& s) {
+  json_document j{{"row", row.name},
+                  {"lattice", row.lattice},
+                  {"rhs", row.rhs},
+                  {"precision", s.solution_precision},
+                  {"inner_precision", s.inner_precision},
+                  {"tolerance", s.tolerance},
+                  {"iterations", s.iterations},
+                  {"residual", s.residual},
+                  {"seconds", s.seconds.median},
+                  {"tflops", s.tflops},
+                  {"predicted_seconds", s.predicted_seconds}};
+  if (s.batch_gain) j["batch_gain"] = *s.batch_gain;
+  return j;
+}
+
+/// Seconds of uniform double over those of every other solve of one right-hand side on that lattice.
+void print_gains(const json_document& solves) {
+  for (const auto& uniform : solves) {
+    if (uniform["inner_precision"] != "double" || uniform["rhs"] != 1) continue;
+    for (const auto& other : solves)
+      if (other["precision"] == "double" && other["inner_precision"] != "double" && other["rhs"] == 1 &&
+          other["lattice"] == uniform["lattice"])
+        fmt::print("{:<30} {:.2f} times as fast as double\n", other["row"].get<std::string>(),
+                   uniform["seconds"].get<double>() / other["seconds"].get<double>());
+  }
+}
+
+class gpu_bench {
+ public:
+  gpu_bench(const gpu_bench_options& options, gpu_access& gpu, report& r)
+      : options_(options), gpu_(gpu), report_(r), limits_(measured_limits(gpu.context().queue())) {
+    timing_.rule.samples = options.samples;
+    timing_.rule.idle_seconds = options.idle_seconds;
+    timing_.rule.running_seconds = options.running_seconds;
+    timing_.cool = options.protocol != "sustained";
+    timing_.sustained = options.protocol != "cool";
+    timing_.begin_watch = [this] { gpu_.monitor().begin(); };
+    timing_.end_watch = [this] {
+      gpu_.monitor().look();
+      return to_json(gpu_.monitor().end());
+    };
+    report_.observables["device"] = to_json(limits_);
+    print_limits(limits_);
+  }
+
+  void measure(const std::vector<gpu_row>& rows) {
+    print_head();
+    for (const gpu_row& row : rows) {
+      if (row.subject == gpu_subject::solve)
+        solve(row);
+      else
+        time(row);
+    }
+    if (report_.observables.contains("gpu_solves")) print_gains(report_.observables["gpu_solves"]);
+    report_.parameters["tuning"] = gpu_.tuning();
+  }
+
+ private:
+  void time(const gpu_row& row) {
+    gpu_lattice& lattice = lattice_of(row);
+    const auto samples = row.subject == gpu_subject::hopping ? time_hopping(lattice, row, timing_, report_.checks)
+                         : row.subject == gpu_subject::clover_schur
+                             ? time_clover_schur(lattice, row, timing_, report_.checks)
+                             : time_vector_operation(lattice.get_context(), row, timing_, report_.checks);
+    for (const gpu_samples& s : samples) report_.figures.push_back(figure_of(row, s, limits_));
+    print_row(row, samples, limits_);
+    if (report_.fom.what.empty() && row.subject != gpu_subject::vector_operation)
+      report_.fom = {report_.figures.back().gflops, "GFLOP/s",
+                     fmt::format("{}, {}", row.name, std::string(name_of(samples.back().protocol)))};
+  }
+
+  void solve(const gpu_row& row) {
+    const gpu_system system{.mass = options_.mass, .csw = options_.csw, .copy_gbytes_per_s = limits_.copy};
+    const gpu_solve result = time_solve(lattice_of(row), row, system, report_.checks);
+    report_.observables["gpu_solves"].push_back(to_json(row, result));
+    print_solve(row, result);
+    if (report_.fom.what.empty()) report_.fom = {1e3 * result.tflops, "GFLOP/s", row.name};
+  }
+
+  /// Rows on one lattice follow each other.
+  gpu_lattice& lattice_of(const gpu_row& row) {
+    if (lattice_ && lattice_->get_context().geometry().global() == row.lattice) return *lattice_;
+    lattice_.reset();  // before the next one is made
+    const std::shared_ptr<gpu::tuner> tuner(&gpu_.context().tuner(), [](gpu::tuner*) {});
+    lattice_.emplace(row.lattice, options_.shared.gauge, tuner);
+    report_.gauge = {{"source", options_.shared.gauge.describe()}, {"plaquette", lattice_->plaquette()}};
+    return *lattice_;
+  }
+
+  const gpu_bench_options& options_;
+  gpu_access& gpu_;
+  report& report_;
+  device_limits limits_;
+  gpu_timing timing_;
+  std::optional<gpu_lattice> lattice_;
+};
+
+}  // namespace
+
+void run_gpu_bench(const gpu_bench_options& options, const communicator& world, report& r) {
+  const std::vector<gpu_row> rows = rows_named(options.rows);
+  const auto gpu = open_gpu(options.shared, lattice_geometry({8, 8, 8, 8}), world);
+  note_gpu(r.machine, *gpu);
+  fmt::print("{}", describe(*gpu));
+  gpu_bench(options, *gpu, r).measure(rows);
+}
+
+}  // namespace plaquette::bench

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The bench on a GPU: rows of kernels and solves with what the device allows, what QUDA reaches on an H200 and what is
+/// asked of this library there.
+#pragma once
+
+#include <string>
+
+#include "common/app/options.hpp"
+#include "common/app/report.hpp"
+#include "common/comms/communicator.hpp"
+
+namespace plaquette::bench {
+
+struct gpu_bench_options {
+  shared_options shared;
+  std::string rows = "all";
+  std::string protocol = "both";  ///< or "cool", "sustained"
+  int samples = 5;
+  double idle_seconds = 2.0, running_seconds = 1.5;
+  double mass = -0.285, csw = 1.769;  ///< of the solves
+};
+
+/// Measures the rows, prints the table and fills figures, checks, figure of merit and the GPU's part of the machine.
+/// Throws input_error where there is no GPU, or the program was built without CUDA.
+void run_gpu_bench(const gpu_bench_options& options, const communicator& world, report& r);
+
+}  // namespace plaquette::bench

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What rows on one lattice share on a GPU: context, links, and what checks need of them on the host.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "common/app/gauge_choice.hpp"
+#include "common/app/report.hpp"
+#include "common/lattice/fermion_action.hpp"
+#include "gpu/context.hpp"
+#include "gpu/device/timing.hpp"
+#include "gpu/gauge/gauge_fields.hpp"
+#include "gpu/tuning/tuner.hpp"
+
+namespace plaquette::bench {
+
+/// How a row is timed.
+struct gpu_timing {
+  gpu::timing_rule rule;
+  bool cool = true, sustained = true;
+  /// Called around the samples of each protocol; the second returns what it saw of the GPU meanwhile. Both or none.
+  std::function<void()> begin_watch;
+  std::function<json_document()> end_watch;
+};
+
+/// Samples of one protocol.
+struct gpu_samples {
+  gpu::timing_protocol protocol = gpu::timing_protocol::cool;
+  sample_statistics seconds;  ///< of one application to all right-hand sides
+  json_document watched;      ///< what `end_watch` returned
+};
+
+/// Times what `launch` queues, `applications` at a time, under each protocol that is asked for.
+std::vector<gpu_samples> time_on_gpu(const gpu::queue& q, const gpu_timing& timing, int applications,
+                                     const std::function<void()>& launch);
+
+/// A lattice with its links on the device, made there.
+class gpu_lattice {
+ public:
+  /// \param choice  weak, random, unit, or a heat bath from a cold start; throws input_error for a file
+  gpu_lattice(const extents& lattice, const gauge_choice& choice, std::shared_ptr<gpu::tuner> tuner);
+
+  const gpu::context& get_context() const { return context_; }
+  const gpu::gauge_configuration& links() const { return links_; }
+  /// Average of Re tr P / 3.
+  double plaquette() const { return plaquette_; }
+  /// Ghosts filled; copied at the first call.
+  const plaquette::gauge_configuration& links_on_host();
+
+  /// |found - expected| / |expected| over sampled sites of one parity, expected being (M psi)(x) of the textbook.
+  /// \param psi      ghosts need not be filled
+  double distance_from_textbook(const spinor_configuration& found, spinor_configuration& psi,
+                                const fermion_action& action, int parity);
+  /// The same of |M psi| / |psi| with the norm of `psi` on the same sites: where M psi = 0.
+  double remainder_of_textbook(spinor_configuration& psi, const fermion_action& action, int parity);
+
+ private:
+  template <class Visit>
+  void at_sampled_sites(int parity, Visit&& visit) const;
+
+  gpu::context context_;
+  gpu::gauge_configuration links_;
+  double plaquette_ = 0.0;
+  std::optional<plaquette::gauge_configuration> host_links_;
+};
+
+}  // namespace plaquette::bench

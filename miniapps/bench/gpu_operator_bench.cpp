@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/bench/gpu_operator_bench.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "gpu/blas/blas.hpp"
+#include "gpu/device/graph.hpp"
+#include "gpu/dirac/wilson_clover.hpp"
+#include "gpu/fields/random_spinor.hpp"
+
+namespace plaquette::bench {
+
+namespace {
+
+constexpr std::uint64_t seed = 24;
+constexpr int most_of_graph = 200;  ///< applications
+constexpr double graph_seconds = 0.01;
+
+/// A component is a sum of about 200 products: a few roundoffs of the numbers; eight reals carry up to four times the
+/// roundoff of each. In 16 bits, 1e-4 bounds what rounding links and output leaves, and eight reals leave 2e-4 more;
+/// the matrix has two hops and two blocks: three times as much. (The same bounds as for the CPU's kernels.)
+template <class T>
+double tolerance(const gpu_row& row) {
+  const double parts = row.subject == gpu_subject::clover_schur ? 3.0 : 1.0;
+  if (gpu::is_half<T>) return parts * (row.reals == 8 ? 3e-4 : 1e-4);
+  return parts * 8.0 * std::numeric_limits<gpu::real_of<T>>::epsilon() * (row.reals == 8 ? 4.0 : 1.0);
+}
+
+template <class T>
+double total_norm2(const gpu::field<T>& x) {
+  double sum = 0.0;
+  for (const auto& number : host_values(norm2(x))) sum += number.re;
+  return sum;
+}
+
+/// Norms of columns of x - y, relative to those of y; NaN stays.
+template <class T>
+double difference(const gpu::field<T>& x, const gpu::field<T>& y) {
+  auto d = like(x);
+  const auto parts = host_values(subtract_norm2(d, x, y)), sizes = host_values(norm2(y));
+  double largest = 0.0;
+  for (std::size_t c = 0; c < parts.size(); ++c) {
+    const double relative = std::sqrt(parts[c].re / sizes[c].re);
+    if (!(relative <= largest)) largest = relative;
+  }
+  return largest;
+}
+
+/// The textbook's M of a field that lives on even sites is -1/2 D of it on odd ones.
+template <class T>
+double distance_of_hopping(gpu_lattice& lattice, const gpu::field<T>& out, const gpu::field<T>& in, int column) {
+  const lattice_geometry& geometry = lattice.get_context().geometry();
+  spinor_configuration psi(geometry), found(geometry);
+  gpu::export_column(psi, in, column);
+  gpu::export_column(found, out, column);
+  return lattice.distance_from_textbook(found, psi, fermion_action::isotropic(0.0, 0.0), 1);
+}
+
+template <class T>
+class hopping_chain {
+ public:
+  hopping_chain(const gpu::hopping_term<T>& d, int columns)
+      : d_(d),
+        even_(d.get_context(), {spins, colours, site_subset::even, columns}),
+        odd_(d.get_context(), {spins, colours, site_subset::odd, columns}) {
+    gpu::random_spinors(even_, seed);
+  }
+  gpu::field<T>& even() { return even_; }
+  const gpu::field<T>& odd() const { return odd_; }
+
+  void half_step(bool to_odd, double scale) {
+    gpu::hopping_finish<T> finish;
+    finish.scale = scale;
+    d_.apply(to_odd ? odd_ : even_, to_odd ? even_ : odd_, false, finish);
+  }
+  void step() {
+    half_step(true, scale_);
+    half_step(false, scale_);
+  }
+  /// A long chain turns into the operator's largest singular vector, and grows by its singular value.
+  void keep_norm() {
+    constexpr int steps = 100;
+    scale_ = 1.0 / 6.0;
+    for (int i = 0; i < steps; ++i) step();
+    const double before = total_norm2(even_);
+    for (int i = 0; i < steps; ++i) step();
+    scale_ *= std::pow(before / total_norm2(even_), 1.0 / (4 * steps));
+    gpu::random_spinors(even_, seed);
+  }
+
+ private:
+  const gpu::hopping_term<T>& d_;
+  gpu::field<T> even_, odd_;
+  double scale_ = 1.0;
+};
+
+/// Zero unless a launch in a graph reads what the one before has not written yet.
+template <class T>
+double race_of(hopping_chain<T>& chain, const gpu::queue& q) {
+  constexpr int steps = 5;
+  gpu::random_spinors(chain.even(), seed);
+  for (int i = 0; i < steps; ++i) {
+    chain.step();
+    q.synchronize();
+  }
+  auto expected = like(chain.even());
+  copy(expected, chain.even());
+  gpu::random_spinors(chain.even(), seed);
+  const gpu::work_graph graph(q, steps, [&] { chain.step(); });
+  graph.launch();
+  return difference(chain.even(), expected);
+}
+
+int times_in_graph(double seconds) {
+  return std::clamp(static_cast<int>(graph_seconds / seconds), 1, most_of_graph / 2);
+}
+
+template <class T>
+std::vector<gpu_samples> time_hopping_in(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
+                                         verification& checks) {
+  const gpu::context& ctx = lattice.get_context();
+  const gpu::queue& q = ctx.queue();
+  const gpu::hopping_term<T> d(ctx, lattice.links(), fermion_action::isotropic(0.0, 0.0),
+                               static_cast<reconstruct>(row.reals));
+  hopping_chain<T> chain(d, row.rhs);
+  chain.half_step(true, -0.5);
+  double wrong = distance_of_hopping(lattice, chain.odd(), chain.even(), 0);
+  if (row.rhs > 1) {
+    const double last = distance_of_hopping(lattice, chain.odd(), chain.even(), row.rhs - 1);
+    if (!(last <= wrong)) wrong = last;
+  }
+  checks.add(row.name, wrong, tolerance<T>(row));
+  checks.add(row.name + ", a chain in a graph", race_of(chain, q), 0.0);
+
+  chain.keep_norm();
+  const double of_step = gpu::seconds_a_launch(q, 3, [&] { chain.step(); });
+  const gpu::work_graph graph(q, times_in_graph(of_step), [&] { chain.step(); });
+  graph.launch();
+  const auto samples = time_on_gpu(q, timing, 2 * graph.times(), [&] { graph.launch(); });
+  // Zeros and infinities take less power: they are fast for no merit.
+  const double norm = total_norm2(chain.even()) / (24.0 * 0.5 * static_cast<double>(ctx.geometry().local_volume()));
+  checks.add(row.name + ", the norm has not left its range", norm > 1e-12 && norm < 1e12);
+  return samples;
+}
+
+/// x_e = in of column 0, x_o such that the odd part of M x vanishes, by the operator in double.
+spinor_configuration extended(const gpu::wilson_clover<double>& m, const spinor_configuration& even_part) {
+  const gpu::context& ctx = m.hopping().get_context();
+  gpu::field<double> even(ctx, {spins, colours, site_subset::even, 1}), b(ctx, {}), x(ctx, {});
+  gpu::import_column(even, 0, even_part);
+  gpu::zero(b);
+  // Only its full-lattice functions are used, which are the same of both kinds.
+  const gpu::schur_wilson_clover<double> schur(std::shared_ptr<const gpu::wilson_clover<double>>(&m, [](auto*) {}),
+                                               gpu::schur_kind::asymmetric);
+  schur.reconstruct_solution(x, even, b);
+  spinor_configuration result(ctx.geometry());
+  gpu::export_column(result, x, 0);
+  return result;
+}
+
+template <class T>
+std::vector<gpu_samples> time_clover_in(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
+                                        verification& checks) {
+  const gpu::context& ctx = lattice.get_context();
+  const gpu::queue& q = ctx.queue();
+  const fermion_action action = fermion_action::isotropic(0.1, 1.0);
+  const auto m =
+      std::make_shared<const gpu::wilson_clover<T>>(ctx, lattice.links(), action, static_cast<reconstruct>(row.reals));
+  const gpu::schur_wilson_clover<T> schur(m, gpu::schur_kind::asymmetric);
+  const field_shape shape{spins, colours, site_subset::even, row.rhs};
+  gpu::field<T> first(ctx, shape), second(ctx, shape), first_out(ctx, shape), second_out(ctx, shape);
+  gpu::random_spinors(first, seed);
+  gpu::random_spinors(second, seed + 1);
+  schur.apply(first_out, first);
+  {
+    const gpu::wilson_clover<double> oracle(ctx, lattice.links(), action);
+    double wrong = 0.0, remainder = 0.0;
+    for (const int column : {0, row.rhs - 1}) {
+      spinor_configuration in(ctx.geometry()), found(ctx.geometry());
+      gpu::export_column(in, first, column);
+      gpu::export_column(found, first_out, column);
+      spinor_configuration x = extended(oracle, in);
+      const double here = lattice.distance_from_textbook(found, x, action, 0);
+      if (!(here <= wrong)) wrong = here;
+      const double left = lattice.remainder_of_textbook(x, action, 1);
+      if (!(left <= remainder)) remainder = left;
+      if (row.rhs == 1) break;
+    }
+    checks.add(row.name, wrong, tolerance<T>(row));
+    // Of order 4 + m times a few hundred roundoffs of double.
+    checks.add(row.name + ", odd part of M x", remainder, 1e-13);
+  }
+  const auto twice = [&] {
+    schur.apply(first_out, first);
+    schur.apply(second_out, second);
+  };
+  twice();
+  const double seconds = gpu::seconds_a_launch(q, 2, twice);
+  const gpu::work_graph graph(q, times_in_graph(seconds), twice);
+  graph.launch();
+  return time_on_gpu(q, timing, 2 * graph.times(), [&] { graph.launch(); });
+}
+
+}  // namespace
+
+std::vector<gpu_samples> time_hopping(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
+                                      verification& checks) {
+  if (row.precision == "double") return time_hopping_in<double>(lattice, row, timing, checks);
+  if (row.precision == "half") return time_hopping_in<half>(lattice, row, timing, checks);
+  return time_hopping_in<float>(lattice, row, timing, checks);
+}
+
+std::vector<gpu_samples> time_clover_schur(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
+                                           verification& checks) {
+  if (row.precision == "double") return time_clover_in<double>(lattice, row, timing, checks);
+  if (row.precision == "half") return time_clover_in<half>(lattice, row, timing, checks);
+  return time_clover_in<float>(lattice, row, timing, checks);
+}
+
+}  // namespace plaquette::bench

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/bench/gpu_rows.hpp"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "common/error.hpp"
+
+namespace plaquette::bench {
+
+namespace {
+
+constexpr double spinor_reals = 24.0, clover_reals = 72.0, scale_bytes = 4.0;
+constexpr int links_of_site = 8;
+
+constexpr extents lattice_16{16, 16, 16, 32}, lattice_24{24, 24, 24, 32}, lattice_32{32, 32, 32, 64},
+    lattice_48{48, 48, 48, 64}, lattice_long{32, 32, 32, 256};
+
+std::string short_name(const extents& lattice) { return std::to_string(lattice[0]) + "x" + std::to_string(lattice[3]); }
+
+std::string name_of(const gpu_row& row) {
+  const std::string subject = row.subject == gpu_subject::hopping            ? "hopping"
+                              : row.subject == gpu_subject::clover_schur     ? "clover"
+                              : row.subject == gpu_subject::vector_operation ? "blas"
+                                                                             : "solve";
+  std::string name = subject + "." + short_name(row.lattice) + ".";
+  name += row.operation.empty()               ? row.precision
+          : row.subject == gpu_subject::solve ? row.operation
+                                              : row.precision + "." + row.operation;
+  if (row.reals != 12) name += "." + std::to_string(row.reals);
+  if (row.rhs != 1 && row.subject != gpu_subject::vector_operation) name += ".n" + std::to_string(row.rhs);
+  return name;
+}
+
+class row_list {
+ public:
+  void add(gpu_row row) {
+    row.name = name_of(row);
+    rows_.push_back(std::move(row));
+  }
+  /// \param quda, cool, sustained  TFLOP/s; 0: none is known
+  void hopping(const extents& lattice, const std::string& precision, int reals, int rhs, double quda = 0.0,
+               double cool = 0.0, double sustained = 0.0) {
+    add({{}, gpu_subject::hopping, {}, lattice, precision, reals, rhs, known(quda), known(cool), known(sustained)});
+  }
+  void clover(const extents& lattice, const std::string& precision, int rhs, double quda = 0.0, double cool = 0.0) {
+    add({{}, gpu_subject::clover_schur, {}, lattice, precision, 12, rhs, known(quda), known(cool), {}});
+  }
+  void vector_operation(const std::string& operation, const std::string& precision) {
+    constexpr int columns = 4;  // 160 MB a field at the least: no cache holds two
+    add({{}, gpu_subject::vector_operation, operation, lattice_32, precision, 12, columns, {}, 0.95, 0.95});
+  }
+  void solve(const extents& lattice, const std::string& how, int rhs) {
+    add({{}, gpu_subject::solve, how, lattice, how, 12, rhs, {}, {}, {}});
+  }
+  std::vector<gpu_row> take() { return std::move(rows_); }
+
+ private:
+  static std::optional<double> known(double value) { return value > 0.0 ? std::optional<double>(value) : std::nullopt; }
+  std::vector<gpu_row> rows_;
+};
+
+const std::map<std::string, int>& vector_operations() {
+  static const std::map<std::string, int> fields{{"copy", 2},      {"norm2", 1},     {"dot", 2},
+                                                 {"axpy", 3},      {"xpay", 3},      {"axpy_norm2", 3},
+                                                 {"cg_update", 6}, {"direction", 4}, {"bicgstab", 7}};
+  return fields;
+}
+
+bool selects(const std::string& name, const gpu_row& row) {
+  return name == "all" || row.name == name || row.name.starts_with(name + ".");
+}
+
+}  // namespace
+
+std::vector<gpu_row> gpu_rows() {
+  row_list rows;
+  rows.hopping(lattice_32, "double", 12, 1, 3.56, 4.7, 4.65);
+  rows.hopping(lattice_32, "single", 12, 1, 7.47, 9.4, 9.2);
+  rows.hopping(lattice_32, "single", 8, 1, 0, 11.2, 10.4);
+  rows.hopping(lattice_32, "half", 12, 1, 11.6, 15.0, 13.3);
+  rows.hopping(lattice_32, "single", 12, 12, 12.4, 17.5, 15.5);
+  rows.hopping(lattice_32, "half", 12, 12, 12.7, 20.0, 17.8);
+  rows.hopping(lattice_32, "double", 12, 12, 5.27, 7.0, 7.0);
+  for (const char* precision : {"double", "single", "half"}) rows.hopping(lattice_32, precision, 18, 1);
+  for (const char* precision : {"double", "half"}) rows.hopping(lattice_32, precision, 8, 1);
+  rows.clover(lattice_32, "double", 1, 3.60, 4.1);
+  rows.clover(lattice_32, "single", 1, 6.93, 8.5);
+  rows.clover(lattice_32, "half", 1, 11.06, 13.5);
+  for (const char* precision : {"double", "single", "half"}) rows.clover(lattice_32, precision, 12);
+  rows.hopping(lattice_16, "single", 12, 1, 7.34, 12.4);
+  rows.hopping(lattice_16, "half", 12, 1, 7.34, 14.5);
+  rows.hopping(lattice_16, "single", 12, 12, 11.5, 17.0);
+  rows.hopping(lattice_16, "half", 12, 12, 11.6, 18.0);
+  rows.hopping(lattice_16, "double", 12, 1);
+  rows.hopping(lattice_24, "single", 12, 1, 6.39, 9.0);
+  rows.hopping(lattice_24, "half", 12, 1, 8.95, 14.3);
+  rows.hopping(lattice_24, "double", 12, 1);
+  rows.hopping(lattice_48, "single", 12, 1, 6.88, 9.5);
+  rows.hopping(lattice_48, "half", 12, 1, 11.35, 15.0);
+  rows.hopping(lattice_48, "double", 12, 1);
+  for (const char* precision : {"double", "single", "half"})
+    for (const auto& [operation, fields] : vector_operations()) rows.vector_operation(operation, precision);
+  for (const char* how : {"double", "double-single", "double-half", "single-half"}) rows.solve(lattice_32, how, 1);
+  for (const char* how : {"double-single", "double-half"}) rows.solve(lattice_32, how, 12);
+  for (const char* how : {"single-half", "double-half"}) rows.solve(lattice_long, how, 1);
+  return rows.take();
+}
+
+std::vector<gpu_row> rows_named(const std::string& names) {
+  const std::vector<gpu_row> all = gpu_rows();
+  std::vector<bool> taken(all.size(), false);
+  std::stringstream list(names);
+  for (std::string name; std::getline(list, name, ',');) {
+    bool found = false;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (selects(name, all[i])) taken[i] = found = true;
+    if (!found) throw input_error("--rows: expected the name of a row, or how names begin, found '" + name + "'");
+  }
+  std::vector<gpu_row> rows;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (taken[i]) rows.push_back(all[i]);
+  if (rows.empty()) throw input_error("--rows: expected names of rows, found none");
+  return rows;
+}
+
+double standard_flops(const gpu_row& row) {
+  if (row.subject == gpu_subject::hopping) return 1320.0;
+  return row.subject == gpu_subject::clover_schur ? 3696.0 : 0.0;
+}
+
+double bytes_of_real(const std::string& precision) {
+  return precision == "double" ? 8.0 : precision == "single" ? 4.0 : 2.0;
+}
+
+int fields_moved(const std::string& operation) { return vector_operations().at(operation); }
+
+double fewest_bytes(const gpu_row& row) {
+  const double real = bytes_of_real(row.precision), scale = row.precision == "half" ? scale_bytes : 0.0;
+  const double spinor = spinor_reals * real + scale, links = links_of_site * row.reals * real / row.rhs;
+  switch (row.subject) {
+    case gpu_subject::hopping:
+      return links + 2.0 * spinor;
+    case gpu_subject::clover_schur:
+      // Both hops read links, a spinor and the block of their site, and write a spinor; the second reads its input too.
+      return 2.0 * (links + (clover_reals * real + 2.0 * scale) / row.rhs) + 5.0 * spinor;
+    case gpu_subject::vector_operation:
+      return fields_moved(row.operation) * spinor;
+    default:
+      return 0.0;
+  }
+}
+
+}  // namespace plaquette::bench

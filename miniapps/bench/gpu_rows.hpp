@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the bench times on a GPU: one row a kernel, lattice, precision and number of right-hand sides, with what others
+/// reach on an H200 and what this library is asked to reach there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/lattice/extents.hpp"
+
+namespace plaquette::bench {
+
+enum class gpu_subject {
+  hopping,           ///< the even-odd hopping term, one parity: 1320 flops a site
+  clover_schur,      ///< the even-odd Wilson-clover matrix: 3696 flops a site of one parity
+  vector_operation,  ///< `operation` on fields out of the cache
+  solve              ///< `operation`: BiCGstab on the symmetric Schur system
+};
+
+struct gpu_row {
+  std::string name;  ///< "hopping.32x64.single", ".18" for reals other than 12, ".n12" for right-hand sides
+  gpu_subject subject = gpu_subject::hopping;
+  std::string operation;  ///< "axpy", ...; "double", "double-half", ...
+  extents lattice{};
+  std::string precision = "single";
+  int reals = 12, rhs = 1;
+  /// On an H200: TFLOP/s in standard flops of all right-hand sides; of vector operations the share of the copy
+  /// bandwidth.
+  std::optional<double> quda, asked_cool, asked_sustained;
+};
+
+/// All rows, by lattice.
+std::vector<gpu_row> gpu_rows();
+
+/// Those whose name is one of `names` or begins with one and a dot; names are separated by commas, "all" is all rows.
+/// Throws input_error for a name that selects nothing.
+std::vector<gpu_row> rows_named(const std::string& names);
+
+/// Standard flops of one application a site of one parity and right-hand side; 0 for vector operations and solves.
+double standard_flops(const gpu_row& row);
+
+/// Fewest bytes a site of one parity and right-hand side: links and clover blocks are shared by the right-hand sides,
+/// every spinor is read or written once; in half precision each spinor has one scale of 4 bytes and each clover block
+/// two. 0 for solves.
+double fewest_bytes(const gpu_row& row);
+
+/// Fields that a vector operation reads and writes.
+int fields_moved(const std::string& operation);
+
+/// Bytes of a real number: 8, 4, 2.
+double bytes_of_real(const std::string& precision);
+
+}  // namespace plaquette::bench

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/bench/gpu_solver_bench.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "common/algorithms/bicgstab.hpp"
+#include "common/algorithms/precision.hpp"
+#include "common/algorithms/reliable_solvers.hpp"
+#include "common/app/timing.hpp"
+#include "gpu/blas/blas.hpp"
+#include "gpu/dirac/wilson_clover.hpp"
+#include "gpu/fields/random_spinor.hpp"
+
+namespace plaquette::bench {
+
+namespace {
+
+constexpr std::uint64_t seed = 26;
+constexpr int counted_solves = 2;
+constexpr double trial_seconds = 0.05;
+
+template <class T>
+std::string precision_name() {
+  return gpu::is_half<T> ? "half" : sizeof(gpu::real_of<T>) == 8 ? "double" : "single";
+}
+
+template <class T>
+using operator_of = gpu::schur_wilson_clover<T>;
+
+template <class T>
+operator_of<T> make_operator(gpu_lattice& lattice, const gpu_row& row, const gpu_system& system) {
+  return {std::make_shared<const gpu::wilson_clover<T>>(lattice.get_context(), lattice.links(),
+                                                        fermion_action::isotropic(system.mass, system.csw),
+                                                        static_cast<reconstruct>(row.reals)),
+          gpu::schur_kind::symmetric};
+}
+
+/// Seconds of one iteration of BiCGstab on fields like `x` by the rates of its parts.
+template <class T>
+double predicted_iteration(const operator_of<T>& a, const gpu::field<T>& x, double copy_gbytes_per_s) {
+  const gpu::queue& q = x.get_context().queue();
+  auto p = like(x), r = like(x), v = like(x), t = like(x), y = like(x);
+  gpu::random_spinors(p, seed);
+  for (auto* f : {&r, &v, &t, &y}) copy(*f, p);
+  const auto number = make_scalars(x, std::vector<complex<double>>(static_cast<std::size_t>(x.columns()), {0.1, 0.0}));
+  const auto minus = -number;
+  const auto seconds = [&](auto&& launch) { return gpu::seconds_a_launch_over(q, trial_seconds, launch); };
+  const double application = seconds([&] { a.apply(t, p); });
+  // In turns with both signs, so that nothing grows.
+  const double first_update = 0.5 * seconds([&] {
+                                axpy_norm2(r, number, v);
+                                axpy_norm2(r, minus, v);
+                              });
+  const double second_update = 0.5 * seconds([&] {
+                                 bicgstab_update(y, r, number, p, number, t, v);
+                                 bicgstab_update(y, r, minus, p, minus, t, v);
+                               });
+  const double direction = seconds([&] { bicgstab_direction(p, r, number, number, v); });
+  const double bytes_of_vector = 0.5 * static_cast<double>(x.get_context().geometry().local_volume()) * x.columns() *
+                                 (24.0 * bytes_of_real(precision_name<T>()) + (gpu::is_half<T> ? 4.0 : 0.0));
+  return 2.0 * application + first_update + second_update + direction +
+         2.0 * bytes_of_vector / (1e9 * copy_gbytes_per_s);
+}
+
+template <class High>
+double worst_residual(const operator_of<High>& a, const gpu::field<High>& x, const gpu::field<High>& b) {
+  auto r = like(b);
+  const auto rr = host_values(residual(r, a, x, b)), bb = host_values(norm2(b));
+  double worst = 0.0;
+  for (std::size_t c = 0; c < rr.size(); ++c) {
+    const double relative = std::sqrt(rr[c].re / bb[c].re);
+    if (!(relative <= worst)) worst = relative;
+  }
+  return worst;
+}
+
+template <class High, class Low>
+solve_report solve_once(const operator_of<High>& outer, const operator_of<Low>& inner, gpu::field<High>& x,
+                        const gpu::field<High>& b, const stopping_rule& rule) {
+  gpu::zero(x);
+  if constexpr (std::is_same_v<High, Low>)
+    return bicgstab(outer, x, b, rule);
+  else
+    return reliable_bicgstab<gpu::field<Low>>(outer, inner, x, b, rule, reliable_updates{});
+}
+
+template <class High, class Low>
+gpu_solve time_in(gpu_lattice& lattice, const gpu_row& row, const gpu_system& system, verification& checks) {
+  const gpu::context& ctx = lattice.get_context();
+  const auto outer = make_operator<High>(lattice, row, system);
+  // Of uniform precision the second one is the first.
+  const auto inner = [&] {
+    if constexpr (std::is_same_v<High, Low>)
+      return outer;
+    else
+      return make_operator<Low>(lattice, row, system);
+  }();
+  gpu::field<High> b(ctx, {spins, colours, site_subset::even, row.rhs});
+  gpu::random_spinors(b, seed);
+  auto x = like(b);
+
+  gpu_solve result;
+  result.solution_precision = precision_name<High>();
+  result.inner_precision = precision_name<Low>();
+  result.tolerance = sizeof(gpu::real_of<High>) == 8 ? system.tolerance : 1e-6;
+  stopping_rule rule;
+  rule.tolerance = result.tolerance;
+  rule.look_every = 10;
+  const auto seconds_of = [&](auto& solution, const auto& source, solve_report& report) {
+    ctx.queue().synchronize();
+    const stopwatch watch;
+    report = solve_once<High, Low>(outer, inner, solution, source, rule);
+    ctx.queue().synchronize();
+    return watch.seconds();
+  };
+  stopping_rule short_rule = rule;
+  short_rule.limit = 20;
+  solve_once<High, Low>(outer, inner, x, b, short_rule);  // tunes, and takes memory
+  solve_report report;
+  std::vector<double> seconds;
+  for (int i = 0; i < counted_solves; ++i) seconds.push_back(seconds_of(x, b, report));
+  result.seconds = statistics(seconds);
+  result.iterations = report.iterations();
+  result.residual = worst_residual(outer, x, b);
+  const double sites = 0.5 * static_cast<double>(ctx.geometry().local_volume());
+  result.tflops =
+      1e-12 * static_cast<double>(report.column_applications) * outer.flops_per_site() * sites / result.seconds.median;
+  auto low = like(b, row.rhs, as<gpu::field<Low>>);
+  result.predicted_seconds = result.iterations * predicted_iteration(inner, low, system.copy_gbytes_per_s);
+  if (row.rhs > 1) {
+    const auto b_first = view(b, 0, 1);
+    auto alone = like(b_first), x_first = like(b_first);
+    copy(alone, b_first);
+    solve_once<High, Low>(outer, inner, x_first, alone, short_rule);
+    const double of_one = seconds_of(x_first, alone, report);
+    result.batch_gain = row.rhs * of_one / result.seconds.median;
+  }
+  // The iterated residual of uniform precision parts from the true one by rounding; a reliable update measures the
+  // true one.
+  checks.add(row.name, result.residual, (std::is_same_v<High, Low> ? 2.0 : 1.01) * result.tolerance);
+  return result;
+}
+
+}  // namespace
+
+gpu_solve time_solve(gpu_lattice& lattice, const gpu_row& row, const gpu_system& system, verification& checks) {
+  if (row.operation == "double") return time_in<double, double>(lattice, row, system, checks);
+  if (row.operation == "double-single") return time_in<double, float>(lattice, row, system, checks);
+  if (row.operation == "double-half") return time_in<double, half>(lattice, row, system, checks);
+  return time_in<float, half>(lattice, row, system, checks);
+}
+
+}  // namespace plaquette::bench

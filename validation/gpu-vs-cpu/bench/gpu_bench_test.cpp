@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The bench's measurements on small lattices: what is checked there passes, figures are those that were asked for.
+#include <gtest/gtest.h>
+
+#include "gpu/dirac/wilson_clover.hpp"
+#include "miniapps/bench/gpu_operator_bench.hpp"
+#include "miniapps/bench/gpu_solver_bench.hpp"
+#include "miniapps/bench/gpu_vector_bench.hpp"
+
+namespace plaquette::bench {
+
+namespace {
+
+gpu_timing short_timing() {
+  return {.rule = {.samples = 3, .sample_seconds = 1e-4, .idle_seconds = 1e-3, .running_seconds = 1e-3},
+          .cool = true,
+          .sustained = true,
+          .begin_watch = {},
+          .end_watch = {}};
+}
+
+gpu_lattice weak_lattice(const extents& lattice) {
+  return gpu_lattice(lattice, {.from = gauge_choice::origin::weak, .noise = 0.2}, std::make_shared<gpu::tuner>());
+}
+
+void expect_good(const std::vector<gpu_samples>& samples, const verification& checks) {
+  ASSERT_EQ(samples.size(), 2U);
+  for (const gpu_samples& s : samples) {
+    EXPECT_EQ(s.seconds.samples, 3);
+    EXPECT_GT(s.seconds.min, 0.0);
+  }
+  EXPECT_TRUE(checks.passed()) << checks.line();
+}
+
+gpu_row row_of(gpu_subject subject, const std::string& precision, int reals, int rhs,
+               const std::string& operation = "") {
+  return {.name = "row",
+          .subject = subject,
+          .operation = operation,
+          .lattice = {},
+          .precision = precision,
+          .reals = reals,
+          .rhs = rhs,
+          .quda = {},
+          .asked_cool = {},
+          .asked_sustained = {}};
+}
+
+TEST(gpu_bench, times_a_hopping_term_that_agrees_with_the_textbook) {
+  gpu_lattice lattice = weak_lattice({4, 6, 2, 8});
+  for (const char* precision : {"double", "single", "half"})
+    for (const int reals : {18, 12, 8})
+      for (const int rhs : {1, 3}) {
+        verification checks;
+        const auto samples =
+            time_hopping(lattice, row_of(gpu_subject::hopping, precision, reals, rhs), short_timing(), checks);
+        expect_good(samples, checks);
+        EXPECT_EQ(checks.checks().size(), 3U);
+      }
+}
+
+TEST(gpu_bench, times_a_clover_matrix_that_agrees_with_the_textbook) {
+  gpu_lattice lattice = weak_lattice({4, 4, 6, 4});
+  for (const char* precision : {"double", "single", "half"})
+    for (const int rhs : {1, 2}) {
+      verification checks;
+      const auto samples =
+          time_clover_schur(lattice, row_of(gpu_subject::clover_schur, precision, 12, rhs), short_timing(), checks);
+      expect_good(samples, checks);
+      EXPECT_EQ(checks.checks().size(), 2U);
+    }
+}
+
+TEST(gpu_bench, an_operator_on_other_links_does_not_agree) {
+  gpu_lattice lattice = weak_lattice({4, 4, 4, 4}),
+              other({4, 4, 4, 4}, {.from = gauge_choice::origin::unit}, std::make_shared<gpu::tuner>());
+  const fermion_action action = fermion_action::isotropic(0.1, 1.0);
+  const gpu::wilson_clover<double> m(lattice.get_context(), other.links(), action);
+  gpu::field<double> in(lattice.get_context(), {}), out(lattice.get_context(), {});
+  gpu::import_column(in, 0, spinor_configuration(lattice.get_context().geometry()));
+  spinor_configuration psi(lattice.get_context().geometry()), found(lattice.get_context().geometry());
+  for (std::int64_t s = 0; s < lattice.get_context().geometry().local_volume(); ++s)
+    psi(lattice.get_context().geometry().local_coordinate(s))(0, 0) = {1.0, 0.0};
+  gpu::import_column(in, 0, psi);
+  m.apply(out, in);
+  gpu::export_column(found, out, 0);
+  EXPECT_GT(lattice.distance_from_textbook(found, psi, action, 0), 1e-3);
+  EXPECT_LT(other.distance_from_textbook(found, psi, action, 0), 1e-13);
+}
+
+TEST(gpu_bench, times_vector_operations_that_agree_with_their_definitions) {
+  const gpu_lattice lattice = weak_lattice({4, 4, 4, 4});
+  for (const gpu_row& listed : gpu_rows()) {
+    if (listed.subject != gpu_subject::vector_operation) continue;
+    verification checks;
+    const auto samples =
+        time_vector_operation(lattice.get_context(), row_of(listed.subject, listed.precision, 12, 2, listed.operation),
+                              short_timing(), checks);
+    expect_good(samples, checks);
+    EXPECT_EQ(checks.checks().size(), 1U) << listed.name;
+  }
+}
+
+TEST(gpu_bench, solves_reach_their_tolerance) {
+  gpu_lattice lattice = weak_lattice({4, 4, 4, 8});
+  const gpu_system system{.mass = 0.2, .csw = 1.0, .tolerance = 1e-10, .copy_gbytes_per_s = 100.0};
+  for (const char* how : {"double", "double-single", "double-half", "single-half"})
+    for (const int rhs : {1, 2}) {
+      verification checks;
+      const gpu_solve solve = time_solve(lattice, row_of(gpu_subject::solve, how, 12, rhs, how), system, checks);
+      EXPECT_TRUE(checks.passed()) << checks.line();
+      EXPECT_GT(solve.iterations, 3) << how;
+      EXPECT_GT(solve.tflops, 0.0);
+      EXPECT_GT(solve.predicted_seconds, 0.0);
+      EXPECT_EQ(solve.batch_gain.has_value(), rhs > 1);
+    }
+}
+
+}  // namespace
+
+}  // namespace plaquette::bench
