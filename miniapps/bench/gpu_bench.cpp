@@ -210,13 +210,22 @@ class gpu_bench {
     if (report_.fom.what.empty()) report_.fom = {1e3 * result.tflops, "GFLOP/s", row.name};
   }
 
-  /// Rows on one lattice follow each other.
+  gauge_choice links_for(const gpu_row& row) const {
+    if (options_.gauge) return *options_.gauge;
+    if (row.subject == gpu_subject::solve) return {.from = gauge_choice::origin::heat_bath, .beta = 6.0};
+    return {.from = gauge_choice::origin::weak, .noise = 0.3};
+  }
+
+  /// Rows on one lattice with the same links follow each other.
   gpu_lattice& lattice_of(const gpu_row& row) {
-    if (lattice_ && lattice_->get_context().geometry().global() == row.lattice) return *lattice_;
+    const gauge_choice choice = links_for(row);
+    const std::string name = to_string(row.lattice) + " " + choice.describe();
+    if (lattice_ && lattice_name_ == name) return *lattice_;
     lattice_.reset();  // before the next one is made
     const std::shared_ptr<gpu::tuner> tuner(&gpu_.context().tuner(), [](gpu::tuner*) {});
-    lattice_.emplace(row.lattice, options_.shared.gauge, tuner);
-    report_.gauge = {{"source", options_.shared.gauge.describe()}, {"plaquette", lattice_->plaquette()}};
+    lattice_.emplace(row.lattice, choice, tuner);
+    lattice_name_ = name;
+    report_.gauge = {{"source", choice.describe()}, {"plaquette", lattice_->plaquette()}};
     return *lattice_;
   }
 
@@ -226,6 +235,7 @@ class gpu_bench {
   device_limits limits_;
   gpu_timing timing_;
   std::optional<gpu_lattice> lattice_;
+  std::string lattice_name_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 /// asked of this library there.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "common/app/options.hpp"
@@ -14,6 +15,9 @@ namespace plaquette::bench {
 
 struct gpu_bench_options {
   shared_options shared;
+  /// Where links come from; not given: weak:0.3 for operators, whose rate does not depend on them, and a configuration
+  /// thermalised at beta = 6 for solves.
+  std::optional<gauge_choice> gauge;
   std::string rows = "all";
   std::string protocol = "both";  ///< or "cool", "sustained"
   int samples = 5;

@@ -47,7 +47,6 @@ options read_options(int argc, const char* const* argv) {
   command_line line(
       "plaquette-bench",
       "Times the kernels and prints them as ratios to the machine's own peaks, measured in the same run.");
-  o.gpu.shared.gauge = {.from = gauge_choice::origin::weak, .noise = 0.3};
   declare_device(line, o.gpu.shared);
   line.choice("--isa", o.isa, {"best", "generic", "avx2", "avx512"}, "instruction set of the kernels");
   line.integer("--samples", o.samples, "measurements of each case", 3, 1000);
@@ -69,10 +68,8 @@ options read_options(int argc, const char* const* argv) {
   line.real("--idle-seconds", o.gpu.idle_seconds, "before samples of a cool GPU", real_range::positive());
   line.real("--running-seconds", o.gpu.running_seconds, "before samples under sustained load", real_range::positive());
   line.custom(
-      "--gauge", "weak:EPS|random|unit|heatbath:BETA[:SWEEPS]", o.gpu.shared.gauge.describe(),
-      [&o](const std::string& text, const std::string& option) {
-        o.gpu.shared.gauge = parse_gauge_choice(text, option);
-      },
+      "--gauge", "weak:EPS|random|unit|heatbath:BETA[:SWEEPS]", "weak:0.3; heatbath:6:100 for solves",
+      [&o](const std::string& text, const std::string& option) { o.gpu.gauge = parse_gauge_choice(text, option); },
       "where the links come from");
   line.real("--mass", o.gpu.mass, "of the solves");
   line.real("--csw", o.gpu.csw, "of the solves");
