@@ -415,6 +415,8 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   arg.neighbours = layout.neighbours(p);
   arg.permutations = layout.permutations(p);
   arg.permutation_table = context_.permutation_table<T>();
+  arg.newly_needed = layout.newly_needed(p).data();
+  arg.newly_needed_from = layout.newly_needed_from(p).data();
   arg.clover = finish.clover;
   const double link_unit = is_half<T> && stored_ != reconstruct::eight ? fixed_point_unit : 1.0;
   arg.scale = static_cast<real>(finish.scale * link_unit);

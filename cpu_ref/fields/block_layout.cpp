@@ -36,6 +36,7 @@ block_layout::block_layout(const lattice_geometry& geometry, int width)
   for (int p = 0; p < 2; ++p) {
     make_neighbours(p);
     make_halo(p);
+    find_newly_needed(p);
   }
 }
 
@@ -193,6 +194,24 @@ void block_layout::make_halo(int p) {
       slot_directions_[p].push_back(d);
     }
     (outside ? boundary_ : interior_)[p].push_back(static_cast<std::int32_t>(b));
+  }
+}
+
+void block_layout::find_newly_needed(int p) {
+  // A neighbour may be taken to lie in the second-level cache if it was touched in one of the last two slices of a
+  // tile.
+  constexpr std::int64_t remembered = 2 * blocks_of_a_tile;
+  std::vector<std::int64_t> touched(static_cast<std::size_t>(blocks_), -remembered - 1);
+  newly_needed_from_[p].push_back(0);
+  for (std::int64_t b = 0; b < blocks_; ++b) {
+    for (int d = 0; d < hop_directions; ++d) {
+      const std::int32_t neighbour = neighbours_[p][static_cast<std::size_t>(b * hop_directions + d)];
+      if (neighbour < 0) continue;
+      std::int64_t& last = touched[static_cast<std::size_t>(neighbour)];
+      if (b - last > remembered) newly_needed_[p].push_back(neighbour);
+      last = b;
+    }
+    newly_needed_from_[p].push_back(static_cast<std::int32_t>(newly_needed_[p].size()));
   }
 }
 

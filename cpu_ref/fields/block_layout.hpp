@@ -73,6 +73,11 @@ class block_layout {
   /// [element][W]: lane k of the output is lane table[element][k] of the neighbour.
   const std::vector<std::int32_t>& permutation_table() const { return table_; }
 
+  /// For each block of output parity p the neighbours on this rank that none of the blocks walked shortly before it has
+  /// touched: number i for i from newly_needed_from(p)[block] to newly_needed_from(p)[block + 1].
+  const std::vector<std::int32_t>& newly_needed(int p) const { return newly_needed_[p]; }
+  const std::vector<std::int32_t>& newly_needed_from(int p) const { return newly_needed_from_[p]; }
+
   /// Blocks without and with a slot among their 8 hops.
   const std::vector<std::int32_t>& interior(int p) const { return interior_[p]; }
   const std::vector<std::int32_t>& boundary(int p) const { return boundary_[p]; }
@@ -89,6 +94,7 @@ class block_layout {
   void make_blocks();
   void make_neighbours(int p);
   void make_halo(int p);
+  void find_newly_needed(int p);
 
   lattice_geometry geometry_;
   int width_;
@@ -100,6 +106,7 @@ class block_layout {
   std::vector<block_site> places_;          // [site]
   std::vector<std::int32_t> neighbours_[2];
   std::vector<std::uint8_t> permutations_[2];
+  std::vector<std::int32_t> newly_needed_[2], newly_needed_from_[2];
   std::vector<std::int32_t> interior_[2], boundary_[2];
   std::vector<halo_face> faces_[2];
   std::vector<slot_lane> slot_lanes_[2];

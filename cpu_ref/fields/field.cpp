@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <stdexcept>
 
@@ -184,22 +183,29 @@ void export_column(spinor_configuration& to, const field<T>& x, int column) {
 template <class To, class From>
 void convert(field<To>& to, const field<From>& from) {
   if (!(to.shape() == from.shape())) throw std::logic_error("convert: shapes differ");
-  const block_layout& source = from.layout();
-  const int from_width = source.width(), to_width = to.layout().width();
-  for_each_site(to, [&](int part, std::int64_t b, int lane, const coordinate& at) {
-    const block_site there = source.place(at);
-    std::array<complex<double>, 12> few;
-    std::vector<complex<double>> many;
-    std::span<complex<double>> numbers(few.data(), std::min<std::size_t>(few.size(), to.components()));
-    if (to.components() > static_cast<int>(few.size())) {
-      many.resize(static_cast<std::size_t>(to.components()));
-      numbers = many;
+  // The blocks of one layout hold those of the other, or parts of them, lane by lane: what lies side by side in both is
+  // read together.
+  const block_layout &source = from.layout(), &target = to.layout();
+  const int width = target.width(), components = to.components();
+  for (int part = 0; part < to.parts(); ++part)
+#pragma omp parallel for num_threads(to.get_context().threads())
+    for (std::int64_t b = 0; b < target.blocks(); ++b) {
+      block_site there[most_lanes];
+      for (int lane = 0; lane < width; ++lane)
+        there[lane] = source.place(target.geometry().local_coordinate(target.site(to.parity_of_part(part), b, lane)));
+      std::vector<double> numbers(static_cast<std::size_t>(2 * components * width));
+      for (int c = 0; c < to.columns(); ++c) {
+        for (int lane = 0, lanes = 1; lane < width; lane += lanes, lanes = 1) {
+          const block_site first = there[lane];
+          while (lane + lanes < width && there[lane + lanes].block == first.block &&
+                 there[lane + lanes].lane == first.lane + lanes)
+            ++lanes;
+          read_lanes<From>(numbers.data() + lane, width, from.block(part, first.block, c) + first.lane, source.width(),
+                           lanes, components);
+        }
+        write_block<To>(to.block(part, b, c), width, numbers.data(), components);
+      }
     }
-    for (int c = 0; c < to.columns(); ++c) {
-      read_lane<From>(numbers, from.block(part, there.block, c) + there.lane, from_width);
-      write_lane<To>(to.block(part, b, c) + lane, to_width, numbers);
-    }
-  });
 }
 
 #define PLAQUETTE_INSTANTIATE(T)                                                                      \

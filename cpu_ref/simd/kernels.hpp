@@ -90,8 +90,11 @@ struct hopping_arguments {
   double* lane_sums = nullptr;  ///< where not null, re and im of <out, w> and |out|^2 are added: [column][most_sums][W]
   /// Store past the caches: where the output is much larger than the second-level cache.
   bool stream = false;
-  /// Fetch the neighbour in +t ahead of time: where the input does not fit in the second-level cache.
+  /// Fetch ahead of time the neighbours that block b needs and none has touched of late, newly_needed[i] for i from
+  /// newly_needed_from[b] to newly_needed_from[b + 1]: where the input does not fit in the second-level cache.
   bool prefetch = false;
+  const std::int32_t* newly_needed = nullptr;
+  const std::int32_t* newly_needed_from = nullptr;
   /// Fetch the links of the next block: where they come from memory.
   bool prefetch_links = false;
   /// Fetch the neighbours of the next column: where the input comes from memory.

@@ -305,13 +305,15 @@ PLAQUETTE_INLINE void add_colour(complex_simd<V> (&w)[2][3], const Link& link, i
 /// One hop from a block of this rank: project, permute lanes, multiply, reconstruct. Forwards the half-spinor is
 /// permuted before U(x) multiplies it; backwards U^+(x - mu) multiplies in the neighbour's lane order and the product
 /// is permuted: links are never permuted. Colour by colour, so that 12 products and one colour of h are in registers.
-template <int mu, bool forward, int sign, int W, class V, class Spinor, class Link>
+/// Before colour j, `ask(j)` may ask for what later blocks need.
+template <int mu, bool forward, int sign, int W, class V, class Spinor, class Link, class Ask>
 PLAQUETTE_INLINE void hop_inside(block_spinor<V>& sum, const Spinor& psi, const Link& link, int permutation,
-                                 const typename V::lane* table) {
+                                 const typename V::lane* table, const Ask& ask) {
   constexpr chiral_links pair = links_of_gamma(mu);
   complex_simd<V> w[2][3] = {};
   PLAQUETTE_UNROLL
   for (int j = 0; j < 3; ++j) {
+    ask(j);
     auto h0 = project_spin<mu, sign, 0>(psi(j), psi(3 * pair.lower[0] + j));
     auto h1 = project_spin<mu, sign, 1>(psi(3 + j), psi(3 * pair.lower[1] + j));
     if constexpr (forward)
@@ -335,11 +337,14 @@ PLAQUETTE_INLINE void hop_inside(block_spinor<V>& sum, const Spinor& psi, const 
 }
 
 /// One hop from a slot of the halo: projected and in this block's lane order already, as is the link.
-template <int mu, bool forward, int sign, class V, class Slot, class Link>
-PLAQUETTE_INLINE void hop_from_slot(block_spinor<V>& sum, const Slot& half_spinor, const Link& link) {
+template <int mu, bool forward, int sign, class V, class Slot, class Link, class Ask>
+PLAQUETTE_INLINE void hop_from_slot(block_spinor<V>& sum, const Slot& half_spinor, const Link& link, const Ask& ask) {
   complex_simd<V> w[2][3] = {};
   PLAQUETTE_UNROLL
-  for (int j = 0; j < 3; ++j) add_colour<!forward>(w, link, j, half_spinor(j), half_spinor(3 + j));
+  for (int j = 0; j < 3; ++j) {
+    ask(j);
+    add_colour<!forward>(w, link, j, half_spinor(j), half_spinor(3 + j));
+  }
   add_half_spinor<mu, sign>(sum, w, half_spinor.scale());
 }
 
@@ -554,52 +559,79 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
   alignas(64) real expanded[hop_directions * 18 * W];
   if (expand) expand_links<far>(links, expanded);
 
-  // Links of the next block, and the one neighbour that no earlier block has touched, soon enough to arrive. Both are
-  // asked for hop by hop: all at once would fill the queue of outstanding misses.
-  const std::int64_t next_block = b + 1 < arg.blocks ? b + 1 : b;
+  typename links_of_block<T, W>::link link_of[hop_directions];
+  for (int d = 0; d < hop_directions; ++d) {
+    if constexpr (form == link_form::whole && !is_half<T>)
+      if (expand) {
+        link_of[d] = {expanded + d * 18 * W, nullptr};
+        continue;
+      }
+    if constexpr (form != link_form::expanded)
+      link_of[d] = far && d % 2 == 1 && neighbour[d] < 0 ? links.of_slot(-1 - neighbour[d]) : links.of_hop(d);
+  }
+
+  // What the next block needs of links, and the one after it of neighbours that no block has touched of late, is asked
+  // for soon enough to arrive, and a few lines at a time: more at once would fill the queue of outstanding misses, in
+  // which loads from the second-level cache wait too.
+  const std::int64_t next_block = b + 1 < arg.blocks ? b + 1 : b, later = b + 2 < arg.blocks ? b + 2 : b;
   const std::int32_t* const next_neighbour = arg.neighbours + next_block * hop_directions;
   const links_of_block<T, W> next_links{arg, next_neighbour, next_block, links.words};
-  const std::int64_t later = b + 2 < arg.blocks ? b + 2 : b;
-  const std::int64_t edge = far && arg.prefetch ? arg.neighbours[later * hop_directions + hop_directions - 2] : -1;
+  const word_of<T>* const next_clover = far && arg.prefetch_links && arg.clover != nullptr
+                                            ? arg.clover + next_block * 2 * chiral_block_words<T> * W
+                                            : nullptr;
+  const std::int32_t *first_new = nullptr, *last_new = nullptr;
+  if (far && arg.prefetch) {
+    first_new = arg.newly_needed + arg.newly_needed_from[later];
+    last_new = arg.newly_needed + arg.newly_needed_from[later + 1];
+  }
 
   for (int c = 0; c < arg.columns; ++c) {
-    const bool fetch_links = arg.prefetch_links && c == 0, fetch_ahead = edge >= 0 || fetch_links;
     if (far && arg.prefetch_columns && c + 1 < arg.columns)
       for (int d = 0; d < hop_directions; ++d)
         if (neighbour[d] >= 0)
           prefetch(arg.in.data + (neighbour[d] * arg.in.column_stride + c + 1) * spinor_block_words<T, W>,
                    spinor_block_words<T, W>);
+    const auto of_next_block = [&](const field_pointer<const word_of<T>>& field) {
+      return far && arg.prefetch_links && field.data != nullptr
+                 ? field.data + (next_block * field.column_stride + c) * spinor_block_words<T, W>
+                 : nullptr;
+    };
+    const word_of<T>*const next_x = of_next_block(arg.x), *const next_w = of_next_block(arg.w);
     block_spinor<V> sum = {};
     const auto hop = [&]<int mu, bool forward>() PLAQUETTE_ALWAYS_INLINE_LAMBDA {
       constexpr int d = 2 * mu + (forward ? 0 : 1);
       constexpr int sign = forward ? ahead : -ahead;
       const std::int64_t n = neighbour[d];
-      if (far && fetch_ahead) {
-        if (edge >= 0)
-          prefetch(arg.in.data + (edge * arg.in.column_stride + c) * spinor_block_words<T, W>, spinor_block_words<T, W>,
-                   d, hop_directions);
-        if (fetch_links && next_neighbour[d] >= 0) prefetch(next_links.of_hop(d).data, links.words * W);
-      }
+      const word_of<T>* const next_link =
+          far && arg.prefetch_links && c == 0 && next_neighbour[d] >= 0 ? next_links.of_hop(d).data : nullptr;
+      const auto ask = [&]([[maybe_unused]] int j) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
+        if constexpr (far) {
+          constexpr int parts = 3 * hop_directions;
+          const int part = 3 * d + j;
+          if (next_link != nullptr) prefetch(next_link, links.words * W, j, 3);
+          for (const std::int32_t* i = first_new; i != last_new; ++i)
+            prefetch(arg.in.data + (*i * arg.in.column_stride + c) * spinor_block_words<T, W>, spinor_block_words<T, W>,
+                     part, parts);
+          if (next_clover != nullptr && c == 0) prefetch(next_clover, 2 * chiral_block_words<T> * W, part, parts);
+          if (next_x != nullptr) prefetch(next_x, spinor_block_words<T, W>, part, parts);
+          if (next_w != nullptr) prefetch(next_w, spinor_block_words<T, W>, part, parts);
+        }
+      };
       const auto multiply = [&](const auto& link) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
         if (far && n < 0)
           hop_from_slot<mu, forward, sign>(
-              sum, slot_reader<T, W>{arg.slots + ((-1 - n) * arg.columns + c) * slot_reals<T> * W}, link);
+              sum, slot_reader<T, W>{arg.slots + ((-1 - n) * arg.columns + c) * slot_reals<T> * W}, link, ask);
         else
           hop_inside<mu, forward, sign, W>(
               sum,
               hop_reader<T, W>(arg.in.data + (n * arg.in.column_stride + c) * spinor_block_words<T, W>,
                                arg.hop_scale[mu]),
-              link, permutation[d], arg.permutation_table);
+              link, permutation[d], arg.permutation_table, ask);
       };
-      if constexpr (form == link_form::expanded) {
+      if constexpr (form == link_form::expanded)
         multiply(link_reader<T, W, form>(expanded + d * 18 * W, nullptr));
-      } else {
-        const auto link = far && !forward && n < 0 ? links.of_slot(-1 - n) : links.of_hop(d);
-        if constexpr (form == link_form::whole && !is_half<T>)
-          multiply(link_reader<T, W, form>(expand ? expanded + d * 18 * W : link.data, nullptr));
-        else
-          multiply(link_reader<T, W, form>(link.data, link.factor));
-      }
+      else
+        multiply(link_reader<T, W, form>(link_of[d].data, link_of[d].factor));
     };
     hop.template operator()<0, true>();
     hop.template operator()<0, false>();

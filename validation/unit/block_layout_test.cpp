@@ -63,6 +63,30 @@ TEST(BlockLayout, TheNeighbourOfABlockIsOneBlockWithItsLanesPermuted) {
     }
 }
 
+TEST(BlockLayout, ANeighbourIsNewlyNeededByTheFirstBlockThatTouchesItAndOnlyByBlocksThatDo) {
+  for (const extents& grid : {extents{1, 1, 1, 1}, extents{1, 1, 1, 2}, extents{2, 1, 2, 1}}) {
+    const lattice_geometry geometry({8, 8, 8, 8}, grid, 0);
+    const block_layout layout(geometry, 8);
+    for (int p = 0; p < 2; ++p) {
+      std::set<std::int32_t> touched;
+      for (std::int64_t b = 0; b < layout.blocks(); ++b) {
+        const std::int32_t* const neighbours = layout.neighbours(p) + b * hop_directions;
+        const std::set<std::int32_t> here(neighbours, neighbours + hop_directions);
+        const auto listed = layout.newly_needed(p).begin();
+        const auto from = static_cast<std::size_t>(b);
+        const std::multiset<std::int32_t> newly(listed + layout.newly_needed_from(p)[from],
+                                                listed + layout.newly_needed_from(p)[from + 1]);
+        for (const std::int32_t n : newly) {
+          EXPECT_TRUE(here.contains(n));
+          EXPECT_EQ(newly.count(n), 1U);
+        }
+        for (const std::int32_t n : here)
+          if (n >= 0 && touched.insert(n).second) EXPECT_TRUE(newly.contains(n));
+      }
+    }
+  }
+}
+
 TEST(BlockLayout, SlotsTakeEachIncomingHalfSpinorOnce) {
   for (const extents& grid : {extents{1, 1, 1, 2}, extents{2, 1, 2, 1}, extents{2, 3, 1, 4}, extents{2, 2, 2, 2}}) {
     extents global{4, 6, 2, 8};
