@@ -36,11 +36,13 @@ template <class T>
 struct loaded_spinor {
   T number[spinor_reals];
 
+  /// \param block     a column of a block of sites
   /// \param exchange  bytes from where the upper half lies to where the kernel's upper half lies: 0, or half the bytes
   template <load_hint hint, spinor_part part>
-  PLAQUETTE_KERNEL_INLINE void load(const std::byte* site, int exchange) {
+  PLAQUETTE_KERNEL_INLINE void load(const std::byte* block, std::uint32_t lane, int exchange) {
     constexpr int chunks = spinor_reals * static_cast<int>(sizeof(T)) / 16, reals = 16 / static_cast<int>(sizeof(T));
     constexpr int half_bytes = chunks / 2 * 16 * lanes;
+    const std::byte* const site = advanced(block, lane, 16);
     const std::byte* const upper = site + exchange;
     const std::byte* const lower = site + (half_bytes - exchange);
 #pragma unroll
@@ -72,18 +74,18 @@ struct loaded_half_spinor {
   float scale_;
 
   template <load_hint hint, spinor_part part>
-  PLAQUETTE_KERNEL_INLINE void load(const std::byte* site, std::uint32_t lane) {
+  PLAQUETTE_KERNEL_INLINE void load(const std::byte* block, std::uint32_t lane, int /*exchange*/) {
     constexpr bool stored_upper = part == (exchanged ? spinor_part::lower : spinor_part::upper);
     constexpr int first = part == spinor_part::both || stored_upper ? 0 : 1;
     constexpr int last = part == spinor_part::both || !stored_upper ? 3 : 2;
+    const std::byte* const site = advanced(block, lane, 16);
 #pragma unroll
     for (int k = first; k < last; ++k) {
       const auto v = load_words<hint, 4>(site + k * 16 * lanes);
 #pragma unroll
       for (int i = 0; i < 4; ++i) word[4 * k + i] = v.w[i];
     }
-    // `site` has moved by 16 bytes a lane, the scales lie 4 bytes apart.
-    scale_ = as_float(load_words<hint, 1>(site + (3 * 16 * lanes - 12 * static_cast<std::int64_t>(lane))).w[0]);
+    scale_ = as_float(load_words<hint, 1>(advanced(block, lane, 4) + 3 * 16 * lanes).w[0]);
   }
   PLAQUETTE_KERNEL_INLINE float operator[](int k) const {
     const int stored = exchanged ? (k + spinor_reals / 2) % spinor_reals : k;
@@ -179,19 +181,24 @@ struct loaded_link {
   /// \param link  of lane 0
   template <load_hint hint>
   PLAQUETTE_KERNEL_INLINE void load(const std::byte* link, std::uint32_t lane) {
+    // Without a hint it may lie in shared memory, which the compiler sees only through plain arithmetic.
+    const auto of_lane = [&](std::uint32_t width) {
+      return hint == load_hint::none ? link + width * lane : advanced(link, lane, width);
+    };
+    const std::byte* const at = of_lane(16);
 #pragma unroll
     for (int k = 0; k < chunks; ++k) {
-      const auto v = load_words<hint, 4>(link + 16 * lane + k * 16 * lanes);
+      const auto v = load_words<hint, 4>(at + k * 16 * lanes);
 #pragma unroll
       for (int i = 0; i < 4; ++i) word[4 * k + i] = v.w[i];
     }
     if constexpr (pairs == 1) {
-      const auto v = load_words<hint, 2>(link + 8 * lane + chunks * 16 * lanes);
+      const auto v = load_words<hint, 2>(of_lane(8) + chunks * 16 * lanes);
       word[4 * chunks] = v.w[0];
       word[4 * chunks + 1] = v.w[1];
     }
     if constexpr (singles == 1)
-      word[4 * chunks + 2 * pairs] = load_words<hint, 1>(link + 4 * lane + (chunks * 16 + pairs * 8) * lanes).w[0];
+      word[4 * chunks + 2 * pairs] = load_words<hint, 1>(of_lane(4) + (chunks * 16 + pairs * 8) * lanes).w[0];
   }
   PLAQUETTE_KERNEL_INLINE real_of<T> number(int k) const {
     if constexpr (is_half<T>)
@@ -203,26 +210,6 @@ struct loaded_link {
   }
 };
 
-/// A real number whose division is quick.
-template <class Real>
-struct quick_real {
-  Real v;
-  PLAQUETTE_KERNEL_INLINE friend quick_real operator+(quick_real a, quick_real b) { return {a.v + b.v}; }
-  PLAQUETTE_KERNEL_INLINE friend quick_real operator-(quick_real a, quick_real b) { return {a.v - b.v}; }
-  PLAQUETTE_KERNEL_INLINE friend quick_real operator*(quick_real a, quick_real b) { return {a.v * b.v}; }
-  PLAQUETTE_KERNEL_INLINE friend quick_real operator-(quick_real a) { return {-a.v}; }
-  PLAQUETTE_KERNEL_INLINE friend quick_real operator/(quick_real a, quick_real b) {
-    if constexpr (sizeof(Real) == 4)
-      return {quick_ratio(a.v, b.v)};
-    else
-      return {a.v / b.v};
-  }
-};
-template <class Real>
-struct quick_complex {
-  quick_real<Real> re, im;
-};
-
 /// `conjugate_minor` of common/algebra/link_reconstruction.hpp with its fused operations written out.
 template <class Real>
 PLAQUETTE_KERNEL_INLINE complex<Real> minor_of(const complex<Real>& x, const complex<Real>& y, const complex<Real>& z,
@@ -232,34 +219,88 @@ PLAQUETTE_KERNEL_INLINE complex<Real> minor_of(const complex<Real>& x, const com
   return {re, im};
 }
 
+template <class Real>
+PLAQUETTE_KERNEL_INLINE complex<Real> product(const complex<Real>& a, const complex<Real>& b) {
+  return {multiply_add(-a.im, b.im, a.re * b.re), multiply_add(a.im, b.re, a.re * b.im)};
+}
+/// a conj(b)
+template <class Real>
+PLAQUETTE_KERNEL_INLINE complex<Real> product_conj(const complex<Real>& a, const complex<Real>& b) {
+  return {multiply_add(a.im, b.im, a.re * b.re), multiply_add(a.im, b.re, -(a.re * b.im))};
+}
+/// c - a b
+template <class Real>
+PLAQUETTE_KERNEL_INLINE complex<Real> minus_product(const complex<Real>& c, const complex<Real>& a,
+                                                    const complex<Real>& b) {
+  return {multiply_add(a.im, b.im, multiply_add(-a.re, b.re, c.re)),
+          multiply_add(-a.im, b.re, multiply_add(-a.re, b.im, c.im))};
+}
+
+template <class Real>
+PLAQUETTE_KERNEL_INLINE void third_row_from_others(su3<Real>& u) {
+#pragma unroll
+  for (int i = 0; i < colours; ++i) {
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    u.e[2][i] = minor_of(u.e[0][j], u.e[1][k], u.e[0][k], u.e[1][j]);
+  }
+}
+
+/// The matrix of eight parameters, `matrix_of_parameters` of common/algebra/link_reconstruction.hpp in fewer
+/// operations. With v_k the last two elements of the first row and rho_0 = conj(phase beta), the second and third row
+/// of the frame are rho_0 (e_1 - gamma conj(v_0) v) and e_2 - gamma conj(v_1) v but for their first elements, so that
+/// what SU(2) makes of them is c - gamma (c . conj v) v.
+template <class Real>
+PLAQUETTE_KERNEL_INLINE void matrix_of_eight(su3<Real>& u, const Real (&p)[8]) {
+  const complex<Real> phase{static_cast<Real>(frame_phase_cos), static_cast<Real>(frame_phase_sin)};
+  const Real one(1), two(2);
+  Real p2 = p[0] * p[0];
+#pragma unroll
+  for (int k = 1; k < 5; ++k) p2 = multiply_add(p[k], p[k], p2);
+  const Real r = quick_inverse(one + p2);
+  const Real cosine = (one - p2) * r;        // of half the angle of the first row's point
+  const Real length = Real(4) * r * cosine;  // from parameters to coordinates
+  const Real t = two * cosine * cosine;      // 1 + re alpha
+  const complex<Real> alpha{multiply_add(two * cosine, cosine, -one), length * p[0]};
+  u.e[0][0] = product(phase, alpha);
+  const complex<Real> stretch{length * phase.re, length * phase.im};
+  u.e[0][1] = product(stretch, complex<Real>{p[1], p[2]});
+  u.e[0][2] = product(stretch, complex<Real>{p[3], p[4]});
+  const Real over = quick_inverse(multiply_add(alpha.im, alpha.im, t * t));
+  const complex<Real> gamma{t * over, alpha.im * over};
+  const complex<Real> beta{multiply_add(two * t, gamma.re, -one), two * t * gamma.im};
+  const complex<Real> turn = product(phase, beta);
+
+  Real q2 = p[5] * p[5];
+  q2 = multiply_add(p[6], p[6], q2);
+  q2 = multiply_add(p[7], p[7], q2);
+  const Real s = quick_inverse(one + q2);
+  const Real other_cosine = (one - q2) * s, other_length = Real(4) * s * other_cosine;
+  const complex<Real> a{multiply_add(two * other_cosine, other_cosine, -one), other_length * p[7]};
+  const complex<Real> c0 = product_conj(a, turn), c1{other_length * p[6], other_length * p[5]};
+
+  const complex<Real> d0 = product_conj(c0, u.e[0][1]), d1 = product_conj(c1, u.e[0][2]);
+  const complex<Real> d{d0.re + d1.re, d0.im + d1.im}, first = product(turn, d), e = product(gamma, d);
+  u.e[1][0] = {-first.re, -first.im};
+  u.e[1][1] = minus_product(c0, e, u.e[0][1]);
+  u.e[1][2] = minus_product(c1, e, u.e[0][2]);
+  third_row_from_others(u);
+}
+
 template <class T, reconstruct stored>
 PLAQUETTE_KERNEL_INLINE void make_whole(su3<real_of<T>>& u, const loaded_link<T, stored>& link) {
   using real = real_of<T>;
   if constexpr (stored == reconstruct::eight) {
-    quick_real<real> p[8];
-    quick_complex<real> m[3][3];
+    real p[8];
 #pragma unroll
-    for (int k = 0; k < 8; ++k) p[k] = {link.number(k)};
-    matrix_of_parameters(
-        m, p, quick_complex<real>{{static_cast<real>(frame_phase_cos)}, {static_cast<real>(frame_phase_sin)}},
-        quick_real<real>{real(1)});
-#pragma unroll
-    for (int i = 0; i < colours; ++i)
-#pragma unroll
-      for (int j = 0; j < colours; ++j) u.e[i][j] = {m[i][j].re.v, m[i][j].im.v};
+    for (int k = 0; k < 8; ++k) p[k] = link.number(k);
+    matrix_of_eight(u, p);
   } else {
     constexpr int rows = stored == reconstruct::none ? 3 : 2;
 #pragma unroll
     for (int i = 0; i < rows; ++i)
 #pragma unroll
       for (int j = 0; j < colours; ++j) u.e[i][j] = {link.number(2 * (3 * i + j)), link.number(2 * (3 * i + j) + 1)};
-    if constexpr (rows == 2) {
-#pragma unroll
-      for (int i = 0; i < colours; ++i) {
-        const int j = (i + 1) % 3, k = (i + 2) % 3;
-        u.e[2][i] = minor_of(u.e[0][j], u.e[1][k], u.e[0][k], u.e[1][j]);
-      }
-    }
+    if constexpr (rows == 2) third_row_from_others(u);
   }
 }
 

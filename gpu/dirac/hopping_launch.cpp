@@ -91,9 +91,12 @@ std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
         for (const int z_of_slab : {8, 16, 0}) {
           hopping_launch launch = with_tile(base, tile);
           launch.slab = std::max(z_of_slab / tile.size[2], z_of_slab == 0 ? 0 : 1);
-          list.push_back(launch);
-          launch.dependent = true;
-          list.push_back(launch);
+          for (const bool dependent : {false, true})
+            for (const bool leave : {false, true}) {
+              launch.dependent = dependent;
+              launch.links_leave = leave;
+              list.push_back(launch);
+            }
         }
   return list;
 }
@@ -124,11 +127,12 @@ std::string hopping_launch::name() const {
   if (slab > 0) s += " slab " + std::to_string(slab);
   if (links_once) s += " once";
   if (past_caches) s += " past";
+  if (links_leave) s += " leave";
   if (dependent) s += " dependent";
   return s;
 }
 
-std::vector<hopping_launch> candidates(const hopping_problem& p) {
+std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
   auto list = p.columns == 1 ? tile_candidates(p) : batch_candidates(p);
   const int full = p.columns == 1 ? most_threads(p.number_bytes) : batch_sites(p);
   const residence cached = residence_of(p);
@@ -138,11 +142,11 @@ std::vector<hopping_launch> candidates(const hopping_problem& p) {
     if (p.columns == 1 && launch.links_once == (cached == residence::all)) r *= 1.1;
     if (launch.dependent == (cached == residence::little)) r *= 1.05;
     if (p.columns > 1 && launch.slab == 0) r *= 1.05;
+    if (launch.links_leave) r *= 1.001;
     return r;
   };
   std::ranges::stable_sort(list, {}, rank);
-  constexpr std::size_t most = 48;  // a tuner has patience for so many
-  if (list.size() > most) list.resize(most);
+  if (list.size() > static_cast<std::size_t>(most)) list.resize(static_cast<std::size_t>(most));
   return list;
 }
 

@@ -36,6 +36,8 @@ struct hopping_launch {
   int slab = 0;
   /// Links bypass the first-level cache, and output the second: for lattices that do not stay there.
   bool links_once = false, past_caches = false;
+  /// Of a batch: links are the first to leave the second-level cache, where spinors then stay for longer.
+  bool links_leave = false;
   /// Starts while the kernel before ends, and fetches links meanwhile (programmatic dependent launch).
   bool dependent = false;
 
@@ -47,8 +49,9 @@ struct hopping_launch {
 
 /// The table's choice.
 hopping_launch default_launch(const hopping_problem& problem);
-/// What the tuner may try; the first one is the table's choice.
-std::vector<hopping_launch> candidates(const hopping_problem& problem);
+/// What the tuner may try, the most promising first: that is the table's choice.
+/// \param most  a tuner has patience for so many
+std::vector<hopping_launch> candidates(const hopping_problem& problem, int most = 48);
 
 /// Groups of threads that share the links of a tile, and columns that each thread has in registers, of the batch
 /// kernel.

@@ -70,18 +70,20 @@ PLAQUETTE_KERNEL_INLINE hop_neighbours neighbours_of(const site_order& order, in
   return n;
 }
 
-/// Where the column of a site lies that `begin` points to the column of block 0 of.
+/// The column of a site's block, of the field whose column of block 0 `begin` points to.
 template <class Byte>
-PLAQUETTE_KERNEL_INLINE Byte* site_of(Byte* begin, std::uint32_t block_stride, std::int32_t i) {
-  const auto u = static_cast<std::uint32_t>(i);
-  return begin + static_cast<std::uint64_t>(u / lanes) * block_stride + static_cast<std::uint64_t>(u % lanes) * 16;
+PLAQUETTE_KERNEL_INLINE Byte* block_of(Byte* begin, std::uint32_t block_stride, std::int32_t i) {
+  return advanced(begin, static_cast<std::uint32_t>(i) / lanes, block_stride);
+}
+template <class T, class Byte>
+PLAQUETTE_KERNEL_INLINE Byte* column_of(Byte* begin, int column) {
+  return begin + static_cast<std::int64_t>(column) * spinor_block_bytes<T>;
 }
 
 template <class T, reconstruct stored>
 PLAQUETTE_KERNEL_INLINE const std::byte* link_of(const std::byte* links, std::int32_t i, int mu) {
   constexpr std::uint32_t link = lanes * link_bytes<T>(stored);
-  return links + static_cast<std::uint64_t>(static_cast<std::uint32_t>(i) / lanes) * (4 * link) +
-         static_cast<std::uint32_t>(mu) * link;
+  return advanced(links, static_cast<std::uint32_t>(i) / lanes, 4 * link) + static_cast<std::uint32_t>(mu) * link;
 }
 
 /// The link of a hop: U_mu(x) forwards, that of the neighbour backwards.
@@ -104,22 +106,18 @@ struct boundary_phases {
 /// sum[k] += the hop of one direction of `count` columns that follow each other.
 template <int direction, class T, reconstruct stored, bool exchanged, load_hint hint, int count, class Phases>
 PLAQUETTE_KERNEL_INLINE void add_hop(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
-                                     const std::byte* const (&in)[count], const hop_neighbours& n,
-                                     const loaded_link<T, stored>& link, const Phases& phases) {
+                                     const std::byte* in, const hop_neighbours& n, const loaded_link<T, stored>& link,
+                                     const Phases& phases) {
   using real = real_of<T>;
   constexpr spinor_part part = direction == 6   ? spinor_part::lower
                                : direction == 7 ? spinor_part::upper
                                                 : spinor_part::both;
   spinor_in_memory<T, exchanged> psi[count];
   const std::int32_t i = n.index[direction];
+  const std::byte* const block = block_of(in, static_cast<std::uint32_t>(arg.in.block_stride), i);
 #pragma unroll
-  for (int k = 0; k < count; ++k) {
-    const std::byte* const site = site_of(in[k], static_cast<std::uint32_t>(arg.in.block_stride), i);
-    if constexpr (is_half<T>)
-      psi[k].template load<hint, part>(site, lane_of(i));
-    else
-      psi[k].template load<hint, part>(site, arg.exchange);
-  }
+  for (int k = 0; k < count; ++k)
+    psi[k].template load<hint, part>(block + k * spinor_block_bytes<T>, lane_of(i), arg.exchange);
   su3<real> u;
   make_whole(u, link);
   const real weight = n.across[direction] ? arg.across[direction] : arg.inside[direction];
@@ -225,12 +223,8 @@ PLAQUETTE_KERNEL_INLINE void add_spinor(spin_rows<real_of<T>, 4>& sum, const hop
                                         const spinor_pointer<const T>& x, int column, std::int32_t i,
                                         real_of<T> factor) {
   spinor_in_memory<T, exchanged> psi;
-  const std::byte* const site = site_of(x.begin + static_cast<std::int64_t>(column) * x.column_stride,
-                                        static_cast<std::uint32_t>(x.block_stride), i);
-  if constexpr (is_half<T>)
-    psi.template load<hint, spinor_part::both>(site, lane_of(i));
-  else
-    psi.template load<hint, spinor_part::both>(site, arg.exchange);
+  psi.template load<hint, spinor_part::both>(
+      block_of(column_of<T>(x.begin, column), static_cast<std::uint32_t>(x.block_stride), i), lane_of(i), arg.exchange);
   if constexpr (is_half<T>) factor *= psi.scale();
 #pragma unroll
   for (int k = 0; k < spins * colours; ++k) {
@@ -243,8 +237,9 @@ PLAQUETTE_KERNEL_INLINE void add_spinor(spin_rows<real_of<T>, 4>& sum, const hop
 template <class T, bool exchanged>
 PLAQUETTE_KERNEL_INLINE void store_spinor(const spin_rows<real_of<T>, 4>& psi, const hopping_arguments<T>& arg,
                                           int column, std::int32_t i) {
-  std::byte* const site = site_of(arg.out.begin + static_cast<std::int64_t>(column) * arg.out.column_stride,
-                                  static_cast<std::uint32_t>(arg.out.block_stride), i);
+  std::byte* const block =
+      block_of(column_of<T>(arg.out.begin, column), static_cast<std::uint32_t>(arg.out.block_stride), i);
+  std::byte* const site = advanced(block, lane_of(i), 16);
   const auto number = [&](int k) {
     const complex<real_of<T>>& z = psi.z[k / 2 / colours][k / 2 % colours];
     return k % 2 == 0 ? z.re : z.im;
@@ -265,7 +260,7 @@ PLAQUETTE_KERNEL_INLINE void store_spinor(const spin_rows<real_of<T>, 4>& psi, c
       }
       store_words<4>(site + c * chunk_stride, w, arg.past_caches);
     }
-    store_words<1>(site + (3 * chunk_stride - 12 * static_cast<std::int64_t>(lane_of(i))),
+    store_words<1>(advanced(block, lane_of(i), 4) + 3 * chunk_stride,
                    words<1>{{as_bits(largest * (1.0F / fixed_point_one))}}, arg.past_caches);
   } else {
     constexpr int chunks = chunks_of<T>(spins * colours), half_bytes = chunks / 2 * chunk_stride;
@@ -324,7 +319,7 @@ struct gather_hops {
     const site_coordinate at = arg.order.coordinate_of(arg.parity, site);
     const hop_neighbours n = neighbours_of(arg.order, arg.parity, at.x[0] / 2, at.x[1], at.x[2], at.x[3]);
     spin_rows<real_of<T>, 4> h[1] = {};
-    const std::byte* const in[1] = {arg.in.begin + static_cast<std::int64_t>(column) * arg.in.column_stride};
+    const std::byte* const in = column_of<T>(arg.in.begin, column);
     [&]<int... direction>(std::integer_sequence<int, direction...>) {
       (add_direction<direction>(h, in, n), ...);
     }(std::make_integer_sequence<int, hop_directions>{});
@@ -336,7 +331,7 @@ struct gather_hops {
 
  private:
   template <int direction>
-  PLAQUETTE_HOST_DEVICE void add_direction(spin_rows<real_of<T>, 4> (&h)[1], const std::byte* const (&in)[1],
+  PLAQUETTE_HOST_DEVICE void add_direction(spin_rows<real_of<T>, 4> (&h)[1], const std::byte* in,
                                            const hop_neighbours& n) const {
     loaded_link<T, stored> link;
     load_link_of_hop<T, stored, direction, load_hint::none>(link, arg, n);

@@ -79,17 +79,36 @@ PLAQUETTE_KERNEL_INLINE words<count> load_words(const std::byte* from) {
 template <int count>
 PLAQUETTE_KERNEL_INLINE void store_words(std::byte* to, const words<count>& r, bool past) {
 #ifdef __CUDA_ARCH__
-  if (past) {
-    if constexpr (count == 4)
-      __stcs(reinterpret_cast<uint4*>(to), make_uint4(r.w[0], r.w[1], r.w[2], r.w[3]));
+  if constexpr (count == 4) {
+    if (past)
+      asm volatile("st.global.cs.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(r.w[0]), "r"(r.w[1]), "r"(r.w[2]),
+                   "r"(r.w[3])
+                   : "memory");
     else
-      __stcs(reinterpret_cast<unsigned*>(to), r.w[0]);
+      asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(r.w[0]), "r"(r.w[1]), "r"(r.w[2]), "r"(r.w[3])
+                   : "memory");
   } else {
-    *reinterpret_cast<words<count>*>(to) = r;
+    static_assert(count == 1);
+    if (past)
+      asm volatile("st.global.cs.u32 [%0], %1;" ::"l"(to), "r"(r.w[0]) : "memory");
+    else
+      asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(r.w[0]) : "memory");
   }
 #else
   static_cast<void>(past);
   std::memcpy(to, &r, sizeof r);
+#endif
+}
+
+/// begin + steps * bytes: on the device one operation, which the compiler would take apart.
+template <class Byte>
+PLAQUETTE_KERNEL_INLINE Byte* advanced(Byte* begin, std::uint32_t steps, std::uint32_t bytes) {
+#ifdef __CUDA_ARCH__
+  Byte* r;
+  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(r) : "r"(steps), "r"(bytes), "l"(begin));
+  return r;
+#else
+  return begin + static_cast<std::uint64_t>(steps) * bytes;
 #endif
 }
 
@@ -139,7 +158,7 @@ PLAQUETTE_KERNEL_INLINE float unit_number(float biased) {
 #endif
 }
 
-/// a / b to two units in the last place where a fast way there is: for links and scales, which are no better.
+/// a / b to two units in the last place: for scales, which are no better.
 PLAQUETTE_KERNEL_INLINE float quick_ratio(float a, float b) {
 #ifdef __CUDA_ARCH__
   return __fdividef(a, b);
@@ -147,6 +166,17 @@ PLAQUETTE_KERNEL_INLINE float quick_ratio(float a, float b) {
   return a / b;
 #endif
 }
+/// 1 / a, in single precision to a unit in the last place.
+PLAQUETTE_KERNEL_INLINE float quick_inverse(float a) {
+#ifdef __CUDA_ARCH__
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+  return r;
+#else
+  return 1.0F / a;
+#endif
+}
+PLAQUETTE_KERNEL_INLINE double quick_inverse(double a) { return 1.0 / a; }
 
 /// a b + c, rounded once on the device: written out where it matters, so that every kernel gives the same bits. (The
 /// host, where most machines lack the instruction by default, rounds twice.)
