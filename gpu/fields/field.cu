@@ -5,6 +5,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "gpu/blas/blas.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/number_groups.hpp"
 
@@ -386,13 +387,17 @@ template <class To, class From>
 void convert(field<To>& to, const field<From>& from) {
   if (!(to.shape() == from.shape())) throw std::logic_error("convert: shapes differ");
   if (to.columns() == 0) return;
-  switch (to.components()) {
-    case 12:
-      return launch_conversion<12>(to, from);
-    case 6:
-      return launch_conversion<6>(to, from);
-    default:
-      return launch_conversion<0>(to, from);
+  if constexpr (std::is_same_v<To, From>) {
+    copy(to, from);  // bits and all: a scale would be rounded once more
+  } else {
+    switch (to.components()) {
+      case 12:
+        return launch_conversion<12>(to, from);
+      case 6:
+        return launch_conversion<6>(to, from);
+      default:
+        return launch_conversion<0>(to, from);
+    }
   }
 }
 
