@@ -265,6 +265,30 @@ TYPED_TEST(DeviceHoppingTerm, EveryLaunchGivesTheSameBits) {
       }
 }
 
+/// Threads of a block, shared memory and the shape of tiles stay within what the kernels assume, whatever the lattice.
+TEST(DeviceHoppingLaunch, EveryCandidateFitsItsKernel) {
+  for (const extents& local : {extents{2, 2, 2, 2}, extents{4, 6, 2, 8}, extents{12, 6, 10, 4}, extents{24, 24, 24, 32},
+                               extents{600, 4, 4, 4}, extents{2, 2, 2, 1024}, extents{34, 14, 22, 6}})
+    for (const int bytes : {2, 4, 8})
+      for (const reconstruct stored : every_reconstruct)
+        for (const int columns : {1, 2, 12, 33})
+          for (const bool clover : {false, true}) {
+            const gpu::hopping_problem problem{local, columns, bytes, stored, clover, 50 << 20};
+            const auto list = gpu::candidates(problem);
+            ASSERT_FALSE(list.empty());
+            EXPECT_EQ(list.front(), gpu::default_launch(problem));
+            for (const gpu::hopping_launch& how : list) {
+              const bool batch = how.variant == gpu::hopping_variant::batch;
+              EXPECT_EQ(batch, columns > 1);
+              const int threads = how.sites() * (batch ? gpu::batch_groups(bytes) : 1);
+              EXPECT_TRUE(threads >= 1 && threads <= gpu::most_threads(bytes)) << how.name();
+              EXPECT_EQ(how.tile[2] & (how.tile[2] - 1), 0) << how.name();
+              const int shared = (how.sites() + 31) / 32 * 32 * 8 * stored_reals(stored) * bytes;
+              EXPECT_TRUE(!batch || shared <= 227 * 1024) << how.name();
+            }
+          }
+}
+
 TEST(DeviceHoppingTermErrors, LinksThatCannotBeStoredAreRefused) {
   const lattice_geometry geometry({4, 4, 4, 4});
   const gpu::context ctx = device_context(geometry);
