@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How long the gauge side takes on a GPU: milliseconds a call, and the share of the copy bandwidth that the fewest
+/// bytes of a call would need. Arguments: [lattice, 32x32x32x64 unless said]. Not a test; it ends with the plaquette of
+/// a short heat bath, to see that what was timed is what it should be.
+#include <cstdint>
+#include <cstdio>
+
+#include "gpu/device/runtime.hpp"
+#include "gpu/dirac/clover_term.hpp"
+#include "gpu/fields/random_spinor.hpp"
+#include "gpu/gauge/gaussian_smearing.hpp"
+#include "gpu/gauge/heatbath.hpp"
+#include "gpu/gauge/plaquette.hpp"
+#include "gpu/observables/correlators.hpp"
+#include "gpu/sources/sources.hpp"
+
+using namespace plaquette;
+
+int main(int argc, char** argv) {
+  const extents lattice = argc > 1 ? parse_extents(argv[1], "lattice") : extents{32, 32, 32, 64};
+  const lattice_geometry geometry(lattice);
+  const gpu::context ctx(geometry, communicator());
+  const double sites = static_cast<double>(volume(lattice)), links_bytes = sites * 4 * 144, spinor_bytes = sites * 192;
+  gpu::device_timer timer(ctx.queue());
+  const auto time = [&](const char* what, int n, double bytes, auto&& call) {
+    call();
+    timer.start();
+    for (int i = 0; i < n; ++i) call();
+    timer.stop();
+    const double seconds = timer.seconds() / n;
+    std::printf("%-24s %9.3f ms %8.0f GB/s of the fewest bytes\n", what, 1e3 * seconds, 1e-9 * bytes / seconds);
+  };
+  time("random links", 2, links_bytes, [&] { gpu::random_configuration(ctx, 1); });
+  auto links = gpu::weak_field_configuration(ctx, 0.3, 2);
+  std::uint64_t n = 0;
+  time("heat bath sweep", 10, 9 * links_bytes, [&] { gpu::heatbath_sweep(links, {6.0}, 3, n++); });
+  time("over-relaxation sweep", 10, 9 * links_bytes, [&] { gpu::overrelaxation_sweep(links, {6.0}); });
+  for (int i = 0; i < 20; ++i)
+    gpu::heatbath_updater(ctx).combined_sweep(links, {6.0}, {1, 4}, 3, 100 + static_cast<std::uint64_t>(i));
+  std::printf("plaquette after 20 combined sweeps at beta 6: %.6f (published 0.59368)\n",
+              gpu::average_plaquette(links));
+  time("plaquettes", 10, links_bytes, [&] { gpu::measure_plaquettes(links); });
+  time("link trace", 10, links_bytes / 3, [&] { gpu::link_trace(links); });
+  time("distance from SU(3)", 5, links_bytes, [&] { gpu::distance_from_su3(links); });
+  auto term = gpu::make_clover_term(links, fermion_action::isotropic(0.1, 1.5));
+  time("clover term", 5, 2 * links_bytes, [&] { gpu::make_clover_term(links, fermion_action::isotropic(0.1, 1.5)); });
+  gpu::add_to_diagonal(term, 4.1);
+  time("clover inverse", 5, 2 * links_bytes, [&] { gpu::inverse(term); });
+  gpu::field<double> s(ctx, {4, 3, site_subset::full, 12});
+  time("12 random spinors", 2, 12 * spinor_bytes, [&] { gpu::random_spinors(s, 5); });
+  time("pion", 5, 12 * spinor_bytes, [&] { gpu::pion_correlator(s); });
+  time("rho", 5, 36 * spinor_bytes, [&] { gpu::rho_correlator(s); });
+  time("12 wall sources", 2, 12 * spinor_bytes, [&] { gpu::make_sources(s, {source_kind::wall}, 0, links); });
+  time("smearing step of 12", 2, 24 * spinor_bytes + 0.75 * links_bytes,
+       [&] { gpu::gaussian_smeared(s, links, 1.5, 1); });
+}
