@@ -170,6 +170,8 @@ template <class T, vector_operation operation, int components>
 struct vector_kernel {
   using real = real_of<T>;
   static constexpr operation_traits traits = traits_of(operation);
+  /// Five fields of a site in registers would leave room for two blocks; three hide more of the waiting.
+  static constexpr int resident_blocks = is_half<T> && traits.reads_w() && traits.uses_y ? 3 : 0;
 
   vector_arguments<T> arg;
 
@@ -278,56 +280,51 @@ struct vector_kernel {
       if constexpr (traits.reads_w()) w_scale = *arg.w.scale(i, column, chunks);
     }
   };
-  /// A group of each, and the results.
+  /// A group of each, as read; x and y as stored, once they are.
   struct half_group {
-    number_group<half> u, v, w;
-    complex<float> x[group_size], y[group_size];
+    number_group<half> x, y, u, v, w;
 
-    PLAQUETTE_HOST_DEVICE void compute(const half_site& site, int g) {
+    /// v and w come last where two fields are written: x does not need them, and gives its registers back first.
+    static constexpr bool in_two_steps = traits.uses_y;
+    PLAQUETTE_HOST_DEVICE void load(const half_site& site, int g) {
+      if constexpr (traits.reads_x) x = load_group<half>(site.x, g, site.chunks);
+      if constexpr (traits.uses_y) y = load_group<half>(site.y, g, site.chunks);
       if constexpr (traits.reads_u) u = load_group<half>(site.u, g, site.chunks);
+      if constexpr (!in_two_steps) load_rest(site, g);
+    }
+    PLAQUETTE_HOST_DEVICE void load_rest(const half_site& site, int g) {
       if constexpr (traits.reads_v) v = load_group<half>(site.v, g, site.chunks);
       if constexpr (traits.reads_w()) w = load_group<half>(site.w, g, site.chunks);
-      complex<float> us[group_size], vs[group_size];
-      if constexpr (traits.reads_x) unpack_group<half>(load_group<half>(site.x, g, site.chunks), site.x_scale, x);
-      if constexpr (traits.uses_y) unpack_group<half>(load_group<half>(site.y, g, site.chunks), site.y_scale, y);
-      if constexpr (traits.reads_u && traits.writes_x) unpack_group<half>(u, site.u_scale, us);
-      if constexpr (traits.reads_v && traits.writes_x) unpack_group<half>(v, site.v_scale, vs);
-      if constexpr (traits.writes_x) {
-        PLAQUETTE_GPU_UNROLL
-        for (int k = 0; k < group_size; ++k) {
-          operands_of_number<float> n{x[k], y[k], us[k], vs[k]};
-          operate<operation>(n, site.a, site.b);
-          x[k] = n.x;
-          y[k] = n.y;
-        }
-      }
     }
-    /// Stores the results and adds to the site's sums what is stored.
-    PLAQUETTE_HOST_DEVICE void finish(const half_site& site, int g, float x_inverse, float y_inverse,
-                                      site_sums<half>& total) const {
-      number_group<half> x_packed, y_packed;
-      if constexpr (traits.writes_x) {
-        x_packed = pack_group<half>(x, x_inverse);
-        store_group<half>(site.x, g, site.chunks, x_packed);
-      }
-      if constexpr (traits.uses_y) {
-        y_packed = pack_group<half>(y, y_inverse);
-        store_group<half>(site.y, g, site.chunks, y_packed);
-      }
+    /// What becomes of x, or of y, from what was read. (One at a time: both do not fit into registers beside it.)
+    template <operand result>
+    PLAQUETTE_HOST_DEVICE void compute(const half_site& site, complex<float> (&results)[group_size]) const {
+      complex<float> xs[group_size], ys[group_size], us[group_size], vs[group_size];
+      if constexpr (traits.reads_x) unpack_group<half>(x, site.x_scale, xs);
+      if constexpr (traits.uses_y) unpack_group<half>(y, site.y_scale, ys);
+      if constexpr (traits.reads_u) unpack_group<half>(u, site.u_scale, us);
+      if constexpr (traits.reads_v && !(in_two_steps && result == operand::x)) unpack_group<half>(v, site.v_scale, vs);
       PLAQUETTE_GPU_UNROLL
       for (int k = 0; k < group_size; ++k) {
-        if constexpr (traits.has_dot())
-          total.add_dot((traits.reads_w() ? w : u).data[0].word[k], (traits.dot_right == operand::x   ? x_packed
-                                                                     : traits.dot_right == operand::y ? y_packed
-                                                                                                      : v)
-                                                                        .data[0]
-                                                                        .word[k]);
-        if constexpr (traits.has_norm())
-          total.add_norm((traits.norm_of == operand::x   ? x_packed
-                          : traits.norm_of == operand::y ? y_packed
-                                                         : u)
-                             .data[0]
-                             .word[k]);
+        operands_of_number<float> n{xs[k], ys[k], us[k], vs[k]};
+        operate<operation>(n, site.a, site.b);
+        results[k] = result == operand::x ? n.x : n.y;
+      }
+    }
+    PLAQUETTE_HOST_DEVICE std::uint32_t word(operand which, int k) const {
+      return (which == operand::x   ? x
+              : which == operand::y ? y
+              : which == operand::u ? u
+              : which == operand::v ? v
+                                    : w)
+          .data[0]
+          .word[k];
+    }
+    PLAQUETTE_HOST_DEVICE void add_to(site_sums<half>& total) const {
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < group_size; ++k) {
+        if constexpr (traits.has_dot()) total.add_dot(word(traits.dot_left, k), word(traits.dot_right, k));
+        if constexpr (traits.has_norm()) total.add_norm(word(traits.norm_of, k));
       }
     }
   };
@@ -355,25 +352,50 @@ struct vector_kernel {
         norm_scale * static_cast<double>(total.norm));
   }
 
+  /// x, or y, of a site whose groups are in registers: computed and stored, its words to `stored`. Returns the scale.
+  template <operand result, int groups>
+  PLAQUETTE_HOST_DEVICE float replace(const half_group (&read)[groups], number_group<half> (&stored)[groups],
+                                      const half_site& site, const spinor_pointer<T>& to, std::int32_t i,
+                                      int column) const {
+    complex<float> results[groups][group_size];
+    float largest = 0.0F;
+    PLAQUETTE_GPU_UNROLL
+    for (int g = 0; g < groups; ++g) {
+      read[g].template compute<result>(site, results[g]);
+      largest = largest_of(largest, results[g]);
+    }
+    const site_scale s = store_scale(to, i, column, site.chunks, largest);
+    PLAQUETTE_GPU_UNROLL
+    for (int g = 0; g < groups; ++g) {
+      stored[g] = pack_group<half>(results[g], s.inverse);
+      store_group<half>(result == operand::x ? site.x : site.y, g, site.chunks, stored[g]);
+    }
+    return s.scale;
+  }
+
   template <int Count>
   PLAQUETTE_HOST_DEVICE void in_registers(std::int32_t i, int column, double (&sums)[Count]) const {
     constexpr int groups = groups_of(components);
     const half_site site(arg, i, column, components);
     half_group group[groups];
-    float x_largest = 0.0F, y_largest = 0.0F;
     PLAQUETTE_GPU_UNROLL
-    for (int g = 0; g < groups; ++g) {
-      group[g].compute(site, g);
-      if constexpr (traits.writes_x) x_largest = largest_of(x_largest, group[g].x);
-      if constexpr (traits.uses_y) y_largest = largest_of(y_largest, group[g].y);
+    for (int g = 0; g < groups; ++g) group[g].load(site, g);
+    float x_scale = 0.0F, y_scale = 0.0F;
+    number_group<half> x[groups], y[groups];
+    if constexpr (traits.writes_x) x_scale = replace<operand::x>(group, x, site, arg.x, i, column);
+    if constexpr (half_group::in_two_steps) {
+      PLAQUETTE_GPU_UNROLL
+      for (int g = 0; g < groups; ++g) group[g].load_rest(site, g);
+      y_scale = replace<operand::y>(group, y, site, arg.y, i, column);
     }
-    site_scale x{}, y{};
-    if constexpr (traits.writes_x) x = store_scale(arg.x, i, column, site.chunks, x_largest);
-    if constexpr (traits.uses_y) y = store_scale(arg.y, i, column, site.chunks, y_largest);
     site_sums<half> total;
     PLAQUETTE_GPU_UNROLL
-    for (int g = 0; g < groups; ++g) group[g].finish(site, g, x.inverse, y.inverse, total);
-    add_scaled(sums, total, site, x.scale, y.scale);
+    for (int g = 0; g < groups; ++g) {
+      if constexpr (traits.writes_x) group[g].x = x[g];
+      if constexpr (traits.uses_y) group[g].y = y[g];
+      group[g].add_to(total);
+    }
+    add_scaled(sums, total, site, x_scale, y_scale);
   }
 
   /// For sites that do not fit into registers: once for the scales, once for the numbers.
@@ -382,23 +404,40 @@ struct vector_kernel {
     const int groups = groups_of(arg.components);
     const half_site site(arg, i, column, arg.components);
     half_group group;
-    site_scale x{}, y{};
+    complex<float> x[group_size], y[group_size];
+    site_scale x_scale{}, y_scale{};
     if constexpr (traits.writes_x) {
       float x_largest = 0.0F, y_largest = 0.0F;
       for (int g = 0; g < groups; ++g) {
-        group.compute(site, g);
-        x_largest = largest_of(x_largest, group.x);
-        if constexpr (traits.uses_y) y_largest = largest_of(y_largest, group.y);
+        group.load(site, g);
+        group.template compute<operand::x>(site, x);
+        x_largest = largest_of(x_largest, x);
+        if constexpr (half_group::in_two_steps) {
+          group.load_rest(site, g);
+          group.template compute<operand::y>(site, y);
+          y_largest = largest_of(y_largest, y);
+        }
       }
-      x = store_scale(arg.x, i, column, site.chunks, x_largest);
-      if constexpr (traits.uses_y) y = store_scale(arg.y, i, column, site.chunks, y_largest);
+      x_scale = store_scale(arg.x, i, column, site.chunks, x_largest);
+      if constexpr (traits.uses_y) y_scale = store_scale(arg.y, i, column, site.chunks, y_largest);
     }
     site_sums<half> total;
     for (int g = 0; g < groups; ++g) {
-      group.compute(site, g);
-      group.finish(site, g, x.inverse, y.inverse, total);
+      group.load(site, g);
+      if constexpr (half_group::in_two_steps) group.load_rest(site, g);
+      if constexpr (traits.writes_x) group.template compute<operand::x>(site, x);
+      if constexpr (traits.uses_y) group.template compute<operand::y>(site, y);
+      if constexpr (traits.writes_x) {
+        group.x = pack_group<half>(x, x_scale.inverse);
+        store_group<half>(site.x, g, site.chunks, group.x);
+      }
+      if constexpr (traits.uses_y) {
+        group.y = pack_group<half>(y, y_scale.inverse);
+        store_group<half>(site.y, g, site.chunks, group.y);
+      }
+      group.add_to(total);
     }
-    add_scaled(sums, total, site, x.scale, y.scale);
+    add_scaled(sums, total, site, x_scale.scale, y_scale.scale);
   }
 };
 

@@ -21,9 +21,10 @@ namespace plaquette::gpu {
 inline constexpr int sum_threads = 256;
 
 /// Sites that a thread of a sum takes: a function of their number alone, so that the order of additions is too. Large
-/// lattices take several, which keeps the sums of blocks few.
+/// lattices take several, which keeps the sums of blocks few; some thousand blocks keep every multiprocessor busy to
+/// the end.
 PLAQUETTE_HOST_DEVICE constexpr int sites_of_a_thread(std::int64_t sites) {
-  return sites <= (1 << 18) ? 1 : sites <= (1 << 19) ? 2 : sites <= (1 << 20) ? 4 : 8;
+  return sites <= (1 << 20) ? 1 : sites <= (1 << 21) ? 2 : sites <= (1 << 22) ? 4 : 8;
 }
 constexpr std::int64_t blocks_of_a_sum(std::int64_t sites) {
   const std::int64_t tile = std::int64_t{sum_threads} * sites_of_a_thread(sites);
@@ -56,15 +57,38 @@ template <int Count>
 __device__ inline void add_over_block(double (&sums)[Count], double (&shared)[sum_threads / 32][Count]) {
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   PLAQUETTE_GPU_UNROLL
-  for (int k = 0; k < Count; ++k) PLAQUETTE_GPU_UNROLL
-  for (int distance = 16; distance > 0; distance /= 2)
-    sums[k] += __shfl_down_sync(0xffffffffU, sums[k], static_cast<unsigned>(distance));
-  if (lane == 0) PLAQUETTE_GPU_UNROLL
-  for (int k = 0; k < Count; ++k) shared[warp][k] = sums[k];
+  for (int k = 0; k < Count; ++k) {
+    PLAQUETTE_GPU_UNROLL
+    for (int distance = 16; distance > 0; distance /= 2)
+      sums[k] += __shfl_down_sync(0xffffffffU, sums[k], static_cast<unsigned>(distance));
+  }
+  if (lane == 0) {
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < Count; ++k) shared[warp][k] = sums[k];
+  }
   __syncthreads();
-  if (threadIdx.x == 0) PLAQUETTE_GPU_UNROLL
-  for (int k = 0; k < Count; ++k)
-    for (int w = 1; w < sum_threads / 32; ++w) sums[k] += shared[w][k];
+  if (threadIdx.x == 0) {
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < Count; ++k)
+      for (int w = 1; w < sum_threads / 32; ++w) sums[k] += shared[w][k];
+  }
+}
+
+/// One block more has left its sums: returns how many came before, and goes back to zero after the last. Whoever is the
+/// last sees what all have written before they counted.
+__device__ inline unsigned count_block(unsigned* counter, unsigned last) {
+  unsigned before;
+  asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
+  return before;
+}
+
+/// Blocks of sum_threads threads of a body that a multiprocessor is to hold, where the body says so.
+template <class Body>
+constexpr int resident_blocks() {
+  if constexpr (requires { Body::resident_blocks; })
+    return Body::resident_blocks;
+  else
+    return 0;
 }
 
 /// The end of a kernel that sums: every block of `blocks` leaves its sums, and the last to come adds them all up, in
@@ -81,23 +105,26 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
   if (threadIdx.x == 0) {
     PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < Count; ++k) __stcg(partial + block * Count + k, sums[k]);
-    __threadfence();
-    last = atomicInc(counter, static_cast<unsigned>(blocks - 1)) == static_cast<unsigned>(blocks - 1);
+    last = count_block(counter, static_cast<unsigned>(blocks - 1)) == static_cast<unsigned>(blocks - 1);
   }
   __syncthreads();
   if (!last) return;
-  __threadfence();
   PLAQUETTE_GPU_UNROLL
   for (int k = 0; k < Count; ++k) sums[k] = 0.0;
-  for (std::int64_t b = threadIdx.x; b < blocks; b += sum_threads) PLAQUETTE_GPU_UNROLL
-  for (int k = 0; k < Count; ++k) sums[k] += __ldcg(partial + b * Count + k);
+#pragma unroll 4
+  for (std::int64_t b = threadIdx.x; b < blocks; b += sum_threads) {
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < Count; ++k) sums[k] += __ldcg(partial + b * Count + k);
+  }
   add_over_block(sums, shared[1]);
-  if (threadIdx.x == 0) PLAQUETTE_GPU_UNROLL
-  for (int k = 0; k < Count; ++k) result[k] = sums[k];
+  if (threadIdx.x == 0) {
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < Count; ++k) result[k] = sums[k];
+  }
 }
 
 template <int Count, class Body>
-__global__ void __launch_bounds__(sum_threads)
+__global__ void __launch_bounds__(sum_threads, resident_blocks<Body>())
     sum_kernel(std::int64_t sites, int columns, std::int64_t blocks, int of_a_thread, double* partial,
                unsigned* counters, double* result, const Body body) {
   const std::int64_t block = columns == 1 ? blockIdx.x : blockIdx.x / static_cast<unsigned>(columns);

@@ -100,6 +100,15 @@ PLAQUETTE_HOST_DEVICE inline float biased(float x, float inverse) {
 #endif
 }
 
+/// integer * scale, rounded: the number that is meant. Fused into a sum it would be another, and u - u not zero.
+PLAQUETTE_HOST_DEVICE inline float scaled_number(float integer, float scale) {
+#ifdef __CUDA_ARCH__
+  return __fmul_rn(integer, scale);
+#else
+  return integer * scale;
+#endif
+}
+
 /// The larger magnitude; NaN counts as the largest.
 PLAQUETTE_HOST_DEVICE inline float larger_magnitude_of(float largest, float x) {
 #ifdef __CUDA_ARCH__
@@ -131,7 +140,8 @@ PLAQUETTE_HOST_DEVICE inline void unpack(const chunk& c, float scale, complex<re
   if constexpr (is_half<T>) {
     PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < 4; ++k)
-      z[k] = {(biased_number<0>(c.word[k]) - number_bias) * scale, (biased_number<1>(c.word[k]) - number_bias) * scale};
+      z[k] = {scaled_number(biased_number<0>(c.word[k]) - number_bias, scale),
+              scaled_number(biased_number<1>(c.word[k]) - number_bias, scale)};
   } else {
     struct numbers {
       complex<real_of<T>> z[numbers_of_chunk<T>];

@@ -23,8 +23,14 @@ struct Scalars : testing::Test {
     }
     return numbers;
   }
+  /// Which NaN it is differs between processors.
+  static std::vector<complex<double>> without_payload(std::vector<complex<double>> numbers) {
+    const auto one_nan = [](double& x) { x = std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x; };
+    for (auto& z : numbers) one_nan(z.re), one_nan(z.im);
+    return numbers;
+  }
   static void expect(const gpu::scalars& found, const cpu::scalars& expected, const char* what) {
-    EXPECT_TRUE(same_bits(host_values(found), host_values(expected))) << what;
+    EXPECT_TRUE(same_bits(without_payload(host_values(found)), without_payload(host_values(expected)))) << what;
   }
 };
 
