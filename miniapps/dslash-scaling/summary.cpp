@@ -70,9 +70,9 @@ void print_figure(const operator_figure& f) {
 }
 
 void print_verdict(const report& r) {
-  fmt::print("\n{:<58}  {:>9}   {:>9}\n", "check", "value", "tolerance");
+  fmt::print("\n{:<64}  {:>9}   {:>9}\n", "check", "value", "tolerance");
   for (const check& c : r.checks.checks())
-    fmt::print("{:<58}  {:9.3e}   {:9.3e}  {}\n", c.name, c.value, c.tolerance, c.passed() ? "passed" : "FAILED");
+    fmt::print("{:<64}  {:9.3e}   {:9.3e}  {}\n", c.name, c.value, c.tolerance, c.passed() ? "passed" : "FAILED");
   fmt::print("\n{}\n{}\n", fom_line(r.fom), r.checks.line());
 }
 
