@@ -69,8 +69,8 @@ __device__ __forceinline__ void for_directions(const Function& function) {
 }
 
 /// Registers let 16 warps run on a multiprocessor (8 in double): enough, when all loads of a site are in flight.
-template <class T, reconstruct stored, bool exchanged, bool with_clover, bool links_once>
-__global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), 2)
+template <class T, reconstruct stored, bool exchanged, bool with_clover, bool links_once, int blocks = 2>
+__global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), blocks)
     hop_tiles(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
   constexpr load_hint link_hint = links_once ? load_hint::constant_once : load_hint::constant;
   // Links that are asked for before the kernel before has ended: as many as there are registers for.
@@ -218,6 +218,12 @@ tile_kernel<T> kernel_for(const hopping_launch& how) {
     constexpr auto function = hop_batch<T, stored, exchanged, with_clover>;
     return {function, prepared_of<function>()};
   }
+  if constexpr (is_half<T> && !with_clover) {
+    if (how.links_once && how.blocks == 3) {
+      constexpr auto function = hop_tiles<T, stored, exchanged, with_clover, true, 3>;
+      return {function, prepared_of<function>()};
+    }
+  }
   if (how.links_once) {
     constexpr auto function = hop_tiles<T, stored, exchanged, with_clover, true>;
     return {function, prepared_of<function>()};
@@ -299,15 +305,15 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
 template <class T, reconstruct stored>
 void launch_hopping(const queue& q, const hopping_work<T>& work, const hopping_launch& how) {
 #ifdef __CUDACC__
-  if (how.variant != hopping_variant::gather && !work.with_phases) return launch_tiles<T, stored>(q, work.arg, how);
+  if (how.variant != hopping_variant::gather && !work.phases.used) return launch_tiles<T, stored>(q, work.arg, how);
 #endif
   const std::int64_t count = static_cast<std::int64_t>(work.arg.order.sites) * work.arg.columns;
   const auto run = [&](const auto& body) { for_each_index(q, count, body, 128); };
   if constexpr (is_half<T>) {
-    if (work.arg.exchanged) return run(gather_hops<T, stored, true>{work.arg, work.phases, work.with_phases});
+    if (work.arg.exchanged) return run(gather_hops<T, stored, true>{work.arg, work.phases});
   }
   static_cast<void>(how);
-  run(gather_hops<T, stored, false>{work.arg, work.phases, work.with_phases});
+  run(gather_hops<T, stored, false>{work.arg, work.phases});
 }
 
 }  // namespace plaquette::gpu

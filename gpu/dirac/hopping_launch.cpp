@@ -114,6 +114,10 @@ std::vector<hopping_launch> tile_candidates(const hopping_problem& p) {
           launch.dependent = dependent;
           launch.past_caches = once && !dependent;
           list.push_back(launch);
+          if (p.number_bytes == 2 && !p.with_clover && once && sites == 256) {
+            launch.blocks = 3;
+            list.push_back(launch);
+          }
         }
   return list;
 }
@@ -129,6 +133,7 @@ std::string hopping_launch::name() const {
   if (past_caches) s += " past";
   if (links_leave) s += " leave";
   if (dependent) s += " dependent";
+  if (blocks != 2) s += " blocks " + std::to_string(blocks);
   return s;
 }
 
@@ -143,6 +148,7 @@ std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
     if (launch.dependent == (cached == residence::little)) r *= 1.05;
     if (p.columns > 1 && launch.slab == 0) r *= 1.05;
     if (launch.links_leave) r *= 1.001;
+    if (launch.blocks != 2) r *= 1.01;
     return r;
   };
   std::ranges::stable_sort(list, {}, rank);

@@ -41,6 +41,10 @@ struct hopping_launch {
   /// Starts while the kernel before ends, and fetches links meanwhile (programmatic dependent launch).
   bool dependent = false;
 
+  /// Blocks of 256 threads that registers leave room for on a multiprocessor: 3 in half precision, for `tiles` without
+  /// clover and with links_once, else 2.
+  int blocks = 2;
+
   int sites() const { return tile[0] * tile[1] * tile[2] * tile[3]; }
   /// For the tuner's file: "tiles 16.4.2.1 slab 0 once past dependent".
   std::string name() const;

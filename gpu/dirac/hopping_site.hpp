@@ -101,6 +101,7 @@ struct no_phases {};
 template <class T>
 struct boundary_phases {
   complex<real_of<T>> across[hop_directions];
+  bool used = false;
 };
 
 /// sum[k] += the hop of one direction of `count` columns that follow each other.
@@ -127,7 +128,7 @@ PLAQUETTE_KERNEL_INLINE void add_hop(spin_rows<real_of<T>, 4> (&sum)[count], con
     project<direction>(h, psi[k]);
     multiply<direction % 2 == 1>(g, u, h);
     if constexpr (!std::is_same_v<Phases, no_phases>) {
-      if (n.across[direction])
+      if (phases.used && n.across[direction])
         for (auto& row : g.z)
           for (auto& z : row) z = phases.across[direction] * z;
     }
@@ -311,7 +312,6 @@ template <class T, reconstruct stored, bool exchanged>
 struct gather_hops {
   hopping_arguments<T> arg;
   boundary_phases<T> phases;
-  bool with_phases = false;
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i) const {
     const auto column = static_cast<int>(i / arg.order.sites);
@@ -324,9 +324,9 @@ struct gather_hops {
       (add_direction<direction>(h, in, n), ...);
     }(std::make_integer_sequence<int, hop_directions>{});
     if (arg.clover != nullptr)
-      finish_site<T, exchanged, true, load_hint::none, load_hint::none>(h[0], arg, column, site);
+      finish_site<T, exchanged, true, load_hint::ordered, load_hint::ordered>(h[0], arg, column, site);
     else
-      finish_site<T, exchanged, false, load_hint::none, load_hint::none>(h[0], arg, column, site);
+      finish_site<T, exchanged, false, load_hint::ordered, load_hint::ordered>(h[0], arg, column, site);
   }
 
  private:
@@ -334,11 +334,8 @@ struct gather_hops {
   PLAQUETTE_HOST_DEVICE void add_direction(spin_rows<real_of<T>, 4> (&h)[1], const std::byte* in,
                                            const hop_neighbours& n) const {
     loaded_link<T, stored> link;
-    load_link_of_hop<T, stored, direction, load_hint::none>(link, arg, n);
-    if (with_phases)
-      add_hop<direction, T, stored, exchanged, load_hint::none>(h, arg, in, n, link, phases);
-    else
-      add_hop<direction, T, stored, exchanged, load_hint::none>(h, arg, in, n, link, no_phases{});
+    load_link_of_hop<T, stored, direction, load_hint::ordered>(link, arg, n);
+    add_hop<direction, T, stored, exchanged, load_hint::ordered>(h, arg, in, n, link, phases);
   }
 };
 
@@ -347,7 +344,6 @@ template <class T>
 struct hopping_work {
   hopping_arguments<T> arg;
   boundary_phases<T> phases;
-  bool with_phases = false;
 };
 
 template <class T, reconstruct stored>

@@ -231,11 +231,11 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
     work.phases.across[d] = {real_of<T>(1), real_of<T>(0)};
     if (!is_real(phase)) {
       work.phases.across[d] = complex_cast<real_of<T>>(d % 2 == 0 ? phase : conj(phase));
-      work.with_phases = true;
+      work.phases.used = true;
     }
   }
 
-  const hopping_launch how = work.with_phases ? hopping_launch{} : launch_for(in.columns(), needs_clover);
+  const hopping_launch how = work.phases.used ? hopping_launch{} : launch_for(in.columns(), needs_clover);
   const queue& q = context_.queue();
   switch (stored_) {
     case reconstruct::none:

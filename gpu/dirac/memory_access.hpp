@@ -24,7 +24,7 @@ struct alignas(4 * count) words {
 
 /// What is known of the numbers that are loaded.
 enum class load_hint {
-  none,
+  none,  ///< the pointer may be to shared memory
   /// Nobody writes them while the kernel may already run: they may be asked for before the kernel that comes first has
   /// ended. (The compiler moves such loads across the wait for it; so nothing that a kernel writes is loaded so.)
   constant,

@@ -72,8 +72,8 @@ struct multiply_site_diagonal {
     const auto column = static_cast<int>(index / arg.order.sites);
     const auto i = static_cast<std::int32_t>(index - static_cast<std::int64_t>(column) * arg.order.sites);
     spin_rows<real_of<T>, 4> psi{};
-    add_spinor<T, false, load_hint::none>(psi, arg, arg.x, column, i, arg.a);
-    if (arg.clover != nullptr) multiply_by_clover<T, load_hint::none>(psi, arg.clover, i);
+    add_spinor<T, false, load_hint::ordered>(psi, arg, arg.x, column, i, arg.a);
+    if (arg.clover != nullptr) multiply_by_clover<T, load_hint::ordered>(psi, arg.clover, i);
     store_spinor<T, false>(psi, arg, column, i);
   }
 };
