@@ -66,7 +66,9 @@ class clover_configuration {
 
   /// Undefined contents. Throws memory_error.
   explicit clover_configuration(const context& ctx)
-      : context_(ctx), storage_(ctx.workspace().take(static_cast<std::size_t>(2 * parity_bytes()))) {}
+      : context_(ctx), storage_(ctx.workspace().take(static_cast<std::size_t>(2 * parity_bytes()))) {
+    write_padding(ctx, storage_.get(), std::int64_t{2} * clover_bytes);
+  }
 
   const context& get_context() const { return context_; }
   std::int64_t parity_bytes() const { return std::int64_t{2} * clover_bytes * context_.order().blocks(); }

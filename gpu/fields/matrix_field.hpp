@@ -16,6 +16,16 @@ namespace plaquette::gpu {
 /// Bytes of one matrix at each of 32 sites.
 inline constexpr std::int32_t matrix_bytes = colours * colours * chunk_stride;
 
+/// Writes the last, padded block of each parity (with NaN): a copy of a whole field then reads nothing that nobody
+/// wrote.
+inline void write_padding(const context& ctx, std::byte* begin, std::int64_t block_bytes) {
+  const site_order& order = ctx.order();
+  if (order.sites % lanes == 0) return;
+  for (int parity = 0; parity < 2; ++parity)
+    fill_bytes(ctx.queue(), begin + ((parity + 1) * std::int64_t{order.blocks()} - 1) * block_bytes, 0xff,
+               static_cast<std::size_t>(block_bytes));
+}
+
 /// Matrices as kernels take them, so many a site.
 template <int matrices, class Byte>
 struct matrix_pointer {
@@ -56,7 +66,9 @@ class matrix_field {
 
   /// Undefined contents. Throws memory_error.
   explicit matrix_field(const context& ctx)
-      : context_(ctx), storage_(ctx.workspace().take(static_cast<std::size_t>(2 * parity_bytes()))) {}
+      : context_(ctx), storage_(ctx.workspace().take(static_cast<std::size_t>(2 * parity_bytes()))) {
+    write_padding(ctx, storage_.get(), std::int64_t{matrices} * matrix_bytes);
+  }
 
   const context& get_context() const { return context_; }
   /// Bytes of the sites of one parity, the padding of the last block counted.
