@@ -25,6 +25,7 @@ struct tile_walk {
   divisor by_x, by_y;  ///< of tiles_x, tiles_y
   int tiles_of_t;      ///< sites of a tile in t
   bool links_leave;    ///< see hopping_launch
+  int groups;          ///< of a batch: threads of a site; a power of two
 };
 
 struct site_of_thread {
@@ -139,12 +140,14 @@ constexpr int batch_shared_bytes(int sites) {
   return (sites + lanes - 1) / lanes * hop_directions * lanes * link_bytes<T>(stored);
 }
 
-template <class T, reconstruct stored, bool exchanged, bool with_clover>
+/// \tparam alone  one group: a thread reads the links that it has copied itself, and so no thread waits for another
+template <class T, reconstruct stored, bool exchanged, bool with_clover, bool alone>
 __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), 2)
     hop_batch(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
   constexpr int bytes = is_half<T> ? 2 : sizeof(real_of<T>);
   // Blocks of A need the registers of a second column.
-  constexpr int groups = batch_groups(bytes), at_once = with_clover ? 1 : batch_columns_at_once(bytes);
+  constexpr int at_once = with_clover ? 1 : batch_columns_at_once(bytes);
+  const int groups = alone ? 1 : walk.groups;
   constexpr int slot_bytes = lanes * link_bytes<T>(stored);
   extern __shared__ std::byte shared[];
   let_next_kernel_start();
@@ -152,28 +155,28 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   // Along t come first the sites of the tile, then the next group's.
   const int tile_t = walk.sites / (walk.tile[0] * walk.tile[1] * walk.tile[2]);
   const int thread_t = static_cast<int>(threadIdx.z) >> walk.log2_z;
-  const int group = groups == 1 ? 0 : thread_t / tile_t;
+  const int group = alone ? 0 : thread_t / tile_t;
   s.t -= group * tile_t;
   const int in_tile =
       static_cast<int>(threadIdx.x) +
       walk.tile[0] * (static_cast<int>(threadIdx.y) +
                       walk.tile[1] * (static_cast<int>(threadIdx.z) - ((group * tile_t) << walk.log2_z)));
   const bool works = inside(s, arg.order);
-  if (groups == 1 && !works) return;
+  if (alone && !works) return;
   const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
   std::byte* const slots = shared + static_cast<std::uint32_t>(in_tile) / lanes * (hop_directions * slot_bytes);
   const std::uint32_t lane = lane_of(in_tile);
   const std::uint64_t policy = cache_policy(walk.links_leave);
   if (works)
     for_directions<0, hop_directions>([&]<int d>() {
-      if (groups > 1 && d % groups != group) return;
+      if (!alone && (d & (groups - 1)) != group) return;
       const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
       copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane,
                                      link_of<T, stored>(d % 2 == 1 ? arg.links_there : arg.links_here, i, d / 2),
                                      lane_of(i), policy);
-      if (groups == 1) asm volatile("cp.async.commit_group;" ::: "memory");
+      if (alone) asm volatile("cp.async.commit_group;" ::: "memory");
     });
-  if constexpr (groups > 1) {
+  if constexpr (!alone) {
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncthreads();
     if (!works) return;
@@ -186,7 +189,7 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
     const int first = at_once == 1 ? column : min(column, arg.columns - at_once);
     const std::byte* const in = column_of<T>(arg.in.begin, first);
     for_directions<0, hop_directions>([&]<int d>() {
-      if constexpr (groups == 1) asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d) : "memory");
+      if constexpr (alone) asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d) : "memory");
       loaded_link<T, stored> link;
       link.template load<load_hint::none>(slots + d * slot_bytes, lane);
       add_hop<d, T, stored, exchanged, load_hint::ordered>(h, arg, in, n, link, no_phases{});
@@ -215,7 +218,11 @@ auto prepared_of() {
 template <class T, reconstruct stored, bool exchanged, bool with_clover>
 tile_kernel<T> kernel_for(const hopping_launch& how) {
   if (how.variant == hopping_variant::batch) {
-    constexpr auto function = hop_batch<T, stored, exchanged, with_clover>;
+    if (how.groups == 1) {
+      constexpr auto function = hop_batch<T, stored, exchanged, with_clover, true>;
+      return {function, prepared_of<function>()};
+    }
+    constexpr auto function = hop_batch<T, stored, exchanged, with_clover, false>;
     return {function, prepared_of<function>()};
   }
   if constexpr (is_half<T> && !with_clover) {
@@ -270,10 +277,11 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
   walk.by_y = divisor(walk.tiles_y);
   arg.past_caches = how.past_caches;
 
-  const int groups = batch ? batch_groups(bytes) : 1;
+  const int groups = batch ? how.groups : 1;
+  walk.groups = groups;
   const int threads = walk.sites * groups;
-  if (threads > most_threads(bytes) || (1 << walk.log2_z) != how.tile[2] || arg.columns < (batch ? 2 : 1) ||
-      (!batch && arg.columns != 1))
+  if (threads > most_threads(bytes) || (1 << walk.log2_z) != how.tile[2] || (groups & (groups - 1)) != 0 ||
+      arg.columns < (batch ? 2 : 1) || (!batch && arg.columns != 1))
     throw std::logic_error("hopping_term: a launch that does not fit its kernel");
   const int shared = batch ? batch_shared_bytes<T, stored>(walk.sites) : 0;
   const bool with_clover = arg.clover != nullptr;

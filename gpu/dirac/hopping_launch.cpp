@@ -65,18 +65,13 @@ residence residence_of(const hopping_problem& p) {
   return bytes < 0.8 * cache ? residence::all : bytes < 4.0 * cache ? residence::some : residence::little;
 }
 
-/// Sites of a tile of the batch kernel: as many as threads and shared memory for their links there are, twice on a
-/// multiprocessor (three times, if that holds more).
-int batch_sites(const hopping_problem& p) {
-  const int of_site = 8 * stored_reals(p.stored) * p.number_bytes;
-  const int most = most_threads(p.number_bytes) / batch_groups(p.number_bytes);
+/// Whether so many sites a tile leave shared memory for their links in as many blocks as there are threads for; at
+/// least one, where that is asked for.
+bool links_fit(const hopping_problem& p, int sites, int groups, bool all_blocks) {
   constexpr int shared_of_multiprocessor = 227 * 1024;
-  int best = 32, best_running = 0;
-  for (int sites = 32; sites <= most; sites *= 2) {
-    const int blocks = std::min(2 * most / sites, shared_of_multiprocessor / (sites * of_site + 1024));
-    if (sites * blocks >= best_running) best = sites, best_running = sites * blocks;
-  }
-  return best;
+  const int of_block = (sites + 31) / 32 * 32 * 8 * stored_reals(p.stored) * p.number_bytes + 1024;
+  const int blocks = all_blocks ? std::max(1, 2 * most_threads(p.number_bytes) / (sites * groups)) : 1;
+  return blocks * of_block <= shared_of_multiprocessor;
 }
 
 std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
@@ -84,12 +79,15 @@ std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
   hopping_launch base;
   base.variant = hopping_variant::batch;
   base.past_caches = residence_of(p) == residence::little;
-  const int sites = batch_sites(p);
-  for (const int s : {sites, sites / 2})
-    if (s >= 32)
-      for (const tile_shape& tile : tiles_of_about(p.local, s))
+  const int most = most_threads(p.number_bytes);
+  for (const int threads : {most, most / 2})
+    for (const int groups : {1, 2, 4}) {
+      const int sites = threads / groups;
+      if (groups > p.columns || sites < 32 || !links_fit(p, sites, groups, true)) continue;
+      for (const tile_shape& tile : tiles_of_about(p.local, sites))
         for (const int z_of_slab : {8, 16, 0}) {
           hopping_launch launch = with_tile(base, tile);
+          launch.groups = groups;
           launch.slab = std::max(z_of_slab / tile.size[2], z_of_slab == 0 ? 0 : 1);
           for (const bool dependent : {false, true})
             for (const bool leave : {false, true}) {
@@ -98,8 +96,12 @@ std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
               list.push_back(launch);
             }
         }
+    }
   return list;
 }
+
+/// How many groups were the fastest; where shared memory is short, more groups want fewer links.
+int usual_groups(const hopping_problem& p) { return p.number_bytes == 4 ? 2 : 1; }
 
 std::vector<hopping_launch> tile_candidates(const hopping_problem& p) {
   std::vector<hopping_launch> list;
@@ -128,6 +130,7 @@ std::string hopping_launch::name() const {
   if (variant == hopping_variant::gather) return "gather";
   std::string s = variant == hopping_variant::tiles ? "tiles" : "batch";
   for (int mu = 0; mu < dimensions; ++mu) s += (mu == 0 ? " " : ".") + std::to_string(tile[mu]);
+  if (groups > 1) s += " groups " + std::to_string(groups);
   if (slab > 0) s += " slab " + std::to_string(slab);
   if (links_once) s += " once";
   if (past_caches) s += " past";
@@ -139,11 +142,12 @@ std::string hopping_launch::name() const {
 
 std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
   auto list = p.columns == 1 ? tile_candidates(p) : batch_candidates(p);
-  const int full = p.columns == 1 ? most_threads(p.number_bytes) : batch_sites(p);
+  const int full = most_threads(p.number_bytes);
   const residence cached = residence_of(p);
   const auto rank = [&](const hopping_launch& launch) {
     const tile_shape tile{{launch.tile[0], launch.tile[1], launch.tile[2], launch.tile[3]}};
-    double r = badness(tile, p.local) * (tile.sites() <= full / 2 ? 1.02 : 1.0);
+    double r = badness(tile, p.local) * (tile.sites() * launch.groups <= full / 2 ? 1.02 : 1.0);
+    if (p.columns > 1 && launch.groups != usual_groups(p)) r *= 1.1;
     if (p.columns == 1 && launch.links_once == (cached == residence::all)) r *= 1.1;
     if (launch.dependent == (cached == residence::little)) r *= 1.05;
     if (p.columns > 1 && launch.slab == 0) r *= 1.05;

@@ -36,6 +36,8 @@ struct hopping_launch {
   int slab = 0;
   /// Links bypass the first-level cache, and output the second: for lattices that do not stay there.
   bool links_once = false, past_caches = false;
+  /// Of a batch: groups of threads that share the links of the tile and divide the columns; a power of two.
+  int groups = 1;
   /// Of a batch: links are the first to leave the second-level cache, where spinors then stay for longer.
   bool links_leave = false;
   /// Starts while the kernel before ends, and fetches links meanwhile (programmatic dependent launch).
@@ -57,9 +59,7 @@ hopping_launch default_launch(const hopping_problem& problem);
 /// \param most  a tuner has patience for so many
 std::vector<hopping_launch> candidates(const hopping_problem& problem, int most = 48);
 
-/// Groups of threads that share the links of a tile, and columns that each thread has in registers, of the batch
-/// kernel.
-constexpr int batch_groups(int number_bytes) { return number_bytes == 4 ? 2 : 1; }
+/// Columns that a thread of the batch kernel has in registers.
 constexpr int batch_columns_at_once(int number_bytes) { return number_bytes == 2 ? 2 : 1; }
 /// Most threads of a block of `tiles` and `batch`.
 constexpr int most_threads(int number_bytes) { return number_bytes == 8 ? 128 : 256; }

@@ -278,7 +278,7 @@ TEST(DeviceHoppingLaunch, EveryCandidateFitsItsKernel) {
             for (const gpu::hopping_launch& how : list) {
               const bool batch = how.variant == gpu::hopping_variant::batch;
               EXPECT_EQ(batch, columns > 1);
-              const int threads = how.sites() * (batch ? gpu::batch_groups(bytes) : 1);
+              const int threads = how.sites() * how.groups;
               EXPECT_TRUE(threads >= 1 && threads <= gpu::most_threads(bytes)) << how.name();
               EXPECT_EQ(how.tile[2] & (how.tile[2] - 1), 0) << how.name();
               const int shared = (how.sites() + 31) / 32 * 32 * 8 * stored_reals(stored) * bytes;
