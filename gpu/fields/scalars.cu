@@ -36,7 +36,7 @@ struct scalar_leaf {
   }
 };
 
-constexpr int longest_program = 24, most_leaves = 12, deepest_stack = 12, most_limits = 32;
+constexpr int longest_program = 24, most_leaves = 12, most_limits = 32;
 
 /// An expression as a machine with a stack works it out: leaves are pushed, operations take one or two numbers. Limits
 /// travel with it, where they are few.
@@ -52,7 +52,7 @@ struct scalar_program {
   complex<double>* result = nullptr;
 
   PLAQUETTE_HOST_DEVICE complex<double> operator()(std::int64_t column) const {
-    complex<double> stack[deepest_stack];
+    complex<double> stack[most_leaves];  // every push is a leaf
     int top = -1;
     for (int i = 0; i < length; ++i) {
       const instruction step = code[i];
@@ -146,7 +146,7 @@ struct scalars::node {
   scalar_leaf leaf = {};                                     ///< of a leaf its numbers, of `above_limits` the limits
   std::shared_ptr<std::byte> memory = {}, more_memory = {};  ///< what `leaf` points to
   std::vector<double> limits = {};                           ///< of `above`
-  int instructions = 1, leaves = 1, stack = 1;               ///< of the program that works it out
+  int instructions = 1, leaves = 1;                          ///< of the program that works it out
 
   bool is_leaf() const { return operation == scalar_operation::leaf; }
   bool is_settled() const {
@@ -208,7 +208,7 @@ struct scalars::node {
     a = b = nullptr;
     more_memory = nullptr;
     limits.clear();
-    instructions = leaves = stack = 1;
+    instructions = leaves = 1;
   }
 
   int limit_numbers() const {
@@ -216,13 +216,11 @@ struct scalars::node {
   }
   /// True where a program has room for it.
   bool fits() const {
-    return instructions <= longest_program && leaves <= most_leaves && stack <= deepest_stack &&
-           limit_numbers() <= most_limits;
+    return instructions <= longest_program && leaves <= most_leaves && limit_numbers() <= most_limits;
   }
   void count() {
     instructions = a->instructions + (b ? b->instructions : 0) + 1;
     leaves = a->leaves + (b ? b->leaves : 0) + (operation == scalar_operation::above_limits ? 1 : 0);
-    stack = std::max(a->stack, b ? b->stack + 1 : 0);
   }
 
   /// An operation on a and maybe b, which are worked out first where the whole is too long.

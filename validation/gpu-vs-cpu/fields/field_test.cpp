@@ -172,6 +172,17 @@ TYPED_TEST(Field, ColumnsAreViewedCopiedAndCompacted) {
       EXPECT_TRUE(same_bits(column(changed, c), replaced ? column(u, from[c / 3]) : column(x, c))) << c;
     }
 
+    // Between fields and views of other numbers of columns.
+    auto small = like(x, 3);
+    poison(small);
+    const int all[] = {0, 1, 2}, three[] = {1, 4, 6}, two[] = {0, 2};
+    copy_columns(small, all, x, three);
+    for (int c = 0; c < 3; ++c) EXPECT_TRUE(same_bits(column(small, c), column(x, three[c]))) << c;
+    auto part = view(changed, 2, 3);
+    copy_columns(part, two, view(small, 1, 2), std::span(all, 2));
+    for (int c = 0; c < 2; ++c) EXPECT_TRUE(same_bits(column(changed, 2 + two[c]), column(small, 1 + c))) << c;
+    EXPECT_TRUE(same_bits(column(changed, 5), column(x, 5)));
+
     copy(changed, x);
     const int keep[] = {0, 2, 3, 6}, keep_two[] = {1, 3}, keep_last[] = {1};
     compact(changed, keep);
@@ -268,6 +279,7 @@ TEST(FieldInHalf, HoldsSitesOfEverySize) {
     scale_site(3, 0.0);
     scale_site(5, 1e-27);
     scale_site(6, 1e+30);
+    scale_site(7, 1e-37);  // below what half holds: a multiple of the smallest scale, here 0
     gpu::field<double> wide(machines.gpu, shape);
     gpu::field<half> narrow(machines.gpu, shape), imported(machines.gpu, shape);
     gpu::set_column_numbers(wide, 0, numbers);
@@ -276,7 +288,8 @@ TEST(FieldInHalf, HoldsSitesOfEverySize) {
     const auto largest = largest_of_sites(numbers, spins * colours);
     for (const site_numbers& found : {gpu::column_numbers(narrow, 0), gpu::column_numbers(imported, 0)})
       for (std::size_t i = 0; i < numbers.size(); ++i) {
-        const double bound = unit_of<half> * largest[i / components];
+        const bool too_small = largest[i / components] > 0.0 && largest[i / components] < 0x1p-94;
+        const double bound = unit_of<half> * (too_small ? 0x1p-94 : largest[i / components]);
         ASSERT_TRUE(std::abs(found[i].re - numbers[i].re) <= bound && std::abs(found[i].im - numbers[i].im) <= bound);
       }
   }
