@@ -24,7 +24,6 @@ struct tile_walk {
   int tiles_x, tiles_y, slab;
   divisor by_x, by_y;  ///< of tiles_x, tiles_y
   int tiles_of_t;      ///< sites of a tile in t
-  bool links_leave;    ///< see hopping_launch
   int groups;          ///< of a batch: threads of a site; a power of two
 };
 
@@ -95,43 +94,30 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint>(h[0], arg, 0, n.here);
 }
 
-/// What the second-level cache shall do with memory that is read.
-__device__ __forceinline__ std::uint64_t cache_policy(bool leaves_first) {
-  std::uint64_t policy;
-  if (leaves_first)
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  else
-    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
-
 /// Copies 16, 8 or 4 bytes to shared memory, past the registers.
 template <int bytes>
-__device__ __forceinline__ void copy_to_shared(std::byte* to, const std::byte* from, std::uint64_t policy) {
+__device__ __forceinline__ void copy_to_shared(std::byte* to, const std::byte* from) {
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
   if constexpr (bytes == 16)
-    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "l"(policy)
-                 : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
   else
-    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3;" ::"r"(address), "l"(from), "n"(bytes),
-                 "l"(policy)
-                 : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(bytes) : "memory");
 }
 
 /// A link's words as they lie in global memory, to the same places of a block of 32 links in shared memory.
 template <class T, reconstruct stored>
 __device__ __forceinline__ void copy_link_to_shared(std::byte* to, std::uint32_t to_lane, const std::byte* from,
-                                                    std::uint32_t lane, std::uint64_t policy) {
+                                                    std::uint32_t lane) {
   using link = loaded_link<T, stored>;
 #pragma unroll
   for (int k = 0; k < link::chunks; ++k)
-    copy_to_shared<16>(to + 16 * to_lane + k * chunk_stride, advanced(from, lane, 16) + k * chunk_stride, policy);
+    copy_to_shared<16>(to + 16 * to_lane + k * chunk_stride, advanced(from, lane, 16) + k * chunk_stride);
   if constexpr (link::pairs == 1)
     copy_to_shared<8>(to + 8 * to_lane + link::chunks * chunk_stride,
-                      advanced(from, lane, 8) + link::chunks * chunk_stride, policy);
+                      advanced(from, lane, 8) + link::chunks * chunk_stride);
   if constexpr (link::singles == 1)
     copy_to_shared<4>(to + 4 * to_lane + (link::chunks * 16 + link::pairs * 8) * lanes,
-                      advanced(from, lane, 4) + (link::chunks * 16 + link::pairs * 8) * lanes, policy);
+                      advanced(from, lane, 4) + (link::chunks * 16 + link::pairs * 8) * lanes);
 }
 
 /// Bytes of shared memory for the eight links of so many sites.
@@ -166,14 +152,13 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
   std::byte* const slots = shared + static_cast<std::uint32_t>(in_tile) / lanes * (hop_directions * slot_bytes);
   const std::uint32_t lane = lane_of(in_tile);
-  const std::uint64_t policy = cache_policy(walk.links_leave);
   if (works)
     for_directions<0, hop_directions>([&]<int d>() {
       if (!alone && (d & (groups - 1)) != group) return;
       const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
       copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane,
                                      link_of<T, stored>(d % 2 == 1 ? arg.links_there : arg.links_here, i, d / 2),
-                                     lane_of(i), policy);
+                                     lane_of(i));
       if (alone) asm volatile("cp.async.commit_group;" ::: "memory");
     });
   if constexpr (!alone) {
@@ -270,7 +255,6 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
   walk.tiles_x = parts(arg.order.half_x.value, how.tile[0]);
   walk.tiles_y = parts(arg.order.length[1], how.tile[1]);
   walk.tiles_of_t = how.tile[3];
-  walk.links_leave = how.links_leave;
   const int tiles_z = parts(arg.order.length[2], how.tile[2]), tiles_t = parts(arg.order.length[3], how.tile[3]);
   walk.slab = how.slab == 0 || how.slab > tiles_z ? tiles_z : how.slab;
   walk.by_x = divisor(walk.tiles_x);

@@ -36,13 +36,13 @@ std::vector<tile_shape> tiles_of_about(const extents& local, int sites) {
 }
 
 /// How much of the lattice's neighbours a tile reads twice, and how many of its threads have nothing to do: smaller is
-/// better. What worked best on one H200 at 32^3x64 was 16.4.2.1 and 16.4.2.2, in a row with what this prefers.
+/// better. Of a neighbour in time half is read. What worked best on one H200 at 32^3x64 were 16.4.2.1 and 16.4.2.2.
 double badness(const tile_shape& tile, const extents& local) {
   double surface = 0.0, waste = 1.0;
   for (const int mu : {1, 2, 3}) {
     const int length = local[mu], parts = (length + tile.size[mu] - 1) / tile.size[mu];
     waste *= static_cast<double>(parts * tile.size[mu]) / length;
-    if (tile.size[mu] < length) surface += (1.0 + 0.01 * (4 - mu)) / tile.size[mu];
+    if (tile.size[mu] < length) surface += ((mu == 3 ? 0.5 : 1.0) + 0.01 * (4 - mu)) / tile.size[mu];
   }
   const int sites = tile.sites(), warps = (sites + 31) / 32;
   waste *= 32.0 * warps / sites;
@@ -89,12 +89,10 @@ std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
           hopping_launch launch = with_tile(base, tile);
           launch.groups = groups;
           launch.slab = std::max(z_of_slab / tile.size[2], z_of_slab == 0 ? 0 : 1);
-          for (const bool dependent : {false, true})
-            for (const bool leave : {false, true}) {
-              launch.dependent = dependent;
-              launch.links_leave = leave;
-              list.push_back(launch);
-            }
+          for (const bool dependent : {false, true}) {
+            launch.dependent = dependent;
+            list.push_back(launch);
+          }
         }
     }
   return list;
@@ -134,7 +132,6 @@ std::string hopping_launch::name() const {
   if (slab > 0) s += " slab " + std::to_string(slab);
   if (links_once) s += " once";
   if (past_caches) s += " past";
-  if (links_leave) s += " leave";
   if (dependent) s += " dependent";
   if (blocks != 2) s += " blocks " + std::to_string(blocks);
   return s;
@@ -151,7 +148,6 @@ std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
     if (p.columns == 1 && launch.links_once == (cached == residence::all)) r *= 1.1;
     if (launch.dependent == (cached == residence::little)) r *= 1.05;
     if (p.columns > 1 && launch.slab == 0) r *= 1.05;
-    if (launch.links_leave) r *= 1.001;
     if (launch.blocks != 2) r *= 1.01;
     return r;
   };

@@ -38,8 +38,6 @@ struct hopping_launch {
   bool links_once = false, past_caches = false;
   /// Of a batch: groups of threads that share the links of the tile and divide the columns; a power of two.
   int groups = 1;
-  /// Of a batch: links are the first to leave the second-level cache, where spinors then stay for longer.
-  bool links_leave = false;
   /// Starts while the kernel before ends, and fetches links meanwhile (programmatic dependent launch).
   bool dependent = false;
 
