@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Vector operations on batches of columns; a scalar of each call holds one number a column. Fields of one call have
-/// the same shape. Sums are double in every precision, over fixed ranges of sites in a fixed order
-/// (gpu/device/launch.hpp): the same bits run after run. Nothing waits: the sums are handles.
+/// the same shape. Sums are double in every precision, of the numbers as they are stored, over fixed ranges of sites in
+/// a fixed order (gpu/device/launch.hpp): the same bits run after run, whatever else is in the batch. Nothing waits: the
+/// sums are handles.
 #pragma once
 
 #include <utility>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The workspace of a context: memory of fields that are gone serves the next ones of that size. All users of a pool
-/// use one queue, so that memory is free for the next user as soon as the last one has queued what it wanted with it.
+/// The workspace of a context: memory of fields that are gone serves the next ones of about their size. All users of a
+/// pool use one queue, so that memory is free for the next user as soon as the last one has queued what it wanted with
+/// it.
 #pragma once
 
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 namespace plaquette::gpu {
 
@@ -27,13 +27,16 @@ class memory_pool : public std::enable_shared_from_this<memory_pool> {
   std::size_t most_in_use() const;
 
  private:
-  using buffer = std::shared_ptr<std::byte>;
+  struct buffer {
+    std::shared_ptr<std::byte> data;
+    std::size_t bytes = 0;
+  };
   buffer find_or_allocate(std::size_t bytes);
-  void give_back(buffer memory, std::size_t bytes);
+  void give_back(buffer memory);
 
   mutable std::mutex mutex_;
   int device_;
-  std::map<std::size_t, std::vector<buffer>> free_;  ///< by size
+  std::multimap<std::size_t, std::shared_ptr<std::byte>> free_;  ///< by size
   std::size_t in_use_ = 0, most_in_use_ = 0;
 };
 
