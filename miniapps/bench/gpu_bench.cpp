@@ -123,10 +123,12 @@ void print_row(const gpu_row& row, const std::vector<gpu_samples>& all, const de
 }
 
 void print_solve(const gpu_row& row, const gpu_solve& s) {
-  fmt::print("{:<30} {:>9.3f} s {:>6} iterations, residual {:.1e}, {:.2f} TFLOP/s, {:.0f}% of the predicted rate{}\n",
-             row.name, s.seconds.median, s.iterations, s.residual, s.tflops,
-             100.0 * s.predicted_seconds / s.seconds.median,
-             s.batch_gain ? fmt::format(", {:.2f}x one by one", *s.batch_gain) : "");
+  fmt::print(
+      "{:<30} {:>9.3f} s {:>6} iterations, {} updates, residual {:.1e}, {:.2f} TFLOP/s, {:.0f}% of the predicted "
+      "rate{}\n",
+      row.name, s.seconds.median, s.iterations, s.updates, s.residual, s.tflops,
+      100.0 * s.predicted_seconds / s.seconds.median,
+      s.batch_gain ? fmt::format(", {:.2f}x one by one", *s.batch_gain) : "");
   std::fflush(stdout);
 }
 
@@ -138,6 +140,7 @@ json_document to_json(const gpu_row& row, const gpu_solve& s) {
                   {"inner_precision", s.inner_precision},
                   {"tolerance", s.tolerance},
                   {"iterations", s.iterations},
+                  {"updates", s.updates},
                   {"residual", s.residual},
                   {"seconds", s.seconds.median},
                   {"tflops", s.tflops},
@@ -204,7 +207,8 @@ class gpu_bench {
   }
 
   void solve(const gpu_row& row) {
-    const gpu_system system{.mass = options_.mass, .csw = options_.csw, .copy_gbytes_per_s = limits_.copy};
+    const gpu_system system{
+        .mass = options_.mass, .csw = options_.csw, .delta = options_.delta, .copy_gbytes_per_s = limits_.copy};
     const gpu_solve result = time_solve(lattice_of(row), row, system, report_.checks);
     report_.observables["gpu_solves"].push_back(to_json(row, result));
     print_solve(row, result);

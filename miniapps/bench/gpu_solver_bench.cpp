@@ -78,12 +78,12 @@ double worst_residual(const operator_of<High>& a, const gpu::field<High>& x, con
 
 template <class High, class Low>
 solve_report solve_once(const operator_of<High>& outer, const operator_of<Low>& inner, gpu::field<High>& x,
-                        const gpu::field<High>& b, const stopping_rule& rule) {
+                        const gpu::field<High>& b, const stopping_rule& rule, double delta) {
   gpu::zero(x);
   if constexpr (std::is_same_v<High, Low>)
     return bicgstab(outer, x, b, rule);
   else
-    return reliable_bicgstab<gpu::field<Low>>(outer, inner, x, b, rule, reliable_updates{});
+    return reliable_bicgstab<gpu::field<Low>>(outer, inner, x, b, rule, reliable_updates{.delta = delta});
 }
 
 template <class High, class Low>
@@ -111,18 +111,20 @@ gpu_solve time_in(gpu_lattice& lattice, const gpu_row& row, const gpu_system& sy
   const auto seconds_of = [&](auto& solution, const auto& source, solve_report& report) {
     ctx.queue().synchronize();
     const stopwatch watch;
-    report = solve_once<High, Low>(outer, inner, solution, source, rule);
+    report = solve_once<High, Low>(outer, inner, solution, source, rule, system.delta);
     ctx.queue().synchronize();
     return watch.seconds();
   };
   stopping_rule short_rule = rule;
   short_rule.limit = 20;
-  solve_once<High, Low>(outer, inner, x, b, short_rule);  // tunes, and takes memory
+  solve_once<High, Low>(outer, inner, x, b, short_rule, system.delta);  // tunes, and takes memory
   solve_report report;
   std::vector<double> seconds;
   for (int i = 0; i < counted_solves; ++i) seconds.push_back(seconds_of(x, b, report));
   result.seconds = statistics(seconds);
   result.iterations = report.iterations();
+  for (const column_report& column : report.columns)
+    result.updates = std::max(result.updates, static_cast<int>(column.updates.size()));
   result.residual = worst_residual(outer, x, b);
   const double sites = 0.5 * static_cast<double>(ctx.geometry().local_volume());
   result.tflops =
@@ -133,7 +135,7 @@ gpu_solve time_in(gpu_lattice& lattice, const gpu_row& row, const gpu_system& sy
     const auto b_first = view(b, 0, 1);
     auto alone = like(b_first), x_first = like(b_first);
     copy(alone, b_first);
-    solve_once<High, Low>(outer, inner, x_first, alone, short_rule);
+    solve_once<High, Low>(outer, inner, x_first, alone, short_rule, system.delta);
     const double of_one = seconds_of(x_first, alone, report);
     result.batch_gain = row.rhs * of_one / result.seconds.median;
   }

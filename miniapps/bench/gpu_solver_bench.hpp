@@ -13,6 +13,7 @@ namespace plaquette::bench {
 struct gpu_system {
   double mass = 0.0, csw = 1.0;
   double tolerance = 1e-10;        ///< of the relative residual; where the solution is single, 1e-6
+  double delta = 1e-2;             ///< see reliable_updates
   double copy_gbytes_per_s = 0.0;  ///< of the device
 };
 
@@ -20,6 +21,7 @@ struct gpu_solve {
   std::string solution_precision, inner_precision;
   double tolerance = 0.0;
   int iterations = 0;
+  int updates = 0;  ///< residuals made anew, most of any right-hand side
   double residual =
       0.0;  ///< |b - Mhat x| / |b|, the worst right-hand side, by the operator of the solution's precision
   sample_statistics seconds;  ///< of the whole batch

@@ -73,6 +73,8 @@ options read_options(int argc, const char* const* argv) {
       "where the links come from");
   line.real("--mass", o.gpu.mass, "of the solves");
   line.real("--csw", o.gpu.csw, "of the solves");
+  line.real("--delta", o.gpu.delta, "of the solves: the residual is made anew where it has fallen by this factor",
+            real_range::positive());
   line.section("Output");
   line.text("--json", o.json, "FILE", "write the report there");
   line.flag("--force", o.force, "overwrite an existing report");
