@@ -235,7 +235,8 @@ def figures_table(report):
         times = figure.get("seconds") if isinstance(figure.get("seconds"), dict) else {}
         rows.append([escaped(text_of(figure.get(key))) for key in ("operator", "layout", "precision", "reconstruct",
                                                                    "rhs")]
-                    + [escaped(lattice_of(figure.get("lattice"))), escaped(text_of(figure.get("device"))),
+                    + [escaped(lattice_of(figure.get("lattice"))),
+                       escaped(" ".join(text_of(figure[key]) for key in ("device", "protocol") if key in figure)),
                        escaped(f"{text_of(figure.get('ranks'))} × {text_of(figure.get('threads'))}"),
                        escaped(seconds(times.get("median"))),
                        escaped(f"{seconds(times.get('min'))} – {seconds(times.get('max'))}, "

@@ -16,7 +16,8 @@ def label(figure):
     words = [str(figure.get("operator", "operator")), str(figure.get("layout", "")), str(figure.get("precision", "")),
              f"{figure.get('reconstruct', '?')} reals, N = {figure.get('rhs', '?')}",
              "x".join(str(length) for length in lattice) if isinstance(lattice, list) else "",
-             f"{figure.get('ranks', '?')} x {figure.get('threads', '?')}"]
+             f"GPU {figure.get('protocol', '')}" if figure.get("device") == "gpu"
+             else f"{figure.get('ranks', '?')} x {figure.get('threads', '?')}"]
     return style.plain(", ".join(word for word in words if word))
 
 

@@ -27,7 +27,8 @@ def lines_of(path, report):
         lengths = figure.get("lattice")
         lattice = "x".join(str(length) for length in lengths) if isinstance(lengths, list) else "?"
         yield (f"    operator   {figure.get('operator')} {lattice} {figure.get('precision')} N={figure.get('rhs')}: "
-               f"{short(number(figure.get('gflops', 'nan'), path))} GFLOP/s")
+               f"{short(number(figure.get('gflops', 'nan'), path))} GFLOP/s"
+               + (f" {figure['protocol']}" if "protocol" in figure else ""))
     for check in report["checks"]:
         if not check.get("passed"):
             yield f"    FAILED     {check.get('name')}: {check.get('value')} / {check.get('tolerance')}"
