@@ -98,13 +98,14 @@ operator_figure figure_of(const gpu_row& row, const gpu_samples& samples, const 
   if (row.quda) figure.details["quda"] = *row.quda;
   const auto& asked = samples.protocol == gpu::timing_protocol::cool ? row.asked_cool : row.asked_sustained;
   if (asked) figure.details["asked"] = *asked;
+  if (!samples.launch.empty()) figure.details["launch"] = samples.launch;
   if (!samples.watched.is_null()) figure.details["gpu"] = samples.watched;
   return figure;
 }
 
 void print_head() {
-  fmt::print("{:<30} {:>9} {:>7} {:>9} {:>7} {:>7} {:>6} {:>7} {:>7}\n", "row", "cool", "asked", "sustained", "asked",
-             "limit", "share", "QUDA", "ratio");
+  fmt::print("{:<30} {:>9} {:>7} {:>9} {:>7} {:>7} {:>6} {:>7} {:>7}  {}\n", "row", "cool", "asked", "sustained",
+             "asked", "limit", "share", "QUDA", "ratio", "launch");
   std::fflush(stdout);
 }
 
@@ -116,9 +117,9 @@ void print_row(const gpu_row& row, const std::vector<gpu_samples>& all, const de
     (samples.protocol == gpu::timing_protocol::cool ? cool : sustained) = speed_of(row, samples.seconds.median, limits);
   const double first = cool ? *cool : sustained.value_or(NAN), limit = limit_of(row, limits);
   const std::optional<double> ratio = row.quda ? std::optional<double>(first / *row.quda) : std::nullopt;
-  fmt::print("{:<30} {:>9} {:>7} {:>9} {:>7} {:>7.2f} {:>5.1f}% {:>7} {:>7}\n", row.name, or_dash(cool),
+  fmt::print("{:<30} {:>9} {:>7} {:>9} {:>7} {:>7.2f} {:>5.1f}% {:>7} {:>7}  {}\n", row.name, or_dash(cool),
              or_dash(row.asked_cool), or_dash(sustained), or_dash(row.asked_sustained), limit, 100.0 * first / limit,
-             or_dash(row.quda), or_dash(ratio));
+             or_dash(row.quda), or_dash(ratio), all.front().launch);
   std::fflush(stdout);
 }
 

@@ -41,7 +41,7 @@ std::vector<gpu_samples> time_on_gpu(const gpu::queue& q, const gpu_timing& timi
     if (timing.begin_watch) timing.begin_watch();
     std::vector<double> seconds = gpu::timed_launches(q, protocol, launch, timing.rule);
     for (double& s : seconds) s /= applications;
-    all.push_back({protocol, statistics(seconds), timing.end_watch ? timing.end_watch() : json_document()});
+    all.push_back({protocol, statistics(seconds), timing.end_watch ? timing.end_watch() : json_document(), {}});
   }
   return all;
 }

@@ -32,6 +32,7 @@ struct gpu_samples {
   gpu::timing_protocol protocol = gpu::timing_protocol::cool;
   sample_statistics seconds;  ///< of one application to all right-hand sides
   json_document watched;      ///< what `end_watch` returned
+  std::string launch = {};    ///< how the kernel was launched, where there is a choice
 };
 
 /// Times what `launch` queues, `applications` at a time, under each protocol that is asked for.

@@ -134,7 +134,8 @@ std::vector<gpu_samples> time_hopping_in(gpu_lattice& lattice, const gpu_row& ro
   const double of_step = gpu::seconds_a_launch(q, 3, [&] { chain.step(); });
   const gpu::work_graph graph(q, times_in_graph(of_step), [&] { chain.step(); });
   graph.launch();
-  const auto samples = time_on_gpu(q, timing, 2 * graph.times(), [&] { graph.launch(); });
+  auto samples = time_on_gpu(q, timing, 2 * graph.times(), [&] { graph.launch(); });
+  for (gpu_samples& s : samples) s.launch = d.launch_for(row.rhs, false).name();
   // Zeros and infinities take less power: they are fast for no merit.
   const double norm = total_norm2(chain.even()) / (24.0 * 0.5 * static_cast<double>(ctx.geometry().local_volume()));
   checks.add(row.name + ", the norm has not left its range", norm > 1e-12 && norm < 1e12);
@@ -196,7 +197,9 @@ std::vector<gpu_samples> time_clover_in(gpu_lattice& lattice, const gpu_row& row
   const double seconds = gpu::seconds_a_launch(q, 2, twice);
   const gpu::work_graph graph(q, times_in_graph(seconds), twice);
   graph.launch();
-  return time_on_gpu(q, timing, 2 * graph.times(), [&] { graph.launch(); });
+  auto samples = time_on_gpu(q, timing, 2 * graph.times(), [&] { graph.launch(); });
+  for (gpu_samples& s : samples) s.launch = m->hopping().launch_for(row.rhs, true).name();
+  return samples;
 }
 
 }  // namespace
