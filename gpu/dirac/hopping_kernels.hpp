@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   constexpr int at_once = with_clover ? 1 : batch_columns_at_once(bytes);
   const int groups = alone ? 1 : walk.groups;
   constexpr int slot_bytes = lanes * link_bytes<T>(stored);
-  extern __shared__ std::byte shared[];
+  extern __shared__ __align__(16) std::byte shared[];
   let_next_kernel_start();
   site_of_thread s = find_site(walk);
   // Along t come first the sites of the tile, then the next group's.

@@ -65,13 +65,11 @@ residence residence_of(const hopping_problem& p) {
   return bytes < 0.8 * cache ? residence::all : bytes < 4.0 * cache ? residence::some : residence::little;
 }
 
-/// Whether so many sites a tile leave shared memory for their links in as many blocks as there are threads for; at
-/// least one, where that is asked for.
-bool links_fit(const hopping_problem& p, int sites, int groups, bool all_blocks) {
+/// Whether shared memory holds the links of as many tiles of so many sites as a multiprocessor has threads for.
+bool links_fit(const hopping_problem& p, int sites, int groups) {
   constexpr int shared_of_multiprocessor = 227 * 1024;
   const int of_block = (sites + 31) / 32 * 32 * 8 * stored_reals(p.stored) * p.number_bytes + 1024;
-  const int blocks = all_blocks ? std::max(1, 2 * most_threads(p.number_bytes) / (sites * groups)) : 1;
-  return blocks * of_block <= shared_of_multiprocessor;
+  return 2 * most_threads(p.number_bytes) / (sites * groups) * of_block <= shared_of_multiprocessor;
 }
 
 std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
@@ -83,7 +81,7 @@ std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
   for (const int threads : {most, most / 2})
     for (const int groups : {1, 2, 4}) {
       const int sites = threads / groups;
-      if (groups > p.columns || sites < 32 || !links_fit(p, sites, groups, true)) continue;
+      if (groups > p.columns || sites < 32 || !links_fit(p, sites, groups)) continue;
       for (const tile_shape& tile : tiles_of_about(p.local, sites))
         for (const int z_of_slab : {8, 16, 0}) {
           hopping_launch launch = with_tile(base, tile);
@@ -98,7 +96,7 @@ std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
   return list;
 }
 
-/// How many groups were the fastest; where shared memory is short, more groups want fewer links.
+/// How many groups were the fastest.
 int usual_groups(const hopping_problem& p) { return p.number_bytes == 4 ? 2 : 1; }
 
 std::vector<hopping_launch> tile_candidates(const hopping_problem& p) {
