@@ -132,6 +132,11 @@ field<T>::field(const context& ctx, const field_shape& shape) : context_(ctx), s
   block_stride_ = std::int64_t{shape.columns} * column_bytes<T>(components());
   storage_ = context_.workspace().take(static_cast<std::size_t>(block_stride_ * all_blocks()));
   begin_ = storage_.get();
+  // Kernels leave padding alone, but copies move it with the rest: it shall not be what nobody wrote.
+  if (order().sites % lanes != 0)
+    for (int part = 0; part < parts(); ++part)
+      fill_bytes(context_.queue(), begin_ + (part + 1) * part_stride() - block_stride_, 0,
+                 static_cast<std::size_t>(block_stride_));
 }
 
 template <class T>

@@ -37,7 +37,8 @@ PLAQUETTE_HOST_DEVICE inline void rotate_spin_basis(complex<Real>* numbers, int 
 }
 
 /// T is double, float or half. Numbers of a site are [spin][colour] of `basis()`. Copies share storage; `like` makes a
-/// field of its own, with undefined contents. Sites that pad the last block of a part hold anything.
+/// field of its own, with undefined contents. Sites that pad the last block of a part hold zeros at first, and then
+/// anything.
 template <class T>
 class field {
  public:
