@@ -91,7 +91,8 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
       load_link_of_hop<T, stored, d, link_hint>(link, arg, n);
     add_hop<d, T, stored, exchanged, load_hint::ordered>(h, arg, arg.in.begin, n, link, no_phases{});
   });
-  finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint>(h[0], arg, 0, n.here);
+  finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint>(
+      h[0], arg, 0, n.here, with_clover ? clover_of<T>(arg.clover, n.here) : nullptr, lane_of(n.here));
 }
 
 /// Copies 16, 8 or 4 bytes to shared memory, past the registers.
@@ -120,10 +121,26 @@ __device__ __forceinline__ void copy_link_to_shared(std::byte* to, std::uint32_t
                       advanced(from, lane, 4) + (link::chunks * 16 + link::pairs * 8) * lanes);
 }
 
-/// Bytes of shared memory for the eight links of so many sites.
+/// Both chiral blocks of a site, in the same way.
+template <class T>
+__device__ __forceinline__ void copy_clover_to_shared(std::byte* to, std::uint32_t to_lane, const std::byte* from,
+                                                      std::uint32_t lane, int chirality) {
+  constexpr int chunks = loaded_clover<T>::chunks;
+  to += chirality * chiral_block_bytes<T>;
+  from += chirality * chiral_block_bytes<T>;
+#pragma unroll
+  for (int k = 0; k < chunks; ++k)
+    copy_to_shared<16>(to + 16 * to_lane + k * chunk_stride, advanced(from, lane, 16) + k * chunk_stride);
+  if constexpr (is_half<T>) {
+    copy_to_shared<8>(to + 8 * to_lane + chunks * chunk_stride, advanced(from, lane, 8) + chunks * chunk_stride);
+    copy_to_shared<4>(to + 4 * to_lane + 72 * lanes, advanced(from, lane, 4) + 72 * lanes);
+  }
+}
+
+/// Bytes of shared memory for the eight links of 32 sites, and for their blocks of A.
 template <class T, reconstruct stored>
-constexpr int batch_shared_bytes(int sites) {
-  return (sites + lanes - 1) / lanes * hop_directions * lanes * link_bytes<T>(stored);
+constexpr int batch_block_bytes(bool with_clover) {
+  return hop_directions * lanes * link_bytes<T>(stored) + (with_clover ? 2 * chiral_block_bytes<T> : 0);
 }
 
 /// \tparam alone  one group: a thread reads the links that it has copied itself, and so no thread waits for another
@@ -150,9 +167,11 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   const bool works = inside(s, arg.order);
   if (alone && !works) return;
   const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
-  std::byte* const slots = shared + static_cast<std::uint32_t>(in_tile) / lanes * (hop_directions * slot_bytes);
+  std::byte* const slots =
+      shared + static_cast<std::uint32_t>(in_tile) / lanes * batch_block_bytes<T, stored>(with_clover);
+  std::byte* const clover = slots + hop_directions * slot_bytes;
   const std::uint32_t lane = lane_of(in_tile);
-  if (works)
+  if (works) {
     for_directions<0, hop_directions>([&]<int d>() {
       if (!alone && (d & (groups - 1)) != group) return;
       const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
@@ -161,6 +180,15 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
                                      lane_of(i));
       if (alone) asm volatile("cp.async.commit_group;" ::: "memory");
     });
+    if constexpr (with_clover) {
+      const std::byte* const from = clover_of<T>(arg.clover, n.here);
+#pragma unroll
+      for (int chirality = 0; chirality < 2; ++chirality)
+        if (alone || (chirality & (groups - 1)) == group)
+          copy_clover_to_shared<T>(clover, lane, from, lane_of(n.here), chirality);
+      if (alone) asm volatile("cp.async.commit_group;" ::: "memory");
+    }
+  }
   if constexpr (!alone) {
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncthreads();
@@ -174,15 +202,18 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
     const int first = at_once == 1 ? column : min(column, arg.columns - at_once);
     const std::byte* const in = column_of<T>(arg.in.begin, first);
     for_directions<0, hop_directions>([&]<int d>() {
-      if constexpr (alone) asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d) : "memory");
+      if constexpr (alone)
+        asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d + (with_clover ? 1 : 0)) : "memory");
       loaded_link<T, stored> link;
       link.template load<load_hint::none>(slots + d * slot_bytes, lane);
       add_hop<d, T, stored, exchanged, load_hint::ordered>(h, arg, in, n, link, no_phases{});
     });
+    if constexpr (alone && with_clover) asm volatile("cp.async.wait_group 0;" ::: "memory");
 #pragma unroll
     for (int k = 0; k < at_once; ++k)
       if (at_once == 1 || first + k >= column)
-        finish_site<T, exchanged, with_clover, load_hint::ordered, load_hint::constant>(h[k], arg, first + k, n.here);
+        finish_site<T, exchanged, with_clover, load_hint::ordered, load_hint::none>(h[k], arg, first + k, n.here,
+                                                                                    clover, lane);
   }
 }
 
@@ -267,8 +298,8 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
   if (threads > most_threads(bytes) || (1 << walk.log2_z) != how.tile[2] || (groups & (groups - 1)) != 0 ||
       arg.columns < (batch ? 2 : 1) || (!batch && arg.columns != 1))
     throw std::logic_error("hopping_term: a launch that does not fit its kernel");
-  const int shared = batch ? batch_shared_bytes<T, stored>(walk.sites) : 0;
   const bool with_clover = arg.clover != nullptr;
+  const int shared = batch ? parts(walk.sites, lanes) * batch_block_bytes<T, stored>(with_clover) : 0;
   detail::tile_kernel<T> kernel;
   if constexpr (is_half<T>)
     kernel = arg.exchanged ? detail::kernel_for<T, stored, true>(how, with_clover)

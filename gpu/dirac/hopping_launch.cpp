@@ -65,10 +65,12 @@ residence residence_of(const hopping_problem& p) {
   return bytes < 0.8 * cache ? residence::all : bytes < 4.0 * cache ? residence::some : residence::little;
 }
 
-/// Whether shared memory holds the links of as many tiles of so many sites as a multiprocessor has threads for.
+/// Whether shared memory holds the links and blocks of as many tiles of so many sites as a multiprocessor has threads
+/// for.
 bool links_fit(const hopping_problem& p, int sites, int groups) {
   constexpr int shared_of_multiprocessor = 227 * 1024;
-  const int of_block = (sites + 31) / 32 * 32 * 8 * stored_reals(p.stored) * p.number_bytes + 1024;
+  const int of_site = 8 * stored_reals(p.stored) * p.number_bytes + (p.with_clover ? 72 * p.number_bytes + 8 : 0);
+  const int of_block = (sites + 31) / 32 * 32 * of_site + 1024;
   return 2 * most_threads(p.number_bytes) / (sites * groups) * of_block <= shared_of_multiprocessor;
 }
 

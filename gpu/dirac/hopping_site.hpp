@@ -150,17 +150,21 @@ struct loaded_clover {
 
   template <load_hint hint>
   PLAQUETTE_KERNEL_INLINE void load(const std::byte* block, std::uint32_t lane) {
+    const auto of_lane = [&](std::uint32_t width) {
+      return hint == load_hint::none ? block + width * lane : advanced(block, lane, width);
+    };
+    const std::byte* const at = of_lane(16);
 #pragma unroll
     for (int k = 0; k < chunks; ++k) {
-      const auto v = load_words<hint, 4>(block + 16 * lane + k * 16 * lanes);
+      const auto v = load_words<hint, 4>(at + k * 16 * lanes);
 #pragma unroll
       for (int i = 0; i < 4; ++i) word[4 * k + i] = v.w[i];
     }
     if constexpr (is_half<T>) {
-      const auto v = load_words<hint, 2>(block + 8 * lane + chunks * 16 * lanes);
+      const auto v = load_words<hint, 2>(of_lane(8) + chunks * 16 * lanes);
       word[4 * chunks] = v.w[0];
       word[4 * chunks + 1] = v.w[1];
-      scale = as_float(load_words<hint, 1>(block + 4 * lane + 72 * lanes).w[0]);
+      scale = as_float(load_words<hint, 1>(of_lane(4) + 72 * lanes).w[0]);
     }
   }
   PLAQUETTE_KERNEL_INLINE real_of<T> number(int k) const {
@@ -173,18 +177,23 @@ struct loaded_clover {
   }
 };
 
+/// Both chiral blocks of the 32 sites among which i is.
+template <class T>
+PLAQUETTE_KERNEL_INLINE const std::byte* clover_of(const std::byte* clover, std::int32_t i) {
+  return advanced(clover, static_cast<std::uint32_t>(i) / lanes, 2 * chiral_block_bytes<T>);
+}
+
 /// psi = A psi. The chiral halves are (upper +- lower) / sqrt 2; the first has gamma_5 = +1.
+/// \param block  of lane 0
 template <class T, load_hint hint>
-PLAQUETTE_KERNEL_INLINE void multiply_by_clover(spin_rows<real_of<T>, 4>& psi, const std::byte* clover,
-                                                std::int32_t i) {
+PLAQUETTE_KERNEL_INLINE void multiply_by_clover(spin_rows<real_of<T>, 4>& psi, const std::byte* block,
+                                                std::uint32_t lane) {
   using real = real_of<T>;
   spin_rows<real, 4> sum;
-  const std::byte* const block =
-      clover + static_cast<std::uint64_t>(static_cast<std::uint32_t>(i) / lanes) * (2 * chiral_block_bytes<T>);
 #pragma unroll
   for (int chirality = 0; chirality < 2; ++chirality) {
     loaded_clover<T> a;
-    a.template load<hint>(block + chirality * chiral_block_bytes<T>, lane_of(i));
+    a.template load<hint>(block + chirality * chiral_block_bytes<T>, lane);
     complex<real> v[chiral_rows], r[chiral_rows];
 #pragma unroll
     for (int k = 0; k < chiral_rows; ++k) {
@@ -284,9 +293,10 @@ PLAQUETTE_KERNEL_INLINE void store_spinor(const spin_rows<real_of<T>, 4>& psi, c
 }
 
 /// From h to what is stored.
+/// \param clover  the blocks of lane 0, and which lane
 template <class T, bool exchanged, bool with_clover, load_hint field_hint, load_hint clover_hint>
 PLAQUETTE_KERNEL_INLINE void finish_site(spin_rows<real_of<T>, 4>& h, const hopping_arguments<T>& arg, int column,
-                                         std::int32_t i) {
+                                         std::int32_t i, const std::byte* clover, std::uint32_t clover_lane) {
   using real = real_of<T>;
   if constexpr (!with_clover) {
     if (arg.finish == epilogue::add) add_spinor<T, exchanged, field_hint>(h, arg, arg.x, column, i, arg.a);
@@ -298,7 +308,7 @@ PLAQUETTE_KERNEL_INLINE void finish_site(spin_rows<real_of<T>, 4>& h, const hopp
       h = {};
       add_spinor<T, exchanged, field_hint>(h, arg, arg.x, column, i, real(1));
     }
-    multiply_by_clover<T, clover_hint>(h, arg.clover, i);
+    multiply_by_clover<T, clover_hint>(h, clover, clover_lane);
     if (arg.finish == epilogue::add_clover) add_spinor<T, exchanged, field_hint>(rest, arg, arg.x, column, i, arg.a);
 #pragma unroll
     for (int k = 0; k < spins * colours; ++k) h.z[k / colours][k % colours] += rest.z[k / colours][k % colours];
@@ -324,9 +334,10 @@ struct gather_hops {
       (add_direction<direction>(h, in, n), ...);
     }(std::make_integer_sequence<int, hop_directions>{});
     if (arg.clover != nullptr)
-      finish_site<T, exchanged, true, load_hint::ordered, load_hint::ordered>(h[0], arg, column, site);
+      finish_site<T, exchanged, true, load_hint::ordered, load_hint::ordered>(
+          h[0], arg, column, site, clover_of<T>(arg.clover, site), lane_of(site));
     else
-      finish_site<T, exchanged, false, load_hint::ordered, load_hint::ordered>(h[0], arg, column, site);
+      finish_site<T, exchanged, false, load_hint::ordered, load_hint::ordered>(h[0], arg, column, site, nullptr, 0);
   }
 
  private:

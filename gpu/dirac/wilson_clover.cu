@@ -73,7 +73,7 @@ struct multiply_site_diagonal {
     const auto i = static_cast<std::int32_t>(index - static_cast<std::int64_t>(column) * arg.order.sites);
     spin_rows<real_of<T>, 4> psi{};
     add_spinor<T, false, load_hint::ordered>(psi, arg, arg.x, column, i, arg.a);
-    if (arg.clover != nullptr) multiply_by_clover<T, load_hint::ordered>(psi, arg.clover, i);
+    if (arg.clover != nullptr) multiply_by_clover<T, load_hint::ordered>(psi, clover_of<T>(arg.clover, i), lane_of(i));
     store_spinor<T, false>(psi, arg, column, i);
   }
 };
