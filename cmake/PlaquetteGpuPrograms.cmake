@@ -5,6 +5,8 @@ if(PLAQUETTE_CUDA AND PLAQUETTE_APPS AND PLAQUETTE_TESTS)
   plaquette_executables_below(apps ${PROJECT_SOURCE_DIR}/miniapps "^plaquette-")
   plaquette_executables_below(tests ${PROJECT_SOURCE_DIR}/validation "^gpu_")
   list(FILTER tests EXCLUDE REGEX "^gpu_host_")
+  # As shared libraries they are compiled as they are as static ones.
+  set_target_properties(plaquette_common plaquette_cpu_ref plaquette_gpu PROPERTIES DEFINE_SYMBOL "")
   add_custom_target(gpu_programs DEPENDS ${apps} ${tests})
   set(paths)
   foreach(program ${apps} ${tests})
