@@ -132,9 +132,13 @@ class MakeConfiguration(GpuTest):
                          self.path(device + ".json"), program=CONFIGURATION)
             self.assertEqual(result.status, SUCCESS, result.err)
             plaquettes.append(self.read_json(device + ".json")["observables"]["plaquette"])
-        # The same random numbers; a few accept decisions on the edge fall the other way, and paths part slowly.
+        # The same random numbers: sweeps agree until rounding, which grows from sweep to sweep, has grown large.
+        for a, b in list(zip(*plaquettes))[:3]:
+            self.assertAlmostEqual(a, b, delta=1e-9)
+        # From then on they are two configurations of one ensemble. A plaquette's average on this lattice fluctuates by
+        # 0.002, a difference of two by 0.003; this is six times that.
         for a, b in zip(*plaquettes):
-            self.assertAlmostEqual(a, b, delta=5e-3)
+            self.assertAlmostEqual(a, b, delta=0.018)
 
     def test_a_stopped_run_goes_on_on_its_device_only(self):
         checkpoint = self.path("c.lime")
