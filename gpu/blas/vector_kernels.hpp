@@ -5,11 +5,13 @@
 /// precision.
 #pragma once
 
+#include <cmath>
 #include <stdexcept>
 
 #include "gpu/blas/blas.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/number_groups.hpp"
+#include "gpu/fields/scalar_program.hpp"
 
 namespace plaquette::gpu {
 
@@ -37,6 +39,8 @@ struct operation_traits {
   bool reads_x = false, writes_x = false, uses_y = false, reads_u = true, reads_v = false;
   operand dot_left = operand::none, dot_right = operand::none, norm_of = operand::none;
 
+  /// Those that write have coefficients, but for the plain difference.
+  constexpr bool has_coefficients() const { return writes_x && !(reads_v && !reads_x); }
   constexpr bool reads_w() const { return dot_left == operand::w; }
   constexpr bool has_dot() const { return dot_left != operand::none; }
   constexpr bool has_norm() const { return norm_of != operand::none; }
@@ -88,23 +92,46 @@ struct operands_of_number {
   complex<Real> x, y, u, v;
 };
 
+/// a b + c, rounded once. Written out, so that every kernel that computes a number gives it the same bits.
+PLAQUETTE_HOST_DEVICE inline float fused(float a, float b, float c) {
+#ifdef __CUDA_ARCH__
+  return __fmaf_rn(a, b, c);
+#else
+  return std::fma(a, b, c);
+#endif
+}
+PLAQUETTE_HOST_DEVICE inline double fused(double a, double b, double c) {
+#ifdef __CUDA_ARCH__
+  return __fma_rn(a, b, c);
+#else
+  return std::fma(a, b, c);
+#endif
+}
+/// x + a u
+template <class Real>
+PLAQUETTE_HOST_DEVICE inline complex<Real> add_product(const complex<Real>& x, const complex<Real>& a,
+                                                       const complex<Real>& u) {
+  return {fused(-a.im, u.im, fused(a.re, u.re, x.re)), fused(a.im, u.re, fused(a.re, u.im, x.im))};
+}
+
 /// The formulas of blas.hpp.
 template <vector_operation operation, class Real>
 PLAQUETTE_HOST_DEVICE inline void operate(operands_of_number<Real>& n, const complex<Real>& a, const complex<Real>& b) {
   using enum vector_operation;
-  if constexpr (operation == scale) n.x = a * n.x;
-  if constexpr (operation == axpy || operation == axpy_norm2 || operation == axpy_dot_norm2) n.x += a * n.u;
-  if constexpr (operation == xpay) n.x = n.u + a * n.x;
-  if constexpr (operation == axpy_pair) n.x += a * n.u + b * n.v;
+  if constexpr (operation == scale) n.x = add_product({}, a, n.x);
+  if constexpr (operation == axpy || operation == axpy_norm2 || operation == axpy_dot_norm2)
+    n.x = add_product(n.x, a, n.u);
+  if constexpr (operation == xpay) n.x = add_product(n.u, a, n.x);
+  if constexpr (operation == axpy_pair) n.x = add_product(add_product(n.x, a, n.u), b, n.v);
   if constexpr (operation == subtract_norm2) n.x = n.u - n.v;
   if constexpr (operation == cg_update) {
-    n.x += a * n.u;
-    n.y -= a * n.v;
+    n.x = add_product(n.x, a, n.u);
+    n.y = add_product(n.y, -a, n.v);
   }
-  if constexpr (operation == bicgstab_direction) n.x = n.u + a * (n.x - b * n.v);
+  if constexpr (operation == bicgstab_direction) n.x = add_product(n.u, a, add_product(n.x, -b, n.v));
   if constexpr (operation == bicgstab_update) {
-    n.x += a * n.u + b * n.y;
-    n.y -= b * n.v;
+    n.x = add_product(add_product(n.x, a, n.u), b, n.y);
+    n.y = add_product(n.y, -b, n.v);
   }
 }
 
@@ -129,12 +156,12 @@ struct site_sums {
 
   PLAQUETTE_HOST_DEVICE void add_dot(const complex<real_of<T>>& left, const complex<real_of<T>>& right) {
     const complex<double> l = complex_cast<double>(left), r = complex_cast<double>(right);
-    re += l.re * r.re + l.im * r.im;
-    im += l.re * r.im - l.im * r.re;
+    re = fused(l.im, r.im, fused(l.re, r.re, re));
+    im = fused(-l.im, r.re, fused(l.re, r.im, im));
   }
   PLAQUETTE_HOST_DEVICE void add_norm(const complex<real_of<T>>& z) {
-    norm +=
-        static_cast<double>(z.re) * static_cast<double>(z.re) + static_cast<double>(z.im) * static_cast<double>(z.im);
+    const complex<double> wide = complex_cast<double>(z);
+    norm = fused(wide.im, wide.im, fused(wide.re, wide.re, norm));
   }
 };
 
@@ -171,7 +198,7 @@ struct vector_kernel {
   using real = real_of<T>;
   static constexpr operation_traits traits = traits_of(operation);
   /// Five fields of a site in registers would leave room for two blocks; three hide more of the waiting.
-  static constexpr int resident_blocks = is_half<T> && traits.reads_w() && traits.uses_y ? 3 : 0;
+  static constexpr int resident_blocks = sizeof(real) == 4 && traits.reads_w() && traits.uses_y ? 3 : 0;
 
   vector_arguments<T> arg;
 
@@ -180,12 +207,24 @@ struct vector_kernel {
     const auto warp = static_cast<std::int32_t>(index / lanes);
     const std::int32_t block = arg.columns.quotient(warp);
     double none[1];
-    work_on(block * lanes + static_cast<std::int32_t>(index % lanes), warp - block * arg.columns.value, none);
+    (*this)(block* lanes + static_cast<std::int32_t>(index % lanes), warp - block * arg.columns.value, none);
   }
   /// With sums: site and column.
   template <int Count>
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
-    work_on(static_cast<std::int32_t>(i), column, sums);
+    work_on(static_cast<std::int32_t>(i), column, coefficient(arg.a, column), coefficient(arg.b, column), sums);
+  }
+  /// With coefficients that are known already.
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE void work_on(std::int32_t i, int column, const complex<real>& a, const complex<real>& b,
+                                     double (&sums)[Count]) const {
+    if (!arg.sites.has(i)) return;
+    if constexpr (!is_half<T>)
+      straight(i, column, a, b, sums);
+    else if constexpr (components > 0)
+      in_registers(i, column, a, b, sums);
+    else
+      twice(i, column, a, b, sums);
   }
 
  private:
@@ -195,21 +234,10 @@ struct vector_kernel {
     return numbers == nullptr ? complex<real>{} : complex_cast<real>(numbers[column]);
   }
 
-  template <int Count>
-  PLAQUETTE_HOST_DEVICE void work_on(std::int32_t i, int column, double (&sums)[Count]) const {
-    if (!arg.sites.has(i)) return;
-    if constexpr (!is_half<T>)
-      straight(i, column, sums);
-    else if constexpr (components > 0)
-      in_registers(i, column, sums);
-    else
-      twice(i, column, sums);
-  }
-
   /// Where numbers are stored as they are computed: group by group.
   template <int Count>
-  PLAQUETTE_HOST_DEVICE void straight(std::int32_t i, int column, double (&sums)[Count]) const {
-    const complex<real> a = coefficient(arg.a, column), b = coefficient(arg.b, column);
+  PLAQUETTE_HOST_DEVICE void straight(std::int32_t i, int column, const complex<real>& a, const complex<real>& b,
+                                      double (&sums)[Count]) const {
     const int chunks = chunks_of<T>(all_components()), groups = groups_of(all_components());
     std::byte* const x = traits.writes_x ? arg.x.site(i, column) : nullptr;
     std::byte* const y = traits.uses_y ? arg.y.site(i, column) : nullptr;
@@ -264,14 +292,15 @@ struct vector_kernel {
     complex<float> a, b;
     int chunks;
 
-    PLAQUETTE_HOST_DEVICE half_site(const vector_arguments<T>& arg, std::int32_t i, int column, int number)
+    PLAQUETTE_HOST_DEVICE half_site(const vector_arguments<T>& arg, std::int32_t i, int column, int number,
+                                    const complex<float>& first, const complex<float>& second)
         : x(traits.writes_x ? arg.x.site(i, column) : nullptr),
           y(traits.uses_y ? arg.y.site(i, column) : nullptr),
           u(traits.reads_u ? arg.u.site(i, column) : nullptr),
           v(traits.reads_v ? arg.v.site(i, column) : nullptr),
           w(traits.reads_w() ? arg.w.site(i, column) : nullptr),
-          a(coefficient(arg.a, column)),
-          b(coefficient(arg.b, column)),
+          a(first),
+          b(second),
           chunks(chunks_of<T>(number)) {
       if constexpr (traits.reads_x) x_scale = *arg.x.scale(i, column, chunks);
       if constexpr (traits.uses_y) y_scale = *arg.y.scale(i, column, chunks);
@@ -374,9 +403,10 @@ struct vector_kernel {
   }
 
   template <int Count>
-  PLAQUETTE_HOST_DEVICE void in_registers(std::int32_t i, int column, double (&sums)[Count]) const {
+  PLAQUETTE_HOST_DEVICE void in_registers(std::int32_t i, int column, const complex<real>& a, const complex<real>& b,
+                                          double (&sums)[Count]) const {
     constexpr int groups = groups_of(components);
-    const half_site site(arg, i, column, components);
+    const half_site site(arg, i, column, components, a, b);
     half_group group[groups];
     PLAQUETTE_GPU_UNROLL
     for (int g = 0; g < groups; ++g) group[g].load(site, g);
@@ -400,9 +430,10 @@ struct vector_kernel {
 
   /// For sites that do not fit into registers: once for the scales, once for the numbers.
   template <int Count>
-  PLAQUETTE_HOST_DEVICE void twice(std::int32_t i, int column, double (&sums)[Count]) const {
+  PLAQUETTE_HOST_DEVICE void twice(std::int32_t i, int column, const complex<real>& a, const complex<real>& b,
+                                   double (&sums)[Count]) const {
     const int groups = groups_of(arg.components);
-    const half_site site(arg, i, column, arg.components);
+    const half_site site(arg, i, column, arg.components, a, b);
     half_group group;
     complex<float> x[group_size], y[group_size];
     site_scale x_scale{}, y_scale{};
@@ -441,6 +472,35 @@ struct vector_kernel {
   }
 };
 
+/// The same where coefficients are expressions that nobody has worked out yet: every thread does, and the thread of the
+/// first site leaves the numbers for kernels to come.
+template <class T, vector_operation operation, int components>
+struct programmed_vector_kernel {
+  vector_kernel<T, operation, components> kernel;
+  scalar_program programs[few_programs];
+  std::int32_t count, of_a, of_b;  ///< number of programs; the coefficients', or -1
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto warp = static_cast<std::int32_t>(index / lanes);
+    const std::int32_t block = kernel.arg.columns.quotient(warp);
+    double none[1];
+    (*this)(block* lanes + static_cast<std::int32_t>(index % lanes), warp - block * kernel.arg.columns.value, none);
+  }
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
+    const complex<double> a = number(kernel.arg.a, of_a, column), b = number(kernel.arg.b, of_b, column);
+    if (i == 0)
+      for (int p = 0; p < count; ++p) programs[p].result[column] = p == of_a ? a : p == of_b ? b : programs[p](column);
+    kernel.work_on(static_cast<std::int32_t>(i), column, complex_cast<real_of<T>>(a), complex_cast<real_of<T>>(b),
+                   sums);
+  }
+
+ private:
+  PLAQUETTE_HOST_DEVICE complex<double> number(const complex<double>* worked_out, int program, int column) const {
+    return program >= 0 ? programs[program](column) : worked_out != nullptr ? worked_out[column] : complex<double>{};
+  }
+};
+
 // --- Launches --------------------------------------------------------------------------------------------------------
 
 /// The fields of a call.
@@ -461,7 +521,7 @@ const field<T>& model_of(const vector_operands<T>& with) {
 }
 
 template <class T>
-vector_arguments<T> arguments_of(const vector_operands<T>& with) {
+void require_one_shape(const vector_operands<T>& with) {
   const field<T>& model = model_of(with);
   const auto require_shape = [&](const field<T>* f) {
     if (f != nullptr && !(f->shape() == model.shape())) throw std::logic_error("blas: fields of different shapes");
@@ -471,7 +531,12 @@ vector_arguments<T> arguments_of(const vector_operands<T>& with) {
   };
   require_shape(with.x), require_shape(with.y), require_shape(with.v), require_shape(with.w);
   require_columns(with.a), require_columns(with.b);
+}
 
+/// Scalars that are not worked out yet are, by a launch.
+template <class T>
+vector_arguments<T> arguments_of(const vector_operands<T>& with) {
+  const field<T>& model = model_of(with);
   vector_arguments<T> arg{
       {}, {}, {}, {}, {}, nullptr, nullptr, padded_sites(model.order()), divisor(model.columns()), model.components()};
   if (with.x != nullptr) arg.x = with.x->sites(0);
@@ -479,21 +544,41 @@ vector_arguments<T> arguments_of(const vector_operands<T>& with) {
   if (with.u != nullptr) arg.u = with.u->sites(0);
   if (with.v != nullptr) arg.v = with.v->sites(0);
   if (with.w != nullptr) arg.w = with.w->sites(0);
-  work_out(with.a, with.b);
   if (with.a != nullptr) arg.a = with.a->on_device();
   if (with.b != nullptr) arg.b = with.b->on_device();
   return arg;
 }
 
-template <vector_operation operation, int components, class T>
-void launch(const field<T>& model, const vector_arguments<T>& arg, double* sums) {
+template <vector_operation operation, class T, class Body>
+void launch(const field<T>& model, const Body& body, double* sums) {
   const std::int64_t sites = std::int64_t{lanes} * model.all_blocks();
   const queue& q = model.get_context().queue();
-  const vector_kernel<T, operation, components> body{arg};
   if constexpr (traits_of(operation).sums() > 0)
     sum_over<traits_of(operation).sums()>(q, sites, model.columns(), sums, body);
   else
     for_each_index(q, sites * model.columns(), body);
+}
+
+/// A launch of so few threads lets each work out the coefficients: about a microsecond where all run at once, against
+/// some for a launch.
+template <class T>
+bool takes_programs(const field<T>& model) {
+  constexpr std::int64_t most_threads = std::int64_t{1} << 17;
+  return model.components() == 12 && std::int64_t{lanes} * model.all_blocks() * model.columns() <= most_threads;
+}
+
+template <vector_operation operation, class T>
+void run_programmed(const vector_operands<T>& with, double* sums) {
+  const auto programs = take_programs(with.a, with.b);
+  const vector_arguments<T> arg = arguments_of(with);
+  if (programs.empty()) return launch<operation>(model_of(with), vector_kernel<T, operation, 12>{arg}, sums);
+  programmed_vector_kernel<T, operation, 12> body{{arg}, {}, static_cast<std::int32_t>(programs.size()), -1, -1};
+  for (std::int32_t p = 0; p < body.count; ++p) {
+    body.programs[p] = programs[static_cast<std::size_t>(p)];
+    if (body.programs[p].result == arg.a) body.of_a = p;
+    if (body.programs[p].result == arg.b) body.of_b = p;
+  }
+  launch<operation>(model_of(with), body, sums);
 }
 
 /// Queues the operation; sums [column][operation_traits::sums()] to `sums`.
@@ -501,14 +586,18 @@ template <vector_operation operation, class T>
 void run(const vector_operands<T>& with, double* sums = nullptr) {
   const field<T>& model = model_of(with);
   if (model.columns() == 0) return;
+  require_one_shape(with);
+  if constexpr (traits_of(operation).has_coefficients())
+    if (takes_programs(model)) return run_programmed<operation>(with, sums);
+  work_out(with.a, with.b);
   const vector_arguments<T> arg = arguments_of(with);
   switch (model.components()) {
     case 12:
-      return launch<operation, 12>(model, arg, sums);
+      return launch<operation>(model, vector_kernel<T, operation, 12>{arg}, sums);
     case 6:
-      return launch<operation, 6>(model, arg, sums);
+      return launch<operation>(model, vector_kernel<T, operation, 6>{arg}, sums);
     default:
-      return launch<operation, 0>(model, arg, sums);
+      return launch<operation>(model, vector_kernel<T, operation, 0>{arg}, sums);
   }
 }
 

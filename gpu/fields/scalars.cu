@@ -6,93 +6,11 @@
 #include <stdexcept>
 
 #include "gpu/device/launch.hpp"
+#include "gpu/fields/scalar_program.hpp"
 
 namespace plaquette::gpu {
 
 namespace {
-
-enum class scalar_operation : std::uint8_t {
-  leaf,
-  add,
-  subtract,
-  multiply,
-  negate,
-  conjugate,
-  divide,
-  above,
-  above_limits
-};
-
-/// A complex number a column: real and imaginary part at begin[stride * column + re] and [... + im]; no im: 0. With an
-/// index, the number of column index[column].
-struct scalar_leaf {
-  const double* begin = nullptr;
-  const std::int32_t* index = nullptr;
-  std::int32_t stride = 2, re = 0, im = 1;
-
-  PLAQUETTE_HOST_DEVICE complex<double> operator()(std::int64_t column) const {
-    const double* const at = begin + stride * (index != nullptr ? index[column] : column);
-    return {at[re], im < 0 ? 0.0 : at[im]};
-  }
-};
-
-constexpr int longest_program = 24, most_leaves = 12, most_limits = 32;
-
-/// An expression as a machine with a stack works it out: leaves are pushed, operations take one or two numbers. Limits
-/// travel with it, where they are few.
-struct scalar_program {
-  struct instruction {
-    scalar_operation operation;
-    std::uint8_t operand;  ///< of `leaf` what is pushed; of `above_limits` the limits; of `above` where they begin
-  };
-  instruction code[longest_program];
-  scalar_leaf leaves[most_leaves];
-  double limits[most_limits];
-  int length = 0, leaf_count = 0, limit_count = 0, columns = 0;
-  complex<double>* result = nullptr;
-
-  PLAQUETTE_HOST_DEVICE complex<double> operator()(std::int64_t column) const {
-    complex<double> stack[most_leaves];  // every push is a leaf
-    int top = -1;
-    for (int i = 0; i < length; ++i) {
-      const instruction step = code[i];
-      switch (step.operation) {
-        case scalar_operation::leaf:
-          stack[++top] = leaves[step.operand](column);
-          break;
-        case scalar_operation::add:
-          stack[top - 1] = stack[top - 1] + stack[top];
-          --top;
-          break;
-        case scalar_operation::subtract:
-          stack[top - 1] = stack[top - 1] - stack[top];
-          --top;
-          break;
-        case scalar_operation::multiply:
-          stack[top - 1] = stack[top - 1] * stack[top];
-          --top;
-          break;
-        case scalar_operation::negate:
-          stack[top] = -stack[top];
-          break;
-        case scalar_operation::conjugate:
-          stack[top] = conj(stack[top]);
-          break;
-        case scalar_operation::divide:
-          stack[top - 1] = stack[top] == complex<double>{} ? complex<double>{} : stack[top - 1] / stack[top];
-          --top;
-          break;
-        case scalar_operation::above:
-          stack[top] = {stack[top].re > limits[step.operand + column] ? 1.0 : 0.0, 0.0};
-          break;
-        case scalar_operation::above_limits:
-          stack[top] = {stack[top].re > leaves[step.operand](column).re ? 1.0 : 0.0, 0.0};
-          break;
-      }
-    }
-    return stack[0];
-  }
-};
 
 /// Works out the numbers of one program after the other's.
 template <class Programs>
@@ -101,10 +19,8 @@ PLAQUETTE_HOST_DEVICE inline void run_one(const Programs& programs, std::int64_t
   for (; index >= programs[p].columns; ++p) index -= programs[p].columns;
   programs[p].result[index] = programs[p](index);
 }
-/// A few programs, which travel with the launch.
-constexpr int few = 3;
 struct few_evaluations {
-  scalar_program programs[few];
+  scalar_program programs[few_programs];
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const { run_one(programs, index); }
 };
 /// Any number, which are on the device.
@@ -119,12 +35,13 @@ std::shared_ptr<std::byte> upload(const context& ctx, const void* from, std::siz
   return memory;
 }
 
-/// One launch.
+}  // namespace
+
 void run_programs(const context& ctx, const std::vector<scalar_program>& programs) {
   std::int64_t count = 0;
   for (const scalar_program& p : programs) count += p.columns;
   constexpr int threads = 32;
-  if (programs.size() <= few) {
+  if (programs.size() <= few_programs) {
     few_evaluations body;
     std::ranges::copy(programs, body.programs);
     for_each_index(ctx.queue(), count, body, threads);
@@ -134,8 +51,6 @@ void run_programs(const context& ctx, const std::vector<scalar_program>& program
                    threads);
   }
 }
-
-}  // namespace
 
 /// An operation on other nodes, or a leaf. What is worked out becomes a leaf, so that it is worked out once.
 struct scalars::node {
@@ -176,30 +91,34 @@ struct scalars::node {
 
   using list = std::vector<std::shared_ptr<node>>;
 
-  /// `top`, and those below that somebody holds beside the expression: they will be asked for too.
-  static void collect(list& found, const std::shared_ptr<node>& top, bool held) {
-    if (top->is_settled() || found.size() == few || std::ranges::find(found, top) != found.end()) return;
-    const std::shared_ptr<node>&a = top->a, &b = top->b;
-    const bool a_held = a && a.use_count() > 1, b_held = b && b.use_count() > 1;
-    if (held) found.push_back(top);
-    if (a && !a->is_leaf()) collect(found, a, a_held);
-    if (b && !b->is_leaf()) collect(found, b, b_held);
+  static void add(list& found, const std::shared_ptr<node>& n) {
+    if (!n->is_settled() && found.size() < few_programs && std::ranges::find(found, n) == found.end())
+      found.push_back(n);
   }
-  /// They become leaves whose numbers lie side by side, by one launch.
-  static void settle(const list& nodes) {
+  /// Those below `top` that somebody holds beside the expression: they will be asked for too.
+  static void add_held(list& found, const std::shared_ptr<node>& top) {
+    for (const std::shared_ptr<node>* below : {&top->a, &top->b}) {
+      if (!*below || (*below)->is_leaf()) continue;
+      if (below->use_count() > 1) add(found, *below);
+      add_held(found, *below);
+    }
+  }
+  /// They become leaves, whose numbers the programs put side by side.
+  static std::vector<scalar_program> take(const list& nodes) {
     std::vector<scalar_program> programs;
     std::vector<std::shared_ptr<std::byte>> room;
     for (const auto& n : nodes) {
       room.push_back(n->ctx.workspace().take(static_cast<std::size_t>(n->columns) * sizeof(complex<double>)));
       programs.push_back(n->program(reinterpret_cast<complex<double>*>(room.back().get())));
     }
-    if (!nodes.empty()) run_programs(nodes.front()->ctx, programs);
     for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i]->become_leaf(std::move(room[i]));
+    return programs;
   }
   static void settle(const std::shared_ptr<node>& top) {
     list nodes;
-    collect(nodes, top, true);
-    settle(nodes);
+    add(nodes, top);
+    add_held(nodes, top);
+    if (!nodes.empty()) run_programs(top->ctx, take(nodes));
   }
   void become_leaf(std::shared_ptr<std::byte> numbers) {
     operation = scalar_operation::leaf;
@@ -216,7 +135,8 @@ struct scalars::node {
   }
   /// True where a program has room for it.
   bool fits() const {
-    return instructions <= longest_program && leaves <= most_leaves && limit_numbers() <= most_limits;
+    return instructions <= scalar_program::longest && leaves <= scalar_program::most_leaves &&
+           limit_numbers() <= scalar_program::most_limits;
   }
   void count() {
     instructions = a->instructions + (b ? b->instructions : 0) + 1;
@@ -241,7 +161,7 @@ struct scalars::node {
   }
   static std::shared_ptr<node> made_above(const scalars& a, std::span<const double> numbers) {
     if (static_cast<int>(numbers.size()) != a.columns()) throw std::logic_error("where_above: one limit a column");
-    const bool are_few = numbers.size() <= most_limits;
+    const bool are_few = numbers.size() <= scalar_program::most_limits;
     auto made = made_of(are_few ? scalar_operation::above : scalar_operation::above_limits, a);
     if (are_few) {
       made->limits.assign(numbers.begin(), numbers.end());
@@ -276,11 +196,18 @@ const complex<double>* scalars::on_device() const {
   node::settle(node_);
   return reinterpret_cast<const complex<double>*>(node_->leaf.begin);
 }
-void work_out(const scalars* a, const scalars* b) {
+std::vector<scalar_program> take_programs(const scalars* a, const scalars* b) {
   scalars::node::list nodes;
-  if (a != nullptr) scalars::node::collect(nodes, a->node_, true);
-  if (b != nullptr) scalars::node::collect(nodes, b->node_, true);
-  scalars::node::settle(nodes);
+  // Both of them before what they are made of: when this returns, nothing of either is left to do.
+  for (const scalars* s : {a, b})
+    if (s != nullptr) scalars::node::add(nodes, s->node_);
+  for (const scalars* s : {a, b})
+    if (s != nullptr) scalars::node::add_held(nodes, s->node_);
+  return scalars::node::take(nodes);
+}
+void work_out(const scalars* a, const scalars* b) {
+  const auto programs = take_programs(a, b);
+  if (!programs.empty()) run_programs((a != nullptr ? *a : *b).get_context(), programs);
 }
 
 scalars operator+(const scalars& a, const scalars& b) {

@@ -11,6 +11,8 @@
 
 namespace plaquette::gpu {
 
+struct scalar_program;  // scalar_program.hpp
+
 /// A handle: copies mean the same numbers, which never change. Arithmetic queues nothing; an expression is worked out
 /// on the device, in one launch, when a kernel first needs its numbers or the host asks for them. Meets
 /// `column_scalars`.
@@ -25,6 +27,7 @@ class scalars {
   const complex<double>* on_device() const;
   /// Works out a and b (either may be null) in one launch, before both are asked for by `on_device`.
   friend void work_out(const scalars* a, const scalars* b);
+  friend std::vector<scalar_program> take_programs(const scalars* a, const scalars* b);
 
   friend scalars operator+(const scalars& a, const scalars& b);
   friend scalars operator-(const scalars& a, const scalars& b);
