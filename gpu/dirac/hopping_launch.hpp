@@ -53,6 +53,14 @@ struct hopping_launch {
 
 /// The table's choice.
 hopping_launch default_launch(const hopping_problem& problem);
+/// The number of columns whose choice is taken for so many: a batch that loses its columns one after the other during a
+/// solve is not tuned anew each time.
+constexpr int columns_tuned_for(int columns) {
+  int tuned = 1;
+  for (const int n : {2, 4, 8, 12, 16})
+    if (n <= columns) tuned = n;
+  return tuned;
+}
 /// What the tuner may try, the most promising first: that is the table's choice.
 /// \param most  a tuner has patience for so many
 std::vector<hopping_launch> candidates(const hopping_problem& problem, int most = 48);

@@ -143,17 +143,18 @@ hopping_launch hopping_term<T>::launch_for(int columns, bool with_clover) const 
   const auto key = std::pair(columns, with_clover);
   const auto found = chosen_.find(key);
   if (found != chosen_.end()) return found->second;
-  const std::vector<hopping_launch> list = candidates(problem(columns, with_clover));
+  const int tuned = columns_tuned_for(columns);
+  const std::vector<hopping_launch> list = candidates(problem(tuned, with_clover));
   std::vector<std::string> names;
   for (const hopping_launch& launch : list) names.push_back(launch.name());
   const tuning_key what{"hopping", plaquette::to_string(context_.geometry().local()),
                         is_half<T>                ? "half"
                         : sizeof(real_of<T>) == 4 ? "single"
                                                   : "double",
-                        "reconstruct=" + std::to_string(stored_reals(stored_)) + " columns=" + std::to_string(columns) +
+                        "reconstruct=" + std::to_string(stored_reals(stored_)) + " columns=" + std::to_string(tuned) +
                             (with_clover ? " clover" : "")};
   const int choice = context_.tuner().choose(
-      what, names, [&](int i) { return seconds_of(list[static_cast<std::size_t>(i)], columns, with_clover); });
+      what, names, [&](int i) { return seconds_of(list[static_cast<std::size_t>(i)], tuned, with_clover); });
   return chosen_[key] = list[static_cast<std::size_t>(choice)];
 }
 

@@ -117,7 +117,8 @@ gpu_solve time_in(gpu_lattice& lattice, const gpu_row& row, const gpu_system& sy
   };
   stopping_rule short_rule = rule;
   short_rule.limit = 20;
-  solve_once<High, Low>(outer, inner, x, b, short_rule, system.delta);  // tunes, and takes memory
+  // Tunes, and takes memory; a batch loses its columns on the way, and is tuned for those numbers of them too.
+  solve_once<High, Low>(outer, inner, x, b, row.rhs > 1 ? rule : short_rule, system.delta);
   solve_report report;
   std::vector<double> seconds;
   for (int i = 0; i < counted_solves; ++i) seconds.push_back(seconds_of(x, b, report));
