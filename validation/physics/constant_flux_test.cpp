@@ -12,10 +12,8 @@
 #include <vector>
 
 #include "common/algebra/gamma.hpp"
-#include "cpu_ref/dirac/clover_term.hpp"
-#include "cpu_ref/gauge/gauge_fields.hpp"
-#include "cpu_ref/gauge/plaquette.hpp"
 #include "validation/support/actions.hpp"
+#include "validation/support/backend.hpp"
 #include "validation/support/operator_under_test.hpp"
 #include "validation/support/test_fields.hpp"
 #include "validation/support/test_solver.hpp"
@@ -39,19 +37,24 @@ const std::vector<flux_case> flux_cases = {{{4, 4, 4, 4}, {1, 1}},
                                            {{4, 6, 2, 8}, {3, -2}},
                                            {{2, 4, 6, 4}, {1, 5}}};
 
-gauge_configuration flux_links(const flux_case& flux, cpu::abelian_embedding embedding) {
-  return cpu::constant_flux_configuration(lattice_geometry(flux.lattice), flux.fluxes, embedding, communicator());
+backend::gauge_configuration flux_links(const flux_case& flux, abelian_embedding embedding) {
+  return backend::constant_flux_configuration(backend::context(lattice_geometry(flux.lattice), communicator()),
+                                              flux.fluxes, embedding);
+}
+
+site_field<clover_block> clover_term(const flux_case& flux, const fermion_action& action) {
+  return backend::export_clover(backend::make_clover_term(flux_links(flux, abelian_embedding::all_colours), action));
 }
 
 /// The largest deviation of the block from having the eigenvalues +size and -size, three times each: its square is
 /// size^2 and its trace zero.
-double deviation_from_eigenvalues(const cpu::hermitian_6x6& block, double size) {
+double deviation_from_eigenvalues(const hermitian_6x6& block, double size) {
   double worst = 0.0, trace = 0.0;
-  for (int i = 0; i < cpu::chiral_rows; ++i) {
+  for (int i = 0; i < chiral_rows; ++i) {
     trace += block.diagonal[i];
-    for (int j = 0; j < cpu::chiral_rows; ++j) {
+    for (int j = 0; j < chiral_rows; ++j) {
       complex<double> squared{i == j ? -size * size : 0.0, 0.0};
-      for (int k = 0; k < cpu::chiral_rows; ++k) squared += block(i, k) * block(k, j);
+      for (int k = 0; k < chiral_rows; ++k) squared += block(i, k) * block(k, j);
       worst = std::max({worst, std::abs(squared.re), std::abs(squared.im)});
     }
   }
@@ -60,7 +63,7 @@ double deviation_from_eigenvalues(const cpu::hermitian_6x6& block, double size) 
 
 TEST(constant_flux, gives_every_plaquette_its_phase) {
   for (const flux_case& flux : flux_cases) {
-    const auto p = cpu::measure_plaquettes(flux_links(flux, cpu::abelian_embedding::all_colours), communicator());
+    const auto p = backend::measure_plaquettes(flux_links(flux, abelian_embedding::all_colours));
     // The planes xy and zt, two of six; the others are 1.
     const double expected = (4.0 + std::cos(flux.angle(0)) + std::cos(flux.angle(1))) / 6.0;
     EXPECT_TRUE(std::abs(p.average - expected) <= 100 * epsilon);
@@ -74,8 +77,7 @@ TEST(constant_flux, gives_the_clover_term_its_closed_form_in_both_chiralities) {
     for (const fermion_action& action : actions) {
       const double b = 0.5 * action.clover_coefficient(0, 1) * std::sin(flux.angle(0));
       const double e = 0.5 * action.clover_coefficient(2, 3) * std::sin(flux.angle(1));
-      const cpu::clover_configuration term =
-          cpu::make_clover_term(flux_links(flux, cpu::abelian_embedding::all_colours), action);
+      const site_field<clover_block> term = clover_term(flux, action);
       visit_sites(term.geometry(), [&](const coordinate& x) {
         for (int chirality = 0; chirality < 2; ++chirality) {
           // sigma_12 = sigma_3 and sigma_34 = -+sigma_3 in the two chiralities.
@@ -87,8 +89,7 @@ TEST(constant_flux, gives_the_clover_term_its_closed_form_in_both_chiralities) {
 }
 
 TEST(constant_flux, gives_the_printed_eigenvalues_of_the_clover_term_on_the_lattice_of_four) {
-  const cpu::clover_configuration term = cpu::make_clover_term(
-      flux_links({{4, 4, 4, 4}, {1, 1}}, cpu::abelian_embedding::all_colours), fermion_action::isotropic(0.0, 1.0));
+  const site_field<clover_block> term = clover_term({{4, 4, 4, 4}, {1, 1}}, fermion_action::isotropic(0.0, 1.0));
   EXPECT_TRUE(deviation_from_eigenvalues(term({1, 2, 3, 0}).chirality[0], 0.0) <= 1e-15);
   EXPECT_TRUE(deviation_from_eigenvalues(term({1, 2, 3, 0}).chirality[1], 0.382683) <= 2 * 0.382683 * 5e-7);
 }
@@ -97,7 +98,7 @@ class flux_operator : public testing::TestWithParam<operator_under_test> {};
 
 TEST_P(flux_operator, contains_the_clover_term_of_the_closed_form) {
   for (const flux_case& flux : flux_cases) {
-    const gauge_configuration links = flux_links(flux, cpu::abelian_embedding::su3);
+    const gauge_configuration links = backend::export_links(flux_links(flux, abelian_embedding::su3));
     const fermion_action clover{0.1, 0.9, 1.4, 2.0, 1.1}, wilson{0.1, 0.0, 0.0, 2.0, 1.1};
     const spinor_configuration psi = random_spinor(flux.lattice, 31);
     const spinor_configuration found =
@@ -149,7 +150,7 @@ complex<double> eigenvalue_near(double guess, const operator_under_test& op, con
 
 /// The eigenvalues were found with a dense U(1) matrix of 1024 rows, made and diagonalised outside this suite.
 TEST_P(flux_eigenvalue, is_the_printed_one_for_both_signs_of_the_clover_term) {
-  const gauge_configuration links = flux_links({{4, 4, 4, 4}, {1, 1}}, cpu::abelian_embedding::su3);
+  const gauge_configuration links = backend::export_links(flux_links({{4, 4, 4, 4}, {1, 1}}, abelian_embedding::su3));
   struct {
     double csw, expected, printed_digit;
   } const cases[] = {{0.0, 0.37627798158, 1e-11}, {1.0, -0.0068220323, 1e-10}, {-1.0, 0.75958123390, 1e-11}};

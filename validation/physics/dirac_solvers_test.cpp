@@ -7,18 +7,19 @@
 #include "common/algorithms/schur_solve.hpp"
 #include "common/algorithms/solver_choice.hpp"
 #include "validation/support/production.hpp"
+#include "validation/support/test_fields.hpp"
 
 namespace plaquette::validation {
 namespace {
 
-using cpu::context;
-using cpu::field;
-using cpu::schur_kind;
+using backend::context;
+using backend::field;
+using backend::schur_kind;
 
 struct system_to_solve {
   lattice_geometry geometry{{4, 6, 2, 8}};
   communicator comm;
-  context ctx{geometry, comm, 2};
+  context ctx = backend::context_with_threads(geometry, comm, 2);
   gauge_configuration links = cpu::weak_field_configuration(geometry, 0.25, 5, comm);
   fermion_action action = fermion_action::isotropic(0.05, 1.2);
 };
@@ -26,8 +27,8 @@ struct system_to_solve {
 template <class T>
 schur_report solve_with(const system_to_solve& system, solver_kind kind, schur_kind preconditioning, const field<T>& b,
                         field<T>& x, double tolerance, int look_every = 1) {
-  const auto m = std::make_shared<const cpu::wilson_clover<T>>(system.ctx, system.links, system.action);
-  const cpu::schur_wilson_clover<T> schur(m, preconditioning);
+  const auto m = std::make_shared<const backend::wilson_clover<T>>(system.ctx, system.links, system.action);
+  const backend::schur_wilson_clover<T> schur(m, preconditioning);
   stopping_rule rule;
   rule.tolerance = tolerance;
   rule.limit = 2000;
@@ -56,7 +57,7 @@ TYPED_TEST(DiracSolvers, AllAgreeOnOneAnswerAndReportItsTrueResidual) {
       ASSERT_TRUE(report.all_converged()) << name << ": " << report.columns[0].why;
       for (int c = 0; c < 3; ++c) {
         spinor_configuration solution(system.geometry);
-        cpu::export_column(solution, x, c);
+        export_column(solution, x, c);
         const double independent = cpu::textbook::relative_residual(b.canonical[static_cast<std::size_t>(c)], solution,
                                                                     system.links, system.action, system.comm);
         // The reported residual is made in T: it is off by a few roundoffs of |M| |x| / |b|, below 100 roundoffs here.
@@ -80,10 +81,7 @@ TYPED_TEST(DiracSolvers, ABatchGivesTheBitsOfItsColumnsAlone) {
   // columns of different difficulty, so that they leave the batch at different times
   for (int c = 0; c < 3; ++c) {
     auto column = view(b.packed, c, 1);
-    if (c == 1) {
-      zero(column);
-      column.block(0, 2, 0)[5] = T(1);
-    }
+    if (c == 1) import_column(column, 0, point_source(system.geometry.global(), {1, 2, 0, 3}, 2, 1));
   }
   for (const auto kind : {solver_kind::bicgstab, solver_kind::cgnr}) {
     auto x = like(b.packed);
@@ -94,8 +92,8 @@ TYPED_TEST(DiracSolvers, ABatchGivesTheBitsOfItsColumnsAlone) {
       copy(alone, b_c);
       solve_with(system, kind, schur_kind::symmetric, alone, x_c, 1e-5);
       spinor_configuration together(system.geometry), apart(system.geometry);
-      cpu::export_column(together, x, c);
-      cpu::export_column(apart, x_c, 0);
+      export_column(together, x, c);
+      export_column(apart, x_c, 0);
       EXPECT_TRUE(same_bits(together, apart)) << c;
     }
   }
@@ -105,8 +103,8 @@ TYPED_TEST(DiracSolvers, GroupsOfColumnsGiveTheBitsOfTheWholeBatch) {
   using T = TypeParam;
   system_to_solve system;
   random_batch<T> b(system.ctx, 5, 58);
-  const auto m = std::make_shared<const cpu::wilson_clover<T>>(system.ctx, system.links, system.action);
-  const cpu::schur_wilson_clover<T> schur(m, schur_kind::asymmetric);
+  const auto m = std::make_shared<const backend::wilson_clover<T>>(system.ctx, system.links, system.action);
+  const backend::schur_wilson_clover<T> schur(m, schur_kind::asymmetric);
   const auto source = b.packed.parity(0);
   stopping_rule rule;
   rule.column_tolerances = {1e-3, 1e-5, 1e-2, 1e-4, 1e-5};
@@ -125,13 +123,13 @@ TYPED_TEST(DiracSolvers, GroupsOfColumnsGiveTheBitsOfTheWholeBatch) {
       EXPECT_EQ(found.columns[n].iterations, expected.columns[n].iterations);
       EXPECT_EQ(found.history[n], expected.history[n]);
       spinor_configuration a(system.geometry), e(system.geometry);
-      cpu::export_column(a, x, c);
-      cpu::export_column(e, whole, c);
+      export_column(a, x, c);
+      export_column(e, whole, c);
       EXPECT_TRUE(same_bits(a, e)) << group << ' ' << c;
     }
     EXPECT_EQ(found.column_applications, expected.column_applications);
   }
-  EXPECT_EQ(cpu::columns_at_once(b.packed, 7), 5);  // a lattice of this size stays in any cache
+  EXPECT_EQ(columns_at_once(b.packed, 7), 5);  // a lattice of this size stays in any cache
 }
 
 TYPED_TEST(DiracSolvers, TheSolutionDoesNotDependOnHowOftenTheHostLooks) {
@@ -144,8 +142,8 @@ TYPED_TEST(DiracSolvers, TheSolutionDoesNotDependOnHowOftenTheHostLooks) {
     EXPECT_TRUE(solve_with(system, kind, schur_kind::symmetric, b.packed, seldom, 1e-5, 60).all_converged()) << name;
     for (int c = 0; c < 2; ++c) {
       spinor_configuration x(system.geometry), y(system.geometry);
-      cpu::export_column(x, often, c);
-      cpu::export_column(y, seldom, c);
+      export_column(x, often, c);
+      export_column(y, seldom, c);
       EXPECT_TRUE(same_bits(x, y)) << name << ' ' << c;
     }
   }
@@ -156,13 +154,13 @@ TYPED_TEST(DiracSolvers, TheSameBitsForAnyNumberOfThreads) {
   system_to_solve system;
   std::vector<spinor_configuration> first;
   for (const int threads : {1, 2, 3}) {
-    system.ctx = context(system.geometry, system.comm, threads);
+    system.ctx = backend::context_with_threads(system.geometry, system.comm, threads);
     random_batch<T> b(system.ctx, 2, 28);
     auto x = like(b.packed);
     solve_with(system, solver_kind::bicgstab, schur_kind::asymmetric, b.packed, x, 1e-5);
     for (int c = 0; c < 2; ++c) {
       spinor_configuration solution(system.geometry);
-      cpu::export_column(solution, x, c);
+      export_column(solution, x, c);
       if (threads == 1)
         first.push_back(solution);
       else

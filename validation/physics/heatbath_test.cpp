@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cpu_ref/gauge/heatbath.hpp"
-
+/// \file
+/// Heat bath and over-relaxation of the backend under test: what is known of the ensembles that they make.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -12,15 +12,25 @@
 #include <vector>
 
 #include "common/error.hpp"
-#include "cpu_ref/gauge/gauge_fields.hpp"
-#include "cpu_ref/gauge/plaquette.hpp"
 #include "cpu_ref/gauge/site_sum.hpp"
+#include "validation/support/backend.hpp"
 
-namespace plaquette::cpu {
+namespace plaquette::validation {
 namespace {
 
+using backend::average_plaquette;
+using backend::context;
+using backend::export_links;
+using backend::gauge_configuration;
+using backend::heatbath_configuration;
+using backend::heatbath_updater;
+using backend::random_configuration;
+using backend::unit_configuration;
+using host_configuration = plaquette::gauge_configuration;
+
 constexpr double epsilon = 0x1p-52;
-const communicator alone;
+
+context context_on(const extents& size) { return context(lattice_geometry(size), communicator()); }
 
 /// The mean of a series of measurements and its statistical error, from the scatter of the means of 16 bins.
 struct estimate {
@@ -51,9 +61,9 @@ void expect_agreement(const estimate& found, double expected, double allowance, 
 template <class Measure>
 auto run(const extents& size, const gauge_action& action, const sweep_plan& plan, int thermalise, int measure,
          std::uint64_t seed, Measure&& measurement) {
-  const lattice_geometry geometry(size);
-  gauge_configuration links = unit_configuration(geometry);
-  heatbath_updater updater(geometry, alone);
+  const context ctx = context_on(size);
+  gauge_configuration links = unit_configuration(ctx);
+  heatbath_updater updater(ctx);
   std::vector<decltype(measurement(links))> series;
   for (int n = 0; n < thermalise + measure; ++n) {
     updater.combined_sweep(links, action, plan, seed, static_cast<std::uint64_t>(n));
@@ -65,7 +75,7 @@ auto run(const extents& size, const gauge_action& action, const sweep_plan& plan
 estimate mean_plaquette(const extents& size, const gauge_action& action, const sweep_plan& plan, int thermalise,
                         int measure, std::uint64_t seed) {
   return binned(run(size, action, plan, thermalise, measure, seed,
-                    [](const gauge_configuration& links) { return average_plaquette(links, alone); }));
+                    [](const gauge_configuration& links) { return average_plaquette(links); }));
 }
 
 TEST(HeatBath, PlaquetteFollowsTheStrongCouplingSeries) {
@@ -104,7 +114,7 @@ TEST(HeatBath, PlaquetteAtBeta6On16To4IsThePublishedOne) {
 }
 
 /// The weighted staples around U_mu(x), the textbook's way.
-su3<double> staples(const gauge_configuration& u, const gauge_action& action, const coordinate& x, int mu) {
+su3<double> staples(const host_configuration& u, const gauge_action& action, const coordinate& x, int mu) {
   su3<double> sum;
   for (int nu = 0; nu < dimensions; ++nu) {
     if (nu == mu) continue;
@@ -122,22 +132,23 @@ su3<double> staples(const gauge_configuration& u, const gauge_action& action, co
 ///   <sum_a (d_a S) (d_a R)> = <sum_a d_a d_a R>:   (beta / 3) <tr Y^2 / 2> = (4 / 3) <R>,
 /// Y the traceless Hermitian part of (U A - (U A)^+) / 2i. It is exact on any lattice, at any beta and anisotropy, and
 /// for the directions one by one. Returned: for each direction, the left side minus the right, over beta.
-std::array<double, dimensions> schwinger_dyson(const gauge_configuration& links, const gauge_action& action) {
-  std::array<double, dimensions> sums = sum_over_sites<4>(links.geometry(), alone, [&](const coordinate& x) {
-    std::array<double, dimensions> terms;
-    for (int mu = 0; mu < dimensions; ++mu) {
-      const su3<double> w = links(x)[mu] * staples(links, action, x, mu);
-      su3<double> y = w - adjoint(w);  // 2i Y and its trace
-      const complex<double> third = (1.0 / 3.0) * trace(y);
-      double tr_y2 = 0.0;
-      for (int i = 0; i < colours; ++i) {
-        y(i, i) -= third;
-        for (int j = 0; j < colours; ++j) tr_y2 += 0.25 * norm2(y(i, j));
-      }
-      terms[mu] = tr_y2 / 6.0 - 4.0 / 3.0 * trace(w).re / action.beta;
-    }
-    return terms;
-  });
+std::array<double, dimensions> schwinger_dyson(const host_configuration& links, const gauge_action& action) {
+  std::array<double, dimensions> sums =
+      cpu::sum_over_sites<4>(links.geometry(), communicator(), [&](const coordinate& x) {
+        std::array<double, dimensions> terms;
+        for (int mu = 0; mu < dimensions; ++mu) {
+          const su3<double> w = links(x)[mu] * staples(links, action, x, mu);
+          su3<double> y = w - adjoint(w);  // 2i Y and its trace
+          const complex<double> third = (1.0 / 3.0) * trace(y);
+          double tr_y2 = 0.0;
+          for (int i = 0; i < colours; ++i) {
+            y(i, i) -= third;
+            for (int j = 0; j < colours; ++j) tr_y2 += 0.25 * norm2(y(i, j));
+          }
+          terms[mu] = tr_y2 / 6.0 - 4.0 / 3.0 * trace(w).re / action.beta;
+        }
+        return terms;
+      });
   for (double& s : sums) s /= static_cast<double>(links.geometry().global_volume());
   return sums;
 }
@@ -156,7 +167,7 @@ TEST(HeatBath, SchwingerDysonEquationsHold) {
                                                    {{6, 4, 4, 8}, {40.0, 0.5}, {1, 2}, 640},
                                                    {{4, 4, 4, 4}, {50.0}, {1, 4}, 960}}) {
     const auto series = run(size, action, plan, 60, sweeps, 6, [&, &action = action](const gauge_configuration& links) {
-      return schwinger_dyson(links, action);
+      return schwinger_dyson(export_links(links), action);
     });
     for (int mu = 0; mu < dimensions; ++mu) {
       std::vector<double> of_mu;
@@ -192,7 +203,7 @@ TEST(HeatBath, AnisotropicPlaquettesFollowTheLowestOrder) {
   for (const double anisotropy : {0.5, 2.0, 4.0}) {
     const gauge_action action{200.0, anisotropy};
     const auto series = run(size, action, {1, 2}, 60, 128, 7,
-                            [](const gauge_configuration& u) { return measure_plaquettes(u, alone); });
+                            [](const gauge_configuration& u) { return backend::measure_plaquettes(u); });
     std::vector<double> spatial, temporal;
     for (const plaquettes& p : series) {
       spatial.push_back(1.0 - p.spatial);
@@ -212,50 +223,52 @@ TEST(HeatBath, AnisotropicPlaquettesFollowTheLowestOrder) {
 
 TEST(HeatBath, OverrelaxationKeepsTheAction) {
   for (const gauge_action& action : {gauge_action{5.7}, gauge_action{6.0, 2.0}}) {
-    const lattice_geometry geometry({4, 6, 2, 8});
-    auto links = random_configuration(geometry, 8, alone);
-    heatbath_updater updater(geometry, alone);
+    const context ctx = context_on({4, 6, 2, 8});
+    auto links = random_configuration(ctx, 8);
+    heatbath_updater updater(ctx);
     updater.heatbath_sweep(links, action, 8, 0);
-    const double before = action_value(links, action, alone);
-    const auto old = links;
+    const double before = backend::action_value(links, action);
+    const host_configuration old = export_links(links);
     for (int n = 0; n < 50; ++n) updater.overrelaxation_sweep(links, action);
     // 50 sweeps round the action of each of 1536 links, of size 6 beta / 3 * 2 at most, some 100 times; the errors are
     // independent: 12 * sqrt(50 * 1536 * 100) epsilon, a few times.
-    EXPECT_NEAR(action_value(links, action, alone), before, 4 * 6 * 12 * std::sqrt(50.0 * 1536 * 100) * epsilon);
-    EXPECT_LE(distance_from_su3(links, alone), 32 * 0x1p-53);
+    EXPECT_NEAR(backend::action_value(links, action), before, 4 * 6 * 12 * std::sqrt(50.0 * 1536 * 100) * epsilon);
+    EXPECT_LE(backend::distance_from_su3(links), 32 * 0x1p-53);
+    const host_configuration& now = export_links(links);
+    const std::int64_t sites = old.geometry().local_volume();
     double moved = 0.0;
-    for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
-      moved += norm2(trace(adjoint(old.at_site(site)[1]) * links.at_site(site)[1]) - complex<double>{3.0, 0.0});
-    EXPECT_GT(moved / static_cast<double>(geometry.local_volume()), 1.0);
+    for (std::int64_t site = 0; site < sites; ++site)
+      moved += norm2(trace(adjoint(old.at_site(site)[1]) * now.at_site(site)[1]) - complex<double>{3.0, 0.0});
+    EXPECT_GT(moved / static_cast<double>(sites), 1.0);
   }
 }
 
 TEST(HeatBath, OverrelaxationLeavesTheUnitFieldAlone) {
   // All staples are multiples of 1: each link is reflected about itself.
-  auto links = unit_configuration(lattice_geometry({4, 4, 2, 2}));
-  overrelaxation_sweep(links, {6.0}, alone);
-  EXPECT_EQ(average_plaquette(links, alone), 1.0);
-  EXPECT_EQ(link_trace(links, alone), 1.0);
+  auto links = unit_configuration(context_on({4, 4, 2, 2}));
+  backend::overrelaxation_sweep(links, {6.0});
+  EXPECT_EQ(average_plaquette(links), 1.0);
+  EXPECT_EQ(backend::link_trace(links), 1.0);
 }
 
 TEST(HeatBath, HotAndColdStartsMeet) {
-  const lattice_geometry geometry({8, 8, 8, 8});
+  const context ctx = context_on({8, 8, 8, 8});
   const gauge_action action{5.7};
-  heatbath_updater updater(geometry, alone);
-  std::array<gauge_configuration, 2> links{unit_configuration(geometry), random_configuration(geometry, 9, alone)};
+  heatbath_updater updater(ctx);
+  std::array<gauge_configuration, 2> links{unit_configuration(ctx), random_configuration(ctx, 9)};
   std::array<estimate, 2> found{};
   for (std::size_t start = 0; start < 2; ++start) {
     std::vector<double> series;
     for (std::uint64_t n = 0; n < 120; ++n) {
       updater.combined_sweep(links[start], action, {1, 4}, 10 + start, n);
-      if (n >= 56) series.push_back(average_plaquette(links[start], alone));
+      if (n >= 56) series.push_back(average_plaquette(links[start]));
     }
     found[start] = binned(series);
   }
   expect_agreement({found[0].mean - found[1].mean, std::hypot(found[0].error, found[1].error)}, 0.0, 0.0, "hot - cold");
 }
 
-bool same_bits(const gauge_configuration& a, const gauge_configuration& b) {
+bool same_bits(const host_configuration& a, const host_configuration& b) {
   const extents& local = a.geometry().local();
   coordinate x;
   for (x[3] = -1; x[3] <= local[3]; ++x[3])
@@ -268,32 +281,34 @@ bool same_bits(const gauge_configuration& a, const gauge_configuration& b) {
 
 TEST(HeatBath, AnyNumberOfThreadsGivesTheSameBits) {
   const int threads_before = omp_get_max_threads();
-  const lattice_geometry geometry({4, 6, 2, 8});
-  omp_set_num_threads(1);
-  const auto one = heatbath_configuration(geometry, {5.9, 1.5}, {1, 2}, 4, 11, alone);
-  for (int threads : {2, 3, 5}) {
+  const context ctx = context_on({4, 6, 2, 8});
+  const auto run_with = [&](int threads) -> host_configuration {
     omp_set_num_threads(threads);
-    EXPECT_TRUE(same_bits(heatbath_configuration(geometry, {5.9, 1.5}, {1, 2}, 4, 11, alone), one)) << threads;
+    return export_links(heatbath_configuration(ctx, {5.9, 1.5}, {1, 2}, 4, 11));
+  };
+  const host_configuration one = run_with(1);
+  for (int threads : {2, 3, 5}) {
+    EXPECT_TRUE(same_bits(run_with(threads), one)) << threads;
   }
   omp_set_num_threads(threads_before);
 }
 
 TEST(HeatBath, ARunThatIsContinuedGivesTheSameBits) {
-  const lattice_geometry geometry({4, 6, 2, 8});
+  const context ctx = context_on({4, 6, 2, 8});
   const gauge_action action{6.0};
-  const auto at_once = heatbath_configuration(geometry, action, {2, 3}, 6, 12, alone);
-  auto links = heatbath_configuration(geometry, action, {2, 3}, 4, 12, alone);
-  heatbath_updater again(geometry, alone);
+  const auto at_once = heatbath_configuration(ctx, action, {2, 3}, 6, 12);
+  auto links = heatbath_configuration(ctx, action, {2, 3}, 4, 12);
+  heatbath_updater again(ctx);
   for (std::uint64_t n = 4; n < 6; ++n) again.combined_sweep(links, action, {2, 3}, 12, n);
-  EXPECT_TRUE(same_bits(links, at_once));
+  EXPECT_TRUE(same_bits(export_links(links), export_links(at_once)));
 }
 
 TEST(HeatBath, SeedsAndSweepNumbersMatter) {
-  const lattice_geometry geometry({4, 4, 2, 2});
-  const auto one_sweep = [&](std::uint64_t seed, std::uint64_t number) {
-    auto links = unit_configuration(geometry);
-    heatbath_sweep(links, {6.0}, seed, number, alone);
-    return links;
+  const context ctx = context_on({4, 4, 2, 2});
+  const auto one_sweep = [&](std::uint64_t seed, std::uint64_t number) -> host_configuration {
+    auto links = unit_configuration(ctx);
+    backend::heatbath_sweep(links, {6.0}, seed, number);
+    return export_links(links);
   };
   const auto links = one_sweep(1, 0);
   EXPECT_TRUE(same_bits(one_sweep(1, 0), links));
@@ -302,36 +317,38 @@ TEST(HeatBath, SeedsAndSweepNumbersMatter) {
 }
 
 TEST(HeatBath, LinksStayInSU3AndGhostsFilled) {
-  const lattice_geometry geometry({4, 6, 2, 8});
+  const context ctx = context_on({4, 6, 2, 8});
   for (const gauge_action& action :
        {gauge_action{0.0}, gauge_action{6.0}, gauge_action{1e6}, gauge_action{6.0, 100.0}}) {
-    auto links = heatbath_configuration(geometry, action, {1, 1}, 3, 13, alone);
-    EXPECT_LE(distance_from_su3(links, alone), 32 * 0x1p-53);
-    auto filled = links;
-    exchange_ghosts(filled, alone);
-    EXPECT_TRUE(same_bits(filled, links));
+    const auto links = heatbath_configuration(ctx, action, {1, 1}, 3, 13);
+    EXPECT_LE(backend::distance_from_su3(links), 32 * 0x1p-53);
+    const host_configuration& found = export_links(links);
+    host_configuration filled = found;
+    exchange_ghosts(filled, communicator());
+    EXPECT_TRUE(same_bits(filled, found));
   }
 }
 
 TEST(HeatBath, RefusesActionsAndFieldsItCannotUse) {
-  const lattice_geometry geometry({4, 4, 2, 2});
-  auto links = unit_configuration(geometry);
-  heatbath_updater updater(geometry, alone);
+  const context ctx = context_on({4, 4, 2, 2});
+  auto links = unit_configuration(ctx);
+  heatbath_updater updater(ctx);
   for (const gauge_action& action : {gauge_action{-1.0}, gauge_action{std::nan("")}, gauge_action{6.0, 0.0},
                                      gauge_action{6.0, std::nan("")}, gauge_action{INFINITY}})
     EXPECT_THROW(updater.heatbath_sweep(links, action, 1, 0), input_error);
-  auto other = unit_configuration(lattice_geometry({4, 4, 4, 2}));
+  auto other = unit_configuration(context_on({4, 4, 4, 2}));
   EXPECT_THROW(updater.heatbath_sweep(other, {6.0}, 1, 0), input_error);
 }
 
 TEST(HeatBath, ANaNInALinkIsNotHidden) {
-  const lattice_geometry geometry({4, 4, 2, 2});
-  auto links = unit_configuration(geometry);
-  links({1, 1, 1, 1})[2](0, 0).re = std::nan("");
-  exchange_ghosts(links, alone);
-  heatbath_sweep(links, {6.0}, 1, 0, alone);
-  EXPECT_TRUE(std::isnan(average_plaquette(links, alone)));
+  const context ctx = context_on({4, 4, 2, 2});
+  host_configuration damaged = export_links(unit_configuration(ctx));
+  damaged({1, 1, 1, 1})[2](0, 0).re = std::nan("");
+  exchange_ghosts(damaged, communicator());
+  auto links = backend::import_links(ctx, damaged);
+  backend::heatbath_sweep(links, {6.0}, 1, 0);
+  EXPECT_TRUE(std::isnan(average_plaquette(links)));
 }
 
 }  // namespace
-}  // namespace plaquette::cpu
+}  // namespace plaquette::validation

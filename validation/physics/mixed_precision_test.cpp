@@ -4,26 +4,36 @@
 /// each pair of precisions reaches, by an operator that had no part in it, and in how many iterations.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <string>
+
 #include "common/algebra/fixed_point.hpp"
 #include "common/algorithms/mixed_solve.hpp"
 #include "common/algorithms/multishift_cg.hpp"
 #include "common/algorithms/schur_solve.hpp"
 #include "common/io/gauge_file.hpp"
 #include "validation/support/production.hpp"
+#include "validation/support/test_fields.hpp"
 
 namespace plaquette::validation {
 namespace {
 
-using cpu::context;
-using cpu::field;
-using cpu::schur_kind;
+using backend::context;
+using backend::field;
+using backend::schur_kind;
+
+/// The environment variable PLAQUETTE_DATA_DIR overrules the path that was configured.
+std::string data_file(const std::string& name) {
+  const char* elsewhere = std::getenv("PLAQUETTE_DATA_DIR");
+  return std::string(elsewhere != nullptr ? elsewhere : PLAQUETTE_DATA_DIR) + "/" + name;
+}
 
 /// The clover action at kappa = 0.13477; the critical one is 0.1352.
 struct light_quark {
   lattice_geometry geometry{{8, 8, 8, 16}};
   communicator comm;
-  context ctx{geometry, comm, 1};
-  gauge_configuration links = read_gauge(PLAQUETTE_DATA_DIR "/beta6.0_8x8x8x16.nersc", geometry, comm).links;
+  context ctx = backend::context_with_threads(geometry, comm, 1);
+  gauge_configuration links = read_gauge(data_file("beta6.0_8x8x8x16.nersc"), geometry, comm).links;
   fermion_action action = antiperiodic(-0.29, 1.769);
   double operator_norm = 8.0 + 4.0 - 0.29 + 1.0;  ///< diagonal, hops, and the clover term of this configuration
 
@@ -33,8 +43,9 @@ struct light_quark {
     return a;
   }
   static const light_quark& on_the_configuration() {
-    static const light_quark system;
-    return system;
+    // Not destroyed: a device is not there any more when static objects end.
+    static const light_quark* const system = new light_quark;
+    return *system;
   }
 };
 
@@ -52,10 +63,10 @@ constexpr precision precision_named = precision_of<field<T>>;
 template <class High, class Low>
 schur_report solve_mixed_for(field<High>& x, const field<High>& b, const mixed_options& options) {
   const light_quark& system = light_quark::on_the_configuration();
-  const auto outer = std::make_shared<const cpu::wilson_clover<High>>(system.ctx, system.links, system.action);
-  const auto inner = std::make_shared<const cpu::wilson_clover<Low>>(system.ctx, system.links, system.action);
-  const cpu::schur_wilson_clover<High> schur(outer, options.preconditioning);
-  const cpu::schur_wilson_clover<Low> inner_schur(inner, options.preconditioning);
+  const auto outer = std::make_shared<const backend::wilson_clover<High>>(system.ctx, system.links, system.action);
+  const auto inner = std::make_shared<const backend::wilson_clover<Low>>(system.ctx, system.links, system.action);
+  const backend::schur_wilson_clover<High> schur(outer, options.preconditioning);
+  const backend::schur_wilson_clover<Low> inner_schur(inner, options.preconditioning);
   const auto defaults = default_parameters(precision_named<High>, precision_named<Low>);
   const double tolerance = options.tolerance > 0.0 ? options.tolerance : defaults.tolerance;
   zero(x);
@@ -79,7 +90,7 @@ template <class T>
 std::pair<double, double> independent_residual(const field<T>& x, int column, const spinor_configuration& b, double u) {
   const light_quark& system = light_quark::on_the_configuration();
   spinor_configuration solution(system.geometry);
-  cpu::export_column(solution, x, column);
+  export_column(solution, x, column);
   double norms[2] = {0.0, 0.0};
   for (std::int64_t s = 0; s < system.geometry.local_volume(); ++s) {
     norms[0] += norm2(solution.at_site(s));
@@ -187,8 +198,8 @@ TEST(DoubleHalf, GivesAColumnTheBitsThatItHasAlone) {
   const light_quark& system = light_quark::on_the_configuration();
   const random_batch<double> b(system.ctx, 3, 47);
   auto middle = view(b.packed, 1, 1);
-  zero(middle);
-  middle.block(0, 3, 0)[7] = 1.0;  // a point: another number of iterations
+  // Another number of iterations.
+  import_column(middle, 0, point_source(system.geometry.global(), {1, 2, 0, 3}, 2, 1));
   auto x = like(b.packed);
   solve_mixed_for<double, half>(x, b.packed, {.tolerance = 1e-8});
   for (int c = 0; c < 3; ++c) {
@@ -197,8 +208,8 @@ TEST(DoubleHalf, GivesAColumnTheBitsThatItHasAlone) {
     copy(alone, b_c);
     solve_mixed_for<double, half>(x_c, alone, {.tolerance = 1e-8});
     spinor_configuration together(system.geometry), apart(system.geometry);
-    cpu::export_column(together, x, c);
-    cpu::export_column(apart, x_c, 0);
+    export_column(together, x, c);
+    export_column(apart, x_c, 0);
     EXPECT_TRUE(same_bits(together, apart)) << c;
   }
 }
@@ -207,7 +218,7 @@ TEST(DoubleHalf, GivesAColumnTheBitsThatItHasAlone) {
 template <class T>
 class normal_operator {
  public:
-  explicit normal_operator(const cpu::schur_wilson_clover<T>& schur) : schur_(&schur) {}
+  explicit normal_operator(const backend::schur_wilson_clover<T>& schur) : schur_(&schur) {}
   void apply(field<T>& out, const field<T>& in) const {
     auto between = like(in);
     schur_->apply(between, in);
@@ -216,16 +227,16 @@ class normal_operator {
   void apply_dagger(field<T>& out, const field<T>& in) const { apply(out, in); }
 
  private:
-  const cpu::schur_wilson_clover<T>* schur_;
+  const backend::schur_wilson_clover<T>* schur_;
 };
 
 TEST(MultishiftCg, SolvesTheNormalEquationsOfALightQuarkForEveryShift) {
   const light_quark& system = light_quark::on_the_configuration();
-  const cpu::schur_wilson_clover<double> schur(
-      std::make_shared<const cpu::wilson_clover<double>>(system.ctx, system.links, system.action),
+  const backend::schur_wilson_clover<double> schur(
+      std::make_shared<const backend::wilson_clover<double>>(system.ctx, system.links, system.action),
       schur_kind::asymmetric);
-  const cpu::schur_wilson_clover<half> half_schur(
-      std::make_shared<const cpu::wilson_clover<half>>(system.ctx, system.links, system.action),
+  const backend::schur_wilson_clover<half> half_schur(
+      std::make_shared<const backend::wilson_clover<half>>(system.ctx, system.links, system.action),
       schur_kind::asymmetric);
   const random_batch<double> full(system.ctx, 2, 67);
   field<double> b = schur.even_like(full.packed);
@@ -270,7 +281,7 @@ TEST(MultishiftCg, SolvesTheNormalEquationsOfALightQuarkForEveryShift) {
 /// memory of the solver, the fifth of the exponent.
 class struck_operator {
  public:
-  struck_operator(const cpu::schur_wilson_clover<float>& schur, int at) : schur_(schur), left_(at) {}
+  struck_operator(const backend::schur_wilson_clover<float>& schur, int at) : schur_(schur), left_(at) {}
   void apply(field<float>& out, const field<float>& in) const {
     strike(in);
     schur_.apply(out, in);
@@ -282,18 +293,18 @@ class struck_operator {
 
  private:
   void strike(const field<float>& in) const {
-    if (left_-- == 0) const_cast<field<float>&>(in).block(0, 5, 0)[17] *= 65536.0F;
+    if (left_-- == 0) backend::strike(const_cast<field<float>&>(in), 65536.0F);
   }
-  const cpu::schur_wilson_clover<float>& schur_;
+  const backend::schur_wilson_clover<float>& schur_;
   mutable int left_;
 };
 
 TEST(DoubleSingle, RepairsAFlippedBitOfTheInnerResidual) {
   const light_quark& system = light_quark::on_the_configuration();
-  const auto outer = std::make_shared<const cpu::wilson_clover<double>>(system.ctx, system.links, system.action);
-  const auto inner = std::make_shared<const cpu::wilson_clover<float>>(system.ctx, system.links, system.action);
-  const cpu::schur_wilson_clover<double> schur(outer, schur_kind::asymmetric);
-  const cpu::schur_wilson_clover<float> inner_schur(inner, schur_kind::asymmetric);
+  const auto outer = std::make_shared<const backend::wilson_clover<double>>(system.ctx, system.links, system.action);
+  const auto inner = std::make_shared<const backend::wilson_clover<float>>(system.ctx, system.links, system.action);
+  const backend::schur_wilson_clover<double> schur(outer, schur_kind::asymmetric);
+  const backend::schur_wilson_clover<float> inner_schur(inner, schur_kind::asymmetric);
   const random_batch<double> b(system.ctx, 1, 57);
   auto x = like(b.packed);
   for (const auto solver : {solver_kind::bicgstab, solver_kind::cgnr}) {

@@ -17,8 +17,8 @@
 
 #include "common/algebra/gamma.hpp"
 #include "common/io/spinor_file.hpp"
-#include "cpu_ref/sources/sources.hpp"
 #include "validation/support/actions.hpp"
+#include "validation/support/backend.hpp"
 #include "validation/support/operator_under_test.hpp"
 #include "validation/support/reference_data.hpp"
 #include "validation/support/test_fields.hpp"
@@ -162,9 +162,9 @@ TEST_P(propagators_of_other_programs, tmlqcd_columns_solve_our_system_and_give_o
   expect_relatively_equal(pion_correlator(solve_point(links, action, {0, 0, 0, 0})), expected, 2.5e-7);
 }
 
-cpu::source_description smeared_source_of_chroma(int time) {
-  cpu::source_description source;
-  source.kind = cpu::source_kind::gaussian;
+source_description smeared_source_of_chroma(int time) {
+  source_description source;
+  source.kind = source_kind::gaussian;
   source.position = {0, 0, 0, time};
   source.smearing_radius = 2.0;
   source.smearing_steps = 5;
@@ -176,7 +176,7 @@ TEST_F(reference_data, chroma_has_our_smeared_source) {
   double norm2_of_all = 0.0;
   for (int spin = 0; spin < spins; ++spin)
     for (int colour = 0; colour < colours; ++colour) {
-      const auto source = cpu::make_source(smeared_source_of_chroma(0), spin, colour, links, communicator());
+      const auto source = backend::canonical_source(smeared_source_of_chroma(0), spin, colour, links);
       norm2_of_all += dot(source, source).re;
     }
   // The figure belongs to time 0; the one of time 4, where the propagator starts, differs by 0.2%.
@@ -187,7 +187,7 @@ TEST_P(propagators_of_other_programs, chroma_has_our_clover_pion_from_a_smeared_
   const gauge_configuration links = read_links("chroma/weak_field.lime", {4, 4, 4, 8});
   const test_propagator s =
       propagator(GetParam().make(links, fermion_action::isotropic(0.1, 1.17)), 1e-12, [&](int spin, int colour) {
-        return cpu::make_source(smeared_source_of_chroma(4), spin, colour, links, communicator());
+        return backend::canonical_source(smeared_source_of_chroma(4), spin, colour, links);
       });
   EXPECT_TRUE(s.worst <= 1e-10) << s.worst;
   // Solved to 3e-12 there; twelve decimals were printed, ten digits of the smallest number.

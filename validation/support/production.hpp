@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What tests of the CPU's production fields and operators share.
+/// What tests of production fields and operators share, those of the CPU or of the backend under test.
 #pragma once
 
 #include <cmath>
@@ -13,6 +13,7 @@
 #include "cpu_ref/dirac/wilson_clover.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
+#include "validation/support/backend.hpp"
 
 namespace plaquette::validation {
 
@@ -33,30 +34,18 @@ inline double reconstruction_multiple(reconstruct stored) {
 
 inline constexpr reconstruct every_reconstruct[] = {reconstruct::none, reconstruct::twelve, reconstruct::eight};
 
-/// Fills with NaN, so that a number that is never written is seen.
-template <class T>
-void poison(cpu::field<T>& x) {
-  for (int part = 0; part < x.parts(); ++part)
-    for (std::int64_t b = 0; b < x.layout().blocks(); ++b)
-      for (int c = 0; c < x.columns(); ++c)
-        if constexpr (cpu::is_half<T>)
-          std::fill_n(x.block(part, b, c), x.block_words(), 0xffffffffU);  // of the scales this makes NaN
-        else
-          std::fill_n(x.block(part, b, c), x.block_words(), std::numeric_limits<T>::quiet_NaN());
-}
-
 /// Random canonical columns and the same as a production field.
 template <class T>
 struct random_batch {
   std::vector<spinor_configuration> canonical;
-  cpu::field<T> packed;
+  backend::field<T> packed;
 
-  random_batch(const cpu::context& ctx, int columns, std::uint64_t seed)
+  random_batch(const backend::context& ctx, int columns, std::uint64_t seed)
       : packed(ctx, {spins, colours, site_subset::full, columns}) {
     poison(packed);
     for (int c = 0; c < columns; ++c) {
       canonical.push_back(cpu::random_spinor(ctx.geometry(), seed, static_cast<std::uint64_t>(c), ctx.comm()));
-      cpu::import_column(packed, c, canonical.back());
+      import_column(packed, c, canonical.back());
     }
   }
 };

@@ -8,6 +8,7 @@
 
 #include "gpu/blas/blas.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
+#include "validation/gpu-vs-cpu/support/poison.hpp"
 #include "validation/support/production.hpp"
 
 namespace plaquette::validation {
@@ -19,13 +20,6 @@ namespace plaquette::validation {
 template <class T>
 double application_tolerance(reconstruct stored) {
   return application_multiple * (unit_roundoff<T> * reconstruction_multiple(stored) + unit_roundoff<double>);
-}
-
-/// Fills with NaN, so that a number that is never written is seen. Not for a view of some columns.
-template <class T>
-void poison(gpu::field<T>& x) {
-  const auto bytes = static_cast<std::size_t>(x.all_blocks()) * static_cast<std::size_t>(x.sites(0).block_stride);
-  gpu::fill_bytes(x.get_context().queue(), x.sites(0).begin, 0xff, bytes);  // a NaN, in half of the scales
 }
 
 /// Random columns: canonical, on the CPU in double, and on the device, where they are columns [1, 1 + N) of a field

@@ -19,6 +19,7 @@
 #include "common/random/random_stream.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "gpu/blas/blas.hpp"
+#include "validation/gpu-vs-cpu/support/poison.hpp"
 
 namespace plaquette::validation {
 
@@ -134,13 +135,6 @@ template <class T>
 void set_numbers(gpu::field<T>& x, int column, site_numbers numbers) {
   rotate(x, numbers);
   gpu::set_column_numbers(x, column, numbers);
-}
-
-/// Fills with NaN everything that a field of its own has, padding too.
-template <class T>
-void poison(gpu::field<T>& x) {
-  const std::int64_t bytes = x.sites(0).block_stride * x.all_blocks();
-  gpu::fill_bytes(x.get_context().queue(), x.sites(0).begin, 0xff, static_cast<std::size_t>(bytes));
 }
 
 /// One field on each side.
