@@ -35,6 +35,15 @@ constexpr int most_warm_up_trials = 100'000;     // for a clock that stands stil
 
 bool is_time(double seconds) { return std::isfinite(seconds) && seconds > 0.0; }
 
+/// A candidate for which there is no memory beside the running computation cannot be measured; that ends no run.
+double seconds_or_infinity(const std::function<double(int)>& seconds_of, int candidate) {
+  try {
+    return seconds_of(candidate);
+  } catch (const memory_error&) {
+    return INFINITY;
+  }
+}
+
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t n = values.size();
@@ -262,7 +271,7 @@ void tuner::warm_up(const std::function<double(int)>& seconds_of, int candidate)
   const double start = now();
   if (start - last_trial_ <= options_.idle_seconds) return;
   for (int i = 0; i < most_warm_up_trials && now() - start < options_.warm_up_seconds; ++i)
-    if (!is_time(seconds_of(candidate))) return;  // it does not load the device
+    if (!is_time(seconds_or_infinity(seconds_of, candidate))) return;  // it does not load the device
 }
 
 tuning_record tuner::measure(const tuning_key& key, std::span<const std::string> names,
@@ -279,14 +288,14 @@ tuning_record tuner::measure(const tuning_key& key, std::span<const std::string>
   std::vector<std::vector<double>> samples(candidates);
   double best_first = INFINITY;
   for (std::size_t i = 0; i < candidates; ++i) {
-    samples[i].push_back(seconds_of(static_cast<int>(i)));
+    samples[i].push_back(seconds_or_infinity(seconds_of, static_cast<int>(i)));
     if (is_time(samples[i][0])) best_first = std::min(best_first, samples[i][0]);
   }
   // In turns, so that what drifts, clocks and temperature, meets all alike.
   for (int round = 1; round < options_.rounds; ++round)
     for (std::size_t i = 0; i < candidates; ++i)
       if (samples[i][0] <= options_.near_best * best_first && is_time(samples[i][0]))
-        samples[i].push_back(seconds_of(static_cast<int>(i)));
+        samples[i].push_back(seconds_or_infinity(seconds_of, static_cast<int>(i)));
 
   tuning_record record{.key = key,
                        .choice = untuned,

@@ -90,7 +90,8 @@ class tuner {
   /// \param names       what the candidates are; a remembered choice counts if a candidate of its name is among as many
   /// \param seconds_of  runs candidate i for some milliseconds and returns the seconds of one application; infinity or
   ///                    NaN where it cannot run here. It must leave the data of the running computation alone: it
-  ///                    writes to scratch, or repeats a launch that may be repeated. What it throws passes through.
+  ///                    writes to scratch, or repeats a launch that may be repeated. A memory_error of its means that
+  ///                    it cannot run; whatever else it throws passes through.
   ///                    It is called only where there is something to measure, and may itself call `choose`.
   /// \param untuned     the candidate for mode off, for warming up, and where none can be measured
   int choose(const tuning_key& key, std::span<const std::string> names, const std::function<double(int)>& seconds_of,

@@ -169,9 +169,21 @@ TEST(tuner, candidates_that_cannot_run_are_not_taken) {
 TEST(tuner, what_a_trial_throws_passes_through_and_leaves_the_tuner_usable) {
   made_up_device device({2.0, 1.0});
   tuner t(device.options(tuning_mode::on));
-  EXPECT_THROW(t.choose(key_number(1), 2, [](int) -> double { throw memory_error("no memory"); }), memory_error);
+  EXPECT_THROW(t.choose(key_number(1), 2, [](int) -> double { throw input_error("no links"); }), input_error);
   EXPECT_TRUE(t.used().empty());
   EXPECT_EQ(t.choose(key_number(1), 2, device.trial()), 1);
+}
+
+TEST(tuner, a_candidate_without_memory_is_not_taken_and_ends_nothing) {
+  made_up_device device({2.0, 1.0, 3.0});
+  tuner t(device.options(tuning_mode::on));
+  const auto short_of_memory = [&](int i) {
+    if (i < 2) throw memory_error("no memory");
+    return device.trial()(i);
+  };
+  EXPECT_EQ(t.choose(key_number(1), 3, short_of_memory), 2);
+  EXPECT_EQ(t.choose(key_number(2), 3, [](int) -> double { throw memory_error("no memory"); }, 1), 1);
+  EXPECT_EQ(t.used()[1].origin, tuning_origin::untuned);
 }
 
 TEST(tuner, a_trial_may_tune_what_it_needs_itself) {
