@@ -2,6 +2,7 @@
 #include "gpu/dirac/hopping_launch.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace plaquette::gpu {
@@ -36,13 +37,13 @@ std::vector<tile_shape> tiles_of_about(const extents& local, int sites) {
 }
 
 /// How much of the lattice's neighbours a tile reads twice, and how many of its threads have nothing to do: smaller is
-/// better. Of a neighbour in time half is read. What worked best on one H200 at 32^3x64 were 16.4.2.1 and 16.4.2.2.
-double badness(const tile_shape& tile, const extents& local) {
+/// better. Of a neighbour in time half is read; of a batch, blocks go along time, and find it in the cache.
+double badness(const tile_shape& tile, const extents& local, double time_weight) {
   double surface = 0.0, waste = 1.0;
   for (const int mu : {1, 2, 3}) {
     const int length = local[mu], parts = (length + tile.size[mu] - 1) / tile.size[mu];
     waste *= static_cast<double>(parts * tile.size[mu]) / length;
-    if (tile.size[mu] < length) surface += ((mu == 3 ? 0.5 : 1.0) + 0.01 * (4 - mu)) / tile.size[mu];
+    if (tile.size[mu] < length) surface += ((mu == 3 ? time_weight : 1.0) + 0.01 * (4 - mu)) / tile.size[mu];
   }
   const int sites = tile.sites(), warps = (sites + 31) / 32;
   waste *= 32.0 * warps / sites;
@@ -99,7 +100,7 @@ std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
 }
 
 /// How many groups were the fastest.
-int usual_groups(const hopping_problem& p) { return p.number_bytes == 4 ? 2 : 1; }
+int usual_groups(const hopping_problem& p) { return p.number_bytes == 2 ? 1 : 2; }
 
 std::vector<hopping_launch> tile_candidates(const hopping_problem& p) {
   std::vector<hopping_launch> list;
@@ -141,13 +142,21 @@ std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
   auto list = p.columns == 1 ? tile_candidates(p) : batch_candidates(p);
   const int full = most_threads(p.number_bytes);
   const residence cached = residence_of(p);
+  // What was measured on one H200 (NOTES.md), as factors of time.
+  const bool batch = p.columns > 1;
+  const bool prefers_small = !batch && (p.with_clover || p.stored == reconstruct::eight);
+  const int usual_z_of_slab = p.number_bytes == 2 ? 16 : 8;
   const auto rank = [&](const hopping_launch& launch) {
     const tile_shape tile{{launch.tile[0], launch.tile[1], launch.tile[2], launch.tile[3]}};
-    double r = badness(tile, p.local) * (tile.sites() * launch.groups <= full / 2 ? 1.02 : 1.0);
-    if (p.columns > 1 && launch.groups != usual_groups(p)) r *= 1.1;
-    if (p.columns == 1 && launch.links_once == (cached == residence::all)) r *= 1.1;
-    if (launch.dependent == (cached == residence::little)) r *= 1.05;
-    if (p.columns > 1 && launch.slab == 0) r *= 1.05;
+    double r = badness(tile, p.local, batch ? 0.1 : 0.5);
+    const int threads = launch.sites() * launch.groups, running = 2 * full / threads * threads;
+    r *= std::sqrt(2.0 * full / running);
+    const bool small = threads <= full / 2;
+    if (small != prefers_small) r *= prefers_small ? 1.07 : 1.02;
+    if (batch && launch.groups != usual_groups(p)) r *= 1.07;
+    if (batch && launch.slab * tile.size[2] != usual_z_of_slab) r *= launch.slab == 0 ? 1.05 : 1.01;
+    if (!batch && launch.links_once == (cached == residence::all)) r *= 1.1;
+    if (launch.dependent == (cached == residence::little)) r *= batch ? 1.005 : 1.03;
     if (launch.blocks != 2) r *= 1.01;
     return r;
   };
