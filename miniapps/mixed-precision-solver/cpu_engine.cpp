@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cpu_ref/blas/blas.hpp"
-#include "cpu_ref/dirac/wilson_clover.hpp"
-#include "cpu_ref/fields/field.hpp"
 #include "miniapps/mixed-precision-solver/device_engine.hpp"
+#include "miniapps/shared/cpu_library.hpp"
 
 namespace plaquette {
 
 namespace {
 
-struct cpu_device {
-  using context = cpu::context;
-  template <class T>
-  using field = cpu::field<T>;
-  template <class T>
-  using wilson_clover = cpu::wilson_clover<T>;
-  template <class T>
-  using schur_wilson_clover = cpu::schur_wilson_clover<T>;
+struct cpu_device : cpu_library {
   static constexpr const char* name = "cpu";
   static constexpr int look_every = 1;  // answers are ready at once
-
-  static cpu::schur_kind schur(cpu::schur_kind kind) { return kind; }
 
   cpu::context ctx;
   const gauge_configuration& links;
@@ -46,7 +35,7 @@ struct cpu_device {
 
 std::unique_ptr<solve_engine> make_cpu_engine(const cpu::context& ctx, const gauge_configuration& links,
                                               const solver_options& options) {
-  return make_engine(cpu_device{ctx, links}, options);
+  return make_engine(cpu_device{{}, ctx, links}, options);
 }
 
 }  // namespace plaquette

@@ -84,7 +84,11 @@ run_program() {
 {
   cat "$bundle/bundle.txt"
   date -u '+date       %Y-%m-%d %H:%M:%S UTC'
-  nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>&1 | sed 's/^/gpu        /'
+  if command -v nvidia-smi >/dev/null; then
+    nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>&1 | sed 's/^/gpu        /'
+  else
+    echo "gpu        nvidia-smi was not found"
+  fi
   echo
 } | tee -a "$log"
 
