@@ -6,52 +6,110 @@
 #include <utility>
 
 #include "common/error.hpp"
-#include "gpu/device/runtime.hpp"
 
 namespace plaquette::gpu {
 
 namespace {
 
-/// A buffer serves who needs at least four fifths of it.
-constexpr std::size_t largest_that_serves(std::size_t bytes) { return bytes + bytes / 4; }
+constexpr std::size_t alignment = 256;
+constexpr std::size_t largest_small_request = std::size_t{1} << 20, small_segment = std::size_t{8} << 20;
+
+bool is_small(std::size_t bytes) { return bytes <= largest_small_request; }
 
 }  // namespace
 
 std::shared_ptr<std::byte> memory_pool::take(std::size_t bytes) {
-  constexpr std::size_t alignment = 256;
-  buffer memory = find_or_allocate(std::max((bytes + alignment - 1) / alignment * alignment, alignment));
-  std::byte* const begin = memory.data.get();
-  if (kernels_run_on_host()) std::memset(begin, 0xff, memory.bytes);  // for tests: a number that nobody wrote is NaN
-  return {begin, [pool = shared_from_this(), held = std::move(memory)](std::byte*) mutable {
-            pool->give_back(std::move(held));
-          }};
+  bytes = std::max((bytes + alignment - 1) / alignment * alignment, alignment);
+  std::byte* begin = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    auto place = find_free(bytes);
+    if (place == pieces_.end()) place = add_segment(bytes);
+    set_free(place, false);
+    if (cuts_) cut(place, bytes);
+    begin = place->first;
+    in_use_ += place->second.bytes;
+    most_in_use_ = std::max(most_in_use_, in_use_);
+  }
+  if (kernels_run_on_host()) std::memset(begin, 0xff, bytes);  // for tests: a number that nobody wrote is NaN
+  return {begin, [pool = shared_from_this()](std::byte* p) { pool->give_back(p); }};
 }
 
-memory_pool::buffer memory_pool::find_or_allocate(std::size_t bytes) {
+/// The smallest free piece with room.
+memory_pool::piece_place memory_pool::find_free(std::size_t bytes) {
+  const auto& pieces = free_[is_small(bytes)];
+  const auto smallest = pieces.lower_bound({bytes, nullptr});
+  if (smallest == pieces.end() || (!cuts_ && smallest->first != bytes)) return pieces_.end();
+  return pieces_.find(smallest->second);
+}
+
+void memory_pool::set_free(piece_place at, bool is_free) {
+  piece& p = at->second;
+  p.is_free = is_free;
+  if (is_free)
+    free_[p.is_small].emplace(p.bytes, at->first);
+  else
+    free_[p.is_small].erase({p.bytes, at->first});
+}
+
+memory_pool::piece_place memory_pool::add_segment(std::size_t bytes) {
+  const std::size_t size = cuts_ && is_small(bytes) ? small_segment : bytes;
+  std::shared_ptr<std::byte> memory;
+  try {
+    memory = allocate_on_device(device_, size);
+  } catch (const memory_error&) {
+    release_free_segments();
+    memory = allocate_on_device(device_, size);
+  }
+  std::byte* const begin = memory.get();
+  segments_.emplace(begin, segment{std::move(memory), size});
+  reserved_ += size;
+  const auto place = pieces_.emplace(begin, piece{size, begin, is_small(bytes)}).first;
+  set_free(place, true);
+  return place;
+}
+
+/// The first `bytes` bytes become a piece of their own; the rest is free.
+void memory_pool::cut(piece_place at, std::size_t bytes) {
+  piece& first = at->second;
+  if (first.bytes == bytes) return;
+  const piece rest{first.bytes - bytes, first.segment, first.is_small};
+  first.bytes = bytes;
+  set_free(pieces_.emplace(at->first + bytes, rest).first, true);
+}
+
+void memory_pool::give_back(std::byte* begin) {
   const std::lock_guard lock(mutex_);
-  buffer memory;
-  const auto smallest = free_.lower_bound(bytes);
-  if (smallest != free_.end() && smallest->first <= largest_that_serves(bytes)) {
-    memory = {std::move(smallest->second), smallest->first};
-    free_.erase(smallest);
-  } else {
-    try {
-      memory = {allocate_on_device(device_, bytes), bytes};
-    } catch (const memory_error&) {
-      if (free_.empty()) throw;
-      free_.clear();
-      memory = {allocate_on_device(device_, bytes), bytes};
+  auto at = pieces_.find(begin);
+  in_use_ -= at->second.bytes;
+  set_free(at, true);
+  if (at != pieces_.begin()) at = grow_together(std::prev(at), at);
+  if (std::next(at) != pieces_.end()) grow_together(at, std::next(at));
+}
+
+/// One piece of two neighbours where both are free; returns the piece that `right` is in.
+memory_pool::piece_place memory_pool::grow_together(piece_place left, piece_place right) {
+  if (!left->second.is_free || !right->second.is_free || left->second.segment != right->second.segment) return right;
+  set_free(left, false);
+  set_free(right, false);
+  left->second.bytes += right->second.bytes;
+  pieces_.erase(right);
+  set_free(left, true);
+  return left;
+}
+
+void memory_pool::release_free_segments() {
+  for (auto at = segments_.begin(); at != segments_.end();) {
+    const auto first = pieces_.find(at->first);
+    if (first->second.is_free && first->second.bytes == at->second.bytes) {
+      set_free(first, false);
+      pieces_.erase(first);
+      reserved_ -= at->second.bytes;
+      at = segments_.erase(at);
+    } else {
+      ++at;
     }
   }
-  in_use_ += memory.bytes;
-  most_in_use_ = std::max(most_in_use_, in_use_);
-  return memory;
-}
-
-void memory_pool::give_back(buffer memory) {
-  const std::lock_guard lock(mutex_);
-  in_use_ -= memory.bytes;
-  free_.emplace(memory.bytes, std::move(memory.data));
 }
 
 std::size_t memory_pool::in_use() const {
@@ -61,6 +119,10 @@ std::size_t memory_pool::in_use() const {
 std::size_t memory_pool::most_in_use() const {
   const std::lock_guard lock(mutex_);
   return most_in_use_;
+}
+std::size_t memory_pool::reserved() const {
+  const std::lock_guard lock(mutex_);
+  return reserved_;
 }
 
 }  // namespace plaquette::gpu

@@ -324,5 +324,53 @@ TEST(MemoryPool, GivesMemoryOfFieldsThatAreGoneToTheNext) {
   EXPECT_NE(z.sites(0).begin, first);
 }
 
+/// A pool that cuts pieces, under requests of all sizes in random order.
+TEST(MemoryPool, HandsOutPiecesThatDoNotOverlapAndGrowTogetherAgain) {
+  const auto pool = std::make_shared<gpu::memory_pool>(0, true);
+  std::vector<std::pair<std::shared_ptr<std::byte>, std::size_t>> held;
+  random_stream random(3, 0, 0);
+  std::size_t in_use = 0;
+  const auto rounded = [](std::size_t bytes) { return std::max<std::size_t>((bytes + 255) / 256 * 256, 256); };
+  for (int step = 0; step < 2000; ++step) {
+    if (held.size() < 20 || random.bits() % 2 == 0) {
+      const std::size_t bytes = random.bits() % (std::size_t{1} << (4 + random.bits() % 19));  // up to 4 MiB
+      auto memory = pool->take(bytes);
+      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(memory.get()) % 256, 0U);
+      for (const auto& [other, size] : held)
+        ASSERT_TRUE(memory.get() + rounded(bytes) <= other.get() || other.get() + rounded(size) <= memory.get());
+      in_use += rounded(bytes);
+      held.emplace_back(std::move(memory), bytes);
+    } else {
+      const std::size_t which = random.bits() % held.size();
+      in_use -= rounded(held[which].second);
+      std::swap(held[which], held.back());
+      held.pop_back();
+    }
+    ASSERT_EQ(pool->in_use(), in_use);
+    ASSERT_LE(pool->in_use(), pool->reserved());
+    ASSERT_LE(pool->in_use(), pool->most_in_use());
+  }
+  held.clear();
+  EXPECT_EQ(pool->in_use(), 0U);
+}
+
+TEST(MemoryPool, AsksTheDriverOnceForFieldsOfChangingSizes) {
+  const auto pool = std::make_shared<gpu::memory_pool>(0, true);
+  constexpr std::size_t column = std::size_t{3} << 20;
+  {
+    const auto all = pool->take(12 * column);
+  }
+  const std::size_t reserved = pool->reserved();
+  for (const int columns : {12, 5, 1, 7, 11, 3}) {
+    const auto some = pool->take(static_cast<std::size_t>(columns) * column);
+    const auto rest = columns < 12 ? pool->take(static_cast<std::size_t>(12 - columns) * column) : nullptr;
+    EXPECT_EQ(pool->reserved(), reserved) << columns;
+  }
+  const auto again = pool->take(12 * column);
+  EXPECT_EQ(pool->reserved(), reserved);
+  const auto more = pool->take(column);
+  EXPECT_EQ(pool->reserved(), reserved + column);
+}
+
 }  // namespace
 }  // namespace plaquette::validation
