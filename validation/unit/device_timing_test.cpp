@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How operators are timed on a device, with a made-up GPU: no device is needed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+#include "miniapps/shared/device_timing.hpp"
+#include "miniapps/shared/gpu_access.hpp"
+
+namespace plaquette {
+namespace {
+
+gpu_facts made_up_facts() {
+  gpu_facts facts;
+  facts.name = "made up";
+  facts.memory_bytes = 4096.0;
+  return facts;
+}
+
+/// Each application takes so long by its clock, and no time at all by that of the host.
+class made_up_gpu final : public gpu_access {
+ public:
+  explicit made_up_gpu(const shared_options& options, double free = 0.0)
+      : gpu_access(made_up_facts(), std::make_unique<gpu_monitor>("no such bus"), options), free_(free) {}
+
+  const gpu::context& context() const override { throw std::logic_error("nothing lives here"); }
+  void finish() const override {}
+  double seconds_of(int times, const std::function<void()>& launch) const override {
+    for (int i = 0; i < times; ++i) launch();
+    return 1e-4 * times;
+  }
+  double free_bytes() const override { return free_; }
+  double copy_gbytes_per_s() const override { return 1.0; }
+  json_document tuning() const override { return {}; }
+
+ private:
+  double free_;
+};
+
+shared_options with_protocol(double idle, double running) {
+  shared_options options;
+  options.idle_seconds = idle;
+  options.running_seconds = running;
+  return options;
+}
+
+TEST(DeviceTiming, IsCoolThenSustainedOnAGpu) {
+  made_up_gpu gpu(with_protocol(0.0, 0.0));
+  const auto work = [&](int applications) { return gpu.seconds_of(applications, [] {}); };
+  const auto timed = time_applications(&gpu, 5, work);
+  ASSERT_EQ(timed.size(), 2U);
+  EXPECT_TRUE(timed[0].holds("cool"));
+  EXPECT_TRUE(timed[1].holds("sustained"));
+  for (const timed_samples& samples : timed) {
+    EXPECT_EQ(samples.seconds.samples, 5);
+    EXPECT_DOUBLE_EQ(samples.seconds.median, 1e-4);
+    EXPECT_TRUE(samples.details.contains("gpu"));
+  }
+}
+
+TEST(DeviceTiming, IdlesAndRunsAsLongAsTheProtocolSays) {
+  made_up_gpu gpu(with_protocol(0.15, 0.1));
+  double pause = 0.0, last = seconds_now();
+  long applications = 0;
+  const auto work = [&](int times) {
+    pause = std::max(pause, seconds_now() - last);
+    applications += times;
+    last = seconds_now();
+    return 1e-4 * times;
+  };
+  const stopwatch watch;
+  time_applications(&gpu, 3, work);
+  EXPECT_GE(pause, 0.15);
+  EXPECT_GE(watch.seconds(), 0.25);
+  // 50 applications a sample of 5 ms, six samples, four to warm up; the running before the sustained ones adds more.
+  EXPECT_GT(applications, 6 * 50 + 4);
+}
+
+TEST(DeviceTiming, HasOneProtocolOnTheCpu) {
+  const auto timed = time_applications(nullptr, 4, [](int applications) { return 0.01 * applications; });
+  ASSERT_EQ(timed.size(), 1U);
+  EXPECT_TRUE(timed[0].details.empty());
+  EXPECT_DOUBLE_EQ(timed[0].seconds.max, 0.01);
+}
+
+TEST(DeviceTiming, EndsWhenItIsToldTo) {
+  made_up_gpu gpu(with_protocol(100.0, 100.0));
+  const auto work = [](int applications) { return 1e-4 * applications; };
+  EXPECT_TRUE(time_applications(&gpu, 3, work, [] { return true; }).empty());
+}
+
+TEST(GpuMonitor, SaysWhyItDoesNotWork) {
+  gpu_monitor monitor("no such bus");
+  EXPECT_FALSE(monitor.works());
+  EXPECT_NE(monitor.trouble(), "");
+  monitor.begin();
+  monitor.look();
+  const gpu_window window = monitor.end();
+  EXPECT_TRUE(window.sm_clock_mhz.empty());
+  EXPECT_FALSE(window.energy_joule.has_value());
+}
+
+TEST(GpuWindow, HasPowerWhereTheStretchIsLongEnoughForTheCounter) {
+  gpu_window window;
+  window.seconds = 2.0;
+  window.energy_joule = 1000.0;
+  window.sm_clock_mhz = {1980.0, 1700.0, 1755.0};
+  const json_document document = to_json(window);
+  EXPECT_DOUBLE_EQ(document["power_watt"].get<double>(), 500.0);
+  EXPECT_DOUBLE_EQ(document["sm_clock_mhz"]["median"].get<double>(), 1755.0);
+  EXPECT_FALSE(document.contains("temperature_celsius"));
+  window.seconds = 0.05;
+  EXPECT_FALSE(to_json(window).contains("power_watt"));
+}
+
+TEST(GpuMemory, IsRefusedWithWhatIsNeededAndWhatThereIs) {
+  const made_up_gpu gpu({}, 2048.0);
+  EXPECT_NO_THROW(require_gpu_memory(gpu, 2048.0, "this run"));
+  try {
+    require_gpu_memory(gpu, 4096.0, "this run");
+    FAIL() << "4096 bytes were granted of 2048";
+  } catch (const memory_error& refused) {
+    EXPECT_THAT(refused.what(), testing::AllOf(testing::HasSubstr("4.0 KiB"), testing::HasSubstr("2.0 KiB")));
+  }
+}
+
+}  // namespace
+}  // namespace plaquette
