@@ -37,7 +37,7 @@ fi
 
 # A missing GPU is a failure here.
 export PLAQUETTE_REQUIRE_GPU=1
-export PLAQUETTE_REFERENCE_DIR=$bundle/reference
+export PLAQUETTE_REFERENCE_DIR=$bundle/reference PLAQUETTE_DATA_DIR=$bundle/data
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$(($(nproc) < 8 ? $(nproc) : 8))}
 readonly seconds_a_program=${PLAQUETTE_TEST_TIMEOUT:-300}
 
