@@ -143,8 +143,13 @@ constexpr int batch_block_bytes(bool with_clover) {
   return hop_directions * lanes * link_bytes<T>(stored) + (with_clover ? 2 * chiral_block_bytes<T> : 0);
 }
 
+/// How neighbours are read. Where a kernel may start before the one that writes them has ended, loads stay behind the
+/// wait for it; else the compiler may put them where it likes.
+constexpr load_hint neighbour_hint(bool overlaps) { return overlaps ? load_hint::ordered : load_hint::constant; }
+
 /// \tparam alone  one group: a thread reads the links that it has copied itself, and so no thread waits for another
-template <class T, reconstruct stored, bool exchanged, bool with_clover, bool alone>
+/// \tparam overlaps  may be launched to start before the kernel before has ended
+template <class T, reconstruct stored, bool exchanged, bool with_clover, bool alone, bool overlaps>
 __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), 2)
     hop_batch(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
   constexpr int bytes = is_half<T> ? 2 : sizeof(real_of<T>);
@@ -206,7 +211,7 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
         asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d + (with_clover ? 1 : 0)) : "memory");
       loaded_link<T, stored> link;
       link.template load<load_hint::none>(slots + d * slot_bytes, lane);
-      add_hop<d, T, stored, exchanged, load_hint::ordered>(h, arg, in, n, link, no_phases{});
+      add_hop<d, T, stored, exchanged, neighbour_hint(overlaps)>(h, arg, in, n, link, no_phases{});
     });
     if constexpr (alone && with_clover) asm volatile("cp.async.wait_group 0;" ::: "memory");
 #pragma unroll
@@ -231,28 +236,28 @@ auto prepared_of() {
   return &prepared;
 }
 
+template <class T, auto function>
+tile_kernel<T> made_kernel() {
+  return {function, prepared_of<function>()};
+}
+
 template <class T, reconstruct stored, bool exchanged, bool with_clover>
 tile_kernel<T> kernel_for(const hopping_launch& how) {
   if (how.variant == hopping_variant::batch) {
-    if (how.groups == 1) {
-      constexpr auto function = hop_batch<T, stored, exchanged, with_clover, true>;
-      return {function, prepared_of<function>()};
+    if constexpr (is_half<T>) {  // where the compiler makes something of the freedom
+      if (!how.dependent)
+        return how.groups == 1 ? made_kernel<T, hop_batch<T, stored, exchanged, with_clover, true, false>>()
+                               : made_kernel<T, hop_batch<T, stored, exchanged, with_clover, false, false>>();
     }
-    constexpr auto function = hop_batch<T, stored, exchanged, with_clover, false>;
-    return {function, prepared_of<function>()};
+    return how.groups == 1 ? made_kernel<T, hop_batch<T, stored, exchanged, with_clover, true, true>>()
+                           : made_kernel<T, hop_batch<T, stored, exchanged, with_clover, false, true>>();
   }
   if constexpr (is_half<T> && !with_clover) {
-    if (how.links_once && how.blocks == 3) {
-      constexpr auto function = hop_tiles<T, stored, exchanged, with_clover, true, 3>;
-      return {function, prepared_of<function>()};
-    }
+    if (how.links_once && how.blocks == 3)
+      return made_kernel<T, hop_tiles<T, stored, exchanged, with_clover, true, 3>>();
   }
-  if (how.links_once) {
-    constexpr auto function = hop_tiles<T, stored, exchanged, with_clover, true>;
-    return {function, prepared_of<function>()};
-  }
-  constexpr auto function = hop_tiles<T, stored, exchanged, with_clover, false>;
-  return {function, prepared_of<function>()};
+  return how.links_once ? made_kernel<T, hop_tiles<T, stored, exchanged, with_clover, true>>()
+                        : made_kernel<T, hop_tiles<T, stored, exchanged, with_clover, false>>();
 }
 
 template <class T, reconstruct stored, bool exchanged>
@@ -260,12 +265,15 @@ tile_kernel<T> kernel_for(const hopping_launch& how, bool with_clover) {
   return with_clover ? kernel_for<T, stored, exchanged, true>(how) : kernel_for<T, stored, exchanged, false>(how);
 }
 
-/// Lets a kernel use the shared memory that it asks for; the rest of it is cache.
+/// Lets a kernel use all shared memory that there is; what it does not ask for is cache.
 template <class T>
 void prepare_kernel(const tile_kernel<T>& kernel, int shared_bytes, int blocks, int device) {
   const std::int64_t wanted = (std::int64_t{device} << 32) | shared_bytes;
   if (kernel.prepared->load() == wanted) return;
-  check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+  int most_shared_bytes = 0;
+  check(cudaDeviceGetAttribute(&most_shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             shared_bytes == 0 ? 0 : most_shared_bytes));
   const int carve_out = shared_bytes == 0 ? 0 : std::min(100, (shared_bytes + 1024) * blocks * 100 / (228 * 1024) + 1);
   check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributePreferredSharedMemoryCarveout, carve_out));
   kernel.prepared->store(wanted);

@@ -69,10 +69,9 @@ residence residence_of(const hopping_problem& p) {
 /// Whether shared memory holds the links and blocks of as many tiles of so many sites as a multiprocessor has threads
 /// for.
 bool links_fit(const hopping_problem& p, int sites, int groups) {
-  constexpr int shared_of_multiprocessor = 227 * 1024;
   const int of_site = 8 * stored_reals(p.stored) * p.number_bytes + (p.with_clover ? 72 * p.number_bytes + 8 : 0);
   const int of_block = (sites + 31) / 32 * 32 * of_site + 1024;
-  return 2 * most_threads(p.number_bytes) / (sites * groups) * of_block <= shared_of_multiprocessor;
+  return 2 * most_threads(p.number_bytes) / (sites * groups) * of_block <= p.shared_bytes;
 }
 
 std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
@@ -140,6 +139,7 @@ std::string hopping_launch::name() const {
 
 std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
   auto list = p.columns == 1 ? tile_candidates(p) : batch_candidates(p);
+  if (list.empty()) return {hopping_launch{}};  // no room for the links of even the smallest tile
   const int full = most_threads(p.number_bytes);
   const residence cached = residence_of(p);
   // What was measured on one H200 (NOTES.md), as factors of time.

@@ -18,7 +18,8 @@ struct hopping_problem {
   int number_bytes = 8;  ///< 8, 4, 2: double, single, half
   reconstruct stored = reconstruct::none;
   bool with_clover = false;
-  std::size_t cache_bytes = 0;  ///< level 2
+  std::size_t cache_bytes = 0;   ///< level 2
+  int shared_bytes = 227 << 10;  ///< shared memory of a multiprocessor
 };
 
 /// Which kernel.

@@ -88,6 +88,12 @@ struct pack_links_of_site {
 
 bool is_real(const complex<double>& phase) { return phase.im == 0.0; }
 
+/// Shared memory of a multiprocessor (CUDA C++ Programming Guide, compute capabilities).
+int shared_bytes_of(int compute_capability) {
+  if (compute_capability >= 90 && compute_capability < 120) return 227 << 10;
+  return compute_capability == 80 || compute_capability == 87 ? 163 << 10 : 99 << 10;
+}
+
 }  // namespace
 
 template <class T>
@@ -133,7 +139,8 @@ hopping_problem hopping_term<T>::problem(int columns, bool with_clover) const {
           is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>)),
           stored_,
           with_clover,
-          context_.device().cache_bytes};
+          context_.device().cache_bytes,
+          shared_bytes_of(context_.device().compute_capability)};
 }
 
 template <class T>

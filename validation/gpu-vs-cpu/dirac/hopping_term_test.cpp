@@ -288,6 +288,12 @@ TEST(DeviceHoppingLaunch, EveryCandidateFitsItsKernel) {
           }
 }
 
+TEST(DeviceHoppingLaunch, WithoutSharedMemoryABatchIsGathered) {
+  gpu::hopping_problem problem{{8, 8, 8, 8}, 12, 8, reconstruct::none, true, 50 << 20};
+  problem.shared_bytes = 16 << 10;
+  EXPECT_EQ(gpu::default_launch(problem).variant, gpu::hopping_variant::gather);
+}
+
 TEST(DeviceHoppingTermErrors, LinksThatCannotBeStoredAreRefused) {
   const lattice_geometry geometry({4, 4, 4, 4});
   const gpu::context ctx = device_context(geometry);
