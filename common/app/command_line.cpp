@@ -39,8 +39,8 @@ command_line::command_line(const std::string& name, const std::string& summary)
   app.description(summary);
   app.set_help_flag("-h,--help", "This text");
   const build_record build = build_information();
-  app.set_version_flag("--version", name + ' ' + build.version + " (revision " + build.revision +
-                                        (build.dirty ? ", changed)" : ")"));
+  app.set_version_flag(
+      "--version", name + ' ' + build.version + " (revision " + build.revision + (build.dirty ? ", changed)" : ")"));
   app.get_formatter()->column_width(34);
 }
 
