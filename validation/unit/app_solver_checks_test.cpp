@@ -235,7 +235,8 @@ class drifting_engine final : public solve_engine {
   void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) override {
     sound_.apply(out, in, dagger);
   }
-  void set_source(int column, const spinor_configuration& source) override { sound_.set_source(column, source); }
+  void set_source(int column) override { sound_.set_source(column); }
+  void clear_source(int column) override { sound_.clear_source(column); }
   timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) override {
     ++solves;
     true_tolerance = parameters.true_tolerance;
@@ -245,6 +246,7 @@ class drifting_engine final : public solve_engine {
     sound_.get_solution(column, out);
     if (column == 3 && (solves == 1 || always_off)) out(coordinate{1, 1, 1, 1})(2, 0).re += 1e-4;
   }
+  std::optional<correlator_pair> correlators() const override { return {}; }
   std::vector<operator_figure> time_operators() override { return {}; }
 
   int solves = 0;
