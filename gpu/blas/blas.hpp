@@ -2,8 +2,8 @@
 /// \file
 /// Vector operations on batches of columns; a scalar of each call holds one number a column. Fields of one call have
 /// the same shape. Sums are double in every precision, of the numbers as they are stored, over fixed ranges of sites in
-/// a fixed order (gpu/device/launch.hpp): the same bits run after run, whatever else is in the batch. Nothing waits: the
-/// sums are handles.
+/// a fixed order (gpu/device/launch.hpp): the same bits run after run, whatever else is in the batch. Nothing waits:
+/// the sums are handles.
 #pragma once
 
 #include <utility>
