@@ -81,7 +81,9 @@ TEST(BlockLayout, ANeighbourIsNewlyNeededByTheFirstBlockThatTouchesItAndOnlyByBl
           EXPECT_EQ(newly.count(n), 1U);
         }
         for (const std::int32_t n : here)
-          if (n >= 0 && touched.insert(n).second) EXPECT_TRUE(newly.contains(n));
+          if (n >= 0 && touched.insert(n).second) {
+            EXPECT_TRUE(newly.contains(n));
+          }
       }
     }
   }
