@@ -214,17 +214,34 @@ void for_each_stretch(const field<T>& x, Visit&& visit) {
     visit(staged, first, std::min(at_once, x.all_blocks() - first));
 }
 
-/// Calls visit(part, site i of it, site's place in the stretch) for the sites of a stretch.
+/// Room for the numbers of a site, which a thread uses for one site after the other: on the stack for a Dirac spinor,
+/// on the heap for what is larger.
+class numbers_of_site {
+ public:
+  explicit numbers_of_site(int components)
+      : many_(components > static_cast<int>(few_.size()) ? static_cast<std::size_t>(components) : 0) {}
+  complex<double>* data() { return many_.empty() ? few_.data() : many_.data(); }
+
+ private:
+  std::array<complex<double>, spins * colours> few_;
+  std::vector<complex<double>> many_;
+};
+
+/// Calls visit(part, site i of it, site's place in the stretch, room for its numbers) for the sites of a stretch.
 template <class T, class Visit>
 void for_each_site_of_stretch(const field<T>& x, std::int32_t first, std::int32_t blocks, Visit&& visit) {
   const site_order& order = x.order();
-#pragma omp parallel for schedule(static)
-  for (std::int32_t b = 0; b < blocks; ++b)
-    for (int lane = 0; lane < lanes; ++lane) {
-      const int part = (first + b) / order.blocks();
-      const std::int32_t i = ((first + b) % order.blocks()) * lanes + lane;
-      if (i < order.sites) visit(part, i, b * lanes + lane);
-    }
+#pragma omp parallel
+  {
+    numbers_of_site numbers(x.components());
+#pragma omp for schedule(static)
+    for (std::int32_t b = 0; b < blocks; ++b)
+      for (int lane = 0; lane < lanes; ++lane) {
+        const int part = (first + b) / order.blocks();
+        const std::int32_t i = ((first + b) % order.blocks()) * lanes + lane;
+        if (i < order.sites) visit(part, i, b * lanes + lane, numbers.data());
+      }
+  }
 }
 
 /// One site of any shape from numbers of the host, rounded.
@@ -280,17 +297,11 @@ void upload_column(field<T>& x, int column, NumbersOf&& numbers_of) {
   for_each_stretch(x, [&](std::byte* staged, std::int32_t first, std::int32_t blocks) {
     const spinor_pointer<T> to{staged, bytes, bytes};
     q.synchronize();  // the copy of the stretch before
-    for_each_site_of_stretch(x, first, blocks, [&](int part, std::int32_t i, std::int32_t place) {
-      std::array<complex<double>, 12> few;
-      std::vector<complex<double>> many;
-      complex<double>* numbers = few.data();
-      if (x.components() > static_cast<int>(few.size())) {
-        many.resize(static_cast<std::size_t>(x.components()));
-        numbers = many.data();
-      }
-      numbers_of(part, i, numbers);
-      write_site(to, place, x.components(), numbers);
-    });
+    for_each_site_of_stretch(x, first, blocks,
+                             [&](int part, std::int32_t i, std::int32_t place, complex<double>* numbers) {
+                               numbers_of(part, i, numbers);
+                               write_site(to, place, x.components(), numbers);
+                             });
     copy_rows_to_device(q, {static_cast<std::size_t>(blocks), static_cast<std::size_t>(bytes)},
                         all.begin + first * all.block_stride + std::int64_t{column} * bytes,
                         static_cast<std::size_t>(all.block_stride), staged, static_cast<std::size_t>(bytes));
@@ -310,11 +321,11 @@ void download_column(const field<T>& x, int column, Take&& take) {
                       all.begin + first * all.block_stride + std::int64_t{column} * bytes,
                       static_cast<std::size_t>(all.block_stride));
     const spinor_pointer<const T> from{staged, bytes, bytes};
-    for_each_site_of_stretch(x, first, blocks, [&](int part, std::int32_t i, std::int32_t place) {
-      std::vector<complex<double>> numbers(static_cast<std::size_t>(x.components()));
-      read_site(from, place, x.components(), numbers.data());
-      take(part, i, numbers.data());
-    });
+    for_each_site_of_stretch(x, first, blocks,
+                             [&](int part, std::int32_t i, std::int32_t place, complex<double>* numbers) {
+                               read_site(from, place, x.components(), numbers);
+                               take(part, i, numbers);
+                             });
   });
 }
 
