@@ -7,13 +7,15 @@
 namespace plaquette::gpu {
 
 context::context(const lattice_geometry& geometry, const communicator& comm, int device,
-                 std::shared_ptr<gpu::tuner> tuner) {
-  if (comm.size() != 1 || volume(geometry.grid()) != 1)
-    throw input_error("the CUDA library of this version runs on one rank; found " + std::to_string(comm.size()) +
-                      " ranks and process grid " + plaquette::to_string(geometry.grid()));
+                 std::shared_ptr<gpu::tuner> tuner, const rank_options& ranks) {
+  if (comm.size() != volume(geometry.grid()) || comm.rank() != geometry.rank())
+    throw input_error("process grid " + plaquette::to_string(geometry.grid()) + " has " +
+                      std::to_string(volume(geometry.grid())) + " ranks, this rank is number " +
+                      std::to_string(geometry.rank()) + "; expected " + std::to_string(comm.size()) + " and number " +
+                      std::to_string(comm.rank()));
   state_ = std::make_shared<const state>(state{geometry, comm, gpu::queue(device), describe_device(device),
                                                site_order(geometry.local()), std::make_shared<memory_pool>(device),
-                                               tuner ? std::move(tuner) : std::make_shared<gpu::tuner>()});
+                                               tuner ? std::move(tuner) : std::make_shared<gpu::tuner>(), ranks});
 }
 
 }  // namespace plaquette::gpu

@@ -7,6 +7,7 @@
 
 #include "common/comms/communicator.hpp"
 #include "common/lattice/geometry.hpp"
+#include "gpu/comms/rank_options.hpp"
 #include "gpu/device/memory_pool.hpp"
 #include "gpu/device/runtime.hpp"
 #include "gpu/fields/site_order.hpp"
@@ -19,15 +20,16 @@ class tuner;  // gpu/tuning/tuner.hpp
 class context {
  public:
   /// \param tuner  chooses between kernels; without one, defaults are taken
-  /// Throws input_error where there is more than one rank, or no such device.
+  /// Collective. Throws input_error where the process grid does not fit the ranks, or there is no such device.
   context(const lattice_geometry& geometry, const communicator& comm, int device = 0,
-          std::shared_ptr<gpu::tuner> tuner = nullptr);
+          std::shared_ptr<gpu::tuner> tuner = nullptr, const rank_options& ranks = {});
 
   const lattice_geometry& geometry() const { return state_->geometry; }
   const communicator& comm() const { return state_->comm; }
   const gpu::queue& queue() const { return state_->queue; }
   const device_description& device() const { return state_->device; }
   gpu::tuner& tuner() const { return *state_->tuner; }
+  const rank_options& ranks() const { return state_->ranks; }
 
   /// Where fields get their memory.
   memory_pool& workspace() const { return *state_->workspace; }
@@ -43,6 +45,7 @@ class context {
     site_order order;
     std::shared_ptr<memory_pool> workspace;
     std::shared_ptr<gpu::tuner> tuner;
+    rank_options ranks;
   };
   std::shared_ptr<const state> state_;
 };

@@ -6,15 +6,13 @@
 
 #include <memory>
 
+#include "common/lattice/dirac_operator.hpp"
 #include "cpu_ref/dirac/clover_term.hpp"
 #include "cpu_ref/dirac/hopping_term.hpp"
 
 namespace plaquette::cpu {
 
-/// Standard flops a site and column of the parts of the operator (never those of how they are computed).
-inline constexpr double hopping_flops = 1320.0;
-inline constexpr double clover_flops = 504.0;
-inline constexpr double xpay_flops = 48.0;
+using plaquette::clover_flops, plaquette::hopping_flops, plaquette::xpay_flops, plaquette::schur_kind;
 
 /// The site-diagonal part A or its inverse: one number, or packed [block][chirality][18][re, im][W] a parity (six
 /// diagonal numbers of a 6x6 block, then those below, row by row), for half [block][chirality][18][W] pairs of 16 bits,
@@ -71,9 +69,6 @@ class wilson_clover {
   hopping_term<T> hopping_;
   site_diagonal<T> diagonal_, inverse_diagonal_;
 };
-
-/// Asymmetric: Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe. Symmetric: A_ee^-1 Mhat.
-enum class schur_kind { asymmetric, symmetric };
 
 /// The even-odd Schur complement of M: on even-site fields. Meets `schur_complement`. One caller at a time.
 /// For the asymmetric kind gamma_5 Mhat gamma_5 = Mhat^+; for the symmetric one gamma_5 Mhat^+ gamma_5 = A_ee Mhat

@@ -10,26 +10,16 @@
 #include <type_traits>
 
 #include "common/algebra/reconstruct.hpp"
-#include "common/lattice/extents.hpp"
+#include "common/lattice/dirac_operator.hpp"
 #include "cpu_ref/simd/storage.hpp"
 
 namespace plaquette::cpu {
 
-/// Directions of a hop: 2 mu forwards (to x + mu), 2 mu + 1 backwards.
-inline constexpr int hop_directions = 2 * dimensions;
+using plaquette::epilogue, plaquette::hop_directions;
 
 enum class instruction_set { generic, avx2, avx512 };
 
 std::string_view name_of(instruction_set isa);
-
-/// What is done with D psi while it is still in registers. h = scale * D in.
-enum class epilogue {
-  store,         ///< out = h
-  add,           ///< out = a x + h
-  clover,        ///< out = A h                        (A: the given site-diagonal blocks)
-  add_clover,    ///< out = a x + A h
-  clover_x_add,  ///< out = A x + h
-};
 
 /// A field of spinors as a kernel sees it: column c of block b begins at
 /// data + (b * column_stride + c) * site_words * W.

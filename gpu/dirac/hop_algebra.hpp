@@ -14,13 +14,12 @@
 #include "common/algebra/link_reconstruction.hpp"
 #include "common/algebra/projector.hpp"
 #include "common/algebra/reconstruct.hpp"
+#include "common/lattice/dirac_operator.hpp"
 #include "gpu/dirac/memory_access.hpp"
 #include "gpu/fields/storage.hpp"
 
 namespace plaquette::gpu {
 
-/// Directions of a hop: 2 mu forwards (to x + mu), 2 mu + 1 backwards.
-inline constexpr int hop_directions = 8;
 /// Complex numbers of half a Dirac spinor.
 inline constexpr int half_spinor_size = 2 * colours;
 

@@ -8,7 +8,6 @@
 #include "common/algebra/hermitian_6x6.hpp"
 #include "gpu/device/runtime.hpp"
 #include "gpu/dirac/hop_algebra.hpp"
-#include "gpu/dirac/hopping_epilogue.hpp"
 #include "gpu/dirac/hopping_launch.hpp"
 
 namespace plaquette::gpu {

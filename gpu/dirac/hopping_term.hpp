@@ -9,13 +9,15 @@
 #include <optional>
 #include <utility>
 
+#include "common/lattice/dirac_operator.hpp"
 #include "common/lattice/fermion_action.hpp"
-#include "gpu/dirac/hopping_epilogue.hpp"
 #include "gpu/dirac/hopping_launch.hpp"
 #include "gpu/fields/field.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 
 namespace plaquette::gpu {
+
+using plaquette::epilogue;
 
 /// What to do with h = scale * D in before it is stored; see `epilogue`.
 template <class T>

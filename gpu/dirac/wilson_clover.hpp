@@ -10,15 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "common/lattice/dirac_operator.hpp"
 #include "gpu/dirac/clover_term.hpp"
 #include "gpu/dirac/hopping_term.hpp"
 
 namespace plaquette::gpu {
 
-/// Standard flops a site and column of the parts of the operator (never those of how they are computed).
-inline constexpr double hopping_flops = 1320.0;
-inline constexpr double clover_flops = 504.0;
-inline constexpr double xpay_flops = 48.0;
+using plaquette::clover_flops, plaquette::hopping_flops, plaquette::xpay_flops, plaquette::schur_kind;
 
 /// The site-diagonal part A or its inverse: one number, or blocks packed for the kernels, [parity][block][chirality] as
 /// `loaded_clover` (hopping_site.hpp) reads them.
@@ -81,9 +79,6 @@ class wilson_clover {
   hopping_term<T> hopping_;
   site_diagonal<T> diagonal_, inverse_diagonal_;
 };
-
-/// Asymmetric: Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe. Symmetric: A_ee^-1 Mhat.
-enum class schur_kind { asymmetric, symmetric };
 
 /// The even-odd Schur complement of M: on even-site fields. Meets `schur_complement`. One caller at a time.
 /// For the asymmetric kind gamma_5 Mhat gamma_5 = Mhat^+; for the symmetric one gamma_5 Mhat^+ gamma_5 = A_ee Mhat

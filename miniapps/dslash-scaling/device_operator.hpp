@@ -21,9 +21,9 @@ inline site_subset output_sites(const operator_case& c) {
 }
 
 /// \tparam Device  the names of a library and what a run holds of its device: types `context`, `field<T>`,
-///                 `wilson_clover<T>`, `schur_wilson_clover<T>`; `schur(kind)`, its word for a Schur complement;
-///                 members `ctx`, `renew()`, which gives the fields that are made from then on a workspace of their
-///                 own, where that matters, and `finish()`, which waits for all that was queued
+///                 `wilson_clover<T>`, `schur_wilson_clover<T>`; members `ctx`, `renew()`, which gives the fields
+///                 that are made from then on a workspace of their own, where that matters, and `finish()`, which
+///                 waits for all that was queued
 template <class Device, class T>
 class device_operator final : public timed_operator {
   using field = typename Device::template field<T>;
@@ -35,7 +35,7 @@ class device_operator final : public timed_operator {
       : device_(device),
         case_(c),
         m_(std::move(m)),
-        schur_(m_, Device::schur(preconditioning)),
+        schur_(m_, preconditioning),
         in_(device.ctx, {spins, colours, input_sites(c), c.rhs}),
         out_(device.ctx, {spins, colours, output_sites(c), c.rhs}) {}
 

@@ -31,9 +31,9 @@ inline double slowest(const communicator& comm, double seconds) {
 
 /// Solutions and their residuals in the precision of High, Krylov spaces in that of Low.
 /// \tparam Device  the names of a library and what a run holds of its device: types `context`, `field<T>`,
-///                 `wilson_clover<T>`, `schur_wilson_clover<T>`; constants `name` and `look_every`; `schur(kind)`, its
-///                 word for a Schur complement; members `ctx`, `gpu` (a gpu_access, null on the CPU), `threads()`,
-///                 `columns_at_once(numbers, columns)`, and `finish()`, which waits for all that was queued
+///                 `wilson_clover<T>`, `schur_wilson_clover<T>`; constants `name` and `look_every`; members `ctx`,
+///                 `gpu` (a gpu_access, null on the CPU), `threads()`, `columns_at_once(numbers, columns)`, and
+///                 `finish()`, which waits for all that was queued
 template <class Device, class High, class Low>
 class device_engine final : public solve_engine {
   using high_field = typename Device::template field<High>;
@@ -49,8 +49,8 @@ class device_engine final : public solve_engine {
         options_(options),
         full_(std::make_shared<const full_operator<High>>(context(), device_.links, options.shared.action,
                                                           options.links)),
-        schur_(full_, Device::schur(options.preconditioning)),
-        inner_schur_(inner_operator(), Device::schur(options.preconditioning)),
+        schur_(full_, options.preconditioning),
+        inner_schur_(inner_operator(), options.preconditioning),
         b_(context(), {.columns = options.shared.rhs}),
         x_(like(b_)),
         has_source_(static_cast<std::size_t>(options.shared.rhs), false) {

@@ -17,7 +17,6 @@ struct cpu_library {
   using wilson_clover = cpu::wilson_clover<T>;
   template <class T>
   using schur_wilson_clover = cpu::schur_wilson_clover<T>;
-  static cpu::schur_kind schur(cpu::schur_kind kind) { return kind; }
 };
 
 }  // namespace plaquette

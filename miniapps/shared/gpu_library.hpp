@@ -3,7 +3,6 @@
 /// The names of the CUDA library, for what is written once for both.
 #pragma once
 
-#include "cpu_ref/dirac/wilson_clover.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/field.hpp"
@@ -18,9 +17,6 @@ struct gpu_library {
   using wilson_clover = gpu::wilson_clover<T>;
   template <class T>
   using schur_wilson_clover = gpu::schur_wilson_clover<T>;
-  static gpu::schur_kind schur(cpu::schur_kind kind) {
-    return kind == cpu::schur_kind::symmetric ? gpu::schur_kind::symmetric : gpu::schur_kind::asymmetric;
-  }
 };
 
 }  // namespace plaquette

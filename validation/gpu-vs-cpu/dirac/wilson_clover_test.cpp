@@ -69,8 +69,8 @@ TYPED_TEST(DeviceWilsonClover, SchurComplementsAgreeWithTheCpu) {
       const int columns = batches[seed % 2];
       const columns_on_both<TypeParam> b(host_ctx, ctx, columns, ++seed);
       const double tolerance = 30 * application_tolerance<TypeParam>(reconstruct::none);
-      for (const auto kind : {gpu::schur_kind::asymmetric, gpu::schur_kind::symmetric}) {
-        const cpu::schur_wilson_clover<double> host_schur(host, static_cast<cpu::schur_kind>(static_cast<int>(kind)));
+      for (const auto kind : {schur_kind::asymmetric, schur_kind::symmetric}) {
+        const cpu::schur_wilson_clover<double> host_schur(host, kind);
         const gpu::schur_wilson_clover<TypeParam> schur(device, kind);
         auto expected = host_schur.even_like(b.host);
         auto out = schur.even_like(b.device);
