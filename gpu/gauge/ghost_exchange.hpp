@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Fills the ghosts of a box from the neighbouring ranks, corners included, through the host: direction by direction,
+/// each face with the ghosts of the directions done before.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/context.hpp"
+#include "gpu/gauge/box_with_ghosts.hpp"
+
+namespace plaquette::gpu {
+
+/// Chunks (of 16 bytes) that each site of a box has: [parity][block of 32 sites][chunk][32 sites].
+struct chunks_of_box {
+  std::byte* begin;
+  int chunks;  ///< a site
+};
+
+/// Which of them are exchanged.
+struct chunk_selection {
+  int first, count;            ///< chunks of a site
+  int first_parity, parities;  ///< of the box: parity, 1 or 0, 2
+};
+
+/// Every rank of a context makes the same calls in the same order.
+class ghost_exchange {
+ public:
+  ghost_exchange(const context& ctx, const box_with_ghosts& box) : context_(ctx), box_(box) {}
+
+  /// Collective; waits. Nothing where nothing is cut.
+  void operator()(const chunks_of_box& sites, const chunk_selection& what) const;
+
+ private:
+  void along(int mu, const chunks_of_box& sites, const chunk_selection& what) const;
+
+  context context_;
+  box_with_ghosts box_;
+};
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Links, or other matrices, of a rank's sites and of those one step outside, corners included: what formulas of
+/// plaquettes and staples read on a process grid.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+
+#include "gpu/fields/matrix_field.hpp"
+#include "gpu/gauge/box_with_ghosts.hpp"
+#include "gpu/gauge/gauge_fields.hpp"
+#include "gpu/gauge/ghost_exchange.hpp"
+
+namespace plaquette::gpu {
+
+/// So many matrices a site of a box with ghosts, as kernels take them.
+template <int matrices, class Byte>
+struct ghosted_matrices {
+  matrix_pointer<matrices, Byte> at;  ///< by number of the site in the box
+  box_with_ghosts box;
+
+  /// Matrix `which` of the site of local coordinate x, -1 <= x[nu] <= L[nu] in every direction: wraps where the
+  /// direction is not cut, is the neighbour rank's where it is.
+  PLAQUETTE_HOST_DEVICE su3<double> load(const site_coordinate& x, int which) const {
+    const auto [parity, i] = box.number_of(box.wrapped_coordinate_of(x));
+    return at.load(parity, i, which);
+  }
+};
+
+/// U_mu(x) is load(x, mu).
+using ghosted_links = ghosted_matrices<dimensions, const std::byte>;
+
+/// A field of matrices with those of the sites around. Where nothing is cut it shares the field's storage and costs
+/// nothing; else it is a copy, whose ghosts are those of the time when they were exchanged.
+template <int matrices>
+class matrices_with_ghosts {
+ public:
+  /// Collective. Throws memory_error.
+  explicit matrices_with_ghosts(const matrix_field<matrices>& field);
+
+  const context& get_context() const { return context_; }
+  bool is_copy() const { return is_copy_; }
+
+  ghosted_matrices<matrices, const std::byte> sites() const { return {{storage_.get(), parity_bytes_}, box_}; }
+  /// To change matrices of this rank's sites in place.
+  ghosted_matrices<matrices, std::byte> sites() { return {{storage_.get(), parity_bytes_}, box_}; }
+
+  /// The ghosts of matrices `which` of the sites of one parity, after they have changed. Collective.
+  void exchange(int which, int parity);
+  /// This rank's matrices back to a field of the same lattice.
+  void copy_to(matrix_field<matrices>& field) const;
+
+ private:
+  context context_;
+  box_with_ghosts box_;
+  bool is_copy_;
+  std::int64_t parity_bytes_;  ///< from the even sites of the box to the odd ones
+  std::shared_ptr<std::byte> storage_;
+  ghost_exchange exchange_;
+};
+
+using links_with_ghosts = matrices_with_ghosts<dimensions>;
+using transformation_with_ghosts = matrices_with_ghosts<1>;
+
+}  // namespace plaquette::gpu
