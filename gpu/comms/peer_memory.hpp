@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Memory of a rank's device that the ranks of the same host can write to and read: CUDA's memory handles between
+/// processes, over NVLink or PCIe. In the host build it is memory that the ranks' processes share, so that whatever
+/// runs on it can be tested without a GPU.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "common/comms/communicator.hpp"
+
+namespace plaquette::gpu {
+
+/// One piece of memory a rank, of its own size. Making one is collective, and so is its end: nobody gives memory back
+/// while another rank may still write to it. (While an exception is on its way, the end waits for nobody.)
+class peer_memory {
+ public:
+  /// Zeroed, 2 MiB aligned on a GPU. Throws memory_error, on every rank, where one has no room.
+  /// \param bytes  of this rank; others may have asked for another number
+  peer_memory(const communicator& comm, int device, std::size_t bytes);
+  peer_memory(peer_memory&&) noexcept;
+  peer_memory& operator=(peer_memory&&) noexcept;
+  ~peer_memory();
+
+  /// This rank's own.
+  std::byte* mine() const;
+  /// Where this process finds that of `rank`; null where it cannot be reached: on another host, or without peer access.
+  /// If a reaches b then b reaches a. of(own rank) == mine().
+  std::byte* of(int rank) const;
+  /// How much `rank` has.
+  std::size_t bytes_of(int rank) const;
+  /// Whether every rank reaches every other; the same answer on all.
+  bool reaches_all() const;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A rank that waits in vain says for whom and for what, and ends the run. A rank that died without a word, or went
+/// another way than the others, shows like this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/comms/communicator.hpp"
+
+namespace plaquette::gpu {
+
+/// Looks about ten times a second at what this rank waits for, on a thread of its own. When one wait has lasted for
+/// longer than the timeout it prints one line on stderr and ends all ranks with exit status 70.
+class watchdog {
+ public:
+  /// \param stall_timeout  seconds; 0: nobody looks
+  watchdog(const communicator& comm, double stall_timeout);
+  ~watchdog();
+  watchdog(const watchdog&) = delete;
+  watchdog& operator=(const watchdog&) = delete;
+
+  /// Words of page-locked memory that kernels can write, zero at first: zero says that its kernel does not wait,
+  /// another value what it waits for (see wait_until in device_flags.hpp). Make the rank's device current before. They
+  /// are looked at for as long as the pointer or a copy of it lives. Null where nobody looks.
+  /// \param describe  the words for a value, after "has waited 30 s for "; called by the watchdog's thread
+  std::shared_ptr<std::uint64_t> device_words(std::size_t count, std::function<std::string(std::uint64_t)> describe);
+
+ private:
+  friend class host_wait;
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+/// While it lives, the thread that made it waits for something.
+class host_wait {
+ public:
+  /// \param watch  null: nobody looks
+  /// \param what   the words for it, after "has waited 30 s for "; called by the watchdog's thread while this lives
+  host_wait(watchdog* watch, std::function<std::string()> what);
+  ~host_wait();
+  host_wait(const host_wait&) = delete;
+  host_wait& operator=(const host_wait&) = delete;
+
+ private:
+  watchdog* watch_;
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace plaquette::gpu
