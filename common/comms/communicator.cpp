@@ -8,6 +8,9 @@
 
 #ifdef PLAQUETTE_WITH_MPI
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 #endif
 
 namespace plaquette {
@@ -24,6 +27,12 @@ void copy_own_messages(int self, std::span<const outgoing_message> send, std::sp
       throw std::logic_error("communicator: a message to oneself has no counterpart of its tag and size");
     std::ranges::copy(out->data, in.data.begin());
   }
+}
+
+void require_room(std::span<const std::byte> mine, std::span<std::byte> all, int ranks) {
+  if (all.size() != mine.size() * static_cast<std::size_t>(ranks))
+    throw std::logic_error("communicator: " + std::to_string(ranks) + " parts of " + std::to_string(mine.size()) +
+                           " bytes are gathered into " + std::to_string(all.size()));
 }
 
 }  // namespace
@@ -59,11 +68,12 @@ struct pending_exchange::state {
   std::vector<MPI_Request> requests;
 };
 
-void pending_exchange::poll() {
-  if (!state_) return;
+bool pending_exchange::poll() {
+  if (!state_) return true;
   int done = 0;
   check(MPI_Testall(static_cast<int>(state_->requests.size()), state_->requests.data(), &done, MPI_STATUSES_IGNORE),
         "MPI_Testall");
+  return done != 0;
 }
 void pending_exchange::wait() {
   if (!state_) return;
@@ -158,6 +168,23 @@ void communicator::broadcast(std::span<std::byte> data, int root) const {
     check(MPI_Bcast(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, root, implementation_->comm), "MPI_Bcast");
   }
 }
+pending_exchange communicator::start_gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
+  require_room(mine, all, size_);
+  pending_exchange exchange;
+  if (size_ == 1) {
+    std::ranges::copy(mine, all.begin());
+    return exchange;
+  }
+  exchange.state_ = std::make_unique<pending_exchange::state>();
+  const int count = static_cast<int>(mine.size());
+  check(MPI_Iallgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, implementation_->comm,
+                       &exchange.state_->requests.emplace_back()),
+        "MPI_Iallgather");
+  return exchange;
+}
+void communicator::gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
+  start_gather(mine, all).wait();
+}
 void communicator::barrier() const {
   if (size_ > 1) check(MPI_Barrier(implementation_->comm), "MPI_Barrier");
 }
@@ -176,6 +203,14 @@ void end_all_ranks(int status) {
   std::_Exit(status);
 }
 
+bool mpi_takes_device_pointers() {
+#if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
+  return MPIX_Query_cuda_support() != 0;
+#else
+  return false;
+#endif
+}
+
 std::string mpi_library() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
@@ -189,7 +224,7 @@ std::string mpi_library() {
 struct communicator::implementation {};
 struct pending_exchange::state {};
 
-void pending_exchange::poll() {}
+bool pending_exchange::poll() { return true; }
 void pending_exchange::wait() { state_.reset(); }
 communicator communicator::world() { return {}; }
 communicator communicator::split(int) const { return {}; }
@@ -203,10 +238,17 @@ void communicator::sum(std::span<std::uint64_t>) const {}
 void communicator::maximum(std::span<double>) const {}
 void communicator::exclusive_or(std::span<std::uint32_t>) const {}
 void communicator::broadcast(std::span<std::byte>, int) const {}
+pending_exchange communicator::start_gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
+  require_room(mine, all, size_);
+  std::ranges::copy(mine, all.begin());
+  return {};
+}
+void communicator::gather(std::span<const std::byte> mine, std::span<std::byte> all) const { start_gather(mine, all); }
 void communicator::barrier() const {}
 mpi_session::mpi_session(int*, char***) {}
 mpi_session::~mpi_session() = default;
 void end_all_ranks(int status) { std::_Exit(status); }
+bool mpi_takes_device_pointers() { return false; }
 std::string mpi_library() { return "none"; }
 
 #endif

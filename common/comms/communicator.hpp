@@ -33,8 +33,9 @@ class pending_exchange {
   pending_exchange(pending_exchange&&) noexcept;
   pending_exchange& operator=(pending_exchange&&) noexcept;
   ~pending_exchange();  ///< waits, if nobody has
-  /// Returns at once. Some MPI libraries move large messages only while they are called: call it now and then.
-  void poll();
+  /// Returns at once; true when `wait` would return at once. Some MPI libraries move large messages only while they are
+  /// called: call it now and then.
+  bool poll();
   /// Returns when all messages have arrived and all buffers may be used again.
   void wait();
 
@@ -67,6 +68,10 @@ class communicator {
   /// Bitwise exclusive or, for checksums.
   void exclusive_or(std::span<std::uint32_t> values) const;
   void broadcast(std::span<std::byte> data, int root) const;
+  /// Every rank gets what all ranks give, in their order: all[rank][mine.size()], the same size on each, below 2 GiB.
+  void gather(std::span<const std::byte> mine, std::span<std::byte> all) const;
+  /// The same, started: for those who watch, or do something else meanwhile.
+  pending_exchange start_gather(std::span<const std::byte> mine, std::span<std::byte> all) const;
   void barrier() const;
   /// Splits into groups of equal `colour`, ordered by rank.
   communicator split(int colour) const;
@@ -89,6 +94,9 @@ class mpi_session {
 
 /// Ends all ranks at once with this exit status; for errors that one rank meets alone.
 [[noreturn]] void end_all_ranks(int status);
+
+/// Whether the MPI library says that it takes pointers to memory of a CUDA device.
+bool mpi_takes_device_pointers();
 
 /// The MPI library's own name and version, or "none".
 std::string mpi_library();

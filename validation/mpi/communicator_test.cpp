@@ -32,6 +32,23 @@ TEST(Communicator, MaximumKeepsANaNOfOneRank) {
   EXPECT_TRUE(std::isnan(value));
 }
 
+TEST(Communicator, GathersThePartsInTheOrderOfRanks) {
+  const auto world = communicator::world();
+  const int mine[2] = {world.rank(), -world.rank()};
+  std::vector<int> all(2 * static_cast<std::size_t>(world.size()), 99), later = all;
+  world.gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+  auto under_way = world.start_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(later)));
+  while (!under_way.poll()) {
+  }
+  under_way.wait();
+  for (int rank = 0; rank < world.size(); ++rank) {
+    EXPECT_EQ(all[static_cast<std::size_t>(2 * rank)], rank);
+    EXPECT_EQ(all[static_cast<std::size_t>(2 * rank + 1)], -rank);
+  }
+  EXPECT_EQ(later, all);
+  EXPECT_THROW(world.gather({}, std::as_writable_bytes(std::span(all))), std::logic_error);
+}
+
 TEST(Communicator, AnExchangeGoesRoundTheRing) {
   const auto world = communicator::world();
   const int up = (world.rank() + 1) % world.size(), down = (world.rank() + world.size() - 1) % world.size();
