@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/dirac/clover_term.hpp"
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "gpu/fields/host_sums.hpp"
 #include "gpu/fields/lattice_sites.hpp"
 #include "gpu/fields/site_numbers.hpp"
+#include "gpu/gauge/links_with_ghosts.hpp"
 
 namespace plaquette::gpu {
 namespace {
@@ -18,7 +21,7 @@ namespace {
 /// where a_k is made of a plane of space and of one with time.
 struct clover_of_site {
   clover_configuration::pointer to;
-  gauge_configuration::const_pointer links;
+  ghosted_links links;
   site_order order;
   batch_order blocks;                      ///< its columns are the chiralities
   double half_c_spatial, half_c_temporal;  ///< half of what multiplies the planes
@@ -26,15 +29,16 @@ struct clover_of_site {
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
     const batch_site at = blocks.site(n);
     if (blocks.is_padding(at)) return;
-    const site_coordinate x = order.coordinate_of(at.part, at.index);
-    const su3<double> a_3 = component<2>(at.part, x, at.column), a_1 = component<0>(at.part, x, at.column),
-                      a_2 = component<1>(at.part, x, at.column);
+    const site_coordinate x = links.box.coordinate_of(order.coordinate_of(at.part, at.index));
+    const int parity = links.box.parity_of(at.part);
+    const su3<double> a_3 = component<2>(parity, x, at.column), a_1 = component<0>(parity, x, at.column),
+                      a_2 = component<1>(parity, x, at.column);
     to.store(at.part, at.index, at.column, pauli_sum(a_1, a_2, a_3));
   }
 
  private:
-  /// a_{k+1}: the field strength of the plane of space without direction k, less (first chirality) or more (second)
-  /// that of the plane (k, t), which has the other sign for k = y.
+  /// a_{k+1} at a site of the box with ghosts: the field strength of the plane of space without direction k, less
+  /// (first chirality) or more (second) that of the plane (k, t), which has the other sign for k = y.
   template <int k>
   PLAQUETTE_HOST_DEVICE su3<double> component(int parity, const site_coordinate& x, int chirality) const {
     su3<double> sum;
@@ -46,8 +50,9 @@ struct clover_of_site {
       const double factor = with_time ? electric_sign * half_c_temporal : half_c_spatial;
       sum += factor * i_field_strength(sum_of_leaves(
                           [&](int steps_mu, int steps_nu, int direction) {
-                            const site_coordinate y = moved(order, moved(order, x, mu, steps_mu), nu, steps_nu);
-                            return links.load((parity + steps_mu + steps_nu) & 1, order.index(y), direction);
+                            const site_order& box = links.box.order;
+                            const site_coordinate y = moved(box, moved(box, x, mu, steps_mu), nu, steps_nu);
+                            return links.at.load((parity + steps_mu + steps_nu) & 1, box.index(y), direction);
                           },
                           mu, nu));
     }
@@ -95,19 +100,22 @@ struct invert_blocks {
 
 std::int64_t lattice_sites(const context& ctx) { return 2 * static_cast<std::int64_t>(ctx.order().sites); }
 
-/// The first site, in lexicographic order, of those that are flagged.
+/// The first site of the whole lattice, in lexicographic order, of those that are flagged on any rank. Collective.
 coordinate first_singular_site(const context& ctx, const unsigned char* device_flags) {
   const std::int64_t sites = lattice_sites(ctx);
   std::vector<unsigned char> flags(static_cast<std::size_t>(2 * sites));
   copy_to_host(ctx.queue(), flags.data(), device_flags, flags.size());
-  std::int64_t first = sites;
+  const extents& global = ctx.geometry().global();
+  double first = static_cast<double>(volume(global));
   for (std::int64_t n = 0; n < 2 * sites; ++n)
     if (flags[static_cast<std::size_t>(n)] != 0) {
       const auto [parity, i] = site_of_loop(ctx.order(), n % sites);
       const site_coordinate at = ctx.order().coordinate_of(parity, i);
-      first = std::min(first, ctx.geometry().local_index({at.x[0], at.x[1], at.x[2], at.x[3]}));
+      first = std::min(first, static_cast<double>(ctx.geometry().global_index({at.x[0], at.x[1], at.x[2], at.x[3]})));
     }
-  return ctx.geometry().to_global(ctx.geometry().local_coordinate(first));
+  double behind = -first;  // of numbers below 2^53: doubles hold them
+  ctx.comm().maximum({&behind, 1});
+  return coordinate_of(static_cast<std::int64_t>(-behind), global);
 }
 
 /// Number k of a site: two chiralities of `clover_chunks`.
@@ -152,10 +160,11 @@ site_field<clover_block> export_clover(const clover_configuration& from) {
 clover_configuration make_clover_term(const gauge_configuration& links, const fermion_action& action) {
   const context& ctx = links.get_context();
   clover_configuration term(ctx);
+  const links_with_ghosts around(links);
   const batch_order blocks(ctx.order(), 2, 2);
   for_each_index(ctx.queue(), blocks.count(),
-                 clover_of_site{term.sites(), links.sites(), ctx.order(), blocks, 0.5 * action.clover_coefficient(0, 1),
-                                0.5 * action.clover_coefficient(0, 3)},
+                 clover_of_site{term.sites(), around.sites(), ctx.order(), blocks,
+                                0.5 * action.clover_coefficient(0, 1), 0.5 * action.clover_coefficient(0, 3)},
                  64);
   return term;
 }
@@ -170,8 +179,9 @@ clover_configuration inverse(const clover_configuration& term) {
   clover_configuration result(ctx);
   const auto memory = ctx.workspace().take(static_cast<std::size_t>(2 * lattice_sites(ctx)));
   auto* const singular = reinterpret_cast<unsigned char*>(memory.get());
-  const std::vector<double> counts =
+  std::vector<double> counts =
       host_sums<1>(ctx, lattice_sites(ctx), 2, invert_blocks{result.sites(), term.sites(), ctx.order(), singular});
+  ctx.comm().sum(std::span<double>(counts));
   if (counts[0] + counts[1] > 0.0) {
     const coordinate x = first_singular_site(ctx, singular);
     throw input_error(

@@ -29,6 +29,13 @@ struct box_with_ghosts {
     order = site_order(length);
   }
 
+  /// From a coordinate of the box to that in the whole lattice; for this rank's sites.
+  global_order global(const lattice_geometry& geometry) const {
+    global_order whole(geometry);
+    for (int mu = 0; mu < dimensions; ++mu) whole.origin[mu] -= shift[mu];
+    return whole;
+  }
+
   PLAQUETTE_HOST_DEVICE int parity_of(int parity) const { return parity ^ parity_shift; }
   /// Of a local coordinate of this rank's sites.
   PLAQUETTE_HOST_DEVICE site_coordinate coordinate_of(const site_coordinate& local) const {

@@ -10,6 +10,7 @@
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/lattice_sites.hpp"
 #include "gpu/fields/site_numbers.hpp"
+#include "gpu/gauge/links_with_ghosts.hpp"
 
 namespace plaquette::gpu {
 namespace {
@@ -111,15 +112,17 @@ struct set_constant_flux {
 struct transform_links {
   matrices_of<dimensions> to;
   const_matrices_of<dimensions> links;
-  const_matrices_of<1> g;
+  ghosted_matrices<1, const std::byte> g;
   site_order order;
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
     const auto [parity, i] = site_of_loop(order, n);
-    const site_coordinate at = order.coordinate_of(parity, i);
-    const su3<double> here = g.load(parity, i, 0);
+    const site_order& box = g.box.order;
+    const site_coordinate at = g.box.coordinate_of(order.coordinate_of(parity, i));
+    const int box_parity = g.box.parity_of(parity);
+    const su3<double> here = g.at.load(box_parity, box.index(at), 0);
     for (int mu = 0; mu < dimensions; ++mu) {
-      const su3<double> ahead = g.load(1 - parity, order.index(moved(order, at, mu, +1)), 0);
+      const su3<double> ahead = g.at.load(1 - box_parity, box.index(moved(box, at, mu, +1)), 0);
       to.store(parity, i, mu, here * links.load(parity, i, mu) * adjoint(ahead));
     }
   }
@@ -256,7 +259,8 @@ gauge_transformation random_gauge_transformation(const context& ctx, std::uint64
 gauge_configuration transformed(const gauge_configuration& links, const gauge_transformation& g) {
   const context& ctx = links.get_context();
   gauge_configuration result(ctx);
-  for_each_lattice_site(ctx, transform_links{result.sites(), links.sites(), g.sites(), ctx.order()});
+  const transformation_with_ghosts around(g);
+  for_each_lattice_site(ctx, transform_links{result.sites(), links.sites(), around.sites(), ctx.order()});
   return result;
 }
 

@@ -23,7 +23,7 @@ using gauge_transformation = matrix_field<1>;
 
 /// The links of a configuration of the host, whose ghosts do not matter. Throws input_error where geometries differ.
 gauge_configuration import_links(const context& ctx, const plaquette::gauge_configuration& from);
-/// To the host, ghosts filled. Collective.
+/// To the host, ghosts filled. Collective, as `export_transformation` is.
 plaquette::gauge_configuration export_links(const gauge_configuration& from);
 gauge_transformation import_transformation(const context& ctx, const site_field<su3<double>>& from);
 site_field<su3<double>> export_transformation(const gauge_transformation& from);
@@ -51,7 +51,7 @@ gauge_configuration constant_flux_configuration(const context& ctx, const std::a
 /// Every site's matrix drawn from the Haar measure of SU(3).
 gauge_transformation random_gauge_transformation(const context& ctx, std::uint64_t seed);
 
-/// U_mu(x) -> g(x) U_mu(x) g(x+mu)^+.
+/// U_mu(x) -> g(x) U_mu(x) g(x+mu)^+. Collective.
 gauge_configuration transformed(const gauge_configuration& links, const gauge_transformation& g);
 
 /// psi(x) -> g(x) psi(x), every column. For fields of 4 spins and 3 colours.

@@ -18,10 +18,12 @@ struct chunks_of_box {
   int chunks;  ///< a site
 };
 
-/// Which of them are exchanged.
+/// Which of them are exchanged, and along which directions: x, y, ..., so many.
 struct chunk_selection {
-  int first, count;            ///< chunks of a site
-  int first_parity, parities;  ///< of the box: parity, 1 or 0, 2
+  int first, count;      ///< chunks of a site
+  int first_parity = 0;  ///< of the box
+  int parities = 2;
+  int directions = dimensions;
 };
 
 /// Every rank of a context makes the same calls in the same order.
@@ -29,7 +31,7 @@ class ghost_exchange {
  public:
   ghost_exchange(const context& ctx, const box_with_ghosts& box) : context_(ctx), box_(box) {}
 
-  /// Collective; waits. Nothing where nothing is cut.
+  /// Collective; waits. Does nothing where nothing is cut.
   void operator()(const chunks_of_box& sites, const chunk_selection& what) const;
 
  private:

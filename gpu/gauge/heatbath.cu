@@ -7,6 +7,7 @@
 #include "common/random/su2_sampler.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/lattice_sites.hpp"
+#include "gpu/gauge/links_with_ghosts.hpp"
 #include "gpu/gauge/plaquette.hpp"
 
 namespace plaquette::gpu {
@@ -17,42 +18,44 @@ enum class update_kind { heatbath, overrelaxation };
 /// One link of direction mu and of one parity: none of these is in another's staples.
 template <update_kind kind>
 struct update_link {
-  gauge_configuration::pointer links;
+  ghosted_matrices<dimensions, std::byte> links;
   site_order order;
-  global_order whole;
-  int mu, parity;
+  global_order whole;  ///< of a coordinate of the box with ghosts
+  int mu;
+  int own_parity, parity;     ///< the second one in the box with ghosts
   double weight[dimensions];  ///< of the plane (mu, nu)
   double beta;
   std::uint64_t seed, first_stream;  ///< of the subgroups' three
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
-    const auto i = static_cast<std::int32_t>(n);
-    const site_coordinate at = order.coordinate_of(parity, i);
+    const site_coordinate at = links.box.coordinate_of(order.coordinate_of(own_parity, static_cast<std::int32_t>(n)));
+    const std::int32_t i = links.box.order.index(at);
     su3<double> u_staples = staples(i, at);
-    su3<double> u = links.load(parity, i, mu);
+    su3<double> u = links.at.load(parity, i, mu);
     u_staples = u * u_staples;
     update_in_subgroup<0>(u, u_staples, at);
     update_in_subgroup<1>(u, u_staples, at);
     update_in_subgroup<2>(u, u_staples, at);
-    links.store(parity, i, mu, put_into_su3(u));
+    links.at.store(parity, i, mu, put_into_su3(u));
   }
 
  private:
   /// The weighted staples A: the action depends on the link U as -(beta / 3) Re tr(U A).
   PLAQUETTE_HOST_DEVICE su3<double> staples(std::int32_t i, const site_coordinate& at) const {
     const int other = 1 - parity;
-    const site_coordinate at_mu = moved(order, at, mu, +1);
-    const std::int32_t i_mu = order.index(at_mu);
+    const site_order& box = links.box.order;
+    const site_coordinate at_mu = moved(box, at, mu, +1);
+    const std::int32_t i_mu = box.index(at_mu);
     su3<double> sum;
 #pragma unroll 1
     for (int nu = 0; nu < dimensions; ++nu) {
       if (nu == mu) continue;
-      const std::int32_t above = order.index(moved(order, at, nu, +1)), below = order.index(moved(order, at, nu, -1)),
-                         mu_below = order.index(moved(order, at_mu, nu, -1));
+      const std::int32_t above = box.index(moved(box, at, nu, +1)), below = box.index(moved(box, at, nu, -1)),
+                         mu_below = box.index(moved(box, at_mu, nu, -1));
       const su3<double> up =
-          staple_above(links.load(other, i_mu, nu), links.load(other, above, mu), links.load(parity, i, nu));
-      const su3<double> down =
-          staple_below(links.load(other, below, mu), links.load(parity, mu_below, nu), links.load(other, below, nu));
+          staple_above(links.at.load(other, i_mu, nu), links.at.load(other, above, mu), links.at.load(parity, i, nu));
+      const su3<double> down = staple_below(links.at.load(other, below, mu), links.at.load(parity, mu_below, nu),
+                                            links.at.load(other, below, nu));
       sum += weight[nu] * (up + down);
     }
     return sum;
@@ -77,26 +80,38 @@ struct update_link {
   }
 };
 
-/// Direction by direction and parity by parity, as on the CPU.
+/// Direction by direction and parity by parity, as on the CPU. Every rank's links of those have changed before any
+/// rank's next ones do.
 template <update_kind kind>
-void sweep(const context& ctx, gauge_configuration& links, const gauge_action& action, std::uint64_t seed,
-           std::uint64_t sweep_number) {
+void sweep(links_with_ghosts& links, const gauge_action& action, std::uint64_t seed, std::uint64_t sweep_number) {
   constexpr std::uint64_t subgroups = std::size(su2_subgroups);
+  const context& ctx = links.get_context();
+  const auto sites = links.sites();
   for (int mu = 0; mu < dimensions; ++mu)
     for (int parity = 0; parity < 2; ++parity) {
       const std::uint64_t direction = sweep_number * dimensions + static_cast<std::uint64_t>(mu);
-      update_link<kind> update{links.sites(),
+      update_link<kind> update{sites,
                                ctx.order(),
-                               global_order(ctx.geometry()),
+                               sites.box.global(ctx.geometry()),
                                mu,
                                parity,
+                               sites.box.parity_of(parity),
                                {},
                                action.beta,
                                seed,
                                random_stream_id(random_purpose::heatbath, direction * subgroups)};
       for (int nu = 0; nu < dimensions; ++nu) update.weight[nu] = action.plane_weight(mu, nu);
       for_each_index(ctx.queue(), ctx.order().sites, update, 128);
+      links.exchange(mu, parity);
     }
+}
+
+void combine(links_with_ghosts& links, const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
+             std::uint64_t number) {
+  for (int i = 0; i < plan.heatbath; ++i)
+    sweep<update_kind::heatbath>(links, action, seed,
+                                 number * static_cast<std::uint64_t>(plan.heatbath) + static_cast<std::uint64_t>(i));
+  for (int i = 0; i < plan.overrelaxation; ++i) sweep<update_kind::overrelaxation>(links, action, 0, 0);
 }
 
 }  // namespace
@@ -105,32 +120,31 @@ double action_value(const gauge_configuration& links, const gauge_action& action
   return plaquette::action_value(measure_plaquettes(links), action, links.get_context().geometry().global_volume());
 }
 
-void heatbath_updater::check_lattice(const gauge_configuration& links) const {
+template <class Work>
+void heatbath_updater::update(gauge_configuration& links, const gauge_action& action, Work&& work) const {
   const lattice_geometry& found = links.get_context().geometry();
   if (!(found == context_.geometry()))
     throw input_error("heat bath: made for a lattice " + to_string(context_.geometry().global()) +
                       ", given links of a lattice " + to_string(found.global()));
+  require_usable(action);
+  links_with_ghosts around(links);
+  work(around);
+  around.write_back();
 }
 
 void heatbath_updater::heatbath_sweep(gauge_configuration& links, const gauge_action& action, std::uint64_t seed,
                                       std::uint64_t sweep_number) {
-  check_lattice(links);
-  require_usable(action);
-  sweep<update_kind::heatbath>(context_, links, action, seed, sweep_number);
+  update(links, action,
+         [&](links_with_ghosts& around) { sweep<update_kind::heatbath>(around, action, seed, sweep_number); });
 }
 
 void heatbath_updater::overrelaxation_sweep(gauge_configuration& links, const gauge_action& action) {
-  check_lattice(links);
-  require_usable(action);
-  sweep<update_kind::overrelaxation>(context_, links, action, 0, 0);
+  update(links, action, [&](links_with_ghosts& around) { sweep<update_kind::overrelaxation>(around, action, 0, 0); });
 }
 
 void heatbath_updater::combined_sweep(gauge_configuration& links, const gauge_action& action, const sweep_plan& plan,
                                       std::uint64_t seed, std::uint64_t number) {
-  for (int i = 0; i < plan.heatbath; ++i)
-    heatbath_sweep(links, action, seed,
-                   number * static_cast<std::uint64_t>(plan.heatbath) + static_cast<std::uint64_t>(i));
-  for (int i = 0; i < plan.overrelaxation; ++i) overrelaxation_sweep(links, action);
+  update(links, action, [&](links_with_ghosts& around) { combine(around, action, plan, seed, number); });
 }
 
 void heatbath_sweep(gauge_configuration& links, const gauge_action& action, std::uint64_t seed,

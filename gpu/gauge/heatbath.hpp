@@ -18,8 +18,9 @@ namespace plaquette::gpu {
 /// The gauge action of a configuration. Collective; waits.
 double action_value(const gauge_configuration& links, const gauge_action& action);
 
-/// Updates configurations of one lattice; links are put back into SU(3) as they are updated. Sweeps are queued and not
-/// waited for. All throw input_error for an action that has no updates, or links of another lattice.
+/// Updates configurations of one lattice; links are put back into SU(3) as they are updated. On one rank sweeps are
+/// queued and not waited for; on several they are collective, and give the bits of one rank. All throw input_error for
+/// an action that has no updates, or links of another lattice.
 class heatbath_updater {
  public:
   explicit heatbath_updater(const context& ctx) : context_(ctx) {}
@@ -38,7 +39,8 @@ class heatbath_updater {
                       std::uint64_t seed, std::uint64_t number);
 
  private:
-  void check_lattice(const gauge_configuration& links) const;
+  template <class Work>
+  void update(gauge_configuration& links, const gauge_action& action, Work&& work) const;
 
   context context_;
 };

@@ -39,24 +39,25 @@ class matrices_with_ghosts {
   /// Collective. Throws memory_error.
   explicit matrices_with_ghosts(const matrix_field<matrices>& field);
 
-  const context& get_context() const { return context_; }
-  bool is_copy() const { return is_copy_; }
+  const context& get_context() const { return own_.get_context(); }
+  bool is_copy() const { return copy_ != nullptr; }
 
-  ghosted_matrices<matrices, const std::byte> sites() const { return {{storage_.get(), parity_bytes_}, box_}; }
+  ghosted_matrices<matrices, const std::byte> sites() const { return {{sites_.begin, sites_.parity_stride}, box_}; }
   /// To change matrices of this rank's sites in place.
-  ghosted_matrices<matrices, std::byte> sites() { return {{storage_.get(), parity_bytes_}, box_}; }
+  ghosted_matrices<matrices, std::byte> sites() { return {sites_, box_}; }
 
-  /// The ghosts of matrices `which` of the sites of one parity, after they have changed. Collective.
+  /// The ghosts of matrix `which` of the sites of one parity, after they have changed. Collective.
   void exchange(int which, int parity);
-  /// This rank's matrices back to a field of the same lattice.
-  void copy_to(matrix_field<matrices>& field) const;
+  /// This rank's matrices back to the field.
+  void write_back();
 
  private:
-  context context_;
+  static constexpr int matrix_chunks = colours * colours;
+
+  matrix_field<matrices> own_;
   box_with_ghosts box_;
-  bool is_copy_;
-  std::int64_t parity_bytes_;  ///< from the even sites of the box to the odd ones
-  std::shared_ptr<std::byte> storage_;
+  std::shared_ptr<std::byte> copy_;  ///< none where nothing is cut
+  matrix_pointer<matrices, std::byte> sites_;
   ghost_exchange exchange_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/observables/correlators.hpp"
 
+#include <algorithm>
 #include <span>
 
 #include "common/algebra/monomial.hpp"
@@ -99,12 +100,14 @@ spin_matrix in_time_diagonal_basis(const spin_matrix& m) {
   return r;
 }
 
-/// One number a time slice of the whole lattice.
+/// One number a time slice of the whole lattice: a rank's slices go where they belong, and ranks are added.
 template <class Body>
 std::vector<double> sum_over_space(const field<double>& s, const Body& body) {
   const context& ctx = s.get_context();
-  std::vector<double> correlator =
+  const std::vector<double> slices =
       host_sums<1>(ctx, 2 * std::int64_t{slice_order(ctx.order()).sites_of_parity}, ctx.order().length[3], body);
+  std::vector<double> correlator(static_cast<std::size_t>(ctx.geometry().global()[3]));
+  std::copy(slices.begin(), slices.end(), correlator.begin() + ctx.geometry().origin()[3]);
   ctx.comm().sum(std::span<double>(correlator));
   return correlator;
 }

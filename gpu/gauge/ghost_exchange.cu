@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/gauge/ghost_exchange.hpp"
+
+#include <span>
+
+#include "gpu/device/launch.hpp"
+#include "gpu/fields/storage.hpp"
+
+namespace plaquette::gpu {
+namespace {
+
+/// Sites of a face, those of one parity after the other: x[mu] is fixed, and of x (of y on a face in x) every other
+/// value is meant, as the parity wants it. Direction and place are known at run time alone, so that coordinates are
+/// chosen by comparing: an index would put them into memory.
+struct face_order {
+  std::int32_t low[dimensions];
+  divisor size[dimensions - 1];
+  std::int32_t sites;  ///< of one parity
+  int mu, halved;
+
+  /// \param mu_  the direction that the face is normal to; those before it come with their ghosts
+  face_order(const box_with_ghosts& box, int mu_) : low{}, sites(1), mu(mu_), halved(mu_ == 0 ? 1 : 0) {
+    for (int nu = 0; nu < dimensions; ++nu) {
+      low[nu] = nu < mu ? 0 : box.shift[nu];
+      std::int32_t length = nu == mu ? 1 : box.order.length[nu] - 2 * low[nu];
+      if (nu == halved) length /= 2;
+      if (nu < dimensions - 1) size[nu] = divisor(length);
+      sites *= length;
+    }
+  }
+
+  /// Site n of a parity at x[mu] = place.
+  PLAQUETTE_HOST_DEVICE site_coordinate site(std::int32_t n, int parity, std::int32_t place) const {
+    site_coordinate at;
+    int sum = parity;
+    PLAQUETTE_GPU_UNROLL
+    for (int nu = 0; nu < dimensions; ++nu) {
+      const std::int32_t rest = nu < dimensions - 1 ? size[nu].quotient(n) : 0;
+      const std::int32_t digit = nu < dimensions - 1 ? n - rest * size[nu].value : n;
+      at.x[nu] = nu == mu ? place : low[nu] + (nu == halved ? 2 * digit : digit);
+      sum += at.x[nu];
+      n = rest;
+    }
+    PLAQUETTE_GPU_UNROLL
+    for (int nu = 0; nu < dimensions; ++nu) at.x[nu] += nu == halved ? sum & 1 : 0;
+    return at;
+  }
+};
+
+enum class copy_direction { pack, unpack };
+
+/// One chunk of one site between a box and a buffer: [side][parity][chunk][site of the face].
+template <copy_direction direction>
+struct copy_faces {
+  chunks_of_box box;
+  std::byte* buffer;
+  site_order order;
+  face_order face;
+  chunk_selection what;
+  std::int32_t place[2];  ///< of the two sides
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const std::int64_t row = n / face.sites;
+    const auto site = static_cast<std::int32_t>(n - row * face.sites);
+    const auto part = static_cast<int>(row / what.count);
+    const int chunk = what.first + static_cast<int>(row - std::int64_t{part} * what.count);
+    const int side = part >= what.parities ? 1 : 0, parity = what.first_parity + part - side * what.parities;
+    const std::int32_t i = order.index(face.site(site, parity, side == 0 ? place[0] : place[1]));
+    std::byte* const in_box =
+        box.begin + ((std::int64_t{parity} * order.blocks() + block_of(i)) * box.chunks + chunk) * chunk_stride +
+        lane_of(i) * chunk_bytes;
+    if constexpr (direction == copy_direction::pack)
+      store_chunk(buffer + n * chunk_bytes, load_chunk(in_box));
+    else
+      store_chunk(in_box, load_chunk(buffer + n * chunk_bytes));
+  }
+};
+
+}  // namespace
+
+void ghost_exchange::operator()(const chunks_of_box& sites, const chunk_selection& what) const {
+  for (int mu = 0; mu < what.directions; ++mu)
+    if (context_.geometry().is_cut(mu)) along(mu, sites, what);
+}
+
+void ghost_exchange::along(int mu, const chunks_of_box& sites, const chunk_selection& what) const {
+  const queue& q = context_.queue();
+  const face_order face(box_, mu);
+  const std::int64_t chunks = std::int64_t{2} * what.parities * what.count * face.sites;
+  const auto bytes = static_cast<std::size_t>(chunks) * chunk_bytes, side = bytes / 2;
+  const std::shared_ptr<std::byte> buffer = context_.workspace().take(bytes);
+  std::byte* const sent = q.staging(2 * bytes);
+  std::byte* const received = sent + bytes;
+
+  const std::int32_t last = box_.order.length[mu] - 2;  // of this rank's own sites; the first is 1
+  for_each_index(q, chunks, copy_faces<copy_direction::pack>{sites, buffer.get(), box_.order, face, what, {last, 1}});
+  copy_to_host(q, sent, buffer.get(), bytes);
+  const lattice_geometry& geometry = context_.geometry();
+  const int above = geometry.neighbour_rank(mu, +1), below = geometry.neighbour_rank(mu, -1);
+  // Upwards and downwards differ by their tags: two ranks are both neighbours of each other.
+  const int up = 2 * mu, down = 2 * mu + 1;
+  const outgoing_message send[] = {{above, up, {sent, side}}, {below, down, {sent + side, side}}};
+  const incoming_message receive[] = {{below, up, {received, side}}, {above, down, {received + side, side}}};
+  context_.comm().start_exchange(send, receive).wait();
+  copy_to_device(q, buffer.get(), received, bytes);
+  for_each_index(q, chunks,
+                 copy_faces<copy_direction::unpack>{sites, buffer.get(), box_.order, face, what, {0, last + 1}});
+  q.synchronize();  // whoever stages next may write at once
+}
+
+}  // namespace plaquette::gpu
