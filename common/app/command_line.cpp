@@ -118,7 +118,8 @@ void command_line::parse(int argc, const char* const* argv) {
 }
 
 bool command_line::given(const std::string& option) const {
-  return implementation_->app.get_option(option)->count() > 0;
+  const CLI::Option* declared = implementation_->app.get_option_no_throw(option);
+  return declared != nullptr && declared->count() > 0;
 }
 
 }  // namespace plaquette

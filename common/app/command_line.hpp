@@ -52,7 +52,7 @@ class command_line {
   /// Reads the arguments. Throws input_error for arguments that cannot be used and help_requested for --help and
   /// --version.
   void parse(int argc, const char* const* argv);
-  /// True where the option was given.
+  /// True where the option was given; never where it was not declared.
   bool given(const std::string& option) const;
   /// The arguments as typed, for the report.
   const std::string& typed() const { return typed_; }

@@ -52,9 +52,22 @@ void declare_device(command_line& line, shared_options& options) {
       "On a GPU: idleness before cool figures, the same work before sustained ones; others than 2,1.5 are for tests");
 }
 
+void declare_several_gpus(command_line& line, shared_options& options) {
+  line.choice("--halo", options.halo, {"auto", "staged", "peer", "mpi", "nccl"},
+              "How faces get from GPU to GPU: the fastest way that there is; through the memory of the hosts; written "
+              "straight into the neighbour's memory, inside a host; by an MPI that takes memory of GPUs; by NCCL");
+  line.choice("--wait", options.wait, {"spin", "block"},
+              "How a rank waits for its GPU and for messages: asking all the time, which takes a core of its own, or "
+              "asleep");
+  line.real("--stall-timeout", options.stall_timeout,
+            "Of several ranks with a GPU each: seconds without progress after which a rank says what it waits for and "
+            "the run ends; 0: never",
+            {0.0, 86400.0});
+}
+
 void require_device_sense(const command_line& line, const shared_options& options) {
   if (options.device == "gpu") return;
-  for (const char* option : {"--tune", "--tune-file", "--protocol-seconds"})
+  for (const char* option : {"--tune", "--tune-file", "--protocol-seconds", "--halo", "--wait", "--stall-timeout"})
     if (line.given(option))
       throw input_error(fmt::format("{}: expected --device gpu beside it, found --device {}", option, options.device));
 }
@@ -88,6 +101,8 @@ void shared_option_set::declare_lattice_and_machine() {
       },
       "Process grid; auto is the one of smallest surface for the ranks that there are");
   declare_device(line_, options_);
+  declare_several_gpus(line_, options_);
+  line_.choice("--overlap", overlap_, {"on", "off"}, "Faces travel while the interior is computed, or before it");
   if (has("--precision"))
     line_.choice("--precision", options_.precision, {"double", "single"}, "Of the fields of the solve");
   line_.integer("--threads", options_.threads,
@@ -151,6 +166,7 @@ shared_options shared_option_set::collected() const {
   require_device_sense(line_, options_);
   shared_options result = options_;
   result.action = make_action(action_);
+  result.overlap = overlap_ == "on";
   if (line_.given("--csw") && line_.given("--clover-spatial") && line_.given("--clover-temporal"))
     throw input_error("--csw has no effect beside --clover-spatial and --clover-temporal: give two of the three");
   return result;
@@ -198,8 +214,13 @@ json_document shared_parameters(const shared_options& options, const lattice_geo
                            {"anisotropy", action.anisotropy},
                            {"nu", action.nu},
                            {"boundary_phases", phases}};
+  parameters["overlap"] = options.overlap ? "on" : "off";
   if (options.device == "gpu")
-    parameters.update({{"tune", options.tune}, {"protocol_seconds", {options.idle_seconds, options.running_seconds}}});
+    parameters.update({{"tune", options.tune},
+                       {"protocol_seconds", {options.idle_seconds, options.running_seconds}},
+                       {"halo", options.halo},
+                       {"wait", options.wait},
+                       {"stall_timeout", options.stall_timeout}});
   return parameters;
 }
 

@@ -29,6 +29,10 @@ struct shared_options {
   std::string tune_file;    ///< where their choices are kept; empty: the user's own
   /// Before a GPU is timed: of idleness for its cool figures, of the same work for its sustained ones.
   double idle_seconds = 2.0, running_seconds = 1.5;
+  std::string halo = "auto";     ///< how faces get from GPU to GPU: auto, staged, peer, mpi, nccl
+  std::string wait = "spin";     ///< how a rank's host waits: spin, block
+  double stall_timeout = 120.0;  ///< of several ranks with GPUs: seconds without progress that end the run; 0: never
+  bool overlap = true;           ///< faces travel while the interior is computed
   std::string precision = "double";
   int threads = 0;  ///< a rank; 0: what OMP_NUM_THREADS says, else the host's cores shared among its ranks
 
@@ -56,7 +60,9 @@ struct action_options {
 
 /// Declares --device, --tune, --tune-file and --protocol-seconds.
 void declare_device(command_line& line, shared_options& options);
-/// After command_line::parse. Throws input_error where something is to be tuned and no GPU is to be used.
+/// Declares --halo, --wait and --stall-timeout.
+void declare_several_gpus(command_line& line, shared_options& options);
+/// After command_line::parse. Throws input_error where an option is about GPUs and none is to be used.
 void require_device_sense(const command_line& line, const shared_options& options);
 
 /// Declares the shared options on a command line and collects what they said.
@@ -82,6 +88,7 @@ class shared_option_set {
   shared_options options_;
   action_options action_;
   std::vector<std::string> left_out_;
+  std::string overlap_ = "on";
 };
 
 /// M's parameters from the options; mass and kappa are alternatives, and csw stands for both clover coefficients.

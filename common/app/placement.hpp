@@ -12,6 +12,7 @@ namespace plaquette {
 
 class communicator;
 
+/// Of a rank with a GPU, bad also means a GPU half the host away.
 enum class placement_policy {
   none,  ///< as the program was started
   good,  ///< each rank within one NUMA node (or some), its threads spread over the cores there, memory where touched

@@ -3,6 +3,7 @@
 /// What was run, made by which compiler from which revision, on which machine.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,8 @@ struct machine_record {
   int ranks = 1;
   int ranks_on_host = 1;  ///< that share this host's memory and cores
   int threads = 1;        ///< a rank
+  /// Which rank works with which GPU, on which cores, over which links; null on the CPU.
+  nlohmann::ordered_json gpus = nullptr;
 };
 /// Collective.
 machine_record machine_information(const communicator& world);

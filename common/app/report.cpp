@@ -35,18 +35,20 @@ json_document to_json(const check& c) {
 json_document to_json(const machine_record& m) {
   json_document libraries = json_document::object();
   for (const auto& [name, version] : m.libraries) libraries[name] = version;
-  return {{"host", m.host},
-          {"cpu", m.cpu},
-          {"instruction_sets", m.instruction_sets},
-          {"logical_cpus", m.logical_cpus},
-          {"memory_bytes", m.memory_bytes},
-          {"system", m.system},
-          {"gpu", m.gpu},
-          {"driver", m.driver},
-          {"libraries", libraries},
-          {"ranks", m.ranks},
-          {"ranks_on_host", m.ranks_on_host},
-          {"threads", m.threads}};
+  json_document document{{"host", m.host},
+                         {"cpu", m.cpu},
+                         {"instruction_sets", m.instruction_sets},
+                         {"logical_cpus", m.logical_cpus},
+                         {"memory_bytes", m.memory_bytes},
+                         {"system", m.system},
+                         {"gpu", m.gpu},
+                         {"driver", m.driver},
+                         {"libraries", libraries},
+                         {"ranks", m.ranks},
+                         {"ranks_on_host", m.ranks_on_host},
+                         {"threads", m.threads}};
+  if (!m.gpus.is_null()) document["gpus"] = m.gpus;
+  return document;
 }
 
 json_document to_json(const build_record& b) {
@@ -115,6 +117,7 @@ json_document to_json(const report& r) {
   document["solves"] = list_of(r.solves);
   document["observables"] = r.observables;
   if (!r.tuning.is_null()) document["tuning"] = r.tuning;
+  if (!r.latencies.is_null()) document["latencies"] = r.latencies;
   name_what_is_not_finite(document);
   return document;
 }

@@ -17,7 +17,7 @@ namespace plaquette {
 
 using json_document = nlohmann::ordered_json;
 
-inline constexpr const char* report_schema_version = "1.0";
+inline constexpr const char* report_schema_version = "1.1";
 
 /// One number by which runs of an app are compared; larger is better.
 struct figure_of_merit {
@@ -67,7 +67,8 @@ struct report {
   std::vector<operator_figure> figures;
   std::vector<solve_record> solves;
   json_document observables = json_document::object();
-  json_document tuning = nullptr;  ///< on a GPU: how its kernels were launched; null on the CPU
+  json_document tuning = nullptr;     ///< on a GPU: how its kernels were launched; null on the CPU
+  json_document latencies = nullptr;  ///< of messages and launches, where they were measured
 };
 
 /// The document; a number that is not finite is the string "nan", "inf" or "-inf".

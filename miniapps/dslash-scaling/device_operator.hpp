@@ -63,6 +63,24 @@ class device_operator final : public timed_operator {
   void set_overlap(bool on) override {
     if constexpr (requires { m_->set_overlap(on); }) m_->set_overlap(on);
   }
+  void set_communication(bool on) override {
+    if constexpr (requires { m_->set_communication(on); }) m_->set_communication(on);
+  }
+  bool recordable() const override {
+    if constexpr (requires { m_->hopping().recordable(); }) return m_->hopping().recordable();
+    return false;
+  }
+  std::string halo_description() const override {
+    if constexpr (requires { m_->hopping().halo_description(); }) return m_->hopping().halo_description();
+    return {};
+  }
+  double halo_bytes() const override {
+    if constexpr (requires { m_->hopping().halo_bytes(1); }) {
+      const int hops = case_.kind == operator_kind::hopping && case_.layout == site_layout::even_odd ? 1 : 2;
+      return hops * static_cast<double>(m_->hopping().halo_bytes(case_.rhs));
+    }
+    return 0.0;
+  }
   void reset_halo_cost() override {
     if constexpr (requires { m_->hopping().reset_halo_times(); }) m_->hopping().reset_halo_times();
   }

@@ -130,17 +130,66 @@ std::optional<operator_figure> measure(timed_operator& op, const operator_case& 
   return figure;
 }
 
+namespace {
+
+/// A setting of an operator's halo, and how applications in it are timed.
+struct halo_setting {
+  bool overlap = true, communication = true;
+};
+
+timed_work prepared(timed_operator& op, const halo_setting& setting, const gpu_access& gpu) {
+  const auto set = [&op, setting] {
+    op.set_overlap(setting.overlap);
+    op.set_communication(setting.communication);
+  };
+  const auto apply = [&op] { op.apply(); };
+  set();
+  op.apply();  // what is recorded has run before
+  const timed_work timed = gpu.prepared(apply, op.recordable());
+  return [set, timed](int applications) {
+    set();
+    return timed(applications);
+  };
+}
+
+/// \param beside  of the same protocol: without overlap (where that is not how it is timed), without communication
+json_document halo_of(timed_operator& op, const timed_samples& timed, bool overlap, const communicator& comm) {
+  const double whole = timed.seconds.median, alone = timed.beside.back().median;
+  const double without_overlap = overlap ? timed.beside.front().median : whole;
+  std::array<double, 1> bytes{op.halo_bytes()};
+  comm.sum(std::span(bytes));
+  return {{"overlap", overlap ? "on" : "off"},
+          {"bytes_sent", bytes[0] / comm.size()},
+          {"exposed_seconds", whole - alone},
+          {"exchange_seconds", without_overlap - alone},
+          {"hidden_seconds", without_overlap - whole},
+          {"seconds_without_overlap", without_overlap},
+          {"seconds_without_communication", alone},
+          {"policy", op.halo_description()},
+          {"recorded", op.recordable()}};
+}
+
+}  // namespace
+
 std::vector<operator_figure> measure_on_gpu(timed_operator& op, const operator_case& c, gpu_access& gpu,
-                                            const lattice_geometry& geometry, int samples, run_control& control) {
-  const auto work = [&](int applications) { return gpu.seconds_of(applications, [&op] { op.apply(); }); };
+                                            const lattice_geometry& geometry, const communicator& comm, bool overlap,
+                                            int samples, run_control& control) {
   const double copy = gpu.copy_gbytes_per_s();
+  const bool halo = has_halo(geometry);
+  std::vector<timed_work> beside;
+  if (halo && overlap) beside.push_back(prepared(op, {.overlap = false}, gpu));
+  if (halo) beside.push_back(prepared(op, {.overlap = overlap, .communication = false}, gpu));
+  const timed_work work = prepared(op, {.overlap = overlap}, gpu);
   std::vector<operator_figure> figures;
   for (const timed_samples& timed :
-       time_applications(&gpu, samples, work, [&control] { return control.should_stop(); })) {
+       time_applications(&gpu, samples, work, [&control] { return control.should_stop(); }, beside)) {
     operator_figure figure = figure_of(c, timed.seconds, geometry);
     figure.device = "gpu";
+    figure.ranks = comm.size();
     figure.details = timed.details;
     figure.fraction_of_copy = figure.gbytes_per_s / copy;
+    work(1);  // the settings that the figure is of
+    if (halo) figure.details["halo"] = halo_of(op, timed, overlap, comm);
     figures.push_back(std::move(figure));
   }
   return figures;

@@ -24,9 +24,11 @@ std::optional<operator_figure> measure(timed_operator& op, const operator_case& 
                                        bool overlap, int samples, run_control& control,
                                        const std::function<void(double done)>& seen);
 
-/// The same on the GPU: one figure cool and one sustained (device_timing.hpp), without the peak of its arithmetic;
-/// empty where the run is to stop.
+/// The same on the ranks' GPUs: one figure cool and one sustained (device_timing.hpp), without the peak of their
+/// arithmetic; where faces lie on other ranks, samples without overlap and without communication follow on those with
+/// them, and tell what the halo costs. Empty where the run is to stop. Collective.
 std::vector<operator_figure> measure_on_gpu(timed_operator& op, const operator_case& c, gpu_access& gpu,
-                                            const lattice_geometry& geometry, int samples, run_control& control);
+                                            const lattice_geometry& geometry, const communicator& comm, bool overlap,
+                                            int samples, run_control& control);
 
 }  // namespace plaquette::scaling

@@ -30,7 +30,7 @@ constexpr std::array<problem, 4> ladder{{{"nano", {8, 8, 8, 8}, {8, 8, 8, 8}},
 constexpr const char* usual_gauge = "weak:0.2";
 
 struct raw_options {
-  std::string size, scaling = "strong", preconditioning = "symmetric", overlap = "on", placement = "none";
+  std::string size, scaling = "strong", preconditioning = "symmetric", placement = "none";
   case_lists lists{{operator_kind::hopping, operator_kind::wilson, operator_kind::clover, operator_kind::wilson_schur,
                     operator_kind::clover_schur},
                    {site_layout::even_odd, site_layout::full},
@@ -140,7 +140,6 @@ void declare_run(command_line& line, scaling_options& options, raw_options& raw)
       },
       "Extents of the part of each rank, instead of --lattice");
   line.choice("--preconditioning", raw.preconditioning, {"symmetric", "asymmetric"}, "Form of the Schur complements");
-  line.choice("--overlap", raw.overlap, {"on", "off"}, "Faces travel while the interior is computed, or before it");
   line.integer("--samples", options.samples, "Measurements of each case", 3, 100'000);
   line.choice("--placement", raw.placement, {"none", "good", "bad"},
               "Of threads and memory: as the program was started; on the cores and the memory of one NUMA node each; "
@@ -230,7 +229,6 @@ scaling_options parse_scaling_options(int argc, const char* const* argv) {
   options.command = line.typed();
   options.preconditioning =
       raw.preconditioning == "symmetric" ? cpu::schur_kind::symmetric : cpu::schur_kind::asymmetric;
-  options.overlap = raw.overlap == "on";
   options.placement = parse_placement_policy(raw.placement, "--placement");
   options.cases = combinations(raw.lists);
   options.headline = headline_of(raw.lists, options.cases);
@@ -260,7 +258,6 @@ json_document parameters_of(const scaling_options& options, const lattice_geomet
               {"scaling", options.weak ? "weak" : "strong"},
               {"local_lattice", geometry.local()},
               {"preconditioning", options.preconditioning == cpu::schur_kind::symmetric ? "symmetric" : "asymmetric"},
-              {"overlap", options.overlap ? "on" : "off"},
               {"samples", options.samples}});
   return all;
 }

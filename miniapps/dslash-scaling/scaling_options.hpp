@@ -24,7 +24,6 @@ struct scaling_options {
   std::vector<operator_case> cases;
   operator_case headline;  ///< whose GFLOP/s are the figure of merit
   cpu::schur_kind preconditioning = cpu::schur_kind::symmetric;
-  bool overlap = true;
   int samples = 11;
   placement_policy placement = placement_policy::none;
   std::string command;  ///< as typed

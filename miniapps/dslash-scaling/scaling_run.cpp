@@ -156,8 +156,10 @@ struct timing_setting {
 /// Figures of a case: one of the CPU, two of a GPU; none where the run is to stop.
 std::vector<operator_figure> measure_case(run_state& run, timed_operator& op, const operator_case& c,
                                           const cpu::context* ctx, const std::function<void(double)>& seen) {
-  if (run.gpu) return measure_on_gpu(op, c, *run.gpu, run.geometry, run.options.samples, run.control);
-  const auto figure = measure(op, c, *ctx, run.options.overlap, run.options.samples, run.control, seen);
+  if (run.gpu)
+    return measure_on_gpu(op, c, *run.gpu, run.geometry, run.world, run.options.shared.overlap, run.options.samples,
+                          run.control);
+  const auto figure = measure(op, c, *ctx, run.options.shared.overlap, run.options.samples, run.control, seen);
   return figure ? std::vector{*figure} : std::vector<operator_figure>{};
 }
 
@@ -232,7 +234,7 @@ exit_status run_scaling(scaling_options options, const communicator& world) {
                 new_report(options, geometry, world)};
   const placement_record placement = place_threads(options.placement, omp_get_max_threads(), world);
   run.result.parameters["placement"] = to_json(placement);
-  if (!options.shared.dry_run) run.gpu = open_gpu(options.shared, geometry, world);
+  if (!options.shared.dry_run) run.gpu = open_gpu(options.shared, geometry, world, options.placement);
   if (run.gpu) note_gpu(run.result.machine, *run.gpu);
   const memory_estimate memory = estimate_memory(options, geometry);
   if (run.talks()) {

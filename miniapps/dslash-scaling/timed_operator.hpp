@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "common/lattice/site_field.hpp"
 #include "cpu_ref/context.hpp"
@@ -38,6 +40,14 @@ class timed_operator {
 
   /// Whether faces travel while the interior is computed.
   virtual void set_overlap(bool on) = 0;
+  /// On a GPU, only to be timed: off, each rank's part is taken as periodic, and nothing travels.
+  virtual void set_communication(bool on) = 0;
+  /// Whether applications can be recorded in a CUDA graph, as they are set now.
+  virtual bool recordable() const = 0;
+  /// How the halo gets to each neighbour; empty where that is not to be told.
+  virtual std::string halo_description() const = 0;
+  /// Bytes that this rank sends in an application, where they are known beforehand (GPU).
+  virtual double halo_bytes() const = 0;
   virtual void reset_halo_cost() = 0;
   virtual halo_cost get_halo_cost() const = 0;
 };
@@ -52,7 +62,7 @@ class operator_maker {
 /// \param links  with ghosts filled; kept by reference, as is `options`
 std::unique_ptr<operator_maker> make_cpu_operator_maker(const cpu::context& ctx, const gauge_configuration& links,
                                                         const scaling_options& options);
-/// On the GPU, of one rank; the same. Throws input_error where the program was built without.
+/// On the ranks' GPUs; the same. Throws input_error where the program was built without.
 std::unique_ptr<operator_maker> make_gpu_operator_maker(gpu_access& gpu, const gauge_configuration& links,
                                                         const scaling_options& options);
 

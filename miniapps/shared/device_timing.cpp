@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <thread>
 #include <utility>
 
@@ -20,19 +21,20 @@ int applications_for(double seconds, double of_one) {
   return of_one > 0.0 ? static_cast<int>(std::clamp(seconds / of_one, 1.0, double{most_applications})) : 1;
 }
 
-/// Waits in short steps, so that a signal is heard.
+/// Waits in short steps, so that a signal is heard; as many on every rank.
 void stay_idle(double seconds, const std::function<bool()>& should_stop) {
-  const stopwatch watch;
-  while (watch.seconds() < seconds && !(should_stop && should_stop()))
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  constexpr double longest_step = 0.05;
+  const int steps = static_cast<int>(std::ceil(seconds / longest_step));
+  for (int i = 0; i < steps && !(should_stop && should_stop()); ++i)
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds / steps));
 }
 
-void keep_running(double seconds, const timed_work& work, int applications, gpu_monitor& monitor,
+void keep_running(double seconds, const timed_work& work, int applications, gpu_access& gpu,
                   const std::function<bool()>& should_stop) {
   const stopwatch watch;
-  while (watch.seconds() < seconds && !(should_stop && should_stop())) {
+  while (!gpu.on_any_rank(watch.seconds() >= seconds) && !(should_stop && should_stop())) {
     work(20 * applications);
-    monitor.look();
+    gpu.monitor().look();
   }
 }
 
@@ -50,8 +52,10 @@ std::vector<double> take(int samples, const timed_work& work, int applications,
 }  // namespace
 
 std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const timed_work& work,
-                                             const std::function<bool()>& should_stop) {
+                                             const std::function<bool()>& should_stop,
+                                             const std::vector<timed_work>& beside) {
   work(2);  // the first time tunes, and touches memory
+  for (const timed_work& other : beside) other(2);
   const double rough = work(2) / 2;
   if (gpu == nullptr) {
     const auto seconds = take(samples, work, applications_for(cpu_sample_seconds, rough), should_stop);
@@ -64,11 +68,16 @@ std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const
     const bool cool = std::string(protocol) == "cool";
     if (cool) stay_idle(gpu->idle_seconds(), should_stop);
     monitor.begin();
-    if (!cool) keep_running(gpu->running_seconds(), work, applications, monitor, should_stop);
+    if (!cool) keep_running(gpu->running_seconds(), work, applications, *gpu, should_stop);
     const auto seconds = take(samples, work, applications, should_stop);
     const gpu_window window = monitor.end();
     if (seconds.empty()) return {};
     both.push_back({statistics(seconds), {{"protocol", protocol}, {"gpu", to_json(window)}}});
+    for (const timed_work& other : beside) {
+      const auto of_other = take(samples, other, applications, should_stop);
+      if (of_other.empty()) return {};
+      both.back().beside.push_back(statistics(of_other));
+    }
   }
   return both;
 }

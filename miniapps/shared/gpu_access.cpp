@@ -3,11 +3,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "common/app/memory.hpp"
 #include "common/app/provenance.hpp"
+#include "common/app/timing.hpp"
+#include "gpu/comms/rank_map.hpp"
 #include "gpu/context.hpp"
+#include "gpu/device/graph.hpp"
 #include "gpu/device/machine_speed.hpp"
 #include "gpu/device/timing.hpp"
 #include "gpu/tuning/tuner.hpp"
@@ -24,8 +30,28 @@ class gpu_in_use final : public gpu_access {
   const gpu::context& context() const override { return context_; }
   void finish() const override { context_.queue().synchronize(); }
   double seconds_of(int times, const std::function<void()>& launch) const override {
-    return times * gpu::seconds_a_launch(context_.queue(), times, launch);
+    if (comm().size() == 1) return times * gpu::seconds_a_launch(context_.queue(), times, launch);
+    // By the host's clock: the host itself may be part of what moves the halo.
+    start_together();
+    const stopwatch watch;
+    for (int i = 0; i < times; ++i) launch();
+    finish();
+    return largest(watch.seconds());
   }
+  std::function<double(int)> prepared(const std::function<void()>& launch, bool recordable) const override {
+    if (!recordable) return gpu_access::prepared(launch, false);
+    finish();
+    const double rough = seconds_of(2, launch) / 2;
+    const int in_graph = rough > 0.0 ? static_cast<int>(std::clamp(graph_seconds / rough, 1.0, 16.0)) : 1;
+    const auto graph = std::make_shared<const gpu::work_graph>(context_.queue(), in_graph, launch);
+    return [this, graph](int times) {
+      const int launches = (times + graph->times() - 1) / graph->times();
+      start_together();
+      const double of_one = gpu::seconds_a_launch(context_.queue(), launches, [&graph] { graph->launch(); });
+      return largest(of_one * times / graph->times());
+    };
+  }
+  bool on_any_rank(bool here) const override { return largest(here ? 1.0 : 0.0) > 0.0; }
   double free_bytes() const override {
     if (gpu::kernels_run_on_host()) return available_memory();
     return static_cast<double>(gpu::memory_of_device(context_.queue().device()).available);
@@ -33,7 +59,12 @@ class gpu_in_use final : public gpu_access {
   double copy_gbytes_per_s() const override {
     constexpr double bytes_on_host = 0x1p22;  // a loop of a test, no measurement
     const double bytes = gpu::kernels_run_on_host() ? bytes_on_host : gpu::bytes_beyond_caches;
-    if (copy_ == 0.0) copy_ = gpu::copy_gbytes_per_s(context_.queue(), bytes);
+    if (copy_ == 0.0) {
+      start_together();
+      std::array<double, 1> of_all{gpu::copy_gbytes_per_s(context_.queue(), bytes)};
+      comm().sum(std::span(of_all));
+      copy_ = of_all[0];
+    }
     return copy_;
   }
   json_document tuning() const override {
@@ -52,9 +83,72 @@ class gpu_in_use final : public gpu_access {
   }
 
  private:
+  static constexpr double graph_seconds = 0.002;
+
+  const communicator& comm() const { return context_.comm(); }
+  /// All ranks' queues are empty, and they know it of each other.
+  void start_together() const {
+    if (comm().size() == 1) return;
+    finish();
+    comm().barrier();
+  }
+  double largest(double here) const {
+    std::array<double, 1> of_all{here};
+    comm().maximum(std::span(of_all));
+    return of_all[0];
+  }
+
   gpu::context context_;
   mutable double copy_ = 0.0;
 };
+
+json_document to_json(const gpu::rank_map& map, placement_policy placement) {
+  json_document ranks = json_document::array();
+  for (int rank = 0; rank < map.size(); ++rank) {
+    const gpu::rank_place& place = map.place(rank);
+    json_document links = json_document::array();
+    for (int other = 0; other < map.size(); ++other) links.push_back(std::string(name_of(map.link(rank, other))));
+    ranks.push_back({{"rank", rank},
+                     {"host", place.host},
+                     {"device", place.device},
+                     {"gpu", place.gpu},
+                     {"pci_bus_id", place.pci_bus_id},
+                     {"cores", place.cores},
+                     {"cores_near_gpu", place.cores_near_gpu},
+                     {"links", links}});
+  }
+  return {{"placement", name(placement)}, {"remarks", map.remarks()}, {"ranks", ranks}};
+}
+
+/// The usual one, or, where that is to be bad, the one half the host away.
+gpu::rank_map choose_devices(const communicator& world, placement_policy placement) {
+  gpu::rank_map usual(world);
+  if (placement != placement_policy::bad) return usual;
+  const gpu::rank_place& own = usual.place(world.rank());
+  const int devices = std::max(own.devices_on_host, 1);
+  return gpu::rank_map(world, (own.device + devices / 2) % devices);
+}
+
+int ranks_on_device_of(const gpu::rank_map& map, int rank) {
+  int sharing = 0;
+  for (int other = 0; other < map.size(); ++other)
+    sharing += other == rank || map.link(rank, other) == gpu::gpu_link::same_gpu ? 1 : 0;
+  return sharing;
+}
+
+gpu::rank_options rank_options_of(const shared_options& options, int ranks) {
+  using enum gpu::halo_policy;
+  gpu::rank_options result;
+  result.policy = options.halo == "staged" ? staged
+                  : options.halo == "peer" ? peer
+                  : options.halo == "mpi"  ? mpi
+                  : options.halo == "nccl" ? nccl
+                                           : automatic;
+  result.wait = options.wait == "block" ? gpu::wait_mode::block : gpu::wait_mode::spin;
+  result.overlap = options.overlap;
+  result.stall_timeout = ranks > 1 ? options.stall_timeout : 0.0;
+  return result;
+}
 
 gpu_facts facts_of(const gpu::device_description& device, const gpu_monitor& monitor) {
   const std::string driver = monitor.driver_version();
@@ -80,18 +174,19 @@ std::shared_ptr<gpu::tuner> tuner_of(const shared_options& options, const gpu_fa
 bool has_gpu_library() { return true; }
 
 std::unique_ptr<gpu_access> open_gpu(const shared_options& options, const lattice_geometry& geometry,
-                                     const communicator& world) {
+                                     const communicator& world, placement_policy placement) {
   if (options.device != "gpu") return nullptr;
-  if (world.size() > 1)
-    throw input_error(
-        fmt::format("--device gpu: expected one rank (this version drives one GPU), found {}", world.size()));
   if (gpu::device_count() == 0) throw input_error("--device gpu: no GPU was found (or no driver for it)");
-  constexpr int device = 0;
+  const gpu::rank_map map = choose_devices(world, placement);
+  const int device = map.device_for(world.rank());
   const gpu::device_description description = gpu::describe_device(device);
   auto monitor = std::make_unique<gpu_monitor>(description.pci_bus_id);
-  const gpu_facts facts = facts_of(description, *monitor);
-  return std::make_unique<gpu_in_use>(facts, std::move(monitor), options,
-                                      gpu::context(geometry, world, device, tuner_of(options, facts)));
+  gpu_facts facts = facts_of(description, *monitor);
+  facts.ranks_sharing = ranks_on_device_of(map, world.rank());
+  facts.map = to_json(map, placement);
+  facts.remarks = map.remarks();
+  gpu::context ctx(geometry, world, device, tuner_of(options, facts), rank_options_of(options, world.size()));
+  return std::make_unique<gpu_in_use>(facts, std::move(monitor), options, std::move(ctx));
 }
 
 }  // namespace plaquette

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The GPU of a run, where --device gpu asks for one: what it is, what it can do, what is spent on it. A program that
+/// The GPU of a rank, where --device gpu asks for one: what it is, what it can do, what is spent on it. A program that
 /// was built without CUDA has the same functions; they say so.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/app/options.hpp"
+#include "common/app/placement.hpp"
 #include "common/app/report.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/error.hpp"
@@ -28,6 +30,9 @@ struct gpu_facts {
   std::string pci_bus_id;  ///< "0000:1b:00.0"
   int multiprocessors = 0;
   double memory_bytes = 0.0;
+  int ranks_sharing = 1;               ///< that have this very GPU
+  json_document map = nullptr;         ///< of ranks to GPUs, cores and links, as the report has it
+  std::vector<std::string> remarks{};  ///< what is not as it should be, a line each
 };
 
 /// A GPU in use.
@@ -47,11 +52,21 @@ class gpu_access {
   virtual const gpu::context& context() const = 0;
   /// Waits for all that was queued.
   virtual void finish() const = 0;
-  /// Seconds, by the device's clock, of so many calls in a row of `launch`, which queues work. Waits for them.
+  /// Seconds of so many calls in a row of `launch`, which queues work; waits for them. Of one rank by the device's
+  /// clock; of several those of the slowest, which start together. Collective.
   virtual double seconds_of(int times, const std::function<void()>& launch) const = 0;
+  /// A way to time work again and again that has run before: as a CUDA graph, where it is `recordable`. Collective, as
+  /// is what is returned.
+  virtual std::function<double(int times)> prepared(const std::function<void()>& launch, bool recordable) const {
+    (void)recordable;
+    return [this, launch](int times) { return seconds_of(times, launch); };
+  }
+  /// Whether it is so on any rank; the same answer on all. Collective.
+  virtual bool on_any_rank(bool here) const { return here; }
   /// Bytes of its memory that are free now.
   virtual double free_bytes() const = 0;
-  /// 10^9 bytes read and written per second by a copy between arrays that its cache does not hold; measured once.
+  /// 10^9 bytes read and written per second by a copy between arrays that its cache does not hold, of all ranks' GPUs
+  /// together; measured once. Collective.
   virtual double copy_gbytes_per_s() const = 0;
   /// The tuner's mode, its choices, the seconds it took.
   virtual json_document tuning() const = 0;
@@ -78,14 +93,15 @@ inline input_error gpu_is_absent() {
       "is found)");
 }
 
-/// None with --device cpu. Else throws input_error, with one line, where the program was built without CUDA, where
-/// there is no GPU, and for more than one rank.
+/// None with --device cpu. Else throws input_error, with one line, where the program was built without CUDA, and where
+/// there is no GPU. Collective.
+/// \param placement  bad: each rank takes a GPU half the host away from its usual one
 std::unique_ptr<gpu_access> open_gpu(const shared_options& options, const lattice_geometry& geometry,
-                                     const communicator& world);
+                                     const communicator& world, placement_policy placement = placement_policy::none);
 
 /// The GPU's part of the report's machine.
 void note_gpu(machine_record& machine, const gpu_access& gpu);
-/// One line for a person; a second one where clocks and energy cannot be read.
+/// For a person: a line on the GPU, one a rank where there are several, and one for all that is not as it should be.
 std::string describe(gpu_access& gpu);
 
 /// Throws memory_error, saying what was needed and what there was, unless so many bytes are free on the GPU.

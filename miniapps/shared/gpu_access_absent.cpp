@@ -9,7 +9,8 @@ namespace plaquette {
 
 bool has_gpu_library() { return false; }
 
-std::unique_ptr<gpu_access> open_gpu(const shared_options& options, const lattice_geometry&, const communicator&) {
+std::unique_ptr<gpu_access> open_gpu(const shared_options& options, const lattice_geometry&, const communicator&,
+                                     placement_policy) {
   if (options.device != "gpu") return nullptr;
   throw gpu_is_absent();
 }
