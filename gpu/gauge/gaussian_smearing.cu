@@ -2,6 +2,7 @@
 #include "gpu/gauge/gaussian_smearing.hpp"
 
 #include <cmath>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/dirac_spinors.hpp"
 #include "gpu/fields/lattice_sites.hpp"
+#include "gpu/gauge/links_with_ghosts.hpp"
 
 namespace plaquette::gpu {
 namespace {
@@ -17,9 +19,10 @@ constexpr int space_dimensions = 3;
 
 /// One step at one site of one column.
 struct smearing_step {
-  spinor_pointer<double> to[2];
-  spinor_pointer<const double> from[2];
-  gauge_configuration::const_pointer links;
+  spinor_pointer<double> to[2];          ///< by parity of this rank's sites
+  spinor_pointer<const double> from[2];  ///< by parity in the box with ghosts
+  bool to_box;                           ///< sites of `to` are numbered as those of that box
+  ghosted_links links;
   site_order order;
   batch_order batch;
   double stay, hop;
@@ -27,27 +30,31 @@ struct smearing_step {
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
     const batch_site s = batch.site(n);
     if (batch.is_padding(s)) return;
-    const site_coordinate at = order.coordinate_of(s.part, s.index);
-    const int other = 1 - s.part;
+    const site_order& box = links.box.order;
+    const site_coordinate at = links.box.coordinate_of(order.coordinate_of(s.part, s.index));
+    const int parity = links.box.parity_of(s.part), other = 1 - parity;
+    const std::int32_t here = box.index(at);
     complex<double> sum[spinor_components] = {};
 #pragma unroll 1
     for (int i = 0; i < space_dimensions; ++i) {
-      const std::int32_t above = order.index(moved(order, at, i, +1)), below = order.index(moved(order, at, i, -1));
+      const std::int32_t above = box.index(moved(box, at, i, +1)), below = box.index(moved(box, at, i, -1));
       complex<double> forward[spinor_components] = {};
-      add_product(forward, links.load(s.part, s.index, i), from_part(other), above, s.column);
-      add_product(forward, adjoint(links.load(other, below, i)), from_part(other), below, s.column);
+      add_product(forward, links.at.load(parity, here, i), from_parity(other), above, s.column);
+      add_product(forward, adjoint(links.at.load(other, below, i)), from_parity(other), below, s.column);
       PLAQUETTE_GPU_UNROLL
       for (int k = 0; k < spinor_components; ++k) sum[k] += forward[k];
     }
     complex<double> numbers[spinor_components];
-    load_site<double, spinor_components>(from_part(s.part), s.index, s.column, numbers);
+    load_site<double, spinor_components>(from_parity(parity), here, s.column, numbers);
     PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < spinor_components; ++k) numbers[k] = stay * numbers[k] + hop * sum[k];
-    store_site<double, spinor_components>(s.part == 0 ? to[0] : to[1], s.index, s.column, numbers);
+    store_site<double, spinor_components>(s.part == 0 ? to[0] : to[1], to_box ? here : s.index, s.column, numbers);
   }
 
  private:
-  PLAQUETTE_HOST_DEVICE spinor_pointer<const double> from_part(int part) const { return part == 0 ? from[0] : from[1]; }
+  PLAQUETTE_HOST_DEVICE spinor_pointer<const double> from_parity(int parity) const {
+    return parity == 0 ? from[0] : from[1];
+  }
 
   /// sum += u psi, every spin.
   PLAQUETTE_HOST_DEVICE static void add_product(complex<double> (&sum)[spinor_components], const su3<double>& u,
@@ -64,31 +71,133 @@ struct smearing_step {
   }
 };
 
-}  // namespace
+/// A site of a column of a field into the box with ghosts.
+struct copy_into_box {
+  spinor_pointer<double> to[2];  ///< by parity of this rank's sites
+  spinor_pointer<const double> from[2];
+  box_with_ghosts box;
+  site_order order;
+  batch_order batch;
 
-field<double> gaussian_smeared(const field<double>& psi, const gauge_configuration& links, double radius, int steps) {
-  if (!std::isfinite(radius)) throw input_error("smearing radius: expected a finite number, found another");
-  if (steps < 1) throw input_error("smearing steps: expected at least 1, found " + std::to_string(steps));
-  require_full_lattice(psi, "smearing");
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const batch_site s = batch.site(n);
+    if (batch.is_padding(s)) return;
+    const std::int32_t in_box = box.order.index(box.coordinate_of(order.coordinate_of(s.part, s.index)));
+    const std::byte* const here = (s.part == 0 ? from[0] : from[1]).site(s.index, s.column);
+    std::byte* const there = (s.part == 0 ? to[0] : to[1]).site(in_box, s.column);
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < spinor_components; ++k)
+      store_chunk(there + k * chunk_stride, load_chunk(here + k * chunk_stride));
+  }
+};
+
+/// Spinors of the box with ghosts: what a step reads on a process grid.
+class spinors_with_ghosts {
+ public:
+  spinors_with_ghosts(const context& ctx, int columns)
+      : context_(ctx),
+        box_(ctx.geometry()),
+        columns_(columns),
+        storage_(ctx.workspace().take(static_cast<std::size_t>(2 * parity_bytes()))),
+        exchange_(ctx, box_) {}
+
+  /// Of a parity in the box.
+  spinor_pointer<double> sites(int parity) const {
+    constexpr std::int32_t column = column_bytes<double>(spinor_components);
+    return {storage_.get() + parity * parity_bytes(), std::int64_t{column} * columns_, column};
+  }
+  /// Of a parity of this rank's sites.
+  spinor_pointer<double> own_sites(int parity) const { return sites(box_.parity_of(parity)); }
+
+  void copy_from(const field<double>& psi) {
+    const batch_order batch(context_.order(), 2, columns_);
+    for_each_index(
+        context_.queue(), batch.count(),
+        copy_into_box{{own_sites(0), own_sites(1)}, {psi.sites(0), psi.sites(1)}, box_, context_.order(), batch}, 128);
+  }
+  /// The ghosts that steps read. Collective.
+  void exchange() const {
+    const int chunks = columns_ * spinor_components;
+    exchange_({storage_.get(), chunks}, {.first = 0, .count = chunks, .directions = space_dimensions});
+  }
+
+ private:
+  std::int64_t parity_bytes() const {
+    return std::int64_t{column_bytes<double>(spinor_components)} * columns_ * box_.order.blocks();
+  }
+
+  context context_;
+  box_with_ghosts box_;
+  int columns_;
+  std::shared_ptr<std::byte> storage_;
+  ghost_exchange exchange_;
+};
+
+struct smearing_weights {
+  double stay, hop;
+};
+
+field<double> smeared_on_one_rank(const field<double>& psi, const links_with_ghosts& links, const smearing_weights& w,
+                                  int steps) {
   const context& ctx = psi.get_context();
-  const batch_order batch(ctx.order(), psi.parts(), psi.columns());
-  const double hop = radius * radius / (4.0 * steps), stay = 1.0 - 2.0 * space_dimensions * hop;
+  const batch_order batch(ctx.order(), 2, psi.columns());
   field<double> now = psi, next = like(psi), spare = steps > 1 ? like(psi) : next;
   for (int step = 0; step < steps; ++step) {
     const field<double>& from = now;
     for_each_index(ctx.queue(), batch.count(),
                    smearing_step{{next.sites(0), next.sites(1)},
                                  {from.sites(0), from.sites(1)},
+                                 false,
                                  links.sites(),
                                  ctx.order(),
                                  batch,
-                                 stay,
-                                 hop},
+                                 w.stay,
+                                 w.hop},
                    128);
     std::swap(now, next);
     if (step == 0) next = spare;  // psi is not written to
   }
   return now;
+}
+
+/// From one box with ghosts to another; the last step leaves it.
+field<double> smeared_on_ranks(const field<double>& psi, const links_with_ghosts& links, const smearing_weights& w,
+                               int steps) {
+  const context& ctx = psi.get_context();
+  const batch_order batch(ctx.order(), 2, psi.columns());
+  field<double> result = like(psi);
+  spinors_with_ghosts now(ctx, psi.columns()), next = steps > 1 ? spinors_with_ghosts(ctx, psi.columns()) : now;
+  now.copy_from(psi);
+  for (int step = 0; step < steps; ++step) {
+    now.exchange();
+    const bool last = step == steps - 1;
+    for_each_index(
+        ctx.queue(), batch.count(),
+        smearing_step{{last ? result.sites(0) : next.own_sites(0), last ? result.sites(1) : next.own_sites(1)},
+                      {now.sites(0), now.sites(1)},
+                      !last,
+                      links.sites(),
+                      ctx.order(),
+                      batch,
+                      w.stay,
+                      w.hop},
+        128);
+    std::swap(now, next);
+  }
+  return result;
+}
+
+}  // namespace
+
+field<double> gaussian_smeared(const field<double>& psi, const gauge_configuration& links, double radius, int steps) {
+  if (!std::isfinite(radius)) throw input_error("smearing radius: expected a finite number, found another");
+  if (steps < 1) throw input_error("smearing steps: expected at least 1, found " + std::to_string(steps));
+  require_full_lattice(psi, "smearing");
+  const double hop = radius * radius / (4.0 * steps);
+  const smearing_weights weights{1.0 - 2.0 * space_dimensions * hop, hop};
+  const links_with_ghosts around(links);
+  return around.is_copy() ? smeared_on_ranks(psi, around, weights, steps)
+                          : smeared_on_one_rank(psi, around, weights, steps);
 }
 
 }  // namespace plaquette::gpu

@@ -12,6 +12,7 @@ namespace plaquette::gpu {
 /// i), i = x, y, z: for many steps a Gaussian exp(-r^2 / radius^2) on the unit field. Each time slice stays by itself,
 /// each spin too. (Guesken, Nucl. Phys. B (Proc. Suppl.) 17 (1990) 361, in the normalisation of Chroma's
 /// GAUGE_INV_GAUSSIAN)
+/// Collective; the bits of one rank.
 /// \param psi     4 spins, 3 colours, all sites
 /// \param radius  sigma, in lattice units
 /// \param steps   n, at least 1
