@@ -143,7 +143,18 @@ void declare_run(command_line& line, scaling_options& options, raw_options& raw)
   line.integer("--samples", options.samples, "Measurements of each case", 3, 100'000);
   line.choice("--placement", raw.placement, {"none", "good", "bad"},
               "Of threads and memory: as the program was started; on the cores and the memory of one NUMA node each; "
-              "or deliberately bad");
+              "or deliberately bad: memory of another node, and the GPU of the rank half the host away");
+  line.flag("--latency", options.latency,
+            "Time no operators, but messages from 8 B to 256 MiB, between host and GPU, from GPU to GPU and between "
+            "ranks, and launches of kernels");
+  line.custom(
+      "--message-limit", "BYTES", "268435456",
+      [&options](const std::string& text, const std::string& option) {
+        options.largest_message = static_cast<std::size_t>(parse_integer(text, option, 8, std::int64_t{1} << 30));
+        if (options.largest_message % 8 != 0)
+          throw input_error(fmt::format("{}: expected a multiple of 8, found '{}'", option, printable(text)));
+      },
+      "The longest message of --latency");
 }
 
 void choose_lattice(scaling_options& options, const raw_options& raw, const command_line& line) {
@@ -232,7 +243,16 @@ scaling_options parse_scaling_options(int argc, const char* const* argv) {
   options.placement = parse_placement_policy(raw.placement, "--placement");
   options.cases = combinations(raw.lists);
   options.headline = headline_of(raw.lists, options.cases);
-  choose_lattice(options, raw, line);
+  if (!options.latency && line.given("--message-limit"))
+    throw input_error("--message-limit: expected --latency beside it");
+  if (options.latency)
+    for (const char* option : {"--operator", "--layout", "--precision", "--reconstruct", "--rhs", "--samples",
+                               "--check", "--size", "--scaling", "--lattice", "--local-lattice", "--gauge"})
+      if (line.given(option)) throw input_error(fmt::format("{} has no effect beside --latency", option));
+  if (options.latency)
+    options.local_lattice = extents{4, 4, 4, 4};  // what a context needs to be made
+  else
+    choose_lattice(options, raw, line);
   require_sense(options);
   return options;
 }
@@ -258,7 +278,8 @@ json_document parameters_of(const scaling_options& options, const lattice_geomet
               {"scaling", options.weak ? "weak" : "strong"},
               {"local_lattice", geometry.local()},
               {"preconditioning", options.preconditioning == cpu::schur_kind::symmetric ? "symmetric" : "asymmetric"},
-              {"samples", options.samples}});
+              {"samples", options.samples},
+              {"latency", options.latency}});
   return all;
 }
 

@@ -3,6 +3,7 @@
 /// What dslash-scaling is told on its command line.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct scaling_options {
   operator_case headline;  ///< whose GFLOP/s are the figure of merit
   cpu::schur_kind preconditioning = cpu::schur_kind::symmetric;
   int samples = 11;
+  bool latency = false;  ///< messages and launches are timed, and no operators
+  std::size_t largest_message = std::size_t{256} << 20;
+  double seconds_each_message = 0.03;  ///< about: of the transfers of one kind and size
   placement_policy placement = placement_policy::none;
   std::string command;  ///< as typed
 };

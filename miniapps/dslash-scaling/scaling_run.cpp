@@ -18,6 +18,7 @@
 #include "common/app/run_app.hpp"
 #include "common/app/run_control.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
+#include "miniapps/dslash-scaling/latency_run.hpp"
 #include "miniapps/dslash-scaling/measurement.hpp"
 #include "miniapps/dslash-scaling/operator_checks.hpp"
 #include "miniapps/dslash-scaling/summary.hpp"
@@ -241,11 +242,14 @@ exit_status run_scaling(scaling_options options, const communicator& world) {
     print_machine(run.result);
     if (run.gpu) fmt::print("{}", describe(*run.gpu));
     fmt::print("{}", describe(placement));
-    print_problem(options, geometry);
-    print_memory(memory);
-    if (options.shared.dry_run) print_work(options, geometry);
+    if (!options.latency) {
+      print_problem(options, geometry);
+      print_memory(memory);
+      if (options.shared.dry_run) print_work(options, geometry);
+    }
   }
   if (options.shared.dry_run) return exit_status::success;
+  if (options.latency) return finish(run, run_latency(options, run.result, run.gpu.get(), world));
   require_memory(world, memory.total(), "this run");
   if (run.gpu) require_gpu_memory(*run.gpu, memory.gpu_bytes, "this run");
 

@@ -29,7 +29,9 @@ void print_problem(const scaling_options& options, const lattice_geometry& geome
   fmt::print("gauge      {}\n", printable(shared.gauge.describe()));
   fmt::print("action     mass {:g} (kappa {:.6g}), csw {:g}\n", shared.action.mass, shared.action.kappa(),
              shared.action.clover_temporal);
-  fmt::print("halo       overlap {}\n", options.shared.overlap ? "on" : "off");
+  fmt::print("halo       {}overlap {}\n",
+             shared.device == "gpu" ? fmt::format("{}, --wait {}, ", shared.halo, shared.wait) : "",
+             shared.overlap ? "on" : "off");
 }
 
 void print_memory(const memory_estimate& memory) {
