@@ -2,6 +2,9 @@
 #include "gpu/context.hpp"
 
 #include "common/error.hpp"
+#include "gpu/comms/global_sum.hpp"
+#include "gpu/comms/watchdog.hpp"
+#include "gpu/halo/halo.hpp"
 #include "gpu/tuning/tuner.hpp"
 
 namespace plaquette::gpu {
@@ -13,9 +16,21 @@ context::context(const lattice_geometry& geometry, const communicator& comm, int
                       std::to_string(volume(geometry.grid())) + " ranks, this rank is number " +
                       std::to_string(geometry.rank()) + "; expected " + std::to_string(comm.size()) + " and number " +
                       std::to_string(comm.rank()));
-  state_ = std::make_shared<const state>(state{geometry, comm, gpu::queue(device), describe_device(device),
-                                               site_order(geometry.local()), std::make_shared<memory_pool>(device),
-                                               tuner ? std::move(tuner) : std::make_shared<gpu::tuner>(), ranks});
+  gpu::queue q(device);
+  std::shared_ptr<gpu::halo> halo;
+  std::shared_ptr<global_sum> sums;
+  if (comm.size() > 1) {
+    const auto watch = std::make_shared<watchdog>(comm, ranks.stall_timeout);
+    halo = std::make_shared<gpu::halo>(geometry, comm, q, ranks, watch);
+    sums = std::make_shared<global_sum>(comm, device, ranks, watch);
+  }
+  state_ = std::make_shared<const state>(state{
+      geometry, comm, q, describe_device(device), site_order(geometry.local()), std::make_shared<memory_pool>(device),
+      tuner ? std::move(tuner) : std::make_shared<gpu::tuner>(), ranks, std::move(halo), std::move(sums)});
 }
+
+void context::add_over_several_ranks(double* numbers, int count) const { state_->sums->add(queue(), numbers, count); }
+
+bool context::sums_are_recordable() const { return !state_->sums || state_->sums->capturable(); }
 
 }  // namespace plaquette::gpu

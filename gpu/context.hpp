@@ -14,7 +14,9 @@
 
 namespace plaquette::gpu {
 
-class tuner;  // gpu/tuning/tuner.hpp
+class tuner;       // gpu/tuning/tuner.hpp
+class halo;        // gpu/halo/halo.hpp
+class global_sum;  // gpu/comms/global_sum.hpp
 
 /// The lattice, a device, its queue and its memory. Copies share everything.
 class context {
@@ -30,6 +32,14 @@ class context {
   const device_description& device() const { return state_->device; }
   gpu::tuner& tuner() const { return *state_->tuner; }
   const rank_options& ranks() const { return state_->ranks; }
+  /// How neighbours exchange what operators need; null on one rank.
+  gpu::halo* halo() const { return state_->halo.get(); }
+  /// Queued: so many numbers of the device become their sums over ranks. Nothing on one rank. Collective.
+  void add_over_ranks(double* numbers, int count) const {
+    if (state_->sums) add_over_several_ranks(numbers, count);
+  }
+  /// Whether what sums over ranks may be recorded in a work_graph.
+  bool sums_are_recordable() const;
 
   /// Where fields get their memory.
   memory_pool& workspace() const { return *state_->workspace; }
@@ -46,7 +56,12 @@ class context {
     std::shared_ptr<memory_pool> workspace;
     std::shared_ptr<gpu::tuner> tuner;
     rank_options ranks;
+    std::shared_ptr<gpu::halo> halo;
+    std::shared_ptr<global_sum> sums;
   };
+
+  void add_over_several_ranks(double* numbers, int count) const;
+
   std::shared_ptr<const state> state_;
 };
 

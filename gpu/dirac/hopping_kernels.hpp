@@ -57,9 +57,18 @@ __device__ __forceinline__ bool inside(const site_of_thread& s, const site_order
 }
 
 /// The next kernel of the queue may start, if it was launched to; it waits itself before it touches what we write.
-__device__ __forceinline__ void let_next_kernel_start() { asm volatile("griddepcontrol.launch_dependents;"); }
-/// Until the kernel before has ended and what it wrote is there.
-__device__ __forceinline__ void wait_for_previous_kernel() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ __forceinline__ void let_next_kernel_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+/// Until the kernel before has ended and what it wrote is there. Devices before compute capability 9.0 start no kernel
+/// before that.
+__device__ __forceinline__ void wait_for_previous_kernel() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 
 template <int first, int last, class Function>
 __device__ __forceinline__ void for_directions(const Function& function) {
@@ -266,8 +275,8 @@ tile_kernel<T> kernel_for(const hopping_launch& how, bool with_clover) {
 }
 
 /// Lets a kernel use all shared memory that there is; what it does not ask for is cache.
-template <class T>
-void prepare_kernel(const tile_kernel<T>& kernel, int shared_bytes, int blocks, int device) {
+template <class Kernel>
+void prepare_kernel(const Kernel& kernel, int shared_bytes, int blocks, int device) {
   const std::int64_t wanted = (std::int64_t{device} << 32) | shared_bytes;
   if (kernel.prepared->load() == wanted) return;
   int most_shared_bytes = 0;
@@ -281,6 +290,40 @@ void prepare_kernel(const tile_kernel<T>& kernel, int shared_bytes, int blocks, 
 
 }  // namespace detail
 
+/// Of a power of two.
+inline int log2_of(int n) {
+  int bits = 0;
+  while ((1 << bits) < n) ++bits;
+  return bits;
+}
+
+template <class T>
+void require_fitting_launch(const hopping_launch& how, int columns) {
+  const bool batch = how.variant == hopping_variant::batch;
+  const int groups = batch ? how.groups : 1;
+  if (how.sites() * groups > most_threads(is_half<T> ? 2 : sizeof(real_of<T>)) ||
+      (1 << log2_of(how.tile[2])) != how.tile[2] || (groups & (groups - 1)) != 0 ||
+      (batch ? columns < 2 : columns != 1))
+    throw std::logic_error("hopping_term: a launch that does not fit its kernel");
+}
+
+/// \param dependent  may start before the kernel before has ended
+template <class... Parameters, class... Arguments>
+void launch_kernel(const queue& q, dim3 blocks, dim3 threads, int shared_bytes, bool dependent,
+                   void (*kernel)(Parameters...), const Arguments&... arguments) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+  config.stream = stream_of(q);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &attribute;
+  config.numAttrs = dependent ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, kernel, arguments...));
+}
+
 template <class T, reconstruct stored>
 void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch& how) {
   constexpr int bytes = is_half<T> ? 2 : sizeof(real_of<T>);
@@ -288,8 +331,7 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
   const auto parts = [](int length, int of) { return (length + of - 1) / of; };
   tile_walk walk;
   for (int mu = 0; mu < 3; ++mu) walk.tile[mu] = how.tile[mu];
-  walk.log2_z = 0;
-  while ((1 << walk.log2_z) < how.tile[2]) ++walk.log2_z;
+  walk.log2_z = log2_of(how.tile[2]);
   walk.sites = how.sites();
   walk.tiles_x = parts(arg.order.half_x.value, how.tile[0]);
   walk.tiles_y = parts(arg.order.length[1], how.tile[1]);
@@ -303,9 +345,7 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
   const int groups = batch ? how.groups : 1;
   walk.groups = groups;
   const int threads = walk.sites * groups;
-  if (threads > most_threads(bytes) || (1 << walk.log2_z) != how.tile[2] || (groups & (groups - 1)) != 0 ||
-      arg.columns < (batch ? 2 : 1) || (!batch && arg.columns != 1))
-    throw std::logic_error("hopping_term: a launch that does not fit its kernel");
+  require_fitting_launch<T>(how, arg.columns);
   const bool with_clover = arg.clover != nullptr;
   const int shared = batch ? parts(walk.sites, lanes) * batch_block_bytes<T, stored>(with_clover) : 0;
   detail::tile_kernel<T> kernel;
@@ -316,19 +356,12 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
     kernel = detail::kernel_for<T, stored, false>(how, with_clover);
   detail::prepare_kernel(kernel, shared, std::max(1, most_threads(bytes) * 2 / threads), q.device());
 
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(walk.tiles_x * walk.tiles_y * walk.slab), static_cast<unsigned>(tiles_t),
-                        static_cast<unsigned>(parts(tiles_z, walk.slab)));
-  config.blockDim = dim3(static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
-                         static_cast<unsigned>(how.tile[2] * how.tile[3] * groups));
-  config.dynamicSmemBytes = static_cast<std::size_t>(shared);
-  config.stream = stream_of(q);
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &attribute;
-  config.numAttrs = how.dependent ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, kernel.function, arg, walk));
+  launch_kernel(q,
+                dim3(static_cast<unsigned>(walk.tiles_x * walk.tiles_y * walk.slab), static_cast<unsigned>(tiles_t),
+                     static_cast<unsigned>(parts(tiles_z, walk.slab))),
+                dim3(static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
+                     static_cast<unsigned>(how.tile[2] * how.tile[3] * groups)),
+                shared, how.dependent, kernel.function, arg, walk);
 }
 
 #endif

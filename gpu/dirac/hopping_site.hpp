@@ -103,6 +103,16 @@ struct boundary_phases {
   bool used = false;
 };
 
+/// The phase of a hop across a boundary.
+template <int direction, class Real, class Phases>
+PLAQUETTE_KERNEL_INLINE void apply_phase(spin_rows<Real, 2>& g, const Phases& phases) {
+  if constexpr (!std::is_same_v<Phases, no_phases>) {
+    if (phases.used)
+      for (auto& row : g.z)
+        for (auto& z : row) z = phases.across[direction] * z;
+  }
+}
+
 /// sum[k] += the hop of one direction of `count` columns that follow each other.
 template <int direction, class T, reconstruct stored, bool exchanged, load_hint hint, int count, class Phases>
 PLAQUETTE_KERNEL_INLINE void add_hop(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
@@ -126,11 +136,7 @@ PLAQUETTE_KERNEL_INLINE void add_hop(spin_rows<real_of<T>, 4> (&sum)[count], con
     spin_rows<real, 2> h, g;
     project<direction>(h, psi[k]);
     multiply<direction % 2 == 1>(g, u, h);
-    if constexpr (!std::is_same_v<Phases, no_phases>) {
-      if (phases.used && n.across[direction])
-        for (auto& row : g.z)
-          for (auto& z : row) z = phases.across[direction] * z;
-    }
+    if (n.across[direction]) apply_phase<direction>(g, phases);
     add_unprojected<direction>(sum[k], g, is_half<T> ? weight * psi[k].scale() : weight);
   }
 }

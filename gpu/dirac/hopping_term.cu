@@ -10,9 +10,13 @@
 
 #include "common/error.hpp"
 #include "gpu/blas/blas.hpp"
+#include "gpu/device/graph.hpp"
 #include "gpu/device/launch.hpp"
+#include "gpu/dirac/hopping_halo.hpp"
 #include "gpu/dirac/hopping_site.hpp"
 #include "gpu/fields/random_spinor.hpp"
+#include "gpu/gauge/links_with_ghosts.hpp"
+#include "gpu/halo/halo.hpp"
 #include "gpu/tuning/tuner.hpp"
 
 namespace plaquette::gpu {
@@ -22,40 +26,11 @@ namespace {
 /// Links of files in single precision are in SU(3) to 1e-6.
 constexpr double su3_tolerance = 1e-5;
 
-/// Writes the stored numbers of the four links of a site, and how far the worst is from what they can hold.
+/// Writes the stored numbers of a link, and tells how far it is from what they can hold.
 template <class T>
-struct pack_links_of_site {
-  gauge_configuration::const_pointer from;
-  std::byte* to;     ///< of one parity
-  double* distance;  ///< [site]
-  int parity;
+struct link_packing {
   reconstruct stored;
 
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const auto i = static_cast<std::int32_t>(index);
-    double worst = 0.0;
-    for (int mu = 0; mu < dimensions; ++mu) {
-      const su3<double> u = from.load(parity, i, mu);
-      const double d = unsuitability(u);
-      if (!(d <= worst)) worst = d;  // NaN is kept, once seen
-      if (worst != worst) break;
-      std::byte* const block = to + static_cast<std::int64_t>(i / lanes) * link_block_bytes<T>(stored) +
-                               static_cast<std::int64_t>(mu) * lanes * link_bytes<T>(stored);
-      if (stored == reconstruct::eight) {
-        double p[8];
-        parameters_of_matrix(p, u);
-        for (int k = 0; k < 8; ++k) put(block, i % lanes, k, p[k]);
-      } else {
-        for (int k = 0; k < stored_reals(stored); ++k) {
-          const complex<double>& z = u(k / 2 / colours, k / 2 % colours);
-          put(block, i % lanes, k, k % 2 == 0 ? z.re : z.im);
-        }
-      }
-    }
-    distance[i] = worst;
-  }
-
- private:
   /// Few reals hold links in SU(3), 16 bits parts up to 1.
   PLAQUETTE_HOST_DEVICE double unsuitability(const su3<double>& u) const {
     if (stored != reconstruct::none) return distance_from_su3(u);
@@ -69,6 +44,22 @@ struct pack_links_of_site {
       }
     return largest - 1.0;
   }
+
+  /// \param block  of 32 links
+  PLAQUETTE_HOST_DEVICE void write(std::byte* block, int lane, const su3<double>& u) const {
+    if (stored == reconstruct::eight) {
+      double p[8];
+      parameters_of_matrix(p, u);
+      for (int k = 0; k < 8; ++k) put(block, lane, k, p[k]);
+    } else {
+      for (int k = 0; k < stored_reals(stored); ++k) {
+        const complex<double>& z = u(k / 2 / colours, k / 2 % colours);
+        put(block, lane, k, k % 2 == 0 ? z.re : z.im);
+      }
+    }
+  }
+
+ private:
   /// Number k of a lane's link: in its chunk of 16, 8 or 4 bytes.
   PLAQUETTE_HOST_DEVICE void put(std::byte* block, int lane, int k, double x) const {
     constexpr int size = is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>));
@@ -86,7 +77,61 @@ struct pack_links_of_site {
   }
 };
 
+/// The four links of a site.
+template <class T>
+struct pack_links_of_site {
+  gauge_configuration::const_pointer from;
+  std::byte* to;     ///< of one parity
+  double* distance;  ///< [site]: of the worst link
+  int parity;
+  link_packing<T> packing;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto i = static_cast<std::int32_t>(index);
+    const int of_link = lanes * link_bytes<T>(packing.stored);
+    double worst = 0.0;
+    for (int mu = 0; mu < dimensions; ++mu) {
+      const su3<double> u = from.load(parity, i, mu);
+      const double d = packing.unsuitability(u);
+      if (!(d <= worst)) worst = d;  // NaN is kept, once seen
+      if (worst != worst) break;
+      packing.write(to + (static_cast<std::int64_t>(i / lanes) * dimensions + mu) * of_link, i % lanes, u);
+    }
+    distance[i] = worst;
+  }
+};
+
+/// The links behind the lower face of direction mu: U_mu(x - mu) of the sites x of one parity.
+template <class T>
+struct pack_ghost_links_of_face {
+  ghosted_links from;
+  std::byte* to;
+  face_order faces;
+  int mu, parity;
+  link_packing<T> packing;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto f = static_cast<std::int32_t>(index);
+    const site_coordinate behind = moved_along(faces.coordinate_of(mu, 0, parity, f));
+    packing.write(to + static_cast<std::int64_t>(f / lanes) * lanes * link_bytes<T>(packing.stored), f % lanes,
+                  from.load(behind, mu));
+  }
+
+ private:
+  PLAQUETTE_HOST_DEVICE site_coordinate moved_along(site_coordinate x) const {
+    for (int k = 0; k < dimensions; ++k) x.x[k] -= k == mu ? 1 : 0;
+    return x;
+  }
+};
+
 bool is_real(const complex<double>& phase) { return phase.im == 0.0; }
+
+bool needs_x(epilogue finish) {
+  return finish == epilogue::add || finish == epilogue::add_clover || finish == epilogue::clover_x_add;
+}
+bool needs_clover(epilogue finish) {
+  return finish == epilogue::clover || finish == epilogue::add_clover || finish == epilogue::clover_x_add;
+}
 
 /// Shared memory of a multiprocessor (CUDA C++ Programming Guide, compute capabilities).
 int shared_bytes_of(int compute_capability) {
@@ -99,10 +144,11 @@ int shared_bytes_of(int compute_capability) {
 template <class T>
 hopping_term<T>::hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                               reconstruct stored)
-    : context_(ctx), action_(action), stored_(stored) {
+    : context_(ctx), action_(action), stored_(stored), overlap_(ctx.ranks().overlap) {
   if (!(links.get_context().geometry() == ctx.geometry()))
     throw std::logic_error("hopping_term: links of another lattice");
   pack_links(links);
+  if (ctx.halo() != nullptr) pack_ghost_links(links);
 }
 
 template <class T>
@@ -117,10 +163,11 @@ void hopping_term<T>::pack_links(const gauge_configuration& links) {
   std::vector<double> found(static_cast<std::size_t>(order.sites));
   double worst = 0.0;
   for (int p = 0; p < 2; ++p) {
-    for_each_index(q, order.sites,
-                   pack_links_of_site<T>{links.sites(), links_.get() + p * parity_bytes_,
-                                         reinterpret_cast<double*>(distances.get()), p, stored_},
-                   128);
+    for_each_index(
+        q, order.sites,
+        pack_links_of_site<T>{
+            links.sites(), links_.get() + p * parity_bytes_, reinterpret_cast<double*>(distances.get()), p, {stored_}},
+        128);
     copy_to_host(q, found.data(), distances.get(), distance_bytes);
     for (const double d : found) worst = larger_magnitude(worst, d);
   }
@@ -130,6 +177,50 @@ void hopping_term<T>::pack_links(const gauge_configuration& links) {
     throw input_error(std::to_string(stored_reals(stored_)) + " stored reals a link" +
                       (is_half<T> ? ", in 16 bits," : "") + " need links in SU(3): expected within " +
                       std::to_string(su3_tolerance) + ", found a distance of " + std::to_string(all[0]));
+}
+
+template <class T>
+void hopping_term<T>::pack_ghost_links(const gauge_configuration& links) {
+  const links_with_ghosts around(links);
+  const face_order& faces = context_.halo()->faces();
+  const std::int64_t block_bytes = std::int64_t{lanes} * link_bytes<T>(stored_);
+  std::int64_t total = 0;
+  for (int p = 0; p < 2; ++p)
+    for (int mu = 0; mu < dimensions; ++mu) {
+      ghost_begin_[p][mu] = total;
+      if (context_.geometry().is_cut(mu)) total += faces.blocks(mu) * block_bytes;
+    }
+  ghost_links_ = context_.workspace().take(static_cast<std::size_t>(total));
+  fill_bytes(context_.queue(), ghost_links_.get(), 0, static_cast<std::size_t>(total));
+  for (int p = 0; p < 2; ++p)
+    for (int mu = 0; mu < dimensions; ++mu)
+      if (context_.geometry().is_cut(mu))
+        for_each_index(context_.queue(), faces.sites(mu),
+                       pack_ghost_links_of_face<T>{
+                           around.sites(), ghost_links_.get() + ghost_begin_[p][mu], faces, mu, p, {stored_}},
+                       128);
+  // Kernels ask for links before the kernel that comes before them has ended: that must not be this one.
+  context_.queue().synchronize();
+}
+
+template <class T>
+bool hopping_term<T>::has_halo() const {
+  return context_.halo() != nullptr && communicates_;
+}
+
+template <class T>
+bool hopping_term<T>::recordable() const {
+  return !has_halo() || context_.halo()->recordable();
+}
+
+template <class T>
+std::int64_t hopping_term<T>::halo_bytes(int columns) const {
+  return has_halo() ? context_.halo()->bytes_sent(columns, ghost_block_bytes<T>) : 0;
+}
+
+template <class T>
+std::string hopping_term<T>::halo_description() const {
+  return has_halo() ? context_.halo()->description() : "none";
 }
 
 template <class T>
@@ -190,16 +281,24 @@ double hopping_term<T>::seconds_of(const hopping_launch& launch, int columns, bo
   }
   hopping_term trial = *this;
   trial.forced_ = launch;
-  // As many applications as make a few milliseconds.
+  trial.communicates_ = false;  // ranks try as often as each of them likes
+  const auto apply = [&] { trial.apply(out, in, false, finish); };
   device_timer timer(q);
-  const auto run = [&](int times) {
+  const auto seconds = [&](const auto& work) {
     timer.start();
-    for (int k = 0; k < times; ++k) trial.apply(out, in, false, finish);
+    work();
     timer.stop();
-    return timer.seconds() / times;
+    return timer.seconds();
   };
-  const double once = run(2);
-  return run(std::clamp(static_cast<int>(5e-3 / std::max(once, 1e-7)), 4, 400));
+  apply();
+  const double once = seconds(apply);
+  // A few milliseconds, as a graph: on a small lattice single launches would time the host.
+  const int times = std::clamp(static_cast<int>(1e-3 / std::max(once, 1e-7)), 2, 100), rounds = 5;
+  const work_graph graph(q, times, apply);
+  return seconds([&] {
+           for (int k = 0; k < rounds; ++k) graph.launch();
+         }) /
+         (times * rounds);
 }
 
 template <class T>
@@ -211,22 +310,31 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
       out.columns() != in.columns() || (finish.x != nullptr && !(finish.x->shape() == out.shape())) ||
       (finish.w != nullptr && !(finish.w->shape() == out.shape())))
     throw std::logic_error("hopping_term: fields must be Dirac spinors on opposite parities with equal columns");
-  const bool needs_x = finish.finish == epilogue::add || finish.finish == epilogue::add_clover ||
-                       finish.finish == epilogue::clover_x_add;
-  const bool needs_clover = finish.finish == epilogue::clover || finish.finish == epilogue::add_clover ||
-                            finish.finish == epilogue::clover_x_add;
-  if ((needs_x && finish.x == nullptr) || (needs_clover && finish.clover == nullptr))
+  if ((needs_x(finish.finish) && finish.x == nullptr) || (needs_clover(finish.finish) && finish.clover == nullptr))
     throw std::logic_error("hopping_term: the epilogue lacks its field or its clover blocks");
 
+  const hopping_work<T> work = work_for(out, in, daggered, finish);
+  const hopping_launch how =
+      work.phases.used ? hopping_launch{} : launch_for(in.columns(), needs_clover(finish.finish));
+  if (has_halo())
+    queue_on_ranks(work, how);
+  else
+    queue_alone(work, how);
+  if (finish.w != nullptr) *finish.sums = dot_norm2(out, *finish.w);
+}
+
+template <class T>
+hopping_work<T> hopping_term<T>::work_for(field<T>& out, const field<T>& in, bool daggered,
+                                          const hopping_finish<T>& finish) const {
   hopping_work<T> work;
   hopping_arguments<T>& arg = work.arg;
   const int p = out.parity_of_part(0);
   arg.out = out.sites(0);
   arg.in = in.sites(0);
-  if (needs_x) arg.x = finish.x->sites(0);
+  if (needs_x(finish.finish)) arg.x = finish.x->sites(0);
   arg.links_here = links_.get() + p * parity_bytes_;
   arg.links_there = links_.get() + (1 - p) * parity_bytes_;
-  arg.clover = needs_clover ? finish.clover : nullptr;
+  arg.clover = needs_clover(finish.finish) ? finish.clover : nullptr;
   arg.order = context_.order();
   arg.parity = p;
   arg.columns = in.columns();
@@ -237,7 +345,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   arg.a = static_cast<real_of<T>>(finish.a);
   for (int d = 0; d < hop_directions; ++d) {
     const int mu = d / 2;
-    const complex<double> phase = action_.boundary_phase[static_cast<std::size_t>(mu)];
+    const complex<double> phase = phase_across(d);
     const double weight = finish.scale * action_.hop_coefficient(mu) * (mu == 3 ? 2.0 : 1.0);
     arg.inside[d] = static_cast<real_of<T>>(weight);
     arg.across[d] = static_cast<real_of<T>>(is_real(phase) ? weight * phase.re : weight);
@@ -248,21 +356,79 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
       work.phases.used = true;
     }
   }
+  return work;
+}
 
-  const hopping_launch how = work.phases.used ? hopping_launch{} : launch_for(in.columns(), needs_clover);
-  const queue& q = context_.queue();
-  switch (stored_) {
+template <class T>
+complex<double> hopping_term<T>::phase_across(int direction) const {
+  const lattice_geometry& geometry = context_.geometry();
+  const int mu = direction / 2;
+  const int last = direction % 2 == 0 ? geometry.grid()[mu] - 1 : 0;
+  const bool leaves_lattice = !has_halo() || geometry.rank_coordinate()[mu] == last;
+  return leaves_lattice ? action_.boundary_phase[static_cast<std::size_t>(mu)] : complex<double>{1.0, 0.0};
+}
+
+namespace {
+
+/// function.operator()<stored>() for what is stored.
+template <class Function>
+void with_stored(reconstruct stored, const Function& function) {
+  switch (stored) {
     case reconstruct::none:
-      launch_hopping<T, reconstruct::none>(q, work, how);
-      break;
+      return function.template operator()<reconstruct::none>();
     case reconstruct::twelve:
-      launch_hopping<T, reconstruct::twelve>(q, work, how);
-      break;
+      return function.template operator()<reconstruct::twelve>();
     case reconstruct::eight:
-      launch_hopping<T, reconstruct::eight>(q, work, how);
-      break;
+      return function.template operator()<reconstruct::eight>();
   }
-  if (finish.w != nullptr) *finish.sums = dot_norm2(out, *finish.w);
+}
+
+}  // namespace
+
+template <class T>
+void hopping_term<T>::queue_alone(const hopping_work<T>& work, const hopping_launch& how) const {
+  with_stored(stored_, [&]<reconstruct stored>() { launch_hopping<T, stored>(context_.queue(), work, how); });
+}
+
+template <class T>
+void hopping_term<T>::queue_on_ranks(const hopping_work<T>& work, const hopping_launch& how) const {
+  const queue& q = context_.queue();
+  gpu::halo& exchange = *context_.halo();
+  hopping_halo halo{exchange.zones(work.arg.columns, ghost_block_bytes<T>)};
+  for (int mu = 0; mu < dimensions; ++mu) halo.ghost_links[mu] = ghost_links_.get() + ghost_begin_[work.arg.parity][mu];
+  const bool in_tiles = how.variant != hopping_variant::gather;
+  const tile_table* const tiles = in_tiles ? &tiles_of(how) : nullptr;
+  const auto queue_part = [&](box_part part, const hopping_launch& launch) {
+    with_stored(stored_,
+                [&]<reconstruct stored>() { queue_hops_of_rank<T, stored>(q, work, halo, launch, tiles, part); });
+  };
+  hopping_launch in_order = how;
+  in_order.dependent = false;
+
+  queue_packing(q, work.arg, halo, how.dependent);
+  if (exchange.has_host_messages()) {
+    exchange.start_messages(q);
+    if (overlap_) queue_part(box_part::interior, in_order);
+    exchange.finish_messages(q);
+    exchange.queue_wait(q);
+    queue_part(overlap_ ? box_part::boundary : box_part::all, in_order);
+  } else if (overlap_ && in_tiles) {
+    queue_part(box_part::all, how);  // its last tiles wait for themselves
+  } else {
+    if (overlap_) queue_part(box_part::interior, in_order);
+    exchange.queue_wait(q);
+    queue_part(overlap_ ? box_part::boundary : box_part::all, in_order);
+  }
+}
+
+template <class T>
+const tile_table& hopping_term<T>::tiles_of(const hopping_launch& how) const {
+  const auto found = tiles_.find(how.name());
+  if (found != tiles_.end()) return found->second;
+  unsigned cut = 0;
+  for (int d = 0; d < hop_directions; ++d)
+    if (context_.geometry().is_cut(d / 2)) cut |= 1U << d;
+  return tiles_[how.name()] = make_tile_table(context_.queue(), context_.workspace(), context_.order(), how, cut);
 }
 
 template class hopping_term<half>;

@@ -12,6 +12,7 @@
 #include "common/lattice/dirac_operator.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "gpu/dirac/hopping_launch.hpp"
+#include "gpu/dirac/hopping_tiles.hpp"
 #include "gpu/fields/field.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 
@@ -32,9 +33,14 @@ struct hopping_finish {
   std::optional<std::pair<scalars, scalars>>* sums = nullptr;
 };
 
+template <class T>
+struct hopping_work;  // hopping_site.hpp
+
 /// Links packed for the kernels, as matrices; what the action makes of a hop beside its link (coefficient, boundary
 /// condition) is a weight that the kernel multiplies with. A boundary phase that is not a sign is paid for: only the
-/// kernel of variant 1 knows it. An object is used by one caller at a time.
+/// kernel of variant 1 knows it. On several ranks faces are exchanged as projected spinors, and the result is the same
+/// bits as on one: a site at a cut is worked out whole, when its messages are here. An object is used by one caller at
+/// a time.
 template <class T>
 class hopping_term {
  public:
@@ -50,7 +56,7 @@ class hopping_term {
       : hopping_term(ctx, import_links(ctx, links), action, stored) {}
 
   /// out and in are Dirac spinors on opposite parities with equal columns; x, where used, has out's shape. out may be
-  /// x, but not in.
+  /// x, but not in. Collective.
   void apply(field<T>& out, const field<T>& in, bool daggered = false, const hopping_finish<T>& finish = {}) const;
 
   const context& get_context() const { return context_; }
@@ -63,8 +69,28 @@ class hopping_term {
   /// What the choice is between.
   hopping_problem problem(int columns, bool with_clover) const;
 
+  /// Whether sites whose neighbours are all here are worked on while messages travel; at first as the context's
+  /// rank_options have it.
+  void set_overlap(bool overlap) { overlap_ = overlap; }
+  /// Without it this rank's box is taken as periodic: for measurements of what communication costs.
+  void set_communication(bool communicates) { communicates_ = communicates; }
+  /// Whether applications may be recorded in a work_graph.
+  bool recordable() const;
+  /// Bytes that this rank sends in an application.
+  std::int64_t halo_bytes(int columns) const;
+  /// How messages travel, see `halo::description`; "none" where nothing is cut.
+  std::string halo_description() const;
+
  private:
   void pack_links(const gauge_configuration& links);
+  void pack_ghost_links(const gauge_configuration& links);
+  hopping_work<T> work_for(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const;
+  void queue_alone(const hopping_work<T>& work, const hopping_launch& how) const;
+  void queue_on_ranks(const hopping_work<T>& work, const hopping_launch& how) const;
+  const tile_table& tiles_of(const hopping_launch& how) const;
+  /// What a hop across the end of the box is multiplied with.
+  complex<double> phase_across(int direction) const;
+  bool has_halo() const;
   double seconds_of(const hopping_launch& launch, int columns, bool with_clover) const;
 
   context context_;
@@ -72,6 +98,11 @@ class hopping_term {
   reconstruct stored_;
   std::shared_ptr<std::byte> links_;  ///< [parity][block][mu], see hop_algebra.hpp
   std::int64_t parity_bytes_ = 0;
+  /// U_mu(x - mu) at the lower faces of cut directions: [output parity][mu][block of 32 face sites].
+  std::shared_ptr<std::byte> ghost_links_;
+  std::int64_t ghost_begin_[2][dimensions] = {};  ///< bytes
+  bool overlap_ = true, communicates_ = true;
+  mutable std::map<std::string, tile_table> tiles_;  ///< by name of the launch
   std::optional<hopping_launch> forced_;
   mutable std::map<std::pair<int, bool>, hopping_launch> chosen_;  ///< by columns and clover
 };

@@ -31,7 +31,9 @@ enum class load_hint {
   /// The same, and they are read but once: not kept in the first-level cache.
   constant_once,
   /// Written by the kernel that comes first: stays behind the wait for it.
-  ordered
+  ordered,
+  /// Written while the kernel runs, by another device: not from the first-level cache. For 16 bytes.
+  fresh
 };
 
 template <load_hint hint, int count>
@@ -49,6 +51,11 @@ PLAQUETTE_KERNEL_INLINE words<count> load_words(const std::byte* from) {
       asm("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
           : "=r"(r.w[0]), "=r"(r.w[1]), "=r"(r.w[2]), "=r"(r.w[3])
           : "l"(from));
+    else if constexpr (hint == load_hint::fresh)
+      asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];"
+                   : "=r"(r.w[0]), "=r"(r.w[1]), "=r"(r.w[2]), "=r"(r.w[3])
+                   : "l"(from)
+                   : "memory");
     else
       asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];"
                    : "=r"(r.w[0]), "=r"(r.w[1]), "=r"(r.w[2]), "=r"(r.w[3])

@@ -61,6 +61,9 @@ class wilson_clover {
   const hopping_term<T>& hopping() const { return hopping_; }
   /// See hopping_term::set_launch.
   void set_launch(std::optional<hopping_launch> launch) { hopping_.set_launch(launch); }
+  /// See hopping_term.
+  void set_overlap(bool overlap) { hopping_.set_overlap(overlap); }
+  void set_communication(bool communicates) { hopping_.set_communication(communicates); }
   const site_diagonal<T>& diagonal() const { return diagonal_; }
   const site_diagonal<T>& inverse_diagonal() const { return inverse_diagonal_; }
 

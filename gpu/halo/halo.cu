@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/halo/halo.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "common/error.hpp"
+#include "gpu/device/launch.hpp"
+#include "gpu/halo/message_wait.hpp"
+
+namespace plaquette::gpu {
+
+namespace {
+
+constexpr std::size_t flag_stride = 128;  // flags of different neighbours in different lines of the cache
+
+std::string name_of_direction(int direction) {
+  return std::string(direction % 2 == 0 ? "+" : "-") + "xyzt"[direction / 2];
+}
+
+std::string_view name_of(halo_policy policy) {
+  switch (policy) {
+    case halo_policy::automatic:
+      return "auto";
+    case halo_policy::staged:
+      return "staged";
+    case halo_policy::peer:
+      return "peer";
+    case halo_policy::mpi:
+      return "mpi";
+    case halo_policy::nccl:
+      return "nccl";
+  }
+  return "unknown";
+}
+
+/// An index is a direction.
+struct wait_for_messages_of_kernels {
+  ghost_zones zones;
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto direction = static_cast<int>(index);
+    if (zones.is_cut(direction)) wait_for_message(zones, direction, *zones.current);
+  }
+};
+
+constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+}  // namespace
+
+halo::halo(const lattice_geometry& geometry, const communicator& comm, const queue& q, const rank_options& options,
+           std::shared_ptr<watchdog> watch)
+    : geometry_(geometry),
+      comm_(comm),
+      queue_(q),
+      policy_(options.policy),
+      watch_(std::move(watch)),
+      map_(comm, q.device()),
+      faces_{site_order(geometry.local())},
+      flags_(comm, q.device(), hop_directions * flag_stride) {
+  peers_ = policy_ == halo_policy::peer || (policy_ == halo_policy::automatic && !map_.shares_a_device());
+  bool needs_host = false;
+  for (int d = 0; d < hop_directions; ++d) {
+    if (!geometry_.is_cut(d / 2)) continue;
+    common_.cut |= 1U << d;
+    const bool by_peer = is_peer_message(source_of(d), comm_.rank()) && is_peer_message(comm_.rank(), target_of(d));
+    needs_host = needs_host || !by_peer;
+  }
+  std::array<double, 1> any{needs_host ? 1.0 : 0.0};
+  comm_.maximum(std::span(any));
+  if (any[0] != 0.0 && policy_ == halo_policy::peer)
+    throw input_error(
+        "--halo peer: expected neighbours whose GPUs reach each other's memory on one host, found some that do not");
+  if (any[0] != 0.0)
+    messages_ = std::make_unique<device_messages>(comm_, q.device(), policy_, options.wait, watch_, [](int tag) {
+      return "the halo message of hops " + name_of_direction(tag);
+    });
+  prepare_flags();
+}
+
+/// Hops forwards need what is behind the upper face.
+int halo::source_of(int direction) const {
+  return geometry_.neighbour_rank(direction / 2, direction % 2 == 0 ? +1 : -1);
+}
+int halo::target_of(int direction) const {
+  return geometry_.neighbour_rank(direction / 2, direction % 2 == 0 ? -1 : +1);
+}
+
+bool halo::is_peer_message(int from, int to) const {
+  return peers_ && flags_.of(from) && flags_.of(to) && map_.reaches(from, to);
+}
+
+std::int64_t halo::zone_bytes(int direction, std::int64_t block_bytes) const {
+  return geometry_.is_cut(direction / 2) ? aligned(faces_.blocks(direction / 2) * block_bytes) : 0;
+}
+
+void halo::prepare_flags() {
+  const auto flag = [](std::byte* base, int d) {
+    return base == nullptr ? nullptr
+                           : reinterpret_cast<std::uint32_t*>(base + static_cast<std::size_t>(d) * flag_stride);
+  };
+  for (int d = 0; d < hop_directions; ++d) {
+    if (!common_.is_cut(d)) continue;
+    if (is_peer_message(source_of(d), comm_.rank())) common_.arrived[d] = flag(flags_.mine(), d);
+    if (is_peer_message(comm_.rank(), target_of(d))) common_.announced[d] = flag(flags_.of(target_of(d)), d);
+  }
+  constexpr std::size_t counters = hop_directions + 3;
+  counters_ = allocate_on_device(queue_.device(), counters * sizeof(std::uint32_t));
+  fill_bytes(queue_, counters_.get(), 0, counters * sizeof(std::uint32_t));
+  common_.tickets = reinterpret_cast<std::uint32_t*>(counters_.get());
+  common_.packed = common_.tickets + hop_directions + 1;
+  common_.current = common_.packed + 1;
+  if (watch_)
+    waiting_ = watch_->device_words(hop_directions, [geometry = geometry_](std::uint64_t word) {
+      const int d = static_cast<int>(word >> 32) - 1;  // see waiting_word
+      return "rank " + std::to_string(geometry.neighbour_rank(d / 2, d % 2 == 0 ? +1 : -1)) +
+             ": the halo message of hops " + name_of_direction(d) + ", application " +
+             std::to_string(static_cast<std::uint32_t>(word));
+    });
+  common_.waiting = waiting_.get();
+}
+
+const ghost_zones& halo::zones(int columns, int block_bytes) {
+  const std::int64_t needed = std::int64_t{columns} * block_bytes;
+  if (memory_.empty() || memory_.back()->block_bytes < needed) add_zones(needed);
+  const zone_memory& memory = *memory_.back();
+  to_send_.clear();
+  to_receive_.clear();
+  for (int d = 0; d < hop_directions; ++d) {
+    if (!common_.is_cut(d)) continue;
+    const auto bytes = static_cast<std::size_t>(faces_.blocks(d / 2) * needed);
+    if (common_.announced[d] == nullptr) to_send_.push_back({target_of(d), d, memory.zones.outgoing[0][d], bytes});
+    if (common_.arrived[d] == nullptr)
+      to_receive_.push_back({source_of(d), d, const_cast<std::byte*>(memory.zones.ghost[0][d]), bytes});
+  }
+  return memory.zones;
+}
+
+void halo::add_zones(std::int64_t block_bytes) {
+  queue_.synchronize();
+  std::int64_t total = 0, begin[hop_directions];
+  for (int d = 0; d < hop_directions; ++d) {
+    begin[d] = total;
+    total += zone_bytes(d, block_bytes);
+  }
+  auto memory = std::make_unique<zone_memory>(
+      zone_memory{block_bytes, peer_memory(comm_, queue_.device(), static_cast<std::size_t>(2 * total)),
+                  messages_ ? allocate_on_device(queue_.device(), static_cast<std::size_t>(total)) : nullptr, common_});
+  for (int d = 0; d < hop_directions; ++d) {
+    if (!common_.is_cut(d)) continue;
+    for (int buffer = 0; buffer < 2; ++buffer) {
+      const bool is_here = common_.arrived[d] == nullptr, is_sent = common_.announced[d] == nullptr;
+      memory->zones.ghost[buffer][d] = memory->ghosts.mine() + (is_here ? 0 : buffer) * total + begin[d];
+      memory->zones.outgoing[buffer][d] =
+          is_sent ? memory->outgoing.get() + begin[d] : memory->ghosts.of(target_of(d)) + buffer * total + begin[d];
+    }
+  }
+  memory_.push_back(std::move(memory));
+}
+
+void halo::start_messages(const queue& q) { messages_->start(q, to_send_, to_receive_); }
+void halo::finish_messages(const queue& q) { messages_->finish(q); }
+
+void halo::queue_wait(const queue& q) const {
+  for_each_index(q, hop_directions, wait_for_messages_of_kernels{common_}, 32);
+}
+
+std::int64_t halo::bytes_sent(int columns, int block_bytes) const {
+  std::int64_t bytes = 0;
+  for (int d = 0; d < hop_directions; ++d)
+    if (common_.is_cut(d)) bytes += faces_.blocks(d / 2) * std::int64_t{columns} * block_bytes;
+  return bytes;
+}
+
+std::string halo::description() const {
+  std::string by_direction, first;
+  bool differ = false;
+  for (int mu = 0; mu < dimensions; ++mu) {
+    if (!geometry_.is_cut(mu)) continue;
+    for (int d = 2 * mu; d < 2 * mu + 2; ++d) {
+      const std::string how(common_.announced[d] != nullptr ? "peer" : name_of(messages_->policy()));
+      if (first.empty()) first = how;
+      differ = differ || how != first;
+      by_direction += (by_direction.empty() ? "" : ", ") + name_of_direction(d) + " " + how;
+    }
+  }
+  return differ ? by_direction : first;
+}
+
+}  // namespace plaquette::gpu
