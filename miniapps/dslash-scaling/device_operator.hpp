@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "common/algebra/fixed_point.hpp"
 #include "common/concepts.hpp"
+#include "miniapps/dslash-scaling/device_vector_operation.hpp"
 #include "miniapps/dslash-scaling/timed_operator.hpp"
 
 namespace plaquette::scaling {
@@ -55,6 +57,10 @@ class device_operator final : public timed_operator {
       case operator_kind::clover_schur:
         dagger ? schur_.apply_dagger(out_, in_) : schur_.apply(out_, in_);
         break;
+      case operator_kind::axpy:
+      case operator_kind::dot:
+      case operator_kind::norm2:
+        throw std::logic_error("a vector operation is no operator");
     }
   }
 
@@ -135,6 +141,7 @@ class device_operator_maker final : public operator_maker {
 
   template <class T>
   std::unique_ptr<timed_operator> make_in(const operator_case& c) {
+    if (c.is_vector()) return std::make_unique<device_vector_operation<Device, T>>(device_, c);
     if (!held_ || held_for_.precision != c.precision || held_for_.links != c.links ||
         held_for_.has_clover() != c.has_clover()) {
       held_.reset();  // before the next one is made, so that both are never there at once

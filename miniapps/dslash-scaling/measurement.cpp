@@ -82,7 +82,7 @@ operator_figure figure_of(const operator_case& c, const sample_statistics& secon
   figure.operator_name = name(c.kind);
   figure.layout = name(c.layout);
   figure.precision = name(c.precision);
-  figure.reconstruct = stored_reals(c.links);
+  figure.reconstruct = c.is_vector() ? 0 : stored_reals(c.links);
   figure.rhs = c.rhs;
   figure.lattice = geometry.global();
   figure.seconds = seconds;
@@ -98,7 +98,8 @@ std::optional<operator_figure> measure(timed_operator& op, const operator_case& 
                                        bool overlap, int samples, run_control& control,
                                        const std::function<void(double done)>& seen) {
   const communicator& comm = ctx.comm();
-  const bool compares_overlap = overlap && has_halo(ctx.geometry());
+  const bool halo = has_halo(ctx.geometry()) && !c.is_vector();
+  const bool compares_overlap = overlap && halo;
   op.set_overlap(overlap);
   sample_list warm_up;
   warm_up.add(op, 2, comm);
@@ -125,8 +126,7 @@ std::optional<operator_figure> measure(timed_operator& op, const operator_case& 
   figure.fraction_of_fma_peak = median(std::move(of_peak));
   const double bytes_a_rank = bytes_per_site(c) * sites_of(c, ctx.geometry()) / comm.size();
   figure.fraction_of_copy = figure.gbytes_per_s / copy_gbytes_per_s(ctx, bytes_a_rank);
-  if (has_halo(ctx.geometry()))
-    figure.details["halo"] = halo_of(timed, compares_overlap ? without_overlap : timed, overlap);
+  if (halo) figure.details["halo"] = halo_of(timed, compares_overlap ? without_overlap : timed, overlap);
   return figure;
 }
 
@@ -175,7 +175,7 @@ std::vector<operator_figure> measure_on_gpu(timed_operator& op, const operator_c
                                             const lattice_geometry& geometry, const communicator& comm, bool overlap,
                                             int samples, run_control& control) {
   const double copy = gpu.copy_gbytes_per_s();
-  const bool halo = has_halo(geometry);
+  const bool halo = has_halo(geometry) && !c.is_vector();
   std::vector<timed_work> beside;
   if (halo && overlap) beside.push_back(prepared(op, {.overlap = false}, gpu));
   if (halo) beside.push_back(prepared(op, {.overlap = overlap, .communication = false}, gpu));

@@ -30,6 +30,12 @@ std::string name(operator_kind kind) {
       return "wilson_schur";
     case operator_kind::clover_schur:
       return "clover_schur";
+    case operator_kind::axpy:
+      return "axpy";
+    case operator_kind::dot:
+      return "dot";
+    case operator_kind::norm2:
+      return "norm2";
   }
   return {};
 }
@@ -49,12 +55,16 @@ std::string name(number_precision precision) {
 }
 
 std::string describe(const operator_case& c) {
+  if (c.is_vector()) return fmt::format("{} {} {} N={}", name(c.kind), name(c.layout), name(c.precision), c.rhs);
   return fmt::format("{} {} {} {} N={}", name(c.kind), name(c.layout), name(c.precision), stored_reals(c.links), c.rhs);
 }
 
 bool exists(operator_kind kind, site_layout layout) {
   switch (kind) {
     case operator_kind::hopping:
+    case operator_kind::axpy:
+    case operator_kind::dot:
+    case operator_kind::norm2:
       return true;
     case operator_kind::wilson:
     case operator_kind::clover:
@@ -75,7 +85,7 @@ std::vector<operator_case> combinations(const case_lists& lists) {
           for (const site_layout layout : lists.layouts)
             for (const int rhs : lists.rhs)
               if (const operator_case c{kind, layout, precision, links, rhs};
-                  exists(kind, layout) && c.has_clover() == clover)
+                  exists(kind, layout) && c.has_clover() == clover && (!c.is_vector() || links == lists.links.front()))
                 cases.push_back(c);
   if (cases.empty())
     throw input_error(
@@ -104,6 +114,11 @@ double flops_per_site(operator_kind kind) {
       return 2.0 * hopping_flops + xpay_flops;
     case operator_kind::clover_schur:
       return 2.0 * (hopping_flops + clover_flops) + xpay_flops;
+    case operator_kind::axpy:
+    case operator_kind::dot:
+      return 4.0 * spinor_reals;
+    case operator_kind::norm2:
+      return 2.0 * spinor_reals;
   }
   return 0.0;
 }
@@ -114,6 +129,8 @@ double bytes_per_site(const operator_case& c) {
   const double link = stored_reals(c.links) * real;
   const double spinor = spinor_reals * real + (half ? norm_bytes : 0.0);
   const double clover = clover_reals * real + (half ? clover_norm_bytes : 0.0);
+  if (c.is_vector())
+    return (c.kind == operator_kind::axpy ? 3.0 : c.kind == operator_kind::dot ? 2.0 : 1.0) * spinor * c.rhs;
   // A hop of one parity sees all links of the lattice, 8 an output site; the full lattice has 4 a site. A Schur
   // complement is two hops, each of which reads a spinor and writes one, and the input once more.
   if (c.is_schur()) return 2.0 * (8.0 * link + (c.has_clover() ? clover : 0.0)) + 5.0 * spinor * c.rhs;

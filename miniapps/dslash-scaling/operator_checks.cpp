@@ -7,6 +7,7 @@
 #include <cmath>
 #include <complex>
 #include <span>
+#include <stdexcept>
 
 #include "common/algebra/gamma.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
@@ -200,6 +201,10 @@ difference compare_with_textbook(const spinor_configuration& found, const spinor
     case operator_kind::wilson_schur:
     case operator_kind::clover_schur:
       break;
+    case operator_kind::axpy:
+    case operator_kind::dot:
+    case operator_kind::norm2:
+      throw std::logic_error("the textbook has no vector operations");
   }
   if (formula.preconditioning == cpu::schur_kind::asymmetric) {  // A_ee - 1/4 D_eo A_oo^-1 D_oe
     const auto phi = odd_intermediate(formulas, psi, sample, comm);

@@ -84,7 +84,10 @@ std::function<Value(const std::string&, const std::string&)> word_of(const std::
 }
 
 void declare_cases(command_line& line, case_lists& lists) {
-  const auto kinds = lists.kinds;
+  const auto all = lists.kinds;
+  auto kinds = all;
+  for (const auto vector_operation : {operator_kind::axpy, operator_kind::dot, operator_kind::norm2})
+    kinds.push_back(vector_operation);
   const std::vector precisions{number_precision::double_precision, number_precision::single_precision,
                                number_precision::half_precision};
   const std::vector links{reconstruct::none, reconstruct::twelve, reconstruct::eight};
@@ -92,10 +95,10 @@ void declare_cases(command_line& line, case_lists& lists) {
   const auto kind = word_of<operator_kind>(kinds, [](operator_kind k) { return name(k); });
   line.custom(
       "--operator", "all|LIST", "all",
-      [&lists, kinds, kind](const std::string& text, const std::string& option) {
+      [&lists, all, kind](const std::string& text, const std::string& option) {
         lists.kinds.clear();
         if (text == "all") {
-          lists.kinds = kinds;
+          lists.kinds = all;
           return;
         }
         for (const std::string& word : split(text)) lists.kinds.push_back(kind(word, option));
@@ -105,7 +108,7 @@ void declare_cases(command_line& line, case_lists& lists) {
           throw input_error(option + ": expected each operator once, found '" + printable(text) + "'");
       },
       "hopping: D; wilson, clover: M without and with its clover term; wilson_schur, clover_schur: their even-odd "
-      "Schur complements");
+      "Schur complements; these are all. Beside them axpy: x += a u; dot: <u, v>; norm2: |u|^2");
   list_option<site_layout>(
       line, "--layout", "LIST of even-odd|full", "even-odd,full", lists.layouts,
       word_of<site_layout>({site_layout::even_odd, site_layout::full}, [](site_layout l) { return name(l); }),

@@ -5,7 +5,9 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -18,6 +20,7 @@
 #include "common/app/run_app.hpp"
 #include "common/app/run_control.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
+#include "cpu_ref/gauge/site_sum.hpp"
 #include "miniapps/dslash-scaling/latency_run.hpp"
 #include "miniapps/dslash-scaling/measurement.hpp"
 #include "miniapps/dslash-scaling/operator_checks.hpp"
@@ -90,10 +93,15 @@ void sum_output(const timed_operator& op, const operator_case& c, const lattice_
 }
 
 /// A number that other bits of this rank's output give another value of.
-std::uint64_t fingerprint(const timed_operator& op, const lattice_geometry& geometry) {
+std::uint64_t fingerprint(const timed_operator& op, const operator_case& c, const lattice_geometry& geometry) {
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a, a number at a time
+  if (c.is_sum()) {
+    for (const complex<double>& z : op.get_numbers())
+      for (const double part : {z.re, z.im}) hash = (hash ^ std::bit_cast<std::uint64_t>(part)) * 1099511628211ULL;
+    return hash;
+  }
   spinor_configuration out(geometry);
   op.get_output(0, out);
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a, a number at a time
   for (std::int64_t s = 0; s < geometry.local_volume(); ++s)
     for (int k = 0; k < spins * colours; ++k)
       for (const double part :
@@ -140,6 +148,64 @@ void check_against_cpu(run_state& run, timed_operator& op, const operator_case& 
   }
 }
 
+/// Sets both operands of a vector operation.
+void set_random_vectors(timed_operator& op, const operator_case& c, const run_state& run) {
+  const std::uint64_t seed = run.options.shared.seed;
+  for (int column = 0; column < c.rhs; ++column) {
+    op.set_input(column, cpu::random_spinor(run.geometry, seed, static_cast<std::uint64_t>(column), run.world));
+    op.set_second_input(column,
+                        cpu::random_spinor(run.geometry, seed, static_cast<std::uint64_t>(c.rhs + column), run.world));
+  }
+}
+
+/// <u, v> over the sites of a layout, in double.
+complex<double> product(const spinor_configuration& u, const spinor_configuration& v, const operator_case& c,
+                        const communicator& world) {
+  const lattice_geometry& geometry = u.geometry();
+  const auto sums = cpu::sum_over_sites<2>(geometry, world, [&](const coordinate& x) -> std::array<double, 2> {
+    if (c.layout == site_layout::even_odd && parity(geometry.to_global(x)) != 0) return {};
+    complex<double> sum{};
+    for (int k = 0; k < spins * colours; ++k)
+      sum += conj(u(x)(k / colours, k % colours)) * v(x)(k / colours, k % colours);
+    return {sum.re, sum.im};
+  });
+  return {sums[0], sums[1]};
+}
+
+/// A vector operation against its definition in double, a column at a time: |found - expected| / |expected| of vectors,
+/// |found - expected| / (|u| |v|) of numbers; the worst column.
+void check_vector_case(run_state& run, timed_operator& op, const operator_case& c) {
+  now_doing("the comparison with the definition");
+  set_random_vectors(op, c, run);
+  op.apply();
+  const auto numbers = c.is_sum() ? op.get_numbers() : std::vector<complex<double>>{};
+  double worst = 0.0;
+  for (int column = 0; column < c.rhs; ++column) {
+    const std::uint64_t seed = run.options.shared.seed;
+    const auto u = cpu::random_spinor(run.geometry, seed, static_cast<std::uint64_t>(column), run.world);
+    auto v = c.kind == operator_kind::norm2
+                 ? u
+                 : cpu::random_spinor(run.geometry, seed, static_cast<std::uint64_t>(c.rhs + column), run.world);
+    double wrong = 0.0, size = 0.0;
+    if (c.is_sum()) {
+      wrong = norm2(numbers[static_cast<std::size_t>(column)] - product(u, v, c, run.world));
+      size = product(u, u, c, run.world).re * product(v, v, c, run.world).re;
+    } else {
+      spinor_configuration found(run.geometry);
+      op.get_output(column, found);
+      cpu::for_each_site(run.geometry, [&](const coordinate& x) {
+        v(x) += axpy_factor * u(x);
+        found(x) = found(x) - v(x);
+      });
+      wrong = product(found, found, c, run.world).re;
+      size = product(v, v, c, run.world).re;
+    }
+    const double distance = std::sqrt(wrong / size);
+    if (!(distance <= worst) && !std::isnan(worst)) worst = distance;  // a NaN comes, and stays
+  }
+  run.result.checks.add(describe(c), worst, tolerance_of(c).norm);
+}
+
 /// Every application of a timed operator gives the same bits, overlapped or not.
 bool same_everywhere(bool here, const communicator& world) {
   std::array<double, 1> different{here ? 0.0 : 1.0};
@@ -168,13 +234,20 @@ void run_case(run_state& run, const timing_setting& setting, const operator_case
               const std::function<void(double)>& seen) {
   now_doing("the set-up of " + describe(c));
   const auto op = setting.maker.make(c);
-  check_case(run, *op, c, setting.gauge);
-  if (run.gpu && run.options.shared.check) check_against_cpu(run, *op, c, setting.gauge);
-  const std::uint64_t before = fingerprint(*op, run.geometry);
+  if (c.is_vector())
+    check_vector_case(run, *op, c);
+  else
+    check_case(run, *op, c, setting.gauge);
+  if (run.gpu && run.options.shared.check && !c.is_vector()) check_against_cpu(run, *op, c, setting.gauge);
+  const std::uint64_t before = fingerprint(*op, c, run.geometry);
   now_doing("the measurement of " + describe(c));
   const auto figures = measure_case(run, *op, c, setting.cpu, seen);
   if (figures.empty()) return;
-  repeats_agree = same_everywhere(fingerprint(*op, run.geometry) == before, run.world) && repeats_agree;
+  if (c.is_vector()) {  // what is added to has changed meanwhile
+    set_random_vectors(*op, c, run);
+    op->apply();
+  }
+  repeats_agree = same_everywhere(fingerprint(*op, c, run.geometry) == before, run.world) && repeats_agree;
   run.result.figures.insert(run.result.figures.end(), figures.begin(), figures.end());
   if (c == run.options.headline) run.result.fom.value = figures.back().gflops;
   run.progress.clear();

@@ -31,12 +31,17 @@ class timed_operator {
 
   /// Column `column` of the input; sites that the operator does not read are ignored.
   virtual void set_input(int column, const spinor_configuration& psi) = 0;
+  /// The other operand of a vector operation: x of x += a u, v of <u, v>.
+  virtual void set_second_input(int /*column*/, const spinor_configuration& /*psi*/) {}
   /// The operator, or its adjoint, on all columns; on a GPU it is queued. Collective.
   virtual void apply(bool dagger = false) = 0;
   /// Waits for all that was queued.
   virtual void finish() const = 0;
   /// Column `column` of the output; sites that it does not have become zero, ghosts are left alone.
   virtual void get_output(int column, spinor_configuration& out) const = 0;
+
+  /// The sums of a scalar product, one a column.
+  virtual std::vector<complex<double>> get_numbers() const { return {}; }
 
   /// Whether faces travel while the interior is computed.
   virtual void set_overlap(bool on) = 0;

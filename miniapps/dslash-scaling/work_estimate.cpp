@@ -21,6 +21,7 @@ double padded_volume(const lattice_geometry& geometry) {
 }
 
 double operator_bytes(const operator_case& c, double local, double padded) {
+  if (c.is_vector()) return 0.0;
   const double real = bytes_of_real(c.precision);
   double bytes = local * dimensions * stored_reals(c.links) * real;
   // C and its inverse, packed; and in double while they are made, on a field with ghosts.
