@@ -77,16 +77,13 @@ struct copy_faces {
   }
 };
 
-/// Of what is sent at once: page-locked memory of the host is dear.
-constexpr std::int64_t most_bytes = std::int64_t{1} << 26;
-
 }  // namespace
 
 void ghost_exchange::operator()(const chunks_of_box& sites, const chunk_selection& what) const {
   for (int mu = 0; mu < what.directions; ++mu) {
     if (!context_.geometry().is_cut(mu)) continue;
     const std::int64_t bytes_of_chunk = std::int64_t{2} * what.parities * face_order(box_, mu).sites * chunk_bytes;
-    const auto at_once = static_cast<int>(std::clamp<std::int64_t>(most_bytes / bytes_of_chunk, 1, what.count));
+    const auto at_once = static_cast<int>(std::clamp<std::int64_t>(bytes_at_once_ / bytes_of_chunk, 1, what.count));
     chunk_selection some = what;
     for (int done = 0; done < what.count; done += at_once) {
       some.first = what.first + done;

@@ -29,7 +29,11 @@ struct chunk_selection {
 /// Every rank of a context makes the same calls in the same order.
 class ghost_exchange {
  public:
-  ghost_exchange(const context& ctx, const box_with_ghosts& box) : context_(ctx), box_(box) {}
+  /// Page-locked memory of the host is dear: what goes through it at once, in bytes.
+  static constexpr std::int64_t usual_bytes = std::int64_t{1} << 26;
+
+  ghost_exchange(const context& ctx, const box_with_ghosts& box, std::int64_t bytes_at_once = usual_bytes)
+      : context_(ctx), box_(box), bytes_at_once_(bytes_at_once) {}
 
   /// Collective; waits. Does nothing where nothing is cut.
   void operator()(const chunks_of_box& sites, const chunk_selection& what) const;
@@ -39,6 +43,7 @@ class ghost_exchange {
 
   context context_;
   box_with_ghosts box_;
+  std::int64_t bytes_at_once_;
 };
 
 }  // namespace plaquette::gpu

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The CUDA library without its hopping term, as loops of the host, on every legal process grid: the bits of one rank.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "gpu/dirac/clover_term.hpp"
+#include "gpu/fields/random_spinor.hpp"
+#include "gpu/gauge/gaussian_smearing.hpp"
+#include "gpu/gauge/heatbath.hpp"
+#include "gpu/gauge/links_with_ghosts.hpp"
+#include "gpu/gauge/plaquette.hpp"
+#include "gpu/observables/correlators.hpp"
+#include "gpu/sources/sources.hpp"
+#include "validation/support/process_grids.hpp"
+#include "validation/support/test_fields.hpp"
+
+namespace plaquette::validation {
+namespace {
+
+/// For each number of ranks that these tests run on, one of them at least can be cut; boxes of 2 sites a direction are
+/// among the parts.
+const extents lattices[] = {{4, 4, 4, 8}, {6, 4, 2, 12}, {2, 12, 6, 4}};
+
+gpu::context one_rank(const extents& lattice) { return {lattice_geometry(lattice), communicator()}; }
+gpu::context part_of(const extents& lattice, const extents& grid) {
+  const auto world = communicator::world();
+  return {lattice_geometry(lattice, grid, world.rank()), world};
+}
+
+/// visit(context of this rank, context of one rank alone) for all grids of all lattices.
+template <class Visit>
+void for_each_grid(Visit&& visit) {
+  int grids = 0;
+  for (const extents& lattice : lattices)
+    for (const extents& grid : legal_grids(lattice, communicator::world().size())) {
+      visit(part_of(lattice, grid), one_rank(lattice));
+      ++grids;
+    }
+  EXPECT_GE(grids, 1);
+}
+
+std::string describe(const gpu::context& ctx) {
+  return to_string(ctx.geometry().global()) + " on ranks " + to_string(ctx.geometry().grid());
+}
+
+template <class Value>
+bool same_bits(const Value& a, const Value& b) {
+  return std::memcmp(&a, &b, sizeof(Value)) == 0;
+}
+
+/// True on all ranks where each rank's sites of `part` have the bits of `whole`.
+template <class Value>
+bool has_the_bits_of(const site_field<Value>& whole, const site_field<Value>& part, const communicator& comm) {
+  double differences = 0.0;
+  visit_sites(part.geometry(), [&](const coordinate& x) {
+    if (!same_bits(part(x), whole(part.geometry().to_global(x)))) ++differences;
+  });
+  comm.sum({&differences, 1});
+  return differences == 0.0;
+}
+template <class Value>
+bool has_the_bits_of(const std::vector<site_field<Value>>& whole, const std::vector<site_field<Value>>& part,
+                     const communicator& comm) {
+  bool same = whole.size() == part.size() && !whole.empty();
+  for (std::size_t k = 0; same && k < part.size(); ++k) same = has_the_bits_of(whole[k], part[k], comm);
+  return same;
+}
+
+/// what(context) is one site_field, or several, of that context's lattice.
+template <class What>
+void expect_the_bits_of_one_rank(What&& what) {
+  for (const extents& lattice : lattices) {
+    const auto grids = legal_grids(lattice, communicator::world().size());
+    if (grids.empty()) continue;
+    const auto alone = what(one_rank(lattice));
+    for (const extents& grid : grids) {
+      const gpu::context ctx = part_of(lattice, grid);
+      EXPECT_TRUE(has_the_bits_of(alone, what(ctx), ctx.comm())) << describe(ctx);
+    }
+  }
+}
+
+std::vector<spinor_configuration> exported(const gpu::field<double>& x) {
+  std::vector<spinor_configuration> columns;
+  for (int c = 0; c < x.columns(); ++c) export_column(columns.emplace_back(x.get_context().geometry()), x, c);
+  return columns;
+}
+
+gpu::field<double> random_columns(const gpu::context& ctx, int columns, std::uint64_t seed) {
+  gpu::field<double> x(ctx, {4, 3, site_subset::full, columns});
+  random_spinors(x, seed);
+  return x;
+}
+
+// --- Ghosts ----------------------------------------------------------------------------------------------------------
+
+/// Sites whose links are not those of the whole lattice, up to one step outside in every direction.
+double wrong_links(const gpu::links_with_ghosts& links, const plaquette::gauge_configuration& whole) {
+  const lattice_geometry& geometry = links.get_context().geometry();
+  const gpu::ghosted_links sites = links.sites();
+  double wrong = 0.0;
+  coordinate x;
+  for (x[3] = -1; x[3] <= geometry.local()[3]; ++x[3])
+    for (x[2] = -1; x[2] <= geometry.local()[2]; ++x[2])
+      for (x[1] = -1; x[1] <= geometry.local()[1]; ++x[1])
+        for (x[0] = -1; x[0] <= geometry.local()[0]; ++x[0])
+          for (int mu = 0; mu < dimensions; ++mu) {
+            const su3<double> found = sites.load({{x[0], x[1], x[2], x[3]}}, mu);
+            if (!same_bits(found, whole(geometry.to_global(x))[mu])) ++wrong;
+          }
+  return wrong;
+}
+
+TEST(LinksWithGhosts, AreThoseOfTheWholeLatticeUpToOneStepOutsideCornersIncluded) {
+  for_each_grid([](const gpu::context& ctx, const gpu::context& alone) {
+    const auto whole = export_links(random_configuration(alone, 1));
+    const gpu::links_with_ghosts links(random_configuration(ctx, 1));
+    EXPECT_EQ(wrong_links(links, whole), 0.0) << describe(ctx);
+    EXPECT_EQ(links.is_copy(), ctx.comm().size() > 1);
+  });
+}
+
+TEST(LinksWithGhosts, FollowAChangeOfOneDirectionAndParity) {
+  for_each_grid([](const gpu::context& ctx, const gpu::context& alone) {
+    const int mu = 2, odd = 1;
+    const auto other = export_links(random_configuration(alone, 3));
+    auto whole = export_links(random_configuration(alone, 2));
+    visit_sites(whole.geometry(), [&](const coordinate& x) {
+      if (parity(x) == odd) whole(x)[mu] = other(x)[mu];
+    });
+    gpu::links_with_ghosts links(random_configuration(ctx, 2));
+    const auto sites = links.sites();
+    visit_sites(ctx.geometry(), [&](const coordinate& x) {
+      const auto [box_parity, i] = sites.box.number_of(sites.box.coordinate_of({{x[0], x[1], x[2], x[3]}}));
+      if (parity(x) == odd) sites.at.store(box_parity, i, mu, other(ctx.geometry().to_global(x))[mu]);
+    });
+    links.exchange(mu, odd);
+    EXPECT_EQ(wrong_links(links, whole), 0.0) << describe(ctx);
+  });
+}
+
+TEST(GhostExchange, InSmallPiecesGivesTheSame) {
+  for_each_grid([](const gpu::context& ctx, const gpu::context& alone) {
+    const auto whole = export_links(random_configuration(alone, 4));
+    const gpu::box_with_ghosts box(ctx.geometry());
+    gpu::links_with_ghosts links(random_configuration(ctx, 4));
+    const auto sites = links.sites();
+    const auto visit_ghosts = [&](auto&& visit) {
+      for (int p = 0; p < 2; ++p)
+        for (std::int32_t i = 0; i < box.order.sites; ++i) {
+          const gpu::site_coordinate at = box.order.coordinate_of(p, i);
+          bool ghost = false;
+          for (int nu = 0; nu < dimensions; ++nu)
+            ghost = ghost || (box.shift[nu] == 1 && (at.x[nu] == 0 || at.x[nu] == box.order.length[nu] - 1));
+          if (ghost) visit(p, i);
+        }
+    };
+    visit_ghosts([&](int p, std::int32_t i) {
+      for (int mu = 0; mu < dimensions; ++mu) sites.at.store(p, i, mu, su3<double>::identity());
+    });
+    // pieces of one chunk where a face is large, of several, and of no whole number of them, where it is small
+    gpu::ghost_exchange(ctx, box, 5000)({sites.at.begin, 4 * 9}, {.first = 0, .count = 4 * 9});
+    EXPECT_EQ(wrong_links(links, whole), 0.0) << describe(ctx);
+  });
+}
+
+// --- Gauge fields ----------------------------------------------------------------------------------------------------
+
+TEST(GpuGaugeFieldsOnRanks, HaveTheBitsOfOneRankOnEveryGrid) {
+  expect_the_bits_of_one_rank([](const gpu::context& ctx) {
+    return std::vector{export_links(random_configuration(ctx, 5)), export_links(weak_field_configuration(ctx, 0.1, 6)),
+                       export_links(constant_flux_configuration(ctx, {1, -2}, abelian_embedding::su3)),
+                       export_links(unit_configuration(ctx)), export_links(copy_of(random_configuration(ctx, 7)))};
+  });
+}
+
+TEST(GpuGaugeFieldsOnRanks, AreTransformedToTheBitsOfOneRankOnEveryGrid) {
+  expect_the_bits_of_one_rank([](const gpu::context& ctx) {
+    return export_links(transformed(random_configuration(ctx, 8), random_gauge_transformation(ctx, 9)));
+  });
+  expect_the_bits_of_one_rank([](const gpu::context& ctx) {
+    return exported(transformed(random_columns(ctx, 2, 10), random_gauge_transformation(ctx, 9)));
+  });
+}
+
+TEST(GpuGaugeFieldsOnRanks, ComeBackFromTheHostAsTheyWentGhostsIncluded) {
+  for_each_grid([](const gpu::context& ctx, const gpu::context& alone) {
+    const auto whole = export_links(random_configuration(alone, 11));
+    const auto g_whole = export_transformation(random_gauge_transformation(alone, 12));
+    plaquette::gauge_configuration part(ctx.geometry());
+    site_field<su3<double>> g_part(ctx.geometry());
+    visit_sites(ctx.geometry(), [&](const coordinate& x) {
+      part(x) = whole(ctx.geometry().to_global(x));
+      g_part(x) = g_whole(ctx.geometry().to_global(x));
+    });
+    const auto back = export_links(import_links(ctx, part));
+    exchange_ghosts(part, ctx.comm());
+    const auto g_back = export_transformation(import_transformation(ctx, g_part));
+    exchange_ghosts(g_part, ctx.comm());
+    coordinate x;
+    int wrong = 0;
+    for (x[3] = -1; x[3] <= ctx.geometry().local()[3]; ++x[3])
+      for (x[2] = -1; x[2] <= ctx.geometry().local()[2]; ++x[2])
+        for (x[1] = -1; x[1] <= ctx.geometry().local()[1]; ++x[1])
+          for (x[0] = -1; x[0] <= ctx.geometry().local()[0]; ++x[0])
+            if (!same_bits(back(x), part(x)) || !same_bits(g_back(x), g_part(x))) ++wrong;
+    EXPECT_EQ(wrong, 0) << describe(ctx);
+  });
+}
+
+// --- Heat bath -------------------------------------------------------------------------------------------------------
+
+TEST(GpuHeatBathOnRanks, GivesTheBitsOfOneRankOnEveryGrid) {
+  expect_the_bits_of_one_rank(
+      [](const gpu::context& ctx) { return export_links(heatbath_configuration(ctx, {5.9, 1.3}, {1, 1}, 1, 21)); });
+}
+
+TEST(GpuHeatBathOnRanks, SweepsOfEitherKindGiveTheBitsOfOneRankOnEveryGrid) {
+  expect_the_bits_of_one_rank([](const gpu::context& ctx) {
+    auto links = random_configuration(ctx, 22);
+    overrelaxation_sweep(links, {6.0});
+    std::vector<plaquette::gauge_configuration> steps{export_links(links)};
+    heatbath_sweep(links, {6.0}, 23, 7);
+    steps.push_back(export_links(links));
+    return steps;
+  });
+}
+
+// --- Clover term -----------------------------------------------------------------------------------------------------
+
+fermion_action clover_action() {
+  fermion_action action;
+  action.mass = 0.1;
+  action.clover_spatial = 1.1;
+  action.clover_temporal = 0.9;
+  return action;
+}
+
+TEST(GpuCloverTermOnRanks, AndItsInverseHaveTheBitsOfOneRankOnEveryGrid) {
+  expect_the_bits_of_one_rank([](const gpu::context& ctx) {
+    const fermion_action action = clover_action();
+    auto term = make_clover_term(weak_field_configuration(ctx, 0.3, 31), action);
+    std::vector<site_field<clover_block>> terms{export_clover(term)};
+    add_to_diagonal(term, action.diagonal());
+    terms.push_back(export_clover(inverse(term)));
+    return terms;
+  });
+}
+
+TEST(GpuCloverTermOnRanks, NamesTheFirstSingularSiteOfTheLatticeOnEveryRank) {
+  for_each_grid([](const gpu::context& ctx, const gpu::context&) {
+    const extents& lattice = ctx.geometry().global();
+    auto term = make_clover_term(unit_configuration(ctx), clover_action());
+    add_to_diagonal(term, 1.0);
+    auto blocks = export_clover(term);
+    const auto zero_at = [&](const coordinate& site, int chirality) {
+      coordinate here;
+      if (ctx.geometry().holds(site, here)) blocks(here).chirality[chirality] = {};
+    };
+    EXPECT_NO_THROW(inverse(import_clover(ctx, blocks))) << describe(ctx);
+    zero_at({lattice[0] - 1, lattice[1] - 1, lattice[2] - 1, lattice[3] - 1}, 0);
+    const coordinate first{1, lattice[1] - 1, 1, lattice[3] / 2};
+    zero_at(first, 1);
+    std::string said;
+    try {
+      inverse(import_clover(ctx, blocks));
+    } catch (const input_error& error) {
+      said = error.what();
+    }
+    EXPECT_NE(said.find("(1, " + std::to_string(first[1]) + ", 1, " + std::to_string(first[3]) + ")"),
+              std::string::npos)
+        << describe(ctx) << ": " << said;
+  });
+}
+
+// --- Spinors ---------------------------------------------------------------------------------------------------------
+
+TEST(GpuSpinorsOnRanks, RandomOnesHaveTheBitsOfOneRankOnEveryGrid) {
+  expect_the_bits_of_one_rank([](const gpu::context& ctx) { return exported(random_columns(ctx, 3, 41)); });
+}
+
+TEST(GpuSmearingOnRanks, GivesTheBitsOfOneRankOnEveryGrid) {
+  for (const int steps : {1, 4})
+    expect_the_bits_of_one_rank([&](const gpu::context& ctx) {
+      const auto psi = random_columns(ctx, 3, 42);
+      return exported(gaussian_smeared(psi, weak_field_configuration(ctx, 0.2, 43), 1.5, steps));
+    });
+}
+
+TEST(GpuSmearingOnRanks, TakesAViewOfColumnsAndLeavesWhatIsSmeared) {
+  for_each_grid([](const gpu::context& ctx, const gpu::context&) {
+    const auto psi = random_columns(ctx, 4, 44);
+    const auto before = exported(psi);
+    const auto links = weak_field_configuration(ctx, 0.2, 45);
+    const auto all = exported(gaussian_smeared(psi, links, 1.0, 3));
+    const auto some = exported(gaussian_smeared(view(psi, 1, 2), links, 1.0, 3));
+    const std::vector<spinor_configuration> middle{all[1], all[2]}, after = exported(psi);
+    int wrong = 0;
+    visit_sites(ctx.geometry(), [&](const coordinate& x) {
+      for (std::size_t c = 0; c < 2; ++c) wrong += same_bits(some[c](x), middle[c](x)) ? 0 : 1;
+      for (std::size_t c = 0; c < 4; ++c) wrong += same_bits(before[c](x), after[c](x)) ? 0 : 1;
+    });
+    EXPECT_EQ(wrong, 0) << describe(ctx);
+  });
+}
+
+TEST(GpuSourcesOnRanks, HaveTheBitsOfOneRankOnEveryGrid) {
+  for (const source_kind kind : {source_kind::point, source_kind::wall, source_kind::gaussian})
+    expect_the_bits_of_one_rank([&](const gpu::context& ctx) {
+      const extents& lattice = ctx.geometry().global();
+      source_description source;
+      source.kind = kind;
+      source.position = {1, lattice[1] - 1, 1, lattice[3] / 2};
+      source.smearing_radius = 1.2;
+      source.smearing_steps = 3;
+      gpu::field<double> x(ctx, {4, 3, site_subset::full, 3});
+      make_sources(x, source, 5, weak_field_configuration(ctx, 0.2, 46));
+      return exported(x);
+    });
+}
+
+// --- Sums ------------------------------------------------------------------------------------------------------------
+
+/// n numbers of magnitude 1 and less, added in two orders and divided by n, differ by less than 2 n roundings of 1.
+double rounding_of_average(double n) { return 2.0 * n * 0x1p-53; }
+
+TEST(GpuPlaquetteOnRanks, AgreesWithOneRankToRounding) {
+  for_each_grid([](const gpu::context& ctx, const gpu::context& alone) {
+    const auto links = random_configuration(ctx, 51), whole = random_configuration(alone, 51);
+    const auto volume = static_cast<double>(ctx.geometry().global_volume());
+    const plaquettes found = measure_plaquettes(links), expected = measure_plaquettes(whole);
+    EXPECT_NEAR(found.spatial, expected.spatial, rounding_of_average(3 * volume)) << describe(ctx);
+    EXPECT_NEAR(found.temporal, expected.temporal, rounding_of_average(3 * volume)) << describe(ctx);
+    EXPECT_NEAR(found.average, expected.average, rounding_of_average(6 * volume)) << describe(ctx);
+    EXPECT_NEAR(link_trace(links), link_trace(whole), rounding_of_average(4 * volume)) << describe(ctx);
+    EXPECT_EQ(distance_from_su3(links), distance_from_su3(whole)) << describe(ctx);
+  });
+}
+
+TEST(GpuPlaquetteOnRanks, IsNaNOnAllRanksWhereALinkOfOneIs) {
+  for_each_grid([](const gpu::context& ctx, const gpu::context&) {
+    auto links = export_links(unit_configuration(ctx));
+    const extents& lattice = ctx.geometry().global();
+    coordinate x;
+    if (ctx.geometry().holds({1, lattice[1] - 1, 0, lattice[3] - 1}, x)) links(x)[3](2, 1).im = std::nan("");
+    EXPECT_TRUE(std::isnan(average_plaquette(import_links(ctx, links)))) << describe(ctx);
+    EXPECT_TRUE(std::isnan(distance_from_su3(import_links(ctx, links)))) << describe(ctx);
+  });
+}
+
+TEST(GpuCorrelatorsOnRanks, AgreeWithOneRankToRounding) {
+  for_each_grid([](const gpu::context& ctx, const gpu::context& alone) {
+    const auto s = random_columns(ctx, 12, 52), whole = random_columns(alone, 12, 52);
+    const auto pion = pion_correlator(s), expected_pion = pion_correlator(whole);
+    const auto rho = rho_correlator(s), expected_rho = rho_correlator(whole);
+    const auto times = static_cast<std::size_t>(ctx.geometry().global()[3]);
+    ASSERT_EQ(pion.size(), times) << describe(ctx);
+    ASSERT_EQ(rho.size(), times) << describe(ctx);
+    // A slice has n terms of a sum; the magnitudes of either correlator's are together at most twice the pion's.
+    const double n = 144.0 * static_cast<double>(ctx.geometry().global_volume()) / static_cast<double>(times);
+    for (std::size_t t = 0; t < times; ++t) {
+      EXPECT_NEAR(pion[t], expected_pion[t], 2.0 * n * 0x1p-53 * expected_pion[t]) << describe(ctx) << ", t = " << t;
+      EXPECT_NEAR(rho[t], expected_rho[t], 4.0 * n * 0x1p-53 * expected_pion[t]) << describe(ctx) << ", t = " << t;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace plaquette::validation
