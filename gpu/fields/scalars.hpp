@@ -50,13 +50,15 @@ class scalars {
   std::shared_ptr<node> node_;
 };
 
-/// Room for what a kernel sums: double [columns][count] on the device, as `sum_over` writes it. Have the kernel queued
-/// before handles to its sums are used.
+/// Room for what a kernel sums: double [columns][count] on the device, as `sum_over` writes it. Have the kernel queued,
+/// and then `add_over_ranks`, before handles to its sums are used.
 class column_sums {
  public:
   column_sums(const context& ctx, int columns, int count);
 
   double* on_device() const { return begin_; }
+  /// Queued: sums over the sites of this rank become sums over those of all. Collective.
+  void add_over_ranks() const { context_.add_over_ranks(begin_, columns_ * count_); }
   /// Sum number k of each column, as a real number.
   scalars real_sum(int k) const;
   /// Sums number k and k + 1: real and imaginary part.
