@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "gpu/blas/blas.hpp"
+#include "gpu/blas/integer_products.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/number_groups.hpp"
 #include "gpu/fields/scalar_program.hpp"
@@ -46,6 +47,11 @@ struct operation_traits {
   constexpr bool has_norm() const { return norm_of != operand::none; }
   /// Sums a column: the dot product's real and imaginary part, then the norm.
   constexpr int sums() const { return (has_dot() ? 2 : 0) + (has_norm() ? 1 : 0); }
+  /// Fields that pass over the bus; those that are read and written count twice.
+  constexpr int passes() const {
+    return (reads_x ? 1 : 0) + (writes_x ? 1 : 0) + (uses_y ? 2 : 0) + (reads_u ? 1 : 0) + (reads_v ? 1 : 0) +
+           (reads_w() ? 1 : 0);
+  }
 };
 
 constexpr operation_traits traits_of(vector_operation operation) {
@@ -165,29 +171,24 @@ struct site_sums {
   }
 };
 
-/// 16-bit numbers: sums of products of integers are exact, and the scales of the site multiply them at the end. (Below
-/// 2^35 for 12 components; nothing has to be converted to double on the way.)
+/// 16-bit numbers: sums of products of integers are exact, and the scales of the site multiply them at the end.
 template <>
 struct site_sums<half> {
-  std::int64_t re = 0, im = 0, norm = 0;
+  sum_of_products re, im_plus, im_minus, squares;
 
-  /// The integers of a word: offset binary becomes two's complement by its first bit.
-  PLAQUETTE_HOST_DEVICE static std::int32_t lower(std::uint32_t word) {
-    return static_cast<std::int16_t>((word ^ 0x8000U) & 0xffffU);
+  PLAQUETTE_HOST_DEVICE void add_dot(const bytes_of_integers& left, const bytes_of_integers& right) {
+    re.add(left.re_high, left.re_low, right.re_high, right.re_low);
+    re.add(left.im_high, left.im_low, right.im_high, right.im_low);
+    im_plus.add(left.re_high, left.re_low, right.im_high, right.im_low);
+    im_minus.add(left.im_high, left.im_low, right.re_high, right.re_low);
   }
-  PLAQUETTE_HOST_DEVICE static std::int32_t upper(std::uint32_t word) {
-    return static_cast<std::int32_t>(word ^ 0x80000000U) >> 16;
+  PLAQUETTE_HOST_DEVICE void add_norm(const bytes_of_integers& z) {
+    squares.add_squares(z.re_high, z.re_low);
+    squares.add_squares(z.im_high, z.im_low);
   }
-  PLAQUETTE_HOST_DEVICE static std::int64_t product(std::int32_t p, std::int32_t q) { return std::int64_t{p} * q; }
-
-  PLAQUETTE_HOST_DEVICE void add_dot(std::uint32_t left, std::uint32_t right) {
-    const std::int32_t lr = lower(left), li = upper(left), rr = lower(right), ri = upper(right);
-    re += product(lr, rr) + product(li, ri);
-    im += product(lr, ri) - product(li, rr);
-  }
-  PLAQUETTE_HOST_DEVICE void add_norm(std::uint32_t z) {
-    norm += product(lower(z), lower(z)) + product(upper(z), upper(z));
-  }
+  PLAQUETTE_HOST_DEVICE double dot_re() const { return re.value(); }
+  PLAQUETTE_HOST_DEVICE double dot_im() const { return im_plus.value() - im_minus.value(); }
+  PLAQUETTE_HOST_DEVICE double norm() const { return squares.value_of_squares(); }
 };
 
 // --- A site ----------------------------------------------------------------------------------------------------------
@@ -199,6 +200,15 @@ struct vector_kernel {
   static constexpr operation_traits traits = traits_of(operation);
   /// Five fields of a site in registers would leave room for two blocks; three hide more of the waiting.
   static constexpr int resident_blocks = sizeof(real) == 4 && traits.reads_w() && traits.uses_y ? 3 : 0;
+
+  /// Sites of a thread of a sum such that a block moves 32 KB and more for each number that it sums: what it costs to
+  /// end a block, which is the same for all precisions, is then a few per cent.
+  static constexpr int least_sites_of_a_thread = [] {
+    constexpr int wanted = 32 << 10, of_site = column_bytes<T>(12) / lanes * traits.passes();
+    int count = 1;
+    while (count < 4 && count * sum_threads * of_site < wanted * traits.sums()) count *= 2;
+    return count;
+  }();
 
   vector_arguments<T> arg;
 
@@ -340,20 +350,22 @@ struct vector_kernel {
         results[k] = result == operand::x ? n.x : n.y;
       }
     }
-    PLAQUETTE_HOST_DEVICE std::uint32_t word(operand which, int k) const {
+    PLAQUETTE_HOST_DEVICE const chunk& stored(operand which) const {
       return (which == operand::x   ? x
               : which == operand::y ? y
               : which == operand::u ? u
               : which == operand::v ? v
                                     : w)
-          .data[0]
-          .word[k];
+          .data[0];
     }
     PLAQUETTE_HOST_DEVICE void add_to(site_sums<half>& total) const {
-      PLAQUETTE_GPU_UNROLL
-      for (int k = 0; k < group_size; ++k) {
-        if constexpr (traits.has_dot()) total.add_dot(word(traits.dot_left, k), word(traits.dot_right, k));
-        if constexpr (traits.has_norm()) total.add_norm(word(traits.norm_of, k));
+      if constexpr (traits.has_dot()) {
+        static_assert(!traits.has_norm() || traits.norm_of == traits.dot_left || traits.norm_of == traits.dot_right);
+        const bytes_of_integers left(stored(traits.dot_left)), right(stored(traits.dot_right));
+        total.add_dot(left, right);
+        if constexpr (traits.has_norm()) total.add_norm(traits.norm_of == traits.dot_left ? left : right);
+      } else if constexpr (traits.has_norm()) {
+        total.add_norm(bytes_of_integers(stored(traits.norm_of)));
       }
     }
   };
@@ -377,8 +389,7 @@ struct vector_kernel {
     };
     const double dot_scale = scale_of_operand(traits.dot_left) * scale_of_operand(traits.dot_right),
                  norm_scale = scale_of_operand(traits.norm_of) * scale_of_operand(traits.norm_of);
-    add(sums, dot_scale * static_cast<double>(total.re), dot_scale * static_cast<double>(total.im),
-        norm_scale * static_cast<double>(total.norm));
+    add(sums, dot_scale * total.dot_re(), dot_scale * total.dot_im(), norm_scale * total.norm());
   }
 
   /// x, or y, of a site whose groups are in registers: computed and stored, its words to `stored`. Returns the scale.
@@ -476,6 +487,8 @@ struct vector_kernel {
 /// first site leaves the numbers for kernels to come.
 template <class T, vector_operation operation, int components>
 struct programmed_vector_kernel {
+  static constexpr int least_sites_of_a_thread = vector_kernel<T, operation, components>::least_sites_of_a_thread;
+
   vector_kernel<T, operation, components> kernel;
   scalar_program programs[few_programs];
   std::int32_t count, of_a, of_b;  ///< number of programs; the coefficients', or -1

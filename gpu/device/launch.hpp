@@ -20,14 +20,29 @@ namespace plaquette::gpu {
 /// Threads of a block where sums are made, and so the width of the tree in which they are added.
 inline constexpr int sum_threads = 256;
 
-/// Sites that a thread of a sum takes: a function of their number alone, so that the order of additions is too. Large
-/// lattices take several, which keeps the sums of blocks few; some thousand blocks keep every multiprocessor busy to
-/// the end.
-PLAQUETTE_HOST_DEVICE constexpr int sites_of_a_thread(std::int64_t sites) {
-  return sites <= (1 << 20) ? 1 : sites <= (1 << 21) ? 2 : sites <= (1 << 22) ? 4 : 8;
+/// Sites that a thread of a body is to take at least where the lattice has enough of them: a body that reads few bytes
+/// for each number that it sums is else done before its block has paid for its end.
+template <class Body>
+constexpr int least_sites_of_a_thread() {
+  if constexpr (requires { Body::least_sites_of_a_thread; })
+    return Body::least_sites_of_a_thread;
+  else
+    return 1;
 }
+
+/// Sites that a thread of a sum takes: a function of their number and the body alone, so that the order of additions is
+/// too. Large lattices take several, which keeps the sums of blocks few; a thousand blocks and more keep every
+/// multiprocessor busy to the end.
+template <class Body>
+constexpr int sites_of_a_thread(std::int64_t sites) {
+  constexpr std::int64_t fewest_blocks = 1024;
+  int count = sites <= (1 << 20) ? 1 : sites <= (1 << 21) ? 2 : sites <= (1 << 22) ? 4 : 8;
+  while (count < least_sites_of_a_thread<Body>() && sites >= 2 * count * sum_threads * fewest_blocks) count *= 2;
+  return count;
+}
+template <class Body>
 constexpr std::int64_t blocks_of_a_sum(std::int64_t sites) {
-  const std::int64_t tile = std::int64_t{sum_threads} * sites_of_a_thread(sites);
+  const std::int64_t tile = std::int64_t{sum_threads} * sites_of_a_thread<Body>(sites);
   return (sites + tile - 1) / tile;
 }
 
@@ -74,12 +89,23 @@ __device__ inline void add_over_block(double (&sums)[Count], double (&shared)[su
   }
 }
 
-/// One block more has left its sums: returns how many came before, and goes back to zero after the last. Whoever is the
-/// last sees what all have written before they counted.
+/// One block more has come: returns how many came before, and goes back to zero after the last. Whoever is the last
+/// sees what all have written before they counted.
 __device__ inline unsigned count_block(unsigned* counter, unsigned last) {
   unsigned before;
   asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
   return before;
+}
+
+/// One block more has left its sums: true for the last to come, who then sees what all have written before they
+/// counted. The counter goes back to zero. (Others have nothing to see, and are spared what it costs to forget the
+/// cache.)
+__device__ inline bool is_last_block(unsigned* counter, unsigned last) {
+  unsigned before;
+  asm volatile("atom.release.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
+  if (before != last) return false;
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  return true;
 }
 
 /// Blocks of sum_threads threads of a body that a multiprocessor is to hold, where the body says so.
@@ -105,7 +131,7 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
   if (threadIdx.x == 0) {
     PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < Count; ++k) __stcg(partial + block * Count + k, sums[k]);
-    last = count_block(counter, static_cast<unsigned>(blocks - 1)) == static_cast<unsigned>(blocks - 1);
+    last = is_last_block(counter, static_cast<unsigned>(blocks - 1));
   }
   __syncthreads();
   if (!last) return;
@@ -144,12 +170,12 @@ template <int Count, class Body>
 void sum_over(const queue& q, std::int64_t sites, int columns, double* result, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>);
   if (columns <= 0) return;
-  const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum(sites), 1);
+  const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum<Body>(sites), 1);
   auto* const partial =
       reinterpret_cast<double*>(q.scratch(static_cast<std::size_t>(blocks * columns * Count) * sizeof(double)));
   sum_kernel<Count><<<static_cast<unsigned>(blocks * columns), sum_threads, 0, stream_of(q)>>>(
-      sites, columns, blocks, sites_of_a_thread(sites), partial, q.counters(static_cast<std::size_t>(columns)), result,
-      body);
+      sites, columns, blocks, sites_of_a_thread<Body>(sites), partial, q.counters(static_cast<std::size_t>(columns)),
+      result, body);
   check(cudaGetLastError());
 }
 
@@ -176,8 +202,8 @@ void add_over_block(double (&sums)[sum_threads][Count]) {
 template <int Count, class Body>
 void sum_over(const queue&, std::int64_t sites, int columns, double* result, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>);
-  const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum(sites), 1);
-  const int of_a_thread = sites_of_a_thread(sites);
+  const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum<Body>(sites), 1);
+  const int of_a_thread = sites_of_a_thread<Body>(sites);
   for (int column = 0; column < columns; ++column) {
     std::vector<double> partial(static_cast<std::size_t>(blocks * Count));
 #pragma omp parallel for schedule(static)

@@ -4,8 +4,10 @@
 /// stored.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 
+#include "gpu/blas/integer_products.hpp"
 #include "validation/gpu-vs-cpu/support/twin_fields.hpp"
 
 namespace plaquette::validation {
@@ -349,6 +351,66 @@ TYPED_TEST(Blas, OneParityIsAPartOfTheFullField) {
     zero(part);
     EXPECT_EQ(host_values(norm2(x))[1].re, 0.0);
     EXPECT_GT(host_values(norm2(x))[0].re, 0.0);
+  }
+}
+
+TYPED_TEST(Blas, SumsOfALargeLatticeAreThoseOfItsParities) {
+  using T = TypeParam;
+  // Large enough that a thread takes two sites where an operation reads little: those of one parity are too few for
+  // that.
+  const lattice_geometry geometry({16, 16, 32, 64});
+  const gpu::context ctx(geometry, communicator());
+  const field_shape shape{1, 1, site_subset::full, 1};
+  gpu::field<T> u(ctx, shape), v(ctx, shape);
+  std::vector<complex<double>> numbers(sites_of(geometry, shape));
+  std::uint64_t seed = 81;
+  for (gpu::field<T>* x : {&u, &v}) {
+    random_stream random(seed++, 0, 0);
+    for (complex<double>& z : numbers) z = {1.0 + random.uniform(), 2.0 - random.uniform()};
+    gpu::set_column_numbers(*x, 0, numbers);
+  }
+  const auto sums_of = [](const gpu::field<T>& p, const gpu::field<T>& q) {
+    const auto [pq, pp] = dot_norm2(p, q);
+    return std::array{host_values(norm2(p))[0], host_values(dot(p, q))[0], host_values(pq)[0], host_values(pp)[0]};
+  };
+  const auto all = sums_of(u, v), even = sums_of(u.parity(0), v.parity(0)), odd = sums_of(u.parity(1), v.parity(1));
+  // 2^20 positive terms, each beside some thirty roundings of 2^-53 on its way
+  for (std::size_t k = 0; k < all.size(); ++k)
+    EXPECT_TRUE(std::abs(all[k].re - even[k].re - odd[k].re) <= 32.0 * 0x1p-53 * all[0].re &&
+                std::abs(all[k].im - even[k].im - odd[k].im) <= 32.0 * 0x1p-53 * all[0].re)
+        << k;
+  EXPECT_GT(even[0].re, 0.4 * all[0].re);
+}
+
+TEST(ProductsOfIntegers, AreExactWhateverTheIntegers) {
+  random_stream random(91, 0, 0);
+  const auto integer = [&](int k) {  // the largest ones and zero among any
+    const std::int64_t any = static_cast<std::int64_t>(random.bits() % 65535) - 32767;
+    return k % 7 == 0 ? 32767 : k % 7 == 1 ? -32767 : k % 7 == 2 ? 0 : any;
+  };
+  gpu::sum_of_products found_re, im_plus, im_minus, squares;
+  std::int64_t re = 0, im = 0, norm = 0;
+  for (int k = 0; k < 400; ++k) {
+    gpu::chunk l, r;
+    for (int n = 0; n < 4; ++n) {
+      const std::int64_t lr = integer(random.bits() % 8), li = integer(random.bits() % 8),
+                         rr = integer(random.bits() % 8), ri = integer(random.bits() % 8);
+      const auto word = [](std::int64_t p, std::int64_t q) {
+        return static_cast<std::uint32_t>(p + 32768) | static_cast<std::uint32_t>(q + 32768) << 16;
+      };
+      l.word[n] = word(lr, li), r.word[n] = word(rr, ri);
+      re += lr * rr + li * ri, im += lr * ri - li * rr, norm += lr * lr + li * li;
+    }
+    const gpu::bytes_of_integers p(l), q(r);
+    found_re.add(p.re_high, p.re_low, q.re_high, q.re_low);
+    found_re.add(p.im_high, p.im_low, q.im_high, q.im_low);
+    im_plus.add(p.re_high, p.re_low, q.im_high, q.im_low);
+    im_minus.add(p.im_high, p.im_low, q.re_high, q.re_low);
+    squares.add_squares(p.re_high, p.re_low);
+    squares.add_squares(p.im_high, p.im_low);
+    ASSERT_EQ(found_re.value(), static_cast<double>(re));
+    ASSERT_EQ(im_plus.value() - im_minus.value(), static_cast<double>(im));
+    ASSERT_EQ(squares.value_of_squares(), static_cast<double>(norm));
   }
 }
 
