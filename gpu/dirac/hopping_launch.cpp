@@ -139,6 +139,7 @@ std::string hopping_launch::name() const {
 
 std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
   auto list = p.columns == 1 ? tile_candidates(p) : batch_candidates(p);
+  if (!p.starts_early) std::erase_if(list, [](const hopping_launch& launch) { return launch.dependent; });
   if (list.empty()) return {hopping_launch{}};  // no room for the links of even the smallest tile
   const int full = most_threads(p.number_bytes);
   const residence cached = residence_of(p);

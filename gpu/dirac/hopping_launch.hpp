@@ -20,6 +20,7 @@ struct hopping_problem {
   bool with_clover = false;
   std::size_t cache_bytes = 0;   ///< level 2
   int shared_bytes = 227 << 10;  ///< shared memory of a multiprocessor
+  bool starts_early = true;      ///< a kernel may start before the one before has ended (compute capability 9.0)
 };
 
 /// Which kernel.

@@ -139,6 +139,9 @@ int shared_bytes_of(int compute_capability) {
   return compute_capability == 80 || compute_capability == 87 ? 163 << 10 : 99 << 10;
 }
 
+/// Whether a kernel may start before the one before has ended (programmatic dependent launch).
+bool starts_early(const device_description& device) { return device.compute_capability >= 90; }
+
 }  // namespace
 
 template <class T>
@@ -231,7 +234,8 @@ hopping_problem hopping_term<T>::problem(int columns, bool with_clover) const {
           stored_,
           with_clover,
           context_.device().cache_bytes,
-          shared_bytes_of(context_.device().compute_capability)};
+          shared_bytes_of(context_.device().compute_capability),
+          starts_early(context_.device())};
 }
 
 template <class T>
@@ -402,10 +406,12 @@ void hopping_term<T>::queue_on_ranks(const hopping_work<T>& work, const hopping_
     with_stored(stored_,
                 [&]<reconstruct stored>() { queue_hops_of_rank<T, stored>(q, work, halo, launch, tiles, part); });
   };
-  hopping_launch in_order = how;
+  // Packing and the interior run side by side where the device can do that, whatever is best without a halo.
+  hopping_launch in_order = how, side_by_side = how;
   in_order.dependent = false;
+  side_by_side.dependent = starts_early(context_.device());
 
-  queue_packing(q, work.arg, halo, how.dependent);
+  queue_packing(q, work.arg, halo, side_by_side.dependent);
   if (exchange.has_host_messages()) {
     exchange.start_messages(q);
     if (overlap_) queue_part(box_part::interior, in_order);
@@ -413,7 +419,7 @@ void hopping_term<T>::queue_on_ranks(const hopping_work<T>& work, const hopping_
     exchange.queue_wait(q);
     queue_part(overlap_ ? box_part::boundary : box_part::all, in_order);
   } else if (overlap_ && in_tiles) {
-    queue_part(box_part::all, how);  // its last tiles wait for themselves
+    queue_part(box_part::all, side_by_side);  // its last tiles wait for themselves
   } else {
     if (overlap_) queue_part(box_part::interior, in_order);
     exchange.queue_wait(q);

@@ -29,7 +29,8 @@ context on_grid(const extents& global, const extents& grid, halo_policy policy, 
   options.policy = policy;
   options.overlap = overlap;
   options.wait = gpu::wait_mode::block;
-  return context(lattice_geometry(global, grid, world.rank()), world, 0, nullptr, options);
+  const int device = world.rank() % gpu::device_count();
+  return context(lattice_geometry(global, grid, world.rank()), world, device, nullptr, options);
 }
 
 std::vector<fermion_action> actions_to_test() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The main of tests that run on several ranks: `--ranks=N` says how many there must be, so that a test which finds one
-/// rank where it was given four fails instead of passing.
+/// rank where it was given four fails instead of passing. Tests of GPUs (PLAQUETTE_TEST_NEEDS_GPU) return 77 where there
+/// are fewer than ranks, which CTest shows as skipped, or fail where GPUs are required.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -9,6 +10,28 @@
 #include <string_view>
 
 #include "common/comms/communicator.hpp"
+#ifdef PLAQUETTE_TEST_NEEDS_GPU
+#include "gpu/device/runtime.hpp"
+#endif
+
+namespace {
+
+/// Says why and returns an exit status where the tests cannot run on so many ranks of this host; else 0.
+int status_without_gpus([[maybe_unused]] const plaquette::communicator& world) {
+#ifdef PLAQUETTE_TEST_NEEDS_GPU
+  constexpr int skipped = 77;
+  const int found = plaquette::gpu::device_count();
+  if (found >= world.size()) return 0;
+  const bool required = std::getenv("PLAQUETTE_REQUIRE_GPU") != nullptr;
+  if (world.rank() == 0)
+    std::printf("[  %s ] %d GPUs were found, %d are needed\n", required ? "FAILED " : "SKIPPED", found, world.size());
+  return required ? EXIT_FAILURE : skipped;
+#else
+  return 0;
+#endif
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   plaquette::mpi_session session(&argc, &argv);
@@ -20,6 +43,7 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "expected %d ranks, found %d\n", expected, world.size());
         return 1;
       }
+  if (const int status = status_without_gpus(world); status != 0) return status;
   if (world.rank() != 0) {  // one voice, but every rank reports its failures
     auto& listeners = testing::UnitTest::GetInstance()->listeners();
     delete listeners.Release(listeners.default_result_printer());
