@@ -89,8 +89,10 @@ void wait_until(const Ready& ready, std::uint64_t* word, std::uint64_t value) {
 
 /// Waits until the flag has reached the epoch, and then sees what was written before it was set. `word` and `value`:
 /// see `wait_until`.
-PLAQUETTE_HOST_DEVICE inline void wait_for_flag(const std::uint32_t* flag, std::uint32_t epoch,
-                                                std::uint64_t* word = nullptr, std::uint64_t value = 0) {
+PLAQUETTE_HOST_DEVICE inline void wait_for_flag([[maybe_unused]] const std::uint32_t* flag,
+                                                [[maybe_unused]] std::uint32_t epoch,
+                                                [[maybe_unused]] std::uint64_t* word = nullptr,
+                                                [[maybe_unused]] std::uint64_t value = 0) {
 #if !defined(__CUDACC__) || defined(__CUDA_ARCH__)
   wait_until([=] { return has_reached(read_flag(flag), epoch); }, word, value);
 #endif

@@ -25,9 +25,17 @@ struct rank_place {
   std::string cores_near_gpu;  ///< those of the GPU's socket, where the system tells; else empty
 };
 
-/// What lies between the GPUs of two ranks.
-enum class gpu_link { same_gpu, nvlink, pcie, no_peer_access, other_host };
-/// "same GPU", "NVLink", "PCIe", "no peer access", "other host".
+/// What lies between the GPUs of two ranks, the closest first.
+enum class gpu_link {
+  same_gpu,
+  host_memory,  ///< two ranks of the host build
+  nvlink,
+  pcie,
+  unknown,  ///< on one host, but one rank does not see the other's GPU
+  no_peer_access,
+  other_host
+};
+/// "same GPU", "NVLink" and so on.
 std::string_view name_of(gpu_link link);
 
 /// The places of all ranks; the same on every rank.
@@ -43,9 +51,8 @@ class rank_map {
   const rank_place& place(int rank) const { return places_.at(static_cast<std::size_t>(rank)); }
   int device_for(int rank) const { return place(rank).device; }
   gpu_link link(int a, int b) const { return links_.at(static_cast<std::size_t>(a)).at(static_cast<std::size_t>(b)); }
-  /// Whether they run on one host and their GPUs reach each other's memory.
+  /// Whether they run on one host and their GPUs can reach each other's memory, as far as one can tell without trying.
   bool reaches(int a, int b) const;
-  bool all_reach_each_other() const;
   /// Whether any two ranks have one GPU. (In the host build every rank counts as having its own.)
   bool shares_a_device() const;
 
@@ -53,6 +60,11 @@ class rank_map {
   std::vector<std::string> remarks() const;
 
  private:
+  std::vector<std::string> remarks_on_shared_gpus() const;
+  std::vector<std::string> remarks_on_missing_access() const;
+  std::vector<std::string> remarks_on_far_cores() const;
+  std::vector<std::string> remarks_on_few_cores() const;
+
   std::vector<rank_place> places_;
   std::vector<std::vector<gpu_link>> links_;
 };

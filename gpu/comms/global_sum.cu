@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/comms/global_sum.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/error.hpp"
+#include "gpu/comms/device_flags.hpp"
+#include "gpu/comms/host_patience.hpp"
+#include "gpu/comms/peer_memory.hpp"
+#include "gpu/comms/rank_map.hpp"
+#include "gpu/comms/side_stream.hpp"
+#include "gpu/device/launch.hpp"
+
+namespace plaquette::gpu {
+
+namespace {
+
+// --- Through the memory of the ranks ---------------------------------------------------------------------------------
+//
+// A sum is an epoch. Each rank writes its numbers into every rank's memory (its own too), each with the epoch beside
+// it, in words that are written as a whole: who finds this epoch in both words of a number has the number. So there is
+// no flag to set after the data, and a number is under way for one trip.
+//
+// There are two sets of slots, for even and odd epochs. That is enough: a rank overwrites the slots of epoch e in epoch
+// e + 2, and so after it has seen numbers of epoch e + 1 from every rank; those were written by kernels that ran after
+// their rank's kernel of epoch e had ended, which had read its slots by then.
+//
+// A word that is not of this epoch is of an older one. (A slot that nobody used for exactly 2^32 sums would be taken
+// for new.)
+
+/// A number in two words, each 32 bits of it (above) and the epoch (below).
+struct numbered {
+  std::uint64_t words[2];
+};
+
+/// Numbers times ranks of one launch.
+constexpr int most_slots = 4096;
+
+/// Where a rank has its part: the epoch of its last sum, then numbered[2][most_slots], as [parity][rank][number].
+constexpr std::size_t slots_begin = 256;
+constexpr std::size_t bytes_of_sums = slots_begin + 2 * most_slots * sizeof(numbered);
+constexpr int most_ranks = 64;
+
+PLAQUETTE_HOST_DEVICE inline numbered* slots_of(std::byte* memory, std::uint32_t epoch) {
+  return reinterpret_cast<numbered*>(memory + slots_begin) + (epoch & 1U) * most_slots;
+}
+
+PLAQUETTE_HOST_DEVICE inline std::uint64_t bits_of(double number) {
+  std::uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  return bits;
+}
+PLAQUETTE_HOST_DEVICE inline double number_of(std::uint64_t bits) {
+  double number;
+  memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
+/// What a watchdog finds in a word: the rank that is waited for, and the epoch.
+PLAQUETTE_HOST_DEVICE inline std::uint64_t waiting_word(int rank, std::uint32_t epoch) {
+  return (static_cast<std::uint64_t>(rank) + 1) << 32 | epoch;
+}
+std::string text_of_word(std::uint64_t word) {
+  return "rank " + std::to_string((word >> 32) - 1) + ": global sum number " + std::to_string(word & 0xffffffffU);
+}
+
+/// The sum of `count` numbers; the work of a thread is that of k or i = thread, thread + threads, ... of each step.
+struct peer_sum {
+  std::byte* memory[most_ranks];  ///< of each rank
+  int rank, ranks;
+  double* numbers;
+  int count;
+  std::uint64_t* words;  ///< of a watchdog, one a rank that is waited for, or null
+
+  PLAQUETTE_HOST_DEVICE std::uint32_t* last_epoch() const { return reinterpret_cast<std::uint32_t*>(memory[rank]); }
+
+  // The functions that follow run on a device, or on the host in the host build.
+#ifdef __CUDACC__
+#define PLAQUETTE_WHERE_KERNELS_RUN __device__
+#else
+#define PLAQUETTE_WHERE_KERNELS_RUN
+#endif
+  /// 0 <= k < ranks * count
+  PLAQUETTE_WHERE_KERNELS_RUN void send(std::uint32_t epoch, int k) const {
+    const int to = k / count, i = k % count;
+    numbered& slot = slots_of(memory[to], epoch)[rank * count + i];
+    const std::uint64_t bits = bits_of(numbers[i]);
+    store_word(&slot.words[0], (bits & ~std::uint64_t{0xffffffff}) | epoch);
+    store_word(&slot.words[1], bits << 32 | epoch);
+  }
+  PLAQUETTE_WHERE_KERNELS_RUN void receive(std::uint32_t epoch, int k) const {
+    const int from = k / count, i = k % count;
+    const numbered& slot = slots_of(memory[rank], epoch)[from * count + i];
+    wait_until(
+        [&] {
+          return static_cast<std::uint32_t>(load_word(&slot.words[0])) == epoch &&
+                 static_cast<std::uint32_t>(load_word(&slot.words[1])) == epoch;
+        },
+        words != nullptr ? words + from : nullptr, waiting_word(from, epoch));
+  }
+  /// 0 <= i < count, when all have been received.
+  PLAQUETTE_WHERE_KERNELS_RUN void add(std::uint32_t epoch, int i) const {
+    double sum = received(epoch, 0, i);
+    for (int from = 1; from < ranks; ++from) sum += received(epoch, from, i);
+    numbers[i] = sum;
+  }
+  PLAQUETTE_WHERE_KERNELS_RUN double received(std::uint32_t epoch, int from, int i) const {
+    const numbered& slot = slots_of(memory[rank], epoch)[from * count + i];
+    return number_of((load_word(&slot.words[0]) & ~std::uint64_t{0xffffffff}) | load_word(&slot.words[1]) >> 32);
+  }
+};
+
+#ifdef __CUDACC__
+
+constexpr int most_threads = 1024;
+
+__global__ void __launch_bounds__(most_threads) peer_sum_kernel(const peer_sum sum) {
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  // The epoch lives in memory, since the launch may be a node of a graph that runs again and again.
+  const std::uint32_t epoch = *sum.last_epoch() + 1;
+  // What the kernels before have read of the other set's slots is behind us, for all devices.
+  order_memory();
+  for (int k = thread; k < sum.ranks * sum.count; k += threads) sum.send(epoch, k);
+  for (int k = thread; k < sum.ranks * sum.count; k += threads) sum.receive(epoch, k);
+  order_memory();
+  __syncthreads();
+  for (int i = thread; i < sum.count; i += threads) sum.add(epoch, i);
+  if (thread == 0) *sum.last_epoch() = epoch;
+}
+
+void launch(const queue& q, const peer_sum& sum) {
+  const int threads = std::min((sum.ranks * sum.count + 31) / 32 * 32, most_threads);
+  peer_sum_kernel<<<1, static_cast<unsigned>(threads), 0, stream_of(q)>>>(sum);
+  check(cudaGetLastError());
+}
+
+#else
+
+void launch(const queue& /*q*/, const peer_sum& sum) {
+  const std::uint32_t epoch = *sum.last_epoch() + 1;
+  order_memory();
+  for (int k = 0; k < sum.ranks * sum.count; ++k) sum.send(epoch, k);
+  for (int k = 0; k < sum.ranks * sum.count; ++k) sum.receive(epoch, k);
+  order_memory();
+  for (int i = 0; i < sum.count; ++i) sum.add(epoch, i);
+  *sum.last_epoch() = epoch;
+}
+
+#endif
+
+// --- Through the host ------------------------------------------------------------------------------------------------
+
+/// Page-locked numbers of this rank, [count], and of all ranks, [rank][count].
+class staged_sum {
+ public:
+  staged_sum(const communicator& comm, int device, wait_mode wait, std::shared_ptr<watchdog> watch)
+      : comm_(comm), wait_(wait), watch_(std::move(watch)), left_device_(device, wait) {}
+
+  void add(const queue& q, double* numbers, int count) {
+    const auto n = static_cast<std::size_t>(count), ranks = static_cast<std::size_t>(comm_.size());
+    // The copy back to the device of the sum before has ended when the copy from it has: it is in the queue before.
+    grow(q, n);
+    fetch(q, numbers, n);
+    gather(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      double sum = all_[i];
+      for (std::size_t rank = 1; rank < ranks; ++rank) sum += all_[rank * n + i];
+      mine_[i] = sum;
+    }
+    copy_to_device(q, numbers, mine_, n * sizeof(double));
+    ++sums_;
+  }
+
+ private:
+  void grow(const queue& q, std::size_t count) {
+    if (count <= room_) return;
+    q.synchronize();
+    room_ = count;
+    memory_ = allocate_pinned((1 + static_cast<std::size_t>(comm_.size())) * count * sizeof(double));
+    mine_ = reinterpret_cast<double*>(memory_.get());
+    all_ = mine_ + count;
+  }
+  void fetch(const queue& q, const double* numbers, std::size_t count) {
+#ifdef __CUDACC__
+    check(cudaMemcpyAsync(mine_, numbers, count * sizeof(double), cudaMemcpyDeviceToHost, stream_of(q)));
+#else
+    copy_to_host(q, mine_, numbers, count * sizeof(double));
+#endif
+    left_device_.mark_on(q.native());
+    if (wait_ == wait_mode::block) {
+      left_device_.wait();
+    } else {
+      while (!left_device_.is_passed()) {
+      }
+    }
+  }
+  void gather(std::size_t count) {
+    const host_wait waiting(watch_.get(), [this] {
+      return "all " + std::to_string(comm_.size()) + " ranks: global sum number " + std::to_string(sums_ + 1);
+    });
+    auto gathering =
+        comm_.start_gather(std::as_bytes(std::span(mine_, count)),
+                           std::as_writable_bytes(std::span(all_, count * static_cast<std::size_t>(comm_.size()))));
+    host_patience patience(wait_);
+    while (!gathering.poll()) patience.pause();
+    gathering.wait();
+  }
+
+  communicator comm_;
+  wait_mode wait_;
+  std::shared_ptr<watchdog> watch_;
+  stream_mark left_device_;
+  std::shared_ptr<std::byte> memory_;
+  double *mine_ = nullptr, *all_ = nullptr;
+  std::size_t room_ = 0;
+  std::uint64_t sums_ = 0;
+};
+
+}  // namespace
+
+struct global_sum::state {
+  communicator comm;
+  sum_path path = sum_path::alone;
+  std::optional<peer_memory> memory = {};
+  std::shared_ptr<std::uint64_t> words = {};
+  std::optional<staged_sum> staged = {};
+  std::shared_ptr<watchdog> watch = {};
+
+  void choose(int device, const rank_options& options) {
+    if (comm.size() == 1) return;
+    path = sum_path::staged;
+    if (options.policy != halo_policy::staged && comm.size() <= most_ranks) try_peers(device);
+    if (path == sum_path::staged && options.policy == halo_policy::peer)
+      throw input_error("sums over ranks in their GPUs' memory were asked for; found " + obstacle(device));
+    if (path == sum_path::staged) staged.emplace(comm, device, options.wait, watch);
+    if (path == sum_path::peer && watch)
+      words = watch->device_words(static_cast<std::size_t>(comm.size()), text_of_word);
+  }
+
+  void try_peers(int device) {
+    // Kernels of two processes take turns on a GPU: one that waits would keep the other from coming.
+    if (rank_map(comm, device).shares_a_device()) return;
+    memory.emplace(comm, device, bytes_of_sums);
+    if (memory->reaches_all())
+      path = sum_path::peer;
+    else
+      memory.reset();
+  }
+  std::string obstacle(int device) const {
+    if (comm.size() > most_ranks)
+      return std::to_string(comm.size()) + " ranks, more than " + std::to_string(most_ranks);
+    return rank_map(comm, device).shares_a_device() ? "ranks that share a GPU"
+                                                    : "ranks that do not reach each other's memory";
+  }
+
+  void add_in_peers(const queue& q, double* numbers, int count) const {
+    const int at_once = most_slots / comm.size();
+    peer_sum sum = {};
+    for (int rank = 0; rank < comm.size(); ++rank) sum.memory[rank] = memory->of(rank);
+    sum.rank = comm.rank();
+    sum.ranks = comm.size();
+    sum.words = words.get();
+    for (int done = 0; done < count; done += at_once) {
+      sum.numbers = numbers + done;
+      sum.count = std::min(at_once, count - done);
+      launch(q, sum);
+    }
+  }
+};
+
+global_sum::global_sum(const communicator& comm, int device, const rank_options& options,
+                       std::shared_ptr<watchdog> watch)
+    : state_(std::make_unique<state>(state{comm})) {
+  state_->watch = std::move(watch);
+  state_->choose(device, options);
+}
+global_sum::global_sum(global_sum&&) noexcept = default;
+global_sum& global_sum::operator=(global_sum&&) noexcept = default;
+global_sum::~global_sum() = default;
+
+void global_sum::add(const queue& q, double* numbers, int count) const {
+  if (count <= 0) return;
+  if (state_->path == sum_path::peer) state_->add_in_peers(q, numbers, count);
+  if (state_->path == sum_path::staged) state_->staged->add(q, numbers, count);
+}
+
+sum_path global_sum::path() const { return state_->path; }
+
+}  // namespace plaquette::gpu

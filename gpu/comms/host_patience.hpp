@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How a host waits for something that it must ask for again and again.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+#include "gpu/comms/rank_options.hpp"
+
+namespace plaquette::gpu {
+
+/// What to do between two questions: nothing for those who spin; those who block leave the core to others, for ever
+/// longer stretches.
+class host_patience {
+ public:
+  explicit host_patience(wait_mode mode) : mode_(mode) {}
+
+  void pause() {
+    if (mode_ == wait_mode::spin) return;
+    std::this_thread::sleep_for(next_);
+    if (next_ < longest) next_ *= 2;
+  }
+  /// Something has happened: more may follow soon.
+  void renew() { next_ = shortest; }
+
+ private:
+  static constexpr std::chrono::microseconds shortest{2}, longest{128};
+  wait_mode mode_;
+  std::chrono::microseconds next_ = shortest;
+};
+
+}  // namespace plaquette::gpu

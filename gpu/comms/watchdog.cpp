@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/comms/watchdog.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "gpu/device/runtime.hpp"
+
+namespace plaquette::gpu {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+constexpr auto time_between_looks = std::chrono::milliseconds(100);
+/// What MPI gets for ending the other ranks, before this one ends by itself.
+constexpr auto time_to_end = std::chrono::seconds(5);
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "an unknown host";
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g s", seconds);
+  return text;
+}
+
+/// Ends all ranks, even where MPI itself hangs.
+[[noreturn]] void end_the_run() {
+  constexpr int internal_error = 70;
+  std::thread([] {
+    std::this_thread::sleep_for(time_to_end);
+    std::_Exit(internal_error);
+  }).detach();
+  end_all_ranks(internal_error);
+}
+
+struct wait_of_host {
+  std::uint64_t number;
+  std::function<std::string()> what;
+  clock::time_point since;
+};
+
+/// One word that kernels write, as it was seen last.
+struct seen_word {
+  std::uint64_t value = 0;
+  clock::time_point since = {};
+};
+
+/// Words of one user; gone when the user is.
+struct words_of_device {
+  std::weak_ptr<std::uint64_t> words;
+  std::function<std::string(std::uint64_t)> describe;
+  std::vector<seen_word> seen;
+};
+
+}  // namespace
+
+struct watchdog::state {
+  int rank;
+  clock::duration timeout;
+  double timeout_seconds;
+
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::list<wait_of_host> waits;  ///< the innermost last
+  std::uint64_t last_number = 0;
+  std::list<words_of_device> words;
+  std::jthread thread = {};  ///< the last member: it ends before what it looks at
+
+  bool looks() const { return timeout_seconds > 0.0; }
+
+  void run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex);
+    while (!stop.stop_requested()) {
+      wake.wait_for(lock, stop, time_between_looks, [] { return false; });
+      if (stop.stop_requested()) return;
+      const auto now = clock::now();
+      auto stalled = stalled_kernel(now);  // it names the rank; the host then waits for the kernel at best
+      if (!stalled) stalled = stalled_host(now);
+      if (stalled) {
+        const std::string line = "rank " + std::to_string(rank) + " on " + host_name() + " has waited " +
+                                 seconds_text(timeout_seconds) + " for " + *stalled + "\n";
+        std::fputs(line.c_str(), stderr);
+        std::fflush(stderr);
+        end_the_run();
+      }
+    }
+  }
+
+  /// The innermost alone: those around it go on when it does.
+  std::optional<std::string> stalled_host(clock::time_point now) const {
+    if (waits.empty() || now - waits.back().since <= timeout) return {};
+    return waits.back().what();
+  }
+
+  std::optional<std::string> stalled_kernel(clock::time_point now) {
+    words.remove_if([](const words_of_device& w) { return w.words.expired(); });
+    for (words_of_device& w : words) {
+      const auto alive = w.words.lock();
+      if (!alive) continue;
+      for (std::size_t i = 0; i < w.seen.size(); ++i) {
+        const std::uint64_t value = std::atomic_ref(alive.get()[i]).load(std::memory_order_relaxed);
+        seen_word& seen = w.seen[i];
+        if (value != seen.value) seen = {value, now};
+        if (value != 0 && now - seen.since > timeout) return w.describe(value);
+      }
+    }
+    return {};
+  }
+};
+
+watchdog::watchdog(const communicator& comm, double stall_timeout) {
+  const double seconds = stall_timeout > 0.0 ? std::min(stall_timeout, 1e9) : 0.0;
+  state_ = std::make_unique<state>(
+      comm.rank(), std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds)), seconds);
+  if (state_->looks()) state_->thread = std::jthread([s = state_.get()](const std::stop_token& stop) { s->run(stop); });
+}
+
+watchdog::~watchdog() = default;
+
+std::shared_ptr<std::uint64_t> watchdog::device_words(std::size_t count,
+                                                      std::function<std::string(std::uint64_t)> describe) {
+  if (!state_->looks() || count == 0) return nullptr;
+  const auto memory = allocate_pinned(count * sizeof(std::uint64_t));
+  std::memset(memory.get(), 0, count * sizeof(std::uint64_t));
+  const std::shared_ptr<std::uint64_t> words(memory, reinterpret_cast<std::uint64_t*>(memory.get()));
+  const std::lock_guard lock(state_->mutex);
+  state_->words.push_back({words, std::move(describe), std::vector<seen_word>(count)});
+  return words;
+}
+
+host_wait::host_wait(watchdog* watch, std::function<std::string()> what)
+    : watch_(watch != nullptr && watch->state_->looks() ? watch : nullptr) {
+  if (watch_ == nullptr) return;
+  watchdog::state& s = *watch_->state_;
+  const std::lock_guard lock(s.mutex);
+  number_ = ++s.last_number;
+  s.waits.push_back({number_, std::move(what), clock::now()});
+}
+
+host_wait::~host_wait() {
+  if (watch_ == nullptr) return;
+  watchdog::state& s = *watch_->state_;
+  const std::lock_guard lock(s.mutex);
+  s.waits.remove_if([&](const wait_of_host& w) { return w.number == number_; });
+}
+
+}  // namespace plaquette::gpu
