@@ -15,5 +15,9 @@ std::unique_ptr<operator_maker> make_gpu_operator_maker(gpu_access&, const gauge
 std::vector<timed_transfer> time_gpu_transfers(gpu_access&, const std::vector<std::size_t>&, double, json_document&) {
   throw gpu_is_absent();
 }
+std::vector<timed_transfer> time_gpu_exchanges(gpu_access&, const std::vector<std::size_t>&, double,
+                                               const communicator&) {
+  throw gpu_is_absent();
+}
 
 }  // namespace plaquette::scaling

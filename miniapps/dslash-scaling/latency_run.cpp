@@ -144,8 +144,11 @@ exit_status run_latency(const scaling_options& options, report& result, gpu_acce
       for (const timed_transfer& t : time_gpu_transfers(*gpu, sizes, each, launches)) transfers.push_back(t);
   }
   world.barrier();
-  if (world.size() > 1)
+  if (world.size() > 1) {
     for (const std::size_t bytes : sizes) transfers.push_back(time_round_trips(bytes, each, world));
+    if (gpu != nullptr)
+      for (const timed_transfer& t : time_gpu_exchanges(*gpu, sizes, each, world)) transfers.push_back(t);
+  }
   const bool right = std::ranges::all_of(transfers, &timed_transfer::right);
   std::array<double, 1> wrong{right ? 0.0 : 1.0};
   world.maximum(std::span(wrong));

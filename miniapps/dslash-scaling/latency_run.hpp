@@ -35,6 +35,11 @@ std::vector<std::size_t> message_sizes(std::size_t largest);
 std::vector<timed_transfer> time_gpu_transfers(gpu_access& gpu, const std::vector<std::size_t>& sizes,
                                                double seconds_each, json_document& launches);
 
+/// Memory of the GPUs of ranks 0 and 1, exchanged both ways at once by every halo policy that the host drives and that
+/// is there: "exchange staged", "exchange mpi", "exchange nccl". Collective.
+std::vector<timed_transfer> time_gpu_exchanges(gpu_access& gpu, const std::vector<std::size_t>& sizes,
+                                               double seconds_each, const communicator& world);
+
 /// The whole run; `gpu` is null on the CPU. Collective.
 exit_status run_latency(const scaling_options& options, report& result, gpu_access* gpu, const communicator& world);
 
