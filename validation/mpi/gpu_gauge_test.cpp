@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The CUDA library without its hopping term, as loops of the host, on every legal process grid: the bits of one rank.
+/// The CUDA library without its hopping term on every legal process grid: the bits of one rank.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,10 +26,14 @@ namespace {
 /// among the parts.
 const extents lattices[] = {{4, 4, 4, 8}, {6, 4, 2, 12}, {2, 12, 6, 4}};
 
-gpu::context one_rank(const extents& lattice) { return {lattice_geometry(lattice), communicator()}; }
+int device() { return communicator::world().rank() % gpu::device_count(); }
+
+gpu::context one_rank(const extents& lattice) { return {lattice_geometry(lattice), communicator(), device()}; }
 gpu::context part_of(const extents& lattice, const extents& grid) {
   const auto world = communicator::world();
-  return {lattice_geometry(lattice, grid, world.rank()), world};
+  gpu::rank_options options;
+  options.wait = gpu::wait_mode::block;  // there may be more ranks than cores
+  return {lattice_geometry(lattice, grid, world.rank()), world, device(), nullptr, options};
 }
 
 /// visit(context of this rank, context of one rank alone) for all grids of all lattices.
@@ -99,10 +103,30 @@ gpu::field<double> random_columns(const gpu::context& ctx, int columns, std::uin
 
 // --- Ghosts ----------------------------------------------------------------------------------------------------------
 
-/// Sites whose links are not those of the whole lattice, up to one step outside in every direction.
-double wrong_links(const gpu::links_with_ghosts& links, const plaquette::gauge_configuration& whole) {
+/// Links with ghosts as the host can read and change them.
+class host_copy {
+ public:
+  explicit host_copy(gpu::links_with_ghosts& links)
+      : queue_(links.get_context().queue()), device_(links.sites()), bytes_(2 * device_.at.parity_stride) {
+    chunks_.resize(static_cast<std::size_t>(bytes_ / gpu::chunk_bytes));
+    copy_to_host(queue_, chunks_.data(), device_.at.begin, static_cast<std::size_t>(bytes_));
+  }
+  gpu::ghosted_matrices<dimensions, std::byte> sites() {
+    return {{reinterpret_cast<std::byte*>(chunks_.data()), device_.at.parity_stride}, device_.box};
+  }
+  void write_back() { copy_to_device(queue_, device_.at.begin, chunks_.data(), static_cast<std::size_t>(bytes_)); }
+
+ private:
+  gpu::queue queue_;
+  gpu::ghosted_matrices<dimensions, std::byte> device_;
+  std::int64_t bytes_;
+  std::vector<gpu::chunk> chunks_;
+};
+
+/// Links that are not those of the whole lattice, up to one step outside in every direction.
+double wrong_links(gpu::links_with_ghosts& links, const plaquette::gauge_configuration& whole) {
   const lattice_geometry& geometry = links.get_context().geometry();
-  const gpu::ghosted_links sites = links.sites();
+  host_copy copy(links);
   double wrong = 0.0;
   coordinate x;
   for (x[3] = -1; x[3] <= geometry.local()[3]; ++x[3])
@@ -110,7 +134,7 @@ double wrong_links(const gpu::links_with_ghosts& links, const plaquette::gauge_c
       for (x[1] = -1; x[1] <= geometry.local()[1]; ++x[1])
         for (x[0] = -1; x[0] <= geometry.local()[0]; ++x[0])
           for (int mu = 0; mu < dimensions; ++mu) {
-            const su3<double> found = sites.load({{x[0], x[1], x[2], x[3]}}, mu);
+            const su3<double> found = copy.sites().load({{x[0], x[1], x[2], x[3]}}, mu);
             if (!same_bits(found, whole(geometry.to_global(x))[mu])) ++wrong;
           }
   return wrong;
@@ -119,7 +143,7 @@ double wrong_links(const gpu::links_with_ghosts& links, const plaquette::gauge_c
 TEST(LinksWithGhosts, AreThoseOfTheWholeLatticeUpToOneStepOutsideCornersIncluded) {
   for_each_grid([](const gpu::context& ctx, const gpu::context& alone) {
     const auto whole = export_links(random_configuration(alone, 1));
-    const gpu::links_with_ghosts links(random_configuration(ctx, 1));
+    gpu::links_with_ghosts links(random_configuration(ctx, 1));
     EXPECT_EQ(wrong_links(links, whole), 0.0) << describe(ctx);
     EXPECT_EQ(links.is_copy(), ctx.comm().size() > 1);
   });
@@ -134,37 +158,42 @@ TEST(LinksWithGhosts, FollowAChangeOfOneDirectionAndParity) {
       if (parity(x) == odd) whole(x)[mu] = other(x)[mu];
     });
     gpu::links_with_ghosts links(random_configuration(ctx, 2));
-    const auto sites = links.sites();
+    host_copy copy(links);
+    const auto sites = copy.sites();
     visit_sites(ctx.geometry(), [&](const coordinate& x) {
       const auto [box_parity, i] = sites.box.number_of(sites.box.coordinate_of({{x[0], x[1], x[2], x[3]}}));
       if (parity(x) == odd) sites.at.store(box_parity, i, mu, other(ctx.geometry().to_global(x))[mu]);
     });
+    copy.write_back();
     links.exchange(mu, odd);
     EXPECT_EQ(wrong_links(links, whole), 0.0) << describe(ctx);
   });
 }
 
+/// Sets the links of all ghosts to 1.
+void spoil_ghosts(gpu::links_with_ghosts& links) {
+  host_copy copy(links);
+  const auto sites = copy.sites();
+  const gpu::site_order& order = sites.box.order;
+  for (int p = 0; p < 2; ++p)
+    for (std::int32_t i = 0; i < order.sites; ++i) {
+      const gpu::site_coordinate at = order.coordinate_of(p, i);
+      bool ghost = false;
+      for (int nu = 0; nu < dimensions; ++nu)
+        ghost = ghost || (sites.box.shift[nu] == 1 && (at.x[nu] == 0 || at.x[nu] == order.length[nu] - 1));
+      for (int mu = 0; ghost && mu < dimensions; ++mu) sites.at.store(p, i, mu, su3<double>::identity());
+    }
+  copy.write_back();
+}
+
 TEST(GhostExchange, InSmallPiecesGivesTheSame) {
   for_each_grid([](const gpu::context& ctx, const gpu::context& alone) {
     const auto whole = export_links(random_configuration(alone, 4));
-    const gpu::box_with_ghosts box(ctx.geometry());
     gpu::links_with_ghosts links(random_configuration(ctx, 4));
-    const auto sites = links.sites();
-    const auto visit_ghosts = [&](auto&& visit) {
-      for (int p = 0; p < 2; ++p)
-        for (std::int32_t i = 0; i < box.order.sites; ++i) {
-          const gpu::site_coordinate at = box.order.coordinate_of(p, i);
-          bool ghost = false;
-          for (int nu = 0; nu < dimensions; ++nu)
-            ghost = ghost || (box.shift[nu] == 1 && (at.x[nu] == 0 || at.x[nu] == box.order.length[nu] - 1));
-          if (ghost) visit(p, i);
-        }
-    };
-    visit_ghosts([&](int p, std::int32_t i) {
-      for (int mu = 0; mu < dimensions; ++mu) sites.at.store(p, i, mu, su3<double>::identity());
-    });
-    // pieces of one chunk where a face is large, of several, and of no whole number of them, where it is small
-    gpu::ghost_exchange(ctx, box, 5000)({sites.at.begin, 4 * 9}, {.first = 0, .count = 4 * 9});
+    spoil_ghosts(links);
+    // Of small faces several chunks fit into a piece, and the last piece may have fewer; of large ones none does.
+    constexpr int chunks = dimensions * colours * colours;
+    gpu::ghost_exchange(ctx, links.sites().box, 5000)({links.sites().at.begin, chunks}, {.first = 0, .count = chunks});
     EXPECT_EQ(wrong_links(links, whole), 0.0) << describe(ctx);
   });
 }
