@@ -127,7 +127,10 @@ std::vector<hopping_launch> tile_candidates(const hopping_problem& p) {
 std::string hopping_launch::name() const {
   if (variant == hopping_variant::gather) return "gather";
   std::string s = variant == hopping_variant::tiles ? "tiles" : "batch";
-  for (int mu = 0; mu < dimensions; ++mu) s += (mu == 0 ? " " : ".") + std::to_string(tile[mu]);
+  for (int mu = 0; mu < dimensions; ++mu) {
+    s += mu == 0 ? " " : ".";
+    s += std::to_string(tile[mu]);
+  }
   if (groups > 1) s += " groups " + std::to_string(groups);
   if (slab > 0) s += " slab " + std::to_string(slab);
   if (links_once) s += " once";
