@@ -360,7 +360,10 @@ def scaling_pictures(reports):
     paths = [path for path, report in reports if report["app"] == "dslash-scaling" and report["figures"]]
     if not paths:
         return
-    found = scaling_data.points(paths)
+    try:
+        found = scaling_data.points(paths)
+    except ReportError:  # all on GPUs: see below
+        return
     if len({scaling_data.cores(point) for point in found}) < 2:
         return
     figure, (strong, weak, efficient) = style.figure(panels=3)
@@ -375,9 +378,95 @@ def scaling_pictures(reports):
                   "GFLOP/s and efficiency of dslash-scaling against ranks times threads", data_address(figure), True)
 
 
+def of_scaling(reports):
+    return [(path, report) for path, report in reports if report["app"] == "dslash-scaling"]
+
+
+def gpu_pictures(reports):
+    """Of dslash-scaling on GPUs, each where there is something to draw."""
+    import gpu_data
+    import gpu_scaling
+    import model
+    import policies
+    import style
+
+    found = gpu_data.points(of_scaling(reports))
+    if gpu_scaling.usual_lines(found):
+        style.apply()
+        figure = style.plt.figure()
+        panels = len(gpu_scaling.draw(figure, found))
+        figure.set_size_inches(max(7.0, 2.9 * panels), 6.0)
+        figure.tight_layout(rect=(0, 0, 1, 0.95))
+        yield Picture("Scaling over GPUs: the overlap on and off",
+                      "TFLOP/s and parallel efficiency of dslash-scaling against GPUs", data_address(figure), True)
+    if gpu_scaling.usual_lines(found) and gpu_data.latencies(of_scaling(reports)):
+        options = model.parser().parse_args(["-"])
+        machine = model.machine_of(of_scaling(reports), options)
+        if model.compared(found, machine):
+            figure = style.plt.figure()
+            panels = model.draw(figure, found, machine)
+            figure.set_size_inches(max(7.0, 2.9 * panels), 6.4)
+            figure.tight_layout(rect=(0, 0, 1, 0.95))
+            yield Picture(f"Performance model, beside what was measured. {model.assumptions(machine)}",
+                          "TFLOP/s measured and by the model, and extrapolated, against GPUs", data_address(figure), True)
+    if any(p.halo for p in found):
+        figure, (axes,) = style.figure()
+        figure.set_size_inches(9.0, 4.2)
+        policies.draw(axes, found)
+        figure.tight_layout()
+        yield Picture("Ways to exchange halos", "TFLOP/s of one lattice for each way to exchange halos",
+                      data_address(figure), True)
+
+
+def latency_pictures(reports):
+    import gpu_data
+    import latency
+    import style
+
+    chosen = gpu_data.latencies(of_scaling(reports))
+    if chosen is None:
+        return
+    figure, (left, right) = style.figure(panels=2)
+    figure.set_size_inches(12.0, 5.0)
+    latency.draw(left, right, chosen[1], chosen[0])
+    figure.tight_layout()
+    yield Picture("Latencies", "Microseconds and GB/s of single transfers against their size", data_address(figure), True)
+
+
+def vector_pictures(reports):
+    import style
+    import vectors
+
+    found = vectors.lines_of(of_scaling(reports))
+    if not found:
+        return
+    figure, (left, right) = style.figure(panels=2)
+    figure.set_size_inches(12.0, 4.4)
+    vectors.draw(left, right, found)
+    figure.tight_layout()
+    yield Picture("Vector operations", "GB/s of vector operations against ranks", data_address(figure), True)
+
+
+def cores_pictures(reports):
+    import cores_per_gpu
+    import style
+
+    try:
+        drawn, cores = cores_per_gpu.ratios(of_scaling(reports))
+    except ReportError:  # no GPU, or no CPU beside it
+        return
+    figure, (axes,) = style.figure()
+    figure.set_size_inches(7.2, 4.4)
+    cores_per_gpu.draw(axes, drawn, cores)
+    figure.tight_layout()
+    yield Picture("CPU cores a GPU, at equal speed", "Cores of a CPU that are as fast as a GPU, against GPUs",
+                  data_address(figure))
+
+
 def pictures_section(reports):
-    pictures = [picture for make in (convergence_pictures, mass_pictures, scaling_pictures, operator_pictures)
-                for picture in make(reports)]
+    makers = (convergence_pictures, mass_pictures, scaling_pictures, gpu_pictures, latency_pictures, vector_pictures,
+              cores_pictures, operator_pictures)
+    pictures = [picture for make in makers for picture in make(reports)]
     if not pictures:
         return ""
     shown = "".join(tag("figure", f'<img src="{escaped(p.data)}" alt="{escaped(p.alternative)}">'

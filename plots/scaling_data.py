@@ -6,6 +6,7 @@ import os
 
 from report_file import ReportError, load, number
 
+VECTOR_OPERATIONS = ("axpy", "dot", "norm2")
 PRECISIONS = ("double", "single", "half")
 
 #: One timed operator of one run.
@@ -24,7 +25,8 @@ def case_of(point):
 
 
 def points(paths):
-    """All figures of the reports of dslash-scaling among `paths`; others are left aside."""
+    """All figures of CPUs in the reports of dslash-scaling among `paths`; others are left aside, those of GPUs too
+    (gpu_data.py)."""
     found = []
     for path in paths:
         report = load(path)
@@ -33,6 +35,8 @@ def points(paths):
         parameters = report["parameters"]
         placement = parameters.get("placement", {})
         for n, figure in enumerate(report["figures"]):
+            if figure.get("device") == "gpu" or figure.get("operator") in VECTOR_OPERATIONS:
+                continue
             what = f"{path}: figures[{n}]"
             try:
                 found.append(Point(str(parameters.get("scaling", "strong")), str(placement.get("policy", "none")),

@@ -4,6 +4,8 @@
 
   sweep.py scaling   dslash-scaling on growing numbers of ranks and threads: strong and weak scaling, all precisions,
                      halo exchange with overlap on and off; then the figures
+  sweep.py gpu       dslash-scaling on 1, 2, 4, ... GPUs: weak and strong scaling, the ways to exchange halos, placement,
+                     vector operations, latencies, what a performance model needs; then the figures and a page
   sweep.py solver    mixed-precision-solver for every combination of lattices, precisions, solvers and ranks; a table
 
 Each run leaves a JSON report. A run whose verified report is there already, made by the program as it is, is not
@@ -55,6 +57,13 @@ def points(text):
     return [point(word) for word in words(text)]
 
 
+def counts(text):
+    numbers = [positive(word) for word in words(text)]
+    if not numbers or sorted(set(numbers)) != numbers:
+        raise argparse.ArgumentTypeError(f"expected growing numbers of GPUs, found '{text}'")
+    return numbers
+
+
 def usable_cores():
     return len(os.sched_getaffinity(0))
 
@@ -102,6 +111,23 @@ def arguments():
     scaling.add_argument("--placement", type=words, default=["good"], help="good, bad, none or several of them "
                          "(default: good)")
     add_shared(scaling)
+    gpu = kinds.add_parser("gpu", help="dslash-scaling on GPUs, one rank each")
+    gpu.add_argument("--gpus", type=counts, default=[1, 2, 4], help="numbers of GPUs (default: 1,2,4)")
+    gpu.add_argument("--parts", type=words, default=list(GPU_PARTS), help="of " + ",".join(GPU_PARTS) + " (default: all)")
+    gpu.add_argument("--weak", type=words, default=["32x32x32x32", "24x24x24x32"], help="lattices of a GPU each "
+                     "(default: 32x32x32x32,24x24x24x32)")
+    gpu.add_argument("--strong", type=words, default=["32x32x32x64", "24x24x24x128", "32x32x32x256"], help="lattices of all "
+                     "GPUs (default: 32x32x32x64,24x24x24x128,32x32x32x256)")
+    gpu.add_argument("--operators", default="hopping,clover_schur", help="default: %(default)s")
+    gpu.add_argument("--precisions", default="single,half,double", help="the first is that of the figure of merit "
+                     "(default: %(default)s)")
+    gpu.add_argument("--reconstruct", default="12", help="stored reals a link (default: %(default)s)")
+    gpu.add_argument("--halo", type=words, default=["staged", "peer", "mpi", "nccl"], help="for the part policies "
+                     "(default: staged,peer,mpi,nccl)")
+    gpu.add_argument("--threads", type=positive, default=None, metavar="N", help="of a rank (default: the cores of this "
+                     "host shared among the ranks, at most 8)")
+    gpu.add_argument("--device", default="gpu", choices=["gpu"], help=argparse.SUPPRESS)
+    add_shared(gpu)
     solver = kinds.add_parser("solver", help="a table of solves")
     solver.add_argument("--lattices", type=words, default=["4x4x4x8", "8x8x8x8"], help="default: 4x4x4x8,8x8x8x8")
     solver.add_argument("--precisions", type=words, default=["double", "single"], help="default: double,single")
@@ -145,6 +171,62 @@ def scaling_runs(options):
                        *options.rest]
             yield Run([scaling, f"{ranks} x {threads}", placement], path, program,
                       launcher_for(options, ranks, threads), threads)
+
+
+#: What the sweep over GPUs is made of, most important first.
+GPU_PARTS = ("weak", "strong", "policies", "latency", "kernels", "vectors", "placement", "cpu")
+#: Lattices of one GPU for the model: what is left of the lattices above on more GPUs.
+KERNEL_LATTICES = ("4x4x4x8", "8x8x8x8", "8x8x8x16", "8x8x16x16", "8x16x16x16", "16x16x16x16", "16x16x16x32", "16x16x32x32",
+                   "16x32x32x32")
+
+
+def gpu_runs(options):
+    """One rank a GPU. The columns of the table: part, lattice, GPUs, what is special."""
+    unknown = [part for part in options.parts if part not in GPU_PARTS]
+    if unknown:
+        raise ReportError(f"--parts: expected {', '.join(GPU_PARTS)}, found '{unknown[0]}'")
+    most = options.gpus[-1]
+    usual = ["--operator", options.operators, "--layout", "even-odd", "--precision", options.precisions, "--reconstruct",
+             options.reconstruct]
+
+    def made(part, lattice, gpus, words, special="", problem=()):
+        threads = options.threads or max(1, min(8, usable_cores() // gpus))
+        name = "-".join(word for word in ("gpu", part, lattice, f"{gpus}", special.replace(" ", "-")) if word)
+        program = [options.program, "--device", "gpu", *problem, "--threads", str(threads), *words, *options.rest]
+        return Run([part, lattice, str(gpus), special], os.path.join(options.output, name + ".json"), program,
+                   launcher_for(options, gpus, threads), threads)
+
+    for part in (part for part in GPU_PARTS if part in options.parts):
+        if part == "weak":
+            for lattice, gpus in itertools.product(options.weak, options.gpus):
+                yield made(part, lattice, gpus, usual, problem=["--local-lattice", lattice])
+        elif part == "strong":
+            for lattice, gpus in itertools.product(options.strong, options.gpus):
+                yield made(part, lattice, gpus, usual, problem=["--lattice", lattice])
+        elif part == "policies" and most > 1:
+            for halo in options.halo:
+                yield made(part, options.strong[0], most, [*usual, "--halo", halo], halo, ["--lattice", options.strong[0]])
+            yield made(part, options.strong[0], most, [*usual, "--halo", "staged", "--wait", "block"], "staged block",
+                       ["--lattice", options.strong[0]])
+        elif part == "placement" and most > 1:
+            for halo in ("auto", "staged"):
+                yield made(part, options.strong[0], most, [*usual, "--placement", "bad", "--halo", halo], f"bad {halo}",
+                           ["--lattice", options.strong[0]])
+        elif part == "vectors":
+            vectors = ["--operator", "axpy,dot,norm2", "--layout", "even-odd", "--precision", options.precisions]
+            for gpus in options.gpus:
+                yield made(part, options.weak[-1], gpus, vectors, problem=["--local-lattice", options.weak[-1]])
+        elif part == "latency":
+            yield made(part, "", min(most, 2), ["--latency"])
+        elif part == "kernels":
+            for lattice in KERNEL_LATTICES:
+                yield made(part, lattice, 1, usual, problem=["--lattice", lattice])
+        elif part == "cpu":
+            cores = usable_cores()
+            program = [options.program, "--device", "cpu", "--lattice", options.strong[0], "--threads", str(cores), *usual,
+                       "--placement", "good", "--samples", "5"]
+            yield Run([part, options.strong[0], "0", f"{cores} cores"], os.path.join(options.output, f"cpu-{options.strong[0]}.json"),
+                      program, launcher_for(options, 1, cores), cores)
 
 
 def solver_runs(options):
@@ -224,14 +306,24 @@ def result_columns(run):
             f"{verdict:>8}")
 
 
-HEADERS = {"scaling": f"{'scaling':<10} {'ranks x threads':<16} {'placement':<10} {'FOM':>10} {'':<9} {'verified':>8}",
+HEADERS = {"gpu": f"{'part':<10} {'lattice':<14} {'GPUs':<5} {'special':<14} {'FOM':>10} {'':<9} {'verified':>8}",
+           "scaling": f"{'scaling':<10} {'ranks x threads':<16} {'placement':<10} {'FOM':>10} {'':<9} {'verified':>8}",
            "solver": f"{'lattice':<14} {'precision':<10} {'solver':<9} {'ranks':>5} {'iterations':>10} {'seconds':>10} "
                      f"{'FOM':>10} {'verified':>8}"}
 
 
 def row(kind, columns):
-    widths = (10, 16, 10) if kind == "scaling" else (14, 10, 9, 5)
+    widths = {"scaling": (10, 16, 10), "gpu": (10, 14, 5, 14), "solver": (14, 10, 9, 5)}[kind]
     return " ".join(f"{text:<{width}}" for text, width in zip(columns, widths))
+
+
+FIGURES = {"scaling": ("scaling", "bandwidth", "halo"),
+           "gpu": ("gpu_scaling", "policies", "latency", "vectors", "model", "cores_per_gpu")}
+
+
+def run_script(script, *arguments):
+    return subprocess.run([sys.executable, os.path.join(HERE, script + ".py"), *arguments], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True)
 
 
 def draw(options, runs):
@@ -240,11 +332,15 @@ def draw(options, runs):
     if not reports:
         print("no pictures: no run left a report", flush=True)
         return
-    for script in ("scaling", "bandwidth", "halo"):
-        picture = os.path.join(options.output, f"{script}-{options.size}.png")
-        done = subprocess.run([sys.executable, os.path.join(HERE, script + ".py"), *reports, "--output", picture,
-                               "--force"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    for script in FIGURES[options.kind]:
+        name = f"{script}-{options.size}.png" if options.kind == "scaling" else script.replace("_", "-") + ".png"
+        picture = os.path.join(options.output, name)
+        done = run_script(script, *reports, "--output", picture, "--force")
         print(f"picture    {picture}" if done.returncode == 0 else f"no picture {done.stderr.strip()}", flush=True)
+    if options.kind == "gpu":
+        page = os.path.join(options.output, "report.html")
+        done = run_script("report", *reports, "--html", page, "--force")
+        print(f"page       {page}" if os.path.exists(page) else f"no page    {done.stderr.strip()}", flush=True)
 
 
 def sweep(options, runs):
@@ -258,7 +354,9 @@ def sweep(options, runs):
             print(result_columns(run) + "   (was there)", flush=True)
             continue
         status, message = execute(run)
-        worst = max(worst, status)
+        # A way to exchange halos that this machine does not have is no failure of the sweep.
+        optional = options.kind == "gpu" and run.columns[0] == "policies" and status == UNUSABLE_INPUT
+        worst = worst if optional else max(worst, status)
         if status == 0 or os.path.exists(run.path):
             print(result_columns(run), flush=True)
         else:
@@ -272,7 +370,7 @@ def sweep(options, runs):
 
 def main():
     options = arguments()
-    runs = list(scaling_runs(options) if options.kind == "scaling" else solver_runs(options))
+    runs = list({"scaling": scaling_runs, "gpu": gpu_runs, "solver": solver_runs}[options.kind](options))
     if options.dryrun:
         for run in runs:
             threads = [f"OMP_NUM_THREADS={run.threads}"] if run.threads is not None else []
@@ -285,7 +383,7 @@ def main():
         return OUTPUT_FAILED
     status = sweep(options, runs)
     print(f"reports    {options.output}")
-    if options.kind == "scaling":
+    if options.kind in FIGURES:
         draw(options, runs)
     return status
 

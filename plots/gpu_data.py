@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What figures of several GPUs need of the reports of dslash-scaling: points, lines over GPUs, latencies."""
+
+import collections
+import os
+
+from report_file import ReportError, load, number
+
+PRECISIONS = ("double", "single", "half")
+VECTOR_OPERATIONS = ("axpy", "dot", "norm2")
+
+#: One timed operator of one run. `asked` is --halo, `policy` what came of it ("" on one GPU); `halo` the costs, or None.
+Point = collections.namedtuple("Point", "scaling placement gpus lattice local grid operator layout precision reconstruct "
+                               "rhs protocol gflops gbytes fraction_of_copy seconds halo asked policy wait overlap report path")
+
+
+def text_of_extents(extents):
+    """ "32^3x64", "16x16x32x8" """
+    words, n = [], 0
+    while n < len(extents):
+        same = n
+        while same < len(extents) and extents[same] == extents[n]:
+            same += 1
+        words.append(f"{extents[n]}^{same - n}" if same - n > 1 else str(extents[n]))
+        n = same
+    return "x".join(words)
+
+
+def volume(extents):
+    product = 1
+    for length in extents:
+        product *= length
+    return product
+
+
+def loaded(paths):
+    """(path, report) of those of dslash-scaling."""
+    return [(path, report) for path, report in ((path, load(path)) for path in paths) if report["app"] == "dslash-scaling"]
+
+
+def points(reports, protocol="sustained"):
+    """The figures of GPUs in (path, report) pairs."""
+    found = []
+    for path, report in reports:
+        parameters = report["parameters"]
+        placement = parameters.get("placement", {})
+        for n, figure in enumerate(report["figures"]):
+            if figure.get("device") != "gpu" or figure.get("protocol") != protocol:
+                continue
+            what = f"{path}: figures[{n}]"
+            halo = figure.get("halo")
+            try:
+                found.append(Point(
+                    str(parameters.get("scaling", "strong")), str(placement.get("policy", "none")), int(figure["ranks"]),
+                    tuple(figure["lattice"]), tuple(parameters["local_lattice"]), tuple(parameters["grid"]),
+                    figure["operator"], figure["layout"], figure["precision"], figure["reconstruct"], figure["rhs"],
+                    figure["protocol"], number(figure["gflops"], what), number(figure["gbytes_per_s"], what),
+                    number(figure["fraction_of_copy"], what), number(figure["seconds"]["median"], what), halo,
+                    str(parameters.get("halo", "auto")), str(halo.get("policy", "")) if halo else "",
+                    str(parameters.get("wait", "spin")), str(parameters.get("overlap", "on")), report, path))
+            except (KeyError, TypeError, ValueError) as problem:
+                raise ReportError(f"{what}: expected a figure as the schema has it, found {problem!r}") from None
+    return found
+
+
+def required_points(paths):
+    """The same of the files `paths`; refused where there are none."""
+    found = points(loaded(paths))
+    if not found:
+        names = ", ".join(os.path.basename(path) for path in paths)
+        raise ReportError(f"{names}: no figures of dslash-scaling on GPUs")
+    return found
+
+
+def is_usual(point):
+    """Made as users do: nothing deliberately bad, nothing but the automatic choice."""
+    return (point.placement != "bad" and point.asked == "auto" and point.wait == "spin" and point.overlap == "on"
+            and point.operator not in VECTOR_OPERATIONS)
+
+
+def problem_of(point):
+    """What is the same along a line over GPUs: the lattice of each (weak), or of all together (strong)."""
+    return (point.scaling, point.local if point.scaling == "weak" else point.lattice)
+
+
+def title_of(problem):
+    scaling, extents = problem
+    return f"{scaling}, {text_of_extents(extents)}" + (" a GPU" if scaling == "weak" else "")
+
+
+def case_of(point):
+    return (point.operator, point.layout, point.precision, point.reconstruct, point.rhs)
+
+
+def lines(found):
+    """{(problem, case): points in the order of GPUs}, of the last run of each; problems with several numbers of GPUs."""
+    latest = {}
+    for p in found:
+        latest[(problem_of(p), case_of(p), p.gpus)] = p
+    result = collections.defaultdict(list)
+    for (problem, case, _), p in sorted(latest.items(), key=lambda item: item[0][2]):
+        result[(problem, case)].append(p)
+    several = {problem for problem, _ in result if len({p.gpus for key, line in result.items() if key[0] == problem
+                                                        for p in line}) > 1}
+    return {key: line for key, line in result.items() if key[0] in several}
+
+
+def headline(found):
+    """Operator, layout, reals, right-hand sides of the first point."""
+    first = found[0]
+    return (first.operator, first.layout, first.reconstruct, first.rhs)
+
+
+def of_headline(found):
+    return [p for p in found if (p.operator, p.layout, p.reconstruct, p.rhs) == headline(found)]
+
+
+def efficiency(line, seconds=lambda p: p.seconds):
+    """Time of the first point times its GPUs over that of each, a GPU: of weak scaling the ratio of times."""
+    base = line[0]
+    if base.scaling == "weak":
+        return [base.seconds / seconds(p) for p in line]
+    return [base.seconds * base.gpus / (seconds(p) * p.gpus) for p in line]
+
+
+def seconds_without_overlap(point):
+    return number(point.halo["seconds_without_overlap"], point.path) if point.halo else point.seconds
+
+
+def latencies(reports):
+    """The last section of latencies among (path, report) pairs, of a GPU before one of a CPU; or None."""
+    chosen = None
+    for path, report in reports:
+        section = report.get("latencies")
+        if not isinstance(section, dict) or not isinstance(section.get("transfers"), list):
+            continue
+        of_gpu = report["parameters"].get("device") == "gpu"
+        if chosen is None or of_gpu or chosen[2]["parameters"].get("device") != "gpu":
+            chosen = (path, section, report)
+    return chosen
+
+
+def transfers(section, path):
+    """{kind: [(bytes, seconds)]}, growing."""
+    found = collections.defaultdict(list)
+    for n, item in enumerate(section["transfers"]):
+        what = f"{path}: latencies.transfers[{n}]"
+        try:
+            found[str(item["kind"])].append((int(item["bytes"]), number(item["seconds"], what)))
+        except (KeyError, TypeError, ValueError) as problem:
+            raise ReportError(f"{what}: expected a transfer as the schema has it, found {problem!r}") from None
+    return {kind: sorted(values) for kind, values in found.items()}
+
+
+def launches(section, path):
+    """{"stream", "graph", "waited": seconds}"""
+    return {str(item.get("kind")): number(item.get("seconds", "nan"), f"{path}: latencies.launches")
+            for item in section.get("launches", []) if isinstance(item, dict)}

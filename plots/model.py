@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Draws the performance model (performance_model.py, where its assumptions stand) beside what dslash-scaling measured on
+several GPUs, for every lattice, and what it gives for more of them, up to 1024. It takes the single-GPU figures of all
+given reports for the speed of a GPU on a local lattice, and the latencies of a run with --latency."""
+
+import performance_model as model
+import style
+from gpu_data import (PRECISIONS, case_of, headline, is_usual, latencies, launches, loaded, of_headline, points, problem_of,
+                      seconds_without_overlap, title_of, transfers, volume)
+from matplotlib.lines import Line2D
+from report_file import ReportError, number
+
+COLOUR = dict(zip(PRECISIONS, (style.COLOURS["blue"], style.COLOURS["vermilion"], style.COLOURS["green"])))
+MOST_GPUS = 1024
+
+
+def line_through(table):
+    """(latency, bandwidth) of transfers: the first one's time; the last one's bytes in what it takes beyond that."""
+    (_, least), (most_bytes, most) = table[0], table[-1]
+    return least, most_bytes / max(most - least, 1e-12)
+
+
+def machine_of(reports, options):
+    """What was measured of one GPU and between GPUs."""
+    chosen = latencies(reports)
+    if chosen is None:
+        raise ReportError("no report with latencies: run dslash-scaling --device gpu --latency")
+    path, section, _ = chosen
+    found = transfers(section, path)
+    stores = [table for kind, table in found.items() if kind.startswith("peer_store")]
+    cost = launches(section, path)
+    if stores:
+        least, bandwidth = line_through(stores[0])
+        # A transfer was one kernel that was waited for: what such a kernel takes without writing anything is no latency.
+        latency = max(least - cost.get("waited", 0.0), 0.0)
+    else:
+        latency, bandwidth = options.network_latency, options.network_gbytes * 1e9
+    times = {}
+    for p in points(reports):
+        if p.gpus == 1 and is_usual(p):
+            times.setdefault(case_of(p), {})[volume(p.lattice)] = p.seconds
+    copy = 1e9 * number(section.get("copy_gbytes_per_s", "nan"), f"{path}: latencies.copy_gbytes_per_s")
+    return model.Machine({case: sorted(table.items()) for case, table in times.items()}, copy, bandwidth, latency,
+                         cost.get("graph", 0.0), found.get("exchange staged", []), 1e9 * options.network_gbytes,
+                         options.network_latency, options.gpus_per_host)
+
+
+def predicted(problem, case, gpus, machine):
+    """Of a lattice on so many GPUs, or None where it cannot be cut into so many boxes."""
+    scaling, extents = problem
+    if scaling == "weak":
+        grid = model.grid_of_local_box(extents, gpus)
+        lattice = tuple(length * n for length, n in zip(extents, grid))
+    else:
+        lattice, grid = extents, model.smallest_surface_grid(extents, gpus)
+    return None if grid is None else model.application(model.Problem(case, lattice, grid), machine)
+
+
+def compared(found, machine):
+    """[(point, prediction)] of the usual points on several GPUs whose single-GPU speed is known."""
+    result = []
+    for p in found:
+        if p.gpus > 1 and is_usual(p) and case_of(p) in machine.times:
+            result.append((p, model.application(model.Problem(case_of(p), p.lattice, p.grid), machine)))
+    return result
+
+
+def counts_up_to(most):
+    n = 1
+    while n <= most:
+        yield n
+        n *= 2
+
+
+
+def draw_problem(axes, problem, cases, found, machine, most):
+    for case in cases:
+        measured = [p for p in found if problem_of(p) == problem and case_of(p) == case and is_usual(p)]
+        reference = next((p for p in found if p.gpus == 1 and case_of(p) == case), None)
+        if reference is None or case not in machine.times:
+            continue
+        colour = COLOUR[case[2]]
+        # flops a site are the same everywhere
+        flops = reference.gflops * reference.seconds / volume(reference.lattice)
+        gpus, on, off = [], [], []
+        for n in counts_up_to(most):
+            result = predicted(problem, case, n, machine)
+            if result is None:
+                continue
+            sites = volume(problem[1]) * (n if problem[0] == "weak" else 1)
+            gpus.append(n)
+            on.append(1e-3 * flops * sites / result.seconds)
+            off.append(1e-3 * flops * sites / result.without_overlap)
+        axes.plot(gpus, on, "-", color=colour, linewidth=1.3)
+        axes.plot(gpus, off, "--", color=colour, linewidth=0.9)
+        axes.plot([p.gpus for p in measured], [1e-3 * p.gflops for p in measured], "o", color=colour)
+        axes.plot([p.gpus for p in measured], [1e-3 * p.gflops * p.seconds / seconds_without_overlap(p) for p in measured],
+                  "o", color=colour, markerfacecolor="white")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    ticks = [n for n in counts_up_to(most) if most <= 16 or n in (1, 4, 16, 64, 256, 1024)]
+    axes.set_xticks(ticks, [str(n) for n in ticks])
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.minorticks_off()
+    axes.set_xlabel("GPUs")
+    axes.set_title(title_of(problem), fontsize=9)
+
+
+def draw(figure, found, machine):
+    """Above the GPUs that there were, below up to 1024. Returns the number of problems."""
+    usual = of_headline([p for p in found if is_usual(p)])
+    problems = sorted({problem_of(p) for p in usual if p.gpus > 1})
+    if not problems:
+        raise ReportError("no lattice was timed on several GPUs with the usual settings")
+    cases = sorted({case_of(p) for p in usual}, key=lambda case: PRECISIONS.index(case[2]))
+    axes = figure.subplots(2, len(problems), squeeze=False)
+    here = max(p.gpus for p in usual)
+    for n, problem in enumerate(problems):
+        draw_problem(axes[0][n], problem, cases, usual, machine, here)
+        draw_problem(axes[1][n], problem, cases, usual, machine, MOST_GPUS)
+    axes[0][0].set_ylabel("TFLOP/s, measured and model")
+    axes[1][0].set_ylabel("TFLOP/s, extrapolated")
+    grey = style.COLOURS["grey"]
+    entries = [Line2D([], [], color=COLOUR[case[2]], label=case[2]) for case in cases]
+    entries += [Line2D([], [], color=grey, linestyle="-", label="model"),
+                Line2D([], [], color=grey, linestyle="--", label="model, overlap off"),
+                Line2D([], [], color=grey, marker="o", linestyle="", label="measured"),
+                Line2D([], [], color=grey, marker="o", markerfacecolor="white", linestyle="", label="measured, overlap off")]
+    figure.legend(handles=entries, loc="upper right", ncols=len(entries), fontsize=7.5)
+    return len(problems)
+
+
+def assumptions(machine):
+    return (f"GPU to GPU {1e-9 * machine.peer_bandwidth:.0f} GB/s, {1e6 * machine.peer_latency:.1f} µs; copy "
+            f"{1e-9 * machine.copy:.0f} GB/s; launch {1e6 * machine.launch:.2f} µs (measured). Beyond "
+            f"{machine.gpus_per_host} GPUs a host: {1e-9 * machine.network_bandwidth:.0f} GB/s and "
+            f"{1e6 * machine.network_latency:.0f} µs a GPU (assumed)")
+
+
+def print_table(pairs):
+    print(f"{'lattice':<22} {'GPUs':>4} {'operator':<13} {'prec.':<7} {'measured':>10} {'model':>10} {'':>7}"
+          f" {'overlap off':>12} {'model':>10} {'':>7}   [µs]")
+    for p, m in pairs:
+        off = seconds_without_overlap(p)
+        print(f"{title_of(problem_of(p)):<22} {p.gpus:>4} {p.operator:<13} {p.precision:<7} {1e6 * p.seconds:>10.2f} "
+              f"{1e6 * m.seconds:>10.2f} {100 * model.deviation(m.seconds, p.seconds):>+6.1f}% {1e6 * off:>12.2f} "
+              f"{1e6 * m.without_overlap:>10.2f} {100 * model.deviation(m.without_overlap, off):>+6.1f}%")
+    if pairs:
+        worst = max(abs(model.deviation(m.seconds, p.seconds)) for p, m in pairs)
+        print(f"the model is within {100 * worst:.0f}% of what was measured with the overlap on")
+
+
+def parser():
+    arguments = style.arguments(__doc__, "model.png")
+    arguments.add_argument("--gpus-per-host", type=int, default=8, metavar="N", help="in the extrapolation (default: 8)")
+    arguments.add_argument("--network-gbytes", type=float, default=1e-9 * model.NETWORK_BANDWIDTH, metavar="GB/s",
+                           help="of each GPU between hosts, assumed (default: %(default)g)")
+    arguments.add_argument("--network-latency", type=float, default=model.NETWORK_LATENCY, metavar="SECONDS",
+                           help="of a message between hosts, assumed (default: %(default)g)")
+    return arguments
+
+
+def main():
+    options = parser().parse_args()
+    if options.gpus_per_host < 1 or not options.network_gbytes > 0 or not options.network_latency >= 0:
+        raise ReportError("--gpus-per-host, --network-gbytes: expected positive numbers; --network-latency: none below 0")
+    reports = loaded(options.report)
+    machine, found = machine_of(reports, options), points(reports)
+    style.apply()
+    figure = style.plt.figure()
+    panels = draw(figure, found, machine)
+    figure.set_size_inches(max(7.0, 2.9 * panels), 6.4)
+    operator, layout, reals, rhs = headline([p for p in found if is_usual(p)])
+    figure.suptitle(f"{operator}, {layout}, {reals} reals a link, N = {rhs}\n{assumptions(machine)}", x=0.01, ha="left",
+                    fontsize=7.5)
+    style.sign(figure, [report for _, report in reports])
+    figure.subplots_adjust(top=0.86)
+    style.write(figure, options.output, options.force)
+    print_table(compared(of_headline([p for p in found if is_usual(p)]), machine))
+    print(options.output)
+
+
+if __name__ == "__main__":
+    style.main(main)
