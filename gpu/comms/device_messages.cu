@@ -60,16 +60,14 @@ split_messages copy_own(int self, const side_stream& stream, std::span<const dev
 class message_names {
  public:
   explicit message_names(std::function<std::string(int)> name_of_tag) : name_of_tag_(std::move(name_of_tag)) {}
-  std::string from(const device_message& m) const {
-    return "rank " + std::to_string(m.peer) + ": halo message, " + of_tag(m.tag);
-  }
-  std::string own_gpu() const { return "its own GPU, whose work comes before a halo message"; }
-  std::string to(const device_message& m) const {
-    return "rank " + std::to_string(m.peer) + " to take a halo message, " + of_tag(m.tag);
-  }
+  std::string own_gpu() const { return "its own GPU, whose work comes before a message"; }
+  std::string from(const device_message& m) const { return "rank " + std::to_string(m.peer) + ": " + name(m.tag); }
+  std::string to(const device_message& m) const { return "rank " + std::to_string(m.peer) + " to take " + name(m.tag); }
 
  private:
-  std::string of_tag(int tag) const { return name_of_tag_ ? name_of_tag_(tag) : "tag " + std::to_string(tag); }
+  std::string name(int tag) const {
+    return name_of_tag_ ? name_of_tag_(tag) : "the message with tag " + std::to_string(tag);
+  }
   std::function<std::string(int)> name_of_tag_;
 };
 

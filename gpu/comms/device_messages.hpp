@@ -32,7 +32,7 @@ class device_messages {
   /// input_error
   ///               on every rank, with the reason, where it cannot be had.
   /// \param watch  may be null
-  /// \param name_of_tag  for the watchdog's line: "direction +t"
+  /// \param name_of_tag  for the watchdog's line: "the message of direction +t"
   device_messages(const communicator& comm, int device, halo_policy how, wait_mode wait,
                   std::shared_ptr<watchdog> watch = nullptr, std::function<std::string(int)> name_of_tag = {});
   device_messages(device_messages&&) noexcept;

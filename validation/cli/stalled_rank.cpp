@@ -31,7 +31,7 @@ struct work {
   queue q = queue(0);
   global_sum peer_sum = global_sum(comm, 0, {}, watch), staged_sum = global_sum(comm, 0, staged(), watch);
   device_messages messages = device_messages(comm, 0, halo_policy::staged, wait_mode::block, watch, [](int tag) {
-    return std::string("direction ") + (tag == 0 ? "+t" : "-t");
+    return std::string("the halo message ") + (tag == 0 ? "+t" : "-t");
   });
   std::vector<double> numbers = std::vector<double>(3, 1.0);
 

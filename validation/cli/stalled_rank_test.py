@@ -47,10 +47,10 @@ class StalledRank(CommandLineTest):
 
     def test_for_a_message(self):
         for what in self.stall("message"):
-            self.assertRegex(what, r"^rank 1: halo message, direction [+-]t$")
+            self.assertRegex(what, r"^rank 1: the halo message [+-]t$")
 
     def test_for_a_message_of_a_rank_that_is_both_neighbours(self):
-        self.assertEqual(self.stall("message", absent=0, ranks=2), ["rank 0: halo message, direction +t"])
+        self.assertEqual(self.stall("message", absent=0, ranks=2), ["rank 0: the halo message +t"])
 
     def test_who_does_not_wait_is_left_alone(self):
         self.assertEqual(run(0, "none", 0.001, program=PROGRAM, ranks=2).status, SUCCESS)
