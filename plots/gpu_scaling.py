@@ -79,7 +79,7 @@ def draw(figure, found):
                 Line2D([], [], color=grey, linestyle=":", label="ideal")]
     if bad:
         entries.append(Line2D([], [], color=grey, marker="x", linestyle="", label="bad placement"))
-    figure.legend(handles=entries, loc="upper right", ncols=len(entries), fontsize=8)
+    figure.legend(handles=entries, loc="upper left", bbox_to_anchor=(0.0, 0.96), ncols=len(entries), fontsize=8)
     return problems
 
 
@@ -89,10 +89,11 @@ def main():
     style.apply()
     figure = style.plt.figure()
     problems = draw(figure, found)
-    figure.set_size_inches(max(6.4, 2.9 * len(problems)), 6.0)
+    figure.set_size_inches(max(9.5, 2.9 * len(problems)), 6.0)
     operator, layout, reals, rhs = headline([p for p in found if is_usual(p)])
     figure.suptitle(f"{operator}, {layout}, {reals} reals a link, N = {rhs}", x=0.01, ha="left", fontsize=10)
     style.sign(figure, [p.report for p in found])
+    figure.subplots_adjust(top=0.87)
     style.write(figure, arguments.output, arguments.force)
     print(arguments.output)
 

@@ -395,8 +395,8 @@ def gpu_pictures(reports):
         style.apply()
         figure = style.plt.figure()
         panels = len(gpu_scaling.draw(figure, found))
-        figure.set_size_inches(max(7.0, 2.9 * panels), 6.0)
-        figure.tight_layout(rect=(0, 0, 1, 0.95))
+        figure.set_size_inches(max(9.5, 2.9 * panels), 6.0)
+        figure.tight_layout(rect=(0, 0, 1, 0.92))
         yield Picture("Scaling over GPUs: the overlap on and off",
                       "TFLOP/s and parallel efficiency of dslash-scaling against GPUs", data_address(figure), True)
     if gpu_scaling.usual_lines(found) and gpu_data.latencies(of_scaling(reports)):
@@ -405,8 +405,8 @@ def gpu_pictures(reports):
         if model.compared(found, machine):
             figure = style.plt.figure()
             panels = model.draw(figure, found, machine)
-            figure.set_size_inches(max(7.0, 2.9 * panels), 6.4)
-            figure.tight_layout(rect=(0, 0, 1, 0.95))
+            figure.set_size_inches(max(9.5, 2.9 * panels), 6.4)
+            figure.tight_layout(rect=(0, 0, 1, 0.92))
             yield Picture(f"Performance model, beside what was measured. {model.assumptions(machine)}",
                           "TFLOP/s measured and by the model, and extrapolated, against GPUs", data_address(figure), True)
     if any(p.halo for p in found):

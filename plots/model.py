@@ -127,7 +127,7 @@ def draw(figure, found, machine):
                 Line2D([], [], color=grey, linestyle="--", label="model, overlap off"),
                 Line2D([], [], color=grey, marker="o", linestyle="", label="measured"),
                 Line2D([], [], color=grey, marker="o", markerfacecolor="white", linestyle="", label="measured, overlap off")]
-    figure.legend(handles=entries, loc="upper right", ncols=len(entries), fontsize=7.5)
+    figure.legend(handles=entries, loc="upper left", bbox_to_anchor=(0.0, 0.945), ncols=len(entries), fontsize=8)
     return len(problems)
 
 
@@ -170,7 +170,7 @@ def main():
     style.apply()
     figure = style.plt.figure()
     panels = draw(figure, found, machine)
-    figure.set_size_inches(max(7.0, 2.9 * panels), 6.4)
+    figure.set_size_inches(max(9.5, 2.9 * panels), 6.4)
     operator, layout, reals, rhs = headline([p for p in found if is_usual(p)])
     figure.suptitle(f"{operator}, {layout}, {reals} reals a link, N = {rhs}\n{assumptions(machine)}", x=0.01, ha="left",
                     fontsize=7.5)
