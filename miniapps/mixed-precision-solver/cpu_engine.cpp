@@ -20,9 +20,9 @@ struct cpu_device : cpu_library {
     return plaquette::columns_at_once(numbers, columns, ctx.geometry());
   }
   template <class T>
-  void make_source(cpu::field<T>& b, int column, const cpu::source_description& source) const {
+  void make_source(cpu::field<T>& b, int place, int column, const cpu::source_description& source) const {
     const auto [spin, colour] = cpu::component_of_column(column);
-    import_column(b, column, cpu::make_source(source, spin, colour, links, ctx.comm()));
+    import_column(b, place, cpu::make_source(source, spin, colour, links, ctx.comm()));
   }
   /// They are made of the columns that were checked.
   template <class T>

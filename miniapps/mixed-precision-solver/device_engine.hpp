@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -32,8 +32,8 @@ inline double slowest(const communicator& comm, double seconds) {
 /// Solutions and their residuals in the precision of High, Krylov spaces in that of Low.
 /// \tparam Device  the names of a library and what a run holds of its device: types `context`, `field<T>`,
 ///                 `wilson_clover<T>`, `schur_wilson_clover<T>`; constants `name` and `look_every`; members `ctx`,
-///                 `gpu` (a gpu_access, null on the CPU), `threads()`, `columns_at_once(numbers, columns)`, and
-///                 `finish()`, which waits for all that was queued
+///                 `gpu` (a gpu_access, null on the CPU), `threads()`, `columns_at_once(numbers, columns)`,
+///                 `make_source(b, place, column, source)`, and `finish()`, which waits for all that was queued
 template <class Device, class High, class Low>
 class device_engine final : public solve_engine {
   using high_field = typename Device::template field<High>;
@@ -47,14 +47,15 @@ class device_engine final : public solve_engine {
   device_engine(Device device, const solver_options& options)
       : device_(std::move(device)),
         options_(options),
-        full_(std::make_shared<const full_operator<High>>(context(), device_.links, options.shared.action,
-                                                          options.links)),
+        full_(std::make_shared<full_operator<High>>(context(), device_.links, options.shared.action, options.links)),
+        inner_(inner_operator()),
         schur_(full_, options.preconditioning),
-        inner_schur_(inner_operator(), options.preconditioning),
-        b_(context(), {.columns = options.shared.rhs}),
-        x_(like(b_)),
-        has_source_(static_cast<std::size_t>(options.shared.rhs), false) {
+        inner_schur_(inner_, options.preconditioning),
+        b_(context(), {.columns = options.batch_size()}),
+        x_(like(b_)) {
     zero(b_);
+    full_->set_overlap(options.shared.overlap);
+    inner_->set_overlap(options.shared.overlap);
   }
 
   void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) override {
@@ -67,14 +68,13 @@ class device_engine final : public solve_engine {
     export_column(out, to, 0);
   }
 
-  void set_source(int column) override {
-    device_.make_source(b_, column, options_.source);
-    has_source_[static_cast<std::size_t>(column)] = true;
-  }
-  void clear_source(int column) override {
-    high_field b = view(b_, column, 1);
-    zero(b);
-    has_source_[static_cast<std::size_t>(column)] = false;
+  void set_sources(const std::vector<int>& columns) override {
+    columns_ = columns;
+    int place = 0;
+    for (const int column : columns) make_source(place++, column);
+    if (place == b_.columns()) return;
+    high_field rest = view(b_, place, b_.columns() - place);
+    zero(rest);
   }
 
   timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) override {
@@ -95,39 +95,78 @@ class device_engine final : public solve_engine {
     result.report = schur_solve(schur_, *full_, x_, b_, here, in_groups, parameters);
     device_.finish();
     result.seconds = slowest(context().comm(), watch.seconds());
-    if (device_.gpu) result.gpu = to_json(device_.gpu->monitor().end());
+    if (device_.gpu) result.gpu = of_all_gpus(device_.gpu->monitor().end());
     // An application of the full operator is one of the Schur complement, to a few flops.
     result.flops = static_cast<double>(result.report.column_applications) * schur_.flops_per_site() * even_sites();
     return result;
   }
 
-  void get_solution(int column, spinor_configuration& out) const override { export_column(out, x_, column); }
+  void get_solution(int place, spinor_configuration& out) const override { export_column(out, x_, place); }
 
   std::optional<correlator_pair> correlators() const override {
-    if (b_.columns() != spin_colours || !std::ranges::all_of(has_source_, std::identity{})) return std::nullopt;
+    std::vector<int> all(spin_colours);
+    std::iota(all.begin(), all.end(), 0);
+    if (columns_ != all) return std::nullopt;
     return device_.correlators(x_);
   }
 
   std::vector<operator_figure> time_operators() override {
     std::vector<operator_figure> figures;
-    const auto add = [&](const std::vector<timed_samples>& timed, precision numbers, reconstruct links) {
-      for (const timed_samples& samples : timed) figures.push_back(figure_of(samples, numbers, links));
+    const auto add = [&](auto& m, const std::vector<timed_samples>& timed, precision numbers, reconstruct links) {
+      for (const timed_samples& samples : timed) {
+        figures.push_back(figure_of(samples, numbers, links));
+        if (measures_halo()) figures.back().details["halo"] = halo_of(m, samples);
+      }
     };
-    add(time_of<low_field>(inner_schur_), options_.inner, options_.inner_links);
-    if (!one_operator()) add(time_of<high_field>(schur_), options_.outer, options_.links);
+    add(*inner_, time_of<low_field>(*inner_, inner_schur_), options_.inner, options_.inner_links);
+    if (!one_operator()) add(*full_, time_of<high_field>(*full_, schur_), options_.outer, options_.links);
     return figures;
   }
 
+  json_document halo() const override {
+    json_document facts = nullptr;
+    if constexpr (has_halo_facts) {
+      if (is_cut()) facts = {{"policy", inner_->hopping().halo_description()}};
+    }
+    if (is_cut()) facts["overlap"] = options_.shared.overlap ? "on" : "off";
+    return facts;
+  }
+
  private:
+  static constexpr bool has_halo_facts = requires(const full_operator<Low>& m) { m.hopping().halo_description(); };
+
   const typename Device::context& context() const { return device_.ctx; }
+
+  bool is_cut() const {
+    return std::ranges::any_of(context().geometry().grid(), [](int ranks) { return ranks > 1; });
+  }
+
+  void make_source(int place, int column) {
+    if constexpr (requires { device_.make_source(b_, place, column, options_.source); }) {
+      device_.make_source(b_, place, column, options_.source);
+    } else {
+      high_field made = like(b_, column + 1);
+      device_.make_source(made, column, options_.source);
+      high_field b = view(b_, place, 1);
+      copy(b, view(made, column, 1));
+    }
+  }
+
+  /// Clocks are those of this rank's GPU; energy is that of all, where all tell it.
+  json_document of_all_gpus(const gpu_window& window) const {
+    json_document seen = to_json(window);
+    std::array<double, 2> sums{window.energy_joule.value_or(0.0), window.energy_joule ? 1.0 : 0.0};
+    context().comm().sum(std::span(sums));
+    if (sums[1] == context().comm().size()) seen["energy_joule_of_all_ranks"] = sums[0];
+    return seen;
+  }
 
   bool one_operator() const { return options_.inner == options_.outer && options_.inner_links == options_.links; }
 
-  std::shared_ptr<const full_operator<Low>> inner_operator() const {
+  std::shared_ptr<full_operator<Low>> inner_operator() const {
     if constexpr (std::is_same_v<High, Low>)
       if (one_operator()) return full_;
-    return std::make_shared<const full_operator<Low>>(context(), device_.links, options_.shared.action,
-                                                      options_.inner_links);
+    return std::make_shared<full_operator<Low>>(context(), device_.links, options_.shared.action, options_.inner_links);
   }
 
   solve_report solve_even(const auto& a, high_field& x, const high_field& b, const stopping_rule& rule) const {
@@ -137,19 +176,68 @@ class device_engine final : public solve_engine {
                                   options_.parameters);
   }
 
-  template <class Field, class Schur>
-  std::vector<timed_samples> time_of(const Schur& schur) {
+  /// What the halo costs is measured beside an operator where there is one, on GPUs.
+  bool measures_halo() const {
+    if constexpr (has_halo_facts) return device_.gpu && is_cut();
+    return false;
+  }
+
+  /// \param m  the operator that schur is made of; as it was, afterwards
+  template <class Field, class Operator, class Schur>
+  std::vector<timed_samples> time_of(Operator& m, const Schur& schur) {
     high_field source = schur_.even_like(b_);
     Field in = like(source, source.columns(), as<Field>), out = like(in);
     schur_.prepare_source(source, b_);
     assign(in, source);
-    return time_applications(device_.gpu, 9, [&](int applications) {
+    const timed_work work = [&](int applications) {
       if (device_.gpu) return device_.gpu->seconds_of(applications, [&] { schur.apply(out, in); });
       context().comm().barrier();
       const stopwatch watch;
       for (int i = 0; i < applications; ++i) schur.apply(out, in);
       return slowest(context().comm(), watch.seconds());
-    });
+    };
+    std::vector<timed_work> beside;
+    if constexpr (has_halo_facts) {
+      const bool overlap = options_.shared.overlap;
+      if (measures_halo()) {
+        beside.push_back([&m, &work, overlap](int applications) {
+          m.set_overlap(!overlap);
+          const double seconds = work(applications);
+          m.set_overlap(overlap);
+          return seconds;
+        });
+        beside.push_back([&m, &work](int applications) {
+          m.set_communication(false);
+          const double seconds = work(applications);
+          m.set_communication(true);
+          return seconds;
+        });
+      }
+    }
+    return time_applications(device_.gpu, 9, work, {}, beside);
+  }
+
+  /// \param timed  with the other overlap and without communication beside it
+  json_document halo_of(const auto& m, const timed_samples& timed) const {
+    json_document halo = json_document::object();
+    if constexpr (requires { m.hopping().halo_bytes(1); }) {
+      const bool overlap = options_.shared.overlap;
+      const double whole = timed.seconds.median, other = timed.beside[0].median, alone = timed.beside[1].median;
+      const double with_overlap = overlap ? whole : other, without_overlap = overlap ? other : whole;
+      constexpr double hops = 2.0;  // of the Schur complement
+      std::array<double, 1> bytes{hops * static_cast<double>(m.hopping().halo_bytes(b_.columns()))};
+      context().comm().sum(std::span(bytes));
+      halo = {{"overlap", overlap ? "on" : "off"},
+              {"policy", m.hopping().halo_description()},
+              {"bytes_sent", bytes[0] / context().comm().size()},
+              {"exposed_seconds", whole - alone},
+              {"exchange_seconds", without_overlap - alone},
+              {"hidden_seconds", without_overlap - with_overlap},
+              {"seconds_without_overlap", without_overlap},
+              {"seconds_without_communication", alone},
+              {"recorded", false}};
+    }
+    return halo;
   }
 
   double even_sites() const { return 0.5 * static_cast<double>(context().geometry().global_volume()); }
@@ -177,11 +265,12 @@ class device_engine final : public solve_engine {
 
   Device device_;
   const solver_options& options_;
-  std::shared_ptr<const full_operator<High>> full_;
+  std::shared_ptr<full_operator<High>> full_;
+  std::shared_ptr<full_operator<Low>> inner_;  ///< the same where there is one operator
   schur_operator<High> schur_;
   schur_operator<Low> inner_schur_;
   high_field b_, x_;
-  std::vector<bool> has_source_;  ///< a column of b
+  std::vector<int> columns_;  ///< of a propagator, that b is made of
 };
 
 /// The engine in the precisions of the options.

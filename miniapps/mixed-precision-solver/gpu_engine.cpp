@@ -23,9 +23,9 @@ struct gpu_device : gpu_library {
   int columns_at_once(precision, int columns) const { return columns; }
   /// Made in double, then rounded.
   template <class T>
-  void make_source(gpu::field<T>& b, int column, const source_description& source) const {
+  void make_source(gpu::field<T>& b, int place, int column, const source_description& source) const {
     const auto [spin, colour] = component_of_column(column);
-    gpu::field<T> target = view(b, column, 1);
+    gpu::field<T> target = view(b, place, 1);
     if constexpr (std::is_same_v<T, double>) {
       gpu::make_source(target, 0, source, spin, colour, links);
     } else {

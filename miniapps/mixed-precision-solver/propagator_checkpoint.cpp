@@ -24,7 +24,9 @@ constexpr double plaquette_tolerance = 1e-12;
 /// What a solution depends on: everything the program was told, but for the ways to compute the same.
 json_document problem_of(const solver_options& options, const lattice_geometry& geometry) {
   json_document problem = parameters_of(options, geometry);
-  for (const char* key : {"command", "size", "grid", "repeat", "tune", "protocol_seconds"}) problem.erase(key);
+  for (const char* key : {"command", "size", "grid", "repeat", "batch", "overlap", "halo", "wait", "stall_timeout",
+                          "tune", "protocol_seconds"})
+    problem.erase(key);
   problem["max_iterations"] = options.iteration_limit;
   return problem;
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "common/app/run_app.hpp"
@@ -37,38 +36,22 @@ stopping_rule rule_of(const solver_options& options, run_control& control, progr
   return rule;
 }
 
-/// The right-hand sides of some columns; that of every other column is zero, which is solved at once.
-void set_sources(solve_engine& engine, const std::vector<int>& some, const solver_options& options) {
-  for (int column = 0; column < options.shared.rhs; ++column) {
-    if (std::ranges::find(some, column) != some.end())
-      engine.set_source(column);
-    else
-      engine.clear_source(column);
-  }
-}
-
-std::vector<int> all_columns(const solver_options& options) {
-  std::vector<int> all(static_cast<std::size_t>(options.shared.rhs));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
 void take_solutions(propagator_result& result, const solve_engine& engine, const schur_report& report,
-                    const std::vector<int>& some) {
-  for (const int column : some) {
-    const auto n = static_cast<std::size_t>(column);
-    const column_report& c = report.columns[n];
-    engine.get_solution(column, result.columns[n]);
+                    const std::vector<int>& columns) {
+  for (std::size_t place = 0; place < columns.size(); ++place) {
+    const auto n = static_cast<std::size_t>(columns[place]);
+    const column_report& c = report.columns[place];
+    engine.get_solution(static_cast<int>(place), result.columns[n]);
     result.results[n] = {.status = c.status,
                          .why = c.why,
                          .iterations = c.iterations,
                          .iterated = c.residual,
-                         .device = report.true_residuals[n],
+                         .device = report.true_residuals[place],
                          .at_floor = c.at_floor,
                          .updates = c.updates,
                          .mismatches = c.mismatches,
                          .restarts = c.restarts};
-    result.histories[n] = report.history[n];
+    result.histories[n] = report.history[place];
     // A column that ended by a way of its own may owe that to the moment at which the run was stopped.
     result.kept[n] = c.status == solve_status::converged && (c.why.empty() || c.at_floor);
   }
@@ -92,22 +75,24 @@ propagator_result nothing_solved(const solver_options& options, const lattice_ge
 }
 
 /// The columns that are still to be solved, a batch in each list.
-std::vector<std::vector<int>> batches_to_solve(const propagator_result& result, int columns_a_batch) {
+std::vector<std::vector<int>> batches_to_solve(const std::vector<bool>& kept, int columns_a_batch) {
   std::vector<std::vector<int>> batches;
-  const int columns = static_cast<int>(result.kept.size());
+  const int columns = static_cast<int>(kept.size());
   for (int first = 0; first < columns; first += columns_a_batch) {
     std::vector<int> batch;
     for (int n = first; n < std::min(columns, first + columns_a_batch); ++n)
-      if (!result.kept[static_cast<std::size_t>(n)]) batch.push_back(n);
+      if (!kept[static_cast<std::size_t>(n)]) batch.push_back(n);
     if (!batch.empty()) batches.push_back(batch);
   }
   return batches;
 }
 
-bool same_outcome(const schur_report& report, const std::vector<column_result>& first) {
-  for (std::size_t n = 0; n < first.size(); ++n)
-    if (report.columns[n].iterations != first[n].iterations || report.true_residuals[n] != first[n].device)
-      return false;
+bool same_outcome(const schur_report& report, const std::vector<int>& columns,
+                  const std::vector<column_result>& first) {
+  for (std::size_t place = 0; place < columns.size(); ++place) {
+    const column_result& c = first[static_cast<std::size_t>(columns[place])];
+    if (report.columns[place].iterations != c.iterations || report.true_residuals[place] != c.device) return false;
+  }
   return true;
 }
 
@@ -167,15 +152,17 @@ struct solve_setting {
 /// to be kept.
 void solve_columns(propagator_result& result, const solve_setting& run, const schur_parameters& parameters) {
   now_doing("the solve");
-  const int columns_a_batch = run.checkpoint ? run.options.checkpoint_every : run.options.shared.rhs;
-  for (const std::vector<int>& batch : batches_to_solve(result, columns_a_batch)) {
+  const int most = run.options.batch_size(),
+            columns_a_batch = run.checkpoint ? std::min(most, run.options.checkpoint_every) : most;
+  for (const std::vector<int>& batch : batches_to_solve(result.kept, columns_a_batch)) {
     if (run.control.stopped()) return;
     run.progress.begin(batch.size() == result.kept.size()
                            ? std::string("solve")
                            : fmt::format("solve of columns {} to {}", batch.front(), batch.back()));
-    set_sources(run.engine, batch, run.options);
+    run.engine.set_sources(batch);
     const timed_solve solve = run.engine.solve(run.rule, parameters);
     result.solver = solve.report.solver;
+    result.batches.push_back({batch, solve.flops, {solve.seconds}});
     result.flops += solve.flops;
     result.first_seconds += solve.seconds;
     result.gpu = solve.gpu;
@@ -206,21 +193,40 @@ bool needs_corrections(const propagator_result& result, const solver_options& op
   });
 }
 
+/// One more solve of the batches; false where the run was stopped before its end.
+bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches, const solve_setting& run,
+                  const schur_parameters& parameters) {
+  double seconds = 0.0;
+  for (solved_batch& batch : batches) {
+    if (run.control.should_stop()) return false;
+    run.engine.set_sources(batch.columns);
+    const timed_solve again = run.engine.solve(run.rule, parameters);
+    if (run.control.stopped()) return false;
+    result.repeats_agree = result.repeats_agree && same_outcome(again.report, batch.columns, result.results);
+    batch.seconds.push_back(again.seconds);
+    batch.flops = again.flops;
+    result.gpu = again.gpu;
+    seconds += again.seconds;
+  }
+  result.seconds.push_back(seconds);
+  return true;
+}
+
 /// Solves of the same columns again, for their time.
 void time_solves(propagator_result& result, const solve_setting& run, const schur_parameters& parameters) {
   now_doing("the timed solves");
-  if (result.solved() && run.options.repeat > 0) set_sources(run.engine, all_columns(run.options), run.options);
-  if (result.solved())
-    for (int i = 0; i < run.options.repeat && !run.control.should_stop(); ++i) {
-      run.progress.begin(fmt::format("timed solve {} of {}", i + 1, run.options.repeat));
-      const timed_solve again = run.engine.solve(run.rule, parameters);
-      if (run.control.stopped()) break;  // it did not run to its end
-      result.repeats_agree = result.repeats_agree && same_outcome(again.report, result.results);
-      result.seconds.push_back(again.seconds);
-      result.gpu = again.gpu;
-    }
+  std::vector<solved_batch> batches;
+  for (auto& columns : batches_to_solve(std::vector<bool>(result.kept.size(), false), run.options.batch_size()))
+    batches.push_back({std::move(columns), 0.0, {}});
+  for (int i = 0; result.solved() && i < run.options.repeat; ++i) {
+    run.progress.begin(fmt::format("timed solve {} of {}", i + 1, run.options.repeat));
+    if (!time_a_solve(result, batches, run, parameters)) break;
+  }
   result.warmed_up = !result.seconds.empty();
-  if (!result.warmed_up) result.seconds.push_back(result.first_seconds);
+  if (result.warmed_up)
+    result.batches = std::move(batches);
+  else
+    result.seconds.push_back(result.first_seconds);
 }
 
 }  // namespace
@@ -247,6 +253,7 @@ propagator_result solve_propagator(solve_engine& engine, const solver_options& o
     judge(result, run);
   }
   time_solves(result, run, parameters);
+  result.halo = engine.halo();
   return result;
 }
 
@@ -256,6 +263,22 @@ namespace {
 json_document to_json(const std::vector<residual_update>& updates) {
   json_document list = json_document::array();
   for (const residual_update& u : updates) list.push_back(json_document::array({u.iteration, u.iterated, u.truth}));
+  return list;
+}
+
+/// Each batch with the spread of its times: {"columns", "iterations", "seconds", "gflops"}.
+json_document to_json(const std::vector<solved_batch>& batches, const std::vector<column_result>& columns) {
+  json_document list = json_document::array();
+  for (const solved_batch& batch : batches) {
+    int iterations = 0;
+    for (const int n : batch.columns)
+      iterations = std::max(iterations, columns[static_cast<std::size_t>(n)].iterations);
+    const sample_statistics s = statistics(batch.seconds);
+    list.push_back({{"columns", batch.columns},
+                    {"iterations", iterations},
+                    {"seconds", {{"min", s.min}, {"median", s.median}, {"max", s.max}, {"samples", s.samples}}},
+                    {"gflops", s.median > 0.0 ? 1e-9 * batch.flops / s.median : 0.0}});
+  }
   return list;
 }
 
@@ -303,6 +326,7 @@ solve_record record_of(const propagator_result& result, const solver_options& op
                     {"applications", {{"inner", result.inner_applications}, {"outer", result.outer_applications}}},
                     {"converged", result.solved()},
                     {"rhs", result.results.size()},
+                    {"batches", to_json(result.batches, result.results)},
                     {"timing",
                      {{"min", seconds.min},
                       {"median", seconds.median},
@@ -313,6 +337,7 @@ solve_record record_of(const propagator_result& result, const solver_options& op
                     {"reference_seconds", result.reference_seconds},
                     {"columns", columns}};
   if (!result.gpu.is_null()) record.details["gpu"] = result.gpu;
+  if (!result.halo.is_null()) record.details["halo"] = result.halo;
   return record;
 }
 

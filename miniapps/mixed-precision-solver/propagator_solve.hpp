@@ -17,6 +17,13 @@
 
 namespace plaquette {
 
+/// Columns that were solved at once, and the seconds that they took each time.
+struct solved_batch {
+  std::vector<int> columns;
+  double flops = 0.0;  ///< of one solve, standard counts of the Schur operator
+  std::vector<double> seconds;
+};
+
 struct propagator_result {
   cpu::propagator columns;
   std::vector<column_result> results;          ///< one a column
@@ -25,13 +32,15 @@ struct propagator_result {
   std::string solver;                          ///< with its Schur complement
   double first_seconds = 0.0;                  ///< of the solve that gave the answer, those of a continued run included
   std::vector<double> seconds;                 ///< of the timed solves; of the first one where there were none
+  std::vector<solved_batch> batches;           ///< that make up a timed solve; empty where there was none
   bool warmed_up = false;                      ///< a solve came before the timed ones
   bool repeats_agree = true;                   ///< every repeated solve took the same iterations to the same residuals
   double flops = 0.0;                          ///< of one solve, standard counts of the Schur operator
   long inner_applications = 0;     ///< of the solve that gave the answer: of the operator of the Krylov space
   long outer_applications = 0;     ///< and of that of the residual, on the even sites
   double reference_seconds = 0.0;  ///< that the checks took
-  json_document gpu = nullptr;     ///< clocks and energy of the last solve; null on the CPU
+  json_document gpu = nullptr;     ///< clocks and energy of the last batch; null on the CPU
+  json_document halo = nullptr;    ///< see solve_engine::halo
 
   bool solved() const;
   /// Iterated residual of the worst column, one an iteration.

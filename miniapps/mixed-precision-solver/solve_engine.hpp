@@ -18,12 +18,12 @@ namespace plaquette {
 
 class gpu_access;
 
-/// A solve of all columns from a zero guess.
+/// A solve of a batch of columns from a zero guess.
 struct timed_solve {
   schur_report report;
   double seconds = 0.0;
   double flops = 0.0;           ///< of the Schur operator's applications on all ranks, in the field's standard counts
-  json_document gpu = nullptr;  ///< clocks and energy meanwhile; null on the CPU
+  json_document gpu = nullptr;  ///< clocks of the first rank's GPU and energy of all meanwhile; null on the CPU
 };
 
 /// By the time coordinate of the lattice.
@@ -31,31 +31,36 @@ struct correlator_pair {
   std::vector<double> pion, rho;
 };
 
+/// Holds a batch of options.batch_size() columns; a place is a column's number there.
 class solve_engine {
  public:
   virtual ~solve_engine() = default;
 
   /// M of this engine, in the precision of the solution, on one canonical spinor, full lattice.
   virtual void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) = 0;
-  /// The right-hand side of a column: the source of the options with the spin and colour of the column, or zero.
-  virtual void set_source(int column) = 0;
-  virtual void clear_source(int column) = 0;
+  /// The right-hand sides of the batch: at place 0, 1, ... the source of the options with the spin and colour of these
+  /// columns of a propagator; zero at the places that are left. Collective.
+  virtual void set_sources(const std::vector<int>& columns) = 0;
+  /// Collective; seconds are those of the slowest rank. The report has an entry a place.
   virtual timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) = 0;
-  /// The solution of a column. Ghosts are not filled.
-  virtual void get_solution(int column, spinor_configuration& out) const = 0;
+  /// The solution at a place. Ghosts are not filled.
+  virtual void get_solution(int place, spinor_configuration& out) const = 0;
   /// Of the propagator that was solved last, where the device makes them; none on the CPU, and where the last solve was
-  /// not of twelve sources.
+  /// not of all twelve columns.
   virtual std::optional<correlator_pair> correlators() const = 0;
-  /// Times the even-odd operators on all columns, that of the Krylov space first, then that of the residual where it is
-  /// another: repeated samples after a warm-up. On a GPU each comes twice, cool and sustained.
+  /// Times the even-odd operators on a batch, that of the Krylov space first, then that of the residual where it is
+  /// another: repeated samples after a warm-up. On a GPU each comes twice, cool and sustained; on several of them with
+  /// what the halo costs.
   virtual std::vector<operator_figure> time_operators() = 0;
+  /// How faces get to other ranks: {"policy" (GPU), "overlap"}; null where nothing is cut.
+  virtual json_document halo() const { return nullptr; }
 };
 
 /// On the CPU, in the precisions of the options.
 std::unique_ptr<solve_engine> make_cpu_engine(const cpu::context& ctx, const gauge_configuration& links,
                                               const solver_options& options);
 
-/// On the GPU, of one rank. Throws input_error where the program was built without.
+/// On the GPUs, one a rank. Throws input_error where the program was built without.
 std::unique_ptr<solve_engine> make_gpu_engine(gpu_access& gpu, const gauge_configuration& links,
                                               const solver_options& options);
 

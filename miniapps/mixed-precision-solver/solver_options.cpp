@@ -81,6 +81,10 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
   line.integer("--restart-length", options.parameters.restart_length, "Directions that gcr keeps", 1, 1000);
   line.real("--relaxation", options.parameters.relaxation, "Of mr's steps", {0.0, 2.0, true});
   line.integer("--repeat", options.repeat, "Timed solves after the first one", 0, 1000);
+  line.integer("--batch", options.batch,
+               "Right-hand sides that are solved at once (0: all); with 1 each is solved and timed by itself, and the "
+               "report has their spread",
+               0, cpu::spin_colours);
 }
 
 void declare_files(command_line& line, solver_options& options, raw_options& raw) {
@@ -117,6 +121,7 @@ void refuse_beside_stored_propagator(const command_line& line) {
                              "--solver",
                              "--preconditioning",
                              "--rhs",
+                             "--batch",
                              "--tol",
                              "--propagator",
                              "--checkpoint",
@@ -148,6 +153,9 @@ void require_sense(const solver_options& options) {
     throw input_error("--device gpu has no effect beside --read-propagator: the reference runs on the CPU");
   if (shared.rhs > cpu::spin_colours)
     throw input_error(fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", shared.rhs));
+  if (options.batch > shared.rhs)
+    throw input_error(
+        fmt::format("--batch: expected at most the {} right-hand sides of --rhs, found {}", shared.rhs, options.batch));
   if (!options.write_propagator.empty() && shared.rhs != cpu::spin_colours)
     throw input_error("--propagator needs all 12 right-hand sides");
   const double least = options.outer == precision::single ? least_tolerance_single : least_tolerance_double;
@@ -251,6 +259,7 @@ json_document parameters_of(const solver_options& options, const lattice_geometr
               {"inner_reconstruct", stored_reals(options.inner_links)},
               {"preconditioning", name(options.preconditioning)},
               {"rhs", shared.rhs},
+              {"batch", options.batch_size()},
               {"tolerance", options.tolerance()},
               {"repeat", options.repeat}});
   return all;

@@ -31,6 +31,7 @@ struct solver_options {
   cpu::schur_kind preconditioning = cpu::schur_kind::symmetric;
   int iteration_limit = 10000;
   int repeat = 3;  ///< timed solves after the first, which is the warm-up and the answer
+  int batch = 0;   ///< right-hand sides that are solved at once; 0: all
 
   std::string write_propagator;  ///< path; empty: none
   std::string read_propagator;   ///< path; empty: solve
@@ -43,6 +44,8 @@ struct solver_options {
 
   /// The relative residual that is asked for.
   double tolerance() const { return shared.tolerance > 0.0 ? shared.tolerance : default_tolerance; }
+  /// Right-hand sides that are solved at once.
+  int batch_size() const { return batch > 0 ? batch : shared.rhs; }
   /// A solver of one precision that makes no residual anew.
   bool plain() const {
     return outer == inner && scheme == mixed_scheme::reliable &&

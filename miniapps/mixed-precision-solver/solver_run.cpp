@@ -4,9 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "common/app/checkpoint.hpp"
@@ -90,7 +92,7 @@ void check_operators(run_state& run, solve_engine& engine, const gauge_input& ga
 void check_against_cpu(run_state& run, solve_engine& engine, const gauge_input& gauge) {
   now_doing("the comparison with the CPU");
   solver_options one_column = run.options;
-  one_column.shared.rhs = 1;
+  one_column.shared.rhs = one_column.batch = 1;
   const auto cpu_engine = make_cpu_engine(cpu::context(run.geometry, run.world), gauge.links, one_column);
   for (const bool dagger : {false, true})
     run.result.checks.add(dagger ? "adjoint operator, GPU against CPU" : "operator, GPU against CPU",
@@ -220,6 +222,31 @@ exit_status run_solve(run_state& run, const gauge_input& gauge) {
   return finish(run, run.control.stopped() ? exit_status::interrupted : exit_status::success);
 }
 
+/// The device's part is that of a batch.
+work_estimate work_of(const solver_options& options, const lattice_geometry& geometry, const communicator& world) {
+  work_estimate work = estimate_work(options, geometry, world);
+  if (options.batch_size() == options.shared.rhs) return work;
+  solver_options batch = options;
+  batch.shared.rhs = options.batch_size();
+  const double canonical_bytes = work.canonical_bytes;
+  work = estimate_work(batch, geometry, world);
+  work.canonical_bytes = canonical_bytes;
+  return work;
+}
+
+/// A GPU that has no memory for all right-hand sides at once solves them in batches, of one size on all ranks, unless
+/// --batch asks for one.
+void fit_batch(run_state& run, solver_options& options) {
+  if (!run.gpu || options.batch > 0 || !options.read_propagator.empty()) return;
+  const double free_bytes = run.gpu->free_bytes() / run.gpu->facts().ranks_sharing;
+  std::array<double, 1> most_negative{-1.0 * batch_that_fits(options, run.geometry, free_bytes)};
+  run.world.maximum(std::span(most_negative));
+  const int batch = static_cast<int>(-most_negative[0]);
+  if (batch == options.shared.rhs) return;
+  options.batch = batch;
+  run.result.parameters = parameters_of(options, run.geometry);
+}
+
 /// A stored propagator is checked as a fresh one is.
 exit_status run_read(run_state& run, const gauge_input& gauge) {
   now_doing("reading the propagator");
@@ -268,7 +295,8 @@ std::optional<gauge_input> gauge_of_run(run_state& run) {
 
 }  // namespace
 
-exit_status run_solver(const solver_options& options, const communicator& world) {
+exit_status run_solver(const solver_options& asked, const communicator& world) {
+  solver_options options = asked;
   const lattice_geometry geometry = geometry_of_run(options.shared, world);
   cpu::require_source_on(options.source, geometry.global());
   run_state run{options,
@@ -281,13 +309,17 @@ exit_status run_solver(const solver_options& options, const communicator& world)
   require_outputs(run);
   if (!options.shared.dry_run) run.gpu = open_gpu(options.shared, geometry, world);
   if (run.gpu) note_gpu(run.result.machine, *run.gpu);
-  const work_estimate work = estimate_work(options, geometry, world);
+  fit_batch(run, options);
+  const work_estimate work = work_of(options, geometry, world);
   if (run.talks()) {
     print_machine(run.result);
     if (run.gpu) fmt::print("{}", describe(*run.gpu));
     if (options.read_propagator.empty()) {
       print_problem(options, geometry);
       print_work(options, work);
+      if (options.batch != asked.batch)
+        fmt::print("batches    {} right-hand sides at a time: the GPU has no memory for all {}\n", options.batch,
+                   options.shared.rhs);
     }
   }
   if (options.shared.dry_run) return exit_status::success;

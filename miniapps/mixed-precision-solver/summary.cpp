@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
 
@@ -76,8 +78,10 @@ void print_work(const solver_options& options, const work_estimate& work) {
              format_bytes(work.vector_bytes), format_bytes(work.program_bytes + work.measurement_bytes));
   if (work.gpu_bytes > 0)
     fmt::print("gpu memory {}: operators, vectors, arrays of measurements\n", format_bytes(work.gpu_bytes));
-  fmt::print("iteration  {:.4g} Gflop and {} at least through memory, for all {} right-hand sides\n",
-             1e-9 * work.flops_per_iteration, format_bytes(work.bytes_per_iteration), options.shared.rhs);
+  fmt::print(
+      "iteration  {:.4g} Gflop and {} at least through memory, for {} right-hand sides\n",
+      1e-9 * work.flops_per_iteration, format_bytes(work.bytes_per_iteration),
+      fmt::format("{} {}", options.batch_size() == options.shared.rhs ? "all" : "a batch of", options.batch_size()));
 }
 
 void print_gauge(const gauge_input& gauge) {
@@ -103,6 +107,28 @@ void print_correlators(const std::vector<double>& pion, const std::vector<double
   for (std::size_t t = 0; t < pion.size(); ++t) fmt::print("{:6}  {:16.10e}  {:16.10e}\n", t, pion[t], rho[t]);
 }
 
+namespace {
+
+/// Where several batches were timed: how they spread.
+void print_batches(const json_document& batches) {
+  if (batches.size() < 2) return;
+  const auto by_rate = [](const json_document& a, const json_document& b) {
+    return a["gflops"].get<double>() < b["gflops"].get<double>();
+  };
+  const auto [slowest, fastest] = std::minmax_element(batches.begin(), batches.end(), by_rate);
+  fmt::print("batches    {}, solved one after the other, at {:.4g} to {:.4g} GFLOP/s\n", batches.size(),
+             (*slowest)["gflops"].get<double>(), (*fastest)["gflops"].get<double>());
+}
+
+void print_halo(const json_document& halo) {
+  fmt::print(
+      "           halo: {:.1f} us exposed, {:.1f} us hidden, {} sent by a rank; without communication {:.1f} us\n",
+      1e6 * halo["exposed_seconds"].get<double>(), 1e6 * halo["hidden_seconds"].get<double>(),
+      format_bytes(halo["bytes_sent"].get<double>()), 1e6 * halo["seconds_without_communication"].get<double>());
+}
+
+}  // namespace
+
 void print_timing(const report& r) {
   fmt::print("\n");
   for (const solve_record& s : r.solves) {
@@ -111,6 +137,11 @@ void print_timing(const report& r) {
                timing["median"].get<double>(), timing["samples"].get<int>(), timing["min"].get<double>(),
                timing["max"].get<double>(), timing["after_warm_up"].get<bool>() ? "" : " without warm-up", s.iterations,
                s.details["gflops"].get<double>());
+    print_batches(s.details["batches"]);
+    if (s.details.contains("halo"))
+      fmt::print("halo       {}overlap {}\n",
+                 s.details["halo"].contains("policy") ? s.details["halo"]["policy"].get<std::string>() + ", " : "",
+                 s.details["halo"]["overlap"].get<std::string>());
     const auto& applications = s.details["applications"];
     fmt::print(
         "operators  {} applications in {} for the Krylov space, {} in {} for residuals, made anew up to {} times\n",
@@ -118,11 +149,13 @@ void print_timing(const report& r) {
         applications["outer"].get<long>(), s.details["solution_precision"].get<std::string>(),
         s.details["updates"].get<int>());
   }
-  for (const operator_figure& f : r.figures)
+  for (const operator_figure& f : r.figures) {
     fmt::print("operator   {} {} N={}: {:.4g} GFLOP/s, {:.4g} GB/s, {:.0f}% of copy, {}\n", f.operator_name,
                f.precision, f.rhs, f.gflops, f.gbytes_per_s, 100.0 * f.fraction_of_copy,
                f.device == "gpu" ? f.details["protocol"].get<std::string>()
                                  : fmt::format("{:.0f}% of FMA peak", 100.0 * f.fraction_of_fma_peak));
+    if (f.details.contains("halo")) print_halo(f.details["halo"]);
+  }
 }
 
 void print_verdict(const report& r) {

@@ -34,13 +34,18 @@ int solver_vectors(const solver_options& options) {
   return 0;
 }
 
-/// Batches on the full lattice around a Schur solve: source, solution, residual, correction, and copies of those
-/// columns that are still open.
-constexpr int full_batches = 8;
-/// Even-site batches around the Krylov solver: prepared source, even solution, scratch.
-constexpr int even_batches = 3;
-/// Even-site batches of an update: the iterated solution, and those of the columns that are updated.
-constexpr int update_batches = 4;
+/// Batches on the full lattice through a Schur solve: source, solution, residual.
+constexpr int full_batches = 3;
+/// Batches on the full lattice before and after the Krylov solver, which are gone while it works: a correction, its
+/// residual, the image of the operator, and half a one that the operator works in.
+constexpr double passing_batches = 3.5;
+/// Even-site batches around the Krylov solver: source and solution.
+constexpr int even_batches = 2;
+/// Even-site batches of an update: the iterated solution; solution and source of the columns that are updated, where
+/// these are not all; their residual, the image of the operator, and what that works in.
+constexpr int update_batches = 6;
+/// The same in the precision of the Krylov space: the residual as it goes on, and what the update finds.
+constexpr int inner_update_batches = 3;
 /// Even-site batches that the inner operator works in.
 constexpr int scratch_batches = 2;
 
@@ -85,17 +90,24 @@ int applications_per_iteration(solver_kind solver) {
 
 namespace {
 
-/// Batches of all right-hand sides.
+/// Of the right-hand sides that are solved at once.
 struct vector_bytes {
-  double around;  ///< the Krylov solver
-  double krylov;  ///< in it
+  double throughout;  ///< on the full lattice
+  double passing;     ///< on the full lattice, before and after the Krylov solver
+  double around;      ///< on the even sites, around the Krylov solver
+  double krylov;      ///< in it
+
+  /// \param share  of the columns that the Krylov solver iterates at a time
+  double most(double share) const { return throughout + std::max(passing, around + share * krylov); }
 };
 
-vector_bytes bytes_of_vectors(const solver_options& options, double local_sites) {
-  const double batch = local_sites * spinor_reals * options.shared.rhs, outer = bytes_of_real(options.outer) * batch,
-               inner = local_sites * bytes_of_spinor(options.inner) * options.shared.rhs;
-  return {outer * (full_batches + 0.5 * even_batches),
-          0.5 * (outer * (options.plain() ? 0 : update_batches) + inner * (solver_vectors(options) + scratch_batches))};
+vector_bytes bytes_of_vectors(const solver_options& options, double local_sites, int columns) {
+  const double sites = local_sites * columns, outer = bytes_of_real(options.outer) * sites * spinor_reals,
+               inner = sites * bytes_of_spinor(options.inner);
+  const int outer_vectors = options.plain() ? 0 : update_batches,
+            inner_vectors = solver_vectors(options) + scratch_batches + (options.plain() ? 0 : inner_update_batches);
+  return {full_batches * outer, passing_batches * outer, 0.5 * even_batches * outer,
+          0.5 * (outer * outer_vectors + inner * inner_vectors)};
 }
 
 /// A rank's, of one operator or two.
@@ -106,18 +118,27 @@ double bytes_of_operators(const solver_options& options, double local_sites) {
          (two ? operator_bytes(local_sites, clover, options.inner, options.inner_links) : 0.0);
 }
 
-/// On the GPU all columns are iterated at once. What frees its memory leaves it to fields of the same size: an eighth
-/// more covers what does not fit. Then there are the arrays by which its bandwidth is measured, those of the runtime,
-/// and, while operators are made, links in double and blocks of the clover term.
-double bytes_on_gpu(const solver_options& options, double local_sites) {
+/// On the GPU all columns of a batch are iterated at once. What frees its memory leaves it to fields of the same size:
+/// an eighth more covers what does not fit. Then there are the links of the configuration, the arrays by which the
+/// bandwidth is measured, and those of the runtime. While operators are made, before there are vectors, blocks of the
+/// clover term are there in double.
+double bytes_on_gpu(const solver_options& options, double local_sites, int columns) {
   constexpr double held = 1.125, copy_and_runtime = 0x1p30 + 0x1p29;
   const double clover_on_the_way = options.shared.action.has_clover() ? 72.0 * sizeof(double) : 0.0;
-  const vector_bytes vectors = bytes_of_vectors(options, local_sites);
-  return held * (bytes_of_operators(options, local_sites) + vectors.around + vectors.krylov) + copy_and_runtime +
-         local_sites * (sizeof(site_links) + clover_on_the_way);
+  const double vectors = held * bytes_of_vectors(options, local_sites, columns).most(1.0);
+  return bytes_of_operators(options, local_sites) + std::max(vectors, local_sites * clover_on_the_way) +
+         local_sites * sizeof(site_links) + copy_and_runtime;
 }
 
 }  // namespace
+
+int batch_that_fits(const solver_options& options, const lattice_geometry& geometry, double gpu_bytes) {
+  const int columns = options.batch_size();
+  const auto local = static_cast<double>(geometry.local_volume());
+  int batches = 1;
+  while (batches < columns && bytes_on_gpu(options, local, (columns + batches - 1) / batches) > gpu_bytes) ++batches;
+  return (columns + batches - 1) / batches;
+}
 
 work_estimate estimate_work(const solver_options& options, const lattice_geometry& geometry,
                             const communicator& world) {
@@ -131,15 +152,15 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
   const double spinor_fields = columns * (copied ? 2.0 : 1.0) + 3.0;
   work.canonical_bytes = padded_volume(geometry) * (sizeof(site_links) + spinor_fields * sizeof(spinor<double>));
   if (on_gpu) {
-    work.gpu_bytes = bytes_on_gpu(options, local);
+    work.gpu_bytes = bytes_on_gpu(options, local, options.batch_size());
     work.canonical_bytes += local * (sizeof(site_links) + sizeof(spinor<double>));  // on their way there
   } else {
     work.measurement_bytes = bytes_of_copy(world);
     work.operator_bytes = bytes_of_operators(options, local);
-    const vector_bytes vectors = bytes_of_vectors(options, local);
-    const double at_once = 1.0 * columns_at_once(options.inner, columns, geometry) / columns;
-    work.vector_bytes = heap_share(bytes_of_real(options.outer) * local * spinor_reals * columns) *
-                        (vectors.around + at_once * vectors.krylov);
+    const int batch = options.batch_size();
+    const double at_once = 1.0 * columns_at_once(options.inner, batch, geometry) / batch;
+    work.vector_bytes = heap_share(bytes_of_real(options.outer) * local * spinor_reals * batch) *
+                        bytes_of_vectors(options, local, batch).most(at_once);
   }
   const double applied =
       applications_per_iteration(options.solver) * 0.5 * static_cast<double>(geometry.global_volume());

@@ -40,6 +40,10 @@ struct work_estimate {
   double memory() const { return program_bytes + canonical_bytes + operator_bytes + vector_bytes + measurement_bytes; }
 };
 
+/// How many right-hand sides a GPU with so many bytes free is to solve at once: all, or as many as make the fewest
+/// batches of one size, or nearly, that fit; 1 where not even one does. Where ranks share a GPU, the bytes of each.
+int batch_that_fits(const solver_options& options, const lattice_geometry& geometry, double gpu_bytes);
+
 /// Collective.
 work_estimate estimate_work(const solver_options& options, const lattice_geometry& geometry, const communicator& world);
 

@@ -235,16 +235,15 @@ class drifting_engine final : public solve_engine {
   void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) override {
     sound_.apply(out, in, dagger);
   }
-  void set_source(int column) override { sound_.set_source(column); }
-  void clear_source(int column) override { sound_.clear_source(column); }
+  void set_sources(const std::vector<int>& columns) override { sound_.set_sources(columns); }
   timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) override {
     ++solves;
     true_tolerance = parameters.true_tolerance;
     return sound_.solve(rule, parameters);
   }
-  void get_solution(int column, spinor_configuration& out) const override {
-    sound_.get_solution(column, out);
-    if (column == 3 && (solves == 1 || always_off)) out(coordinate{1, 1, 1, 1})(2, 0).re += 1e-4;
+  void get_solution(int place, spinor_configuration& out) const override {
+    sound_.get_solution(place, out);
+    if (place == 3 && (solves == 1 || always_off)) out(coordinate{1, 1, 1, 1})(2, 0).re += 1e-4;
   }
   std::optional<correlator_pair> correlators() const override { return {}; }
   std::vector<operator_figure> time_operators() override { return {}; }
