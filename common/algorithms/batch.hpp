@@ -4,6 +4,7 @@
 #pragma once
 
 #include <concepts>
+#include <iterator>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -101,6 +102,7 @@ void scatter_columns(F& u, const std::vector<int>& list, const F& some) {
 template <field_batch F>
 void zero_columns(F& u, const std::vector<int>& list) {
   if (list.empty()) return;
+  if (std::ssize(list) == u.columns()) return zero(u);
   F nothing = like(u, static_cast<int>(list.size()));
   zero(nothing);
   scatter_columns(u, list, nothing);

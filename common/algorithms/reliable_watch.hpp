@@ -198,15 +198,21 @@ class reliable_watch : public residual_record<typename High::scalars> {
       places.push_back(columns_[static_cast<std::size_t>(d.position)].place);
     }
     const int count = static_cast<int>(due.size());
-    High y = gather_columns(y_, places), step = like(y_, count), r_true = like(y_, count);
-    const auto one = uniform_scalars(step, 1.0);
-    assign(step, some_columns(e, positions));
-    axpy(y, one, step);
-    const auto r2 = true_residual(r_true, y, some_columns(b_, places)), e2 = norm2(step);
-    High& gap = step;
-    assign(gap, some_columns(r, positions));
-    const auto gap2 = axpy_norm2(gap, -one, r_true);
-    auto values = this->read({r2, gap2, e2, norm2(y)});
+    // Columns that go on take y over, and those that leave do not come back to y_: where all are due, y is y_ itself.
+    High y = some_columns(y_, places), r_true = like(y);
+    const Low e_due = some_columns(e, positions);
+    const scalars y2 = [&] {
+      High step = like(y);
+      assign(step, e_due);
+      return axpy_norm2(y, uniform_scalars(y, 1.0), step);
+    }();
+    const auto r2 = true_residual(r_true, y, some_columns(b_, places)), e2 = norm2(e_due);
+    // What rounding r_true adds to the gap is what it adds to r where the column goes on. The iterated residual gives
+    // its place to the gap: nobody asks for it again.
+    Low r_new = like(y, count, as<Low>), gap = some_columns(r, positions);
+    assign(r_new, r_true);
+    const auto gap2 = axpy_norm2(gap, uniform_scalars(gap, -1.0), r_new);
+    auto values = this->read({r2, gap2, e2, y2});
     const findings found{std::move(values[0]), std::move(values[1]), std::move(values[2]), std::move(values[3])};
 
     leaves_.assign(columns_.size(), false);
@@ -233,11 +239,9 @@ class reliable_watch : public residual_record<typename High::scalars> {
     if (!better.empty()) copy_columns(x_, std::span<const int>(better_places), y, std::span<const int>(better));
     if (going_on.empty()) return;
 
-    copy_columns(y_, std::span<const int>(going_on_places), y, std::span<const int>(going_on));
-    const High r_going_on = some_columns(r_true, going_on);
-    Low r_low = like(r_going_on, r_going_on.columns(), as<Low>);
-    assign(r_low, r_going_on);
-    scatter_columns(r, updated_, r_low);
+    if (std::ssize(places) < y_.columns())
+      copy_columns(y_, std::span<const int>(going_on_places), y, std::span<const int>(going_on));
+    copy_columns(r, std::span<const int>(updated_), r_new, std::span<const int>(going_on));
     zero_columns(e, updated_);
     rr = choose_columns(updated_, norm2(r), rr);
   }

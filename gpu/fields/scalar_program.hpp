@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "gpu/device/unroll.hpp"
 #include "gpu/fields/scalars.hpp"
 
 namespace plaquette::gpu {
@@ -80,13 +81,28 @@ struct scalar_program {
   complex<double>* result = nullptr;  ///< of the device, where somebody is to put the numbers
 
   PLAQUETTE_HOST_DEVICE complex<double> operator()(std::int64_t column) const {
+    return work_out(column, [&](int k) { return leaves[k](column); });
+  }
+  /// The same by a thread that has nothing else to do: the first leaves are asked for before one of them is needed.
+  PLAQUETTE_HOST_DEVICE complex<double> at_once(std::int64_t column) const {
+    constexpr int first = 6;
+    complex<double> numbers[first];
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < first; ++k) numbers[k] = leaves[k < leaf_count ? k : 0](column);
+    return work_out(column, [&](int k) { return k < first ? numbers[k] : leaves[k](column); });
+  }
+
+ private:
+  /// \param leaf  number k of the leaves
+  template <class Leaf>
+  PLAQUETTE_HOST_DEVICE complex<double> work_out(std::int64_t column, const Leaf& leaf) const {
     complex<double> stack[most_leaves];  // every push is a leaf
     int top = -1;
     for (int i = 0; i < length; ++i) {
       const instruction step = code[i];
       switch (step.operation) {
         case scalar_operation::leaf:
-          stack[++top] = leaves[step.operand](column);
+          stack[++top] = leaf(step.operand);
           break;
         case scalar_operation::add:
           stack[top - 1] = stack[top - 1] + stack[top];
@@ -114,7 +130,7 @@ struct scalar_program {
           stack[top] = {stack[top].re > limits[step.operand + column] ? 1.0 : 0.0, 0.0};
           break;
         case scalar_operation::above_limits:
-          stack[top] = {stack[top].re > leaves[step.operand](column).re ? 1.0 : 0.0, 0.0};
+          stack[top] = {stack[top].re > leaf(step.operand).re ? 1.0 : 0.0, 0.0};
           break;
       }
     }

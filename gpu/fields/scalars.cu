@@ -17,7 +17,7 @@ template <class Programs>
 PLAQUETTE_HOST_DEVICE inline void run_one(const Programs& programs, std::int64_t index) {
   int p = 0;
   for (; index >= programs[p].columns; ++p) index -= programs[p].columns;
-  programs[p].result[index] = programs[p](index);
+  programs[p].result[index] = programs[p].at_once(index);
 }
 struct few_evaluations {
   scalar_program programs[few_programs];
