@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -210,22 +212,27 @@ std::vector<std::vector<double>> real_values(const std::vector<S>& handles, solv
 template <field_batch F, schur_complement<F> S, class M, class Solver>
 schur_step<F> solve_on_even_sites(const S& schur, const M& full, const F& r, const std::vector<double>& targets,
                                   stopping_rule rule, Solver& solver, solve_report& total) {
-  F e = like(r), even_source = schur.even_like(r), even = schur.even_like(r);
-  schur.prepare_source(even_source, r);
-
+  // Full batches are what a solve takes most memory for: none is held that the even system does not need.
+  F even = schur.even_like(r);
   // What a residual on the even sites is worth in the full system is seen at e_even = 0, where the residual is the
   // source. It is 1 for the asymmetric complement and about 4 + m for the symmetric one.
   zero(even);
-  schur.reconstruct_solution(e, even, r);
-  F left = like(r);
-  const auto left2 = residual(left, full, e, r);
-  std::vector<double> to_full = real_values(std::vector{left2}, total).front();
+  std::vector<double> to_full = [&] {
+    F e = like(r), left = like(r);
+    schur.reconstruct_solution(e, even, r);
+    return real_values(std::vector{residual(left, full, e, r)}, total).front();
+  }();
   for (std::size_t n = 0; n < targets.size(); ++n) {
     to_full[n] = std::sqrt(to_full[n]);
     const double tolerance = targets[n] / to_full[n];
     rule.column_tolerances.push_back(std::isfinite(tolerance) ? tolerance : 1.0);
   }
-  solve_report report = solver(schur, even, even_source, std::as_const(rule));
+  solve_report report = [&] {
+    F even_source = schur.even_like(r);
+    schur.prepare_source(even_source, r);
+    return solver(schur, even, even_source, std::as_const(rule));
+  }();
+  F e = like(r);
   schur.reconstruct_solution(e, even, r);
   return {e, std::move(report), std::move(to_full)};
 }
@@ -257,20 +264,27 @@ schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const 
   record.begin(start[0], start[1], start.back(), open, to_zero);
   zero_columns(x, to_zero);
 
-  for (int pass = 0; !open.empty(); ++pass) {
-    const auto step = detail::solve_on_even_sites(schur, counted, gather_columns(r, open), record.targets(open, pass),
-                                                  record.rule_for(open), solver, record.report);
-    F x_new = gather_columns(x, open), r_new = like(x_new);
-    axpy(x_new, uniform_scalars(x_new, 1.0), step.correction);
-    const auto r2_new = residual(r_new, counted, x_new, gather_columns(b, open));
-    std::vector<int> better, better_columns;
+  if (!open.empty() && std::ssize(open) < r.columns()) compact(r, std::span<const int>(open));
+
+  for (int pass = 0; !open.empty(); ++pass) {  // r has the open columns
+    auto step = detail::solve_on_even_sites(schur, counted, r, record.targets(open, pass), record.rule_for(open),
+                                            solver, record.report);
+    F& x_new = step.correction;
+    axpy(x_new, uniform_scalars(x_new, 1.0), some_columns(x, open));
+    F r_new = like(x_new);
+    const auto r2_new = residual(r_new, counted, x_new, some_columns(b, open));
+    std::vector<int> better, better_columns, still_open_positions;
     const auto norms = detail::real_values(std::vector{r2_new, norm2(x_new)}, record.report);
     std::vector<int> still_open = record.take(step, norms[0], norms[1], pass, open, better);
     for (const int position : better) better_columns.push_back(open[static_cast<std::size_t>(position)]);
     if (!better.empty()) {
-      scatter_columns(x, better_columns, gather_columns(x_new, better));
-      scatter_columns(r, better_columns, gather_columns(r_new, better));
+      copy_columns(x, std::span<const int>(better_columns), x_new, std::span<const int>(better));
+      copy_columns(r, std::span<const int>(better), r_new, std::span<const int>(better));
     }
+    for (int k = 0; k < std::ssize(open); ++k)
+      if (std::ranges::find(still_open, open[static_cast<std::size_t>(k)]) != still_open.end())
+        still_open_positions.push_back(k);
+    if (!still_open.empty() && still_open.size() < open.size()) compact(r, std::span<const int>(still_open_positions));
     open = std::move(still_open);
   }
   return std::move(record.report);
