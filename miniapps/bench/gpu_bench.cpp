@@ -123,13 +123,18 @@ void print_row(const gpu_row& row, const std::vector<gpu_samples>& all, const de
   std::fflush(stdout);
 }
 
+/// " (asked 1.25)"
+std::string asked_text(double asked) { return fmt::format(" (asked {:.4g})", asked); }
+
 void print_solve(const gpu_row& row, const gpu_solve& s) {
+  const std::string gain = s.batch_gain ? fmt::format(", {:.2f}x one by one{}", *s.batch_gain,
+                                                      row.asked_cool ? asked_text(*row.asked_cool) : "")
+                                        : "";
   fmt::print(
       "{:<30} {:>9.3f} s {:>6} iterations, {} updates, residual {:.1e}, {:.2f} TFLOP/s, {:.0f}% of the predicted "
       "rate{}\n",
       row.name, s.seconds.median, s.iterations, s.updates, s.residual, s.tflops,
-      100.0 * s.predicted_seconds / s.seconds.median,
-      s.batch_gain ? fmt::format(", {:.2f}x one by one", *s.batch_gain) : "");
+      100.0 * s.predicted_seconds / s.seconds.median, gain);
   std::fflush(stdout);
 }
 
@@ -147,18 +152,26 @@ json_document to_json(const gpu_row& row, const gpu_solve& s) {
                   {"tflops", s.tflops},
                   {"predicted_seconds", s.predicted_seconds}};
   if (s.batch_gain) j["batch_gain"] = *s.batch_gain;
+  if (row.asked_cool) j["asked_gain"] = *row.asked_cool;
   return j;
 }
 
-/// Seconds of uniform double over those of every other solve of one right-hand side on that lattice.
-void print_gains(const json_document& solves) {
-  for (const auto& uniform : solves) {
+/// Seconds a right-hand side of uniform double, one right-hand side, over those of every other solve to its tolerance
+/// on that lattice; noted with the solves.
+void compare_with_double(json_document& solves) {
+  const json_document before = solves;
+  for (const auto& uniform : before) {
     if (uniform["inner_precision"] != "double" || uniform["rhs"] != 1) continue;
-    for (const auto& other : solves)
-      if (other["precision"] == "double" && other["inner_precision"] != "double" && other["rhs"] == 1 &&
-          other["lattice"] == uniform["lattice"])
-        fmt::print("{:<30} {:.2f} times as fast as double\n", other["row"].get<std::string>(),
-                   uniform["seconds"].get<double>() / other["seconds"].get<double>());
+    for (auto& other : solves) {
+      if (other["precision"] != "double" || other["row"] == uniform["row"] || other["lattice"] != uniform["lattice"])
+        continue;
+      const int rhs = other["rhs"].get<int>();
+      const double gain = rhs * uniform["seconds"].get<double>() / other["seconds"].get<double>();
+      other["gain_over_double"] = gain;
+      const bool is_asked = rhs == 1 && other.contains("asked_gain");
+      fmt::print("{:<30} {:.2f} times as fast as double{}{}\n", other["row"].get<std::string>(), gain,
+                 rhs > 1 ? " a right-hand side" : "", is_asked ? asked_text(other["asked_gain"].get<double>()) : "");
+    }
   }
 }
 
@@ -182,18 +195,32 @@ class gpu_bench {
 
   void measure(const std::vector<gpu_row>& rows) {
     print_head();
-    for (const gpu_row& row : rows) {
-      if (row.subject == gpu_subject::solve)
-        solve(row);
-      else
-        time(row);
-    }
-    if (report_.observables.contains("gpu_solves")) print_gains(report_.observables["gpu_solves"]);
+    run_rows(
+        rows, [this](const gpu_row& row) { row.subject == gpu_subject::solve ? solve(row) : time(row); },
+        [this] {
+          lattice_.reset();  // a row that failed may have filled the memory
+          return device_works();
+        },
+        [](const std::string& line) {
+          fmt::print("{}\n", line);
+          std::fflush(stdout);
+        },
+        report_.checks);
+    if (report_.observables.contains("gpu_solves")) compare_with_double(report_.observables["gpu_solves"]);
     if (report_.fom.what.empty()) report_.fom = {limits_.copy, "GB/s", "copy bandwidth"};
     report_.parameters["tuning"] = gpu_.tuning();
   }
 
  private:
+  bool device_works() const {
+    try {
+      gpu::copy_gbytes_per_s(gpu_.context().queue(), 0x1p24);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
   void time(const gpu_row& row) {
     gpu_lattice& lattice = lattice_of(row);
     const auto samples = row.subject == gpu_subject::hopping ? time_hopping(lattice, row, timing_, report_.checks)

@@ -4,10 +4,12 @@
 /// reach on an H200 and what this library is asked to reach there.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/app/verification.hpp"
 #include "common/lattice/extents.hpp"
 
 namespace plaquette::bench {
@@ -27,7 +29,8 @@ struct gpu_row {
   std::string precision = "single";
   int reals = 12, rhs = 1;
   /// On an H200: TFLOP/s in standard flops of all right-hand sides; of vector operations the share of the copy
-  /// bandwidth.
+  /// bandwidth. Of a solve with one right-hand side how many times as fast as uniform double it is asked to be, of a
+  /// batch the same beside one right-hand side after the other.
   std::optional<double> quda, asked_cool, asked_sustained;
 };
 
@@ -37,6 +40,13 @@ std::vector<gpu_row> gpu_rows();
 /// Those whose name is one of `names` or begins with one and a dot; names are separated by commas, "all" is all rows.
 /// Throws input_error for a name that selects nothing.
 std::vector<gpu_row> rows_named(const std::string& names);
+
+/// Runs row after row. One that throws is reported as a check that failed, and by `say`, and the rest go on where the
+/// device still works: after some errors of CUDA nothing does, and the rest counts as failed. Lets input_error through.
+/// \param device_works  asked after a row has thrown
+void run_rows(const std::vector<gpu_row>& rows, const std::function<void(const gpu_row&)>& run,
+              const std::function<bool()>& device_works, const std::function<void(const std::string&)>& say,
+              verification& checks);
 
 /// Standard flops of one application a site of one parity and right-hand side; 0 for vector operations and solves.
 double standard_flops(const gpu_row& row);

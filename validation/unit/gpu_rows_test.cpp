@@ -34,6 +34,58 @@ TEST(gpu_rows, are_selected_by_name_and_by_its_beginning_up_to_a_dot) {
     EXPECT_THROW(rows_named(bad), input_error) << bad;
 }
 
+struct rows_run {
+  std::vector<std::string> run, said;
+  verification checks;
+
+  /// Rows whose name has `bad` in it fail.
+  void go(const std::vector<gpu_row>& rows, const std::string& bad, bool device_survives) {
+    run_rows(
+        rows,
+        [&](const gpu_row& row) {
+          run.push_back(row.name);
+          if (row.name.find(bad) != std::string::npos) throw memory_error("no room");
+          checks.add(row.name, true);
+        },
+        [=] { return device_survives; }, [this](const std::string& line) { said.push_back(line); }, checks);
+  }
+};
+
+TEST(gpu_rows, go_on_after_one_that_fails) {
+  const auto rows = rows_named("blas.32x64.half");
+  rows_run all;
+  all.go(rows, ".dot", true);
+  EXPECT_EQ(all.run.size(), rows.size());
+  ASSERT_EQ(all.said.size(), 1U);
+  EXPECT_NE(all.said[0].find("blas.32x64.half.dot FAILED: no room"), std::string::npos) << all.said[0];
+  EXPECT_EQ(all.checks.checks().size(), rows.size());
+  EXPECT_FALSE(all.checks.passed());
+  rows_run none;
+  none.go(rows, "nothing", true);
+  EXPECT_TRUE(none.checks.passed());
+  EXPECT_TRUE(none.said.empty());
+}
+
+TEST(gpu_rows, stop_where_the_device_does_not_survive_one_and_count_as_failed) {
+  const auto rows = rows_named("blas.32x64.half");
+  rows_run some;
+  some.go(rows, ".dot", false);
+  EXPECT_LT(some.run.size(), rows.size());
+  EXPECT_EQ(some.run.back(), "blas.32x64.half.dot");
+  ASSERT_EQ(some.said.size(), 2U);
+  EXPECT_NE(some.said[1].find("not run: " + std::to_string(rows.size() - some.run.size())), std::string::npos);
+  EXPECT_EQ(some.checks.checks().size(), rows.size());
+  EXPECT_FALSE(some.checks.passed());
+}
+
+TEST(gpu_rows, let_unusable_input_end_the_run) {
+  verification checks;
+  EXPECT_THROW(run_rows(
+                   rows_named("blas.32x64.half"), [](const gpu_row&) { throw input_error("a file"); },
+                   [] { return true; }, [](const std::string&) {}, checks),
+               input_error);
+}
+
 /// Flops / fewest bytes times 4.28 TB/s, the copy bandwidth of an H200, as worked out by hand: per site and right-hand
 /// side (8 R / N + 48) reals of the hopping term, and 2 (8 R + 72) / N + 120 of the matrix, in half precision 4 bytes a
 /// spinor and 8 a clover block more.
