@@ -16,6 +16,7 @@
 #include "gpu/device/graph.hpp"
 #include "gpu/device/machine_speed.hpp"
 #include "gpu/device/timing.hpp"
+#include "gpu/tuning/kernel_sources.hpp"
 #include "gpu/tuning/tuner.hpp"
 
 namespace plaquette {
@@ -165,7 +166,7 @@ std::shared_ptr<gpu::tuner> tuner_of(const shared_options& options, const gpu_fa
   how.mode = gpu::tuning_mode_from(options.tune);
   how.file = options.tune_file.empty() ? gpu::default_tuning_file() : options.tune_file;
   how.device = facts.name;
-  how.version = build_information().version;
+  how.version = fmt::format("{} kernels {}", build_information().version, gpu::kernel_sources_hash());
   return std::make_shared<gpu::tuner>(how);
 }
 
