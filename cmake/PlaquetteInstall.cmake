@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What `cmake --install` copies: component "development" is the libraries, their headers and the CMake package, so that
-# find_package(Plaquette) gives Plaquette::common and Plaquette::cpu_ref; component "programs" is the mini-apps and tools.
+# find_package(Plaquette) gives Plaquette::common, Plaquette::cpu_ref and, where CUDA is on, Plaquette::gpu; component
+# "programs" is the mini-apps and tools.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Plaquette)
 set(libraries plaquette_common plaquette_cpu_ref)
+set(folders_of_headers common cpu_ref)
+if(PLAQUETTE_CUDA)
+  list(APPEND libraries plaquette_gpu)
+  list(APPEND folders_of_headers gpu)
+endif()
 
 install(TARGETS ${libraries} EXPORT PlaquetteTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
@@ -19,7 +25,7 @@ install(FILES ${PROJECT_BINARY_DIR}/PlaquetteConfig.cmake ${PROJECT_BINARY_DIR}/
   DESTINATION ${package_folder} COMPONENT development)
 
 # Headers keep their paths, so that #include "common/lattice/geometry.hpp" means the same inside and outside.
-foreach(folder common cpu_ref)
+foreach(folder ${folders_of_headers})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plaquette
     COMPONENT development FILES_MATCHING PATTERN "*.hpp" PATTERN "common/app" EXCLUDE)
 endforeach()

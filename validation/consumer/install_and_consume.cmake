@@ -13,6 +13,9 @@ execute_process(
   COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${SCRATCH}/build COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${SCRATCH}/build/consumer COMMAND_ERROR_IS_FATAL ANY)
+if(EXISTS ${SCRATCH}/build/gpu_consumer)
+  execute_process(COMMAND ${SCRATCH}/build/gpu_consumer COMMAND_ERROR_IS_FATAL ANY)
+endif()
 
 # The installed headers alone must do: a path into the source tree would hide one that is not installed.
 file(GLOB_RECURSE exported ${SCRATCH}/prefix/PlaquetteTargets.cmake)
