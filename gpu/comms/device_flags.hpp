@@ -44,12 +44,13 @@ __device__ inline std::uint64_t load_word(const std::uint64_t* from) {
   return value;
 }
 /// Orders what this thread wrote and read before it against what it writes and reads after it, for all devices.
-__device__ inline void order_memory() { __threadfence_system(); }
+__device__ inline void order_memory() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
 /// Calls `ready` until it is true. Who waits long says so: `word` (a watchdog's, or null) holds `value` meanwhile.
 template <class Ready>
 __device__ inline void wait_until(const Ready& ready, std::uint64_t* word, std::uint64_t value) {
   constexpr int polls_in_silence = 1 << 16;  // tens of milliseconds
+#pragma unroll 1
   for (int poll = 0; poll < polls_in_silence; ++poll)
     if (ready()) return;
   if (word != nullptr) store_word(word, value);
@@ -71,7 +72,7 @@ inline void store_word(std::uint64_t* to, std::uint64_t value) {
 inline std::uint64_t load_word(const std::uint64_t* from) {
   return std::atomic_ref(*const_cast<std::uint64_t*>(from)).load(std::memory_order_relaxed);
 }
-inline void order_memory() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void order_memory() { std::atomic_thread_fence(std::memory_order_acq_rel); }
 
 template <class Ready>
 void wait_until(const Ready& ready, std::uint64_t* word, std::uint64_t value) {

@@ -100,8 +100,8 @@ struct peer_sum {
     const numbered& slot = slots_of(memory[rank], epoch)[from * count + i];
     wait_until(
         [&] {
-          return static_cast<std::uint32_t>(load_word(&slot.words[0])) == epoch &&
-                 static_cast<std::uint32_t>(load_word(&slot.words[1])) == epoch;
+          const std::uint64_t upper = load_word(&slot.words[0]), lower = load_word(&slot.words[1]);  // side by side
+          return static_cast<std::uint32_t>(upper) == epoch && static_cast<std::uint32_t>(lower) == epoch;
         },
         words != nullptr ? words + from : nullptr, waiting_word(from, epoch));
   }

@@ -2,9 +2,10 @@
 /// \file
 /// A program that hangs: "stalled_rank RANK WAY SECONDS" works with all ranks for a while, then that rank goes away and
 /// the others wait for it: in a kernel's sum ("sum"), in a sum through the host ("staged-sum"), for a message
-/// ("message"), or nobody does ("none"). The watchdog has so many seconds.
+/// ("message"), or nobody does ("none"); "death" is "sum" with a rank that is killed. The watchdog has so many seconds.
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -60,10 +61,14 @@ int main(int argc, char** argv) {
       w.sum_staged();
       w.exchange();
     }
-    if (way == "none") return exit_status::success;
+    if (way == "none") {
+      sleep(2);  // nobody waits: the watchdog has nothing to say
+      return exit_status::success;
+    }
+    if (world.rank() == absent && way == "death") std::raise(SIGKILL);
     if (world.rank() == absent)
       for (;;) sleep(1);
-    if (way == "sum") w.sum();
+    if (way == "sum" || way == "death") w.sum();
     if (way == "staged-sum") w.sum_staged();
     if (way == "message") w.exchange();
     return exit_status::success;

@@ -52,8 +52,15 @@ class StalledRank(CommandLineTest):
     def test_for_a_message_of_a_rank_that_is_both_neighbours(self):
         self.assertEqual(self.stall("message", absent=0, ranks=2), ["rank 0: the halo message +t"])
 
+    def test_one_that_is_killed_ends_the_run_at_once(self):
+        begin = time.monotonic()
+        result = run(1, "death", 100, program=PROGRAM, ranks=3)
+        self.assertNotEqual(result.status, SUCCESS)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(LINE.findall(result.err), [])
+
     def test_who_does_not_wait_is_left_alone(self):
-        self.assertEqual(run(0, "none", 0.001, program=PROGRAM, ranks=2).status, SUCCESS)
+        self.assertEqual(run(0, "none", 1, program=PROGRAM, ranks=2).status, SUCCESS)
 
 
 if __name__ == "__main__":
