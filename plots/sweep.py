@@ -13,6 +13,7 @@ repeated, so that a sweep that was stopped goes on where it was."""
 
 import argparse
 import collections
+import glob
 import itertools
 import os
 import shlex
@@ -267,7 +268,7 @@ def is_done(run, revision, force):
 
 
 def execute(run):
-    """The exit status and the line of stderr that says why: the last of the program's, or mpirun's first."""
+    """The exit status and the line of stderr that says why: the program's own, else its last, or mpirun's first."""
     command = run.launcher + run.program + ["--json", run.path]
     if os.path.exists(run.path):
         command.append("--force")
@@ -289,6 +290,9 @@ def execute(run):
     status = process.returncode if process.returncode >= 0 else INTERNAL
     if status == VERIFICATION_FAILED and not os.path.exists(run.path):
         status = INTERNAL  # nothing ran that could have been verified: mpirun's own 1
+    own = [line for line in lines if line.startswith("plaquette-")]
+    if own:
+        return status, own[0]
     if lines and set(lines[-1]) == {"-"}:
         return status, next((line for line in lines if set(line) != {"-"}), "")
     return status, lines[-1] if lines else ""
@@ -329,6 +333,9 @@ def run_script(script, *arguments):
 def draw(options, runs):
     """The figures; one that has nothing to show says so and is no failure."""
     reports = [run.path for run in runs if os.path.exists(run.path)]
+    if options.kind == "gpu":  # with those of parts that were run before
+        reports = sorted(set(reports) | {path for pattern in ("gpu-*.json", "cpu-*.json")
+                                         for path in glob.glob(os.path.join(glob.escape(options.output), pattern))})
     if not reports:
         print("no pictures: no run left a report", flush=True)
         return

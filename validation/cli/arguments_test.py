@@ -17,7 +17,8 @@ class Help(CommandLineTest):
                      "--time-limit", "--anisotropy", "--nu", "--clover-spatial", "--clover-temporal",
                      "--boundary-angles", "--size", "--source", "--source-position", "--smearing-radius",
                      "--smearing-steps", "--solver", "--preconditioning", "--max-iterations", "--propagator",
-                     "--read-propagator", "--basis", "--repeat", "--tune", "--tune-file", "heatbath:BETA", "weak:EPS", "Exit status"]:
+                     "--read-propagator", "--basis", "--repeat", "--tune", "--tune-file",
+                     "--halo", "--wait", "--overlap", "--stall-timeout", "heatbath:BETA", "weak:EPS", "Exit status"]:
             self.assertIn(word, result.out)
 
     def test_version_is_printed(self):
@@ -76,7 +77,8 @@ class Refusal(CommandLineTest):
         self.assertIn("gpu memory", result.out)
 
     def test_options_of_a_gpu(self):
-        for arguments in [["--tune", "off"], ["--tune-file", "t.json"], ["--protocol-seconds", "0,0"]]:
+        for arguments in [["--tune", "off"], ["--tune-file", "t.json"], ["--protocol-seconds", "0,0"],
+                          ["--halo", "peer"], ["--wait", "block"], ["--stall-timeout", "10"]]:
             with self.subTest(arguments=arguments):
                 self.assert_refused(run(*arguments), UNUSABLE, arguments[0], "--device gpu")
         for option, value in [("--tune", "maybe"), ("--tune-file", ""), ("--protocol-seconds", "1"),

@@ -61,7 +61,7 @@ class Arguments(ScalingTest):
         self.assertEqual(result.status, SUCCESS)
         for word in ["--operator", "--layout", "--precision", "--reconstruct", "--rhs", "--size", "--scaling",
                      "--lattice", "--local-lattice", "--grid", "--preconditioning", "--overlap", "--samples",
-                     "--placement", "--threads", "--gauge", "--mass", "--kappa", "--csw", "--seed", "--json",
+                     "--placement", "--latency", "--message-limit", "--halo", "--wait", "--stall-timeout", "--threads", "--gauge", "--mass", "--kappa", "--csw", "--seed", "--json",
                      "--check", "--dryrun", "--time-limit", "--force", "Exit status"]:
             self.assertIn(word, result.out)
         self.assertNotIn("--tol", result.out)
@@ -85,7 +85,12 @@ class Arguments(ScalingTest):
                                  (["--lattice", "4x4x4x4", "--grid", "1x1x1x2"], ["2 ranks", "found 1"]),
                                  (["--local-lattice", "3x4x4x4"], ["3x4x4x4"]),
                                  (["--device", "gpu", "--dryrun", "--tune", "x"], ["--tune"]),
-                                 (["--tune", "off"], ["--device gpu"]), (["stray"], ["stray"])]:
+                                 (["--tune", "off"], ["--device gpu"]), (["--halo", "staged"], ["--device gpu"]),
+                                 (["--wait", "block"], ["--device gpu"]), (["--stall-timeout", "1"], ["--device gpu"]),
+                                 (["--latency", "--rhs", "2"], ["--rhs", "--latency"]),
+                                 (["--latency", "--size", "nano"], ["--size", "--latency"]),
+                                 (["--latency", "--message-limit", "12"], ["--message-limit", "12"]),
+                                 (["--message-limit", "64"], ["--message-limit", "--latency"]), (["stray"], ["stray"])]:
             with self.subTest(arguments=arguments):
                 self.refused(UNUSABLE, words, *arguments)
 
@@ -146,6 +151,32 @@ class Report(ScalingTest):
         self.assertEqual(document["fom"]["value"], headline["gflops"])
         # 1320 flops against 768 bytes, as the field counts them
         self.assertAlmostEqual(headline["gflops"] / headline["gbytes_per_s"], 1320 / 768, delta=1e-9)
+
+    def test_of_vector_operations(self):
+        _, document = self.report("--lattice", "4x6x8x4", "--samples", "3", "--operator", "axpy,dot,norm2", "--precision",
+                                  "double,single,half", "--rhs", "1,3", "--reconstruct", "18,12")
+        # 3 operations, 2 layouts, 3 precisions, 2 numbers of columns; the list of links is none of their business
+        self.assertEqual(len(document["figures"]), 36)
+        for f in document["figures"]:
+            self.assertEqual(f["reconstruct"], 0)
+            flops, numbers = {"axpy": (96, 72), "dot": (96, 48), "norm2": (48, 24)}[f["operator"]]
+            if f["precision"] != "half":
+                size = 8 if f["precision"] == "double" else 4
+                self.assertAlmostEqual(f["gflops"] / f["gbytes_per_s"], flops / (numbers * size), delta=1e-9)
+        self.assertEqual(document["fom"]["what"], "axpy even-odd double N=1")
+
+    def test_of_latencies(self):
+        for ranks in (1, 3) if MPIEXEC else (1,):
+            result = self.scaling("--latency", "--message-limit", "1000", "--json", self.path("l.json"), "--force",
+                                  ranks=ranks)
+            self.assertEqual(result.status, SUCCESS, result.err + result.out)
+            document = self.read_json("l.json")
+            self.assertEqual(errors(document, SCHEMA_DOCUMENT), [])
+            transfers = document["latencies"]["transfers"]
+            self.assertEqual({t["kind"] for t in transfers}, {"host_copy", "mpi"} if ranks > 1 else {"host_copy"})
+            self.assertEqual(sorted({t["bytes"] for t in transfers}), [8, 32, 128, 512, 1000])
+            self.assertEqual(document["figures"], [])
+            self.assertEqual(document["fom"]["unit"], "GB/s")
 
     def test_headline_is_that_of_the_first_of_each_list(self):
         _, document = self.report("--lattice", "4x4x4x4", "--samples", "3", "--precision", "double,single",

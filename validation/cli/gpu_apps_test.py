@@ -5,7 +5,7 @@ import os
 import sys
 import unittest
 
-from harness import NO_MEMORY, PROPAGATOR, SCHEMA, SOLVER, SUCCESS, UNUSABLE, CommandLineTest, run
+from harness import MPIEXEC, NO_MEMORY, PROPAGATOR, SCHEMA, SOLVER, SUCCESS, UNUSABLE, CommandLineTest, run
 from json_schema import errors
 
 SCALING = os.environ["PLAQUETTE_DSLASH_SCALING"]
@@ -22,9 +22,9 @@ def gpu_is_there():
 
 
 class GpuTest(CommandLineTest):
-    def report(self, program, *arguments):
+    def report(self, program, *arguments, ranks=1):
         result = run("--device", "gpu", *arguments, "--tune-file", self.path("tune.json"), "--protocol-seconds",
-                     "0.1,0.1", "--json", self.path("r.json"), "--force", program=program)
+                     "0.1,0.1", "--json", self.path("r.json"), "--force", program=program, ranks=ranks)
         self.assertEqual(result.status, SUCCESS, result.err + result.out)
         self.assertRegex(result.out.rstrip("\n").split("\n")[-1], r"^VERIFIED   PASSED ")
         document = self.read_json("r.json")
@@ -32,6 +32,15 @@ class GpuTest(CommandLineTest):
         self.assertTrue(document["verified"])
         self.assertNotEqual(document["machine"]["gpu"], "none")
         self.assertIn("cuda", document["machine"]["libraries"])
+        return result, document
+
+    def report_of_latencies(self, *arguments, ranks=1):
+        result = run("--device", "gpu", "--latency", *arguments, "--json", self.path("l.json"), "--force",
+                     program=SCALING, ranks=ranks)
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        document = self.read_json("l.json")
+        self.assertEqual(errors(document, SCHEMA_DOCUMENT), [])
+        self.assertTrue(all(t["seconds"] > 0 for t in document["latencies"]["transfers"]))
         return result, document
 
     def assert_figures_of_both_protocols(self, document):
@@ -108,6 +117,117 @@ class DslashScaling(GpuTest):
     def test_stored_reals_of_a_link(self):
         self.report(SCALING, "--lattice", "4x4x4x8", "--samples", "3", "--precision", "single,half", "--reconstruct",
                     "18,12,8", "--operator", "hopping", "--layout", "even-odd")
+
+
+    def test_vector_operations(self):
+        _, document = self.report(SCALING, "--lattice", "4x6x8x8", "--samples", "3", "--precision", "double,single,half",
+                                  "--rhs", "1,5", "--operator", "axpy,dot,norm2", "--reconstruct", "18,12")
+        self.assert_figures_of_both_protocols(document)
+        # 3 operations, 2 layouts, 3 precisions, 2 numbers of columns, 2 protocols; links are none of their business
+        self.assertEqual(len(document["figures"]), 72)
+        self.assertEqual({f["reconstruct"] for f in document["figures"]}, {0})
+
+    def test_latencies(self):
+        _, document = self.report_of_latencies("--message-limit", "2048")
+        kinds = {t["kind"] for t in document["latencies"]["transfers"]}
+        for way in ["host_to_device", "device_to_host"]:
+            for memory in ["pinned", "pageable"]:
+                for call in ["sync", "async"]:
+                    self.assertIn(f"{way} {memory} {call}", kinds)
+        sizes = sorted({t["bytes"] for t in document["latencies"]["transfers"]})
+        self.assertEqual(sizes, [8, 32, 128, 512, 2048])
+        self.assertEqual([entry["kind"] for entry in document["latencies"]["launches"]], ["stream", "graph", "waited"])
+
+
+def ranks_have_a_gpu_each():
+    """Several ranks, and for each of them a GPU (or a device that is the host's memory)."""
+    if not MPIEXEC or "gpu_host_" in os.path.basename(SCALING):
+        return bool(MPIEXEC)
+    return int(os.environ.get("PLAQUETTE_GPUS", "0")) >= 4
+
+
+@unittest.skipUnless(ranks_have_a_gpu_each(), "built without MPI, or fewer GPUs than ranks")
+class SeveralRanks(GpuTest):
+    SMALL = ["--lattice", "8x4x4x8", "--samples", "3", "--operator", "hopping", "--layout", "even-odd", "--precision",
+             "single,half"]
+
+    def test_every_policy_with_the_overlap_on_and_off(self):
+        for halo in ["auto", "staged", "peer"]:
+            for overlap in ["on", "off"]:
+                with self.subTest(halo=halo, overlap=overlap):
+                    _, document = self.report(SCALING, *self.SMALL, "--halo", halo, "--overlap", overlap, "--grid",
+                                              "1x1x1x2", "--wait", "block" if halo == "staged" else "spin", ranks=2)
+                    self.assert_halo_of(document, overlap)
+                    if halo != "auto":
+                        self.assertEqual({f["halo"]["policy"] for f in document["figures"]}, {halo})
+
+    def assert_halo_of(self, document, overlap):
+        for figure in document["figures"]:
+            halo = figure["halo"]
+            self.assertEqual(figure["ranks"], 2)
+            self.assertEqual(halo["overlap"], overlap)
+            # two faces of 8 x 4 x 4 / 2 sites, half-spinors of 12 reals of 4 bytes; of half precision 32 bytes
+            self.assertEqual(halo["bytes_sent"], 2 * 64 * (48 if figure["precision"] == "single" else 32))
+            seconds = figure["seconds"]["median"]
+            self.assertAlmostEqual(halo["exposed_seconds"], seconds - halo["seconds_without_communication"])
+            self.assertAlmostEqual(halo["hidden_seconds"], halo["seconds_without_overlap"] - seconds)
+            self.assertAlmostEqual(halo["hidden_seconds"], halo["exchange_seconds"] - halo["exposed_seconds"])
+            if overlap == "off":
+                self.assertEqual(halo["hidden_seconds"], 0)
+
+    def test_the_report_has_the_map_of_ranks(self):
+        for placement in ["none", "bad"]:
+            result, document = self.report(SCALING, *self.SMALL, "--grid", "1x2x1x2", "--placement", placement, ranks=4)
+            gpus = document["machine"]["gpus"]
+            self.assertEqual(gpus["placement"], placement)
+            self.assertEqual([r["rank"] for r in gpus["ranks"]], [0, 1, 2, 3])
+            self.assertTrue(all(len(r["links"]) == 4 for r in gpus["ranks"]))
+            self.assertIn("rank 3 on", result.out)
+            for remark in gpus["remarks"]:
+                self.assertIn(remark, result.out)
+
+    def test_the_same_checks_as_on_one_rank(self):
+        values = []
+        for ranks, grid in [(1, "1x1x1x1"), (2, "2x1x1x1"), (4, "1x1x2x2")]:
+            _, document = self.report(SCALING, *self.SMALL, "--grid", grid, "--check", ranks=ranks)
+            values.append({c["name"]: c["value"] for c in document["checks"] if "hopping" in c["name"]})
+        # The same bits on any grid; sums over sites, by which they are compared, agree to rounding.
+        for found in values[1:]:
+            self.assertEqual(set(found), set(values[0]))
+            for name, value in found.items():
+                self.assertAlmostEqual(value / values[0][name], 1.0, delta=1e-9, msg=name)
+
+    def test_scalar_products_over_ranks(self):
+        _, document = self.report(SCALING, "--lattice", "8x4x4x8", "--samples", "3", "--precision", "double,half", "--rhs",
+                                  "3", "--operator", "axpy,dot,norm2", "--grid", "1x1x1x2", ranks=2)
+        for figure in document["figures"]:
+            self.assertNotIn("halo", figure)
+
+    def test_latencies_between_ranks(self):
+        _, document = self.report_of_latencies("--message-limit", "512", ranks=3)
+        kinds = {t["kind"] for t in document["latencies"]["transfers"]}
+        self.assertLessEqual({"mpi", "exchange staged"}, kinds)
+
+    def test_a_way_that_is_not_there_is_said_in_a_line(self):
+        if "gpu_host_" not in os.path.basename(SCALING):
+            self.skipTest("NCCL may be there")
+        result = run("--device", "gpu", *self.SMALL, "--grid", "1x1x1x2", "--halo", "nccl", program=SCALING, ranks=2)
+        self.assertEqual(result.status, UNUSABLE, result.err)
+        ours = [line for line in result.err.split("\n") if line.startswith("plaquette-dslash-scaling: ")]
+        self.assertEqual(len(ours), 1, result.err)
+        self.assertIn("NCCL", ours[0])
+
+
+class Options(GpuTest):
+    def test_values_that_cannot_be_used(self):
+        for program in [SCALING, SOLVER]:
+            for option, value in [("--halo", "carrier-pigeon"), ("--halo", ""), ("--wait", "sleep"), ("--overlap", "maybe"),
+                                  ("--stall-timeout", "-1"), ("--stall-timeout", "nan"), ("--stall-timeout", "soon")]:
+                with self.subTest(program=program, option=option, value=value):
+                    result = run("--device", "gpu", option, value, program=program)
+                    self.assertEqual(result.status, UNUSABLE, result.err)
+                    self.assertEqual(result.err.strip().count("\n"), 0, result.err)
+                    self.assertIn(option, result.err)
 
 
 class MakeConfiguration(GpuTest):
