@@ -24,7 +24,7 @@ def gpu_is_there():
 class GpuTest(CommandLineTest):
     def report(self, program, *arguments, ranks=1):
         result = run("--device", "gpu", *arguments, "--tune-file", self.path("tune.json"), "--protocol-seconds",
-                     "0.1,0.1", "--json", self.path("r.json"), "--force", program=program, ranks=ranks)
+                     "0.02,0.02", "--json", self.path("r.json"), "--force", program=program, ranks=ranks)
         self.assertEqual(result.status, SUCCESS, result.err + result.out)
         self.assertRegex(result.out.rstrip("\n").split("\n")[-1], r"^VERIFIED   PASSED ")
         document = self.read_json("r.json")
@@ -120,11 +120,11 @@ class DslashScaling(GpuTest):
 
 
     def test_vector_operations(self):
-        _, document = self.report(SCALING, "--lattice", "4x6x8x8", "--samples", "3", "--precision", "double,single,half",
-                                  "--rhs", "1,5", "--operator", "axpy,dot,norm2", "--reconstruct", "18,12")
+        _, document = self.report(SCALING, "--lattice", "4x6x4x8", "--samples", "3", "--precision", "double,single,half",
+                                  "--rhs", "3", "--operator", "axpy,dot,norm2", "--reconstruct", "18,12")
         self.assert_figures_of_both_protocols(document)
-        # 3 operations, 2 layouts, 3 precisions, 2 numbers of columns, 2 protocols; links are none of their business
-        self.assertEqual(len(document["figures"]), 72)
+        # 3 operations, 2 layouts, 3 precisions, 2 protocols; links are none of their business
+        self.assertEqual(len(document["figures"]), 36)
         self.assertEqual({f["reconstruct"] for f in document["figures"]}, {0})
 
     def test_latencies(self):
@@ -152,14 +152,13 @@ class SeveralRanks(GpuTest):
              "single,half"]
 
     def test_every_policy_with_the_overlap_on_and_off(self):
-        for halo in ["auto", "staged", "peer"]:
+        for halo in ["staged", "peer"]:
             for overlap in ["on", "off"]:
                 with self.subTest(halo=halo, overlap=overlap):
                     _, document = self.report(SCALING, *self.SMALL, "--halo", halo, "--overlap", overlap, "--grid",
                                               "1x1x1x2", "--wait", "block" if halo == "staged" else "spin", ranks=2)
                     self.assert_halo_of(document, overlap)
-                    if halo != "auto":
-                        self.assertEqual({f["halo"]["policy"] for f in document["figures"]}, {halo})
+                    self.assertEqual({f["halo"]["policy"] for f in document["figures"]}, {halo})
 
     def assert_halo_of(self, document, overlap):
         for figure in document["figures"]:
@@ -176,19 +175,18 @@ class SeveralRanks(GpuTest):
                 self.assertEqual(halo["hidden_seconds"], 0)
 
     def test_the_report_has_the_map_of_ranks(self):
-        for placement in ["none", "bad"]:
-            result, document = self.report(SCALING, *self.SMALL, "--grid", "1x2x1x2", "--placement", placement, ranks=4)
-            gpus = document["machine"]["gpus"]
-            self.assertEqual(gpus["placement"], placement)
-            self.assertEqual([r["rank"] for r in gpus["ranks"]], [0, 1, 2, 3])
-            self.assertTrue(all(len(r["links"]) == 4 for r in gpus["ranks"]))
-            self.assertIn("rank 3 on", result.out)
-            for remark in gpus["remarks"]:
-                self.assertIn(remark, result.out)
+        result, document = self.report(SCALING, *self.SMALL, "--grid", "1x2x1x2", "--placement", "bad", ranks=4)
+        gpus = document["machine"]["gpus"]
+        self.assertEqual(gpus["placement"], "bad")
+        self.assertEqual([r["rank"] for r in gpus["ranks"]], [0, 1, 2, 3])
+        self.assertTrue(all(len(r["links"]) == 4 for r in gpus["ranks"]))
+        self.assertIn("rank 3 on", result.out)
+        for remark in gpus["remarks"]:
+            self.assertIn(remark, result.out)
 
     def test_the_same_checks_as_on_one_rank(self):
         values = []
-        for ranks, grid in [(1, "1x1x1x1"), (2, "2x1x1x1"), (4, "1x1x2x2")]:
+        for ranks, grid in [(1, "1x1x1x1"), (4, "2x1x1x2")]:
             _, document = self.report(SCALING, *self.SMALL, "--grid", grid, "--check", ranks=ranks)
             values.append({c["name"]: c["value"] for c in document["checks"] if "hopping" in c["name"]})
         # The same bits on any grid; sums over sites, by which they are compared, agree to rounding.
@@ -198,8 +196,8 @@ class SeveralRanks(GpuTest):
                 self.assertAlmostEqual(value / values[0][name], 1.0, delta=1e-9, msg=name)
 
     def test_scalar_products_over_ranks(self):
-        _, document = self.report(SCALING, "--lattice", "8x4x4x8", "--samples", "3", "--precision", "double,half", "--rhs",
-                                  "3", "--operator", "axpy,dot,norm2", "--grid", "1x1x1x2", ranks=2)
+        _, document = self.report(SCALING, "--lattice", "8x4x4x8", "--samples", "3", "--precision", "half", "--rhs", "3",
+                                  "--operator", "axpy,dot,norm2", "--grid", "1x1x1x2", ranks=2)
         for figure in document["figures"]:
             self.assertNotIn("halo", figure)
 
