@@ -22,8 +22,10 @@ PLAQUETTE_HOST_DEVICE inline std::int32_t dot_of_bytes(signed_bytes p, signed_by
 #ifdef __CUDA_ARCH__
   asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(p.word), "r"(q.word), "r"(sum));
 #else
-  for (int at = 0; at < 32; at += 8)
-    sum += static_cast<std::int8_t>(p.word >> at) * static_cast<std::int8_t>(q.word >> at);
+  const auto product = [&](int at) {
+    return static_cast<std::int8_t>(p.word >> at) * static_cast<std::int8_t>(q.word >> at);
+  };
+  sum += (product(0) + product(8)) + (product(16) + product(24));
 #endif
   return sum;
 }
@@ -31,8 +33,10 @@ PLAQUETTE_HOST_DEVICE inline std::int32_t dot_of_bytes(signed_bytes p, unsigned_
 #ifdef __CUDA_ARCH__
   asm("dp4a.s32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(p.word), "r"(q.word), "r"(sum));
 #else
-  for (int at = 0; at < 32; at += 8)
-    sum += static_cast<std::int8_t>(p.word >> at) * static_cast<std::uint8_t>(q.word >> at);
+  const auto product = [&](int at) {
+    return static_cast<std::int8_t>(p.word >> at) * static_cast<std::uint8_t>(q.word >> at);
+  };
+  sum += (product(0) + product(8)) + (product(16) + product(24));
 #endif
   return sum;
 }
@@ -40,7 +44,8 @@ PLAQUETTE_HOST_DEVICE inline std::uint32_t dot_of_bytes(unsigned_bytes p, unsign
 #ifdef __CUDA_ARCH__
   asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(p.word), "r"(q.word), "r"(sum));
 #else
-  for (int at = 0; at < 32; at += 8) sum += (p.word >> at & 0xffU) * (q.word >> at & 0xffU);
+  const auto product = [&](int at) { return (p.word >> at & 0xffU) * (q.word >> at & 0xffU); };
+  sum += (product(0) + product(8)) + (product(16) + product(24));
 #endif
   return sum;
 }
@@ -51,11 +56,9 @@ PLAQUETTE_HOST_DEVICE inline std::uint32_t selected_bytes(std::uint32_t p, std::
 #ifdef __CUDA_ARCH__
   return __byte_perm(p, q, which);
 #else
-  const std::uint64_t all = std::uint64_t{q} << 32 | p;
-  std::uint32_t selected = 0;
-  for (unsigned k = 0; k < 4; ++k)
-    selected |= static_cast<std::uint32_t>(all >> 8 * (which >> 4 * k & 7U) & 0xffU) << 8 * k;
-  return selected;
+  constexpr unsigned digit[] = {which & 7U, which >> 4 & 7U, which >> 8 & 7U, which >> 12 & 7U};
+  const auto byte = [&](unsigned d) { return (d < 4 ? p >> 8 * d : q >> 8 * (d - 4)) & 0xffU; };
+  return byte(digit[0]) | byte(digit[1]) << 8 | byte(digit[2]) << 16 | byte(digit[3]) << 24;
 #endif
 }
 
