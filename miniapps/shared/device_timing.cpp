@@ -51,6 +51,21 @@ std::vector<double> take(int samples, const timed_work& work, int applications,
 
 }  // namespace
 
+namespace {
+
+/// Clocks are those of this rank's GPU; energy and power are those of all, where all tell them.
+json_document window_of_ranks(const gpu_window& window, const gpu_access& gpu) {
+  json_document seen = to_json(window);
+  const bool told = seen.contains("energy_joule");
+  const double energy = gpu.sum_over_ranks(told ? seen["energy_joule"].get<double>() : 0.0);
+  const double power = gpu.sum_over_ranks(told ? seen["power_watt"].get<double>() : 0.0);
+  const bool all_tell = !gpu.on_any_rank(!told);  // asked on every rank
+  if (all_tell) seen.update({{"energy_joule", energy}, {"power_watt", power}});
+  return seen;
+}
+
+}  // namespace
+
 std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const timed_work& work,
                                              const std::function<bool()>& should_stop,
                                              const std::vector<timed_work>& beside) {
@@ -72,7 +87,7 @@ std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const
     const auto seconds = take(samples, work, applications, should_stop);
     const gpu_window window = monitor.end();
     if (seconds.empty()) return {};
-    both.push_back({statistics(seconds), {{"protocol", protocol}, {"gpu", to_json(window)}}});
+    both.push_back({statistics(seconds), {{"protocol", protocol}, {"gpu", window_of_ranks(window, *gpu)}}});
     for (const timed_work& other : beside) {
       const auto of_other = take(samples, other, applications, should_stop);
       if (of_other.empty()) return {};

@@ -52,6 +52,11 @@ class gpu_in_use final : public gpu_access {
       return largest(of_one * times / graph->times());
     };
   }
+  double sum_over_ranks(double here) const override {
+    std::array<double, 1> of_all{here};
+    comm().sum(std::span(of_all));
+    return of_all[0];
+  }
   bool on_any_rank(bool here) const override { return largest(here ? 1.0 : 0.0) > 0.0; }
   double free_bytes() const override {
     if (gpu::kernels_run_on_host()) return available_memory();
@@ -107,8 +112,10 @@ json_document to_json(const gpu::rank_map& map, placement_policy placement) {
   json_document ranks = json_document::array();
   for (int rank = 0; rank < map.size(); ++rank) {
     const gpu::rank_place& place = map.place(rank);
-    json_document links = json_document::array();
-    for (int other = 0; other < map.size(); ++other) links.push_back(std::string(name_of(map.link(rank, other))));
+    json_document links = json_document::object();
+    for (int other = 0; other < map.size(); ++other)
+      if (other != rank && map.place(other).host == place.host)
+        links[std::to_string(other)] = std::string(name_of(map.link(rank, other)));
     ranks.push_back({{"rank", rank},
                      {"host", place.host},
                      {"device", place.device},

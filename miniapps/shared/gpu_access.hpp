@@ -61,6 +61,8 @@ class gpu_access {
     (void)recordable;
     return [this, launch](int times) { return seconds_of(times, launch); };
   }
+  /// Collective.
+  virtual double sum_over_ranks(double here) const { return here; }
   /// Whether it is so on any rank; the same answer on all. Collective.
   virtual bool on_any_rank(bool here) const { return here; }
   /// Bytes of its memory that are free now.

@@ -179,7 +179,7 @@ class SeveralRanks(GpuTest):
         gpus = document["machine"]["gpus"]
         self.assertEqual(gpus["placement"], "bad")
         self.assertEqual([r["rank"] for r in gpus["ranks"]], [0, 1, 2, 3])
-        self.assertTrue(all(len(r["links"]) == 4 for r in gpus["ranks"]))
+        self.assertTrue(all(len(r["links"]) == 3 for r in gpus["ranks"]))
         self.assertIn("rank 3 on", result.out)
         for remark in gpus["remarks"]:
             self.assertIn(remark, result.out)
