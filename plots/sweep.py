@@ -7,6 +7,8 @@
   sweep.py gpu       dslash-scaling on 1, 2, 4, ... GPUs: weak and strong scaling, the ways to exchange halos, placement,
                      vector operations, latencies, what a performance model needs; then the figures and a page
   sweep.py solver    mixed-precision-solver for every combination of lattices, precisions, solvers and ranks; a table
+  sweep.py solvers   mixed-precision-solver on 1, 2, 4, ... GPUs: weak and strong scaling of BiCGstab in four precision
+                     modes, halo exchange with overlap on and off, the CPU beside it; then the figures
 
 Each run leaves a JSON report. A run whose verified report is there already, made by the program as it is, is not
 repeated, so that a sweep that was stopped goes on where it was."""
@@ -23,6 +25,7 @@ import subprocess
 import sys
 import time
 
+import solver_sweep
 from report_file import ReportError, load, number, short
 
 VERIFICATION_FAILED, UNUSABLE_INPUT, OUTPUT_FAILED, INTERRUPTED, INTERNAL = 1, 2, 5, 6, 70
@@ -135,6 +138,7 @@ def arguments():
     solver.add_argument("--solvers", type=words, default=["bicgstab"], help="default: bicgstab")
     solver.add_argument("--ranks", type=words, default=["1"], help="numbers of ranks (default: 1)")
     add_shared(solver)
+    solver_sweep.add_arguments(kinds, add_shared, words, counts, positive)
     return parser.parse_args()
 
 
@@ -175,7 +179,7 @@ def scaling_runs(options):
 
 
 #: What the sweep over GPUs is made of, most important first.
-GPU_PARTS = ("weak", "strong", "policies", "latency", "kernels", "vectors", "placement", "cpu")
+GPU_PARTS = ("weak", "strong", "policies", "latency", "kernels", "vectors", "placement", "waiting", "cpu")
 #: Lattices of one GPU for the model: what is left of the lattices above on more GPUs.
 KERNEL_LATTICES = ("4x4x4x8", "8x8x8x8", "8x8x8x16", "8x8x16x16", "8x16x16x16", "16x16x16x16", "16x16x16x32", "16x16x32x32",
                    "16x32x32x32")
@@ -209,6 +213,13 @@ def gpu_runs(options):
                 yield made(part, options.strong[0], most, [*usual, "--halo", halo], halo, ["--lattice", options.strong[0]])
             yield made(part, options.strong[0], most, [*usual, "--halo", "staged", "--wait", "block"], "staged block",
                        ["--lattice", options.strong[0]])
+        elif part == "waiting" and most > 1:
+            # More ranks than cores: a rank that spins keeps another from what it waits for.
+            cores = ",".join(map(str, sorted(os.sched_getaffinity(0))[:max(1, most // 2)]))
+            for wait in ("spin", "block"):
+                run = made(part, options.strong[0], most, [*usual, "--halo", "staged", "--wait", wait], f"few cores {wait}",
+                           ["--lattice", options.strong[0]])
+                yield run._replace(launcher=["taskset", "-c", cores, *run.launcher])
         elif part == "placement" and most > 1:
             for halo in ("auto", "staged"):
                 yield made(part, options.strong[0], most, [*usual, "--placement", "bad", "--halo", halo], f"bad {halo}",
@@ -313,11 +324,13 @@ def result_columns(run):
 HEADERS = {"gpu": f"{'part':<10} {'lattice':<14} {'GPUs':<5} {'special':<14} {'FOM':>10} {'':<9} {'verified':>8}",
            "scaling": f"{'scaling':<10} {'ranks x threads':<16} {'placement':<10} {'FOM':>10} {'':<9} {'verified':>8}",
            "solver": f"{'lattice':<14} {'precision':<10} {'solver':<9} {'ranks':>5} {'iterations':>10} {'seconds':>10} "
-                     f"{'FOM':>10} {'verified':>8}"}
+                     f"{'FOM':>10} {'verified':>8}",
+           "solvers": solver_sweep.HEADER}
 
 
 def row(kind, columns):
-    widths = {"scaling": (10, 16, 10), "gpu": (10, 14, 5, 14), "solver": (14, 10, 9, 5)}[kind]
+    widths = {"scaling": (10, 16, 10), "gpu": (10, 14, 5, 14), "solver": (14, 10, 9, 5),
+              "solvers": solver_sweep.WIDTHS}[kind]
     return " ".join(f"{text:<{width}}" for text, width in zip(columns, widths))
 
 
@@ -328,6 +341,15 @@ FIGURES = {"scaling": ("scaling", "bandwidth", "halo"),
 def run_script(script, *arguments):
     return subprocess.run([sys.executable, os.path.join(HERE, script + ".py"), *arguments], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True)
+
+
+def draw_solvers(options):
+    """The figures of all solves whose reports are there."""
+    reports = sorted(glob.glob(os.path.join(glob.escape(options.output), "solve-*.json")))
+    for figure in solver_sweep.FIGURES if reports else ():
+        picture = os.path.join(options.output, f"solver-{figure}.png")
+        done = run_script("solver_scaling", *reports, "--figure", figure, "--output", picture, "--force")
+        print(f"picture    {picture}" if done.returncode == 0 else f"no picture {done.stderr.strip()}", flush=True)
 
 
 def draw(options, runs):
@@ -377,7 +399,10 @@ def sweep(options, runs):
 
 def main():
     options = arguments()
-    runs = list({"scaling": scaling_runs, "gpu": gpu_runs, "solver": solver_runs}[options.kind](options))
+    if options.kind == "solvers":
+        runs = list(solver_sweep.runs(options, Run, launcher_for, usable_cores()))
+    else:
+        runs = list({"scaling": scaling_runs, "gpu": gpu_runs, "solver": solver_runs}[options.kind](options))
     if options.dryrun:
         for run in runs:
             threads = [f"OMP_NUM_THREADS={run.threads}"] if run.threads is not None else []
@@ -392,6 +417,8 @@ def main():
     print(f"reports    {options.output}")
     if options.kind in FIGURES:
         draw(options, runs)
+    elif options.kind == "solvers":
+        draw_solvers(options)
     return status
 
 

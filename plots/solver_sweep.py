@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The part of the sweep that runs mixed-precision-solver on growing numbers of GPUs (or ranks of the CPU): weak and strong
+scaling of BiCGstab in four precision modes, six right-hand sides one after the other, halo overlapped and not."""
+
+import itertools
+import os
+
+from report_file import ReportError
+
+PARTS = ("strong", "weak", "cpu")
+MODES = ("single", "single-half", "double", "double-half")
+HEADER = (f"{'part':<8} {'lattice':<14} {'ranks':<6} {'precision':<12} {'overlap':<8} {'iterations':>10} {'seconds':>10} {'FOM':>10} "
+          f"{'verified':>8}")
+WIDTHS = (8, 14, 6, 12, 8)
+#: The figures: name of the file, what solver_scaling.py is told.
+FIGURES = ("weak", "strong", "efficiency")
+
+
+def add_arguments(kinds, add_shared, words, counts, positive):
+    parser = kinds.add_parser("solvers", help="scaling of solves on GPUs, one rank each")
+    parser.add_argument("--gpus", type=counts, default=[1, 2, 4], help="numbers of GPUs (default: 1,2,4)")
+    parser.add_argument("--parts", type=words, default=list(PARTS), help=f"of {','.join(PARTS)} (default: all)")
+    parser.add_argument("--weak", type=words, default=["32x32x32x32", "24x24x24x32"], help="lattices of a GPU each "
+                        "(default: 32x32x32x32,24x24x24x32)")
+    parser.add_argument("--strong", type=words, default=["24x24x24x128", "32x32x32x256"], help="lattices of all GPUs "
+                        "(default: 24x24x24x128,32x32x32x256)")
+    parser.add_argument("--modes", type=words, default=list(MODES), help=f"precisions (default: {','.join(MODES)})")
+    parser.add_argument("--overlap", type=words, default=["on", "off"], help="default: on,off")
+    parser.add_argument("--gauge", default="weak:0.2", help="configuration; a file's lattice is the one of --strong, which "
+                        "then says nothing (default: %(default)s)")
+    parser.add_argument("--mass", default="-0.2", help="default: %(default)s, above a hundred iterations on the weak field")
+    parser.add_argument("--csw", default="1", help="default: %(default)s")
+    parser.add_argument("--rhs", type=positive, default=6, help="right-hand sides, each solved by itself: 6 are the upper two "
+                        "spins (default: %(default)s)")
+    parser.add_argument("--reconstruct", default="12", help="stored reals a link (default: %(default)s)")
+    parser.add_argument("--threads", type=positive, default=None, metavar="N", help="of a rank (default: the cores of this "
+                        "host shared among the ranks, at most 16)")
+    parser.add_argument("--device", default="gpu", choices=["gpu", "cpu"], help="cpu: ranks of one thread in place of GPUs")
+    add_shared(parser)
+
+
+def extents_of(text):
+    try:
+        extents = [int(word) for word in text.split("x")]
+    except ValueError:
+        extents = []
+    if len(extents) != 4 or min(extents) < 1:
+        raise ReportError(f"--weak: expected lattices like 24x24x24x32, found '{text}'")
+    return extents
+
+
+def grid_of_box(local, ranks):
+    """The process grid of so many boxes whose cut faces are smallest; of equal ones that along the later directions."""
+    grids = [grid for grid in itertools.product(range(1, ranks + 1), repeat=4)
+             if grid[0] * grid[1] * grid[2] * grid[3] == ranks]
+    return min(grids, key=lambda grid: (sum(1.0 / length for length, n in zip(local, grid) if n > 1), grid))
+
+
+def weak_problem(text, ranks):
+    """The arguments for a lattice of `ranks` such boxes."""
+    local = extents_of(text)
+    grid = grid_of_box(local, ranks)
+    lattice = "x".join(str(length * n) for length, n in zip(local, grid))
+    return ["--lattice", lattice, "--grid", "x".join(map(str, grid))]
+
+
+def without_gpu_options(words):
+    """What a run on the CPU can be told of these arguments."""
+    of_gpu = ("--tune", "--tune-file", "--protocol-seconds", "--halo", "--wait", "--stall-timeout")
+    kept, value_follows = [], False
+    for word in words:
+        if not value_follows and word.split("=")[0] not in of_gpu:
+            kept.append(word)
+        value_follows = not value_follows and word in of_gpu
+    return kept
+
+
+def runs(options, make_run, launcher_for, cores):
+    """The columns of the table: part, lattice, ranks, precision, overlap."""
+    for part in options.parts:
+        if part not in PARTS:
+            raise ReportError(f"--parts: expected {', '.join(PARTS)}, found '{part}'")
+    from_file = os.path.exists(options.gauge)
+    strong = [""] if from_file else options.strong
+    usual = ["--gauge", options.gauge, "--mass", options.mass, "--csw", options.csw, "--solver", "bicgstab", "--rhs",
+             str(options.rhs), "--batch", "1", "--reconstruct", options.reconstruct]
+
+    def made(part, lattice, device, ranks, threads, mode, overlap, problem):
+        said = [part, lattice or os.path.basename(options.gauge), str(ranks), mode, overlap]
+        name = "-".join(["solve", device, *said]).replace(os.sep, "_") + ".json"
+        program = [options.program, "--device", device, *problem, *usual, "--precision", mode, "--overlap", overlap,
+                   "--threads", str(threads), *(options.rest if device == "gpu" else without_gpu_options(options.rest))]
+        return make_run(said, os.path.join(options.output, name), program, launcher_for(options, ranks, threads), threads)
+
+    def scaling(part, lattices, problem_of):
+        for lattice, ranks, mode, overlap in itertools.product(lattices, options.gpus, options.modes, options.overlap):
+            if overlap == "off" and ranks == 1 and "on" in options.overlap:
+                continue  # there is nothing to overlap
+            threads = 1 if options.device == "cpu" else options.threads or max(1, min(16, cores // ranks))
+            yield made(part, lattice, options.device, ranks, threads, mode, overlap, problem_of(lattice, ranks))
+
+    def strong_problem(lattice, _ranks=1):
+        return ["--lattice", lattice] if lattice else []
+
+    for part in (part for part in PARTS if part in options.parts):
+        if part == "strong":
+            yield from scaling(part, strong, strong_problem)
+        elif part == "weak" and not from_file:
+            yield from scaling(part, options.weak, weak_problem)
+        elif part == "cpu" and options.device == "gpu":
+            for mode in options.modes:
+                yield made(part, strong[0], "cpu", 1, cores, mode, "on", strong_problem(strong[0]))
