@@ -72,10 +72,17 @@ def required_points(paths):
     return found
 
 
+def is_crowded(point):
+    """More ranks than cores, as a remark of the report says."""
+    gpus = point.report["machine"].get("gpus")
+    remarks = gpus.get("remarks", []) if isinstance(gpus, dict) else []
+    return any("keep others from running" in str(remark) for remark in remarks)
+
+
 def is_usual(point):
     """Made as users do: nothing deliberately bad, nothing but the automatic choice."""
     return (point.placement != "bad" and point.asked == "auto" and point.wait == "spin" and point.overlap == "on"
-            and point.operator not in VECTOR_OPERATIONS)
+            and point.operator not in VECTOR_OPERATIONS and not is_crowded(point))
 
 
 def problem_of(point):

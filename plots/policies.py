@@ -4,7 +4,8 @@
 --halo, --wait and --placement that was measured, with the overlap on and off."""
 
 import style
-from gpu_data import (PRECISIONS, VECTOR_OPERATIONS, headline, required_points, seconds_without_overlap, text_of_extents)
+from gpu_data import (PRECISIONS, VECTOR_OPERATIONS, headline, is_crowded, required_points, seconds_without_overlap,
+                      text_of_extents)
 from report_file import ReportError
 
 COLOUR = dict(zip(PRECISIONS, (style.COLOURS["blue"], style.COLOURS["vermilion"], style.COLOURS["green"])))
@@ -16,6 +17,8 @@ def way_of(point):
         words.append(f"wait {point.wait}")
     if point.placement == "bad":
         words.append("bad placement")
+    if is_crowded(point):
+        words.append("fewer cores than ranks")
     return "\n".join(words)
 
 
@@ -27,10 +30,10 @@ def chosen_points(found):
     halo = [p for p in halo if (p.operator, p.layout, p.reconstruct, p.rhs) == headline(halo)]
     places = {}
     for p in halo:
-        places.setdefault((p.gpus, p.lattice, p.grid), {}).setdefault((p.asked != "auto", p.placement == "bad", way_of(p)),
+        places.setdefault((p.gpus, p.lattice, p.grid), {}).setdefault((is_crowded(p), p.asked != "auto", p.placement == "bad", way_of(p)),
                                                                       {})[p.precision] = p
     place = max(places, key=lambda key: (len(places[key]), key))
-    return place, {key[2]: value for key, value in sorted(places[place].items())}
+    return place, {key[-1]: value for key, value in sorted(places[place].items())}
 
 
 def draw(axes, found):

@@ -240,7 +240,7 @@ class Sweep(FolderTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         lines = result.stdout.strip().split("\n")
         for words in (["srun -n 4", "--local-lattice 32x32x32x32"], ["srun -n 4", "--lattice 32x32x32x256"],
-                      ["--halo nccl"], ["--halo staged --wait block"], ["--placement bad"], ["srun -n 2", "--latency"],
+                      ["--halo nccl"], ["--halo staged --wait block"], ["--placement bad"], ["taskset", "--wait spin"], ["srun -n 2", "--latency"],
                       ["--operator axpy,dot,norm2"], ["--lattice 16x16x16x16"], ["--device cpu"]):
             self.assertTrue(any(all(word in line for word in words) for line in lines), words)
         self.assertEqual(len(lines), len(set(lines)))
