@@ -127,7 +127,7 @@ solve_report reliable_bicgstab_once(const Outer& outer, const Inner& inner, High
       zero_columns(p, watch.renewed_columns());
       zero_columns(v, watch.renewed_columns());
       rho_new = watch.choose(dot(r0, r), rho_new);
-      r0r0 = watch.choose(norm2(r0), r0r0);
+      if (!watch.renewed_columns().empty()) r0r0 = watch.choose(norm2(r0), r0r0);
     }
     const auto beta = ratio(rho_new, rho) * ratio(alpha, omega);
     bicgstab_direction(p, r, beta, omega, v);
