@@ -259,6 +259,21 @@ def correlator_table(report):
     return tag("details", tag("summary", "Correlators") + table(columns, rows, "Summed over space; t as on the lattice."))
 
 
+def gpus_of_ranks(gpus, most=16):
+    """Which rank has which GPU and cores, and its links to the others of its host."""
+    if not isinstance(gpus, dict) or not isinstance(gpus.get("ranks"), list) or len(gpus["ranks"]) < 2:
+        return ""
+    words = []
+    for rank in gpus["ranks"][:most]:
+        if isinstance(rank, dict):
+            links = rank.get("links") if isinstance(rank.get("links"), dict) else {}
+            kinds = ", ".join(sorted(set(map(str, links.values()))))
+            words.append(f"{rank.get('rank')}: {rank.get('host')} GPU {rank.get('device')} ({rank.get('pci_bus_id')}), cores "
+                         f"{rank.get('cores')}" + (f", {kinds}" if kinds else ""))
+    more = len(gpus["ranks"]) - most
+    return "; ".join(words) + (f"; and {more} ranks more" if more > 0 else "")
+
+
 def provenance_list(path, report):
     build, machine = report["build"], report["machine"]
     commit, dirty = revision(report)
@@ -274,6 +289,8 @@ def provenance_list(path, report):
         ("Host", escaped(text_of(machine.get("host", "")))),
         ("Instruction sets", escaped(text_of(machine.get("instruction_sets", "")))),
         ("Ranks × threads", escaped(ranks_and_threads(report))),
+        ("GPUs of the ranks", escaped(gpus_of_ranks(machine.get("gpus")))),
+        ("Remarks", escaped(text_of(machine["gpus"].get("remarks", "")) if isinstance(machine.get("gpus"), dict) else "")),
         ("Libraries", escaped(text_of(machine.get("libraries", "")))),
         ("Driver", escaped("" if machine.get("driver") == "none" else text_of(machine.get("driver", "")))),
         ("Gauge field", escaped(f"{text_of(report['gauge'].get('source'))}, plaquette "

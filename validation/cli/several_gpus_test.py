@@ -181,6 +181,8 @@ def all_reports():
         reports.append(made_up_run(tuple(32 * n for n in grid), gpus, 2 ** 20 * rate * 1.02, "weak"))
     reports.append(made_up_run((16, 16, 32, 32), 1, 2 ** 18 * rate))
     reports.append(made_up_run((32, 32, 32, 64), 4, 2 ** 21 * rate / 3, halo="staged"))
+    for figure in reports[-1]["figures"]:
+        figure["halo"]["policy"] = "staged"
     reports.append(made_up_run((32, 32, 32, 64), 4, 2 ** 21 * rate / 2, placement={"policy": "bad"}))
     reports.append(made_up_run((24, 24, 24, 32), 2, 1e-5, operators=("axpy", "dot", "norm2")))
     reports.append(made_up_run((32, 32, 32, 64), 1, 2e-2, device="cpu", threads=64))
@@ -212,7 +214,8 @@ class Figures(FolderTest):
         result = self.run_script("model.py", *self.written(all_reports()), "--output", self.path("m.png"))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, r"the model is within \d+% of what was measured")
-        self.assertRegex(result.stdout, r"strong, 32\^3x64 +4 +hopping +single")
+        self.assertRegex(result.stdout, r"strong, 32\^3x64 +4 +peer +single")
+        self.assertRegex(result.stdout, r"strong, 32\^3x64 +4 +staged +single")
 
     def test_assumptions_that_cannot_be(self):
         for option, value in (("--gpus-per-host", "0"), ("--network-gbytes", "-1"), ("--network-latency", "-1")):
