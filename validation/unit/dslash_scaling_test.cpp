@@ -12,6 +12,7 @@
 #include "common/error.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
+#include "miniapps/dslash-scaling/latency_run.hpp"
 #include "miniapps/dslash-scaling/operator_checks.hpp"
 #include "miniapps/dslash-scaling/timed_operator.hpp"
 
@@ -61,6 +62,28 @@ TEST(Work, LinksAreReadOnceForAllRightHandSides) {
   EXPECT_EQ(bytes_per_site({hopping, full, single_precision, reconstruct::none}), 480.0);
   EXPECT_EQ(bytes_per_site({hopping, full, single_precision, reconstruct::twelve}), 384.0);
   EXPECT_EQ(bytes_per_site({hopping, full, single_precision, reconstruct::eight}), 320.0);
+}
+
+TEST(Work, VectorOperationsReadAndWriteSpinorsOnly) {
+  for (const auto links : {reconstruct::none, reconstruct::twelve}) {
+    EXPECT_EQ(bytes_per_site({axpy, full, single_precision, links}), 3 * 96.0);
+    EXPECT_EQ(bytes_per_site({dot, even_odd, double_precision, links, 5}), 5 * 2 * 192.0);
+    EXPECT_EQ(bytes_per_site({norm2, full, half_precision, links}), 52.0);
+  }
+  EXPECT_EQ(flops_per_site(axpy), 96.0);
+  EXPECT_EQ(flops_per_site(dot), 96.0);
+  EXPECT_EQ(flops_per_site(norm2), 48.0);
+  // Once for each precision, layout and number of columns, whatever the list of links.
+  const auto cases =
+      combinations({{axpy}, {even_odd, full}, {single_precision}, {reconstruct::none, reconstruct::eight}, {1, 2}});
+  EXPECT_EQ(cases.size(), 4U);
+}
+
+TEST(Latency, MessagesGrowByFourAndEndWithTheLongest) {
+  EXPECT_EQ(message_sizes(8), (std::vector<std::size_t>{8}));
+  EXPECT_EQ(message_sizes(512), (std::vector<std::size_t>{8, 32, 128, 512}));
+  EXPECT_EQ(message_sizes(1000), (std::vector<std::size_t>{8, 32, 128, 512, 1000}));
+  EXPECT_EQ(message_sizes(std::size_t{256} << 20).size(), 14U);
 }
 
 TEST(Work, FlopsAreTheStandardCounts) {
