@@ -87,13 +87,24 @@ std::vector<std::vector<int>> batches_to_solve(const std::vector<bool>& kept, in
   return batches;
 }
 
-bool same_outcome(const schur_report& report, const std::vector<int>& columns,
-                  const std::vector<column_result>& first) {
+/// What a solve gave for a column, and shall give again.
+struct outcome {
+  int iterations;
+  double residual;
+  bool operator==(const outcome&) const = default;
+};
+
+/// Outcomes that are not known yet are taken from the report.
+bool same_outcomes(const schur_report& report, const std::vector<int>& columns,
+                   std::vector<std::optional<outcome>>& known) {
+  bool same = true;
   for (std::size_t place = 0; place < columns.size(); ++place) {
-    const column_result& c = first[static_cast<std::size_t>(columns[place])];
-    if (report.columns[place].iterations != c.iterations || report.true_residuals[place] != c.device) return false;
+    const outcome found{report.columns[place].iterations, report.true_residuals[place]};
+    auto& expected = known[static_cast<std::size_t>(columns[place])];
+    if (!expected) expected = found;
+    same = same && found == *expected;
   }
-  return true;
+  return same;
 }
 
 }  // namespace
@@ -146,6 +157,7 @@ struct solve_setting {
   progress_line& progress;
   const stopping_rule& rule;
   const propagator_checkpoint* checkpoint;  ///< null: none
+  std::vector<bool> loaded{};               ///< columns that were solved by a run before, on another process grid maybe
 };
 
 /// One solve of every column that `result` does not hold yet: all as one batch, or a few at a time where each few are
@@ -194,7 +206,8 @@ bool needs_corrections(const propagator_result& result, const solver_options& op
 }
 
 /// One more solve of the batches; false where the run was stopped before its end.
-bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches, const solve_setting& run,
+bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches,
+                  std::vector<std::optional<outcome>>& outcomes, const solve_setting& run,
                   const schur_parameters& parameters) {
   double seconds = 0.0;
   for (solved_batch& batch : batches) {
@@ -202,7 +215,7 @@ bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches,
     run.engine.set_sources(batch.columns);
     const timed_solve again = run.engine.solve(run.rule, parameters);
     if (run.control.stopped()) return false;
-    result.repeats_agree = result.repeats_agree && same_outcome(again.report, batch.columns, result.results);
+    result.repeats_agree = same_outcomes(again.report, batch.columns, outcomes) && result.repeats_agree;
     batch.seconds.push_back(again.seconds);
     batch.flops = again.flops;
     result.gpu = again.gpu;
@@ -218,9 +231,12 @@ void time_solves(propagator_result& result, const solve_setting& run, const schu
   std::vector<solved_batch> batches;
   for (auto& columns : batches_to_solve(std::vector<bool>(result.kept.size(), false), run.options.batch_size()))
     batches.push_back({std::move(columns), 0.0, {}});
+  std::vector<std::optional<outcome>> outcomes(result.results.size());
+  for (std::size_t n = 0; n < outcomes.size(); ++n)
+    if (!run.loaded[n]) outcomes[n] = {result.results[n].iterations, result.results[n].device};
   for (int i = 0; result.solved() && i < run.options.repeat; ++i) {
     run.progress.begin(fmt::format("timed solve {} of {}", i + 1, run.options.repeat));
-    if (!time_a_solve(result, batches, run, parameters)) break;
+    if (!time_a_solve(result, batches, outcomes, run, parameters)) break;
   }
   result.warmed_up = !result.seconds.empty();
   if (result.warmed_up)
@@ -238,17 +254,19 @@ propagator_result solve_propagator(solve_engine& engine, const solver_options& o
   std::optional<propagator_checkpoint> checkpoint;
   if (!options.checkpoint.empty()) checkpoint.emplace(options, geometry, cpu::average_plaquette(links, world), world);
   const stopping_rule rule = rule_of(options, control, progress);
-  const solve_setting run{engine, options, links, world, control, progress, rule, checkpoint ? &*checkpoint : nullptr};
+  solve_setting run{engine, options, links, world, control, progress, rule, checkpoint ? &*checkpoint : nullptr};
 
   schur_parameters parameters{.operator_norm = operator_norm_estimate(options.shared.action)};
   propagator_result result = nothing_solved(options, geometry);
   if (checkpoint) checkpoint->load(result, parameters.true_tolerance);
+  run.loaded = result.kept;
   const bool corrected = parameters.true_tolerance > 0.0;
   solve_columns(result, run, parameters);
   judge(result, run);
   if (!corrected && needs_corrections(result, options)) {
     parameters.true_tolerance = std::ranges::min(result.results, {}, &column_result::tolerance).tolerance;
     result = nothing_solved(options, geometry);
+    run.loaded = result.kept;
     solve_columns(result, run, parameters);
     judge(result, run);
   }
