@@ -3,8 +3,9 @@
 
 #include "common/error.hpp"
 #include "gpu/comms/global_sum.hpp"
+#include "gpu/comms/host_waiting.hpp"
 #include "gpu/comms/watchdog.hpp"
-#include "gpu/halo/halo.hpp"
+#include "gpu/halo/halo_choice.hpp"
 #include "gpu/tuning/tuner.hpp"
 
 namespace plaquette::gpu {
@@ -16,17 +17,19 @@ context::context(const lattice_geometry& geometry, const communicator& comm, int
                       std::to_string(volume(geometry.grid())) + " ranks, this rank is number " +
                       std::to_string(geometry.rank()) + "; expected " + std::to_string(comm.size()) + " and number " +
                       std::to_string(comm.rank()));
+  choose_waiting(device, ranks.wait);
   gpu::queue q(device);
   std::shared_ptr<gpu::halo> halo;
   std::shared_ptr<global_sum> sums;
+  if (!tuner) tuner = std::make_shared<gpu::tuner>();
   if (comm.size() > 1) {
     const auto watch = std::make_shared<watchdog>(comm, ranks.stall_timeout);
-    halo = std::make_shared<gpu::halo>(geometry, comm, q, ranks, watch);
+    halo = make_halo(geometry, comm, q, ranks, watch, *tuner);
     sums = std::make_shared<global_sum>(comm, device, ranks, watch);
   }
-  state_ = std::make_shared<const state>(state{
-      geometry, comm, q, describe_device(device), site_order(geometry.local()), std::make_shared<memory_pool>(device),
-      tuner ? std::move(tuner) : std::make_shared<gpu::tuner>(), ranks, std::move(halo), std::move(sums)});
+  state_ = std::make_shared<const state>(state{geometry, comm, q, describe_device(device), site_order(geometry.local()),
+                                               std::make_shared<memory_pool>(device), std::move(tuner), ranks,
+                                               std::move(halo), std::move(sums)});
 }
 
 void context::add_over_several_ranks(double* numbers, int count) const { state_->sums->add(queue(), numbers, count); }

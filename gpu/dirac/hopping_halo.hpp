@@ -152,58 +152,40 @@ struct gather_hops_of_rank {
 /// Packs what neighbours wait for: message d is made of the sites of the face that hops of direction d of the neighbour
 /// reach, the lower one for hops forwards.
 template <class T, bool exchanged>
-struct pack_faces {
-  spinor_pointer<const T> in;
-  face_order faces;
-  ghost_zones zones;
-  int parity;  ///< of the input
-  int columns;
-  int exchange;  ///< see loaded_spinor::load
+struct face_packing {
+  const hopping_arguments<T>& arg;
+  const ghost_zones& zones;
 
   /// One column of a block of face sites.
   PLAQUETTE_HOST_DEVICE std::int32_t pieces(int direction) const {
-    return zones.is_cut(direction) ? faces.blocks(direction / 2) * columns : 0;
+    return zones.is_cut(direction) ? face_order{arg.order}.blocks(direction / 2) * arg.columns : 0;
   }
 
   /// Lane `lane` of a piece.
   PLAQUETTE_HOST_DEVICE void pack(int direction, std::int32_t piece, std::int32_t lane, int buffer) const {
-    const std::int32_t block = piece / columns, column = piece - block * columns, f = block * lanes + lane;
-    const int mu = direction / 2;
-    if (f >= faces.sites(mu)) return;
-    const std::int32_t at = direction % 2 == 0 ? 0 : last(mu);
-    const std::int32_t i = faces.box.index(faces.coordinate_of(mu, at, parity, f));
+    const face_order faces{arg.order};
+    const std::int32_t block = piece / arg.columns, column = piece - block * arg.columns, f = block * lanes + lane;
+    if (f >= faces.sites(direction / 2)) return;
     std::byte* const to = zones.outgoing[buffer][direction] + static_cast<std::int64_t>(piece) * ghost_block_bytes<T>;
     [&]<int... d>(std::integer_sequence<int, d...>) {
-      ((d == direction ? pack_projected<d>(i, column, to, lane) : void()), ...);
+      ((d == direction ? pack_projected<d>(faces, f, column, to, lane) : void()), ...);
     }(std::make_integer_sequence<int, hop_directions>{});
   }
 
-  /// The host's loop: index is over lanes, then pieces of all directions.
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    auto piece = static_cast<std::int32_t>(index / lanes);
-    int direction = 0;
-    for (; piece >= pieces(direction); ++direction) piece -= pieces(direction);
-    pack(direction, piece, static_cast<std::int32_t>(index % lanes), static_cast<int>(*zones.current & 1U));
-  }
-
  private:
-  PLAQUETTE_HOST_DEVICE std::int32_t last(int mu) const {
-    return (mu == 0   ? faces.box.length[0]
-            : mu == 1 ? faces.box.length[1]
-            : mu == 2 ? faces.box.length[2]
-                      : faces.box.length[3]) -
-           1;
-  }
-
   template <int direction>
-  PLAQUETTE_HOST_DEVICE void pack_projected(std::int32_t i, std::int32_t column, std::byte* to,
+  PLAQUETTE_HOST_DEVICE void pack_projected(const face_order& faces, std::int32_t f, std::int32_t column, std::byte* to,
                                             std::int32_t lane) const {
+    constexpr int mu = direction / 2;
     constexpr spinor_part part = direction == 6   ? spinor_part::lower
                                  : direction == 7 ? spinor_part::upper
                                                   : spinor_part::both;
+    const std::int32_t at = direction % 2 == 0 ? 0 : arg.order.length[mu] - 1;
+    const std::int32_t i = arg.order.index(faces.coordinate_of(mu, at, 1 - arg.parity, f));
     spinor_in_memory<T, exchanged> psi;
     psi.template load<load_hint::ordered, part>(
-        block_of(column_of<T>(in.begin, column), static_cast<std::uint32_t>(in.block_stride), i), lane_of(i), exchange);
+        block_of(column_of<T>(arg.in.begin, column), static_cast<std::uint32_t>(arg.in.block_stride), i), lane_of(i),
+        arg.exchange);
     spin_rows<real_of<T>, 2> h;
     project<direction>(h, psi);
     ghost_spinor<T> ghost;
@@ -212,13 +194,28 @@ struct pack_faces {
   }
 };
 
-/// One application to one parity of a rank, as it is queued: first the faces, then the sites, all at once or those of
-/// the interior before those at the cuts.
+/// The host's loop over a face: an index is a lane of a piece.
+template <class T, bool exchanged>
+struct pack_face {
+  hopping_arguments<T> arg;
+  ghost_zones zones;
+  int direction;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    face_packing<T, exchanged>{arg, zones}.pack(direction, static_cast<std::int32_t>(index / lanes),
+                                                static_cast<std::int32_t>(index % lanes),
+                                                static_cast<int>(*zones.current & 1U));
+  }
+};
+
+/// How an application is queued: faces and sites by one kernel where every message is a kernel's business, else faces
+/// first, then sites, all at once or those of the interior before those at the cuts.
 template <class T>
-void queue_packing(const queue& q, const hopping_arguments<T>& arg, const hopping_halo& halo, bool dependent);
-/// \param table  the tiles of `how` in the order in which they are worked on, see hopping_tiles.hpp; null for gather
+void queue_packing(const queue& q, const hopping_arguments<T>& arg, const hopping_halo& halo);
+/// \param tiles  of `how`; null for gather
+/// \param packs  the same kernel packs the faces; in tiles, and of all sites, alone
 template <class T, reconstruct stored>
 void queue_hops_of_rank(const queue& q, const hopping_work<T>& work, const hopping_halo& halo,
-                        const hopping_launch& how, const tile_table* table, box_part part);
+                        const hopping_launch& how, const tile_table* tiles, box_part part, bool packs);
 
 }  // namespace plaquette::gpu

@@ -3,10 +3,10 @@
 /// The kernels of the hopping term on several ranks and their launch, instantiated a precision a file. For .cu files
 /// only.
 ///
-/// They do what those of hopping_kernels.hpp do, tile by tile in the order of a table. Tiles at a cut come last, and
-/// wait for the messages they need where a neighbour's kernel writes these: by then most are here. The packing kernel
-/// comes first; where a kernel may start before the one before has ended, the sites' kernel starts as soon as every
-/// block of the packing kernel has seen the end of what came before it, and both run side by side.
+/// They do what those of hopping_kernels.hpp do, tile by tile: first, in some blocks, the faces are packed and written
+/// into the neighbours' memory; then comes the interior; then the tiles at the cuts, which wait for their messages. By
+/// then most are here. Where the host sends messages, packing is a kernel of its own, and so are the two kinds of
+/// tiles.
 #pragma once
 
 #include "gpu/dirac/hopping_halo.hpp"
@@ -18,14 +18,48 @@ namespace plaquette::gpu {
 
 #ifdef __CUDACC__
 
+/// How blocks find their work: the first `packing_end` numbers pack, then come those of the interior, then those at the
+/// cuts.
 struct rank_walk {
-  const tile_place* tiles;  ///< one a block
-  int tile[3];              ///< of x/2, y, z
+  unsigned packing_begin[hop_directions];  ///< blocks of each direction's message follow each other
+  unsigned packing_end, interior;
+  int first[dimensions];     ///< tile of the interior
+  divisor by_x, by_y, by_t;  ///< tiles of the interior
+  divisor by_slab;           ///< tiles of z in a slab
+  const tile_place* boundary;
+  unsigned readers;  ///< blocks that pack or wait
+  int tile[3];       ///< sites of a tile: x/2, y, z
   int log2_z, tile_t;
   int groups;  ///< of a batch: threads of a site; a power of two
 };
 
-__device__ __forceinline__ site_of_thread site_in_tile(const rank_walk& walk, const tile_place& tile) {
+/// The sites of a block start here.
+struct tile_origin {
+  int half_x, y, z, t;
+  unsigned faces;
+};
+
+__device__ __forceinline__ tile_origin interior_tile(const rank_walk& walk, int number) {
+  const auto split = [](int& rest, const divisor& by) {
+    const int q = by.quotient(rest), r = rest - q * by.value;
+    rest = q;
+    return r;
+  };
+  int rest = number;
+  const int x = split(rest, walk.by_x), y = split(rest, walk.by_y), z = split(rest, walk.by_slab),
+            t = split(rest, walk.by_t);
+  return {(walk.first[0] + x) * walk.tile[0], (walk.first[1] + y) * walk.tile[1],
+          (walk.first[2] + rest * walk.by_slab.value + z) * walk.tile[2], (walk.first[3] + t) * walk.tile_t, 0};
+}
+
+__device__ __forceinline__ tile_origin boundary_tile(const rank_walk& walk, int number) {
+  static_assert(sizeof(tile_place) == 16);
+  const words<4> w = load_words<load_hint::constant, 4>(reinterpret_cast<const std::byte*>(walk.boundary + number));
+  return {static_cast<int>(w.w[0] & 0xffffU), static_cast<int>(w.w[0] >> 16), static_cast<int>(w.w[1] & 0xffffU),
+          static_cast<int>(w.w[1] >> 16), w.w[2]};
+}
+
+__device__ __forceinline__ site_of_thread site_in_tile(const rank_walk& walk, const tile_origin& tile) {
   const int z = static_cast<int>(threadIdx.z), t = z >> walk.log2_z, group = t / walk.tile_t;
   site_of_thread s;
   s.half_x = tile.half_x + static_cast<int>(threadIdx.x);
@@ -36,29 +70,69 @@ __device__ __forceinline__ site_of_thread site_in_tile(const rank_walk& walk, co
   return s;
 }
 
-__device__ __forceinline__ tile_place load_tile(const rank_walk& walk) {
-  static_assert(sizeof(tile_place) == 16);
-  const words<4> w = load_words<load_hint::constant, 4>(reinterpret_cast<const std::byte*>(walk.tiles + blockIdx.x));
-  tile_place tile;
-  tile.half_x = static_cast<std::uint16_t>(w.w[0] & 0xffffU);
-  tile.y = static_cast<std::uint16_t>(w.w[0] >> 16);
-  tile.z = static_cast<std::uint16_t>(w.w[1] & 0xffffU);
-  tile.t = static_cast<std::uint16_t>(w.w[1] >> 16);
-  tile.faces = w.w[2];
-  return tile;
+__device__ __forceinline__ unsigned thread_of_block() {
+  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+__device__ __forceinline__ std::uint32_t load_counter(const std::uint32_t* counter) {
+  return *static_cast<const volatile std::uint32_t*>(counter);
+}
+__device__ __forceinline__ void store_counter(std::uint32_t* counter, std::uint32_t value) {
+  *static_cast<volatile std::uint32_t*>(counter) = value;
 }
 
-__device__ __forceinline__ std::uint32_t current_application(const ghost_zones& zones) {
-  return *static_cast<const volatile std::uint32_t*>(zones.current);
+/// One block more knows the number of this application: the last of them counts it as completed, for the next kernel.
+/// By one thread of a block, when all have read the counter.
+__device__ __forceinline__ void count_reader(const ghost_zones& zones, unsigned readers, std::uint32_t application) {
+  if (count_block(zones.tickets + hop_directions, readers - 1) == readers - 1) {
+    store_counter(zones.current, application);
+    store_counter(zones.completed, application);
+  }
+}
+
+/// A block's share of one direction's message, and, by the last block of them, word to the neighbour.
+template <class T, bool exchanged>
+__device__ __forceinline__ void pack_block(const hopping_arguments<T>& arg, const ghost_zones& zones, int direction,
+                                           unsigned block, unsigned blocks, std::uint32_t application) {
+  const face_packing<T, exchanged> faces{arg, zones};
+  const unsigned threads = blockDim.x * blockDim.y * blockDim.z, thread = thread_of_block();
+  // Tiles of small boxes have fewer threads than a piece has lanes.
+  const auto sites = static_cast<unsigned>(faces.pieces(direction) * lanes);
+  for (unsigned i = block * threads + thread; i < sites; i += blocks * threads)
+    faces.pack(direction, static_cast<std::int32_t>(i / lanes), static_cast<std::int32_t>(i % lanes),
+               static_cast<int>(application & 1U));
+  __threadfence_system();
+  __syncthreads();
+  if (thread == 0 && count_block(zones.tickets + direction, blocks - 1) == blocks - 1 &&
+      zones.announced[direction] != nullptr) {
+    __threadfence_system();
+    set_flag(zones.announced[direction], application);
+  }
+}
+
+/// Blocks of the sites' kernel that pack.
+template <class T, bool exchanged>
+__device__ __forceinline__ void pack_in_tiles(const hopping_arguments<T>& arg, const ghost_zones& zones,
+                                              const rank_walk& walk) {
+  wait_for_previous_kernel();
+  const std::uint32_t application = load_counter(zones.completed) + 1;
+  int direction = hop_directions - 1;
+  while (blockIdx.x < walk.packing_begin[direction]) --direction;
+  const unsigned end = direction + 1 < hop_directions ? walk.packing_begin[direction + 1] : walk.packing_end;
+  pack_block<T, exchanged>(arg, zones, direction, blockIdx.x - walk.packing_begin[direction],
+                           end - walk.packing_begin[direction], application);
+  if (thread_of_block() == 0) count_reader(zones, walk.readers, application);
 }
 
 /// All threads of a block, until the messages of these faces are here; returns which of the two buffers they are in.
-__device__ __forceinline__ int wait_for_messages(const ghost_zones& zones, unsigned faces) {
-  const std::uint32_t current = current_application(zones);
-  const int d = static_cast<int>(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
-  if (d < hop_directions && (faces >> d & 1U) != 0 && zones.arrived[d] != nullptr) wait_for_message(zones, d, current);
+__device__ __forceinline__ int wait_for_messages(const ghost_zones& zones, const rank_walk& walk, unsigned faces) {
+  const bool packs = walk.packing_end > 0;
+  const std::uint32_t application = packs ? load_counter(zones.completed) + 1 : load_counter(zones.current);
+  const unsigned thread = thread_of_block();
+  if (thread < hop_directions && (faces >> thread & 1U) != 0)
+    wait_for_message(zones, static_cast<int>(thread), application);
   __syncthreads();
-  return static_cast<int>(current & 1U);
+  if (packs && thread == 0) count_reader(zones, walk.readers, application);
+  return static_cast<int>(application & 1U);
 }
 
 template <class T, reconstruct stored, bool exchanged, bool with_clover, bool links_once>
@@ -66,39 +140,46 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
     hop_tiles_of_rank(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ rank_walk walk,
                       const __grid_constant__ hopping_halo halo) {
   constexpr load_hint link_hint = links_once ? load_hint::constant_once : load_hint::constant;
+  constexpr int early = links_once ? 0 : sizeof(real_of<T>) == 8 ? 2 : 4;  // see hop_tiles
   let_next_kernel_start();
-  const tile_place tile = load_tile(walk);
-  const site_of_thread s = site_in_tile(walk, tile);
-  const bool works = inside(s, arg.order);
-  const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
-  if (tile.faces == 0) {
-    if (works) {
-      spin_rows<real_of<T>, 4> h[1] = {};
-      for_directions<0, hop_directions>([&]<int d>() {
-        loaded_link<T, stored> link;
+  if (blockIdx.x < walk.packing_end) return pack_in_tiles<T, exchanged>(arg, halo.zones, walk);
+  const unsigned number = blockIdx.x - walk.packing_end;
+  if (number < walk.interior) {
+    const site_of_thread s = site_in_tile(walk, interior_tile(walk, static_cast<int>(number)));
+    if (!inside(s, arg.order)) return;
+    const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
+    loaded_link<T, stored> first_links[early > 0 ? early : 1];
+    for_directions<0, early>([&]<int d>() { load_link_of_hop<T, stored, d, link_hint>(first_links[d], arg, n); });
+    wait_for_previous_kernel();
+    spin_rows<real_of<T>, 4> h[1] = {};
+    for_directions<0, hop_directions>([&]<int d>() {
+      loaded_link<T, stored> link;
+      if constexpr (d < early)
+        link = first_links[d];
+      else
         load_link_of_hop<T, stored, d, link_hint>(link, arg, n);
-        add_hop<d, T, stored, exchanged, load_hint::ordered>(h, arg, arg.in.begin, n, link, no_phases{});
-      });
-      finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint>(
-          h[0], arg, 0, n.here, with_clover ? clover_of<T>(arg.clover, n.here) : nullptr, lane_of(n.here));
-    }
-  } else {
-    const int buffer = wait_for_messages(halo.zones, tile.faces);
-    if (works) {
-      const site_place at{s.half_x, s.y, s.z, s.t};
-      spin_rows<real_of<T>, 4> h[1] = {};
-      for_directions<0, hop_directions>([&]<int d>() {
-        loaded_link<T, stored> link;
-        const link_place place = link_of_hop<T, stored, d>(arg, halo, n, at);
-        link.template load<load_hint::constant>(place.block, place.lane);
-        add_hop_of_rank<d, T, stored, exchanged, load_hint::ordered>(h, arg, halo, buffer, 0, n, at, link, no_phases{});
-      });
-      finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint>(
-          h[0], arg, 0, n.here, with_clover ? clover_of<T>(arg.clover, n.here) : nullptr, lane_of(n.here));
-    }
+      add_hop<d, T, stored, exchanged, load_hint::ordered>(h, arg, arg.in.begin, n, link, no_phases{});
+    });
+    finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint>(
+        h[0], arg, 0, n.here, with_clover ? clover_of<T>(arg.clover, n.here) : nullptr, lane_of(n.here));
+    return;
   }
-  // So that the end of this kernel is that of the packing kernel too.
+  const tile_origin tile = boundary_tile(walk, static_cast<int>(number - walk.interior));
+  const site_of_thread s = site_in_tile(walk, tile);
+  const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
   wait_for_previous_kernel();
+  const int buffer = wait_for_messages(halo.zones, walk, tile.faces);
+  if (!inside(s, arg.order)) return;
+  const site_place at{s.half_x, s.y, s.z, s.t};
+  spin_rows<real_of<T>, 4> h[1] = {};
+  for_directions<0, hop_directions>([&]<int d>() {
+    loaded_link<T, stored> link;
+    const link_place place = link_of_hop<T, stored, d>(arg, halo, n, at);
+    link.template load<link_hint>(place.block, place.lane);
+    add_hop_of_rank<d, T, stored, exchanged, load_hint::ordered>(h, arg, halo, buffer, 0, n, at, link, no_phases{});
+  });
+  finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint>(
+      h[0], arg, 0, n.here, with_clover ? clover_of<T>(arg.clover, n.here) : nullptr, lane_of(n.here));
 }
 
 template <class T, reconstruct stored, bool exchanged, bool with_clover>
@@ -109,7 +190,11 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   constexpr int slot_bytes = lanes * link_bytes<T>(stored);
   extern __shared__ __align__(16) std::byte shared[];
   let_next_kernel_start();
-  const tile_place tile = load_tile(walk);
+  if (blockIdx.x < walk.packing_end) return pack_in_tiles<T, exchanged>(arg, halo.zones, walk);
+  const unsigned number = blockIdx.x - walk.packing_end;
+  const bool is_interior = number < walk.interior;
+  const tile_origin tile = is_interior ? interior_tile(walk, static_cast<int>(number))
+                                       : boundary_tile(walk, static_cast<int>(number - walk.interior));
   const site_of_thread s = site_in_tile(walk, tile);
   const int groups = walk.groups;
   const int in_tile =
@@ -139,37 +224,36 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   }
   asm volatile("cp.async.wait_all;" ::: "memory");
   __syncthreads();
-  const int buffer = tile.faces == 0 ? 0 : wait_for_messages(halo.zones, tile.faces);
-  if (works) {
-#pragma unroll 1
-    for (int column = s.group * at_once; column < arg.columns; column += groups * at_once) {
-      spin_rows<real_of<T>, 4> h[at_once] = {};
-      // The last ones go back over a column that is done already, where their number is odd.
-      const int first = at_once == 1 ? column : min(column, arg.columns - at_once);
-      const std::byte* const in = column_of<T>(arg.in.begin, first);
-      const auto link_in_slot = [&](int d) {
-        loaded_link<T, stored> link;
-        link.template load<load_hint::none>(slots + d * slot_bytes, lane);
-        return link;
-      };
-      if (tile.faces == 0) {
-        for_directions<0, hop_directions>([&]<int d>() {
-          add_hop<d, T, stored, exchanged, load_hint::ordered>(h, arg, in, n, link_in_slot(d), no_phases{});
-        });
-      } else {
-        for_directions<0, hop_directions>([&]<int d>() {
-          add_hop_of_rank<d, T, stored, exchanged, load_hint::ordered>(h, arg, halo, buffer, first, n, at,
-                                                                       link_in_slot(d), no_phases{});
-        });
-      }
-#pragma unroll
-      for (int k = 0; k < at_once; ++k)
-        if (at_once == 1 || first + k >= column)
-          finish_site<T, exchanged, with_clover, load_hint::ordered, load_hint::none>(h[k], arg, first + k, n.here,
-                                                                                      clover, lane);
-    }
-  }
   wait_for_previous_kernel();
+  const int buffer = is_interior ? 0 : wait_for_messages(halo.zones, walk, tile.faces);
+  if (!works) return;
+#pragma unroll 1
+  for (int column = s.group * at_once; column < arg.columns; column += groups * at_once) {
+    spin_rows<real_of<T>, 4> h[at_once] = {};
+    // The last ones go back over a column that is done already, where their number is odd.
+    const int first = at_once == 1 ? column : min(column, arg.columns - at_once);
+    const std::byte* const in = column_of<T>(arg.in.begin, first);
+    const auto link_in_slot = [&](int d) {
+      loaded_link<T, stored> link;
+      link.template load<load_hint::none>(slots + d * slot_bytes, lane);
+      return link;
+    };
+    if (is_interior) {
+      for_directions<0, hop_directions>([&]<int d>() {
+        add_hop<d, T, stored, exchanged, load_hint::ordered>(h, arg, in, n, link_in_slot(d), no_phases{});
+      });
+    } else {
+      for_directions<0, hop_directions>([&]<int d>() {
+        add_hop_of_rank<d, T, stored, exchanged, load_hint::ordered>(h, arg, halo, buffer, first, n, at,
+                                                                     link_in_slot(d), no_phases{});
+      });
+    }
+#pragma unroll
+    for (int k = 0; k < at_once; ++k)
+      if (at_once == 1 || first + k >= column)
+        finish_site<T, exchanged, with_clover, load_hint::ordered, load_hint::none>(h[k], arg, first + k, n.here,
+                                                                                    clover, lane);
+  }
 }
 
 namespace detail {
@@ -201,21 +285,46 @@ rank_kernel<T> rank_kernel_for(const hopping_launch& how, bool with_clover) {
 
 }  // namespace detail
 
+/// Sets which blocks pack: enough to fill the links between devices, but few, since the sites' blocks want the
+/// multiprocessors.
+inline void deal_packing(rank_walk& walk, const site_order& order, const ghost_zones& zones, int columns, int threads) {
+  constexpr int pieces_a_warp = 4, most_blocks = 16;
+  const int warps = std::max(1, threads / lanes);
+  unsigned blocks = 0;
+  for (int d = 0; d < hop_directions; ++d) {
+    walk.packing_begin[d] = blocks;
+    if (!zones.is_cut(d)) continue;
+    const std::int64_t pieces = std::int64_t{face_order{order}.blocks(d / 2)} * columns;
+    blocks += static_cast<unsigned>(std::clamp<std::int64_t>(pieces / (pieces_a_warp * warps), 1, most_blocks));
+  }
+  walk.packing_end = blocks;
+}
+
 template <class T, reconstruct stored>
 void launch_tiles_of_rank(const queue& q, hopping_arguments<T> arg, const hopping_halo& halo, const hopping_launch& how,
-                          const tile_table& table, box_part part) {
-  const std::int32_t first = part == box_part::boundary ? table.interior : 0;
-  const std::int32_t count = (part == box_part::interior ? table.interior : table.all) - first;
-  if (count == 0) return;
+                          const tile_table& table, box_part part, bool packs) {
   const bool batch = how.variant == hopping_variant::batch, with_clover = arg.clover != nullptr;
   require_fitting_launch<T>(how, arg.columns);
-  rank_walk walk{table.begin() + first,
-                 {how.tile[0], how.tile[1], how.tile[2]},
-                 log2_of(how.tile[2]),
-                 how.tile[3],
-                 batch ? how.groups : 1};
-  arg.past_caches = how.past_caches;
+  rank_walk walk{};
+  for (int mu = 0; mu < dimensions; ++mu) walk.first[mu] = table.first[mu];
+  walk.by_x = divisor(std::max(1, table.count[0]));
+  walk.by_y = divisor(std::max(1, table.count[1]));
+  walk.by_t = divisor(std::max(1, table.count[3]));
+  walk.by_slab = divisor(table.slab);
+  walk.boundary = table.begin();
+  walk.interior = part == box_part::boundary ? 0 : static_cast<unsigned>(table.interior());
+  for (int mu = 0; mu < 3; ++mu) walk.tile[mu] = how.tile[mu];
+  walk.log2_z = log2_of(how.tile[2]);
+  walk.tile_t = how.tile[3];
+  walk.groups = batch ? how.groups : 1;
   const int threads = how.sites() * walk.groups;
+  if (packs) deal_packing(walk, arg.order, halo.zones, arg.columns, threads);
+  const unsigned boundary = part == box_part::interior ? 0 : static_cast<unsigned>(table.boundary);
+  walk.readers = walk.packing_end + boundary;
+  const unsigned blocks = walk.packing_end + walk.interior + boundary;
+  if (blocks == 0) return;
+
+  arg.past_caches = how.past_caches;
   const int shared = batch ? (how.sites() + lanes - 1) / lanes * batch_block_bytes<T, stored>(with_clover) : 0;
   detail::rank_kernel<T> kernel;
   if constexpr (is_half<T>)
@@ -225,99 +334,76 @@ void launch_tiles_of_rank(const queue& q, hopping_arguments<T> arg, const hoppin
     kernel = detail::rank_kernel_for<T, stored, false>(how, with_clover);
   constexpr int most = most_threads(is_half<T> ? 2 : sizeof(real_of<T>));
   detail::prepare_kernel(kernel, shared, std::max(1, most * 2 / threads), q.device());
-  launch_kernel(q, dim3(static_cast<unsigned>(count)),
+  launch_kernel(q, dim3(blocks),
                 dim3(static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
                      static_cast<unsigned>(how.tile[2] * how.tile[3] * walk.groups)),
-                shared, how.dependent && part == box_part::all, kernel.function, arg, walk, halo);
+                shared, how.dependent, kernel.function, arg, walk, halo);
 }
 
 inline constexpr int packing_threads = 128;
 
-/// Blocks of each direction's messages follow each other.
 struct packing_blocks {
-  unsigned first[hop_directions + 1];
+  unsigned first[hop_directions + 1];  ///< blocks of each direction's message follow each other
 };
 
 template <class T, bool exchanged>
 __global__ void __launch_bounds__(packing_threads)
-    pack_kernel(const __grid_constant__ pack_faces<T, exchanged> body, const __grid_constant__ packing_blocks blocks) {
-  const ghost_zones& zones = body.zones;
-  wait_for_previous_kernel();
-  const std::uint32_t current = *static_cast<const volatile std::uint32_t*>(zones.packed) + 1;
-  if (blockIdx.x == 0) {
-    if (threadIdx.x == 0) {
-      *static_cast<volatile std::uint32_t*>(zones.current) = current;
-      __threadfence();
-    }
-    __syncthreads();
-  }
-  // What comes next may start: it knows the application's number, and what came before us has ended.
-  let_next_kernel_start();
+    pack_kernel(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ ghost_zones zones,
+                const __grid_constant__ packing_blocks blocks) {
+  const std::uint32_t application = load_counter(zones.completed) + 1;
   int direction = 0;
   while (blockIdx.x >= blocks.first[direction + 1]) ++direction;
-  const auto piece = static_cast<std::int32_t>((blockIdx.x - blocks.first[direction]) * (packing_threads / lanes) +
-                                               threadIdx.x / lanes);
-  if (piece < body.pieces(direction))
-    body.pack(direction, piece, static_cast<std::int32_t>(threadIdx.x % lanes), static_cast<int>(current & 1U));
-  __threadfence_system();
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  const unsigned last = blocks.first[direction + 1] - blocks.first[direction] - 1;
-  if (count_block(zones.tickets + direction, last) == last && zones.announced[direction] != nullptr) {
-    __threadfence_system();
-    set_flag(zones.announced[direction], current);
-  }
-  if (count_block(zones.tickets + hop_directions, gridDim.x - 1) == gridDim.x - 1)
-    *static_cast<volatile std::uint32_t*>(zones.packed) = current;
+  pack_block<T, exchanged>(arg, zones, direction, blockIdx.x - blocks.first[direction],
+                           blocks.first[direction + 1] - blocks.first[direction], application);
+  if (threadIdx.x == 0) count_reader(zones, gridDim.x, application);
 }
 
 template <class T, bool exchanged>
-void queue_packing_kernel(const queue& q, const pack_faces<T, exchanged>& body, bool dependent) {
+void queue_packing_kernel(const queue& q, const hopping_arguments<T>& arg, const ghost_zones& zones) {
   packing_blocks blocks{};
   for (int d = 0; d < hop_directions; ++d)
     blocks.first[d + 1] =
-        blocks.first[d] + static_cast<unsigned>((body.pieces(d) * lanes + packing_threads - 1) / packing_threads);
-  launch_kernel(q, dim3(blocks.first[hop_directions]), dim3(packing_threads), 0, dependent, pack_kernel<T, exchanged>,
-                body, blocks);
+        blocks.first[d] +
+        static_cast<unsigned>((face_packing<T, exchanged>{arg, zones}.pieces(d) * lanes + packing_threads - 1) /
+                              packing_threads);
+  launch_kernel(q, dim3(blocks.first[hop_directions]), dim3(packing_threads), 0, false, pack_kernel<T, exchanged>, arg,
+                zones, blocks);
 }
 
 #else
 
 template <class T, bool exchanged>
-void queue_packing_kernel(const queue& q, const pack_faces<T, exchanged>& body, bool /*dependent*/) {
-  const ghost_zones& zones = body.zones;
-  *zones.current = *zones.packed + 1;
-  std::int64_t pieces = 0;
-  for (int d = 0; d < hop_directions; ++d) pieces += body.pieces(d);
-  for_each_index(q, pieces * lanes, body);
-  for (int d = 0; d < hop_directions; ++d)
-    if (zones.is_cut(d) && zones.announced[d] != nullptr) set_flag(zones.announced[d], *zones.current);
-  *zones.packed = *zones.current;
+void queue_packing_kernel(const queue& q, const hopping_arguments<T>& arg, const ghost_zones& zones) {
+  *zones.current = *zones.completed + 1;
+  for (int d = 0; d < hop_directions; ++d) {
+    if (!zones.is_cut(d)) continue;
+    for_each_index(q, std::int64_t{lanes} * face_packing<T, exchanged>{arg, zones}.pieces(d),
+                   pack_face<T, exchanged>{arg, zones, d});
+    if (zones.announced[d] != nullptr) set_flag(zones.announced[d], *zones.current);
+  }
+  *zones.completed = *zones.current;
 }
 
 #endif
 
 template <class T>
-void queue_packing(const queue& q, const hopping_arguments<T>& arg, const hopping_halo& halo, bool dependent) {
-  const auto run = [&]<bool exchanged>() {
-    queue_packing_kernel<T, exchanged>(
-        q, {arg.in, face_order{arg.order}, halo.zones, 1 - arg.parity, arg.columns, arg.exchange}, dependent);
-  };
+void queue_packing(const queue& q, const hopping_arguments<T>& arg, const hopping_halo& halo) {
   if constexpr (is_half<T>) {
-    if (arg.exchanged) return run.template operator()<true>();
+    if (arg.exchanged) return queue_packing_kernel<T, true>(q, arg, halo.zones);
   }
-  run.template operator()<false>();
+  queue_packing_kernel<T, false>(q, arg, halo.zones);
 }
 
 template <class T, reconstruct stored>
 void queue_hops_of_rank(const queue& q, const hopping_work<T>& work, const hopping_halo& halo,
-                        const hopping_launch& how, const tile_table* table, box_part part) {
+                        const hopping_launch& how, const tile_table* tiles, box_part part, bool packs) {
 #ifdef __CUDACC__
   if (how.variant != hopping_variant::gather && !work.phases.used)
-    return launch_tiles_of_rank<T, stored>(q, work.arg, halo, how, *table, part);
+    return launch_tiles_of_rank<T, stored>(q, work.arg, halo, how, *tiles, part, packs);
 #endif
   static_cast<void>(how);
-  static_cast<void>(table);
+  static_cast<void>(tiles);
+  static_cast<void>(packs);
   const std::int64_t count = static_cast<std::int64_t>(work.arg.order.sites) * work.arg.columns;
   const auto run = [&](const auto& body) { for_each_index(q, count, body, 128); };
   if constexpr (is_half<T>) {

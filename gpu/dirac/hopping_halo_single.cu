@@ -3,15 +3,15 @@
 
 namespace plaquette::gpu {
 
-template void queue_packing<float>(const queue&, const hopping_arguments<float>&, const hopping_halo&, bool);
+template void queue_packing<float>(const queue&, const hopping_arguments<float>&, const hopping_halo&);
 template void queue_hops_of_rank<float, reconstruct::none>(const queue&, const hopping_work<float>&,
                                                            const hopping_halo&, const hopping_launch&,
-                                                           const tile_table*, box_part);
+                                                           const tile_table*, box_part, bool);
 template void queue_hops_of_rank<float, reconstruct::twelve>(const queue&, const hopping_work<float>&,
                                                              const hopping_halo&, const hopping_launch&,
-                                                             const tile_table*, box_part);
+                                                             const tile_table*, box_part, bool);
 template void queue_hops_of_rank<float, reconstruct::eight>(const queue&, const hopping_work<float>&,
                                                             const hopping_halo&, const hopping_launch&,
-                                                            const tile_table*, box_part);
+                                                            const tile_table*, box_part, bool);
 
 }  // namespace plaquette::gpu

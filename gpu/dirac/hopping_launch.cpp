@@ -55,6 +55,26 @@ hopping_launch with_tile(hopping_launch launch, const tile_shape& tile) {
   return launch;
 }
 
+/// The share of tiles that lie at a cut.
+double share_at_cuts(const hopping_launch& launch, const hopping_problem& p) {
+  double inside = 1.0;
+  for (int mu = 0; mu < dimensions; ++mu) {
+    if ((p.cut >> mu & 1U) == 0) continue;
+    const int length = mu == 0 ? p.local[0] / 2 : p.local[mu], parts = (length + launch.tile[mu] - 1) / launch.tile[mu];
+    inside *= static_cast<double>(std::max(0, parts - 2)) / parts;
+  }
+  return 1.0 - inside;
+}
+
+/// On several ranks: tiles at a cut wait, so there shall be few; and some kernels are not there.
+void keep_those_for_ranks(std::vector<hopping_launch>& list, const hopping_problem& p) {
+  if (p.cut == 0) return;
+  std::erase_if(list, [](const hopping_launch& launch) { return launch.blocks != 2; });
+  double least = 1.0;
+  for (const hopping_launch& launch : list) least = std::min(least, share_at_cuts(launch, p));
+  std::erase_if(list, [&](const hopping_launch& launch) { return !(share_at_cuts(launch, p) <= 1.2 * least); });
+}
+
 /// How much of what one application touches the second-level cache holds.
 enum class residence { all, some, little };
 
@@ -143,6 +163,7 @@ std::string hopping_launch::name() const {
 std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
   auto list = p.columns == 1 ? tile_candidates(p) : batch_candidates(p);
   if (!p.starts_early) std::erase_if(list, [](const hopping_launch& launch) { return launch.dependent; });
+  keep_those_for_ranks(list, p);
   if (list.empty()) return {hopping_launch{}};  // no room for the links of even the smallest tile
   const int full = most_threads(p.number_bytes);
   const residence cached = residence_of(p);

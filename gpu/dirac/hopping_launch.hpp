@@ -21,6 +21,7 @@ struct hopping_problem {
   std::size_t cache_bytes = 0;   ///< level 2
   int shared_bytes = 227 << 10;  ///< shared memory of a multiprocessor
   bool starts_early = true;      ///< a kernel may start before the one before has ended (compute capability 9.0)
+  unsigned cut = 0;              ///< bit mu: neighbours along mu are other ranks, and tiles at the ends wait for them
 };
 
 /// Which kernel.

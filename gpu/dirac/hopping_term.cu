@@ -139,6 +139,15 @@ int shared_bytes_of(int compute_capability) {
   return compute_capability == 80 || compute_capability == 87 ? 163 << 10 : 99 << 10;
 }
 
+/// For the tuner's file: " cut zt".
+std::string to_text(unsigned cut_directions) {
+  if (cut_directions == 0) return "";
+  std::string text = " cut ";
+  for (int mu = 0; mu < dimensions; ++mu)
+    if ((cut_directions >> mu & 1U) != 0) text += "xyzt"[mu];
+  return text;
+}
+
 /// Whether a kernel may start before the one before has ended (programmatic dependent launch).
 bool starts_early(const device_description& device) { return device.compute_capability >= 90; }
 
@@ -207,6 +216,14 @@ void hopping_term<T>::pack_ghost_links(const gauge_configuration& links) {
 }
 
 template <class T>
+unsigned hopping_term<T>::cut_directions() const {
+  unsigned cut = 0;
+  for (int mu = 0; mu < dimensions; ++mu)
+    if (has_halo() && context_.geometry().is_cut(mu)) cut |= 1U << mu;
+  return cut;
+}
+
+template <class T>
 bool hopping_term<T>::has_halo() const {
   return context_.halo() != nullptr && communicates_;
 }
@@ -235,14 +252,15 @@ hopping_problem hopping_term<T>::problem(int columns, bool with_clover) const {
           with_clover,
           context_.device().cache_bytes,
           shared_bytes_of(context_.device().compute_capability),
-          starts_early(context_.device())};
+          starts_early(context_.device()),
+          cut_directions()};
 }
 
 template <class T>
 hopping_launch hopping_term<T>::launch_for(int columns, bool with_clover) const {
   if (kernels_run_on_host()) return {};
   if (forced_) return *forced_;
-  const auto key = std::pair(columns, with_clover);
+  const auto key = std::tuple(columns, with_clover, has_halo());
   const auto found = chosen_.find(key);
   if (found != chosen_.end()) return found->second;
   const int tuned = columns_tuned_for(columns);
@@ -254,7 +272,7 @@ hopping_launch hopping_term<T>::launch_for(int columns, bool with_clover) const 
                         : sizeof(real_of<T>) == 4 ? "single"
                                                   : "double",
                         "reconstruct=" + std::to_string(stored_reals(stored_)) + " columns=" + std::to_string(tuned) +
-                            (with_clover ? " clover" : "")};
+                            (with_clover ? " clover" : "") + to_text(cut_directions())};
   const int choice = context_.tuner().choose(
       what, names, [&](int i) { return seconds_of(list[static_cast<std::size_t>(i)], tuned, with_clover); });
   return chosen_[key] = list[static_cast<std::size_t>(choice)];
@@ -268,7 +286,6 @@ double hopping_term<T>::seconds_of(const hopping_launch& launch, int columns, bo
   // Random numbers: a device at its power limit runs faster on data in which few bits change.
   field<T> in(context_, {spins, colours, site_subset::odd, columns});
   field<T> out(context_, {spins, colours, site_subset::even, columns});
-  random_spinors(in, 1);
   const queue& q = context_.queue();
   hopping_finish<T> finish;
   // Three spinors are not smaller than the blocks of a site. (Of half precision they are blocks of no sensible scale.)
@@ -286,9 +303,17 @@ double hopping_term<T>::seconds_of(const hopping_launch& launch, int columns, bo
   hopping_term trial = *this;
   trial.forced_ = launch;
   trial.communicates_ = false;  // ranks try as often as each of them likes
-  const auto apply = [&] { trial.apply(out, in, false, finish); };
+  // There and back, as in use: what is written is read next, and has to find its place in the cache. The scale keeps
+  // numbers in range for one round. (Blocks of random numbers would not, so with them it goes one way.)
+  if (!with_clover) finish.scale = 1.0 / 6.0;
+  const auto apply = [&] {
+    trial.apply(out, in, false, finish);
+    if (!with_clover) trial.apply(in, out, false, finish);
+  };
+  const int applications = with_clover ? 1 : 2;
   device_timer timer(q);
   const auto seconds = [&](const auto& work) {
+    random_spinors(in, 1);
     timer.start();
     work();
     timer.stop();
@@ -297,12 +322,11 @@ double hopping_term<T>::seconds_of(const hopping_launch& launch, int columns, bo
   apply();
   const double once = seconds(apply);
   // A few milliseconds, as a graph: on a small lattice single launches would time the host.
-  const int times = std::clamp(static_cast<int>(1e-3 / std::max(once, 1e-7)), 2, 100), rounds = 5;
+  const int times = std::clamp(static_cast<int>(1e-3 / std::max(once, 1e-7)), 1, 50), rounds = 5;
   const work_graph graph(q, times, apply);
-  return seconds([&] {
-           for (int k = 0; k < rounds; ++k) graph.launch();
-         }) /
-         (times * rounds);
+  double sum = 0.0;
+  for (int k = 0; k < rounds; ++k) sum += seconds([&] { graph.launch(); });
+  return sum / (times * rounds * applications);
 }
 
 template <class T>
@@ -402,29 +426,22 @@ void hopping_term<T>::queue_on_ranks(const hopping_work<T>& work, const hopping_
   for (int mu = 0; mu < dimensions; ++mu) halo.ghost_links[mu] = ghost_links_.get() + ghost_begin_[work.arg.parity][mu];
   const bool in_tiles = how.variant != hopping_variant::gather;
   const tile_table* const tiles = in_tiles ? &tiles_of(how) : nullptr;
-  const auto queue_part = [&](box_part part, const hopping_launch& launch) {
-    with_stored(stored_,
-                [&]<reconstruct stored>() { queue_hops_of_rank<T, stored>(q, work, halo, launch, tiles, part); });
+  const auto queue_part = [&](box_part part, const hopping_launch& launch, bool packs = false) {
+    with_stored(stored_, [&]<reconstruct stored>() {
+      queue_hops_of_rank<T, stored>(q, work, halo, launch, tiles, part, packs);
+    });
   };
-  // Packing and the interior run side by side where the device can do that, whatever is best without a halo.
-  hopping_launch in_order = how, side_by_side = how;
+  hopping_launch in_order = how, at_once = how;
   in_order.dependent = false;
-  side_by_side.dependent = starts_early(context_.device());
+  at_once.dependent = starts_early(context_.device());
 
-  queue_packing(q, work.arg, halo, side_by_side.dependent);
-  if (exchange.has_host_messages()) {
-    exchange.start_messages(q);
-    if (overlap_) queue_part(box_part::interior, in_order);
-    exchange.finish_messages(q);
-    exchange.queue_wait(q);
-    queue_part(overlap_ ? box_part::boundary : box_part::all, in_order);
-  } else if (overlap_ && in_tiles) {
-    queue_part(box_part::all, side_by_side);  // its last tiles wait for themselves
-  } else {
-    if (overlap_) queue_part(box_part::interior, in_order);
-    exchange.queue_wait(q);
-    queue_part(overlap_ ? box_part::boundary : box_part::all, in_order);
-  }
+  if (in_tiles && overlap_ && !exchange.has_host_messages()) return queue_part(box_part::all, at_once, true);
+  queue_packing(q, work.arg, halo);
+  if (exchange.has_host_messages()) exchange.start_messages(q);
+  if (overlap_) queue_part(box_part::interior, in_order);
+  if (exchange.has_host_messages()) exchange.finish_messages(q);
+  exchange.queue_wait(q);
+  queue_part(overlap_ ? box_part::boundary : box_part::all, in_order);
 }
 
 template <class T>

@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "common/lattice/dirac_operator.hpp"
@@ -91,6 +93,7 @@ class hopping_term {
   /// What a hop across the end of the box is multiplied with.
   complex<double> phase_across(int direction) const;
   bool has_halo() const;
+  unsigned cut_directions() const;  ///< bit mu, where there is a halo
   double seconds_of(const hopping_launch& launch, int columns, bool with_clover) const;
 
   context context_;
@@ -104,7 +107,7 @@ class hopping_term {
   bool overlap_ = true, communicates_ = true;
   mutable std::map<std::string, tile_table> tiles_;  ///< by name of the launch
   std::optional<hopping_launch> forced_;
-  mutable std::map<std::pair<int, bool>, hopping_launch> chosen_;  ///< by columns and clover
+  mutable std::map<std::tuple<int, bool, bool>, hopping_launch> chosen_;  ///< by columns, clover, halo
 };
 
 }  // namespace plaquette::gpu

@@ -25,29 +25,30 @@ tile_table make_tile_table(const queue& q, memory_pool& workspace, const site_or
     if (length[mu] > 0xffff) throw std::logic_error("tiles: a box of more sites a direction than 16 bits count");
     parts[mu] = (length[mu] + how.tile[mu] - 1) / how.tile[mu];
   }
-  const int slab = how.slab == 0 || how.slab > parts[2] ? parts[2] : how.slab;
-  std::vector<tile_place> interior, boundary;
-  const auto add = [&](int x, int y, int z, int t) {
-    const int at[dimensions] = {x * how.tile[0], y * how.tile[1], z * how.tile[2], t * how.tile[3]};
-    unsigned faces = 0;
-    for (int mu = 0; mu < dimensions; ++mu) faces |= faces_along(mu, at[mu], how.tile[mu], length[mu], cut);
-    const auto number = [](int i) { return static_cast<std::uint16_t>(i); };
-    (faces == 0 ? interior : boundary).push_back({number(at[0]), number(at[1]), number(at[2]), number(at[3]), faces});
-  };
-  // As the blocks of hop_tiles (hopping_kernels.hpp) go: neighbours soon after each other.
-  for (int first = 0; first < parts[2]; first += slab)
-    for (int t = 0; t < parts[3]; ++t)
-      for (int z = first; z < std::min(first + slab, parts[2]); ++z)
-        for (int y = 0; y < parts[1]; ++y)
-          for (int x = 0; x < parts[0]; ++x) add(x, y, z, t);
-
   tile_table table;
-  table.interior = static_cast<std::int32_t>(interior.size());
-  interior.insert(interior.end(), boundary.begin(), boundary.end());
-  table.all = static_cast<std::int32_t>(interior.size());
-  const std::size_t bytes = interior.size() * sizeof(tile_place);
+  for (int mu = 0; mu < dimensions; ++mu) {
+    const bool is_cut = (cut >> (2 * mu) & 3U) != 0;
+    table.first[mu] = is_cut ? 1 : 0;
+    table.count[mu] = std::max(0, parts[mu] - (is_cut ? 2 : 0));
+  }
+  table.slab = std::max(1, how.slab == 0 ? table.count[2] : std::min(how.slab, table.count[2]));
+
+  // Neighbours soon after each other, as in the interior.
+  std::vector<tile_place> boundary;
+  const auto number = [](int i) { return static_cast<std::uint16_t>(i); };
+  for (int t = 0; t < parts[3]; ++t)
+    for (int z = 0; z < parts[2]; ++z)
+      for (int y = 0; y < parts[1]; ++y)
+        for (int x = 0; x < parts[0]; ++x) {
+          const int at[dimensions] = {x * how.tile[0], y * how.tile[1], z * how.tile[2], t * how.tile[3]};
+          unsigned faces = 0;
+          for (int mu = 0; mu < dimensions; ++mu) faces |= faces_along(mu, at[mu], how.tile[mu], length[mu], cut);
+          if (faces != 0) boundary.push_back({number(at[0]), number(at[1]), number(at[2]), number(at[3]), faces});
+        }
+  table.boundary = static_cast<std::int32_t>(boundary.size());
+  const std::size_t bytes = boundary.size() * sizeof(tile_place);
   table.memory = workspace.take(bytes);
-  copy_to_device(q, table.memory.get(), interior.data(), bytes);
+  copy_to_device(q, table.memory.get(), boundary.data(), bytes);
   return table;
 }
 

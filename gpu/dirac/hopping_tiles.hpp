@@ -20,10 +20,18 @@ struct alignas(16) tile_place {
   std::uint32_t unused = 0;
 };
 
+/// Tiles of the interior are a box of tiles, numbered x fastest, then y, z inside a slab, t, slabs; those at the cuts
+/// are listed.
 struct tile_table {
-  std::shared_ptr<std::byte> memory;  ///< of the device: [tile_place]
-  std::int32_t interior = 0, all = 0;
+  std::int32_t first[dimensions] = {},
+               count[dimensions] = {};  ///< the interior: first tile and tiles of each direction
+  std::int32_t slab = 1;                ///< tiles of z
+  std::shared_ptr<std::byte> memory;    ///< of the device: [tile_place]
+  std::int32_t boundary = 0;            ///< how many are listed
 
+  /// Numbers of the interior; where the last slab is not full some name no tile.
+  std::int32_t interior() const { return count[0] * count[1] * slab * slabs() * count[3]; }
+  std::int32_t slabs() const { return (count[2] + slab - 1) / slab; }
   const tile_place* begin() const { return reinterpret_cast<const tile_place*>(memory.get()); }
 };
 

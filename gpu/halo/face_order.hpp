@@ -14,7 +14,14 @@ struct face_order {
   site_order box;
 
   /// Sites of one parity on a face of direction mu.
-  PLAQUETTE_HOST_DEVICE std::int32_t sites(int mu) const { return box.sites / box.length[mu]; }
+  PLAQUETTE_HOST_DEVICE std::int32_t sites(int mu) const {
+    // Not length[mu]: an index that is not known when the kernel is compiled would put the box into memory.
+    const std::int32_t length = mu == 0   ? box.length[0]
+                                : mu == 1 ? box.length[1]
+                                : mu == 2 ? box.length[2]
+                                          : box.length[3];
+    return box.sites / length;
+  }
   /// Blocks of 32 of them, the padded one counted.
   PLAQUETTE_HOST_DEVICE std::int32_t blocks(int mu) const { return (sites(mu) + lanes - 1) / lanes; }
 

@@ -7,6 +7,7 @@
 
 #include "common/error.hpp"
 #include "gpu/device/launch.hpp"
+#include "gpu/fields/storage.hpp"
 #include "gpu/halo/message_wait.hpp"
 
 namespace plaquette::gpu {
@@ -18,6 +19,45 @@ constexpr std::size_t flag_stride = 128;  // flags of different neighbours in di
 std::string name_of_direction(int direction) {
   return std::string(direction % 2 == 0 ? "+" : "-") + "xyzt"[direction / 2];
 }
+
+/// An index is a direction.
+struct wait_for_messages_of_kernels {
+  ghost_zones zones;
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto direction = static_cast<int>(index);
+    if (zones.is_cut(direction)) wait_for_message(zones, direction, *zones.current);
+  }
+};
+
+/// An application without an operator, in three kernels: its number, messages of no meaning, word to the neighbours.
+struct begin_application {
+  ghost_zones zones;
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t) const { *zones.current = *zones.completed + 1; }
+};
+struct write_anything {
+  ghost_zones zones;
+  int direction;
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t chunk) const {
+    std::byte* const to = zones.outgoing[*zones.current & 1U][direction];
+    store_chunk(to + chunk * chunk_bytes,
+                load_chunk(zones.ghost[*zones.current & 1U][direction] + chunk * chunk_bytes));
+  }
+};
+struct announce_messages {
+  ghost_zones zones;
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t) const {
+#if !defined(__CUDACC__) || defined(__CUDA_ARCH__)
+    order_memory();
+    for (int d = 0; d < hop_directions; ++d)
+      if (zones.is_cut(d) && zones.announced[d] != nullptr) set_flag(zones.announced[d], *zones.current);
+    *zones.completed = *zones.current;
+#endif
+  }
+};
+
+constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+}  // namespace
 
 std::string_view name_of(halo_policy policy) {
   switch (policy) {
@@ -34,19 +74,6 @@ std::string_view name_of(halo_policy policy) {
   }
   return "unknown";
 }
-
-/// An index is a direction.
-struct wait_for_messages_of_kernels {
-  ghost_zones zones;
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const auto direction = static_cast<int>(index);
-    if (zones.is_cut(direction)) wait_for_message(zones, direction, *zones.current);
-  }
-};
-
-constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
-}  // namespace
 
 halo::halo(const lattice_geometry& geometry, const communicator& comm, const queue& q, const rank_options& options,
            std::shared_ptr<watchdog> watch)
@@ -108,8 +135,8 @@ void halo::prepare_flags() {
   counters_ = allocate_on_device(queue_.device(), counters * sizeof(std::uint32_t));
   fill_bytes(queue_, counters_.get(), 0, counters * sizeof(std::uint32_t));
   common_.tickets = reinterpret_cast<std::uint32_t*>(counters_.get());
-  common_.packed = common_.tickets + hop_directions + 1;
-  common_.current = common_.packed + 1;
+  common_.completed = common_.tickets + hop_directions + 1;
+  common_.current = common_.completed + 1;
   if (watch_)
     waiting_ = watch_->device_words(hop_directions, [geometry = geometry_](std::uint64_t word) {
       const int d = static_cast<int>(word >> 32) - 1;  // see waiting_word
@@ -163,6 +190,20 @@ void halo::finish_messages(const queue& q) { messages_->finish(q); }
 
 void halo::queue_wait(const queue& q) const {
   for_each_index(q, hop_directions, wait_for_messages_of_kernels{common_}, 32);
+}
+
+void halo::exchange_anything(const queue& q) {
+  const zone_memory& memory = *memory_.back();
+  for_each_index(q, 1, begin_application{memory.zones}, 32);
+  for (int d = 0; d < hop_directions; ++d)
+    if (common_.is_cut(d) && common_.announced[d] != nullptr)
+      for_each_index(q, faces_.blocks(d / 2) * memory.block_bytes / chunk_bytes, write_anything{memory.zones, d});
+  for_each_index(q, 1, announce_messages{memory.zones}, 32);
+  if (has_host_messages()) {
+    start_messages(q);
+    finish_messages(q);
+  }
+  queue_wait(q);
 }
 
 std::int64_t halo::bytes_sent(int columns, int block_bytes) const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/comms/communicator.hpp"
@@ -20,6 +21,9 @@
 #include "gpu/halo/ghost_zones.hpp"
 
 namespace plaquette::gpu {
+
+/// "auto", "staged", "peer", "mpi", "nccl".
+std::string_view name_of(halo_policy policy);
 
 /// Shared by all operators of a context, which use it one after the other on one queue: an application packs, then
 /// exchanges, then reads. All ranks make the same calls in the same order.
@@ -43,6 +47,8 @@ class halo {
   void finish_messages(const queue& q);
   /// Queues a wait for the messages that kernels of neighbours write.
   void queue_wait(const queue& q) const;
+  /// Queues an exchange of whatever lies in the zones handed out last: what messages cost without what they serve.
+  void exchange_anything(const queue& q);
   /// Whether an application may be recorded in a work_graph, after one like it has run.
   bool recordable() const { return messages_ == nullptr || messages_->capturable(); }
 

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <string>
 
 #include "gpu/blas/blas.hpp"
+#include "gpu/device/graph.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
@@ -21,8 +23,6 @@ namespace {
 using gpu::context;
 using gpu::halo_policy;
 
-constexpr halo_policy policies[] = {halo_policy::peer, halo_policy::staged};
-
 context on_grid(const extents& global, const extents& grid, halo_policy policy, bool overlap) {
   const auto world = communicator::world();
   gpu::rank_options options;
@@ -33,11 +33,28 @@ context on_grid(const extents& global, const extents& grid, halo_policy policy, 
   return context(lattice_geometry(global, grid, world.rank()), world, device, nullptr, options);
 }
 
-std::vector<fermion_action> actions_to_test() {
-  std::vector<fermion_action> actions;
+/// Those that can be had here: two wherever ranks share a host, on GPUs maybe more.
+const std::vector<halo_policy>& policies() {
+  static const std::vector<halo_policy> found = [] {
+    const auto world = communicator::world();
+    const int ranks = world.size();
+    std::vector<halo_policy> list{halo_policy::peer, halo_policy::staged};
+    if (ranks == 1 || gpu::kernels_run_on_host()) return list;
+    for (const halo_policy policy : {halo_policy::nccl, halo_policy::mpi}) try {
+        on_grid({2, 2, 2, 2 * ranks}, {1, 1, 1, ranks}, policy, true);
+        list.push_back(policy);
+      } catch (const input_error& e) {
+        if (world.rank() == 0) std::printf("[     NOTE ] %s\n", e.what());
+      }
+    return list;
+  }();
+  return found;
+}
+
+fermion_action action_called(const std::string& name) {
   for (const named_action& a : typical_actions())
-    if (a.name == "clover" || a.name == "clover_twisted" || a.name == "anisotropic") actions.push_back(a.action);
-  return actions;
+    if (a.name == name) return a.action;
+  throw std::invalid_argument("no action " + name);
 }
 
 /// NaN wherever a kernel forgets to write.
@@ -61,7 +78,7 @@ std::vector<spinor_configuration> results_on(const context& ctx, const fermion_a
     for (int c = 0; c < x.columns(); ++c) gpu::export_column(results.emplace_back(ctx.geometry()), x, c);
   };
   const auto be_late = [&] {
-    if (ctx.comm().rank() == delayed_rank) usleep(20'000);
+    if (ctx.comm().rank() == delayed_rank) usleep(20000);
   };
   poison(out);
   m->apply(out, in);
@@ -105,44 +122,57 @@ void expect_same_bits(const std::vector<spinor_configuration>& found, const std:
     }
 }
 
+/// \param action_name  of a typical action
+/// \param stride       every so many-th grid
 template <class T>
-void compare_all_grids(const extents& global, reconstruct stored = reconstruct::none) {
+void compare_all_grids(const extents& global, const std::string& action_name, reconstruct stored = reconstruct::none,
+                       std::size_t stride = 1) {
   const auto world = communicator::world();
   const context alone{lattice_geometry(global), communicator()};
+  const fermion_action action = action_called(action_name);
+  const auto expected = results_on<T>(alone, action, stored);
   int turn = 0;
-  for (const fermion_action& action : actions_to_test()) {
-    const auto expected = results_on<T>(alone, action, stored);
-    for (const extents& grid : legal_grids(global, world.size())) {
-      // Policies and overlap in turns: the same numbers in another order of work.
-      const halo_policy policy = policies[turn % 2];
-      const bool overlap = turn / 2 % 2 == 0;
-      ++turn;
-      const context ctx = on_grid(global, grid, policy, overlap);
-      expect_same_bits(results_on<T>(ctx, action, stored), expected, ctx,
-                       "lattice " + to_string(global) + " grid " + to_string(grid));
-    }
+  const std::vector<extents> grids = legal_grids(global, world.size());
+  for (std::size_t g = 0; g < grids.size(); g += stride) {
+    const extents& grid = grids[g];
+    // Policies and overlap in turns: the same numbers in another order of work.
+    const auto count = static_cast<int>(policies().size());
+    const halo_policy policy = policies()[static_cast<std::size_t>(turn % count)];
+    const bool overlap = turn / count % 2 == 0;
+    ++turn;
+    const context ctx = on_grid(global, grid, policy, overlap);
+    expect_same_bits(results_on<T>(ctx, action, stored), expected, ctx,
+                     "lattice " + to_string(global) + " grid " + to_string(grid));
   }
 }
 
 TEST(DeviceOperatorOnRanks, GivesTheBitsOfOneRankOnEveryGridInSinglePrecision) {
-  compare_all_grids<float>({4, 4, 4, 8});
-  compare_all_grids<float>({4, 12, 4, 6}, reconstruct::twelve);
+  compare_all_grids<float>({4, 4, 4, 8}, "clover");
+  compare_all_grids<float>({4, 12, 4, 6}, "anisotropic", reconstruct::twelve);
 }
 
 TEST(DeviceOperatorOnRanks, GivesTheBitsOfOneRankOnEveryGridInDoublePrecision) {
-  compare_all_grids<double>({4, 4, 8, 4});
-  compare_all_grids<double>({8, 4, 2, 8}, reconstruct::eight);
+  compare_all_grids<double>({4, 4, 8, 4}, "clover_twisted");
+  compare_all_grids<double>({8, 4, 2, 8}, "wilson", reconstruct::eight);
 }
 
 TEST(DeviceOperatorOnRanks, GivesTheBitsOfOneRankOnEveryGridInHalfPrecision) {
-  compare_all_grids<half>({4, 4, 4, 8}, reconstruct::twelve);
-  compare_all_grids<half>({12, 4, 6, 4});
+  compare_all_grids<half>({4, 4, 4, 8}, "clover", reconstruct::twelve);
+  compare_all_grids<half>({12, 4, 6, 4}, "clover_twisted");
 }
 
 TEST(DeviceOperatorOnRanks, GivesTheBitsOfOneRankOnAnyNumberOfRanks) {
   const int ranks = communicator::world().size();
-  compare_all_grids<float>({4, 2, 2, 2 * ranks});
-  compare_all_grids<half>({2, 2 * ranks, 4, 2});
+  compare_all_grids<float>({4, 2, 2, 2 * ranks}, "clover_periodic");
+  compare_all_grids<half>({2, 2 * ranks, 4, 2}, "anisotropic");
+}
+
+/// On the host there are no tiles.
+TEST(DeviceOperatorOnRanks, GivesTheBitsOfOneRankWhereTilesHaveAnInterior) {
+  if (gpu::kernels_run_on_host()) return;
+  compare_all_grids<float>({16, 8, 16, 32}, "clover", reconstruct::twelve, 3);
+  compare_all_grids<half>({16, 16, 8, 32}, "wilson", reconstruct::twelve, 3);
+  compare_all_grids<double>({16, 8, 16, 24}, "anisotropic", reconstruct::none, 5);
 }
 
 TEST(DeviceOperatorOnRanks, WaitsForARankThatIsLate) {
@@ -150,12 +180,46 @@ TEST(DeviceOperatorOnRanks, WaitsForARankThatIsLate) {
   const int ranks = communicator::world().size();
   const auto grids = legal_grids(global, ranks);
   if (grids.empty()) return;
-  const fermion_action action = actions_to_test().back();
+  const fermion_action action = action_called("clover");
   const auto expected = results_on<float>(context{lattice_geometry(global), communicator()}, action, reconstruct::none);
-  for (const halo_policy policy : policies)
+  for (const halo_policy policy : policies())
     for (const bool overlap : {true, false}) {
       const context ctx = on_grid(global, grids.front(), policy, overlap);
       expect_same_bits(results_on<float>(ctx, action, reconstruct::none, ranks - 1), expected, ctx, "a late rank");
+    }
+}
+
+/// What is recorded is launched again and again: the number of an application cannot be part of the launch.
+TEST(DeviceOperatorOnRanks, GivesTheSameBitsWhenItIsRecorded) {
+  const extents global{4, 4, 4, 8};
+  for (const extents& grid : legal_grids(global, communicator::world().size()))
+    for (const halo_policy policy : policies()) {
+      const context ctx = on_grid(global, grid, policy, true);
+      const gpu::hopping_term<float> hop(ctx, gpu::random_configuration(ctx, 3), action_called("clover"));
+      if (!hop.recordable()) continue;
+      gpu::field<float> even(ctx, {.sites = site_subset::even}), odd(ctx, {.sites = site_subset::odd});
+      const auto chain = [&] {
+        hop.apply(odd, even);
+        hop.apply(even, odd, true);
+      };
+      const auto even_sites = [&] {
+        std::vector<spinor_configuration> found(1, spinor_configuration(ctx.geometry()));
+        gpu::export_column(found.front(), even, 0);
+        return found;
+      };
+      constexpr int times = 3;
+      gpu::random_spinors(even, 7);
+      for (int k = 0; k < 2 * times; ++k) chain();
+      const auto expected = even_sites();
+      gpu::random_spinors(even, 7);
+      const gpu::work_graph graph(ctx.queue(), times, chain);
+      graph.launch();
+      graph.launch();
+      const auto found = even_sites();
+      for (std::int64_t s = 0; s < ctx.geometry().local_volume(); ++s)
+        for (int k = 0; k < spins * colours; ++k)
+          ASSERT_TRUE(found[0].at_site(s)(k / 3, k % 3) == expected[0].at_site(s)(k / 3, k % 3))
+              << "grid " << to_string(grid) << " site " << s;
     }
 }
 
@@ -170,7 +234,7 @@ TEST(DeviceSumsOnRanks, AgreeWithThoseOfOneRankToRoundingAndRepeatTheirBits) {
   };
   const auto expected = sums_on(context{lattice_geometry(global), communicator()});
   for (const extents& grid : legal_grids(global, world.size()))
-    for (const halo_policy policy : policies) {
+    for (const halo_policy policy : policies()) {
       const context ctx = on_grid(global, grid, policy, true);
       const auto found = sums_on(ctx), again = sums_on(ctx);
       // 1024 x 12 terms of size about |u|^2 / n, errors of random sign: sqrt(n) eps times the term, far below this

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/halo/halo_choice.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/error.hpp"
+
+namespace plaquette::gpu {
+
+namespace {
+
+constexpr std::array policies{halo_policy::peer, halo_policy::nccl, halo_policy::mpi, halo_policy::staged};
+
+/// A number from the first rank to all.
+int from_first(const communicator& comm, int number) {
+  std::array<std::byte, sizeof number> bytes;
+  std::memcpy(bytes.data(), &number, sizeof number);
+  comm.broadcast(bytes, 0);
+  std::memcpy(&number, bytes.data(), sizeof number);
+  return number;
+}
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// Seconds of an exchange; infinity where the policy cannot be had. Collective.
+double seconds_of(const lattice_geometry& geometry, const communicator& comm, const queue& q, rank_options options,
+                  const std::shared_ptr<watchdog>& watch, halo_policy policy) {
+  constexpr int warm_up = 3, times = 20, site_bytes = 48, lanes_of_block = lanes;
+  options.policy = policy;
+  double seconds = std::numeric_limits<double>::infinity();
+  try {
+    halo trial(geometry, comm, q, options, watch);
+    trial.zones(1, site_bytes * lanes_of_block);
+    const auto exchange = [&](int count) {
+      for (int i = 0; i < count; ++i) trial.exchange_anything(q);
+      q.synchronize();
+    };
+    exchange(warm_up);
+    comm.barrier();
+    const double begin = now();
+    exchange(times);
+    seconds = (now() - begin) / times;
+  } catch (const input_error&) {
+    // On every rank alike: this way is closed.
+  }
+  std::array<double, 1> slowest{seconds};
+  comm.maximum(std::span(slowest));
+  return slowest[0];
+}
+
+/// The tuner of the first rank asks for trials, which all ranks make.
+halo_policy chosen_policy(const lattice_geometry& geometry, const communicator& comm, tuner& choices,
+                          const std::function<double(int)>& trial) {
+  constexpr int chosen = 1000;
+  if (comm.rank() != 0) {
+    for (;;) {
+      const int order = from_first(comm, 0);
+      if (order >= chosen) return policies.at(static_cast<std::size_t>(order - chosen));
+      trial(order);
+    }
+  }
+  std::vector<std::string> names;
+  for (const halo_policy policy : policies) names.emplace_back(name_of(policy));
+  const tuning_key key{"halo", plaquette::to_string(geometry.local()), "single",
+                       "grid " + plaquette::to_string(geometry.grid())};
+  const int choice = choices.choose(key, names, [&](int i) {
+    from_first(comm, i);
+    return trial(i);
+  });
+  from_first(comm, chosen + choice);
+  return policies.at(static_cast<std::size_t>(choice));
+}
+
+}  // namespace
+
+std::shared_ptr<halo> make_halo(const lattice_geometry& geometry, const communicator& comm, const queue& q,
+                                const rank_options& options, const std::shared_ptr<watchdog>& watch, tuner& choices) {
+  rank_options taken = options;
+  const bool tunes = from_first(comm, choices.mode() == tuning_mode::off ? 0 : 1) != 0;
+  if (options.policy == halo_policy::automatic && tunes)
+    taken.policy = chosen_policy(geometry, comm, choices, [&](int i) {
+      return seconds_of(geometry, comm, q, options, watch, policies.at(static_cast<std::size_t>(i)));
+    });
+  return std::make_shared<halo>(geometry, comm, q, taken, watch);
+}
+
+}  // namespace plaquette::gpu
