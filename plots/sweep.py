@@ -185,6 +185,19 @@ KERNEL_LATTICES = ("4x4x4x8", "8x8x8x8", "8x8x8x16", "8x8x16x16", "8x16x16x16", 
                    "16x32x32x32")
 
 
+def without(words, option):
+    """Arguments without an option and its value: where it would be refused as meaningless."""
+    kept, skip = [], False
+    for word in words:
+        if skip or word.startswith(option + "="):
+            skip = False
+        elif word == option:
+            skip = True
+        else:
+            kept.append(word)
+    return kept
+
+
 def gpu_runs(options):
     """One rank a GPU. The columns of the table: part, lattice, GPUs, what is special."""
     unknown = [part for part in options.parts if part not in GPU_PARTS]
@@ -197,7 +210,8 @@ def gpu_runs(options):
     def made(part, lattice, gpus, words, special="", problem=()):
         threads = options.threads or max(1, min(8, usable_cores() // gpus))
         name = "-".join(word for word in ("gpu", part, lattice, f"{gpus}", special.replace(" ", "-")) if word)
-        program = [options.program, "--device", "gpu", *problem, "--threads", str(threads), *words, *options.rest]
+        program = [options.program, "--device", "gpu", *problem, "--threads", str(threads), *words,
+                   *(options.rest if part != "latency" else without(options.rest, "--samples"))]
         return Run([part, lattice, str(gpus), special], os.path.join(options.output, name + ".json"), program,
                    launcher_for(options, gpus, threads), threads)
 
@@ -233,7 +247,7 @@ def gpu_runs(options):
         elif part == "kernels":
             for lattice in KERNEL_LATTICES:
                 yield made(part, lattice, 1, usual, problem=["--lattice", lattice])
-        elif part == "cpu":
+        elif part == "cpu":  # what stands behind -- is about GPUs
             cores = usable_cores()
             program = [options.program, "--device", "cpu", "--lattice", options.strong[0], "--threads", str(cores), *usual,
                        "--placement", "good", "--samples", "5"]

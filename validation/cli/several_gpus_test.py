@@ -239,7 +239,7 @@ class Sweep(FolderTest):
         return self.run_script("sweep.py", "gpu", "--program", "/no/such/program", "--output", self.path("out"), *arguments)
 
     def test_dryrun_prints_the_commands(self):
-        result = self.sweep("--dryrun", "--gpus", "1,4", "--launcher", "srun -n {ranks}")
+        result = self.sweep("--dryrun", "--gpus", "1,4", "--launcher", "srun -n {ranks}", "--", "--samples", "5")
         self.assertEqual(result.returncode, 0, result.stderr)
         lines = result.stdout.strip().split("\n")
         for words in (["srun -n 4", "--local-lattice 32x32x32x32"], ["srun -n 4", "--lattice 32x32x32x256"],
@@ -247,6 +247,8 @@ class Sweep(FolderTest):
                       ["--operator axpy,dot,norm2"], ["--lattice 16x16x16x16"], ["--device cpu"]):
             self.assertTrue(any(all(word in line for word in words) for line in lines), words)
         self.assertEqual(len(lines), len(set(lines)))
+        for line in lines:  # the samples of operators mean nothing to latencies, which refuse them
+            self.assertEqual("--samples" in line, "--latency" not in line, line)
 
     def test_parts_can_be_chosen(self):
         result = self.sweep("--dryrun", "--parts", "latency", "--gpus", "1")
