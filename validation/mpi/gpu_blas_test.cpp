@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Sums of vector operations of the CUDA library on every legal process grid: those of one rank, the same bits on all
+/// ranks and run after run.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "gpu/blas/blas.hpp"
+#include "gpu/fields/random_spinor.hpp"
+#include "validation/support/process_grids.hpp"
+
+namespace plaquette::validation {
+namespace {
+
+int device() { return communicator::world().rank() % gpu::device_count(); }
+
+gpu::context one_rank(const extents& lattice) { return {lattice_geometry(lattice), communicator(), device()}; }
+gpu::context part_of(const extents& lattice, const extents& grid) {
+  const auto world = communicator::world();
+  gpu::rank_options options;
+  options.wait = gpu::wait_mode::block;  // there may be more ranks than cores
+  return {lattice_geometry(lattice, grid, world.rank()), world, device(), nullptr, options};
+}
+
+/// Every kind of sum, one list a column and kind: of what the operations leave in random fields of three columns.
+template <class T>
+std::vector<complex<double>> all_sums(const gpu::context& ctx) {
+  const field_shape shape{spins, colours, site_subset::even, 3};
+  gpu::field<T> x(ctx, shape), y(ctx, shape), u(ctx, shape), v(ctx, shape), w(ctx, shape);
+  std::uint64_t stream = 0;
+  for (gpu::field<T>* f : {&x, &y, &u, &v, &w}) gpu::random_spinors(*f, 51, stream++ * 10);
+  const auto a = make_scalars(x, std::vector<complex<double>>{{0.5, 0.25}, {-1.0, 0.5}, {0.125, 2.0}});
+  std::vector<gpu::scalars> list{norm2(u), dot(u, v)};
+  const auto take = [&](const std::pair<gpu::scalars, gpu::scalars>& two) {
+    list.push_back(two.first);
+    list.push_back(two.second);
+  };
+  take(dot_norm2(u, v));
+  list.push_back(axpy_norm2(x, a, u));
+  list.push_back(subtract_norm2(w, u, v));
+  // a quotient of sums is a coefficient of what follows
+  list.push_back(cg_update(x, y, ratio(list[1], list[0]), u, v));
+  take(axpy_dot_norm2(x, a, u, w));
+  take(bicgstab_update(x, y, a, u, ratio(list[0], list[4]), v, w));
+  std::vector<complex<double>> all;
+  for (const auto& values : host_values(std::span<const gpu::scalars>(list)))
+    all.insert(all.end(), values.begin(), values.end());
+  return all;
+}
+
+bool same_bits(const std::vector<complex<double>>& a, const std::vector<complex<double>>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0;
+}
+
+template <class T>
+struct SumsOnRanks : testing::Test {};
+using precisions = testing::Types<half, float, double>;
+TYPED_TEST_SUITE(SumsOnRanks, precisions);
+
+TYPED_TEST(SumsOnRanks, AreThoseOfOneRankAndTheSameOnAll) {
+  using T = TypeParam;
+  const auto world = communicator::world();
+  int grids = 0;
+  for (const extents& lattice : {extents{4, 4, 4, 8}, extents{6, 4, 2, 12}, extents{2, 12, 6, 4}})
+    for (const extents& grid : legal_grids(lattice, world.size())) {
+      ++grids;
+      const auto expected = all_sums<T>(one_rank(lattice)), found = all_sums<T>(part_of(lattice, grid));
+      ASSERT_EQ(found.size(), expected.size());
+      EXPECT_TRUE(same_bits(found, all_sums<T>(part_of(lattice, grid)))) << to_string(grid);
+      // Sums of fewer than 2^15 terms in another order; the coefficients that are quotients of sums change with them,
+      // and what is stored by a rounding where it lies between two numbers. A dot product is small beside the norms.
+      const double size = expected[0].re, tolerance = (gpu::is_half<T> ? 1e-5 : sizeof(T) == 4 ? 1e-7 : 1e-14) * size;
+      for (std::size_t k = 0; k < found.size(); ++k)
+        EXPECT_TRUE(std::abs(found[k].re - expected[k].re) <= 20.0 * tolerance &&
+                    std::abs(found[k].im - expected[k].im) <= 20.0 * tolerance)
+            << to_string(lattice) << " on " << to_string(grid) << ", number " << k << ": " << found[k].re << " and "
+            << expected[k].re << ", " << found[k].im << " and " << expected[k].im;
+      std::vector<double> largest, least;
+      for (const complex<double>& z : found)
+        for (const double part : {z.re, z.im}) {
+          largest.push_back(part);
+          least.push_back(-part);
+        }
+      world.maximum(largest);
+      world.maximum(least);
+      for (std::size_t k = 0; k < largest.size(); ++k) EXPECT_EQ(largest[k], -least[k]) << k;
+    }
+  EXPECT_GE(grids, 1);
+}
+
+}  // namespace
+}  // namespace plaquette::validation
