@@ -17,9 +17,9 @@ with open(SCHEMA, encoding="utf-8") as schema_file:
 
 GPU = ["--device", "gpu", "--tune", "off", "--wait", "block"]
 SMALL = [*GPU, "--protocol-seconds", "0,0.05", "--lattice", "4x4x4x8", "--gauge", "weak:0.2", "--mass", "0.3", "--csw", "1"]
-#: In the middle of the spectrum, to a residual at the edge of double precision: many seconds.
-LONG = [*GPU, "--lattice", "8x8x8x8", "--gauge", "random", "--mass", "-2", "--solver", "cgnr", "--tol", "1e-15", "--rhs", "1",
-        "--repeat", "0"]
+#: Many seconds, on a GPU too: solves again and again.
+LONG = [*GPU, "--lattice", "8x8x8x8", "--gauge", "weak:0.2", "--mass", "-0.2", "--csw", "1", "--precision", "double-half",
+        "--rhs", "1", "--repeat", "1000"]
 #: What mpirun itself takes to end a job after a rank was lost is about two seconds.
 MOST_SECONDS = 20
 
@@ -97,7 +97,8 @@ class SolverOnRanks(CommandLineTest):
         self.assertIn(reason, result.out)
         document = self.read_json("r.json")
         self.assertEqual(errors(document, SCHEMA_DOCUMENT), [])
-        self.assertEqual(document["solves"][0]["columns"][0]["status"], "interrupted")
+        self.assertFalse(document["verified"])
+        self.assertEqual(len(document["solves"]), 1)
 
     def test_a_signal_to_one_rank_stops_all(self):
         with start(*LONG, "--json", self.path("r.json"), ranks=2) as process:
