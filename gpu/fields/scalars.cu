@@ -46,7 +46,11 @@ void run_programs(const context& ctx, const std::vector<scalar_program>& program
     std::ranges::copy(programs, body.programs);
     for_each_index(ctx.queue(), count, body, threads);
   } else {
-    const auto memory = upload(ctx, programs.data(), programs.size() * sizeof(scalar_program));
+    // From page-locked memory: a copy from any other waits for all that is queued before it begins.
+    const std::size_t bytes = programs.size() * sizeof(scalar_program);
+    std::byte* const staged = ctx.queue().staging(bytes);
+    std::memcpy(staged, programs.data(), bytes);
+    const auto memory = upload(ctx, staged, bytes);
     for_each_index(ctx.queue(), count, many_evaluations{reinterpret_cast<const scalar_program*>(memory.get())},
                    threads);
   }
