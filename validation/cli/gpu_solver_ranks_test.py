@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """mixed-precision-solver with --device gpu on several ranks: the propagator of one rank on any process grid, batches that are
 timed by themselves, checkpoints; a rank that is killed, signals, the time limit."""
+import atexit
 import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import time
 import unittest
 
@@ -15,7 +18,10 @@ from json_schema import errors
 with open(SCHEMA, encoding="utf-8") as schema_file:
     SCHEMA_DOCUMENT = json.load(schema_file)
 
-GPU = ["--device", "gpu", "--tune", "off", "--wait", "block"]
+#: Choices of launches, kept from run to run.
+TUNING = tempfile.mkdtemp(prefix="plaquette-tuning-")
+atexit.register(shutil.rmtree, TUNING, True)
+GPU = ["--device", "gpu", "--wait", "block", "--tune-file", os.path.join(TUNING, "tune.json")]
 SMALL = [*GPU, "--protocol-seconds", "0,0.05", "--lattice", "4x4x4x8", "--gauge", "weak:0.2", "--mass", "0.3", "--csw", "1"]
 #: Many seconds, on a GPU too: solves again and again.
 LONG = [*GPU, "--lattice", "8x8x8x8", "--gauge", "weak:0.2", "--mass", "-0.2", "--csw", "1", "--precision", "double-half",
@@ -112,7 +118,7 @@ class SolverOnRanks(CommandLineTest):
 
 
 if __name__ == "__main__":
-    probe = run("--device", "gpu", "--lattice", "4x4x4x4", "--gauge", "unit", "--rhs", "1", "--repeat", "0", "--tune", "off")
+    probe = run(*GPU, "--lattice", "4x4x4x4", "--gauge", "unit", "--rhs", "1", "--repeat", "0")
     if not MPIEXEC or probe.status == UNUSABLE:
         print("skipped:", probe.err.strip() or "built without MPI")
         sys.exit(1 if os.environ.get("PLAQUETTE_REQUIRE_GPU") else 77)
