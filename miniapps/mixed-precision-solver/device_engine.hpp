@@ -71,7 +71,7 @@ class device_engine final : public solve_engine {
   void set_sources(const std::vector<int>& columns) override {
     columns_ = columns;
     int place = 0;
-    for (const int column : columns) make_source(place++, column);
+    for (const int column : columns) device_.make_source(b_, place++, column, options_.source);
     if (place == b_.columns()) return;
     high_field rest = view(b_, place, b_.columns() - place);
     zero(rest);
@@ -139,17 +139,6 @@ class device_engine final : public solve_engine {
 
   bool is_cut() const {
     return std::ranges::any_of(context().geometry().grid(), [](int ranks) { return ranks > 1; });
-  }
-
-  void make_source(int place, int column) {
-    if constexpr (requires { device_.make_source(b_, place, column, options_.source); }) {
-      device_.make_source(b_, place, column, options_.source);
-    } else {
-      high_field made = like(b_, column + 1);
-      device_.make_source(made, column, options_.source);
-      high_field b = view(b_, place, 1);
-      copy(b, view(made, column, 1));
-    }
   }
 
   /// Clocks are those of this rank's GPU; energy is that of all, where all tell it.

@@ -222,18 +222,6 @@ exit_status run_solve(run_state& run, const gauge_input& gauge) {
   return finish(run, run.control.stopped() ? exit_status::interrupted : exit_status::success);
 }
 
-/// The device's part is that of a batch.
-work_estimate work_of(const solver_options& options, const lattice_geometry& geometry, const communicator& world) {
-  work_estimate work = estimate_work(options, geometry, world);
-  if (options.batch_size() == options.shared.rhs) return work;
-  solver_options batch = options;
-  batch.shared.rhs = options.batch_size();
-  const double canonical_bytes = work.canonical_bytes;
-  work = estimate_work(batch, geometry, world);
-  work.canonical_bytes = canonical_bytes;
-  return work;
-}
-
 /// A GPU that has no memory for all right-hand sides at once solves them in batches, of one size on all ranks, unless
 /// --batch asks for one.
 void fit_batch(run_state& run, solver_options& options) {
@@ -310,7 +298,7 @@ exit_status run_solver(const solver_options& asked, const communicator& world) {
   if (!options.shared.dry_run) run.gpu = open_gpu(options.shared, geometry, world);
   if (run.gpu) note_gpu(run.result.machine, *run.gpu);
   fit_batch(run, options);
-  const work_estimate work = work_of(options, geometry, world);
+  const work_estimate work = estimate_work(options, geometry, world);
   if (run.talks()) {
     print_machine(run.result);
     if (run.gpu) fmt::print("{}", describe(*run.gpu));

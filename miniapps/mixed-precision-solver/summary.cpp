@@ -78,10 +78,8 @@ void print_work(const solver_options& options, const work_estimate& work) {
              format_bytes(work.vector_bytes), format_bytes(work.program_bytes + work.measurement_bytes));
   if (work.gpu_bytes > 0)
     fmt::print("gpu memory {}: operators, vectors, arrays of measurements\n", format_bytes(work.gpu_bytes));
-  fmt::print(
-      "iteration  {:.4g} Gflop and {} at least through memory, for {} right-hand sides\n",
-      1e-9 * work.flops_per_iteration, format_bytes(work.bytes_per_iteration),
-      fmt::format("{} {}", options.batch_size() == options.shared.rhs ? "all" : "a batch of", options.batch_size()));
+  fmt::print("iteration  {:.4g} Gflop and {} at least through memory, for all {} right-hand sides\n",
+             1e-9 * work.flops_per_iteration, format_bytes(work.bytes_per_iteration), options.shared.rhs);
 }
 
 void print_gauge(const gauge_input& gauge) {
