@@ -125,12 +125,14 @@ leave_out() {
 
 # run_program NAME COMMAND...
 run_program() {
-  local name=$1 begin status=0
+  local name=$1 begin status=0 limit=(timeout -k 20)
   shift
+  # To its whole group it would send a second signal, at which mpirun ends without ending its ranks.
+  [[ $1 != "$mpirun" ]] || limit+=(--foreground)
   [[ -z $only || $name =~ $only ]] || return 0
   printf '\n=== %s: %s\n' "$name" "$*" >>"$log"
   begin=$(date +%s.%N)
-  timeout -k 20 "$seconds_a_program" "$@" >"$output" 2>&1 </dev/null || status=$?
+  "${limit[@]}" "$seconds_a_program" "$@" >"$output" 2>&1 </dev/null || status=$?
   cat "$output" >>"$log"
   report "$name" "$status" "$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { print b - a }')"
   # What went wrong is seen at once.
