@@ -17,8 +17,11 @@ namespace plaquette::gpu {
 class tuner;       // gpu/tuning/tuner.hpp
 class halo;        // gpu/halo/halo.hpp
 class global_sum;  // gpu/comms/global_sum.hpp
+class watchdog;    // gpu/comms/watchdog.hpp
 
-/// The lattice, a device, its queue and its memory. Copies share everything.
+/// The lattice, a device, its queue and its memory. Copies share everything. On several ranks kernels wait for those of
+/// neighbours: before work of another context is queued, that of this one has ended on all ranks
+/// (queue().synchronize()).
 class context {
  public:
   /// \param tuner  chooses between kernels; without one, defaults are taken
@@ -34,9 +37,17 @@ class context {
   const rank_options& ranks() const { return state_->ranks; }
   /// How neighbours exchange what operators need; null on one rank.
   gpu::halo* halo() const { return state_->halo.get(); }
-  /// Queued: so many numbers of the device become their sums over ranks. Nothing on one rank. Collective.
-  void add_over_ranks(double* numbers, int count) const {
-    if (state_->sums) add_over_several_ranks(numbers, count);
+  /// Who notices that ranks wait in vain; null on one rank.
+  watchdog* watch() const { return state_->watch.get(); }
+  /// So many numbers of the device become their sums over ranks; nothing on one rank. Queued when several such wait,
+  /// and no later than `complete_sums`, which whoever uses the numbers calls before (handles of `scalars` do): so sums
+  /// that are not needed at once travel with others. `memory` lives until then. Call `complete_sums` before a
+  /// work_graph records and at the end of what it records. Collective.
+  void add_over_ranks(const std::shared_ptr<std::byte>& memory, double* numbers, int count) const {
+    if (state_->sums) postpone_sums(memory, numbers, count);
+  }
+  void complete_sums() const {
+    if (state_->sums) add_postponed();
   }
   /// Whether what sums over ranks may be recorded in a work_graph.
   bool sums_are_recordable() const;
@@ -47,6 +58,7 @@ class context {
   const site_order& order() const { return state_->order; }
 
  private:
+  struct postponed_sums;
   struct state {
     lattice_geometry geometry;
     communicator comm;
@@ -56,11 +68,13 @@ class context {
     std::shared_ptr<memory_pool> workspace;
     std::shared_ptr<gpu::tuner> tuner;
     rank_options ranks;
+    std::shared_ptr<watchdog> watch;
     std::shared_ptr<gpu::halo> halo;
-    std::shared_ptr<global_sum> sums;
+    std::shared_ptr<postponed_sums> sums;
   };
 
-  void add_over_several_ranks(double* numbers, int count) const;
+  void postpone_sums(const std::shared_ptr<std::byte>& memory, double* numbers, int count) const;
+  void add_postponed() const;
 
   std::shared_ptr<const state> state_;
 };

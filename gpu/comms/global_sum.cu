@@ -30,7 +30,9 @@ namespace {
 //
 // There are two sets of slots, for even and odd epochs. That is enough: a rank overwrites the slots of epoch e in epoch
 // e + 2, and so after it has seen numbers of epoch e + 1 from every rank; those were written by kernels that ran after
-// their rank's kernel of epoch e had ended, which had read its slots by then.
+// their rank's kernel of epoch e had ended, which had read its slots by then. Nor does a number need a fence: whoever
+// finds the epoch in its words has the number itself, and a thread that reads the words after a barrier behind the one
+// that found them finds no older ones.
 //
 // A word that is not of this epoch is of an older one. (A slot that nobody used for exactly 2^32 sums would be taken
 // for new.)
@@ -75,11 +77,16 @@ std::string text_of_word(std::uint64_t word) {
 struct peer_sum {
   std::byte* memory[most_ranks];  ///< of each rank
   int rank, ranks;
-  double* numbers;
-  int count;
+  number_range ranges[global_sum::most_ranges];
+  int count;             ///< of all ranges
   std::uint64_t* words;  ///< of a watchdog, one a rank that is waited for, or null
 
   PLAQUETTE_HOST_DEVICE std::uint32_t* last_epoch() const { return reinterpret_cast<std::uint32_t*>(memory[rank]); }
+  PLAQUETTE_HOST_DEVICE double& number(int i) const {
+    int r = 0;
+    while (i >= ranges[r].count) i -= ranges[r++].count;
+    return ranges[r].begin[i];
+  }
 
   // The functions that follow run on a device, or on the host in the host build.
 #ifdef __CUDACC__
@@ -91,7 +98,7 @@ struct peer_sum {
   PLAQUETTE_WHERE_KERNELS_RUN void send(std::uint32_t epoch, int k) const {
     const int to = k / count, i = k % count;
     numbered& slot = slots_of(memory[to], epoch)[rank * count + i];
-    const std::uint64_t bits = bits_of(numbers[i]);
+    const std::uint64_t bits = bits_of(number(i));
     store_word(&slot.words[0], (bits & ~std::uint64_t{0xffffffff}) | epoch);
     store_word(&slot.words[1], bits << 32 | epoch);
   }
@@ -109,7 +116,7 @@ struct peer_sum {
   PLAQUETTE_WHERE_KERNELS_RUN void add(std::uint32_t epoch, int i) const {
     double sum = received(epoch, 0, i);
     for (int from = 1; from < ranks; ++from) sum += received(epoch, from, i);
-    numbers[i] = sum;
+    number(i) = sum;
   }
   PLAQUETTE_WHERE_KERNELS_RUN double received(std::uint32_t epoch, int from, int i) const {
     const numbered& slot = slots_of(memory[rank], epoch)[from * count + i];
@@ -122,14 +129,13 @@ struct peer_sum {
 constexpr int most_threads = 1024;
 
 __global__ void __launch_bounds__(most_threads) peer_sum_kernel(const peer_sum sum) {
+  let_next_kernel_start();
+  wait_for_previous_kernel();
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   // The epoch lives in memory, since the launch may be a node of a graph that runs again and again.
   const std::uint32_t epoch = *sum.last_epoch() + 1;
-  // What the kernels before have read of the other set's slots is behind us, for all devices.
-  order_memory();
   for (int k = thread; k < sum.ranks * sum.count; k += threads) sum.send(epoch, k);
   for (int k = thread; k < sum.ranks * sum.count; k += threads) sum.receive(epoch, k);
-  order_memory();
   __syncthreads();
   for (int i = thread; i < sum.count; i += threads) sum.add(epoch, i);
   if (thread == 0) *sum.last_epoch() = epoch;
@@ -137,8 +143,7 @@ __global__ void __launch_bounds__(most_threads) peer_sum_kernel(const peer_sum s
 
 void launch(const queue& q, const peer_sum& sum) {
   const int threads = std::min((sum.ranks * sum.count + 31) / 32 * 32, most_threads);
-  peer_sum_kernel<<<1, static_cast<unsigned>(threads), 0, stream_of(q)>>>(sum);
-  check(cudaGetLastError());
+  launch_kernel(q, dim3(1), dim3(static_cast<unsigned>(threads)), 0, true, peer_sum_kernel, sum);
 }
 
 #else
@@ -230,7 +235,7 @@ struct global_sum::state {
   sum_path path = sum_path::alone;
   std::optional<peer_memory> memory = {};
   std::shared_ptr<std::uint64_t> words = {};
-  std::optional<staged_sum> staged = {};
+  mutable std::optional<staged_sum> staged = {};
   std::shared_ptr<watchdog> watch = {};
 
   void choose(int device, const rank_options& options) {
@@ -260,17 +265,34 @@ struct global_sum::state {
                                                     : "ranks that do not reach each other's memory";
   }
 
-  void add_in_peers(const queue& q, double* numbers, int count) const {
-    const int at_once = most_slots / comm.size();
+  /// \param ranges  together at most most_slots / ranks numbers
+  void add_in_peers(const queue& q, std::span<const number_range> ranges) const {
     peer_sum sum = {};
     for (int rank = 0; rank < comm.size(); ++rank) sum.memory[rank] = memory->of(rank);
     sum.rank = comm.rank();
     sum.ranks = comm.size();
     sum.words = words.get();
-    for (int done = 0; done < count; done += at_once) {
-      sum.numbers = numbers + done;
-      sum.count = std::min(at_once, count - done);
-      launch(q, sum);
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      sum.ranges[i] = ranges[i];
+      sum.count += ranges[i].count;
+    }
+    launch(q, sum);
+  }
+  void add_many_in_peers(const queue& q, const number_range& range) const {
+    const int at_once = most_slots / comm.size();
+    for (int done = 0; done < range.count; done += at_once) {
+      const number_range part{range.begin + done, std::min(at_once, range.count - done)};
+      add_in_peers(q, std::span(&part, 1));
+    }
+  }
+  void add(const queue& q, std::span<const number_range> ranges) const {
+    if (path == sum_path::peer) {
+      int count = 0;
+      for (const number_range& range : ranges) count += range.count;
+      if (count <= most_slots / comm.size()) return add_in_peers(q, ranges);
+      for (const number_range& range : ranges) add_many_in_peers(q, range);
+    } else if (path == sum_path::staged) {
+      for (const number_range& range : ranges) staged->add(q, range.begin, range.count);
     }
   }
 };
@@ -285,10 +307,16 @@ global_sum::global_sum(global_sum&&) noexcept = default;
 global_sum& global_sum::operator=(global_sum&&) noexcept = default;
 global_sum::~global_sum() = default;
 
+void global_sum::add(const queue& q, std::span<const number_range> ranges) const {
+  std::vector<number_range> filled;
+  for (const number_range& range : ranges)
+    if (range.count > 0) filled.push_back(range);
+  if (!filled.empty()) state_->add(q, filled);
+}
+
 void global_sum::add(const queue& q, double* numbers, int count) const {
-  if (count <= 0) return;
-  if (state_->path == sum_path::peer) state_->add_in_peers(q, numbers, count);
-  if (state_->path == sum_path::staged) state_->staged->add(q, numbers, count);
+  const number_range range{numbers, count};
+  add(q, std::span(&range, 1));
 }
 
 sum_path global_sum::path() const { return state_->path; }

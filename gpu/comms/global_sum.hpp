@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "common/comms/communicator.hpp"
 #include "gpu/comms/rank_options.hpp"
@@ -20,8 +21,17 @@ enum class sum_path {
   staged  ///< through the host, which waits for the device
 };
 
+/// Numbers of the device that follow each other.
+struct number_range {
+  double* begin;
+  int count;
+};
+
 class global_sum {
  public:
+  /// So many ranges travel together.
+  static constexpr int most_ranges = 4;
+
   /// Collective, and so is the end of the object's life. `peer` is taken where all ranks reach each other's memory and
   /// none shares a GPU with another, unless the policy is `staged`. Throws input_error, on every rank, where the policy
   /// is `peer` and cannot be met.
@@ -35,6 +45,8 @@ class global_sum {
   /// Numbers of the device become their sums over ranks, before what is queued on q afterwards. All ranks call it with
   /// the same counts in the same order. One object is for one queue.
   void add(const queue& q, double* numbers, int count) const;
+  /// The same of several ranges, at most most_ranges, by one exchange where they are few numbers.
+  void add(const queue& q, std::span<const number_range> ranges) const;
 
   sum_path path() const;
   /// Whether `add` may be recorded in a work_graph. What is recorded may be launched any number of times, in the same

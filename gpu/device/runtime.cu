@@ -107,12 +107,16 @@ std::shared_ptr<std::byte> allocate_pinned(std::size_t bytes) {
 
 struct queue::state {
   int device;
+  bool starts_kernels_early = false;
   cudaStream_t stream = nullptr;
   std::shared_ptr<std::byte> scratch, counters, staging;
   std::size_t scratch_bytes = 0, counter_bytes = 0, staging_bytes = 0;
 
   explicit state(int number) : device(number) {
     make_current(device);
+    int major = 0;
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    starts_kernels_early = major >= 9;
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   }
   ~state() { (void)cudaStreamDestroy(stream); }
@@ -211,6 +215,7 @@ std::shared_ptr<std::byte> allocate_pinned(std::size_t bytes) { return allocate_
 
 struct queue::state {
   int device;
+  bool starts_kernels_early = false;
   std::shared_ptr<std::byte> scratch, counters, staging;
   std::size_t scratch_bytes = 0, counter_bytes = 0, staging_bytes = 0;
 
@@ -263,6 +268,7 @@ queue::queue(int device) {
 }
 
 int queue::device() const { return state_->device; }
+bool queue::starts_kernels_early() const { return state_->starts_kernels_early; }
 
 std::byte* queue::scratch(std::size_t bytes) const {
   if (bytes > state_->scratch_bytes) {

@@ -54,6 +54,8 @@ class queue {
   int device() const;
   /// Waits until all that is queued is done; throws what went wrong with it.
   void synchronize() const;
+  /// Whether its device can start a kernel while the one before still runs (compute capability 9.0).
+  bool starts_kernels_early() const;
   /// The cudaStream_t; nullptr in the host build.
   void* native() const;
 

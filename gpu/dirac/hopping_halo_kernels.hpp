@@ -4,9 +4,9 @@
 /// only.
 ///
 /// They do what those of hopping_kernels.hpp do, tile by tile: first, in some blocks, the faces are packed and written
-/// into the neighbours' memory; then comes the interior; then the tiles at the cuts, which wait for their messages. By
-/// then most are here. Where the host sends messages, packing is a kernel of its own, and so are the two kinds of
-/// tiles.
+/// into the neighbours' memory; then comes the interior, with the tiles at the cuts behind its greater part: they wait
+/// for their messages, but by then most are here. Where the host sends messages, packing is a kernel of its own, and so
+/// are the two kinds of tiles.
 #pragma once
 
 #include "gpu/dirac/hopping_halo.hpp"
@@ -18,14 +18,13 @@ namespace plaquette::gpu {
 
 #ifdef __CUDACC__
 
-/// How blocks find their work: the first `packing_end` numbers pack, then come those of the interior, then those at the
-/// cuts.
+/// How blocks find their work: the first `packing_end` pack. Then come most of the interior, the tiles at the cuts, and
+/// the rest of the interior, which fills the multiprocessors while those wait.
 struct rank_walk {
   unsigned packing_begin[hop_directions];  ///< blocks of each direction's message follow each other
-  unsigned packing_end, interior;
-  int first[dimensions];     ///< tile of the interior
-  divisor by_x, by_y, by_t;  ///< tiles of the interior
-  divisor by_slab;           ///< tiles of z in a slab
+  unsigned packing_end;
+  unsigned before, at_cuts;  ///< tiles of the interior before those at the cuts; tiles at the cuts
+  interior_tiles interior;
   const tile_place* boundary;
   unsigned readers;  ///< blocks that pack or wait
   int tile[3];       ///< sites of a tile: x/2, y, z
@@ -39,22 +38,20 @@ struct tile_origin {
   unsigned faces;
 };
 
-__device__ __forceinline__ tile_origin interior_tile(const rank_walk& walk, int number) {
-  const auto split = [](int& rest, const divisor& by) {
-    const int q = by.quotient(rest), r = rest - q * by.value;
-    rest = q;
-    return r;
-  };
-  int rest = number;
-  const int x = split(rest, walk.by_x), y = split(rest, walk.by_y), z = split(rest, walk.by_slab),
-            t = split(rest, walk.by_t);
-  return {(walk.first[0] + x) * walk.tile[0], (walk.first[1] + y) * walk.tile[1],
-          (walk.first[2] + rest * walk.by_slab.value + z) * walk.tile[2], (walk.first[3] + t) * walk.tile_t, 0};
+__device__ __forceinline__ bool is_at_cut(const rank_walk& walk, unsigned number) {
+  return number - walk.before < walk.at_cuts;
 }
 
-__device__ __forceinline__ tile_origin boundary_tile(const rank_walk& walk, int number) {
+__device__ __forceinline__ tile_origin interior_tile(const rank_walk& walk, unsigned number) {
+  const site_coordinate tile =
+      walk.interior.tile(static_cast<int>(number < walk.before ? number : number - walk.at_cuts));
+  return {tile.x[0] * walk.tile[0], tile.x[1] * walk.tile[1], tile.x[2] * walk.tile[2], tile.x[3] * walk.tile_t, 0};
+}
+
+__device__ __forceinline__ tile_origin boundary_tile(const rank_walk& walk, unsigned number) {
   static_assert(sizeof(tile_place) == 16);
-  const words<4> w = load_words<load_hint::constant, 4>(reinterpret_cast<const std::byte*>(walk.boundary + number));
+  const words<4> w =
+      load_words<load_hint::constant, 4>(reinterpret_cast<const std::byte*>(walk.boundary + (number - walk.before)));
   return {static_cast<int>(w.w[0] & 0xffffU), static_cast<int>(w.w[0] >> 16), static_cast<int>(w.w[1] & 0xffffU),
           static_cast<int>(w.w[1] >> 16), w.w[2]};
 }
@@ -144,8 +141,8 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   let_next_kernel_start();
   if (blockIdx.x < walk.packing_end) return pack_in_tiles<T, exchanged>(arg, halo.zones, walk);
   const unsigned number = blockIdx.x - walk.packing_end;
-  if (number < walk.interior) {
-    const site_of_thread s = site_in_tile(walk, interior_tile(walk, static_cast<int>(number)));
+  if (!is_at_cut(walk, number)) {
+    const site_of_thread s = site_in_tile(walk, interior_tile(walk, number));
     if (!inside(s, arg.order)) return;
     const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
     loaded_link<T, stored> first_links[early > 0 ? early : 1];
@@ -164,7 +161,7 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
         h[0], arg, 0, n.here, with_clover ? clover_of<T>(arg.clover, n.here) : nullptr, lane_of(n.here));
     return;
   }
-  const tile_origin tile = boundary_tile(walk, static_cast<int>(number - walk.interior));
+  const tile_origin tile = boundary_tile(walk, number);
   const site_of_thread s = site_in_tile(walk, tile);
   const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
   wait_for_previous_kernel();
@@ -192,9 +189,8 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   let_next_kernel_start();
   if (blockIdx.x < walk.packing_end) return pack_in_tiles<T, exchanged>(arg, halo.zones, walk);
   const unsigned number = blockIdx.x - walk.packing_end;
-  const bool is_interior = number < walk.interior;
-  const tile_origin tile = is_interior ? interior_tile(walk, static_cast<int>(number))
-                                       : boundary_tile(walk, static_cast<int>(number - walk.interior));
+  const bool is_interior = !is_at_cut(walk, number);
+  const tile_origin tile = is_interior ? interior_tile(walk, number) : boundary_tile(walk, number);
   const site_of_thread s = site_in_tile(walk, tile);
   const int groups = walk.groups;
   const int in_tile =
@@ -306,22 +302,19 @@ void launch_tiles_of_rank(const queue& q, hopping_arguments<T> arg, const hoppin
   const bool batch = how.variant == hopping_variant::batch, with_clover = arg.clover != nullptr;
   require_fitting_launch<T>(how, arg.columns);
   rank_walk walk{};
-  for (int mu = 0; mu < dimensions; ++mu) walk.first[mu] = table.first[mu];
-  walk.by_x = divisor(std::max(1, table.count[0]));
-  walk.by_y = divisor(std::max(1, table.count[1]));
-  walk.by_t = divisor(std::max(1, table.count[3]));
-  walk.by_slab = divisor(table.slab);
+  walk.interior = table.interior;
   walk.boundary = table.begin();
-  walk.interior = part == box_part::boundary ? 0 : static_cast<unsigned>(table.interior());
+  const unsigned interior = part == box_part::boundary ? 0 : static_cast<unsigned>(table.interior_count);
+  walk.before = interior / 8 * 5;
   for (int mu = 0; mu < 3; ++mu) walk.tile[mu] = how.tile[mu];
   walk.log2_z = log2_of(how.tile[2]);
   walk.tile_t = how.tile[3];
   walk.groups = batch ? how.groups : 1;
   const int threads = how.sites() * walk.groups;
   if (packs) deal_packing(walk, arg.order, halo.zones, arg.columns, threads);
-  const unsigned boundary = part == box_part::interior ? 0 : static_cast<unsigned>(table.boundary);
-  walk.readers = walk.packing_end + boundary;
-  const unsigned blocks = walk.packing_end + walk.interior + boundary;
+  walk.at_cuts = part == box_part::interior ? 0 : static_cast<unsigned>(table.boundary);
+  walk.readers = walk.packing_end + walk.at_cuts;
+  const unsigned blocks = walk.packing_end + interior + walk.at_cuts;
   if (blocks == 0) return;
 
   arg.past_caches = how.past_caches;

@@ -56,20 +56,6 @@ __device__ __forceinline__ bool inside(const site_of_thread& s, const site_order
   return s.half_x < order.half_x.value && s.y < order.length[1] && s.z < order.length[2] && s.t < order.length[3];
 }
 
-/// The next kernel of the queue may start, if it was launched to; it waits itself before it touches what we write.
-__device__ __forceinline__ void let_next_kernel_start() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
-/// Until the kernel before has ended and what it wrote is there. Devices before compute capability 9.0 start no kernel
-/// before that.
-__device__ __forceinline__ void wait_for_previous_kernel() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
 template <int first, int last, class Function>
 __device__ __forceinline__ void for_directions(const Function& function) {
   [&]<int... d>(std::integer_sequence<int, d...>) {
@@ -305,23 +291,6 @@ void require_fitting_launch(const hopping_launch& how, int columns) {
       (1 << log2_of(how.tile[2])) != how.tile[2] || (groups & (groups - 1)) != 0 ||
       (batch ? columns < 2 : columns != 1))
     throw std::logic_error("hopping_term: a launch that does not fit its kernel");
-}
-
-/// \param dependent  may start before the kernel before has ended
-template <class... Parameters, class... Arguments>
-void launch_kernel(const queue& q, dim3 blocks, dim3 threads, int shared_bytes, bool dependent,
-                   void (*kernel)(Parameters...), const Arguments&... arguments) {
-  cudaLaunchConfig_t config{};
-  config.gridDim = blocks;
-  config.blockDim = threads;
-  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
-  config.stream = stream_of(q);
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &attribute;
-  config.numAttrs = dependent ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
 template <class T, reconstruct stored>

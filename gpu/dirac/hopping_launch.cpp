@@ -94,6 +94,12 @@ bool links_fit(const hopping_problem& p, int sites, int groups) {
   return 2 * most_threads(p.number_bytes) / (sites * groups) * of_block <= p.shared_bytes;
 }
 
+/// What passes the caches by is for lattices that do not stay there. (A short trial does not always show it.)
+void keep_those_for_the_cache(std::vector<hopping_launch>& list, const hopping_problem& p) {
+  if (residence_of(p) == residence::all)
+    std::erase_if(list, [](const hopping_launch& launch) { return launch.links_once || launch.past_caches; });
+}
+
 std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
   std::vector<hopping_launch> list;
   hopping_launch base;
@@ -164,6 +170,7 @@ std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
   auto list = p.columns == 1 ? tile_candidates(p) : batch_candidates(p);
   if (!p.starts_early) std::erase_if(list, [](const hopping_launch& launch) { return launch.dependent; });
   keep_those_for_ranks(list, p);
+  keep_those_for_the_cache(list, p);
   if (list.empty()) return {hopping_launch{}};  // no room for the links of even the smallest tile
   const int full = most_threads(p.number_bytes);
   const residence cached = residence_of(p);

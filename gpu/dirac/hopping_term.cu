@@ -148,9 +148,6 @@ std::string to_text(unsigned cut_directions) {
   return text;
 }
 
-/// Whether a kernel may start before the one before has ended (programmatic dependent launch).
-bool starts_early(const device_description& device) { return device.compute_capability >= 90; }
-
 }  // namespace
 
 template <class T>
@@ -252,7 +249,7 @@ hopping_problem hopping_term<T>::problem(int columns, bool with_clover) const {
           with_clover,
           context_.device().cache_bytes,
           shared_bytes_of(context_.device().compute_capability),
-          starts_early(context_.device()),
+          context_.queue().starts_kernels_early(),
           cut_directions()};
 }
 
@@ -433,7 +430,7 @@ void hopping_term<T>::queue_on_ranks(const hopping_work<T>& work, const hopping_
   };
   hopping_launch in_order = how, at_once = how;
   in_order.dependent = false;
-  at_once.dependent = starts_early(context_.device());
+  at_once.dependent = true;
 
   if (in_tiles && overlap_ && !exchange.has_host_messages()) return queue_part(box_part::all, at_once, true);
   queue_packing(q, work.arg, halo);

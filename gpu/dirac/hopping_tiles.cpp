@@ -26,12 +26,22 @@ tile_table make_tile_table(const queue& q, memory_pool& workspace, const site_or
     parts[mu] = (length[mu] + how.tile[mu] - 1) / how.tile[mu];
   }
   tile_table table;
+  int count[dimensions];
   for (int mu = 0; mu < dimensions; ++mu) {
     const bool is_cut = (cut >> (2 * mu) & 3U) != 0;
-    table.first[mu] = is_cut ? 1 : 0;
-    table.count[mu] = std::max(0, parts[mu] - (is_cut ? 2 : 0));
+    table.interior.first[mu] = is_cut ? 1 : 0;
+    count[mu] = std::max(0, parts[mu] - (is_cut ? 2 : 0));
   }
-  table.slab = std::max(1, how.slab == 0 ? table.count[2] : std::min(how.slab, table.count[2]));
+  int slab = std::max(1, how.slab == 0 ? count[2] : std::min(how.slab, count[2]));
+  // A tile beyond the interior would be one at the cut.
+  if (table.interior.first[2] > 0)
+    while (count[2] % slab != 0) --slab;
+  const int slabs = (count[2] + slab - 1) / slab;
+  table.interior_count = count[0] * count[1] * slab * slabs * count[3];
+  table.interior.by_x = divisor(std::max(1, count[0]));
+  table.interior.by_y = divisor(std::max(1, count[1]));
+  table.interior.by_slab = divisor(slab);
+  table.interior.by_t = divisor(std::max(1, count[3]));
 
   // Neighbours soon after each other, as in the interior.
   std::vector<tile_place> boundary;

@@ -20,18 +20,28 @@ struct alignas(16) tile_place {
   std::uint32_t unused = 0;
 };
 
-/// Tiles of the interior are a box of tiles, numbered x fastest, then y, z inside a slab, t, slabs; those at the cuts
-/// are listed.
-struct tile_table {
-  std::int32_t first[dimensions] = {},
-               count[dimensions] = {};  ///< the interior: first tile and tiles of each direction
-  std::int32_t slab = 1;                ///< tiles of z
-  std::shared_ptr<std::byte> memory;    ///< of the device: [tile_place]
-  std::int32_t boundary = 0;            ///< how many are listed
+/// How tiles of the interior are numbered: x fastest, then y, z inside a slab, t, slabs. What kernels know of them.
+struct interior_tiles {
+  std::int32_t first[dimensions] = {};  ///< the interior is a box of tiles: its first
+  divisor by_x, by_y, by_slab, by_t;    ///< tiles of the box in x, y, z of a slab, t
 
-  /// Numbers of the interior; where the last slab is not full some name no tile.
-  std::int32_t interior() const { return count[0] * count[1] * slab * slabs() * count[3]; }
-  std::int32_t slabs() const { return (count[2] + slab - 1) / slab; }
+  /// The tile of a number, in tiles. Where nothing is cut along z the last slab may name tiles that lie outside the
+  /// box.
+  PLAQUETTE_HOST_DEVICE site_coordinate tile(std::int32_t number) const {
+    const std::int32_t row = by_x.quotient(number), plane = by_y.quotient(row), cube = by_slab.quotient(plane),
+                       slab = by_t.quotient(cube);
+    return {{first[0] + number - row * by_x.value, first[1] + row - plane * by_y.value,
+             first[2] + slab * by_slab.value + plane - cube * by_slab.value, first[3] + cube - slab * by_t.value}};
+  }
+};
+
+/// The interior by numbers; the tiles at the cuts are listed.
+struct tile_table {
+  interior_tiles interior;
+  std::int32_t interior_count = 0;    ///< numbers
+  std::shared_ptr<std::byte> memory;  ///< of the device: [tile_place]
+  std::int32_t boundary = 0;          ///< how many are listed
+
   const tile_place* begin() const { return reinterpret_cast<const tile_place*>(memory.get()); }
 };
 

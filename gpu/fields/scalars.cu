@@ -86,6 +86,7 @@ struct scalars::node {
     program.code[program.length++] = {operation, operand};
   }
   scalar_program program(complex<double>* result) const {
+    ctx.complete_sums();
     scalar_program made;
     append_to(made);
     made.columns = columns;
@@ -197,6 +198,7 @@ scalars::scalars(const context& ctx, std::span<const complex<double>> numbers)
 const context& scalars::get_context() const { return node_->ctx; }
 int scalars::columns() const { return node_->columns; }
 const complex<double>* scalars::on_device() const {
+  node_->ctx.complete_sums();
   node::settle(node_);
   return reinterpret_cast<const complex<double>*>(node_->leaf.begin);
 }

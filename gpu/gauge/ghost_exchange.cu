@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "gpu/comms/watchdog.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/storage.hpp"
 
@@ -111,6 +112,9 @@ void ghost_exchange::along(int mu, const chunks_of_box& sites, const chunk_selec
   const int up = 2 * mu, down = 2 * mu + 1;
   const outgoing_message send[] = {{above, up, {sent, side}}, {below, down, {sent + side, side}}};
   const incoming_message receive[] = {{below, up, {received, side}}, {above, down, {received + side, side}}};
+  const host_wait waiting(context_.watch(), [mu] {
+    return std::string("the neighbours along ") + "xyzt"[mu] + ": ghosts of the gauge field";
+  });
   context_.comm().start_exchange(send, receive).wait();
   copy_to_device(q, buffer.get(), received, bytes);
   for_each_index(q, chunks,

@@ -149,7 +149,11 @@ void halo::prepare_flags() {
 
 const ghost_zones& halo::zones(int columns, int block_bytes) {
   const std::int64_t needed = std::int64_t{columns} * block_bytes;
-  if (memory_.empty() || memory_.back()->block_bytes < needed) add_zones(needed);
+  // Doubled, so that all that was ever made is less than twice the largest.
+  if (memory_.empty())
+    add_zones(needed);
+  else if (memory_.back()->block_bytes < needed)
+    add_zones(std::max(needed, 2 * memory_.back()->block_bytes));
   const zone_memory& memory = *memory_.back();
   to_send_.clear();
   to_receive_.clear();

@@ -6,17 +6,20 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "common/error.hpp"
+#include "gpu/comms/rank_map.hpp"
 
 namespace plaquette::gpu {
 
 namespace {
 
-constexpr std::array policies{halo_policy::peer, halo_policy::nccl, halo_policy::mpi, halo_policy::staged};
+/// The first is peer memory wherever it reaches.
+constexpr std::array policies{halo_policy::automatic, halo_policy::nccl, halo_policy::mpi, halo_policy::staged};
 
 /// A number from the first rank to all.
 int from_first(const communicator& comm, int number) {
@@ -55,9 +58,16 @@ double seconds_of(const lattice_geometry& geometry, const communicator& comm, co
   return slowest[0];
 }
 
+/// What else a choice depends on: "2 hosts", "1 hosts shared GPUs".
+std::string text_of(const rank_map& map) {
+  std::set<std::string> hosts;
+  for (int rank = 0; rank < map.size(); ++rank) hosts.insert(map.place(rank).host);
+  return std::to_string(hosts.size()) + " hosts" + (map.shares_a_device() ? " shared GPUs" : "");
+}
+
 /// The tuner of the first rank asks for trials, which all ranks make.
-halo_policy chosen_policy(const lattice_geometry& geometry, const communicator& comm, tuner& choices,
-                          const std::function<double(int)>& trial) {
+halo_policy chosen_policy(const lattice_geometry& geometry, const communicator& comm, const rank_map& map,
+                          tuner& choices, const std::function<double(int)>& trial) {
   constexpr int chosen = 1000;
   if (comm.rank() != 0) {
     for (;;) {
@@ -69,7 +79,7 @@ halo_policy chosen_policy(const lattice_geometry& geometry, const communicator& 
   std::vector<std::string> names;
   for (const halo_policy policy : policies) names.emplace_back(name_of(policy));
   const tuning_key key{"halo", plaquette::to_string(geometry.local()), "single",
-                       "grid " + plaquette::to_string(geometry.grid())};
+                       "grid " + plaquette::to_string(geometry.grid()) + " on " + text_of(map)};
   const int choice = choices.choose(key, names, [&](int i) {
     from_first(comm, i);
     return trial(i);
@@ -82,13 +92,18 @@ halo_policy chosen_policy(const lattice_geometry& geometry, const communicator& 
 
 std::shared_ptr<halo> make_halo(const lattice_geometry& geometry, const communicator& comm, const queue& q,
                                 const rank_options& options, const std::shared_ptr<watchdog>& watch, tuner& choices) {
-  rank_options taken = options;
   const bool tunes = from_first(comm, choices.mode() == tuning_mode::off ? 0 : 1) != 0;
-  if (options.policy == halo_policy::automatic && tunes)
-    taken.policy = chosen_policy(geometry, comm, choices, [&](int i) {
-      return seconds_of(geometry, comm, q, options, watch, policies.at(static_cast<std::size_t>(i)));
-    });
-  return std::make_shared<halo>(geometry, comm, q, taken, watch);
+  if (options.policy != halo_policy::automatic || !tunes)
+    return std::make_shared<halo>(geometry, comm, q, options, watch);
+  rank_options taken = options;
+  taken.policy = chosen_policy(geometry, comm, rank_map(comm, q.device()), choices, [&](int i) {
+    return seconds_of(geometry, comm, q, options, watch, policies.at(static_cast<std::size_t>(i)));
+  });
+  try {
+    return std::make_shared<halo>(geometry, comm, q, taken, watch);
+  } catch (const input_error&) {  // on every rank alike: what was remembered is not there any more
+    return std::make_shared<halo>(geometry, comm, q, options, watch);
+  }
 }
 
 }  // namespace plaquette::gpu

@@ -43,6 +43,8 @@ class device_vector_operation final : public timed_operator {
       axpy(x_, forwards_ ? a_ : minus_a_, u_);
       forwards_ = !forwards_;
     }
+    // Where sums over ranks wait until somebody wants them: somebody does.
+    if constexpr (requires { device_.ctx.complete_sums(); }) device_.ctx.complete_sums();
   }
   void finish() const override { device_.finish(); }
 

@@ -44,7 +44,12 @@ class gpu_in_use final : public gpu_access {
     finish();
     const double rough = seconds_of(2, launch) / 2;
     const int in_graph = rough > 0.0 ? static_cast<int>(std::clamp(graph_seconds / rough, 1.0, 16.0)) : 1;
-    const auto graph = std::make_shared<const gpu::work_graph>(context_.queue(), in_graph, launch);
+    // Sums over ranks that wait for company belong to what was queued before, and those of `launch` to it.
+    context_.complete_sums();
+    const auto graph = std::make_shared<const gpu::work_graph>(context_.queue(), in_graph, [this, launch] {
+      launch();
+      context_.complete_sums();
+    });
     return [this, graph](int times) {
       const int launches = (times + graph->times() - 1) / graph->times();
       start_together();
