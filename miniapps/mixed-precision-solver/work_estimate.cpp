@@ -158,10 +158,9 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
     work.measurement_bytes = bytes_of_copy(world);
     work.operator_bytes = bytes_of_operators(options, local);
     const int batch = options.batch_size();
-    const double heap = heap_share(bytes_of_real(options.outer) * local * spinor_reals * batch),
-                 inner_heap = heap_share(0.5 * local * bytes_of_spinor(options.inner) * batch),
-                 at_once = 1.0 * columns_at_once(options.inner, batch, geometry) / batch;
-    work.vector_bytes = heap * bytes_of_vectors(options, local, batch).most(at_once * inner_heap / heap);
+    const double at_once = 1.0 * columns_at_once(options.inner, batch, geometry) / batch;
+    work.vector_bytes = heap_share(bytes_of_real(options.outer) * local * spinor_reals * batch) *
+                        bytes_of_vectors(options, local, batch).most(at_once);
   }
   const double applied =
       applications_per_iteration(options.solver) * 0.5 * static_cast<double>(geometry.global_volume());
