@@ -28,9 +28,8 @@ struct device_message {
 class device_messages {
  public:
   /// Collective, and so is the end of the object's life.
-  /// \param how    staged, mpi or nccl; automatic takes the first of nccl, mpi, staged that is there. Throws
-  /// input_error
-  ///               on every rank, with the reason, where it cannot be had.
+  /// Throws input_error on every rank, with the reason, where `how` cannot be had.
+  /// \param how    staged, mpi or nccl; automatic takes the first of nccl, mpi, staged that is there
   /// \param watch  may be null
   /// \param name_of_tag  for the watchdog's line: "the message of direction +t"
   device_messages(const communicator& comm, int device, halo_policy how, wait_mode wait,
@@ -49,7 +48,8 @@ class device_messages {
 
   /// What was taken: staged, mpi or nccl.
   halo_policy policy() const;
-  /// Whether start and finish may be recorded in a work_graph, once they have run outside of one.
+  /// Whether start and finish may be recorded in a work_graph, once they have run outside of one: the host does nothing
+  /// in between.
   bool capturable() const { return policy() == halo_policy::nccl; }
 
   struct transport;  ///< one way to exchange
