@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The main of tests that run on several ranks: `--ranks=N` says how many there must be, so that a test which finds one
-/// rank where it was given four fails instead of passing. Tests of GPUs (PLAQUETTE_TEST_NEEDS_GPU) return 77 where there
-/// are fewer than ranks, which CTest shows as skipped, or fail where GPUs are required.
+/// rank where it was given four fails instead of passing. Tests of GPUs (PLAQUETTE_TEST_NEEDS_GPU) return 77 where
+/// there are fewer than ranks, which CTest shows as skipped, or fail where GPUs are required.
 #include <gtest/gtest.h>
 
 #include <cstdio>
