@@ -12,10 +12,13 @@
 
 namespace plaquette::gpu {
 
-/// Sums that nobody has used yet.
-struct context::postponed_sums {
+/// What ranks share with each other.
+struct context::several_ranks {
+  std::shared_ptr<watchdog> watch;
   global_sum over_ranks;
-  std::vector<number_range> ranges = {};
+  std::shared_ptr<gpu::halo> halo = {};
+  /// Sums that nobody has used yet, and the memory they are in.
+  std::vector<number_range> postponed = {};
   std::vector<std::shared_ptr<std::byte>> memory = {};
 };
 
@@ -28,35 +31,42 @@ context::context(const lattice_geometry& geometry, const communicator& comm, int
                       std::to_string(comm.rank()));
   choose_waiting(device, ranks.wait);
   gpu::queue q(device);
-  std::shared_ptr<watchdog> watch;
-  std::shared_ptr<gpu::halo> halo;
-  std::shared_ptr<postponed_sums> sums;
-  if (!tuner) tuner = std::make_shared<gpu::tuner>();
+  std::shared_ptr<several_ranks> among_ranks;
   if (comm.size() > 1) {
-    watch = std::make_shared<watchdog>(comm, ranks.stall_timeout);
-    halo = make_halo(geometry, comm, q, ranks, watch, *tuner);
-    sums = std::make_shared<postponed_sums>(postponed_sums{global_sum(comm, device, ranks, watch)});
+    const auto watch = std::make_shared<watchdog>(comm, ranks.stall_timeout);
+    among_ranks = std::make_shared<several_ranks>(several_ranks{watch, global_sum(comm, device, ranks, watch)});
   }
-  state_ = std::make_shared<const state>(state{geometry, comm, q, describe_device(device), site_order(geometry.local()),
-                                               std::make_shared<memory_pool>(device), std::move(tuner), ranks,
-                                               std::move(watch), std::move(halo), std::move(sums)});
+  state_ = std::make_shared<const state>(state{
+      geometry, comm, q, describe_device(device), site_order(geometry.local()), std::make_shared<memory_pool>(device),
+      tuner ? std::move(tuner) : std::make_shared<gpu::tuner>(), ranks, std::move(among_ranks)});
+  if (comm.size() > 1 && ranks.policy != halo_policy::automatic) halo_of_ranks();  // who asks for one hears of it now
 }
 
+gpu::halo* context::halo_of_ranks() const {
+  several_ranks& among = *state_->among_ranks;
+  if (!among.halo) among.halo = make_halo(geometry(), comm(), queue(), ranks(), among.watch, tuner());
+  return among.halo.get();
+}
+
+watchdog* context::watch() const { return state_->among_ranks ? state_->among_ranks->watch.get() : nullptr; }
+
 void context::postpone_sums(const std::shared_ptr<std::byte>& memory, double* numbers, int count) const {
-  postponed_sums& sums = *state_->sums;
-  sums.ranges.push_back({numbers, count});
-  sums.memory.push_back(memory);
-  if (std::ssize(sums.ranges) == global_sum::most_ranges) add_postponed();
+  several_ranks& among = *state_->among_ranks;
+  among.postponed.push_back({numbers, count});
+  among.memory.push_back(memory);
+  if (std::ssize(among.postponed) == global_sum::most_ranges) add_postponed();
 }
 
 void context::add_postponed() const {
-  postponed_sums& sums = *state_->sums;
-  if (sums.ranges.empty()) return;
-  sums.over_ranks.add(queue(), sums.ranges);
-  sums.ranges.clear();
-  sums.memory.clear();
+  several_ranks& among = *state_->among_ranks;
+  if (among.postponed.empty()) return;
+  among.over_ranks.add(queue(), among.postponed);
+  among.postponed.clear();
+  among.memory.clear();
 }
 
-bool context::sums_are_recordable() const { return !state_->sums || state_->sums->over_ranks.capturable(); }
+bool context::sums_are_recordable() const {
+  return !state_->among_ranks || state_->among_ranks->over_ranks.capturable();
+}
 
 }  // namespace plaquette::gpu

@@ -24,8 +24,10 @@ class watchdog;    // gpu/comms/watchdog.hpp
 /// (queue().synchronize()).
 class context {
  public:
-  /// \param tuner  chooses between kernels; without one, defaults are taken
-  /// Collective. Throws input_error where the process grid does not fit the ranks, or there is no such device.
+  /// \param tuner  chooses between kernels, and between ways of the halo; without one, defaults are taken
+  /// \param ranks  how several of them work together
+  /// Collective. Throws input_error where the process grid does not fit the ranks, there is no such device, or messages
+  /// and sums cannot take the way that was asked for.
   context(const lattice_geometry& geometry, const communicator& comm, int device = 0,
           std::shared_ptr<gpu::tuner> tuner = nullptr, const rank_options& ranks = {});
 
@@ -35,19 +37,20 @@ class context {
   const device_description& device() const { return state_->device; }
   gpu::tuner& tuner() const { return *state_->tuner; }
   const rank_options& ranks() const { return state_->ranks; }
-  /// How neighbours exchange what operators need; null on one rank.
-  gpu::halo* halo() const { return state_->halo.get(); }
+  /// How neighbours exchange what operators need; null on one rank. Where the way is left open it
+  /// is made, and tuned, at first use: collective then.
+  gpu::halo* halo() const { return state_->among_ranks ? halo_of_ranks() : nullptr; }
   /// Who notices that ranks wait in vain; null on one rank.
-  watchdog* watch() const { return state_->watch.get(); }
+  watchdog* watch() const;
   /// So many numbers of the device become their sums over ranks; nothing on one rank. Queued when several such wait,
   /// and no later than `complete_sums`, which whoever uses the numbers calls before (handles of `scalars` do): so sums
   /// that are not needed at once travel with others. `memory` lives until then. Call `complete_sums` before a
   /// work_graph records and at the end of what it records. Collective.
   void add_over_ranks(const std::shared_ptr<std::byte>& memory, double* numbers, int count) const {
-    if (state_->sums) postpone_sums(memory, numbers, count);
+    if (state_->among_ranks) postpone_sums(memory, numbers, count);
   }
   void complete_sums() const {
-    if (state_->sums) add_postponed();
+    if (state_->among_ranks) add_postponed();
   }
   /// Whether what sums over ranks may be recorded in a work_graph.
   bool sums_are_recordable() const;
@@ -58,7 +61,7 @@ class context {
   const site_order& order() const { return state_->order; }
 
  private:
-  struct postponed_sums;
+  struct several_ranks;
   struct state {
     lattice_geometry geometry;
     communicator comm;
@@ -68,11 +71,10 @@ class context {
     std::shared_ptr<memory_pool> workspace;
     std::shared_ptr<gpu::tuner> tuner;
     rank_options ranks;
-    std::shared_ptr<watchdog> watch;
-    std::shared_ptr<gpu::halo> halo;
-    std::shared_ptr<postponed_sums> sums;
+    std::shared_ptr<several_ranks> among_ranks;  ///< null on one rank; for one caller at a time
   };
 
+  gpu::halo* halo_of_ranks() const;
   void postpone_sums(const std::shared_ptr<std::byte>& memory, double* numbers, int count) const;
   void add_postponed() const;
 

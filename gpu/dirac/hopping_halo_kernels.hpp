@@ -137,30 +137,12 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
     hop_tiles_of_rank(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ rank_walk walk,
                       const __grid_constant__ hopping_halo halo) {
   constexpr load_hint link_hint = links_once ? load_hint::constant_once : load_hint::constant;
-  constexpr int early = links_once ? 0 : sizeof(real_of<T>) == 8 ? 2 : 4;  // see hop_tiles
   let_next_kernel_start();
   if (blockIdx.x < walk.packing_end) return pack_in_tiles<T, exchanged>(arg, halo.zones, walk);
   const unsigned number = blockIdx.x - walk.packing_end;
-  if (!is_at_cut(walk, number)) {
-    const site_of_thread s = site_in_tile(walk, interior_tile(walk, number));
-    if (!inside(s, arg.order)) return;
-    const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
-    loaded_link<T, stored> first_links[early > 0 ? early : 1];
-    for_directions<0, early>([&]<int d>() { load_link_of_hop<T, stored, d, link_hint>(first_links[d], arg, n); });
-    wait_for_previous_kernel();
-    spin_rows<real_of<T>, 4> h[1] = {};
-    for_directions<0, hop_directions>([&]<int d>() {
-      loaded_link<T, stored> link;
-      if constexpr (d < early)
-        link = first_links[d];
-      else
-        load_link_of_hop<T, stored, d, link_hint>(link, arg, n);
-      add_hop<d, T, stored, exchanged, load_hint::ordered>(h, arg, arg.in.begin, n, link, no_phases{});
-    });
-    finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint>(
-        h[0], arg, 0, n.here, with_clover ? clover_of<T>(arg.clover, n.here) : nullptr, lane_of(n.here));
-    return;
-  }
+  if (!is_at_cut(walk, number))
+    return hop_to_site<T, stored, exchanged, with_clover, links_once>(arg,
+                                                                      site_in_tile(walk, interior_tile(walk, number)));
   const tile_origin tile = boundary_tile(walk, number);
   const site_of_thread s = site_in_tile(walk, tile);
   const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);

@@ -63,15 +63,12 @@ __device__ __forceinline__ void for_directions(const Function& function) {
   }(std::make_integer_sequence<int, last - first>{});
 }
 
-/// Registers let 16 warps run on a multiprocessor (8 in double): enough, when all loads of a site are in flight.
-template <class T, reconstruct stored, bool exchanged, bool with_clover, bool links_once, int blocks = 2>
-__global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), blocks)
-    hop_tiles(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
+/// One site, one column, no messages: links that there are registers for are asked for before the kernel before has
+/// ended.
+template <class T, reconstruct stored, bool exchanged, bool with_clover, bool links_once>
+__device__ __forceinline__ void hop_to_site(const hopping_arguments<T>& arg, const site_of_thread& s) {
   constexpr load_hint link_hint = links_once ? load_hint::constant_once : load_hint::constant;
-  // Links that are asked for before the kernel before has ended: as many as there are registers for.
   constexpr int early = links_once ? 0 : sizeof(real_of<T>) == 8 ? 2 : 4;
-  let_next_kernel_start();
-  const site_of_thread s = find_site(walk);
   if (!inside(s, arg.order)) return;
   const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
   loaded_link<T, stored> first_links[early > 0 ? early : 1];
@@ -88,6 +85,14 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   });
   finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint>(
       h[0], arg, 0, n.here, with_clover ? clover_of<T>(arg.clover, n.here) : nullptr, lane_of(n.here));
+}
+
+/// Registers let 16 warps run on a multiprocessor (8 in double): enough, when all loads of a site are in flight.
+template <class T, reconstruct stored, bool exchanged, bool with_clover, bool links_once, int blocks = 2>
+__global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), blocks)
+    hop_tiles(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
+  let_next_kernel_start();
+  hop_to_site<T, stored, exchanged, with_clover, links_once>(arg, find_site(walk));
 }
 
 /// Copies 16, 8 or 4 bytes to shared memory, past the registers.

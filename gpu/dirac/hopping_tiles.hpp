@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The tiles of a box in the order in which a rank works on them: those that need a message come last.
+/// The tiles of a rank's box: those of the interior by numbers, those that need a message by a list.
 #pragma once
 
 #include <cstdint>

@@ -14,14 +14,14 @@ namespace {
 /// Sites of a face, those of one parity after the other: x[mu] is fixed, and of x (of y on a face in x) every other
 /// value is meant, as the parity wants it. Direction and place are known at run time alone, so that coordinates are
 /// chosen by comparing: an index would put them into memory.
-struct face_order {
+struct ghost_face {
   std::int32_t low[dimensions];
   divisor size[dimensions - 1];
   std::int32_t sites;  ///< of one parity
   int mu, halved;
 
   /// \param mu_  the direction that the face is normal to; those before it come with their ghosts
-  face_order(const box_with_ghosts& box, int mu_) : low{}, sites(1), mu(mu_), halved(mu_ == 0 ? 1 : 0) {
+  ghost_face(const box_with_ghosts& box, int mu_) : low{}, sites(1), mu(mu_), halved(mu_ == 0 ? 1 : 0) {
     for (int nu = 0; nu < dimensions; ++nu) {
       low[nu] = nu < mu ? 0 : box.shift[nu];
       std::int32_t length = nu == mu ? 1 : box.order.length[nu] - 2 * low[nu];
@@ -57,7 +57,7 @@ struct copy_faces {
   chunks_of_box box;
   std::byte* buffer;
   site_order order;
-  face_order face;
+  ghost_face face;
   chunk_selection what;
   std::int32_t place[2];  ///< of the two sides
 
@@ -83,7 +83,7 @@ struct copy_faces {
 void ghost_exchange::operator()(const chunks_of_box& sites, const chunk_selection& what) const {
   for (int mu = 0; mu < what.directions; ++mu) {
     if (!context_.geometry().is_cut(mu)) continue;
-    const std::int64_t bytes_of_chunk = std::int64_t{2} * what.parities * face_order(box_, mu).sites * chunk_bytes;
+    const std::int64_t bytes_of_chunk = std::int64_t{2} * what.parities * ghost_face(box_, mu).sites * chunk_bytes;
     const auto at_once = static_cast<int>(std::clamp<std::int64_t>(bytes_at_once_ / bytes_of_chunk, 1, what.count));
     chunk_selection some = what;
     for (int done = 0; done < what.count; done += at_once) {
@@ -96,7 +96,7 @@ void ghost_exchange::operator()(const chunks_of_box& sites, const chunk_selectio
 
 void ghost_exchange::along(int mu, const chunks_of_box& sites, const chunk_selection& what) const {
   const queue& q = context_.queue();
-  const face_order face(box_, mu);
+  const ghost_face face(box_, mu);
   const std::int64_t chunks = std::int64_t{2} * what.parities * what.count * face.sites;
   const auto bytes = static_cast<std::size_t>(chunks) * chunk_bytes, side = bytes / 2;
   const std::shared_ptr<std::byte> buffer = context_.workspace().take(bytes);

@@ -22,7 +22,7 @@ struct ghost_zones {
   std::uint32_t* arrived[hop_directions] = {};     ///< the last application whose message d is here; or null:
                                                    ///  the host sees to it
   std::uint32_t* announced[hop_directions] = {};   ///< the neighbour's `arrived`, or null
-  std::uint32_t* completed = nullptr;              ///< applications whose number everybody has who needs it
+  std::uint32_t* completed = nullptr;              ///< applications before the one that starts next
   std::uint32_t* current = nullptr;                ///< the application under way, for kernels after the packing one
   std::uint32_t* tickets = nullptr;                ///< [directions + 1], zero between applications
   std::uint64_t* waiting = nullptr;                ///< [directions] of the watchdog, or null

@@ -85,6 +85,7 @@ halo::halo(const lattice_geometry& geometry, const communicator& comm, const que
       map_(comm, q.device()),
       faces_{site_order(geometry.local())},
       flags_(comm, q.device(), hop_directions * flag_stride) {
+  // Kernels of ranks that share a GPU take turns: one that waits would keep the other from coming.
   peers_ = policy_ == halo_policy::peer || (policy_ == halo_policy::automatic && !map_.shares_a_device());
   bool needs_host = false;
   for (int d = 0; d < hop_directions; ++d) {

@@ -54,7 +54,8 @@ class halo {
 
   /// Bytes that this rank sends in an exchange.
   std::int64_t bytes_sent(int columns, int block_bytes) const;
-  /// "peer", "staged", ...: how messages travel; where directions differ, each of them: "z peer, t staged".
+  /// "peer", "staged", ...: how messages travel; where directions differ, each of them: "+z peer, -z peer, +t staged,
+  /// ...".
   std::string description() const;
 
  private:
