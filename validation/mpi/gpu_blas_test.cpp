@@ -91,5 +91,29 @@ TYPED_TEST(SumsOnRanks, AreThoseOfOneRankAndTheSameOnAll) {
   EXPECT_GE(grids, 1);
 }
 
+TYPED_TEST(SumsOnRanks, WhoseHandlesAreDroppedDisturbNobody) {
+  using T = TypeParam;
+  const auto world = communicator::world();
+  const extents lattice{4, 4, 4, 8};
+  for (const extents& grid : legal_grids(lattice, world.size())) {
+    const gpu::context ctx = part_of(lattice, grid);
+    gpu::field<T> u(ctx, {spins, colours, site_subset::even, 2});
+    gpu::random_spinors(u, 7);
+    const auto expected = host_values(norm2(u));
+    for (int dropped = 0; dropped < 7; ++dropped) {  // as many as wait for each other, and more
+      for (int k = 0; k < dropped; ++k) static_cast<void>(dot(u, u));
+      // Takes the memory that those would have given back.
+      const auto numbers = make_scalars(u, std::vector<complex<double>>{{1.5, 0.0}, {-2.5, 0.5}});
+      const auto sums = norm2(u);
+      const auto kept = host_values(numbers), found = host_values(sums);
+      EXPECT_EQ(kept[0].re, 1.5);
+      EXPECT_EQ(kept[1].im, 0.5);
+      EXPECT_TRUE(same_bits(found, expected)) << dropped;
+      EXPECT_TRUE(same_bits(host_values(sums), expected)) << "asked for twice, " << dropped;
+    }
+    for (int k = 0; k < 3; ++k) static_cast<void>(norm2(u));  // wait for ever: the context ends first
+  }
+}
+
 }  // namespace
 }  // namespace plaquette::validation

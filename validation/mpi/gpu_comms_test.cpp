@@ -205,6 +205,30 @@ TEST_P(GlobalSum, SumsOfSumsQueuedWithoutWaiting) {
   EXPECT_EQ(numbers.download(), (std::vector<double>{factor / 1024, -4.0 * factor, 0.0}));
 }
 
+TEST_P(GlobalSum, RangesTravelTogetherAndOneByOneWithTheSameBits) {
+  unsigned seed = 50;
+  // Some are empty; the last list is more than one kernel takes.
+  for (const std::vector<int>& counts : {std::vector{3, 0, 24, 1}, std::vector{1, 1, 1, 1}, std::vector{0, 7},
+                                         std::vector{0, 0}, std::vector{512, 3, 4096, 33}}) {
+    std::vector<device_array<double>> together, alone;
+    for (const int count : counts) {
+      const auto numbers = numbers_of(world.rank(), count, ++seed);
+      together.emplace_back(q, numbers);
+      alone.emplace_back(q, numbers);
+    }
+    std::vector<number_range> ranges;
+    for (std::size_t i = 0; i < counts.size(); ++i) ranges.push_back({together[i].on_device(), counts[i]});
+    sum.add(q, ranges);
+    for (std::size_t i = 0; i < counts.size(); ++i) sum.add(q, alone[i].on_device(), counts[i]);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const auto expected =
+          sum_in_order_of_ranks(world.size(), counts[i], seed - static_cast<unsigned>(counts.size() - 1 - i));
+      EXPECT_TRUE(same_bits(together[i].download(), expected)) << "range " << i << " of " << counts[i];
+      EXPECT_TRUE(same_bits(alone[i].download(), expected)) << "range " << i << " of " << counts[i];
+    }
+  }
+}
+
 TEST_P(GlobalSum, IsRecordedAndLaunchedAgain) {
   if (!sum.capturable()) return;
   device_array<double> numbers(q, {1.0, 2.0});
