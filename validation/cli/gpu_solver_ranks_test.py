@@ -73,6 +73,8 @@ class SolverOnRanks(CommandLineTest):
             self.assertIn(line, result.out)
 
     def test_a_checkpoint_goes_on_on_another_grid(self):
+        if "without HDF5" in run(*SMALL, "--checkpoint", self.path("c.h5"), "--dryrun").err:
+            self.skipTest("built without HDF5")
         problem = ["--rhs", "4", "--repeat", "1", "--checkpoint", self.path("c.h5"), "--checkpoint-every", "2"]
         self.solved(2, *problem)
         _, document = self.solved(4, *problem, "--overlap", "off", "--batch", "3")
