@@ -5,9 +5,7 @@ import collections
 import os
 
 from report_file import ReportError, load, number
-
-PRECISIONS = ("double", "single", "half")
-VECTOR_OPERATIONS = ("axpy", "dot", "norm2")
+from scaling_data import PRECISIONS, VECTOR_OPERATIONS  # noqa: F401  for those who draw
 
 #: One timed operator of one run. `asked` is --halo, `policy` what came of it ("" on one GPU); `halo` the costs, or None.
 Point = collections.namedtuple("Point", "scaling placement gpus lattice local grid operator layout precision reconstruct "

@@ -75,7 +75,6 @@ def counts_up_to(most):
         n *= 2
 
 
-
 def draw_problem(axes, problem, cases, found, machine, most):
     for case in cases:
         measured = [p for p in found if problem_of(p) == problem and case_of(p) == case and is_usual(p)]
