@@ -29,6 +29,7 @@ context::context(const lattice_geometry& geometry, const communicator& comm, int
                       std::to_string(volume(geometry.grid())) + " ranks, this rank is number " +
                       std::to_string(geometry.rank()) + "; expected " + std::to_string(comm.size()) + " and number " +
                       std::to_string(comm.rank()));
+  const device_description description = describe_device(device);
   choose_waiting(device, ranks.wait);
   gpu::queue q(device);
   std::shared_ptr<several_ranks> among_ranks;
