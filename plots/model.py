@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws the performance model (performance_model.py, where its assumptions stand) beside what dslash-scaling measured on
 several GPUs, for every lattice, and what it gives for more of them, up to 1024. It takes the single-GPU figures of all
-given reports for the speed of a GPU on a local lattice, and the latencies of a run with --latency."""
+given reports for the speed of a GPU on a local lattice (where there is none, what a run on several GPUs took without
+communication), and the latencies of a run with --latency."""
 
 import performance_model as model
 import style
@@ -40,6 +41,10 @@ def machine_of(reports, options):
     for p in points(reports):
         if p.gpus == 1 and is_usual(p):
             times.setdefault(case_of(p), {})[volume(p.lattice)] = p.seconds
+    for p in points(reports):
+        if p.gpus > 1 and is_usual(p) and p.halo and "seconds_without_communication" in p.halo:
+            alone = number(p.halo["seconds_without_communication"], f"{p.path}: halo.seconds_without_communication")
+            times.setdefault(case_of(p), {}).setdefault(volume(p.local), alone)
     copy = 1e9 * number(section.get("copy_gbytes_per_s", "nan"), f"{path}: latencies.copy_gbytes_per_s")
     return model.Machine({case: sorted(table.items()) for case, table in times.items()}, copy, bandwidth, latency,
                          cost.get("graph", 0.0), found.get("exchange staged", []), 1e9 * options.network_gbytes,
