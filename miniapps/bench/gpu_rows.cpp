@@ -29,8 +29,8 @@ std::string name_of(const gpu_row& row) {
   name += row.operation.empty()               ? row.precision
           : row.subject == gpu_subject::solve ? row.operation
                                               : row.precision + "." + row.operation;
-  if (row.reals != 12) name += "." + std::to_string(row.reals);
-  if (row.rhs != 1 && row.subject != gpu_subject::vector_operation) name += ".n" + std::to_string(row.rhs);
+  if (row.reals != 12) name.append(".").append(std::to_string(row.reals));
+  if (row.rhs != 1 && row.subject != gpu_subject::vector_operation) name.append(".n").append(std::to_string(row.rhs));
   return name;
 }
 
