@@ -69,18 +69,10 @@ def smallest_surface_grid(lattice, ranks):
 
 
 def grid_of_local_box(local, ranks):
-    """The grid that the mini-app takes for boxes of a given size."""
-    best, least = None, None
-    for x in range(1, ranks + 1):
-        for y in range(1, ranks // x + 1):
-            for z in range(1, ranks // (x * y) + 1):
-                grid = (x, y, z, ranks // (x * y * z))
-                if volume(grid) != ranks:
-                    continue
-                surface = sum(2 / length for length, n in zip(local, grid) if n > 1) + 1e-6 * max(grid) / ranks
-                if least is None or surface < least:
-                    best, least = grid, surface
-    return best
+    """The grid that the mini-app takes for boxes of a given size, whose faces do not depend on the numbers of boxes: all of
+    them along the longest direction, the last of equals."""
+    along = max(range(len(local)), key=lambda mu: (local[mu], mu))
+    return tuple(ranks if mu == along else 1 for mu in range(len(local)))
 
 
 def interpolated(table, at):

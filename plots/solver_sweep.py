@@ -5,6 +5,7 @@ scaling of BiCGstab in four precision modes, six right-hand sides one after the 
 import itertools
 import os
 
+from performance_model import grid_of_local_box
 from report_file import ReportError
 
 PARTS = ("strong", "weak", "cpu")
@@ -49,17 +50,10 @@ def extents_of(text):
     return extents
 
 
-def grid_of_box(local, ranks):
-    """The process grid of so many boxes whose cut faces are smallest; of equal ones that along the later directions."""
-    grids = [grid for grid in itertools.product(range(1, ranks + 1), repeat=4)
-             if grid[0] * grid[1] * grid[2] * grid[3] == ranks]
-    return min(grids, key=lambda grid: (sum(1.0 / length for length, n in zip(local, grid) if n > 1), grid))
-
-
 def weak_problem(text, ranks):
     """The arguments for a lattice of `ranks` such boxes."""
     local = extents_of(text)
-    grid = grid_of_box(local, ranks)
+    grid = grid_of_local_box(local, ranks)
     lattice = "x".join(str(length * n) for length, n in zip(local, grid))
     return ["--lattice", lattice, "--grid", "x".join(map(str, grid))]
 

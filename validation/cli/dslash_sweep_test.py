@@ -6,17 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-from plots_test import PLOTS, PYTHON, SKIPPED, made_up_report
+from plots_test import ENVIRONMENT, PLOTS, PYTHON, SKIPPED, FolderTest, made_up_report
 
 PROGRAM = os.environ["PLAQUETTE_DSLASH_SCALING"]
 SOLVER = os.environ["PLAQUETTE_SOLVER"]
 MPIEXEC = os.environ.get("PLAQUETTE_MPIEXEC", "")
-ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
 def made_up_scaling(scaling, ranks, threads, gflops, placement="good"):
@@ -34,25 +31,14 @@ def made_up_scaling(scaling, ranks, threads, gflops, placement="good"):
     return report
 
 
-class FolderTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def run_script(self, script, *arguments, **options):
-        return subprocess.run([PYTHON, "-B", os.path.join(PLOTS, script), *arguments], capture_output=True, text=True,
-                              env=ENVIRONMENT, timeout=120, **options)
-
+class SweepTest(FolderTest):
     def refused(self, script, *arguments):
         result = self.run_script(script, *arguments)
         self.assertEqual(result.returncode, 2, result.stderr)
         return result.stderr
 
 
-class Figures(FolderTest):
+class Figures(SweepTest):
     def reports(self, points):
         paths = []
         for n, point in enumerate(points):
@@ -110,7 +96,7 @@ class Figures(FolderTest):
         self.assertEqual(result.returncode, 0, result.stderr)
 
 
-class Sweep(FolderTest):
+class Sweep(SweepTest):
     #: A run of a second.
     SHORT = ["--size", "nano", "--operators", "hopping", "--precisions", "single", "--reconstruct", "18", "--placement",
              "none"]

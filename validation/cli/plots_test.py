@@ -10,6 +10,9 @@ import unittest
 
 PLOTS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "plots")
 SKIPPED = 77
+#: For scripts that start ranks.
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
 def python_with_matplotlib():
@@ -38,7 +41,9 @@ def made_up_report():
             "observables": {"pion": pion, "rho": [c ** 1.5 for c in pion]}}
 
 
-class PlotsTest(unittest.TestCase):
+class FolderTest(unittest.TestCase):
+    """Scripts of plots/ with a folder of their own."""
+
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
@@ -46,15 +51,26 @@ class PlotsTest(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder.name, name)
 
+    def written(self, reports):
+        paths = []
+        for n, report in enumerate(reports):
+            paths.append(self.path(f"{n}.json"))
+            with open(paths[-1], "w", encoding="utf-8") as file:
+                json.dump(report, file)
+        return paths
+
+    def run_script(self, script, *arguments, **options):
+        return subprocess.run([PYTHON, "-B", os.path.join(PLOTS, script), *arguments], capture_output=True, text=True,
+                              **{"env": ENVIRONMENT, "timeout": 120, **options})
+
+
+class PlotsTest(FolderTest):
     def report(self, change=lambda report: None):
         report = made_up_report()
         change(report)
         with open(self.path("report.json"), "w", encoding="utf-8") as file:
             json.dump(report, file)
         return self.path("report.json")
-
-    def run_script(self, script, *arguments):
-        return subprocess.run([PYTHON, os.path.join(PLOTS, script), *arguments], capture_output=True, text=True)
 
     def refused(self, status, script, *arguments):
         result = self.run_script(script, *arguments)

@@ -2,14 +2,10 @@
 """The performance model of several GPUs, its figures and those beside it, and the sweep over GPUs: on made-up reports, and
 on a made-up program where there is no GPU."""
 
-import json
-import os
-import subprocess
 import sys
-import tempfile
 import unittest
 
-from plots_test import PLOTS, PYTHON, SKIPPED, made_up_report
+from plots_test import PLOTS, PYTHON, SKIPPED, FolderTest, made_up_report
 
 sys.path.insert(0, PLOTS)
 import performance_model as model  # noqa: E402
@@ -150,27 +146,6 @@ def made_up_latencies():
                              "launches": [{"kind": "stream", "seconds": 2e-6}, {"kind": "graph", "seconds": 7e-7},
                                           {"kind": "waited", "seconds": 7e-6}]})
     return report
-
-
-class FolderTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def written(self, reports):
-        paths = []
-        for n, report in enumerate(reports):
-            paths.append(self.path(f"{n}.json"))
-            with open(paths[-1], "w", encoding="utf-8") as file:
-                json.dump(report, file)
-        return paths
-
-    def run_script(self, script, *arguments, **options):
-        return subprocess.run([PYTHON, "-B", os.path.join(PLOTS, script), *arguments], capture_output=True, text=True,
-                              timeout=120, **options)
 
 
 def all_reports():

@@ -5,18 +5,15 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from plots_test import PLOTS, PYTHON, SKIPPED, made_up_report
+from plots_test import PLOTS, PYTHON, SKIPPED, FolderTest, made_up_report
 
 sys.path.insert(0, PLOTS)
 import solver_sweep  # noqa: E402
 
 SOLVER = os.environ["PLAQUETTE_SOLVER"]
 MPIEXEC = os.environ.get("PLAQUETTE_MPIEXEC", "")
-ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
 FIGURES = ("weak", "strong", "efficiency")
 
 
@@ -43,27 +40,6 @@ def strong_reports():
 def weak_reports():
     return [made_up_solve("single", 1, 10.0), made_up_solve("single", 2, 20.0, (8, 8, 8, 32), (1, 1, 1, 2)),
             made_up_solve("single", 4, 36.0, (8, 8, 16, 32), (1, 1, 2, 2))]
-
-
-class FolderTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def written(self, reports):
-        paths = []
-        for n, report in enumerate(reports):
-            paths.append(self.path(f"{n}.json"))
-            with open(paths[-1], "w", encoding="utf-8") as file:
-                json.dump(report, file)
-        return paths
-
-    def run_script(self, script, *arguments):
-        return subprocess.run([PYTHON, "-B", os.path.join(PLOTS, script), *arguments], capture_output=True, text=True,
-                              env=ENVIRONMENT, timeout=120)
 
 
 class Figures(FolderTest):
@@ -122,8 +98,8 @@ class Sweep(FolderTest):
                                launcher, *own.split(), "--", *rest.split())
 
     def test_boxes_are_put_together_across_their_smallest_faces(self):
-        self.assertEqual(solver_sweep.grid_of_box([24, 24, 24, 32], 2), (1, 1, 1, 2))
-        self.assertEqual(solver_sweep.grid_of_box([32, 16, 16, 16], 2), (2, 1, 1, 1))
+        self.assertEqual(solver_sweep.grid_of_local_box([24, 24, 24, 32], 2), (1, 1, 1, 2))
+        self.assertEqual(solver_sweep.grid_of_local_box([32, 16, 16, 16], 2), (2, 1, 1, 1))
         self.assertEqual(solver_sweep.weak_problem("32x32x32x32", 1), ["--lattice", "32x32x32x32", "--grid", "1x1x1x1"])
 
     def test_dryrun_prints_the_commands(self):
