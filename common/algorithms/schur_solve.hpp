@@ -112,7 +112,7 @@ class schur_record {
   }
 
   /// Notes a solve of the open columns; `r2` is |b - M (x + e)|^2, `x2` is |x + e|^2. Fills the positions in `open` of
-  /// the columns that have become better, and returns the columns that stay open.
+  /// the columns that have become better, and returns those of the columns that stay open.
   template <class Step>
   std::vector<int> take(const Step& step, const std::vector<double>& r2, const std::vector<double>& x2, int pass,
                         const std::vector<int>& open, std::vector<int>& better) {
@@ -129,7 +129,7 @@ class schur_record {
         report.floors[n] = residual_floor(roundoff_, norm_[n], std::sqrt(x2[k]), b_norm_[n]);
         better.push_back(static_cast<int>(k));
       }
-      if (needs_correction(n, after < 0.5 * before, pass)) still_open.push_back(open[k]);
+      if (needs_correction(n, after < 0.5 * before, pass)) still_open.push_back(static_cast<int>(k));
     }
     return still_open;
   }
@@ -273,19 +273,21 @@ schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const 
     axpy(x_new, uniform_scalars(x_new, 1.0), some_columns(x, open));
     F r_new = like(x_new);
     const auto r2_new = residual(r_new, counted, x_new, some_columns(b, open));
-    std::vector<int> better, better_columns, still_open_positions;
+    std::vector<int> better;
     const auto norms = detail::real_values(std::vector{r2_new, norm2(x_new)}, record.report);
-    std::vector<int> still_open = record.take(step, norms[0], norms[1], pass, open, better);
-    for (const int position : better) better_columns.push_back(open[static_cast<std::size_t>(position)]);
+    const std::vector<int> still_open = record.take(step, norms[0], norms[1], pass, open, better);
+    const auto columns_at = [&open](const std::vector<int>& positions) {
+      std::vector<int> columns;
+      for (const int k : positions) columns.push_back(open[static_cast<std::size_t>(k)]);
+      return columns;
+    };
     if (!better.empty()) {
+      const std::vector<int> better_columns = columns_at(better);
       copy_columns(x, std::span<const int>(better_columns), x_new, std::span<const int>(better));
       copy_columns(r, std::span<const int>(better), r_new, std::span<const int>(better));
     }
-    for (int k = 0; k < std::ssize(open); ++k)
-      if (std::ranges::find(still_open, open[static_cast<std::size_t>(k)]) != still_open.end())
-        still_open_positions.push_back(k);
-    if (!still_open.empty() && still_open.size() < open.size()) compact(r, std::span<const int>(still_open_positions));
-    open = std::move(still_open);
+    if (!still_open.empty() && still_open.size() < open.size()) compact(r, std::span<const int>(still_open));
+    open = columns_at(still_open);
   }
   return std::move(record.report);
 }
