@@ -445,10 +445,8 @@ template <class T>
 const tile_table& hopping_term<T>::tiles_of(const hopping_launch& how) const {
   const auto found = tiles_.find(how.name());
   if (found != tiles_.end()) return found->second;
-  unsigned cut = 0;
-  for (int d = 0; d < hop_directions; ++d)
-    if (context_.geometry().is_cut(d / 2)) cut |= 1U << d;
-  return tiles_[how.name()] = make_tile_table(context_.queue(), context_.workspace(), context_.order(), how, cut);
+  return tiles_[how.name()] =
+             make_tile_table(context_.queue(), context_.workspace(), context_.order(), how, cut_directions());
 }
 
 template class hopping_term<half>;

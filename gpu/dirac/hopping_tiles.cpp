@@ -11,8 +11,9 @@ namespace {
 
 /// Which cuts a tile of this many sites, along mu from `first`, lies at.
 unsigned faces_along(int mu, int first, int sites, int length, unsigned cut) {
+  if ((cut >> mu & 1U) == 0) return 0;
   const unsigned forwards = 1U << (2 * mu), backwards = forwards << 1;
-  return cut & ((first + sites >= length ? forwards : 0U) | (first == 0 ? backwards : 0U));
+  return (first + sites >= length ? forwards : 0U) | (first == 0 ? backwards : 0U);
 }
 
 }  // namespace
@@ -28,7 +29,7 @@ tile_table make_tile_table(const queue& q, memory_pool& workspace, const site_or
   tile_table table;
   int count[dimensions];
   for (int mu = 0; mu < dimensions; ++mu) {
-    const bool is_cut = (cut >> (2 * mu) & 3U) != 0;
+    const bool is_cut = (cut >> mu & 1U) != 0;
     table.interior.first[mu] = is_cut ? 1 : 0;
     count[mu] = std::max(0, parts[mu] - (is_cut ? 2 : 0));
   }

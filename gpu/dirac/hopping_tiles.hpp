@@ -45,7 +45,7 @@ struct tile_table {
   const tile_place* begin() const { return reinterpret_cast<const tile_place*>(memory.get()); }
 };
 
-/// \param cut  bit d: see `ghost_zones`
+/// \param cut  bit mu: see `hopping_problem`
 /// Throws memory_error, and std::logic_error for a box whose coordinates do not have 16 bits.
 tile_table make_tile_table(const queue& q, memory_pool& workspace, const site_order& order, const hopping_launch& how,
                            unsigned cut);

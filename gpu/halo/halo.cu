@@ -75,18 +75,18 @@ std::string_view name_of(halo_policy policy) {
   return "unknown";
 }
 
-halo::halo(const lattice_geometry& geometry, const communicator& comm, const queue& q, const rank_options& options,
-           std::shared_ptr<watchdog> watch)
+halo::halo(const lattice_geometry& geometry, const communicator& comm, const queue& q,
+           std::shared_ptr<const rank_map> map, const rank_options& options, std::shared_ptr<watchdog> watch)
     : geometry_(geometry),
       comm_(comm),
       queue_(q),
       policy_(options.policy),
       watch_(std::move(watch)),
-      map_(comm, q.device()),
+      map_(std::move(map)),
       faces_{site_order(geometry.local())},
       flags_(comm, q.device(), hop_directions * flag_stride) {
   // Kernels of ranks that share a GPU take turns: one that waits would keep the other from coming.
-  peers_ = policy_ == halo_policy::peer || (policy_ == halo_policy::automatic && !map_.shares_a_device());
+  peers_ = policy_ == halo_policy::peer || (policy_ == halo_policy::automatic && !map_->shares_a_device());
   bool needs_host = false;
   for (int d = 0; d < hop_directions; ++d) {
     if (!geometry_.is_cut(d / 2)) continue;
@@ -115,7 +115,7 @@ int halo::target_of(int direction) const {
 }
 
 bool halo::is_peer_message(int from, int to) const {
-  return peers_ && flags_.of(from) && flags_.of(to) && map_.reaches(from, to);
+  return peers_ && flags_.of(from) && flags_.of(to) && map_->reaches(from, to);
 }
 
 std::int64_t halo::zone_bytes(int direction, std::int64_t block_bytes) const {

@@ -30,8 +30,9 @@ std::string_view name_of(halo_policy policy);
 class halo {
  public:
   /// Collective, and so is the end of its life. Throws input_error, on every rank, where the policy cannot be met.
-  halo(const lattice_geometry& geometry, const communicator& comm, const queue& q, const rank_options& options,
-       std::shared_ptr<watchdog> watch);
+  /// \param map  of these ranks and the devices of their queues
+  halo(const lattice_geometry& geometry, const communicator& comm, const queue& q, std::shared_ptr<const rank_map> map,
+       const rank_options& options, std::shared_ptr<watchdog> watch);
 
   const face_order& faces() const { return faces_; }
 
@@ -79,7 +80,7 @@ class halo {
   queue queue_;
   halo_policy policy_;
   std::shared_ptr<watchdog> watch_;
-  rank_map map_;
+  std::shared_ptr<const rank_map> map_;
   face_order faces_;
   bool peers_ = false;  ///< whether any message may go by peer memory
   ghost_zones common_;  ///< what all zones have in common

@@ -33,13 +33,14 @@ int from_first(const communicator& comm, int number) {
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// Seconds of an exchange; infinity where the policy cannot be had. Collective.
-double seconds_of(const lattice_geometry& geometry, const communicator& comm, const queue& q, rank_options options,
+double seconds_of(const lattice_geometry& geometry, const communicator& comm, const queue& q,
+                  const std::shared_ptr<const rank_map>& map, rank_options options,
                   const std::shared_ptr<watchdog>& watch, halo_policy policy) {
   constexpr int warm_up = 3, times = 20, site_bytes = 48, lanes_of_block = lanes;
   options.policy = policy;
   double seconds = std::numeric_limits<double>::infinity();
   try {
-    halo trial(geometry, comm, q, options, watch);
+    halo trial(geometry, comm, q, map, options, watch);
     trial.zones(1, site_bytes * lanes_of_block);
     const auto exchange = [&](int count) {
       for (int i = 0; i < count; ++i) trial.exchange_anything(q);
@@ -97,17 +98,18 @@ halo_policy chosen_policy(const lattice_geometry& geometry, const communicator& 
 
 std::shared_ptr<halo> make_halo(const lattice_geometry& geometry, const communicator& comm, const queue& q,
                                 const rank_options& options, const std::shared_ptr<watchdog>& watch, tuner& choices) {
+  const auto map = std::make_shared<const rank_map>(comm, q.device());
   const bool tunes = from_first(comm, choices.mode() == tuning_mode::off ? 0 : 1) != 0;
   if (options.policy != halo_policy::automatic || !tunes)
-    return std::make_shared<halo>(geometry, comm, q, options, watch);
+    return std::make_shared<halo>(geometry, comm, q, map, options, watch);
   rank_options taken = options;
-  taken.policy = chosen_policy(geometry, comm, rank_map(comm, q.device()), choices, [&](int i) {
-    return seconds_of(geometry, comm, q, options, watch, policies.at(static_cast<std::size_t>(i)));
+  taken.policy = chosen_policy(geometry, comm, *map, choices, [&](int i) {
+    return seconds_of(geometry, comm, q, map, options, watch, policies.at(static_cast<std::size_t>(i)));
   });
   try {
-    return std::make_shared<halo>(geometry, comm, q, taken, watch);
+    return std::make_shared<halo>(geometry, comm, q, map, taken, watch);
   } catch (const input_error&) {  // on every rank alike: what was remembered is not there any more
-    return std::make_shared<halo>(geometry, comm, q, options, watch);
+    return std::make_shared<halo>(geometry, comm, q, map, options, watch);
   }
 }
 

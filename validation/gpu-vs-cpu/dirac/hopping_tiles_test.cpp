@@ -47,7 +47,7 @@ visits walk(const site_order& order, const tile_table& table, const hopping_laun
 bool is_at_cut(const site_order& order, std::int32_t i, int parity, unsigned cut) {
   const site_coordinate x = order.coordinate_of(parity, i);
   for (int d = 0; d < 2 * dimensions; ++d)
-    if ((cut >> d & 1U) != 0 && order.leaves(x, d / 2, d % 2 == 0 ? +1 : -1)) return true;
+    if ((cut >> (d / 2) & 1U) != 0 && order.leaves(x, d / 2, d % 2 == 0 ? +1 : -1)) return true;
   return false;
 }
 
@@ -56,14 +56,11 @@ TEST(TilesOfARank, HoldEverySiteOnceAndThoseAtACutInTilesThatWait) {
   const auto pool = std::make_shared<memory_pool>(0);
   for (const extents& local :
        {extents{4, 4, 4, 4}, extents{16, 8, 16, 10}, extents{8, 6, 10, 32}, extents{2, 2, 28, 6}})
-    for (unsigned directions = 0; directions < 16; ++directions)
+    for (unsigned cut = 0; cut < 16; ++cut)
       for (const int columns : {1, 3, 12})
         for (const int number_bytes : {8, 4, 2}) {
           hopping_problem problem{local, columns, number_bytes, reconstruct::twelve};
-          problem.cut = directions;
-          unsigned cut = 0;
-          for (int mu = 0; mu < dimensions; ++mu)
-            if ((directions >> mu & 1U) != 0) cut |= 3U << (2 * mu);
+          problem.cut = cut;
           const site_order order(local);
           for (const hopping_launch& how : candidates(problem)) {
             if (how.variant == hopping_variant::gather) continue;
