@@ -95,18 +95,17 @@ void sum_output(const timed_operator& op, const operator_case& c, const lattice_
 /// A number that other bits of this rank's output give another value of.
 std::uint64_t fingerprint(const timed_operator& op, const operator_case& c, const lattice_geometry& geometry) {
   std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a, a number at a time
+  const auto add = [&hash](const complex<double>& z) {
+    for (const double part : {z.re, z.im}) hash = (hash ^ std::bit_cast<std::uint64_t>(part)) * 1099511628211ULL;
+  };
   if (c.is_sum()) {
-    for (const complex<double>& z : op.get_numbers())
-      for (const double part : {z.re, z.im}) hash = (hash ^ std::bit_cast<std::uint64_t>(part)) * 1099511628211ULL;
+    for (const complex<double>& z : op.get_numbers()) add(z);
     return hash;
   }
   spinor_configuration out(geometry);
   op.get_output(0, out);
   for (std::int64_t s = 0; s < geometry.local_volume(); ++s)
-    for (int k = 0; k < spins * colours; ++k)
-      for (const double part :
-           {out.at_site(s)(k / colours, k % colours).re, out.at_site(s)(k / colours, k % colours).im})
-        hash = (hash ^ std::bit_cast<std::uint64_t>(part)) * 1099511628211ULL;
+    for (int k = 0; k < spins * colours; ++k) add(out.at_site(s)(k / colours, k % colours));
   return hash;
 }
 
@@ -234,11 +233,12 @@ void run_case(run_state& run, const timing_setting& setting, const operator_case
               const std::function<void(double)>& seen) {
   now_doing("the set-up of " + describe(c));
   const auto op = setting.maker.make(c);
-  if (c.is_vector())
+  if (c.is_vector()) {
     check_vector_case(run, *op, c);
-  else
+  } else {
     check_case(run, *op, c, setting.gauge);
-  if (run.gpu && run.options.shared.check && !c.is_vector()) check_against_cpu(run, *op, c, setting.gauge);
+    if (run.gpu && run.options.shared.check) check_against_cpu(run, *op, c, setting.gauge);
+  }
   const std::uint64_t before = fingerprint(*op, c, run.geometry);
   now_doing("the measurement of " + describe(c));
   const auto figures = measure_case(run, *op, c, setting.cpu, seen);

@@ -10,20 +10,11 @@
 
 #include "gpu/blas/blas.hpp"
 #include "gpu/fields/random_spinor.hpp"
+#include "validation/support/device_ranks.hpp"
 #include "validation/support/process_grids.hpp"
 
 namespace plaquette::validation {
 namespace {
-
-int device() { return communicator::world().rank() % gpu::device_count(); }
-
-gpu::context one_rank(const extents& lattice) { return {lattice_geometry(lattice), communicator(), device()}; }
-gpu::context part_of(const extents& lattice, const extents& grid) {
-  const auto world = communicator::world();
-  gpu::rank_options options;
-  options.wait = gpu::wait_mode::block;  // there may be more ranks than cores
-  return {lattice_geometry(lattice, grid, world.rank()), world, device(), nullptr, options};
-}
 
 /// Every kind of sum, one list a column and kind: of what the operations leave in random fields of three columns.
 template <class T>

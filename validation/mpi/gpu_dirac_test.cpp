@@ -15,6 +15,7 @@
 #include "gpu/gauge/gauge_fields.hpp"
 #include "gpu/halo/halo.hpp"
 #include "validation/support/actions.hpp"
+#include "validation/support/device_ranks.hpp"
 #include "validation/support/process_grids.hpp"
 
 namespace plaquette::validation {
@@ -22,16 +23,6 @@ namespace {
 
 using gpu::context;
 using gpu::halo_policy;
-
-context on_grid(const extents& global, const extents& grid, halo_policy policy, bool overlap) {
-  const auto world = communicator::world();
-  gpu::rank_options options;
-  options.policy = policy;
-  options.overlap = overlap;
-  options.wait = gpu::wait_mode::block;
-  const int device = world.rank() % gpu::device_count();
-  return context(lattice_geometry(global, grid, world.rank()), world, device, nullptr, options);
-}
 
 /// Those that can be had here: two wherever ranks share a host, on GPUs maybe more.
 const std::vector<halo_policy>& policies() {
@@ -41,7 +32,7 @@ const std::vector<halo_policy>& policies() {
     std::vector<halo_policy> list{halo_policy::peer, halo_policy::staged};
     if (ranks == 1 || gpu::kernels_run_on_host()) return list;
     for (const halo_policy policy : {halo_policy::nccl, halo_policy::mpi}) try {
-        on_grid({2, 2, 2, 2 * ranks}, {1, 1, 1, ranks}, policy, true);
+        part_of({2, 2, 2, 2 * ranks}, {1, 1, 1, ranks}, policy, true);
         list.push_back(policy);
       } catch (const input_error& e) {
         if (world.rank() == 0) std::printf("[     NOTE ] %s\n", e.what());
@@ -140,7 +131,7 @@ void compare_all_grids(const extents& global, const std::string& action_name, re
     const halo_policy policy = policies()[static_cast<std::size_t>(turn % count)];
     const bool overlap = turn / count % 2 == 0;
     ++turn;
-    const context ctx = on_grid(global, grid, policy, overlap);
+    const context ctx = part_of(global, grid, policy, overlap);
     expect_same_bits(results_on<T>(ctx, action, stored), expected, ctx,
                      "lattice " + to_string(global) + " grid " + to_string(grid));
   }
@@ -184,7 +175,7 @@ TEST(DeviceOperatorOnRanks, WaitsForARankThatIsLate) {
   const auto expected = results_on<float>(context{lattice_geometry(global), communicator()}, action, reconstruct::none);
   for (const halo_policy policy : policies())
     for (const bool overlap : {true, false}) {
-      const context ctx = on_grid(global, grids.front(), policy, overlap);
+      const context ctx = part_of(global, grids.front(), policy, overlap);
       expect_same_bits(results_on<float>(ctx, action, reconstruct::none, ranks - 1), expected, ctx, "a late rank");
     }
 }
@@ -194,7 +185,7 @@ TEST(DeviceOperatorOnRanks, GivesTheSameBitsWhenItIsRecorded) {
   const extents global{4, 4, 4, 8};
   for (const extents& grid : legal_grids(global, communicator::world().size()))
     for (const halo_policy policy : policies()) {
-      const context ctx = on_grid(global, grid, policy, true);
+      const context ctx = part_of(global, grid, policy, true);
       const gpu::hopping_term<float> hop(ctx, gpu::random_configuration(ctx, 3), action_called("clover"));
       if (!hop.recordable()) continue;
       gpu::field<float> even(ctx, {.sites = site_subset::even}), odd(ctx, {.sites = site_subset::odd});
@@ -235,7 +226,7 @@ TEST(DeviceSumsOnRanks, AgreeWithThoseOfOneRankToRoundingAndRepeatTheirBits) {
   const auto expected = sums_on(context{lattice_geometry(global), communicator()});
   for (const extents& grid : legal_grids(global, world.size()))
     for (const halo_policy policy : policies()) {
-      const context ctx = on_grid(global, grid, policy, true);
+      const context ctx = part_of(global, grid, policy, true);
       const auto found = sums_on(ctx), again = sums_on(ctx);
       // 1024 x 12 terms of size about |u|^2 / n, errors of random sign: sqrt(n) eps times the term, far below this
       for (std::size_t c = 0; c < 3; ++c) {

@@ -16,6 +16,7 @@
 #include "gpu/gauge/plaquette.hpp"
 #include "gpu/observables/correlators.hpp"
 #include "gpu/sources/sources.hpp"
+#include "validation/support/device_ranks.hpp"
 #include "validation/support/process_grids.hpp"
 #include "validation/support/test_fields.hpp"
 
@@ -25,16 +26,6 @@ namespace {
 /// For each number of ranks that these tests run on, one of them at least can be cut; boxes of 2 sites a direction are
 /// among the parts.
 const extents lattices[] = {{4, 4, 4, 8}, {6, 4, 2, 12}, {2, 12, 6, 4}};
-
-int device() { return communicator::world().rank() % gpu::device_count(); }
-
-gpu::context one_rank(const extents& lattice) { return {lattice_geometry(lattice), communicator(), device()}; }
-gpu::context part_of(const extents& lattice, const extents& grid) {
-  const auto world = communicator::world();
-  gpu::rank_options options;
-  options.wait = gpu::wait_mode::block;  // there may be more ranks than cores
-  return {lattice_geometry(lattice, grid, world.rank()), world, device(), nullptr, options};
-}
 
 /// visit(context of this rank, context of one rank alone) for all grids of all lattices.
 template <class Visit>

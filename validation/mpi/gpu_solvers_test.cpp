@@ -17,6 +17,7 @@
 #include "gpu/blas/blas.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
+#include "validation/support/device_ranks.hpp"
 #include "validation/support/process_grids.hpp"
 
 namespace plaquette::validation {
@@ -45,13 +46,7 @@ constexpr int zero_column = 2;
 context alone() { return context(lattice_geometry(lattice), communicator()); }
 
 context on_grid(const extents& grid, halo_policy policy, bool overlap) {
-  const auto world = communicator::world();
-  gpu::rank_options options;
-  options.policy = policy;
-  options.overlap = overlap;
-  options.wait = gpu::wait_mode::block;
-  const int device = world.rank() % gpu::device_count();
-  return context(lattice_geometry(lattice, grid, world.rank()), world, device, nullptr, options);
+  return part_of(lattice, grid, policy, overlap);
 }
 
 /// The first and the last of the grids: cut in few and in other directions.
