@@ -31,9 +31,10 @@ def volume(extents):
     return product
 
 
-def loaded(paths):
-    """(path, report) of those of dslash-scaling."""
-    return [(path, report) for path, report in ((path, load(path)) for path in paths) if report["app"] == "dslash-scaling"]
+def loaded(paths, apps=("dslash-scaling",)):
+    """(path, report) of those of the mini-apps `apps`, one after the other."""
+    reports = [(path, load(path)) for path in paths]
+    return [(path, report) for app in apps for path, report in reports if report["app"] == app]
 
 
 def points(reports, protocol="sustained"):
@@ -48,15 +49,16 @@ def points(reports, protocol="sustained"):
             what = f"{path}: figures[{n}]"
             halo = figure.get("halo")
             try:
+                lattice, grid = tuple(figure["lattice"]), tuple(parameters["grid"])
+                local = parameters.get("local_lattice", [length // n for length, n in zip(lattice, grid)])
                 found.append(Point(
                     str(parameters.get("scaling", "strong")), str(placement.get("policy", "none")), int(figure["ranks"]),
-                    tuple(figure["lattice"]), tuple(parameters["local_lattice"]), tuple(parameters["grid"]),
-                    figure["operator"], figure["layout"], figure["precision"], figure["reconstruct"], figure["rhs"],
+                    lattice, tuple(local), grid, figure["operator"], figure["layout"], figure["precision"], figure["reconstruct"], figure["rhs"],
                     figure["protocol"], number(figure["gflops"], what), number(figure["gbytes_per_s"], what),
                     number(figure["fraction_of_copy"], what), number(figure["seconds"]["median"], what), halo,
                     str(parameters.get("halo", "auto")), str(halo.get("policy", "")) if halo else "",
                     str(parameters.get("wait", "spin")), str(parameters.get("overlap", "on")), report, path))
-            except (KeyError, TypeError, ValueError) as problem:
+            except (KeyError, TypeError, ValueError, ZeroDivisionError) as problem:
                 raise ReportError(f"{what}: expected a figure as the schema has it, found {problem!r}") from None
     return found
 
