@@ -53,7 +53,8 @@ def points(reports, protocol="sustained"):
                 local = parameters.get("local_lattice", [length // n for length, n in zip(lattice, grid)])
                 found.append(Point(
                     str(parameters.get("scaling", "strong")), str(placement.get("policy", "none")), int(figure["ranks"]),
-                    lattice, tuple(local), grid, figure["operator"], figure["layout"], figure["precision"], figure["reconstruct"], figure["rhs"],
+                    lattice, tuple(local), grid, figure["operator"], figure["layout"], figure["precision"],
+                    figure["reconstruct"], figure["rhs"],
                     figure["protocol"], number(figure["gflops"], what), number(figure["gbytes_per_s"], what),
                     number(figure["fraction_of_copy"], what), number(figure["seconds"]["median"], what), halo,
                     str(parameters.get("halo", "auto")), str(halo.get("policy", "")) if halo else "",

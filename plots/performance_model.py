@@ -16,7 +16,8 @@ What is launched for a hop, and what waits for what (gpu/dirac/hopping_term.cu):
           T = fill + T_read + max(T_interior, T_exchange) + fill + fill + T_boundary
           T = fill + T_read + T_exchange + fill + T_alone
 
-T_alone is the time of one GPU for the local lattice taken as periodic. A site costs the same wherever it lies: T_interior
+T_alone is the time of one GPU for the local lattice taken as periodic; below the smallest that was measured it goes down
+to a fill, in proportion to the sites. A site costs the same wherever it lies: T_interior
 and T_boundary are its parts by numbers of sites. T_read is the time to read the spinors of the faces at the copy bandwidth;
 inside a kernel that works on the interior it adds, since both read the same memory; alone it runs beside the writing.
 
@@ -92,15 +93,16 @@ def grid_of_local_box(local, ranks):
     return tuple(ranks if mu == along else 1 for mu in range(len(local)))
 
 
-def interpolated(table, at):
+def interpolated(table, at, least=math.inf):
     """A positive quantity from [(place, value)], growing in place: linear in the logarithms between its points; in
-    proportion to the place beyond the last one; before the first one the first value, which is the least there is."""
+    proportion to the place beyond the last one; before the first one on a line to `least` at zero, if that is below."""
     places = [place for place, _ in table]
     n = bisect.bisect_left(places, at)
     if n < len(table) and places[n] == at:
         return table[n][1]
     if n == 0:
-        return table[0][1]
+        first, value = table[0]
+        return value - max(value - least, 0.0) * (1.0 - at / first)
     if n == len(table):
         return table[-1][1] * at / places[-1]
     (a, low), (b, high) = table[n - 1], table[n]
@@ -162,7 +164,7 @@ def application(problem, machine, way="peer"):
     precision, rhs, hops = case[2], case[4], hops_of(case)
     local = [length // n for length, n in zip(lattice, grid)]
     sites = volume(local)
-    alone = interpolated(machine.times[case], sites)
+    alone = interpolated(machine.times[case], sites, hops * machine.fill)
     cut = [mu for mu in range(4) if grid[mu] > 1]
     if not cut:
         return Prediction(alone, alone, alone, alone, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -105,6 +105,8 @@ class Model(unittest.TestCase):
         self.assertAlmostEqual(model.interpolated(table, 31.6227766), 3.16227766, delta=1e-6)
         self.assertAlmostEqual(model.interpolated(table, 2000), 40.0)
         self.assertEqual(model.interpolated(table, 1), 1.0)
+        self.assertAlmostEqual(model.interpolated(table, 5, 0.5), 0.75)
+        self.assertEqual(model.interpolated(table, 5, 2.0), 1.0)
 
 
 def made_up_run(lattice, gpus, seconds, scaling="strong", operators=("hopping",), device="gpu", threads=8, **parameters):
