@@ -37,9 +37,9 @@ context::context(const lattice_geometry& geometry, const communicator& comm, int
     const auto watch = std::make_shared<watchdog>(comm, ranks.stall_timeout);
     among_ranks = std::make_shared<several_ranks>(several_ranks{watch, global_sum(comm, device, ranks, watch)});
   }
-  state_ = std::make_shared<const state>(state{
-      geometry, comm, q, describe_device(device), site_order(geometry.local()), std::make_shared<memory_pool>(device),
-      tuner ? std::move(tuner) : std::make_shared<gpu::tuner>(), ranks, std::move(among_ranks)});
+  state_ = std::make_shared<const state>(
+      state{geometry, comm, q, description, site_order(geometry.local()), std::make_shared<memory_pool>(device),
+            tuner ? std::move(tuner) : std::make_shared<gpu::tuner>(), ranks, std::move(among_ranks)});
   if (comm.size() > 1 && ranks.policy != halo_policy::automatic) halo_of_ranks();  // who asks for one hears of it now
 }
 
@@ -50,6 +50,10 @@ gpu::halo* context::halo_of_ranks() const {
 }
 
 watchdog* context::watch() const { return state_->among_ranks ? state_->among_ranks->watch.get() : nullptr; }
+
+const rank_sum* context::sums_in_kernels(int columns) const {
+  return state_->among_ranks ? state_->among_ranks->over_ranks.in_kernels(columns) : nullptr;
+}
 
 void context::postpone_sums(const std::shared_ptr<std::byte>& memory, double* numbers, int count) const {
   several_ranks& among = *state_->among_ranks;
@@ -64,10 +68,6 @@ void context::add_postponed() const {
   among.over_ranks.add(queue(), among.postponed);
   among.postponed.clear();
   among.memory.clear();
-}
-
-bool context::sums_are_recordable() const {
-  return !state_->among_ranks || state_->among_ranks->over_ranks.capturable();
 }
 
 }  // namespace plaquette::gpu

@@ -14,10 +14,10 @@
 
 namespace plaquette::gpu {
 
-class tuner;       // gpu/tuning/tuner.hpp
-class halo;        // gpu/halo/halo.hpp
-class global_sum;  // gpu/comms/global_sum.hpp
-class watchdog;    // gpu/comms/watchdog.hpp
+class tuner;      // gpu/tuning/tuner.hpp
+class halo;       // gpu/halo/halo.hpp
+class watchdog;   // gpu/comms/watchdog.hpp
+struct rank_sum;  // gpu/comms/rank_sum.hpp
 
 /// The lattice, a device, its queue and its memory. Copies share everything. On several ranks kernels wait for those of
 /// neighbours: before work of another context is queued, that of this one has ended on all ranks
@@ -42,6 +42,9 @@ class context {
   gpu::halo* halo() const { return state_->among_ranks ? halo_of_ranks() : nullptr; }
   /// Who notices that ranks wait in vain; null on one rank.
   watchdog* watch() const;
+  /// For kernels that add their sums over ranks themselves; null on one rank and where they cannot: `add_over_ranks`
+  /// then.
+  const rank_sum* sums_in_kernels(int columns) const;
   /// So many numbers of the device become their sums over ranks; nothing on one rank. Queued when several such wait,
   /// and no later than `complete_sums`, which whoever uses the numbers calls before (handles of `scalars` do): so sums
   /// that are not needed at once travel with others. `memory` lives until then. Call `complete_sums` before a
@@ -52,8 +55,6 @@ class context {
   void complete_sums() const {
     if (state_->among_ranks) add_postponed();
   }
-  /// Whether what sums over ranks may be recorded in a work_graph.
-  bool sums_are_recordable() const;
 
   /// Where fields get their memory.
   memory_pool& workspace() const { return *state_->workspace; }

@@ -567,7 +567,8 @@ void launch(const field<T>& model, const Body& body, double* sums) {
   const std::int64_t sites = std::int64_t{lanes} * model.all_blocks();
   const queue& q = model.get_context().queue();
   if constexpr (traits_of(operation).sums() > 0)
-    sum_over<traits_of(operation).sums()>(q, sites, model.columns(), sums, body);
+    sum_over<traits_of(operation).sums()>(q, sites, model.columns(), sums, body,
+                                          model.get_context().sums_in_kernels(model.columns()));
   else
     for_each_index(q, sites * model.columns(), body);
 }
@@ -594,7 +595,8 @@ void run_programmed(const vector_operands<T>& with, double* sums) {
   launch<operation>(model_of(with), body, sums);
 }
 
-/// Queues the operation; sums [column][operation_traits::sums()] to `sums`.
+/// Queues the operation; sums [column][operation_traits::sums()] to `sums`, of all ranks where
+/// `context::sums_in_kernels` can.
 template <vector_operation operation, class T>
 void run(const vector_operands<T>& with, double* sums = nullptr) {
   const field<T>& model = model_of(with);
@@ -619,7 +621,7 @@ column_sums run_and_sum(const vector_operands<T>& with) {
   const field<T>& model = model_of(with);
   column_sums sums(model.get_context(), model.columns(), traits_of(operation).sums());
   run<operation>(with, sums.on_device());
-  sums.add_over_ranks();
+  if (model.get_context().sums_in_kernels(model.columns()) == nullptr) sums.add_over_ranks();
   return sums;
 }
 

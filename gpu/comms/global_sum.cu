@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,10 +10,10 @@
 #include <vector>
 
 #include "common/error.hpp"
-#include "gpu/comms/device_flags.hpp"
 #include "gpu/comms/host_patience.hpp"
 #include "gpu/comms/peer_memory.hpp"
 #include "gpu/comms/rank_map.hpp"
+#include "gpu/comms/rank_sum.hpp"
 #include "gpu/comms/side_stream.hpp"
 #include "gpu/device/launch.hpp"
 
@@ -22,53 +21,22 @@ namespace plaquette::gpu {
 
 namespace {
 
-// --- Through the memory of the ranks ---------------------------------------------------------------------------------
-//
-// A sum is an epoch. Each rank writes its numbers into every rank's memory (its own too), each with the epoch beside
-// it, in words that are written as a whole: who finds this epoch in both words of a number has the number. So there is
-// no flag to set after the data, and a number is under way for one trip.
-//
-// There are two sets of slots, for even and odd epochs. That is enough: a rank overwrites the slots of epoch e in epoch
-// e + 2, and so after it has seen numbers of epoch e + 1 from every rank; those were written by kernels that ran after
-// their rank's kernel of epoch e had ended, which had read its slots by then. Nor does a number need a fence: whoever
-// finds the epoch in its words has the number itself, and a thread that reads the words after a barrier behind the one
-// that found them finds no older ones.
-//
-// A word that is not of this epoch is of an older one. (A slot that nobody used for exactly 2^32 sums would be taken
-// for new.)
-
-/// A number in two words, each 32 bits of it (above) and the epoch (below).
-struct numbered {
-  std::uint64_t words[2];
-};
+// --- Through the memory of the ranks: see rank_sum.hpp ---------------------------------------------------------------
 
 /// Numbers times ranks of one launch.
 constexpr int most_slots = 4096;
 
-/// Where a rank has its part: the epoch of its last sum, then numbered[2][most_slots], as [parity][rank][number].
+/// Where a rank has its part: the epoch of its last sum, then numbered[2][most_slots], as [parity][rank][number]; and
+/// what kernels that sum over ranks themselves need.
 constexpr std::size_t slots_begin = 256;
-constexpr std::size_t bytes_of_sums = slots_begin + 2 * most_slots * sizeof(numbered);
+constexpr std::size_t columns_begin = slots_begin + 2 * most_slots * sizeof(numbered);
+constexpr std::size_t bytes_of_sums = columns_begin + rank_sum::most_columns * rank_sum::column_bytes;
 constexpr int most_ranks = 64;
 
 PLAQUETTE_HOST_DEVICE inline numbered* slots_of(std::byte* memory, std::uint32_t epoch) {
   return reinterpret_cast<numbered*>(memory + slots_begin) + (epoch & 1U) * most_slots;
 }
 
-PLAQUETTE_HOST_DEVICE inline std::uint64_t bits_of(double number) {
-  std::uint64_t bits;
-  memcpy(&bits, &number, sizeof bits);
-  return bits;
-}
-PLAQUETTE_HOST_DEVICE inline double number_of(std::uint64_t bits) {
-  double number;
-  memcpy(&number, &bits, sizeof number);
-  return number;
-}
-
-/// What a watchdog finds in a word: the rank that is waited for, and the epoch.
-PLAQUETTE_HOST_DEVICE inline std::uint64_t waiting_word(int rank, std::uint32_t epoch) {
-  return (static_cast<std::uint64_t>(rank) + 1) << 32 | epoch;
-}
 std::string text_of_word(std::uint64_t word) {
   return "rank " + std::to_string((word >> 32) - 1) + ": global sum number " + std::to_string(word & 0xffffffffU);
 }
@@ -88,39 +56,21 @@ struct peer_sum {
     return ranges[r].begin[i];
   }
 
-  // The functions that follow run on a device, or on the host in the host build.
-#ifdef __CUDACC__
-#define PLAQUETTE_WHERE_KERNELS_RUN __device__
-#else
-#define PLAQUETTE_WHERE_KERNELS_RUN
-#endif
   /// 0 <= k < ranks * count
   PLAQUETTE_WHERE_KERNELS_RUN void send(std::uint32_t epoch, int k) const {
     const int to = k / count, i = k % count;
-    numbered& slot = slots_of(memory[to], epoch)[rank * count + i];
-    const std::uint64_t bits = bits_of(number(i));
-    store_word(&slot.words[0], (bits & ~std::uint64_t{0xffffffff}) | epoch);
-    store_word(&slot.words[1], bits << 32 | epoch);
+    send_number(slots_of(memory[to], epoch)[rank * count + i], epoch, number(i));
   }
-  PLAQUETTE_WHERE_KERNELS_RUN void receive(std::uint32_t epoch, int k) const {
-    const int from = k / count, i = k % count;
-    const numbered& slot = slots_of(memory[rank], epoch)[from * count + i];
-    wait_until(
-        [&] {
-          const std::uint64_t upper = load_word(&slot.words[0]), lower = load_word(&slot.words[1]);  // side by side
-          return static_cast<std::uint32_t>(upper) == epoch && static_cast<std::uint32_t>(lower) == epoch;
-        },
-        words != nullptr ? words + from : nullptr, waiting_word(from, epoch));
+  PLAQUETTE_WHERE_KERNELS_RUN double receive(std::uint32_t epoch, int k) const {
+    const int from = k / count;
+    return receive_number(slots_of(memory[rank], epoch)[k], epoch, words != nullptr ? words + from : nullptr,
+                          sum_waiting_word(from, epoch));
   }
   /// 0 <= i < count, when all have been received.
   PLAQUETTE_WHERE_KERNELS_RUN void add(std::uint32_t epoch, int i) const {
-    double sum = received(epoch, 0, i);
-    for (int from = 1; from < ranks; ++from) sum += received(epoch, from, i);
+    double sum = receive(epoch, i);
+    for (int from = 1; from < ranks; ++from) sum += receive(epoch, from * count + i);
     number(i) = sum;
-  }
-  PLAQUETTE_WHERE_KERNELS_RUN double received(std::uint32_t epoch, int from, int i) const {
-    const numbered& slot = slots_of(memory[rank], epoch)[from * count + i];
-    return number_of((load_word(&slot.words[0]) & ~std::uint64_t{0xffffffff}) | load_word(&slot.words[1]) >> 32);
   }
 };
 
@@ -237,6 +187,7 @@ struct global_sum::state {
   std::shared_ptr<std::uint64_t> words = {};
   mutable std::optional<staged_sum> staged = {};
   std::shared_ptr<watchdog> watch = {};
+  rank_sum kernels = {};  ///< of one rank where kernels cannot
 
   void choose(int device, const rank_options& options) {
     if (comm.size() == 1) return;
@@ -247,6 +198,12 @@ struct global_sum::state {
     if (path == sum_path::staged) staged.emplace(comm, device, options.wait, watch);
     if (path == sum_path::peer && watch)
       words = watch->device_words(static_cast<std::size_t>(comm.size()), text_of_word);
+    if (path == sum_path::peer && comm.size() <= rank_sum::most_ranks) {
+      for (int rank = 0; rank < comm.size(); ++rank) kernels.memory[rank] = memory->of(rank) + columns_begin;
+      kernels.rank = comm.rank();
+      kernels.ranks = comm.size();
+      kernels.words = words.get();
+    }
   }
 
   void try_peers(int device) {
@@ -317,6 +274,10 @@ void global_sum::add(const queue& q, std::span<const number_range> ranges) const
 void global_sum::add(const queue& q, double* numbers, int count) const {
   const number_range range{numbers, count};
   add(q, std::span(&range, 1));
+}
+
+const rank_sum* global_sum::in_kernels(int columns) const {
+  return state_->kernels.ranks > 1 && columns <= rank_sum::most_columns ? &state_->kernels : nullptr;
 }
 
 sum_path global_sum::path() const { return state_->path; }

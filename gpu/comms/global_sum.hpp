@@ -14,6 +14,8 @@
 
 namespace plaquette::gpu {
 
+struct rank_sum;  // rank_sum.hpp
+
 /// How the numbers travel.
 enum class sum_path {
   alone,  ///< one rank: there is nothing to do
@@ -47,6 +49,10 @@ class global_sum {
   void add(const queue& q, double* numbers, int count) const;
   /// The same of several ranges, at most most_ranges, by one exchange where they are few numbers.
   void add(const queue& q, std::span<const number_range> ranges) const;
+
+  /// What kernels need that add so many columns of their sums over ranks themselves, before they end (`sum_over`); null
+  /// where they cannot, or have no other ranks. It lives as long as this. Independent of the order of `add`.
+  const rank_sum* in_kernels(int columns) const;
 
   sum_path path() const;
   /// Whether `add` may be recorded in a work_graph. What is recorded may be launched any number of times, in the same

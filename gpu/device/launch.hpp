@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/algebra/complex.hpp"
+#include "gpu/comms/rank_sum.hpp"
 #include "gpu/device/check.hpp"
 #include "gpu/device/runtime.hpp"
 #include "gpu/device/unroll.hpp"
@@ -153,14 +154,40 @@ constexpr int resident_blocks() {
     return 0;
 }
 
+/// Adds over ranks: `sums` of thread 0 to `result`. All threads of the block call this.
+/// \param epoch  of this sum: one more than the last of this column
+template <int Count>
+__device__ inline void add_over_ranks(const double (&sums)[Count], const rank_sum& ranks, int column,
+                                      std::uint32_t epoch, double* result) {
+  static_assert(Count <= rank_sum::most_numbers && rank_sum::most_ranks * Count <= sum_threads);
+  __shared__ double of_ranks[rank_sum::most_ranks][Count];
+  const int thread = static_cast<int>(threadIdx.x), rank = thread / Count, k = thread % Count;
+  if (thread == 0) {
+    PLAQUETTE_GPU_UNROLL
+    for (int i = 0; i < Count; ++i) of_ranks[ranks.rank][i] = sums[i];
+  }
+  __syncthreads();
+  if (rank < ranks.ranks && rank != ranks.rank) {
+    ranks.send(column, epoch, rank, k, of_ranks[ranks.rank][k]);
+    of_ranks[rank][k] = ranks.receive(column, epoch, rank, k);
+  }
+  __syncthreads();
+  if (thread < Count) {
+    double sum = of_ranks[0][thread];
+    for (int r = 1; r < ranks.ranks; ++r) sum += of_ranks[r][thread];
+    result[thread] = sum;
+  }
+  if (thread == 0) *ranks.last_epoch(column) = epoch;
+}
+
 /// The end of a kernel that sums: every block of `blocks` leaves its sums, and the last to come adds them all up, in
-/// their order. All of its sum_threads threads call this.
+/// their order, and over ranks. All of its sum_threads threads call this.
 /// \param partial  [blocks][Count], of this column
 /// \param counter  of this column; zero before and after
 /// \param result   [Count], of this column
 template <int Count>
-__device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std::int64_t blocks, double* partial,
-                                  unsigned* counter, double* result) {
+__device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std::int64_t blocks, int column,
+                                  const rank_sum& ranks, double* partial, unsigned* counter, double* result) {
   __shared__ double shared[2][sum_threads / 32][Count];
   __shared__ bool last;
   add_over_block(sums, shared[0]);
@@ -171,6 +198,8 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
   }
   __syncthreads();
   if (!last) return;
+  // Lives in memory, since the launch may be a node of a graph that runs again and again.
+  const std::uint32_t epoch = ranks.ranks > 1 ? *ranks.last_epoch(column) + 1 : 0;
   PLAQUETTE_GPU_UNROLL
   for (int k = 0; k < Count; ++k) sums[k] = 0.0;
 #pragma unroll 4
@@ -179,7 +208,9 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
     for (int k = 0; k < Count; ++k) sums[k] += __ldcg(partial + b * Count + k);
   }
   add_over_block(sums, shared[1]);
-  if (threadIdx.x == 0) {
+  if (ranks.ranks > 1) {
+    add_over_ranks(sums, ranks, column, epoch, result);
+  } else if (threadIdx.x == 0) {
     PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < Count; ++k) result[k] = sums[k];
   }
@@ -188,7 +219,7 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
 template <int Count, class Body>
 __global__ void __launch_bounds__(sum_threads, resident_blocks<Body>())
     sum_kernel(std::int64_t sites, int columns, std::int64_t blocks, int of_a_thread, double* partial,
-               unsigned* counters, double* result, const Body body) {
+               unsigned* counters, double* result, const __grid_constant__ rank_sum ranks, const Body body) {
   let_next_kernel_start();
   wait_for_previous_kernel();
   const std::int64_t block = columns == 1 ? blockIdx.x : blockIdx.x / static_cast<unsigned>(columns);
@@ -197,15 +228,17 @@ __global__ void __launch_bounds__(sum_threads, resident_blocks<Body>())
   std::int64_t i = block * of_a_thread * sum_threads + threadIdx.x;
   for (int s = 0; s < of_a_thread; ++s, i += sum_threads)
     if (i < sites) body(i, column, sums);
-  finish_sum(sums, block, blocks, partial + column * blocks * Count, counters + column,
+  finish_sum(sums, block, blocks, column, ranks, partial + column * blocks * Count, counters + column,
              result + std::int64_t{column} * Count);
 }
 
 /// result[column][k] is the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count. Double,
 /// in a fixed order: the same bits whenever it runs, and on the host too where the body gives the same bits.
 /// \param result  of the device
+/// \param ranks   over which the sums are added too, in their order; null for none
 template <int Count, class Body>
-void sum_over(const queue& q, std::int64_t sites, int columns, double* result, const Body& body) {
+void sum_over(const queue& q, std::int64_t sites, int columns, double* result, const Body& body,
+              const rank_sum* ranks = nullptr) {
   static_assert(std::is_trivially_copyable_v<Body>);
   if (columns <= 0) return;
   const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum<Body>(sites), 1);
@@ -213,7 +246,7 @@ void sum_over(const queue& q, std::int64_t sites, int columns, double* result, c
       reinterpret_cast<double*>(q.scratch(static_cast<std::size_t>(blocks * columns * Count) * sizeof(double)));
   launch_kernel(q, dim3(static_cast<unsigned>(blocks * columns)), dim3(sum_threads), 0, true, sum_kernel<Count, Body>,
                 sites, columns, blocks, sites_of_a_thread<Body>(sites), partial,
-                q.counters(static_cast<std::size_t>(columns)), result, body);
+                q.counters(static_cast<std::size_t>(columns)), result, ranks != nullptr ? *ranks : rank_sum{}, body);
 }
 
 #else
@@ -236,8 +269,25 @@ void add_over_block(double (&sums)[sum_threads][Count]) {
   }
 }
 
+/// Adds over ranks: `sums` to `result`.
+template <int Count>
+void add_over_ranks(const double (&sums)[Count], const rank_sum& ranks, int column, double* result) {
+  static_assert(Count <= rank_sum::most_numbers);
+  const std::uint32_t epoch = *ranks.last_epoch(column) + 1;
+  order_memory();
+  for (int to = 0; to < ranks.ranks; ++to)
+    for (int k = 0; k < Count; ++k) ranks.send(column, epoch, to, k, sums[k]);
+  for (int k = 0; k < Count; ++k) {
+    result[k] = ranks.receive(column, epoch, 0, k);
+    for (int from = 1; from < ranks.ranks; ++from) result[k] += ranks.receive(column, epoch, from, k);
+  }
+  order_memory();
+  *ranks.last_epoch(column) = epoch;
+}
+
 template <int Count, class Body>
-void sum_over(const queue&, std::int64_t sites, int columns, double* result, const Body& body) {
+void sum_over(const queue&, std::int64_t sites, int columns, double* result, const Body& body,
+              const rank_sum* ranks = nullptr) {
   static_assert(std::is_trivially_copyable_v<Body>);
   const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum<Body>(sites), 1);
   const int of_a_thread = sites_of_a_thread<Body>(sites);
@@ -258,7 +308,11 @@ void sum_over(const queue&, std::int64_t sites, int columns, double* result, con
     for (std::int64_t b = 0; b < blocks; ++b)
       for (int k = 0; k < Count; ++k) sums[b % sum_threads][k] += partial[static_cast<std::size_t>(b * Count + k)];
     add_over_block(sums);
-    for (int k = 0; k < Count; ++k) result[static_cast<std::int64_t>(column) * Count + k] = sums[0][k];
+    double* const of_column = result + static_cast<std::int64_t>(column) * Count;
+    if (ranks != nullptr)
+      add_over_ranks(sums[0], *ranks, column, of_column);
+    else
+      std::copy_n(sums[0], Count, of_column);
   }
 }
 

@@ -82,6 +82,24 @@ TYPED_TEST(SumsOnRanks, AreThoseOfOneRankAndTheSameOnAll) {
   EXPECT_GE(grids, 1);
 }
 
+TYPED_TEST(SumsOnRanks, OfMoreColumnsThanKernelsAddOverRanksAreTheSame) {
+  using T = TypeParam;
+  constexpr int many = 40, few = 3;
+  const extents lattice{4, 12, 4, 8};
+  for (const extents& grid : legal_grids(lattice, communicator::world().size())) {
+    const gpu::context ctx = part_of(lattice, grid);
+    EXPECT_EQ(ctx.sums_in_kernels(many), nullptr);
+    gpu::field<T> u(ctx, {spins, colours, site_subset::even, many}), v(ctx, u.shape());
+    gpu::random_spinors(u, 8);
+    gpu::random_spinors(v, 9);
+    for (int first = 0; first + few <= many; first += 17) {
+      const auto of_many = host_values(dot(u, v)), of_few = host_values(dot(view(u, first, few), view(v, first, few)));
+      EXPECT_TRUE(same_bits({of_many.begin() + first, of_many.begin() + first + few}, of_few))
+          << first << " on " << to_string(grid);
+    }
+  }
+}
+
 TYPED_TEST(SumsOnRanks, WhoseHandlesAreDroppedDisturbNobody) {
   using T = TypeParam;
   const auto world = communicator::world();
