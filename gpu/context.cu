@@ -6,20 +6,31 @@
 #include "common/error.hpp"
 #include "gpu/comms/global_sum.hpp"
 #include "gpu/comms/host_waiting.hpp"
+#include "gpu/comms/rank_sum.hpp"
 #include "gpu/comms/watchdog.hpp"
 #include "gpu/halo/halo_choice.hpp"
 #include "gpu/tuning/tuner.hpp"
 
 namespace plaquette::gpu {
 
+namespace {
+
+/// Sums that nobody has used yet, and the memory they are in.
+struct postponed_sums {
+  std::shared_ptr<std::byte> memory;
+  number_rows rows;
+  int columns;
+};
+
+}  // namespace
+
 /// What ranks share with each other.
 struct context::several_ranks {
   std::shared_ptr<watchdog> watch;
   global_sum over_ranks;
   std::shared_ptr<gpu::halo> halo = {};
-  /// Sums that nobody has used yet, and the memory they are in.
-  std::vector<number_range> postponed = {};
-  std::vector<std::shared_ptr<std::byte>> memory = {};
+  std::vector<postponed_sums> postponed = {};
+  rank_sum next_kernel = {};
 };
 
 context::context(const lattice_geometry& geometry, const communicator& comm, int device,
@@ -51,23 +62,45 @@ gpu::halo* context::halo_of_ranks() const {
 
 watchdog* context::watch() const { return state_->among_ranks ? state_->among_ranks->watch.get() : nullptr; }
 
-const rank_sum* context::sums_in_kernels(int columns) const {
-  return state_->among_ranks ? state_->among_ranks->over_ranks.in_kernels(columns) : nullptr;
+bool context::kernels_sum_over_ranks(int columns) const {
+  return state_->among_ranks && state_->among_ranks->over_ranks.in_kernels() != nullptr &&
+         columns <= rank_sum::most_columns;
 }
 
-void context::postpone_sums(const std::shared_ptr<std::byte>& memory, double* numbers, int count) const {
+const rank_sum* context::sums_of_next_kernel(int columns, int count) const {
   several_ranks& among = *state_->among_ranks;
-  among.postponed.push_back({numbers, count});
-  among.memory.push_back(memory);
+  const auto fit = [&] {
+    int all = count;
+    for (const postponed_sums& sums : among.postponed) {
+      if (sums.columns != columns) return false;
+      all += sums.rows.count;
+    }
+    return all <= rank_sum::most_numbers && std::ssize(among.postponed) <= rank_sum::most_carried;
+  };
+  if (!fit()) add_postponed();
+  among.next_kernel = *among.over_ranks.in_kernels();
+  for (std::size_t i = 0; i < among.postponed.size(); ++i) {
+    among.next_kernel.carried[i] = among.postponed[i].rows;
+    among.next_kernel.carried_numbers += among.postponed[i].rows.count;
+  }
+  among.postponed.clear();  // memory that is given back is used by what is queued later
+  return &among.next_kernel;
+}
+
+void context::postpone_sums(const std::shared_ptr<std::byte>& memory, double* numbers, int columns, int count) const {
+  several_ranks& among = *state_->among_ranks;
+  among.postponed.push_back({memory, {numbers, count}, columns});
   if (std::ssize(among.postponed) == global_sum::most_ranges) add_postponed();
 }
 
 void context::add_postponed() const {
   several_ranks& among = *state_->among_ranks;
   if (among.postponed.empty()) return;
-  among.over_ranks.add(queue(), among.postponed);
+  std::vector<number_range> ranges;
+  for (const postponed_sums& sums : among.postponed)
+    ranges.push_back({sums.rows.begin, sums.columns * sums.rows.count});
+  among.over_ranks.add(queue(), ranges);
   among.postponed.clear();
-  among.memory.clear();
 }
 
 }  // namespace plaquette::gpu

@@ -42,15 +42,17 @@ class context {
   gpu::halo* halo() const { return state_->among_ranks ? halo_of_ranks() : nullptr; }
   /// Who notices that ranks wait in vain; null on one rank.
   watchdog* watch() const;
-  /// For kernels that add their sums over ranks themselves; null on one rank and where they cannot: `add_over_ranks`
-  /// then.
-  const rank_sum* sums_in_kernels(int columns) const;
-  /// So many numbers of the device become their sums over ranks; nothing on one rank. Queued when several such wait,
-  /// and no later than `complete_sums`, which whoever uses the numbers calls before (handles of `scalars` do): so sums
-  /// that are not needed at once travel with others. `memory` lives until then. Call `complete_sums` before a
-  /// work_graph records and at the end of what it records. Collective.
-  void add_over_ranks(const std::shared_ptr<std::byte>& memory, double* numbers, int count) const {
-    if (state_->among_ranks) postpone_sums(memory, numbers, count);
+  /// Whether kernels add so many columns of sums over ranks themselves; otherwise, and on one rank, `add_over_ranks`.
+  bool kernels_sum_over_ranks(int columns) const;
+  /// What the kernel that is queued next needs for that, which makes `count` sums a column: the sums that wait travel
+  /// with it. Valid until the next call. Collective.
+  const rank_sum* sums_of_next_kernel(int columns, int count) const;
+  /// Numbers of the device, [columns][count], become their sums over ranks; nothing on one rank. Queued when several
+  /// such wait, with the next kernel that sums itself, and no later than `complete_sums`, which whoever uses the
+  /// numbers calls before (handles of `scalars` do): so sums that are not needed at once travel with others. `memory`
+  /// lives until then. Call `complete_sums` before a work_graph records and at the end of what it records. Collective.
+  void add_over_ranks(const std::shared_ptr<std::byte>& memory, double* numbers, int columns, int count) const {
+    if (state_->among_ranks) postpone_sums(memory, numbers, columns, count);
   }
   void complete_sums() const {
     if (state_->among_ranks) add_postponed();
@@ -76,7 +78,7 @@ class context {
   };
 
   gpu::halo* halo_of_ranks() const;
-  void postpone_sums(const std::shared_ptr<std::byte>& memory, double* numbers, int count) const;
+  void postpone_sums(const std::shared_ptr<std::byte>& memory, double* numbers, int columns, int count) const;
   void add_postponed() const;
 
   std::shared_ptr<const state> state_;

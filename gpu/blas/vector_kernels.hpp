@@ -483,34 +483,40 @@ struct vector_kernel {
   }
 };
 
-/// The same where coefficients are expressions that nobody has worked out yet: every thread does, and the thread of the
-/// first site leaves the numbers for kernels to come.
+/// The same where coefficients are expressions that nobody has worked out yet: every block does, and the first one of a
+/// column leaves the numbers for kernels to come.
 template <class T, vector_operation operation, int components>
 struct programmed_vector_kernel {
-  static constexpr int least_sites_of_a_thread = vector_kernel<T, operation, components>::least_sites_of_a_thread;
+  using real = real_of<T>;
+  using straight_kernel = vector_kernel<T, operation, components>;
+  static constexpr int least_sites_of_a_thread = straight_kernel::least_sites_of_a_thread;
+  static constexpr int resident_blocks = straight_kernel::resident_blocks;
+  static constexpr int most_numbers = few_programs;
 
-  vector_kernel<T, operation, components> kernel;
+  straight_kernel kernel;
   scalar_program programs[few_programs];
   std::int32_t count, of_a, of_b;  ///< number of programs; the coefficients', or -1
 
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const auto warp = static_cast<std::int32_t>(index / lanes);
-    const std::int32_t block = kernel.arg.columns.quotient(warp);
-    double none[1];
-    (*this)(block* lanes + static_cast<std::int32_t>(index % lanes), warp - block * kernel.arg.columns.value, none);
+  PLAQUETTE_HOST_DEVICE int number_count() const { return count; }
+  PLAQUETTE_HOST_DEVICE complex<double> number(int p, int column, bool first) const {
+    if (!first && p != of_a && p != of_b) return {};
+    const complex<double> value = programs[p].at_once(column);
+    if (first) programs[p].result[column] = value;
+    return value;
   }
   template <int Count>
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
-    const complex<double> a = number(kernel.arg.a, of_a, column), b = number(kernel.arg.b, of_b, column);
-    if (i == 0)
-      for (int p = 0; p < count; ++p) programs[p].result[column] = p == of_a ? a : p == of_b ? b : programs[p](column);
-    kernel.work_on(static_cast<std::int32_t>(i), column, complex_cast<real_of<T>>(a), complex_cast<real_of<T>>(b),
-                   sums);
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, const complex<double>* numbers,
+                                        double (&sums)[Count]) const {
+    kernel.work_on(static_cast<std::int32_t>(i), column, coefficient(kernel.arg.a, of_a, column, numbers),
+                   coefficient(kernel.arg.b, of_b, column, numbers), sums);
   }
 
  private:
-  PLAQUETTE_HOST_DEVICE complex<double> number(const complex<double>* worked_out, int program, int column) const {
-    return program >= 0 ? programs[program](column) : worked_out != nullptr ? worked_out[column] : complex<double>{};
+  PLAQUETTE_HOST_DEVICE static complex<real> coefficient(const complex<double>* worked_out, int program, int column,
+                                                         const complex<double>* numbers) {
+    return program >= 0            ? complex_cast<real>(numbers[program])
+           : worked_out != nullptr ? complex_cast<real>(worked_out[column])
+                                   : complex<real>{};
   }
 };
 
@@ -562,22 +568,34 @@ vector_arguments<T> arguments_of(const vector_operands<T>& with) {
   return arg;
 }
 
-template <vector_operation operation, class T, class Body>
-void launch(const field<T>& model, const Body& body, double* sums) {
-  const std::int64_t sites = std::int64_t{lanes} * model.all_blocks();
-  const queue& q = model.get_context().queue();
-  if constexpr (traits_of(operation).sums() > 0)
-    sum_over<traits_of(operation).sums()>(q, sites, model.columns(), sums, body,
-                                          model.get_context().sums_in_kernels(model.columns()));
-  else
-    for_each_index(q, sites * model.columns(), body);
+/// Sums that solvers only look at, later: they travel over ranks with those of another kernel.
+constexpr bool sums_may_wait(vector_operation operation) { return operation == vector_operation::axpy_norm2; }
+
+/// Whether a kernel of the operation adds its sums over ranks itself, if there are any.
+template <vector_operation operation, class T>
+bool sums_over_ranks(const field<T>& model) {
+  return !sums_may_wait(operation) && model.get_context().kernels_sum_over_ranks(model.columns());
 }
 
-/// A launch of so few threads lets each work out the coefficients: about a microsecond where all run at once, against
+template <vector_operation operation, class T, class Body>
+void launch(const field<T>& model, const Body& body, double* sums) {
+  constexpr int count = traits_of(operation).sums();
+  const std::int64_t sites = std::int64_t{lanes} * model.all_blocks();
+  const context& ctx = model.get_context();
+  if constexpr (count > 0)
+    sum_over<count>(ctx.queue(), sites, model.columns(), sums, body,
+                    sums_over_ranks<operation>(model) ? ctx.sums_of_next_kernel(model.columns(), count) : nullptr);
+  else if constexpr (works_out_numbers<Body>)
+    for_each_site(ctx.queue(), sites, model.columns(), body);
+  else
+    for_each_index(ctx.queue(), sites * model.columns(), body);
+}
+
+/// Where blocks are few, each may work out the coefficients: about a microsecond for those that run at once, against
 /// some for a launch.
 template <class T>
 bool takes_programs(const field<T>& model) {
-  constexpr std::int64_t most_threads = std::int64_t{1} << 17;
+  constexpr std::int64_t most_threads = std::int64_t{1} << 19;
   return model.components() == 12 && std::int64_t{lanes} * model.all_blocks() * model.columns() <= most_threads;
 }
 
@@ -595,8 +613,7 @@ void run_programmed(const vector_operands<T>& with, double* sums) {
   launch<operation>(model_of(with), body, sums);
 }
 
-/// Queues the operation; sums [column][operation_traits::sums()] to `sums`, of all ranks where
-/// `context::sums_in_kernels` can.
+/// Queues the operation; sums [column][operation_traits::sums()] to `sums`, of all ranks where `sums_over_ranks`.
 template <vector_operation operation, class T>
 void run(const vector_operands<T>& with, double* sums = nullptr) {
   const field<T>& model = model_of(with);
@@ -621,7 +638,7 @@ column_sums run_and_sum(const vector_operands<T>& with) {
   const field<T>& model = model_of(with);
   column_sums sums(model.get_context(), model.columns(), traits_of(operation).sums());
   run<operation>(with, sums.on_device());
-  if (model.get_context().sums_in_kernels(model.columns()) == nullptr) sums.add_over_ranks();
+  if (!sums_over_ranks<operation>(model)) sums.add_over_ranks();
   return sums;
 }
 

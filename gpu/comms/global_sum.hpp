@@ -50,9 +50,9 @@ class global_sum {
   /// The same of several ranges, at most most_ranges, by one exchange where they are few numbers.
   void add(const queue& q, std::span<const number_range> ranges) const;
 
-  /// What kernels need that add so many columns of their sums over ranks themselves, before they end (`sum_over`); null
-  /// where they cannot, or have no other ranks. It lives as long as this. Independent of the order of `add`.
-  const rank_sum* in_kernels(int columns) const;
+  /// What kernels need that add their sums over ranks themselves, before they end (`sum_over`); null where they cannot.
+  /// It lives as long as this.
+  const rank_sum* in_kernels() const;
 
   sum_path path() const;
   /// Whether `add` may be recorded in a work_graph. What is recorded may be launched any number of times, in the same

@@ -63,10 +63,17 @@ PLAQUETTE_HOST_DEVICE inline std::uint64_t sum_waiting_word(int rank, std::uint3
   return (static_cast<std::uint64_t>(rank) + 1) << 32 | epoch;
 }
 
+/// Sums of a kernel, [column][count] on the device.
+struct number_rows {
+  double* begin = nullptr;
+  std::int32_t count = 0;
+};
+
 /// What a kernel needs to add the sums that it has made over the sites of a rank, a few numbers a column, over ranks
-/// too, before it ends. Columns are sums of their own, each with its epochs.
+/// too, before it ends. Columns are sums of their own, each with its epochs. Sums of kernels before, of as many
+/// columns, that nobody has used yet may be carried along.
 struct rank_sum {
-  static constexpr int most_ranks = 8, most_columns = 32, most_numbers = 4;
+  static constexpr int most_ranks = 8, most_columns = 32, most_numbers = 8, most_carried = 2;
   /// Of a column, in each rank's memory: the epoch of this rank's last sum, then numbered[2][most_ranks][most_numbers].
   static constexpr std::size_t slots_begin = 128;
   static constexpr std::size_t column_bytes =
@@ -75,7 +82,15 @@ struct rank_sum {
   std::byte* memory[most_ranks] = {};  ///< of each rank, [most_columns][column_bytes]
   std::int32_t rank = 0, ranks = 1;    ///< one: there is nothing to add
   std::uint64_t* words = nullptr;      ///< of a watchdog, one a rank that is waited for, or null
+  number_rows carried[most_carried] = {};
+  std::int32_t carried_numbers = 0;  ///< a column, of all rows
 
+  /// 0 <= k < carried_numbers
+  PLAQUETTE_HOST_DEVICE double* carried_number(int column, int k) const {
+    const bool second = k >= carried[0].count;
+    const number_rows& rows = carried[second ? 1 : 0];
+    return rows.begin + column * rows.count + (second ? k - carried[0].count : k);
+  }
   PLAQUETTE_HOST_DEVICE std::uint32_t* last_epoch(int column) const {
     return reinterpret_cast<std::uint32_t*>(memory[rank] + column * column_bytes);
   }

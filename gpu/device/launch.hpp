@@ -6,6 +6,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
@@ -45,6 +47,21 @@ template <class Body>
 constexpr std::int64_t blocks_of_a_sum(std::int64_t sites) {
   const std::int64_t tile = std::int64_t{sum_threads} * sites_of_a_thread<Body>(sites);
   return (sites + tile - 1) / tile;
+}
+
+/// A body whose work on a site needs numbers of its column, at most `most_numbers`, that a block works out before:
+/// `number(k, column, first)` for k < `number_count()`; `first` in one block of each column.
+template <class Body>
+concept works_out_numbers = requires(const Body& body) {
+  { body.number(0, 0, true) } -> std::same_as<complex<double>>;
+  { body.number_count() } -> std::same_as<int>;
+};
+template <class Body>
+constexpr int most_numbers_of() {
+  if constexpr (works_out_numbers<Body>)
+    return Body::most_numbers;
+  else
+    return 1;
 }
 
 #ifdef __CUDACC__
@@ -154,28 +171,33 @@ constexpr int resident_blocks() {
     return 0;
 }
 
-/// Adds over ranks: `sums` of thread 0 to `result`. All threads of the block call this.
-/// \param epoch  of this sum: one more than the last of this column
+/// Adds over ranks: `sums` of thread 0 to `result`, and what the sum carries in place. All threads of the block call
+/// this.
+/// \param epoch    of this sum: one more than the last of this column
+/// \param carried  number `threadIdx.x` of those carried, of this rank
 template <int Count>
 __device__ inline void add_over_ranks(const double (&sums)[Count], const rank_sum& ranks, int column,
-                                      std::uint32_t epoch, double* result) {
-  static_assert(Count <= rank_sum::most_numbers && rank_sum::most_ranks * Count <= sum_threads);
-  __shared__ double of_ranks[rank_sum::most_ranks][Count];
-  const int thread = static_cast<int>(threadIdx.x), rank = thread / Count, k = thread % Count;
+                                      std::uint32_t epoch, double carried, double* result) {
+  constexpr int most = rank_sum::most_numbers;
+  static_assert(Count <= most && rank_sum::most_ranks * most <= sum_threads);
+  __shared__ double of_ranks[rank_sum::most_ranks][most];
+  const int thread = static_cast<int>(threadIdx.x), rank = thread / most, k = thread % most;
+  const int count = Count + ranks.carried_numbers;
   if (thread == 0) {
     PLAQUETTE_GPU_UNROLL
     for (int i = 0; i < Count; ++i) of_ranks[ranks.rank][i] = sums[i];
   }
+  if (thread < ranks.carried_numbers) of_ranks[ranks.rank][Count + thread] = carried;
   __syncthreads();
-  if (rank < ranks.ranks && rank != ranks.rank) {
+  if (rank < ranks.ranks && rank != ranks.rank && k < count) {
     ranks.send(column, epoch, rank, k, of_ranks[ranks.rank][k]);
     of_ranks[rank][k] = ranks.receive(column, epoch, rank, k);
   }
   __syncthreads();
-  if (thread < Count) {
+  if (thread < count) {
     double sum = of_ranks[0][thread];
     for (int r = 1; r < ranks.ranks; ++r) sum += of_ranks[r][thread];
-    result[thread] = sum;
+    *(thread < Count ? result + thread : ranks.carried_number(column, thread - Count)) = sum;
   }
   if (thread == 0) *ranks.last_epoch(column) = epoch;
 }
@@ -198,8 +220,11 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
   }
   __syncthreads();
   if (!last) return;
-  // Lives in memory, since the launch may be a node of a graph that runs again and again.
+  // What the sum over ranks needs from memory is asked for early. (The epoch lives there, since the launch may be a
+  // node of a graph that runs again and again.)
   const std::uint32_t epoch = ranks.ranks > 1 ? *ranks.last_epoch(column) + 1 : 0;
+  const int thread = static_cast<int>(threadIdx.x);
+  const double carried = thread < ranks.carried_numbers ? *ranks.carried_number(column, thread) : 0.0;
   PLAQUETTE_GPU_UNROLL
   for (int k = 0; k < Count; ++k) sums[k] = 0.0;
 #pragma unroll 4
@@ -209,11 +234,30 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
   }
   add_over_block(sums, shared[1]);
   if (ranks.ranks > 1) {
-    add_over_ranks(sums, ranks, column, epoch, result);
+    add_over_ranks(sums, ranks, column, epoch, carried, result);
   } else if (threadIdx.x == 0) {
     PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < Count; ++k) result[k] = sums[k];
   }
+}
+
+/// Works out the numbers that a body needs of a column, one a warp. All threads of the block call this.
+template <class Body, int Most>
+__device__ inline void work_out_numbers(const Body& body, int column, bool first, complex<double> (&numbers)[Most]) {
+  static_assert(Most <= sum_threads / 32);
+  const int k = static_cast<int>(threadIdx.x / 32);
+  if (threadIdx.x % 32 == 0 && k < body.number_count()) numbers[k] = body.number(k, column, first);
+  __syncthreads();
+}
+
+/// A block of a launch over blocks of sites times columns, columns side by side.
+struct block_of_column {
+  std::int64_t block;
+  int column;
+};
+__device__ inline block_of_column this_block(int columns) {
+  const std::int64_t block = columns == 1 ? blockIdx.x : blockIdx.x / static_cast<unsigned>(columns);
+  return {block, static_cast<int>(blockIdx.x - block * columns)};
 }
 
 template <int Count, class Body>
@@ -222,14 +266,42 @@ __global__ void __launch_bounds__(sum_threads, resident_blocks<Body>())
                unsigned* counters, double* result, const __grid_constant__ rank_sum ranks, const Body body) {
   let_next_kernel_start();
   wait_for_previous_kernel();
-  const std::int64_t block = columns == 1 ? blockIdx.x : blockIdx.x / static_cast<unsigned>(columns);
-  const int column = static_cast<int>(blockIdx.x - block * columns);
+  const auto [block, column] = this_block(columns);
   double sums[Count] = {};
   std::int64_t i = block * of_a_thread * sum_threads + threadIdx.x;
-  for (int s = 0; s < of_a_thread; ++s, i += sum_threads)
-    if (i < sites) body(i, column, sums);
+  if constexpr (works_out_numbers<Body>) {
+    __shared__ complex<double> numbers[most_numbers_of<Body>()];
+    work_out_numbers(body, column, block == 0, numbers);
+    for (int s = 0; s < of_a_thread; ++s, i += sum_threads)
+      if (i < sites) body(i, column, numbers, sums);
+  } else {
+    for (int s = 0; s < of_a_thread; ++s, i += sum_threads)
+      if (i < sites) body(i, column, sums);
+  }
   finish_sum(sums, block, blocks, column, ranks, partial + column * blocks * Count, counters + column,
              result + std::int64_t{column} * Count);
+}
+
+template <class Body>
+__global__ void __launch_bounds__(sum_threads) site_kernel(std::int64_t sites, int columns, const Body body) {
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  const auto [block, column] = this_block(columns);
+  __shared__ complex<double> numbers[most_numbers_of<Body>()];
+  work_out_numbers(body, column, block == 0, numbers);
+  const std::int64_t i = block * sum_threads + threadIdx.x;
+  double none[1];
+  if (i < sites) body(i, column, numbers, none);
+}
+
+/// body(i, column, numbers, {}) for 0 <= i < sites and all columns, in any order; for bodies that work out numbers.
+template <works_out_numbers Body>
+void for_each_site(const queue& q, std::int64_t sites, int columns, const Body& body) {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  if (columns <= 0) return;
+  const std::int64_t blocks = (sites + sum_threads - 1) / sum_threads;
+  launch_kernel(q, dim3(static_cast<unsigned>(blocks * columns)), dim3(sum_threads), 0, true, site_kernel<Body>, sites,
+                columns, body);
 }
 
 /// result[column][k] is the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count. Double,
@@ -269,20 +341,45 @@ void add_over_block(double (&sums)[sum_threads][Count]) {
   }
 }
 
-/// Adds over ranks: `sums` to `result`.
+/// Adds over ranks: `sums` to `result`, and what the sum carries in place.
 template <int Count>
 void add_over_ranks(const double (&sums)[Count], const rank_sum& ranks, int column, double* result) {
   static_assert(Count <= rank_sum::most_numbers);
   const std::uint32_t epoch = *ranks.last_epoch(column) + 1;
+  const int count = Count + ranks.carried_numbers;
+  const auto number = [&](int k) { return k < Count ? result + k : ranks.carried_number(column, k - Count); };
+  std::copy_n(sums, Count, result);
   order_memory();
   for (int to = 0; to < ranks.ranks; ++to)
-    for (int k = 0; k < Count; ++k) ranks.send(column, epoch, to, k, sums[k]);
-  for (int k = 0; k < Count; ++k) {
-    result[k] = ranks.receive(column, epoch, 0, k);
-    for (int from = 1; from < ranks.ranks; ++from) result[k] += ranks.receive(column, epoch, from, k);
+    for (int k = 0; k < count; ++k) ranks.send(column, epoch, to, k, *number(k));
+  for (int k = 0; k < count; ++k) {
+    double sum = ranks.receive(column, epoch, 0, k);
+    for (int from = 1; from < ranks.ranks; ++from) sum += ranks.receive(column, epoch, from, k);
+    *number(k) = sum;
   }
   order_memory();
   *ranks.last_epoch(column) = epoch;
+}
+
+template <class Body>
+auto numbers_of_column(const Body& body, int column) {
+  std::array<complex<double>, static_cast<std::size_t>(most_numbers_of<Body>())> numbers{};
+  if constexpr (works_out_numbers<Body>)
+    for (int k = 0; k < body.number_count(); ++k) numbers[static_cast<std::size_t>(k)] = body.number(k, column, true);
+  return numbers;
+}
+
+template <works_out_numbers Body>
+void for_each_site(const queue&, std::int64_t sites, int columns, const Body& body) {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  for (int column = 0; column < columns; ++column) {
+    const auto numbers = numbers_of_column(body, column);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < sites; ++i) {
+      double none[1];
+      body(i, column, numbers.data(), none);
+    }
+  }
 }
 
 template <int Count, class Body>
@@ -292,6 +389,7 @@ void sum_over(const queue&, std::int64_t sites, int columns, double* result, con
   const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum<Body>(sites), 1);
   const int of_a_thread = sites_of_a_thread<Body>(sites);
   for (int column = 0; column < columns; ++column) {
+    [[maybe_unused]] const auto numbers = numbers_of_column(body, column);
     std::vector<double> partial(static_cast<std::size_t>(blocks * Count));
 #pragma omp parallel for schedule(static)
     for (std::int64_t block = 0; block < blocks; ++block) {
@@ -299,7 +397,11 @@ void sum_over(const queue&, std::int64_t sites, int columns, double* result, con
       for (int thread = 0; thread < sum_threads; ++thread)
         for (int s = 0; s < of_a_thread; ++s) {
           const std::int64_t i = (block * of_a_thread + s) * sum_threads + thread;
-          if (i < sites) body(i, column, sums[thread]);
+          if (i >= sites) continue;
+          if constexpr (works_out_numbers<Body>)
+            body(i, column, numbers.data(), sums[thread]);
+          else
+            body(i, column, sums[thread]);
         }
       add_over_block(sums);
       for (int k = 0; k < Count; ++k) partial[static_cast<std::size_t>(block * Count + k)] = sums[0][k];

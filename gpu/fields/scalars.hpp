@@ -59,7 +59,7 @@ class column_sums {
   /// Of this rank alone, until `context::complete_sums`.
   double* on_device() const { return begin_; }
   /// Sums over the sites of this rank become sums over those of all, before anybody uses them. Collective.
-  void add_over_ranks() const { context_.add_over_ranks(memory_, begin_, columns_ * count_); }
+  void add_over_ranks() const { context_.add_over_ranks(memory_, begin_, columns_, count_); }
   /// Sum number k of each column, as a real number.
   scalars real_sum(int k) const;
   /// Sums number k and k + 1: real and imaginary part.

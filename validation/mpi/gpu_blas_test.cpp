@@ -88,7 +88,7 @@ TYPED_TEST(SumsOnRanks, OfMoreColumnsThanKernelsAddOverRanksAreTheSame) {
   const extents lattice{4, 12, 4, 8};
   for (const extents& grid : legal_grids(lattice, communicator::world().size())) {
     const gpu::context ctx = part_of(lattice, grid);
-    EXPECT_EQ(ctx.sums_in_kernels(many), nullptr);
+    EXPECT_FALSE(ctx.kernels_sum_over_ranks(many));
     gpu::field<T> u(ctx, {spins, colours, site_subset::even, many}), v(ctx, u.shape());
     gpu::random_spinors(u, 8);
     gpu::random_spinors(v, 9);
