@@ -2,8 +2,10 @@
 """What figures of several GPUs need of the reports of dslash-scaling: points, lines over GPUs, latencies."""
 
 import collections
+import itertools
 import os
 
+from performance_model import grid_of_local_box, smallest_surface_grid
 from report_file import ReportError, load, number
 from scaling_data import PRECISIONS, VECTOR_OPERATIONS  # noqa: F401  for those who draw
 
@@ -100,10 +102,32 @@ def case_of(point):
     return (point.operator, point.layout, point.precision, point.reconstruct, point.rhs)
 
 
+def belongs_to(point, problem):
+    """True of a point that lies on the line of a problem, as what it was run for or not: twice the box of weak scaling may
+    be the lattice of strong scaling."""
+    scaling, extents = problem
+    if scaling == "weak":
+        return point.local == extents and point.grid == grid_of_local_box(extents, point.gpus)
+    return point.lattice == extents and point.grid == smallest_surface_grid(extents, point.gpus)
+
+
+def with_shared(found):
+    """The points, and once more those that were run for one problem and are missing in another."""
+    have = {(problem_of(p), case_of(p), p.gpus, p.placement, p.asked, p.wait, p.overlap) for p in found}
+    problems = sorted({problem_of(p) for p in found})
+    shared = list(found)
+    for p, problem in itertools.product(found, problems):
+        key = (problem, case_of(p), p.gpus, p.placement, p.asked, p.wait, p.overlap)
+        if key not in have and belongs_to(p, problem):
+            have.add(key)
+            shared.append(p._replace(scaling=problem[0]))
+    return shared
+
+
 def lines(found):
     """{(problem, case): points in the order of GPUs}, of the last run of each; problems with several numbers of GPUs."""
     latest = {}
-    for p in found:
+    for p in with_shared(found):
         latest[(problem_of(p), case_of(p), p.gpus)] = p
     result = collections.defaultdict(list)
     for (problem, case, _), p in sorted(latest.items(), key=lambda item: item[0][2]):

@@ -321,11 +321,23 @@ def in_parts(items, most):
     return [items[first:first + most] for first in range(0, len(items), most)]
 
 
+def once_each_problem(reports):
+    """Without those that solve what an earlier one has solved: on other ranks a solve goes the same way."""
+    kept = {}
+    for path, report in reports:
+        parameters = report["parameters"]
+        named = ("device", "lattice", "gauge", "mass", "clover_spatial", "precision", "solver", "source", "rhs", "batch", "seed")
+        solved_before = "batches" in (report["solves"] or [{}])[0] and parameters.get("batch") == 1
+        kept.setdefault(str([parameters.get(name) for name in named]) if solved_before else path, (path, report))
+    return list(kept.values())
+
+
 def convergence_pictures(reports):
     import convergence
     import style
 
-    with_history = [(path, report) for path, report in reports if any(solve.get("history") for solve in report["solves"])]
+    with_history = [(path, report) for path, report in once_each_problem(reports)
+                    if any(solve.get("history") for solve in report["solves"])]
     for part in in_parts(with_history, MOST_SOLVES):
         figure, (axes,) = style.figure()
         figure.set_size_inches(7.2, 4.4 + 0.2 * sum(len(report["solves"]) for _, report in part))
@@ -339,7 +351,7 @@ def mass_pictures(reports):
     import effective_mass
     import style
 
-    for path, report in reports:
+    for path, report in once_each_problem(reports):
         if "pion" not in report["observables"] and "rho" not in report["observables"]:
             continue
         figure, (axes,) = style.figure()
@@ -419,12 +431,13 @@ def gpu_pictures(reports):
     if gpu_scaling.usual_lines(found) and gpu_data.latencies(of_scaling(reports)):
         options = model.parser().parse_args(["-"])
         machine = model.machine_of(of_scaling(reports), options)
-        if model.compared(found, machine):
+        pairs = model.compared(found, machine)
+        if pairs:
             figure = style.plt.figure()
             panels = model.draw(figure, found, machine)
             figure.set_size_inches(max(9.5, 2.9 * panels), 6.4)
             figure.tight_layout(rect=(0, 0, 1, 0.92))
-            yield Picture(f"Performance model, beside what was measured. {model.assumptions(machine)}",
+            yield Picture(f"Performance model, beside what was measured: {model.distance(pairs)}. {model.assumptions(machine)}",
                           "TFLOP/s measured and by the model, and extrapolated, against GPUs", data_address(figure), True)
     if any(p.halo for p in found):
         figure, (axes,) = style.figure()
@@ -433,6 +446,23 @@ def gpu_pictures(reports):
         figure.tight_layout()
         yield Picture("Ways to exchange halos", "TFLOP/s of one lattice for each way to exchange halos",
                       data_address(figure), True)
+
+
+def solver_pictures(reports):
+    """How solves scale over GPUs, or ranks."""
+    import solver_scaling
+
+    candidates = [(path, report) for path, report in reports if report["app"] == "mixed-precision-solver"
+                  and "batches" in (report["solves"] or [{}])[0]]
+    found = solver_scaling.verified_points(candidates)
+    for kind in solver_scaling.FIGURES:
+        if found and solver_scaling.problems_of(found, kind):
+            figure, _ = solver_scaling.draw(found, kind)
+            figure.tight_layout(rect=(0, 0, 1, 0.86))
+            yield Picture({"weak": "Weak scaling of solves", "strong": "Strong scaling of solves",
+                           "efficiency": "Parallel efficiency of solves"}[kind] + ": right-hand sides one after the other, "
+                          "bars from the slowest to the fastest", "TFLOP/s or efficiency of BiCGstab against GPUs",
+                          data_address(figure), True)
 
 
 def latency_pictures(reports):
@@ -481,8 +511,8 @@ def cores_pictures(reports):
 
 
 def pictures_section(reports):
-    makers = (convergence_pictures, mass_pictures, scaling_pictures, gpu_pictures, latency_pictures, vector_pictures,
-              cores_pictures, operator_pictures)
+    makers = (convergence_pictures, mass_pictures, scaling_pictures, gpu_pictures, solver_pictures, latency_pictures,
+              vector_pictures, cores_pictures, operator_pictures)
     pictures = [picture for make in makers for picture in make(reports)]
     if not pictures:
         return ""

@@ -8,7 +8,8 @@ communication), and the latencies of a run with --latency. The table has the ope
 import performance_model as model
 import style
 from gpu_data import (PRECISIONS, case_of, headline, is_usual, latencies, launches, loaded, of_headline, points, problem_of,
-                      seconds_without_overlap, title_of, transfers, volume)
+                      seconds_without_overlap, title_of, transfers, volume,
+                      with_shared)
 from matplotlib.lines import Line2D
 from report_file import ReportError, number
 
@@ -117,7 +118,7 @@ def draw_problem(axes, problem, cases, found, machine, most):
 
 def draw(figure, found, machine):
     """Above the GPUs that there were, below up to 1024. Returns the number of problems."""
-    usual = of_headline([p for p in found if is_usual(p)])
+    usual = with_shared(of_headline([p for p in found if is_usual(p)]))
     problems = sorted({problem_of(p) for p in usual if p.gpus > 1})
     if not problems:
         raise ReportError("no lattice was timed on several GPUs with the usual settings")
@@ -146,8 +147,18 @@ def assumptions(machine):
             f"{1e6 * machine.network_latency:.0f} µs a GPU (assumed)")
 
 
+def distance(pairs):
+    """In words: how far the model is from the usual points at most."""
+    usual = [(p, m) for p, m in pairs if is_usual(p)]
+    if not usual:
+        return "beside no usual measurement"
+    on = max(abs(model.deviation(m.seconds, p.seconds)) for p, m in usual)
+    off = max(abs(model.deviation(m.without_overlap, seconds_without_overlap(p))) for p, m in usual)
+    return f"within {100 * on:.1f}% of what was measured with the overlap on, {100 * off:.1f}% with it off"
+
+
 def print_table(pairs):
-    """Each measurement beside the model, and how far apart the two are at most."""
+    """Each measurement beside the model, and how far apart the two are."""
     print(f"{'lattice':<22} {'GPUs':>4} {'halo':<8} {'operator':<13} {'prec.':<7} {'measured':>9} {'model':>9} {'':>7}"
           f" {'overlap off':>12} {'model':>9} {'':>7}   [µs]")
     for p, m in pairs:
@@ -155,11 +166,7 @@ def print_table(pairs):
         print(f"{title_of(problem_of(p)):<22} {p.gpus:>4} {p.policy:<8} {p.operator:<13} {p.precision:<7} "
               f"{1e6 * p.seconds:>9.2f} {1e6 * m.seconds:>9.2f} {100 * model.deviation(m.seconds, p.seconds):>+6.1f}% "
               f"{1e6 * off:>12.2f} {1e6 * m.without_overlap:>9.2f} {100 * model.deviation(m.without_overlap, off):>+6.1f}%")
-    pairs = [(p, m) for p, m in pairs if is_usual(p)]
-    if pairs:
-        on = max(abs(model.deviation(m.seconds, p.seconds)) for p, m in pairs)
-        off = max(abs(model.deviation(m.without_overlap, seconds_without_overlap(p))) for p, m in pairs)
-        print(f"the model is within {100 * on:.1f}% of what was measured with the overlap on, {100 * off:.1f}% with it off")
+    print(f"the model is {distance(pairs)}")
 
 
 def parser():

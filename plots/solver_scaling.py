@@ -17,6 +17,8 @@ MODES = ("single", "single-half", "double", "double-half", "double-single")
 COLOUR = dict(zip(MODES, (style.COLOURS[name] for name in ("vermilion", "green", "blue", "purple", "orange"))))
 MARKER = dict(zip(MODES, "osDv^"))
 
+FIGURES = ("weak", "strong", "efficiency")
+
 #: A run: GFLOP/s and seconds of each batch of right-hand sides.
 Point = collections.namedtuple("Point", "device ranks threads lattice local gauge mode overlap rhs gflops seconds iterations "
                                "report path")
@@ -36,20 +38,26 @@ def point(report, path):
         raise ReportError(f"{path}: expected a solve as the schema has it, found {problem!r}") from None
 
 
-def points(paths):
-    """Those verified solves among the files; of the same run the last one."""
+def verified_points(reports):
+    """Those verified solves among (path, report) pairs; of the same run the last one."""
     found = {}
-    for path in paths:
-        report = load(path)
+    for path, report in reports:
         if report["app"] != "mixed-precision-solver" or not report["solves"]:
             continue
         p = point(report, path)
         if report["verified"] is True:
             found[(p.device, p.ranks, p.threads, p.lattice, p.local, p.gauge, p.mode, p.overlap, p.rhs)] = p
+    return list(found.values())
+
+
+def points(paths):
+    """The same of files; refused where there are none."""
+    paths = list(paths)
+    found = verified_points((path, load(path)) for path in paths)
     if not found:
         names = ", ".join(os.path.basename(path) for path in paths)
         raise ReportError(f"{names}: no verified solves of mixed-precision-solver")
-    return list(found.values())
+    return found
 
 
 def mean(values):
@@ -156,23 +164,24 @@ def legend(figure, problems, with_cpu):
     figure.legend(handles=entries, loc="upper left", ncols=len(entries) if len(problems) > 1 else 4, fontsize=8)
 
 
-def main():
-    parser = style.arguments(__doc__, "solver-scaling.png")
-    parser.add_argument("--figure", choices=["weak", "strong", "efficiency"], default="strong", help="default: %(default)s")
-    arguments = parser.parse_args()
-    found = points(arguments.report)
+def problems_of(found, figure):
+    """The lines of one figure, in order."""
+    return {problem: series for problem, series in sorted(lines(found).items()) if figure in ("efficiency", problem[0])}
+
+
+def draw(found, kind):
+    """(figure, points on it): "weak", "strong" or "efficiency", a panel a problem."""
     device = scaled_device(found)
-    problems = {problem: series for problem, series in sorted(lines(found).items())
-                if arguments.figure in ("efficiency", problem[0])}
+    problems = problems_of(found, kind)
     if not problems:
-        raise ReportError(f"no lattice was solved on several numbers of ranks with {arguments.figure} scaling")
+        raise ReportError(f"no lattice was solved on several numbers of ranks with {kind} scaling")
     figure, panels = style.figure(len(problems))
     figure.set_figheight(4.6)
     drawn, with_cpu = [], False
     for axes, (problem, series) in zip(panels, problems.items()):
         here = [p for line in series.values() for p in line]
         drawn += here
-        if arguments.figure == "efficiency":
+        if kind == "efficiency":
             draw_efficiency(axes, series)
         else:
             cpu = [p for p in found if device == "gpu" and p.device == "cpu" and problem[0] == "strong"
@@ -186,6 +195,14 @@ def main():
     figure.suptitle(f"{drawn[0].report['solves'][0]['solver']}, {most} right-hand sides, {drawn[0].rhs} at a time", x=0.99,
                     ha="right", fontsize=9)
     legend(figure, problems, with_cpu)
+    return figure, drawn
+
+
+def main():
+    parser = style.arguments(__doc__, "solver-scaling.png")
+    parser.add_argument("--figure", choices=FIGURES, default="strong", help="default: %(default)s")
+    arguments = parser.parse_args()
+    figure, drawn = draw(points(arguments.report), arguments.figure)
     style.sign(figure, [p.report for p in drawn])
     figure.subplots_adjust(top=0.82)
     style.write(figure, arguments.output, arguments.force)

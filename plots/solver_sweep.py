@@ -5,7 +5,7 @@ scaling of BiCGstab in four precision modes, six right-hand sides one after the 
 import itertools
 import os
 
-from performance_model import grid_of_local_box
+from performance_model import grid_of_local_box, smallest_surface_grid
 from report_file import ReportError
 
 PARTS = ("strong", "weak", "cpu")
@@ -17,7 +17,7 @@ WIDTHS = (8, 14, 6, 12, 8)
 FIGURES = ("weak", "strong", "efficiency")
 
 
-def add_arguments(kinds, add_shared, words, counts, positive):
+def add_arguments(kinds, words, counts, positive):
     parser = kinds.add_parser("solvers", help="scaling of solves on GPUs, one rank each")
     parser.add_argument("--gpus", type=counts, default=[1, 2, 4], help="numbers of GPUs (default: 1,2,4)")
     parser.add_argument("--parts", type=words, default=list(PARTS), help=f"of {','.join(PARTS)} (default: all)")
@@ -37,7 +37,7 @@ def add_arguments(kinds, add_shared, words, counts, positive):
     parser.add_argument("--threads", type=positive, default=None, metavar="N", help="of a rank (default: the cores of this "
                         "host shared among the ranks, at most 16)")
     parser.add_argument("--device", default="gpu", choices=["gpu", "cpu"], help="cpu: ranks of one thread in place of GPUs")
-    add_shared(parser)
+    return parser
 
 
 def extents_of(text):
@@ -84,13 +84,24 @@ def runs(options, make_run, launcher_for, cores):
         name = "-".join(["solve", device, *said]).replace(os.sep, "_") + ".json"
         program = [options.program, "--device", device, *problem, *usual, "--precision", mode, "--overlap", overlap,
                    "--threads", str(threads), *(options.rest if device == "gpu" else without_gpu_options(options.rest))]
-        return make_run(said, os.path.join(options.output, name), program, launcher_for(options, ranks, threads), threads)
+        return make_run(said, os.path.join(options.output, name), program, launcher_for(options, ranks, threads), threads,
+                        ranks if device == "gpu" else 0)
+
+    def is_strong_too(lattice, ranks):
+        """Whether weak scaling comes to a lattice that strong scaling is run on, in the same boxes."""
+        local = extents_of(lattice)
+        grid = grid_of_local_box(local, ranks)
+        whole = [length * n for length, n in zip(local, grid)]
+        return "strong" in options.parts and any(extents_of(word) == whole for word in strong if word) and \
+            smallest_surface_grid(whole, ranks) == grid
 
     def scaling(part, lattices, problem_of):
         for lattice, ranks, mode, overlap in itertools.product(lattices, options.gpus, options.modes, options.overlap):
             if overlap == "off" and ranks == 1 and "on" in options.overlap:
                 continue  # there is nothing to overlap
-            threads = 1 if options.device == "cpu" else options.threads or max(1, min(16, cores // ranks))
+            if part == "weak" and is_strong_too(lattice, ranks):
+                continue  # the figures take it from there
+            threads = 1 if options.device == "cpu" else options.threads or max(1, min(16, cores // (options.side_by_side or ranks)))
             yield made(part, lattice, options.device, ranks, threads, mode, overlap, problem_of(lattice, ranks))
 
     def strong_problem(lattice, _ranks=1):

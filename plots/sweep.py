@@ -11,7 +11,7 @@
                      modes, halo exchange with overlap on and off, the CPU beside it; then the figures
 
 Each run leaves a JSON report. A run whose verified report is there already, made by the program as it is, is not
-repeated, so that a sweep that was stopped goes on where it was."""
+repeated, so that a sweep that was stopped, or whose --time-limit was over, goes on where it was."""
 
 import argparse
 import collections
@@ -26,13 +26,20 @@ import sys
 import time
 
 import solver_sweep
+from performance_model import grid_of_local_box, smallest_surface_grid
 from report_file import ReportError, load, number, short
+from run_estimate import Estimator
+from run_queue import RunQueue
 
-VERIFICATION_FAILED, UNUSABLE_INPUT, OUTPUT_FAILED, INTERRUPTED, INTERNAL = 1, 2, 5, 6, 70
+UNUSABLE_INPUT, OUTPUT_FAILED, INTERRUPTED = 2, 5, 6
 HERE = os.path.dirname(os.path.realpath(__file__))
 
-#: A run: its columns of the table, the file of its report, the program with its arguments, and how it is started.
-Run = collections.namedtuple("Run", "columns path program launcher threads")
+#: A run: its columns of the table, the file of its report, the program with its arguments, how it is started, the GPUs that
+#: it needs (0: nothing may run beside it), and about how many seconds it takes.
+Run = collections.namedtuple("Run", "columns path program launcher threads gpus seconds", defaults=(0, 0.0))
+#: The programs of the sweeps, as bundles have them.
+PROGRAM_OF = {"scaling": "plaquette-dslash-scaling", "gpu": "plaquette-dslash-scaling",
+              "solver": "plaquette-mixed-precision-solver", "solvers": "plaquette-mixed-precision-solver"}
 
 
 def words(text):
@@ -83,16 +90,33 @@ def usual_points(cores, with_ranks):
     return by_ranks + [(1, n) for n in counts[1:]]
 
 
+def seconds(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a positive number of seconds, found '{text}'")
+    return value
+
+
 def add_shared(parser):
-    parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--program", help="the program to run (default: the one that is built here)")
+    parser.add_argument("--programs", metavar="FOLDER", help="take the program from there: a bundle, or what it was unpacked to")
     parser.add_argument("--output", required=True, help="folder of the reports and figures")
+    parser.add_argument("--done", metavar="FOLDER", action="append", default=[], help="a folder with reports of runs that "
+                        "need not be repeated; may be said several times")
+    parser.add_argument("--time-limit", type=seconds, metavar="SECONDS", default=float("inf"), help="of the whole sweep: runs "
+                        "that would not end in time are left out, and the ones under way ended; the same command goes on "
+                        "later")
     parser.add_argument("--launcher", default="mpirun --bind-to none -n {ranks}",
                         help="what starts several ranks; {ranks}, {threads} and {nodes} are filled in "
                              "(default: %(default)s)")
     parser.add_argument("--ranks-per-node", type=positive, default=1, metavar="N",
                         help="for {nodes}: ranks / N, rounded up (default: 1)")
     parser.add_argument("--force", action="store_true", help="repeat runs whose reports are there")
-    parser.add_argument("--dryrun", action="store_true", help="print the commands and run nothing")
+    parser.add_argument("--dryrun", action="store_true", help="print the commands, of GPUs with an estimate of the time, and "
+                        "run nothing")
     parser.add_argument("rest", nargs="*", help="behind --: arguments of every run")
 
 
@@ -117,7 +141,8 @@ def arguments():
     add_shared(scaling)
     gpu = kinds.add_parser("gpu", help="dslash-scaling on GPUs, one rank each")
     gpu.add_argument("--gpus", type=counts, default=[1, 2, 4], help="numbers of GPUs (default: 1,2,4)")
-    gpu.add_argument("--parts", type=words, default=list(GPU_PARTS), help="of " + ",".join(GPU_PARTS) + " (default: all)")
+    gpu.add_argument("--parts", type=words, default=list(GPU_PARTS), help="of " + ",".join(GPU_PARTS) + " (default: all, in "
+                     "this order)")
     gpu.add_argument("--weak", type=words, default=["32x32x32x32", "24x24x24x32"], help="lattices of a GPU each "
                      "(default: 32x32x32x32,24x24x24x32)")
     gpu.add_argument("--strong", type=words, default=["32x32x32x64", "24x24x24x128", "32x32x32x256"], help="lattices of all "
@@ -128,9 +153,12 @@ def arguments():
     gpu.add_argument("--reconstruct", default="12", help="stored reals a link (default: %(default)s)")
     gpu.add_argument("--halo", type=words, default=["staged", "peer", "mpi", "nccl"], help="for the part policies "
                      "(default: staged,peer,mpi,nccl)")
+    gpu.add_argument("--kernels", type=words, default=list(KERNEL_LATTICES), help="lattices of one GPU for the part kernels "
+                     "(default: what is left of the others on more GPUs)")
     gpu.add_argument("--threads", type=positive, default=None, metavar="N", help="of a rank (default: the cores of this "
                      "host shared among the ranks, at most 8)")
     gpu.add_argument("--device", default="gpu", choices=["gpu"], help=argparse.SUPPRESS)
+    add_side_by_side(gpu)
     add_shared(gpu)
     solver = kinds.add_parser("solver", help="a table of solves")
     solver.add_argument("--lattices", type=words, default=["4x4x4x8", "8x8x8x8"], help="default: 4x4x4x8,8x8x8x8")
@@ -138,8 +166,36 @@ def arguments():
     solver.add_argument("--solvers", type=words, default=["bicgstab"], help="default: bicgstab")
     solver.add_argument("--ranks", type=words, default=["1"], help="numbers of ranks (default: 1)")
     add_shared(solver)
-    solver_sweep.add_arguments(kinds, add_shared, words, counts, positive)
-    return parser.parse_args()
+    solvers = solver_sweep.add_arguments(kinds, words, counts, positive)
+    add_side_by_side(solvers)
+    add_shared(solvers)
+    options = parser.parse_args()
+    options.program = program_of(options)
+    return options
+
+
+def add_side_by_side(parser):
+    parser.add_argument("--cores", type=positive, default=usable_cores(), metavar="N", help="of this host (default: those "
+                        "that may be used; for --dryrun elsewhere)")
+    parser.add_argument("--side-by-side", type=positive, default=0, metavar="N", help="this host has N GPUs: runs on fewer go "
+                        "side by side, each with GPUs and a share of the cores of its own")
+
+
+def program_of(options):
+    """The program to run, in one of the places where a bundle or a build has it."""
+    if options.programs is None:
+        if options.program is None:
+            raise ReportError("--program: expected a program, or --programs and a folder of them")
+        return options.program
+    name = PROGRAM_OF[options.kind]
+    places = [os.path.join(options.programs, *inside) for inside in
+              ((name,), ("bin", name), ("miniapps", name.removeprefix("plaquette-"), name))]
+    for place in places:
+        if os.access(place, os.X_OK):
+            return place
+    if options.dryrun:
+        return places[1]
+    raise ReportError(f"--programs: expected {name} in '{options.programs}' or its bin, found none")
 
 
 def launcher_for(options, ranks, threads):
@@ -178,8 +234,8 @@ def scaling_runs(options):
                       launcher_for(options, ranks, threads), threads)
 
 
-#: What the sweep over GPUs is made of, most important first.
-GPU_PARTS = ("weak", "strong", "policies", "latency", "kernels", "vectors", "placement", "waiting", "cpu")
+#: What the sweep over GPUs is made of, most telling first.
+GPU_PARTS = ("weak", "strong", "latency", "policies", "vectors", "cpu", "placement", "kernels", "waiting")
 #: Lattices of one GPU for the model: what is left of the lattices above on more GPUs.
 KERNEL_LATTICES = ("4x4x4x8", "8x8x8x8", "8x8x8x16", "8x8x16x16", "8x16x16x16", "16x16x16x16", "16x16x16x32", "16x16x32x32",
                    "16x32x32x32")
@@ -198,6 +254,25 @@ def without(words, option):
     return kept
 
 
+def extents_of(text, option):
+    try:
+        extents = tuple(int(word) for word in text.split("x"))
+    except ValueError:
+        extents = ()
+    if len(extents) != 4 or min(extents) < 1:
+        raise ReportError(f"{option}: expected lattices like 24x24x24x32, found '{text}'")
+    return extents
+
+
+def is_strong_too(options, lattice, gpus):
+    """Whether weak scaling comes to a lattice that strong scaling is run on, in the same boxes."""
+    local = extents_of(lattice, "--weak")
+    grid = grid_of_local_box(local, gpus)
+    whole = tuple(length * n for length, n in zip(local, grid))
+    return ("strong" in options.parts and whole in [extents_of(text, "--strong") for text in options.strong]
+            and smallest_surface_grid(whole, gpus) == grid)
+
+
 def gpu_runs(options):
     """One rank a GPU. The columns of the table: part, lattice, GPUs, what is special."""
     unknown = [part for part in options.parts if part not in GPU_PARTS]
@@ -206,53 +281,55 @@ def gpu_runs(options):
     most = options.gpus[-1]
     usual = ["--operator", options.operators, "--layout", "even-odd", "--precision", options.precisions, "--reconstruct",
              options.reconstruct]
+    on_first = ["--lattice", options.strong[0]] if options.strong else []
 
-    def made(part, lattice, gpus, words, special="", problem=()):
-        threads = options.threads or max(1, min(8, usable_cores() // gpus))
+    def made(part, lattice, gpus, words, special="", problem=(), threads=None):
+        threads = threads or options.threads or max(1, min(16, options.cores // (options.side_by_side or gpus)))
         name = "-".join(word for word in ("gpu", part, lattice, f"{gpus}", special.replace(" ", "-")) if word)
         program = [options.program, "--device", "gpu", *problem, "--threads", str(threads), *words,
                    *(options.rest if part != "latency" else without(options.rest, "--samples"))]
         return Run([part, lattice, str(gpus), special], os.path.join(options.output, name + ".json"), program,
-                   launcher_for(options, gpus, threads), threads)
+                   launcher_for(options, gpus, threads), threads, gpus)
 
     for part in (part for part in GPU_PARTS if part in options.parts):
         if part == "weak":
             for lattice, gpus in itertools.product(options.weak, options.gpus):
-                yield made(part, lattice, gpus, usual, problem=["--local-lattice", lattice])
+                if not is_strong_too(options, lattice, gpus):  # else the figures take it from there
+                    yield made(part, lattice, gpus, usual, problem=["--local-lattice", lattice])
         elif part == "strong":
             for lattice, gpus in itertools.product(options.strong, options.gpus):
                 yield made(part, lattice, gpus, usual, problem=["--lattice", lattice])
-        elif part == "policies" and most > 1:
+        elif part == "policies" and most > 1 and on_first:
             for halo in options.halo:
-                yield made(part, options.strong[0], most, [*usual, "--halo", halo], halo, ["--lattice", options.strong[0]])
-            yield made(part, options.strong[0], most, [*usual, "--halo", "staged", "--wait", "block"], "staged block",
-                       ["--lattice", options.strong[0]])
-        elif part == "waiting" and most > 1:
+                yield made(part, options.strong[0], most, [*usual, "--halo", halo], halo, on_first)
+            yield made(part, options.strong[0], most, [*usual, "--halo", "staged", "--wait", "block"], "staged block", on_first)
+        elif part == "waiting" and most > 1 and on_first:
             # More ranks than cores: a rank that spins keeps another from what it waits for.
             cores = ",".join(map(str, sorted(os.sched_getaffinity(0))[:max(1, most // 2)]))
             for wait in ("spin", "block"):
                 run = made(part, options.strong[0], most, [*usual, "--halo", "staged", "--wait", wait], f"few cores {wait}",
-                           ["--lattice", options.strong[0]])
+                           on_first, threads=1)
                 yield run._replace(launcher=["taskset", "-c", cores, *run.launcher])
-        elif part == "placement" and most > 1:
+        elif part == "placement" and most > 1 and on_first:
             for halo in ("auto", "staged"):
                 yield made(part, options.strong[0], most, [*usual, "--placement", "bad", "--halo", halo], f"bad {halo}",
-                           ["--lattice", options.strong[0]])
+                           on_first)
         elif part == "vectors":
             vectors = ["--operator", "axpy,dot,norm2", "--layout", "even-odd", "--precision", options.precisions]
-            for gpus in options.gpus:
-                yield made(part, options.weak[-1], gpus, vectors, problem=["--local-lattice", options.weak[-1]])
-        elif part == "latency":
-            yield made(part, "", min(most, 2), ["--latency"])
+            for lattice, gpus in itertools.product(options.weak[-1:], options.gpus):
+                yield made(part, lattice, gpus, vectors, problem=["--local-lattice", lattice])
+        elif part == "latency":  # nothing beside it: it times the host's memory too
+            yield made(part, "", min(most, 2), ["--latency"])._replace(gpus=0)
         elif part == "kernels":
-            for lattice in KERNEL_LATTICES:
+            for lattice in options.kernels:
                 yield made(part, lattice, 1, usual, problem=["--lattice", lattice])
-        elif part == "cpu":  # what stands behind -- is about GPUs
-            cores = usable_cores()
-            program = [options.program, "--device", "cpu", "--lattice", options.strong[0], "--threads", str(cores), *usual,
-                       "--placement", "good", "--samples", "5"]
-            yield Run([part, options.strong[0], "0", f"{cores} cores"], os.path.join(options.output, f"cpu-{options.strong[0]}.json"),
-                      program, launcher_for(options, 1, cores), cores)
+        elif part == "cpu" and on_first:  # what stands behind -- is about GPUs
+            cores = options.cores
+            program = [options.program, "--device", "cpu", *on_first, "--threads", str(cores), *usual, "--placement", "good",
+                       "--samples", "5"]
+            yield Run([part, options.strong[0], "0", f"{cores} cores"],
+                      os.path.join(options.output, f"cpu-{options.strong[0]}.json"), program,
+                      launcher_for(options, 1, cores), cores)
 
 
 def solver_runs(options):
@@ -278,60 +355,31 @@ def revision_of(program):
     return revision, bool(changed)
 
 
-def is_done(run, revision, force):
-    """True where the report of this very run is there, verified and of this revision. Another run's is not overwritten
-    unasked."""
-    if force or not os.path.exists(run.path):
-        return False
-    report = load(run.path)
-    made_by = str(report["parameters"].get("command", "")).split()[1:]
-    if made_by[:len(run.program) - 1] != run.program[1:]:
-        raise ReportError(f"{run.path}: expected the report of '{' '.join(run.program[1:])}', found that of "
-                          f"'{' '.join(made_by)}' (--force runs it again, --output takes another folder)")
-    made_from = report["build"].get("revision"), report["build"].get("dirty") is True
-    return report["verified"] is True and made_from == revision
+def report_of(run, revision, options):
+    """The verified report of this very run by this revision, if it is there. Another run's is not overwritten unasked."""
+    for path in [run.path] + [os.path.join(folder, os.path.basename(run.path)) for folder in options.done]:
+        if options.force or not os.path.exists(path):
+            continue
+        report = load(path)
+        made_by = str(report["parameters"].get("command", "")).split()[1:]
+        if made_by[:len(run.program) - 1] != run.program[1:]:
+            raise ReportError(f"{path}: expected the report of '{' '.join(run.program[1:])}', found that of "
+                              f"'{' '.join(made_by)}' (--force runs it again, --output takes another folder)")
+        made_from = report["build"].get("revision"), report["build"].get("dirty") is True
+        if report["verified"] is True and made_from == revision:
+            return path
+    return None
 
 
-def execute(run):
-    """The exit status and the line of stderr that says why: the program's own, else its last, or mpirun's first."""
-    command = run.launcher + run.program + ["--json", run.path]
-    if os.path.exists(run.path):
-        command.append("--force")
-    settings = dict(os.environ)
-    if run.threads is not None:
-        settings["OMP_NUM_THREADS"] = str(run.threads)
-    try:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                   text=True, errors="replace", env=settings)
-    except OSError as problem:
-        raise ReportError(f"{command[0]}: cannot be started: {problem.strerror}") from None
-    try:
-        _, err = process.communicate()
-    except KeyboardInterrupt:
-        process.terminate()
-        process.wait()
-        raise
-    lines = [line.strip() for line in err.split("\n") if line.strip()]
-    status = process.returncode if process.returncode >= 0 else INTERNAL
-    if status == VERIFICATION_FAILED and not os.path.exists(run.path):
-        status = INTERNAL  # nothing ran that could have been verified: mpirun's own 1
-    own = [line for line in lines if line.startswith("plaquette-")]
-    if own:
-        return status, own[0]
-    if lines and set(lines[-1]) == {"-"}:
-        return status, next((line for line in lines if set(line) != {"-"}), "")
-    return status, lines[-1] if lines else ""
-
-
-def result_columns(run):
-    """What the table says of a run's report."""
-    report = load(run.path)
+def result_columns(path):
+    """What the table says of a report."""
+    report = load(path)
     verdict = "PASSED" if report["verified"] is True else "FAILED"
-    fom = short(number(report["fom"].get("value", "nan"), run.path))
+    fom = short(number(report["fom"].get("value", "nan"), path))
     solve = report["solves"][0] if report["solves"] else None
     if solve is None:
         return f"{fom:>10} {report['fom'].get('unit', ''):<9} {verdict:>8}"
-    return (f"{solve.get('iterations', '-'):>10} {short(number(solve.get('seconds', 'nan'), run.path)):>10} {fom:>10} "
+    return (f"{solve.get('iterations', '-'):>10} {short(number(solve.get('seconds', 'nan'), path)):>10} {fom:>10} "
             f"{verdict:>8}")
 
 
@@ -348,6 +396,8 @@ def row(kind, columns):
     return " ".join(f"{text:<{width}}" for text, width in zip(columns, widths))
 
 
+#: Sweeps whose runs need GPUs, so that they may go side by side and end in one page.
+OVER_GPUS = ("gpu", "solvers")
 FIGURES = {"scaling": ("scaling", "bandwidth", "halo"),
            "gpu": ("gpu_scaling", "policies", "latency", "vectors", "model", "cores_per_gpu")}
 
@@ -357,9 +407,18 @@ def run_script(script, *arguments):
                           capture_output=True, text=True)
 
 
+def reports_in(options, *patterns):
+    """Those of this sweep and of earlier ones, in its folder and in those of --done; of the same name the first."""
+    found = {}
+    for folder, pattern in itertools.product([options.output, *options.done], patterns):
+        for path in glob.glob(os.path.join(glob.escape(folder), pattern)):
+            found.setdefault(os.path.basename(path), path)
+    return [path for _, path in sorted(found.items())]
+
+
 def draw_solvers(options):
     """The figures of all solves whose reports are there."""
-    reports = sorted(glob.glob(os.path.join(glob.escape(options.output), "solve-*.json")))
+    reports = reports_in(options, "solve-*.json")
     for figure in solver_sweep.FIGURES if reports else ():
         picture = os.path.join(options.output, f"solver-{figure}.png")
         done = run_script("solver_scaling", *reports, "--figure", figure, "--output", picture, "--force")
@@ -370,8 +429,7 @@ def draw(options, runs):
     """The figures; one that has nothing to show says so and is no failure."""
     reports = [run.path for run in runs if os.path.exists(run.path)]
     if options.kind == "gpu":  # with those of parts that were run before
-        reports = sorted(set(reports) | {path for pattern in ("gpu-*.json", "cpu-*.json")
-                                         for path in glob.glob(os.path.join(glob.escape(options.output), pattern))})
+        reports = reports_in(options, "gpu-*.json", "cpu-*.json")
     if not reports:
         print("no pictures: no run left a report", flush=True)
         return
@@ -380,33 +438,83 @@ def draw(options, runs):
         picture = os.path.join(options.output, name)
         done = run_script(script, *reports, "--output", picture, "--force")
         print(f"picture    {picture}" if done.returncode == 0 else f"no picture {done.stderr.strip()}", flush=True)
-    if options.kind == "gpu":
+
+
+def write_page(options):
+    """One page of all that was swept over GPUs, operators and solves."""
+    reports = reports_in(options, "gpu-*.json", "cpu-*.json", "solve-*.json")
+    if reports:
         page = os.path.join(options.output, "report.html")
         done = run_script("report", *reports, "--html", page, "--force")
         print(f"page       {page}" if os.path.exists(page) else f"no page    {done.stderr.strip()}", flush=True)
 
 
+def ordered(options, runs):
+    """With estimates. Side by side: of the two kinds of scaling first what needs one GPU, then what needs most, then the
+    rest, each of these the longest first, so that little waits."""
+    def estimated(runs):
+        estimator = Estimator()
+        return [run._replace(seconds=estimator.seconds(
+            run.program, run.gpus or (2 if "--latency" in run.program else 1), run.threads or 1,
+            options.cores * run.gpus // options.side_by_side if options.side_by_side and run.gpus else options.cores))
+            for run in runs]
+
+    runs = estimated(runs)
+    if not options.side_by_side:
+        return runs
+    groups = [("weak", "strong") if run.columns[0] in ("weak", "strong") else (run.columns[0],) for run in runs]
+    most = max((run.gpus for run in runs), default=0)
+    places = {run.path: (groups.index(group), (run.gpus != 1, run.gpus != most), -run.seconds)
+              for run, group in zip(runs, groups)}
+    return estimated(sorted(runs, key=lambda run: places[run.path]))
+
+
+def side_by_side_seconds(options, runs):
+    """About how long the runs take together."""
+    free = [0.0] * max(1, options.side_by_side)
+    for run in runs:
+        gpus = run.gpus if 0 < run.gpus <= len(free) else len(free)
+        free.sort()
+        free[:gpus] = [free[gpus - 1] + run.seconds] * gpus
+    return max(free)
+
+
+def print_commands(options, runs):
+    for run in runs:
+        threads = [f"OMP_NUM_THREADS={run.threads}"] if run.threads is not None else []
+        about = f"   # about {run.seconds:.0f} s" if run.seconds else ""
+        print(shlex.join(threads + run.launcher + run.program + ["--json", run.path]) + about)
+    if options.kind in OVER_GPUS:
+        print(f"# {len(runs)} runs, about {side_by_side_seconds(options, runs):.0f} s")
+
+
 def sweep(options, runs):
     """All runs; the worst exit status."""
     print(HEADERS[options.kind])
-    worst, begin = 0, time.monotonic()
-    revision = revision_of(options.program)
-    for n, run in enumerate(runs):
-        print(row(options.kind, run.columns), end=" ", flush=True)
-        if is_done(run, revision, options.force):
-            print(result_columns(run) + "   (was there)", flush=True)
+    begin, revision = time.monotonic(), revision_of(options.program)
+    there = {run.path: report_of(run, revision, options) for run in runs}
+    for run in runs:
+        if there[run.path]:
+            print(row(options.kind, run.columns), result_columns(there[run.path]) + "   (was there)", flush=True)
+    worst, wanted = 0, [run for run in runs if not there[run.path]]
+    queue = RunQueue(options.side_by_side if options.kind in OVER_GPUS else 0, options.time_limit)
+    for n, ended in enumerate(queue.run(wanted)):
+        run, status = ended.run, ended.status
+        print(row(options.kind, run.columns), end=" ")
+        if status is None:
+            worst = max(worst, INTERRUPTED)
+            print(ended.message, flush=True)
             continue
-        status, message = execute(run)
         # A way to exchange halos that this machine does not have is no failure of the sweep.
         optional = options.kind == "gpu" and run.columns[0] == "policies" and status == UNUSABLE_INPUT
         worst = worst if optional else max(worst, status)
         if status == 0 or os.path.exists(run.path):
-            print(result_columns(run), flush=True)
+            print(result_columns(run.path) + (f" {ended.seconds:>7.1f} s" if options.kind in OVER_GPUS else ""), flush=True)
         else:
-            print(f"exit status {status}: {message}", flush=True)
-        if sys.stderr.isatty() and n + 1 < len(runs):
-            seconds = time.monotonic() - begin
-            print(f"\r{n + 1} of {len(runs)} runs, {seconds:.0f} s, about {seconds / (n + 1) * (len(runs) - n - 1):.0f} "
+            print(f"exit status {status}: {ended.message}", flush=True)
+        if sys.stderr.isatty() and n + 1 < len(wanted):
+            spent = time.monotonic() - begin
+            print(f"\r{n + 1} of {len(wanted)} runs, {spent:.0f} s, about {spent / (n + 1) * (len(wanted) - n - 1):.0f} "
                   "s to go", end="\r", file=sys.stderr, flush=True)
     return worst
 
@@ -414,13 +522,13 @@ def sweep(options, runs):
 def main():
     options = arguments()
     if options.kind == "solvers":
-        runs = list(solver_sweep.runs(options, Run, launcher_for, usable_cores()))
+        runs = list(solver_sweep.runs(options, Run, launcher_for, options.cores))
     else:
         runs = list({"scaling": scaling_runs, "gpu": gpu_runs, "solver": solver_runs}[options.kind](options))
+    if options.kind in OVER_GPUS:
+        runs = ordered(options, runs)
     if options.dryrun:
-        for run in runs:
-            threads = [f"OMP_NUM_THREADS={run.threads}"] if run.threads is not None else []
-            print(shlex.join(threads + run.launcher + run.program + ["--json", run.path]))
+        print_commands(options, runs)
         return 0
     try:
         os.makedirs(options.output, exist_ok=True)
@@ -433,6 +541,8 @@ def main():
         draw(options, runs)
     elif options.kind == "solvers":
         draw_solvers(options)
+    if options.kind in OVER_GPUS:
+        write_page(options)
     return status
 
 
@@ -441,6 +551,7 @@ def stop(_number, _frame):
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
     signal.signal(signal.SIGTERM, stop)
     try:
         sys.exit(main())

@@ -4,13 +4,15 @@ on a made-up program where there is no GPU."""
 
 import os
 import re
+import subprocess
 import sys
 import unittest
 
-from plots_test import PLOTS, PYTHON, SKIPPED, FolderTest, made_up_report
+from plots_test import ENVIRONMENT, PLOTS, PYTHON, SKIPPED, FolderTest, made_up_report
 
 sys.path.insert(0, PLOTS)
 import performance_model as model  # noqa: E402
+import run_estimate  # noqa: E402
 
 MEASURED = os.path.join(PLOTS, "..", "validation", "results", "h200", "four")
 CASE = ("hopping", "even-odd", "single", 12, 1)
@@ -210,6 +212,17 @@ class Figures(FolderTest):
             on, off = re.search(r"within ([\d.]+)% .*, ([\d.]+)% with it off", result.stdout).groups()
             self.assertLessEqual(max(float(on), float(off)), 15.0, result.stdout)
 
+    def test_a_point_of_one_scaling_serves_the_other(self):
+        code = ("import sys; sys.path.insert(0, sys.argv[1]); import gpu_data as g\n"
+                "lines = g.lines(g.points(g.loaded(sys.argv[2:])))\n"
+                "case = ('hopping', 'even-odd', 'single', 12, 1)\n"
+                "gpus = {problem[0]: [p.gpus for p in line] for (problem, c), line in lines.items() if c == case}\n"
+                "assert gpus == {'weak': [1, 2], 'strong': [1, 2]}, gpus\n")
+        reports = [made_up_run((32, 32, 32, 64), gpus, 1e-4 / gpus) for gpus in (1, 2)]
+        reports.append(made_up_run((32, 32, 32, 32), 1, 5e-5, "weak"))
+        result = subprocess.run([PYTHON, "-B", "-c", code, PLOTS, *self.written(reports)], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
     def test_assumptions_that_cannot_be(self):
         for option, value in (("--gpus-per-host", "0"), ("--network-gbytes", "-1"), ("--network-latency", "-1"), ("--fill", "-1")):
             result = self.run_script("model.py", *self.written(all_reports()), "--output", self.path("m.png"), option, value)
@@ -240,19 +253,149 @@ class Sweep(FolderTest):
                       ["--operator axpy,dot,norm2"], ["--lattice 16x16x16x16"], ["--device cpu"]):
             self.assertTrue(any(all(word in line for word in words) for line in lines), words)
         self.assertEqual(len(lines), len(set(lines)))
+        self.assertRegex(lines.pop(), r"^# \d+ runs, about \d+ s$")
         for line in lines:  # the samples of operators mean nothing to latencies, which refuse them
             self.assertEqual("--samples" in line, "--latency" not in line, line)
+            self.assertRegex(line, r" +# about \d+ s$")
 
     def test_parts_can_be_chosen(self):
         result = self.sweep("--dryrun", "--parts", "latency", "--gpus", "1")
-        self.assertEqual(len(result.stdout.strip().split("\n")), 1)
+        self.assertEqual(len(result.stdout.strip().split("\n")), 2)
         self.assertNotIn("mpirun", result.stdout)
+
+    def test_what_weak_and_strong_scaling_have_in_common_is_run_once(self):
+        words = ["--dryrun", "--weak", "8x8x8x8", "--strong", "8x8x8x16,8x8x8x32", "--launcher", "srun -n {ranks}"]
+        result = self.sweep(*words, "--parts", "weak,strong")
+        self.assertEqual(result.stdout.count("--local-lattice"), 1, result.stdout)  # on 2 and 4 GPUs it is strong scaling
+        self.assertEqual(result.stdout.count("--lattice"), 6, result.stdout)
+        alone = self.sweep(*words, "--parts", "weak")
+        self.assertEqual(alone.stdout.count("--local-lattice"), 3, alone.stdout)
+
+    def test_side_by_side_one_gpu_comes_first_and_all_of_them_second(self):
+        result = self.sweep("--dryrun", "--parts", "strong,latency", "--side-by-side", "4", "--cores", "64", "--launcher",
+                            "srun -n {ranks}")
+        lines = result.stdout.strip().split("\n")[:-1]
+        self.assertTrue(all("--threads 16" in line for line in lines), result.stdout)
+        gpus = [line.partition("srun -n ")[2][:1] or "1" for line in lines]
+        self.assertEqual(gpus, ["1"] * 3 + ["4"] * 3 + ["2"] * 3 + ["2"], result.stdout)
+        together = float(result.stdout.split()[-2])
+        one_after_the_other = self.sweep("--dryrun", "--parts", "strong,latency", "--cores", "64").stdout
+        self.assertLess(together, float(one_after_the_other.split()[-2]))
 
     def test_arguments_that_cannot_be_used(self):
         for arguments, word in ((["--parts", "all"], "--parts"), (["--gpus", "2,1"], "growing"), (["--gpus", "x"], "--gpus")):
             result = self.sweep("--dryrun", *arguments)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn(word, result.stderr)
+
+
+#: Stands for dslash-scaling: sleeps as told by FAKE_SECONDS, waits until FAKE_TOGETHER runs have begun, and leaves a made-up
+#: report.
+FAKE_PROGRAM = """#!{python}
+import json, os, sys, time
+if "--version" in sys.argv:
+    print("plaquette-dslash-scaling 0 (revision 123)")
+    sys.exit(0)
+with open("{log}", "a", encoding="utf-8") as log:
+    log.write(" ".join([os.environ.get("CUDA_VISIBLE_DEVICES", "all"), "begins"]) + "\\n")
+time.sleep(float(os.environ.get("FAKE_SECONDS", "0")))
+for _ in range(600):
+    with open("{log}", encoding="utf-8") as log:
+        if log.read().count("begins") >= int(os.environ.get("FAKE_TOGETHER", "0")):
+            break
+    time.sleep(0.1)
+else:
+    sys.exit(70)
+report = {report!r}
+report["app"], report["build"], report["solves"] = "dslash-scaling", {{"revision": "123", "dirty": False}}, []
+report["parameters"]["command"] = " ".join(sys.argv[:sys.argv.index("--json")])
+with open(sys.argv[sys.argv.index("--json") + 1], "w", encoding="utf-8") as file:
+    json.dump(report, file)
+with open("{log}", "a", encoding="utf-8") as log:
+    log.write("ends\\n")
+"""
+
+
+class FakeSweep(FolderTest):
+    """The sweep with a made-up program in the folder of a bundle."""
+
+    def setUp(self):
+        super().setUp()
+        os.makedirs(self.path("bundle/bin"))
+        program = self.path("bundle/bin/plaquette-dslash-scaling")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(FAKE_PROGRAM.format(python=sys.executable, log=self.path("log"), report=made_up_report()))
+        os.chmod(program, 0o755)
+
+    def sweep(self, *arguments, seconds=0.0, together=0, output="out"):
+        with open(self.path("log"), "w", encoding="utf-8"):
+            pass
+        return self.run_script("sweep.py", "gpu", "--programs", self.path("bundle"), "--output", self.path(output), "--gpus",
+                               "1", *arguments, env={**ENVIRONMENT, "FAKE_SECONDS": str(seconds), "FAKE_TOGETHER": str(together),
+                                                  "CUDA_VISIBLE_DEVICES": ""})
+
+    def log(self):
+        with open(self.path("log"), encoding="utf-8") as file:
+            return file.read().split("\n")[:-1]
+
+    def test_a_bundle_s_programs_are_found(self):
+        result = self.sweep("--parts", "kernels", "--kernels", "8x8x8x8")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.log(), [" begins", "ends"])
+        os.remove(self.path("bundle/bin/plaquette-dslash-scaling"))
+        missing = self.sweep("--parts", "kernels", "--kernels", "8x8x8x8")
+        self.assertEqual(missing.returncode, 2)
+        self.assertIn("--programs: expected plaquette-dslash-scaling", missing.stderr)
+
+    def test_runs_on_different_gpus_go_side_by_side(self):
+        words = ["--parts", "kernels", "--kernels", "8x8x8x8,8x8x8x16,8x8x16x16", "--side-by-side", "2"]
+        result = self.sweep(*words, together=2)  # alone the first would not end
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        log = self.log()
+        self.assertEqual(sorted(log[:2]), ["0 begins", "1 begins"])
+        self.assertIn(log[2:].index("ends"), (0, 1))
+        self.assertEqual(log.count("ends"), 3)
+        self.assertEqual(result.stdout.count("PASSED"), 3, result.stdout)
+
+    def test_a_time_limit_leaves_out_and_ends_runs_and_the_next_sweep_goes_on(self):
+        words = ["--parts", "kernels", "--kernels", "8x8x8x8,8x8x8x16", "--", "--tune", "off", "--protocol-seconds", "0,0"]
+        late = self.sweep("--time-limit", "1", *words)
+        self.assertEqual(late.returncode, 6, late.stdout + late.stderr)
+        self.assertEqual(late.stdout.count("left out"), 2, late.stdout)
+        slow = self.sweep("--time-limit", "5", *words, seconds=60)  # about 3 s each, as the sweep thinks
+        self.assertEqual(slow.returncode, 70, slow.stdout + slow.stderr)
+        self.assertIn("the time is over", slow.stdout)
+        self.assertEqual(self.log(), [" begins"])
+        one = self.sweep("--parts", "kernels", "--kernels", "8x8x8x8", *words[4:])
+        self.assertEqual(one.returncode, 0, one.stdout + one.stderr)
+        both = self.sweep(*words)
+        self.assertEqual((both.returncode, both.stdout.count("(was there)")), (0, 1), both.stdout + both.stderr)
+        elsewhere = self.sweep("--done", self.path("out"), *words, output="other")
+        self.assertEqual((elsewhere.returncode, elsewhere.stdout.count("(was there)")), (0, 2), elsewhere.stdout)
+        self.assertEqual([name for name in os.listdir(self.path("other")) if name.endswith(".json")], [])
+        self.assertIn("--time-limit", self.sweep("--time-limit", "never").stderr)
+
+
+class Estimates(unittest.TestCase):
+    COMMAND = ["p", "--device", "gpu", "--lattice", "16x16x16x32", "--operator", "hopping", "--precision", "single,half",
+               "--protocol-seconds", "0.5,0.5"]
+
+    def test_a_kernel_is_tuned_once(self):
+        estimator = run_estimate.Estimator()
+        first, second = (estimator.seconds(self.COMMAND, 1, 4, 4) for _ in range(2))
+        self.assertAlmostEqual(first - second, 2 * run_estimate.TUNING)
+        self.assertGreater(second, run_estimate.START + 2 * (0.5 + 0.5))
+
+    def test_more_work_takes_longer(self):
+        def seconds(command, *where):
+            return run_estimate.Estimator().seconds(command, *where)
+
+        solve = ["p", "--device", "gpu", "--lattice", "24x24x24x128", "--precision", "double-half", "--rhs", "6"]
+        self.assertGreater(seconds(solve, 1, 16, 16), seconds(solve, 1, 64, 64))
+        self.assertGreater(seconds([*solve, "--repeat", "9"], 4, 16, 64), seconds(solve, 4, 16, 64))
+        self.assertGreater(seconds([*solve[:2], "cpu", *solve[3:]], 1, 64, 64), seconds(solve, 1, 64, 64))
+        self.assertGreater(seconds([*self.COMMAND[:4], "32x32x32x32", *self.COMMAND[5:]], 1, 4, 4),
+                           seconds(self.COMMAND, 1, 4, 4))
 
 
 if __name__ == "__main__":

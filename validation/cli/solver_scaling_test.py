@@ -26,7 +26,7 @@ def made_up_solve(mode, ranks, gflops, lattice=(8, 8, 8, 16), grid=(1, 1, 1, 1),
     report.update(app="mixed-precision-solver",
                   machine={"cpu": "none", "ranks": ranks, "threads": 1},
                   parameters={"device": device, "lattice": list(lattice), "grid": list(grid), "gauge": "weak:0.2",
-                              "overlap": overlap})
+                              "overlap": overlap, "precision": mode, "batch": 1})
     return report
 
 
@@ -59,6 +59,17 @@ class Figures(FolderTest):
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             with open(self.path("p.png"), "rb") as file:
                 self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
+
+    def test_they_stand_on_the_page(self):
+        page = self.path("page.html")
+        result = self.run_script("report.py", *self.written(strong_reports() + weak_reports()), "--html", page)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+        for title in ("Weak scaling of solves", "Strong scaling of solves", "Parallel efficiency of solves"):
+            self.assertEqual(text.count(title), 1, title)
+        # On more ranks, and with the overlap off, the same is solved: lattices, modes and devices, once each.
+        self.assertEqual(text.count("Effective mass: "), 5)
 
     def test_what_cannot_be_drawn_is_refused_in_a_line(self):
         self.assertIn("no verified solves", self.refused("strong", [made_up_report()]))
@@ -107,12 +118,16 @@ class Sweep(FolderTest):
                             "8x8x8x16", "--", "--repeat", "1", "--tune-file", "t.json")
         self.assertEqual(result.returncode, 0, result.stderr)
         lines = result.stdout.strip().split("\n")
+        self.assertRegex(lines.pop(), r"^# \d+ runs, about \d+ s$")
         self.assertEqual(len(lines), 2 * (2 + 4) + 2)  # one rank has no overlap to switch off
         for line in lines[:-2]:
             self.assertIn("--device gpu", line)
             self.assertIn("--rhs 6 --batch 1", line)
             self.assertIn("--repeat 1 --tune-file t.json", line)
             self.assertEqual("-n 4" in line, "weak-8x8x8x8-4" in line or "strong-8x8x8x16-4" in line)
+        common = self.sweep("--dryrun", "--parts", "strong,weak", "--gpus", "1,2", "--modes", "single", "--weak", "8x8x8x8",
+                            "--strong", "8x8x8x16")
+        self.assertNotIn("weak-8x8x8x8-2", common.stdout)  # that is strong scaling on two GPUs
         for line in lines[-2:]:
             self.assertIn("--device cpu", line)
             self.assertIn("--repeat 1 --json", line)
