@@ -222,6 +222,8 @@ struct vector_kernel {
   /// With sums: site and column.
   template <int Count>
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
+    // First of all: fields are then asked for together with the coefficients, and not after these have come.
+    if (!arg.sites.has(static_cast<std::int32_t>(i))) return;
     work_on(static_cast<std::int32_t>(i), column, coefficient(arg.a, column), coefficient(arg.b, column), sums);
   }
   /// With coefficients that are known already.
