@@ -30,6 +30,22 @@ inline constexpr int spinor_block_bytes = column_bytes<T>(spins * colours);
 /// Which halves of a spinor.
 enum class spinor_part { upper, lower, both };
 
+/// Where a site's numbers lie: its 16-byte chunks, chunk_stride apart, and in half its scale.
+template <class T, class Byte>
+struct spinor_place {
+  Byte* site;
+  Byte* scale;  ///< of half precision
+};
+
+/// \param block  a column of a block of sites
+template <class T, class Byte>
+PLAQUETTE_KERNEL_INLINE spinor_place<T, Byte> place_in(Byte* block, std::uint32_t lane) {
+  if constexpr (is_half<T>)
+    return {advanced(block, lane, 16), advanced(block, lane, 4) + 3 * chunk_stride};
+  else
+    return {advanced(block, lane, 16), nullptr};
+}
+
 /// A Dirac spinor as it lies in memory.
 template <class T>
 struct loaded_spinor {
@@ -39,11 +55,14 @@ struct loaded_spinor {
   /// \param exchange  bytes from where the upper half lies to where the kernel's upper half lies: 0, or half the bytes
   template <load_hint hint, spinor_part part>
   PLAQUETTE_KERNEL_INLINE void load(const std::byte* block, std::uint32_t lane, int exchange) {
+    load<hint, part>(place_in<T>(block, lane), exchange);
+  }
+  template <load_hint hint, spinor_part part>
+  PLAQUETTE_KERNEL_INLINE void load(const spinor_place<T, const std::byte>& from, int exchange) {
     constexpr int chunks = spinor_reals * static_cast<int>(sizeof(T)) / 16, reals = 16 / static_cast<int>(sizeof(T));
     constexpr int half_bytes = chunks / 2 * 16 * lanes;
-    const std::byte* const site = advanced(block, lane, 16);
-    const std::byte* const upper = site + exchange;
-    const std::byte* const lower = site + (half_bytes - exchange);
+    const std::byte* const upper = from.site + exchange;
+    const std::byte* const lower = from.site + (half_bytes - exchange);
 #pragma unroll
     for (int k = 0; k < chunks; ++k) {
       const bool in_upper = k < chunks / 2;
@@ -73,18 +92,21 @@ struct loaded_half_spinor {
   float scale_;
 
   template <load_hint hint, spinor_part part>
-  PLAQUETTE_KERNEL_INLINE void load(const std::byte* block, std::uint32_t lane, int /*exchange*/) {
+  PLAQUETTE_KERNEL_INLINE void load(const std::byte* block, std::uint32_t lane, int exchange) {
+    load<hint, part>(place_in<half>(block, lane), exchange);
+  }
+  template <load_hint hint, spinor_part part>
+  PLAQUETTE_KERNEL_INLINE void load(const spinor_place<half, const std::byte>& from, int /*exchange*/) {
     constexpr bool stored_upper = part == (exchanged ? spinor_part::lower : spinor_part::upper);
     constexpr int first = part == spinor_part::both || stored_upper ? 0 : 1;
     constexpr int last = part == spinor_part::both || !stored_upper ? 3 : 2;
-    const std::byte* const site = advanced(block, lane, 16);
 #pragma unroll
     for (int k = first; k < last; ++k) {
-      const auto v = load_words<hint, 4>(site + k * 16 * lanes);
+      const auto v = load_words<hint, 4>(from.site + k * 16 * lanes);
 #pragma unroll
       for (int i = 0; i < 4; ++i) word[4 * k + i] = v.w[i];
     }
-    scale_ = as_float(load_words<hint, 1>(advanced(block, lane, 4) + 3 * 16 * lanes).w[0]);
+    scale_ = as_float(load_words<hint, 1>(from.scale).w[0]);
   }
   PLAQUETTE_KERNEL_INLINE float operator[](int k) const {
     const int stored = exchanged ? (k + spinor_reals / 2) % spinor_reals : k;

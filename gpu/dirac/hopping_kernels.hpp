@@ -20,11 +20,12 @@ namespace plaquette::gpu {
 struct tile_walk {
   int tile[3];  ///< of x/2, y, z
   int log2_z;   ///< of tile[2]
-  int sites;    ///< of a tile
   int tiles_x, tiles_y, slab;
-  divisor by_x, by_y;  ///< of tiles_x, tiles_y
-  int tiles_of_t;      ///< sites of a tile in t
-  int groups;          ///< of a batch: threads of a site; a power of two
+  divisor by_x, by_y;       ///< of tiles_x, tiles_y
+  int tile_t;               ///< sites of a tile in t
+  int groups;               ///< of a batch: threads of a site; a power of two
+  int part_columns;         ///< of a batch: columns of a block
+  divisor by_t, by_tile_t;  ///< of the tiles along t, of tile_t
 };
 
 struct site_of_thread {
@@ -32,8 +33,10 @@ struct site_of_thread {
   int group;
 };
 
-/// blockIdx: x along y, and z inside a slab; y along t; z along slabs. threadIdx: x/2, y, then z, t and the group.
-__device__ __forceinline__ site_of_thread find_site(const tile_walk& walk) {
+/// blockIdx: x along y, and z inside a slab; y along t, then parts of a batch; z along slabs. threadIdx: x/2, y, then
+/// z, t and the group.
+/// \param t  of the tile, in tiles
+__device__ __forceinline__ site_of_thread find_site(const tile_walk& walk, int t) {
   int at = static_cast<int>(blockIdx.x), tile_x = 0;
   if (walk.tiles_x > 1) {
     const int q = walk.by_x.quotient(at);
@@ -47,7 +50,7 @@ __device__ __forceinline__ site_of_thread find_site(const tile_walk& walk) {
   s.y = tile_y * walk.tile[1] + static_cast<int>(threadIdx.y);
   s.z = (static_cast<int>(blockIdx.z) * walk.slab + inside) * walk.tile[2] +
         (static_cast<int>(threadIdx.z) & ((1 << walk.log2_z) - 1));
-  s.t = static_cast<int>(blockIdx.y) * walk.tiles_of_t + rest;
+  s.t = t * walk.tile_t + rest;
   s.group = 0;
   return s;
 }
@@ -92,7 +95,7 @@ template <class T, reconstruct stored, bool exchanged, bool with_clover, bool li
 __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), blocks)
     hop_tiles(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
   let_next_kernel_start();
-  hop_to_site<T, stored, exchanged, with_clover, links_once>(arg, find_site(walk));
+  hop_to_site<T, stored, exchanged, with_clover, links_once>(arg, find_site(walk, static_cast<int>(blockIdx.y)));
 }
 
 /// Copies 16, 8 or 4 bytes to shared memory, past the registers.
@@ -137,52 +140,118 @@ __device__ __forceinline__ void copy_clover_to_shared(std::byte* to, std::uint32
   }
 }
 
+/// A link in full, as `loaded_link` of all its numbers reads it.
+template <class Real>
+__device__ __forceinline__ void store_whole(std::byte* to, std::uint32_t lane, const su3<Real>& u) {
+  static_assert(sizeof(Real) == 4);
+  const auto bits = [&](int k) {
+    const complex<Real>& z = u.e[k / 2 / colours][k / 2 % colours];
+    return as_bits(k % 2 == 0 ? z.re : z.im);
+  };
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    *reinterpret_cast<words<4>*>(to + 16 * lane +
+                                 k * chunk_stride) = {{bits(4 * k), bits(4 * k + 1), bits(4 * k + 2), bits(4 * k + 3)}};
+  *reinterpret_cast<words<2>*>(to + 8 * lane + 4 * chunk_stride) = {{bits(16), bits(17)}};
+}
+
+/// How threads of a batch find the links of their tile in shared memory.
+enum class batch_links {
+  own,     ///< one group: a thread reads the links that it has copied itself, and so no thread waits for another
+  common,  ///< groups of threads copy them together
+  whole    ///< the same, and each link is made whole once for all columns; in half precision
+};
+
+/// Bytes of a link there.
+template <class T, reconstruct stored, batch_links form>
+inline constexpr int shared_link_bytes =
+    form == batch_links::whole ? link_bytes<real_of<T>>(reconstruct::none) : link_bytes<T>(stored);
+
 /// Bytes of shared memory for the eight links of 32 sites, and for their blocks of A.
-template <class T, reconstruct stored>
+template <class T, reconstruct stored, batch_links form = batch_links::common>
 constexpr int batch_block_bytes(bool with_clover) {
-  return hop_directions * lanes * link_bytes<T>(stored) + (with_clover ? 2 * chiral_block_bytes<T> : 0);
+  return hop_directions * lanes * shared_link_bytes<T, stored, form> + (with_clover ? 2 * chiral_block_bytes<T> : 0);
 }
 
 /// How neighbours are read. Where a kernel may start before the one that writes them has ended, loads stay behind the
 /// wait for it; else the compiler may put them where it likes.
 constexpr load_hint neighbour_hint(bool overlaps) { return overlaps ? load_hint::ordered : load_hint::constant; }
 
-/// \tparam alone  one group: a thread reads the links that it has copied itself, and so no thread waits for another
+/// Of a site, one number that says where its numbers lie in a column of a field: how far its block is away, in units of
+/// 4 bytes (half) or 16, plus the lane. Blocks are whole multiples of 32 units, so that the lane is in the last five
+/// bits.
+template <class T>
+inline constexpr std::uint32_t place_unit = is_half<T> ? 4 : 16;
+/// Of fields up to 16 GiB (half) or 64: so many units.
+template <class T>
+bool places_have_32_bits(const hopping_arguments<T>& arg) {
+  const std::int64_t stride = std::max(arg.in.block_stride, arg.out.block_stride);
+  return arg.order.blocks() * (stride / place_unit<T>) <= std::int64_t{1} << 32;
+}
+template <class T>
+__device__ __forceinline__ std::uint32_t packed_place(std::int32_t block_stride, std::int32_t i) {
+  return static_cast<std::uint32_t>(i) / lanes * (static_cast<std::uint32_t>(block_stride) / place_unit<T>)+lane_of(i);
+}
+template <class T, class Byte>
+__device__ __forceinline__ spinor_place<T, Byte> place_of(Byte* column, std::uint32_t packed) {
+  Byte* const at = advanced(column, packed, place_unit<T>);
+  if constexpr (is_half<T>)
+    return {advanced(at, packed % lanes, 16 - place_unit<T>), at + 3 * chunk_stride};
+  else
+    return {at, nullptr};
+}
+template <class T, class Byte>
+__device__ __forceinline__ spinor_place<T, Byte> columns_further(spinor_place<T, Byte> place, int columns) {
+  place.site += columns * spinor_block_bytes<T>;
+  if constexpr (is_half<T>) place.scale += columns * spinor_block_bytes<T>;
+  return place;
+}
+
 /// \tparam overlaps  may be launched to start before the kernel before has ended
-template <class T, reconstruct stored, bool exchanged, bool with_clover, bool alone, bool overlaps>
+template <class T, reconstruct stored, bool exchanged, bool with_clover, batch_links form, bool overlaps>
 __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), 2)
     hop_batch(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
   constexpr int bytes = is_half<T> ? 2 : sizeof(real_of<T>);
   // Blocks of A need the registers of a second column.
   constexpr int at_once = with_clover ? 1 : batch_columns_at_once(bytes);
+  constexpr bool alone = form == batch_links::own, whole = form == batch_links::whole;
   const int groups = alone ? 1 : walk.groups;
-  constexpr int slot_bytes = lanes * link_bytes<T>(stored);
+  constexpr int slot_bytes = lanes * shared_link_bytes<T, stored, form>;
   extern __shared__ __align__(16) std::byte shared[];
   let_next_kernel_start();
-  site_of_thread s = find_site(walk);
+  const auto row_of_tiles = static_cast<int>(blockIdx.y);
+  const int part = walk.by_t.quotient(row_of_tiles);
+  site_of_thread s = find_site(walk, row_of_tiles - part * walk.by_t.value);
   // Along t come first the sites of the tile, then the next group's.
-  const int tile_t = walk.sites / (walk.tile[0] * walk.tile[1] * walk.tile[2]);
   const int thread_t = static_cast<int>(threadIdx.z) >> walk.log2_z;
-  const int group = alone ? 0 : thread_t / tile_t;
-  s.t -= group * tile_t;
+  const int group = alone ? 0 : walk.by_tile_t.quotient(thread_t);
+  s.t -= group * walk.tile_t;
   const int in_tile =
       static_cast<int>(threadIdx.x) +
       walk.tile[0] * (static_cast<int>(threadIdx.y) +
-                      walk.tile[1] * (static_cast<int>(threadIdx.z) - ((group * tile_t) << walk.log2_z)));
+                      walk.tile[1] * (static_cast<int>(threadIdx.z) - ((group * walk.tile_t) << walk.log2_z)));
   const bool works = inside(s, arg.order);
   if (alone && !works) return;
   const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
   std::byte* const slots =
-      shared + static_cast<std::uint32_t>(in_tile) / lanes * batch_block_bytes<T, stored>(with_clover);
+      shared + static_cast<std::uint32_t>(in_tile) / lanes * batch_block_bytes<T, stored, form>(with_clover);
   std::byte* const clover = slots + hop_directions * slot_bytes;
   const std::uint32_t lane = lane_of(in_tile);
   if (works) {
     for_directions<0, hop_directions>([&]<int d>() {
       if (!alone && (d & (groups - 1)) != group) return;
-      const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
-      copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane,
-                                     link_of<T, stored>(d % 2 == 1 ? arg.links_there : arg.links_here, i, d / 2),
-                                     lane_of(i));
+      if constexpr (whole) {
+        loaded_link<T, stored> link;
+        load_link_of_hop<T, stored, d, load_hint::constant>(link, arg, n);
+        su3<real_of<T>> u;
+        make_whole(u, link);
+        store_whole(slots + d * slot_bytes, lane, u);
+      } else {
+        const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
+        copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane,
+                                       link_of<T, stored>(d % 2 == 1 ? arg.links_there : arg.links_here, i, d / 2),
+                                       lane_of(i));
+      }
       if (alone) asm volatile("cp.async.commit_group;" ::: "memory");
     });
     if constexpr (with_clover) {
@@ -200,8 +269,13 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
     if (!works) return;
   }
   wait_for_previous_kernel();
+  const std::uint32_t packed_here = packed_place<T>(arg.out.block_stride, n.here);
+  std::uint32_t packed[hop_directions];
+#pragma unroll
+  for (int d = 0; d < hop_directions; ++d) packed[d] = packed_place<T>(arg.in.block_stride, n.index[d]);
+  const int begin = part * walk.part_columns, end = min(begin + walk.part_columns, arg.columns);
 #pragma unroll 1
-  for (int column = group * at_once; column < arg.columns; column += groups * at_once) {
+  for (int column = begin + group * at_once; column < end; column += groups * at_once) {
     spin_rows<real_of<T>, 4> h[at_once] = {};
     // The last ones go back over a column that is done already, where their number is odd.
     const int first = at_once == 1 ? column : min(column, arg.columns - at_once);
@@ -209,16 +283,24 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
     for_directions<0, hop_directions>([&]<int d>() {
       if constexpr (alone)
         asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d + (with_clover ? 1 : 0)) : "memory");
-      loaded_link<T, stored> link;
+      std::conditional_t<whole, loaded_link<real_of<T>, reconstruct::none>, loaded_link<T, stored>> link;
       link.template load<load_hint::none>(slots + d * slot_bytes, lane);
-      add_hop<d, T, stored, exchanged, neighbour_hint(overlaps)>(h, arg, in, n, link, no_phases{});
+      const auto from = place_of<T>(in, packed[d]);
+      spinor_in_memory<T, exchanged> psi[at_once];
+#pragma unroll
+      for (int k = 0; k < at_once; ++k)
+        psi[k].template load<neighbour_hint(overlaps), part_of_hop<d>>(columns_further(from, k), arg.exchange);
+      add_loaded_hop<d, T, exchanged>(h, arg, psi, n.across[d], link, no_phases{});
     });
     if constexpr (alone && with_clover) asm volatile("cp.async.wait_group 0;" ::: "memory");
+    const auto to = place_of<T>(column_of<T>(arg.out.begin, first), packed_here);
 #pragma unroll
     for (int k = 0; k < at_once; ++k)
-      if (at_once == 1 || first + k >= column)
-        finish_site<T, exchanged, with_clover, load_hint::ordered, load_hint::none>(h[k], arg, first + k, n.here,
-                                                                                    clover, lane);
+      if (at_once == 1 || first + k >= column) {
+        finish_numbers<T, exchanged, with_clover, load_hint::ordered, load_hint::none>(h[k], arg, first + k, n.here,
+                                                                                       clover, lane);
+        store_spinor_at<T, exchanged>(h[k], arg, columns_further(to, k));
+      }
   }
 }
 
@@ -241,16 +323,23 @@ tile_kernel<T> made_kernel() {
   return {function, prepared_of<function>()};
 }
 
+template <class T, reconstruct stored, bool exchanged, bool with_clover, batch_links form>
+tile_kernel<T> batch_kernel(const hopping_launch& how) {
+  if constexpr (is_half<T>) {  // where the compiler makes something of the freedom
+    if (!how.dependent) return made_kernel<T, hop_batch<T, stored, exchanged, with_clover, form, false>>();
+  }
+  return made_kernel<T, hop_batch<T, stored, exchanged, with_clover, form, true>>();
+}
+
 template <class T, reconstruct stored, bool exchanged, bool with_clover>
 tile_kernel<T> kernel_for(const hopping_launch& how) {
+  using enum batch_links;
   if (how.variant == hopping_variant::batch) {
-    if constexpr (is_half<T>) {  // where the compiler makes something of the freedom
-      if (!how.dependent)
-        return how.groups == 1 ? made_kernel<T, hop_batch<T, stored, exchanged, with_clover, true, false>>()
-                               : made_kernel<T, hop_batch<T, stored, exchanged, with_clover, false, false>>();
+    if constexpr (is_half<T>) {
+      if (how.whole_links) return batch_kernel<T, stored, exchanged, with_clover, whole>(how);
     }
-    return how.groups == 1 ? made_kernel<T, hop_batch<T, stored, exchanged, with_clover, true, true>>()
-                           : made_kernel<T, hop_batch<T, stored, exchanged, with_clover, false, true>>();
+    return how.groups == 1 ? batch_kernel<T, stored, exchanged, with_clover, own>(how)
+                           : batch_kernel<T, stored, exchanged, with_clover, common>(how);
   }
   if constexpr (is_half<T> && !with_clover) {
     if (how.links_once && how.blocks == 3)
@@ -294,7 +383,7 @@ void require_fitting_launch(const hopping_launch& how, int columns) {
   const int groups = batch ? how.groups : 1;
   if (how.sites() * groups > most_threads(is_half<T> ? 2 : sizeof(real_of<T>)) ||
       (1 << log2_of(how.tile[2])) != how.tile[2] || (groups & (groups - 1)) != 0 ||
-      (batch ? columns < 2 : columns != 1))
+      (batch ? columns < 2 : columns != 1) || (how.whole_links && (groups == 1 || !is_half<T>)))
     throw std::logic_error("hopping_term: a launch that does not fit its kernel");
 }
 
@@ -306,22 +395,27 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
   tile_walk walk;
   for (int mu = 0; mu < 3; ++mu) walk.tile[mu] = how.tile[mu];
   walk.log2_z = log2_of(how.tile[2]);
-  walk.sites = how.sites();
   walk.tiles_x = parts(arg.order.half_x.value, how.tile[0]);
   walk.tiles_y = parts(arg.order.length[1], how.tile[1]);
-  walk.tiles_of_t = how.tile[3];
+  walk.tile_t = how.tile[3];
+  walk.by_tile_t = divisor(walk.tile_t);
   const int tiles_z = parts(arg.order.length[2], how.tile[2]), tiles_t = parts(arg.order.length[3], how.tile[3]);
   walk.slab = how.slab == 0 || how.slab > tiles_z ? tiles_z : how.slab;
   walk.by_x = divisor(walk.tiles_x);
   walk.by_y = divisor(walk.tiles_y);
   arg.past_caches = how.past_caches;
 
-  const int groups = batch ? how.groups : 1;
+  const int groups = batch ? how.groups : 1, tile_columns = batch_columns_at_once(bytes);
   walk.groups = groups;
-  const int threads = walk.sites * groups;
+  walk.part_columns = parts(parts(arg.columns, how.parts), tile_columns) * tile_columns;
+  walk.by_t = divisor(tiles_t);
+  const int column_parts = batch ? parts(arg.columns, walk.part_columns) : 1;
+  const int threads = how.sites() * groups;
   require_fitting_launch<T>(how, arg.columns);
   const bool with_clover = arg.clover != nullptr;
-  const int shared = batch ? parts(walk.sites, lanes) * batch_block_bytes<T, stored>(with_clover) : 0;
+  const int block_bytes = how.whole_links ? batch_block_bytes<T, stored, batch_links::whole>(with_clover)
+                                          : batch_block_bytes<T, stored>(with_clover);
+  const int shared = batch ? parts(how.sites(), lanes) * block_bytes : 0;
   detail::tile_kernel<T> kernel;
   if constexpr (is_half<T>)
     kernel = arg.exchanged ? detail::kernel_for<T, stored, true>(how, with_clover)
@@ -331,8 +425,8 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
   detail::prepare_kernel(kernel, shared, std::max(1, most_threads(bytes) * 2 / threads), q.device());
 
   launch_kernel(q,
-                dim3(static_cast<unsigned>(walk.tiles_x * walk.tiles_y * walk.slab), static_cast<unsigned>(tiles_t),
-                     static_cast<unsigned>(parts(tiles_z, walk.slab))),
+                dim3(static_cast<unsigned>(walk.tiles_x * walk.tiles_y * walk.slab),
+                     static_cast<unsigned>(tiles_t * column_parts), static_cast<unsigned>(parts(tiles_z, walk.slab))),
                 dim3(static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
                      static_cast<unsigned>(how.tile[2] * how.tile[3] * groups)),
                 shared, how.dependent, kernel.function, arg, walk);
@@ -343,7 +437,9 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
 template <class T, reconstruct stored>
 void launch_hopping(const queue& q, const hopping_work<T>& work, const hopping_launch& how) {
 #ifdef __CUDACC__
-  if (how.variant != hopping_variant::gather && !work.phases.used) return launch_tiles<T, stored>(q, work.arg, how);
+  const bool fits = how.variant != hopping_variant::batch || places_have_32_bits(work.arg);
+  if (how.variant != hopping_variant::gather && fits && !work.phases.used)
+    return launch_tiles<T, stored>(q, work.arg, how);
 #endif
   const std::int64_t count = static_cast<std::int64_t>(work.arg.order.sites) * work.arg.columns;
   const auto run = [&](const auto& body) { for_each_index(q, count, body, 128); };

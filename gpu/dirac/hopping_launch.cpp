@@ -88,8 +88,9 @@ residence residence_of(const hopping_problem& p) {
 
 /// Whether shared memory holds the links and blocks of as many tiles of so many sites as a multiprocessor has threads
 /// for.
-bool links_fit(const hopping_problem& p, int sites, int groups) {
-  const int of_site = 8 * stored_reals(p.stored) * p.number_bytes + (p.with_clover ? 72 * p.number_bytes + 8 : 0);
+bool links_fit(const hopping_problem& p, int sites, int groups, bool whole) {
+  const int of_link = whole ? 18 * 4 : stored_reals(p.stored) * p.number_bytes;
+  const int of_site = 8 * of_link + (p.with_clover ? 72 * p.number_bytes + 8 : 0);
   const int of_block = (sites + 31) / 32 * 32 * of_site + 1024;
   return 2 * most_threads(p.number_bytes) / (sites * groups) * of_block <= p.shared_bytes;
 }
@@ -100,27 +101,56 @@ void keep_those_for_the_cache(std::vector<hopping_launch>& list, const hopping_p
     std::erase_if(list, [](const hopping_launch& launch) { return launch.links_once || launch.past_caches; });
 }
 
-std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
+/// Into how many equal parts the columns of a batch may go: where a few waves of blocks do all of it, and each has two
+/// rounds of columns and more.
+std::vector<int> parts_of_batch(const hopping_problem& p) {
+  std::vector<int> list{1};
+  if (residence_of(p) == residence::little || p.number_bytes != 2 || p.cut != 0) return list;
+  const int at_once = batch_columns_at_once(p.number_bytes);
+  for (const int parts : {2, 3})
+    if (p.columns % (parts * at_once) == 0 && p.columns >= 2 * parts * at_once) list.push_back(parts);
+  return list;
+}
+
+/// In how many groups, and with whole links, blocks of so many threads may share the links of a tile.
+std::vector<hopping_launch> sharings_of_links(const hopping_problem& p, int threads) {
   std::vector<hopping_launch> list;
   hopping_launch base;
   base.variant = hopping_variant::batch;
-  base.past_caches = residence_of(p) == residence::little;
+  const int at_once = batch_columns_at_once(p.number_bytes), rounds = (p.columns + at_once - 1) / at_once;
+  for (const int groups : {1, 2, 4})
+    for (const bool whole : {false, true}) {
+      if (groups > p.columns || threads / groups < 32 || !links_fit(p, threads / groups, groups, whole)) continue;
+      if (whole && (p.number_bytes != 2 || groups == 1 || rounds % groups != 0 || p.cut != 0)) continue;
+      base.groups = groups;
+      base.whole_links = whole;
+      list.push_back(base);
+    }
+  return list;
+}
+
+std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
+  std::vector<hopping_launch> list;
+  const residence cached = residence_of(p);
   const int most = most_threads(p.number_bytes);
   for (const int threads : {most, most / 2})
-    for (const int groups : {1, 2, 4}) {
-      const int sites = threads / groups;
-      if (groups > p.columns || sites < 32 || !links_fit(p, sites, groups)) continue;
-      for (const tile_shape& tile : tiles_of_about(p.local, sites))
+    for (const hopping_launch& sharing : sharings_of_links(p, threads))
+      for (const tile_shape& tile : tiles_of_about(p.local, threads / sharing.groups))
         for (const int z_of_slab : {8, 16, 0}) {
-          hopping_launch launch = with_tile(base, tile);
-          launch.groups = groups;
+          if (z_of_slab > 0 && p.local[2] <= 16) continue;
+          hopping_launch launch = with_tile(sharing, tile);
           launch.slab = std::max(z_of_slab / tile.size[2], z_of_slab == 0 ? 0 : 1);
-          for (const bool dependent : {false, true}) {
-            launch.dependent = dependent;
-            list.push_back(launch);
-          }
+          for (const int parts : parts_of_batch(p))
+            for (const bool past : {false, true})
+              for (const bool dependent : {false, true}) {
+                if (past ? cached == residence::all : cached == residence::little) continue;
+                if (parts > 1 && launch.groups > 1) continue;
+                launch.parts = parts;
+                launch.past_caches = past;
+                launch.dependent = dependent;
+                list.push_back(launch);
+              }
         }
-    }
   return list;
 }
 
@@ -158,6 +188,8 @@ std::string hopping_launch::name() const {
     s += std::to_string(tile[mu]);
   }
   if (groups > 1) s += " groups " + std::to_string(groups);
+  if (parts > 1) s += " parts " + std::to_string(parts);
+  if (whole_links) s += " whole";
   if (slab > 0) s += " slab " + std::to_string(slab);
   if (links_once) s += " once";
   if (past_caches) s += " past";
@@ -177,6 +209,7 @@ std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
   // What was measured on one H200 (NOTES.md), as factors of time.
   const bool batch = p.columns > 1;
   const bool prefers_small = !batch && (p.with_clover || p.stored == reconstruct::eight);
+  const int usual_parts = p.number_bytes == 2 ? 2 : 1;
   const int usual_z_of_slab = p.number_bytes == 2 ? 16 : 8;
   const auto rank = [&](const hopping_launch& launch) {
     const tile_shape tile{{launch.tile[0], launch.tile[1], launch.tile[2], launch.tile[3]}};
@@ -184,11 +217,14 @@ std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
     const int threads = launch.sites() * launch.groups, running = 2 * full / threads * threads;
     r *= std::sqrt(2.0 * full / running);
     const bool small = threads <= full / 2;
-    if (small != prefers_small) r *= prefers_small ? 1.07 : 1.02;
-    if (batch && launch.groups != usual_groups(p)) r *= 1.07;
-    if (batch && launch.slab * tile.size[2] != usual_z_of_slab) r *= launch.slab == 0 ? 1.05 : 1.01;
+    if (small != prefers_small) r *= prefers_small ? 1.07 : launch.parts > 1 ? 0.99 : 1.02;
+    if (batch && !launch.whole_links && launch.groups != usual_groups(p)) r *= 1.07;
+    if (batch && p.local[2] > 16 && launch.slab * tile.size[2] != usual_z_of_slab) r *= launch.slab == 0 ? 1.05 : 1.01;
     if (!batch && launch.links_once == (cached == residence::all)) r *= 1.1;
-    if (launch.dependent == (cached == residence::little)) r *= batch ? 1.005 : 1.03;
+    if (launch.dependent == (cached == residence::little)) r *= !batch ? 1.03 : launch.dependent ? 1.005 : 1.08;
+    if (batch && launch.groups == 1 && cached == residence::some)
+      r *= 1.0 + 0.01 * std::abs(launch.parts - usual_parts);
+    if (batch && launch.past_caches && cached == residence::some) r *= 1.008;
     if (launch.blocks != 2) r *= 1.01;
     return r;
   };

@@ -41,6 +41,11 @@ struct hopping_launch {
   bool links_once = false, past_caches = false;
   /// Of a batch: groups of threads that share the links of the tile and divide the columns; a power of two.
   int groups = 1;
+  /// Of a batch: blocks of a tile, each with its share of the columns: where there would be few blocks, the last ones
+  /// are then shorter, and leave less of the machine without work.
+  int parts = 1;
+  /// Of a batch in groups, in half precision: links are made whole once, for all columns.
+  bool whole_links = false;
   /// Starts while the kernel before ends, and fetches links meanwhile (programmatic dependent launch).
   bool dependent = false;
 
@@ -66,7 +71,7 @@ constexpr int columns_tuned_for(int columns) {
 }
 /// What the tuner may try, the most promising first: that is the table's choice.
 /// \param most  a tuner has patience for so many
-std::vector<hopping_launch> candidates(const hopping_problem& problem, int most = 48);
+std::vector<hopping_launch> candidates(const hopping_problem& problem, int most = 64);
 
 /// Columns that a thread of the batch kernel has in registers.
 constexpr int batch_columns_at_once(int number_bytes) { return number_bytes == 2 ? 2 : 1; }

@@ -113,32 +113,43 @@ PLAQUETTE_KERNEL_INLINE void apply_phase(spin_rows<Real, 2>& g, const Phases& ph
   }
 }
 
-/// sum[k] += the hop of one direction of `count` columns that follow each other.
-template <int direction, class T, reconstruct stored, bool exchanged, load_hint hint, int count, class Phases>
-PLAQUETTE_KERNEL_INLINE void add_hop(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
-                                     const std::byte* in, const hop_neighbours& n, const loaded_link<T, stored>& link,
-                                     const Phases& phases) {
+/// Which halves of a neighbour its hop needs.
+template <int direction>
+inline constexpr spinor_part part_of_hop = direction == 6   ? spinor_part::lower
+                                           : direction == 7 ? spinor_part::upper
+                                                            : spinor_part::both;
+
+/// sum[k] += the hop of one direction of `count` neighbours that are loaded.
+template <int direction, class T, bool exchanged, int count, class Link, class Phases>
+PLAQUETTE_KERNEL_INLINE void add_loaded_hop(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
+                                            const spinor_in_memory<T, exchanged> (&psi)[count], bool across,
+                                            const Link& link, const Phases& phases) {
   using real = real_of<T>;
-  constexpr spinor_part part = direction == 6   ? spinor_part::lower
-                               : direction == 7 ? spinor_part::upper
-                                                : spinor_part::both;
-  spinor_in_memory<T, exchanged> psi[count];
-  const std::int32_t i = n.index[direction];
-  const std::byte* const block = block_of(in, static_cast<std::uint32_t>(arg.in.block_stride), i);
-#pragma unroll
-  for (int k = 0; k < count; ++k)
-    psi[k].template load<hint, part>(block + k * spinor_block_bytes<T>, lane_of(i), arg.exchange);
   su3<real> u;
   make_whole(u, link);
-  const real weight = n.across[direction] ? arg.across[direction] : arg.inside[direction];
+  const real weight = across ? arg.across[direction] : arg.inside[direction];
 #pragma unroll
   for (int k = 0; k < count; ++k) {
     spin_rows<real, 2> h, g;
     project<direction>(h, psi[k]);
     multiply<direction % 2 == 1>(g, u, h);
-    if (n.across[direction]) apply_phase<direction>(g, phases);
+    if (across) apply_phase<direction>(g, phases);
     add_unprojected<direction>(sum[k], g, is_half<T> ? weight * psi[k].scale() : weight);
   }
+}
+
+/// The same of columns that follow each other.
+template <int direction, class T, reconstruct stored, bool exchanged, load_hint hint, int count, class Phases>
+PLAQUETTE_KERNEL_INLINE void add_hop(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
+                                     const std::byte* in, const hop_neighbours& n, const loaded_link<T, stored>& link,
+                                     const Phases& phases) {
+  spinor_in_memory<T, exchanged> psi[count];
+  const std::int32_t i = n.index[direction];
+  const std::byte* const block = block_of(in, static_cast<std::uint32_t>(arg.in.block_stride), i);
+#pragma unroll
+  for (int k = 0; k < count; ++k)
+    psi[k].template load<hint, part_of_hop<direction>>(block + k * spinor_block_bytes<T>, lane_of(i), arg.exchange);
+  add_loaded_hop<direction, T, exchanged>(sum, arg, psi, n.across[direction], link, phases);
 }
 
 /// The chiral block of the site-diagonal part, as it lies in memory: 36 real numbers (six of the diagonal, then those
@@ -249,12 +260,11 @@ PLAQUETTE_KERNEL_INLINE void add_spinor(spin_rows<real_of<T>, 4>& sum, const hop
   }
 }
 
+/// \param to  a column of a site of the output
 template <class T, bool exchanged>
-PLAQUETTE_KERNEL_INLINE void store_spinor(const spin_rows<real_of<T>, 4>& psi, const hopping_arguments<T>& arg,
-                                          int column, std::int32_t i) {
-  std::byte* const block =
-      block_of(column_of<T>(arg.out.begin, column), static_cast<std::uint32_t>(arg.out.block_stride), i);
-  std::byte* const site = advanced(block, lane_of(i), 16);
+PLAQUETTE_KERNEL_INLINE void store_spinor_at(const spin_rows<real_of<T>, 4>& psi, const hopping_arguments<T>& arg,
+                                             const spinor_place<T, std::byte>& to) {
+  std::byte* const site = to.site;
   const auto number = [&](int k) {
     const complex<real_of<T>>& z = psi.z[k / 2 / colours][k / 2 % colours];
     return k % 2 == 0 ? z.re : z.im;
@@ -275,8 +285,7 @@ PLAQUETTE_KERNEL_INLINE void store_spinor(const spin_rows<real_of<T>, 4>& psi, c
       }
       store_words<4>(site + c * chunk_stride, w, arg.past_caches);
     }
-    store_words<1>(advanced(block, lane_of(i), 4) + 3 * chunk_stride,
-                   words<1>{{as_bits(largest * (1.0F / fixed_point_one))}}, arg.past_caches);
+    store_words<1>(to.scale, words<1>{{as_bits(largest * (1.0F / fixed_point_one))}}, arg.past_caches);
   } else {
     constexpr int chunks = chunks_of<T>(spins * colours), half_bytes = chunks / 2 * chunk_stride;
     std::byte* const upper = site + arg.exchange;
@@ -297,11 +306,20 @@ PLAQUETTE_KERNEL_INLINE void store_spinor(const spin_rows<real_of<T>, 4>& psi, c
   }
 }
 
-/// From h to what is stored.
+template <class T, bool exchanged>
+PLAQUETTE_KERNEL_INLINE void store_spinor(const spin_rows<real_of<T>, 4>& psi, const hopping_arguments<T>& arg,
+                                          int column, std::int32_t i) {
+  store_spinor_at<T, exchanged>(
+      psi, arg,
+      place_in<T>(block_of(column_of<T>(arg.out.begin, column), static_cast<std::uint32_t>(arg.out.block_stride), i),
+                  lane_of(i)));
+}
+
+/// From h to what is stored, as `hopping_arguments::finish` says.
 /// \param clover  the blocks of lane 0, and which lane
 template <class T, bool exchanged, bool with_clover, load_hint field_hint, load_hint clover_hint>
-PLAQUETTE_KERNEL_INLINE void finish_site(spin_rows<real_of<T>, 4>& h, const hopping_arguments<T>& arg, int column,
-                                         std::int32_t i, const std::byte* clover, std::uint32_t clover_lane) {
+PLAQUETTE_KERNEL_INLINE void finish_numbers(spin_rows<real_of<T>, 4>& h, const hopping_arguments<T>& arg, int column,
+                                            std::int32_t i, const std::byte* clover, std::uint32_t clover_lane) {
   using real = real_of<T>;
   if constexpr (!with_clover) {
     if (arg.finish == epilogue::add) add_spinor<T, exchanged, field_hint>(h, arg, arg.x, column, i, arg.a);
@@ -318,6 +336,13 @@ PLAQUETTE_KERNEL_INLINE void finish_site(spin_rows<real_of<T>, 4>& h, const hopp
 #pragma unroll
     for (int k = 0; k < spins * colours; ++k) h.z[k / colours][k % colours] += rest.z[k / colours][k % colours];
   }
+}
+
+/// The same, and stores it.
+template <class T, bool exchanged, bool with_clover, load_hint field_hint, load_hint clover_hint>
+PLAQUETTE_KERNEL_INLINE void finish_site(spin_rows<real_of<T>, 4>& h, const hopping_arguments<T>& arg, int column,
+                                         std::int32_t i, const std::byte* clover, std::uint32_t clover_lane) {
+  finish_numbers<T, exchanged, with_clover, field_hint, clover_hint>(h, arg, column, i, clover, clover_lane);
   store_spinor<T, exchanged>(h, arg, column, i);
 }
 

@@ -277,7 +277,10 @@ TEST(DeviceHoppingLaunch, EveryCandidateFitsItsKernel) {
               const int threads = how.sites() * how.groups;
               EXPECT_TRUE(threads >= 1 && threads <= gpu::most_threads(bytes)) << how.name();
               EXPECT_EQ(how.tile[2] & (how.tile[2] - 1), 0) << how.name();
-              const int of_site = 8 * stored_reals(stored) * bytes + (clover ? 72 * bytes + 8 : 0);
+              const int of_link = how.whole_links ? 18 * 4 : stored_reals(stored) * bytes;
+              EXPECT_TRUE(!how.whole_links || (how.groups > 1 && bytes == 2)) << how.name();
+              EXPECT_TRUE(how.parts == 1 || columns % how.parts == 0) << how.name();
+              const int of_site = 8 * of_link + (clover ? 72 * bytes + 8 : 0);
               const int shared = (how.sites() + 31) / 32 * 32 * of_site;
               EXPECT_TRUE(!batch || shared <= 227 * 1024) << how.name();
             }
