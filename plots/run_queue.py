@@ -23,12 +23,13 @@ Ended = collections.namedtuple("Ended", "run status message seconds")
 
 
 def why(lines):
-    """The line of stderr that says why: the program's own, else its last, or mpirun's first."""
+    """The line of stderr that says why: the program's own, else its last, or the first of mpirun's last message."""
     own = [line for line in lines if line.startswith("plaquette-")]
     if own:
         return own[0]
-    if lines and set(lines[-1]) == {"-"}:
-        return next((line for line in lines if set(line) != {"-"}), "")
+    if lines and set(lines[-1]) == {"-"}:  # messages stand between two such lines
+        ends = [n for n, line in enumerate(lines) if set(line) == {"-"}]
+        return lines[ends[-2] + 1] if len(ends) > 1 else lines[0]
     return lines[-1] if lines else ""
 
 

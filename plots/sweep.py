@@ -117,6 +117,7 @@ def add_shared(parser):
     parser.add_argument("--force", action="store_true", help="repeat runs whose reports are there")
     parser.add_argument("--dryrun", action="store_true", help="print the commands, of GPUs with an estimate of the time, and "
                         "run nothing")
+    parser.add_argument("--no-figures", action="store_true", help="neither figures nor page: they can be drawn elsewhere")
     parser.add_argument("rest", nargs="*", help="behind --: arguments of every run")
 
 
@@ -537,6 +538,8 @@ def main():
         return OUTPUT_FAILED
     status = sweep(options, runs)
     print(f"reports    {options.output}")
+    if options.no_figures:
+        return status
     if options.kind in FIGURES:
         draw(options, runs)
     elif options.kind == "solvers":

@@ -13,6 +13,7 @@ from plots_test import ENVIRONMENT, PLOTS, PYTHON, SKIPPED, FolderTest, made_up_
 sys.path.insert(0, PLOTS)
 import performance_model as model  # noqa: E402
 import run_estimate  # noqa: E402
+import run_queue  # noqa: E402
 
 MEASURED = os.path.join(PLOTS, "..", "validation", "results", "h200", "four")
 CASE = ("hopping", "even-odd", "single", 12, 1)
@@ -374,6 +375,15 @@ class FakeSweep(FolderTest):
         self.assertEqual((elsewhere.returncode, elsewhere.stdout.count("(was there)")), (0, 2), elsewhere.stdout)
         self.assertEqual([name for name in os.listdir(self.path("other")) if name.endswith(".json")], [])
         self.assertIn("--time-limit", self.sweep("--time-limit", "never").stderr)
+
+
+class Messages(unittest.TestCase):
+    def test_the_line_that_says_why_a_run_failed(self):
+        bar = "-" * 70
+        for lines, expected in ((["noise", "plaquette-x: no", "more"], "plaquette-x: no"), (["one", "last"], "last"), ([], ""),
+                                ([bar, "a warning", "of two lines", bar, bar, "mpirun will not", "for a reason", bar],
+                                 "mpirun will not"), (["cut off", bar], "cut off")):
+            self.assertEqual(run_queue.why(lines), expected)
 
 
 class Estimates(unittest.TestCase):

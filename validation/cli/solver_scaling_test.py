@@ -141,7 +141,7 @@ class Sweep(FolderTest):
 
     @unittest.skipUnless(MPIEXEC, "built without MPI")
     def test_runs_every_point_once_and_draws(self):
-        words = ["--device", "cpu", "--gpus", "1,2", "--modes", "double-half", "--weak", "4x4x4x4", "--strong", "4x4x4x8",
+        words = ["--device", "cpu", "--gpus", "1,2", "--modes", "double-half", "--weak", "4x4x4x4", "--strong", "4x4x8x8",
                  "--rhs", "2", "--mass", "0.1", "--", "--repeat", "1"]
         result = self.sweep(*words)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
