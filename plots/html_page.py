@@ -458,7 +458,7 @@ def solver_pictures(reports):
     for kind in solver_scaling.FIGURES:
         if found and solver_scaling.problems_of(found, kind):
             figure, _ = solver_scaling.draw(found, kind)
-            figure.tight_layout(rect=(0, 0, 1, 0.86))
+            figure.tight_layout(rect=(0, 0, 1, 0.82))
             yield Picture({"weak": "Weak scaling of solves", "strong": "Strong scaling of solves",
                            "efficiency": "Parallel efficiency of solves"}[kind] + ": right-hand sides one after the other, "
                           "bars from the slowest to the fastest", "TFLOP/s or efficiency of BiCGstab against GPUs",

@@ -161,7 +161,8 @@ def legend(figure, problems, with_cpu):
                 Line2D([], [], color=grey, linestyle=":", label="ideal")]
     if with_cpu:
         entries.append(Line2D([], [], color=grey, linestyle="-.", label="CPU"))
-    figure.legend(handles=entries, loc="upper left", ncols=len(entries) if len(problems) > 1 else 4, fontsize=8)
+    figure.legend(handles=entries, loc="upper left", bbox_to_anchor=(0.0, 0.95),
+                  ncols=len(entries) if len(problems) > 1 else 4, fontsize=8)
 
 
 def problems_of(found, figure):
@@ -176,7 +177,7 @@ def draw(found, kind):
     if not problems:
         raise ReportError(f"no lattice was solved on several numbers of ranks with {kind} scaling")
     figure, panels = style.figure(len(problems))
-    figure.set_figheight(4.6)
+    figure.set_figheight(4.8)
     drawn, with_cpu = [], False
     for axes, (problem, series) in zip(panels, problems.items()):
         here = [p for line in series.values() for p in line]
@@ -192,8 +193,8 @@ def draw(found, kind):
         over_ranks(axes, here, device)
         axes.set_title(title_of(problem, device), fontsize=9)
     most = max(len(p.gflops) for p in drawn)
-    figure.suptitle(f"{drawn[0].report['solves'][0]['solver']}, {most} right-hand sides, {drawn[0].rhs} at a time", x=0.99,
-                    ha="right", fontsize=9)
+    figure.suptitle(f"{drawn[0].report['solves'][0]['solver']}, {most} right-hand sides, {drawn[0].rhs} at a time", x=0.01,
+                    ha="left", fontsize=9)
     legend(figure, problems, with_cpu)
     return figure, drawn
 
@@ -204,7 +205,7 @@ def main():
     arguments = parser.parse_args()
     figure, drawn = draw(points(arguments.report), arguments.figure)
     style.sign(figure, [p.report for p in drawn])
-    figure.subplots_adjust(top=0.82)
+    figure.subplots_adjust(top=0.78)
     style.write(figure, arguments.output, arguments.force)
     print(arguments.output)
 
