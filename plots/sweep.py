@@ -9,6 +9,7 @@
   sweep.py solver    mixed-precision-solver for every combination of lattices, precisions, solvers and ranks; a table
   sweep.py solvers   mixed-precision-solver on 1, 2, 4, ... GPUs: weak and strong scaling of BiCGstab in four precision
                      modes, halo exchange with overlap on and off, the CPU beside it; then the figures
+  sweep.py figures   runs nothing: draws what the sweeps over GPUs left in a folder, and writes the page
 
 Each run leaves a JSON report. A run whose verified report is there already, made by the program as it is, is not
 repeated, so that a sweep that was stopped, or whose --time-limit was over, goes on where it was."""
@@ -100,12 +101,16 @@ def seconds(text):
     return value
 
 
+def add_done(parser):
+    parser.add_argument("--done", metavar="FOLDER", action="append", default=[], help="a folder with reports of runs that "
+                        "need not be repeated; may be said several times")
+
+
 def add_shared(parser):
     parser.add_argument("--program", help="the program to run (default: the one that is built here)")
     parser.add_argument("--programs", metavar="FOLDER", help="take the program from there: a bundle, or what it was unpacked to")
     parser.add_argument("--output", required=True, help="folder of the reports and figures")
-    parser.add_argument("--done", metavar="FOLDER", action="append", default=[], help="a folder with reports of runs that "
-                        "need not be repeated; may be said several times")
+    add_done(parser)
     parser.add_argument("--time-limit", type=seconds, metavar="SECONDS", default=float("inf"), help="of the whole sweep: runs "
                         "that would not end in time are left out, and the ones under way ended; the same command goes on "
                         "later")
@@ -170,8 +175,12 @@ def arguments():
     solvers = solver_sweep.add_arguments(kinds, words, counts, positive)
     add_side_by_side(solvers)
     add_shared(solvers)
+    figures = kinds.add_parser("figures", help="the figures and the page of the sweeps over GPUs")
+    figures.add_argument("--output", required=True, help="folder of the reports and figures")
+    add_done(figures)
     options = parser.parse_args()
-    options.program = program_of(options)
+    if options.kind != "figures":
+        options.program = program_of(options)
     return options
 
 
@@ -364,6 +373,8 @@ def report_of(run, revision, options):
         report = load(path)
         made_by = str(report["parameters"].get("command", "")).split()[1:]
         if made_by[:len(run.program) - 1] != run.program[1:]:
+            if path != run.path:
+                continue
             raise ReportError(f"{path}: expected the report of '{' '.join(run.program[1:])}', found that of "
                               f"'{' '.join(made_by)}' (--force runs it again, --output takes another folder)")
         made_from = report["build"].get("revision"), report["build"].get("dirty") is True
@@ -427,18 +438,22 @@ def draw_solvers(options):
 
 
 def draw(options, runs):
-    """The figures; one that has nothing to show says so and is no failure."""
-    reports = [run.path for run in runs if os.path.exists(run.path)]
-    if options.kind == "gpu":  # with those of parts that were run before
+    """The figures of operators; one that has nothing to show says so and is no failure."""
+    if options.kind == "scaling":
+        reports = [run.path for run in runs if os.path.exists(run.path)]
+    else:  # with those of parts that were run before
         reports = reports_in(options, "gpu-*.json", "cpu-*.json")
     if not reports:
         print("no pictures: no run left a report", flush=True)
         return
-    for script in FIGURES[options.kind]:
+    solves = reports_in(options, "solve-*.json") if options.kind != "scaling" else []
+    for script in FIGURES["scaling" if options.kind == "scaling" else "gpu"]:
         name = f"{script}-{options.size}.png" if options.kind == "scaling" else script.replace("_", "-") + ".png"
         picture = os.path.join(options.output, name)
-        done = run_script(script, *reports, "--output", picture, "--force")
+        done = run_script(script, *reports, *(solves if script == "model" else []), "--output", picture, "--force")
         print(f"picture    {picture}" if done.returncode == 0 else f"no picture {done.stderr.strip()}", flush=True)
+        if script == "model" and done.returncode == 0:
+            print("\n".join(done.stdout.rstrip().split("\n")[:-1]), flush=True)
 
 
 def write_page(options):
@@ -522,6 +537,13 @@ def sweep(options, runs):
 
 def main():
     options = arguments()
+    if options.kind == "figures":
+        if not reports_in(options, "gpu-*.json", "cpu-*.json", "solve-*.json"):
+            raise ReportError(f"--output: expected reports of sweeps over GPUs in '{options.output}', found none")
+        draw(options, [])
+        draw_solvers(options)
+        write_page(options)
+        return 0
     if options.kind == "solvers":
         runs = list(solver_sweep.runs(options, Run, launcher_for, options.cores))
     else:

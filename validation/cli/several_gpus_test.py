@@ -264,6 +264,19 @@ class Sweep(FolderTest):
         self.assertEqual(len(result.stdout.strip().split("\n")), 2)
         self.assertNotIn("mpirun", result.stdout)
 
+    def test_figures_and_page_are_made_of_a_folder(self):
+        nothing = self.run_script("sweep.py", "figures", "--output", self.path("."))
+        self.assertEqual(nothing.returncode, 2)
+        self.assertIn("found none", nothing.stderr)
+        for n, path in enumerate(self.written(all_reports())):
+            os.rename(path, self.path(f"gpu-{n}.json"))
+        result = self.run_script("sweep.py", "figures", "--output", self.path("."))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count("picture    "), 6, result.stdout)
+        self.assertNotIn("no picture", result.stdout)
+        self.assertIn("the model is within", result.stdout)
+        self.assertTrue(os.path.exists(self.path("report.html")))
+
     def test_what_weak_and_strong_scaling_have_in_common_is_run_once(self):
         words = ["--dryrun", "--weak", "8x8x8x8", "--strong", "8x8x8x16,8x8x8x32", "--launcher", "srun -n {ranks}"]
         result = self.sweep(*words, "--parts", "weak,strong")
@@ -374,6 +387,9 @@ class FakeSweep(FolderTest):
         elsewhere = self.sweep("--done", self.path("out"), *words, output="other")
         self.assertEqual((elsewhere.returncode, elsewhere.stdout.count("(was there)")), (0, 2), elsewhere.stdout)
         self.assertEqual([name for name in os.listdir(self.path("other")) if name.endswith(".json")], [])
+        other = self.sweep("--done", self.path("out"), *words[:-1], "0,1", output="third")  # not what was done there
+        self.assertEqual((other.returncode, other.stdout.count("PASSED")), (0, 2), other.stdout + other.stderr)
+        self.assertNotIn("(was there)", other.stdout)
         self.assertIn("--time-limit", self.sweep("--time-limit", "never").stderr)
 
 
