@@ -139,8 +139,8 @@ described_gauge likelier(const byte_source& source, const described_gauge& a, co
   const double off_a = excess(a, sites, same), off_b = excess(b, sites, same);
   if (!(off_a <= 0) && !(off_b <= 0))
     throw input_error(source.name() + ": expected an average plaquette of " + short_number(claimed) +
-                      " as the header claims, found " + short_number(off_a) + " more or less in openQCD's order and " +
-                      short_number(off_b) + " in DDalphaAMG's");
+                      " as the header claims, found one that differs by " + short_number(off_a) +
+                      " in openQCD's order of links and by " + short_number(off_b) + " in DDalphaAMG's");
   if ((off_a <= 0) != (off_b <= 0)) return off_a <= 0 ? a : b;
   // A constant field closes in both, a damaged one may seem to: then the lattice asked for decides.
   return expected && a.header.lattice != *expected && b.header.lattice == *expected ? b : a;
@@ -156,7 +156,10 @@ described_gauge describe_binary(const byte_source& source, bool big_endian, cons
   const double plaquette = load_real<double>(data.data(), big_endian) / 3;
   const described_gauge openqcd = binary_layout(gauge_format::openqcd, numbers, big_endian, plaquette);
   const described_gauge ddalphaamg = binary_layout(gauge_format::ddalphaamg, numbers, big_endian, plaquette);
-  require_size(source, openqcd);
+  // Which of the two it is only the links tell.
+  require_size(
+      source, openqcd,
+      "openQCD " + to_string(openqcd.header.lattice) + " or DDalphaAMG " + to_string(ddalphaamg.header.lattice));
   if (!(std::abs(plaquette) <= 1 + 1e-12))
     throw input_error(source.name() +
                       ": expected three times an average plaquette between -1 and 1 at offset 16, found " +

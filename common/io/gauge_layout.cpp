@@ -28,12 +28,15 @@ std::uint64_t checked_volume(const byte_source& source, const std::array<std::in
 }
 
 void require_size(const byte_source& source, const described_gauge& file) {
+  require_size(source, file, std::string(name_of(file.header.format)) + ", " + to_string(file.header.lattice));
+}
+
+void require_size(const byte_source& source, const described_gauge& file, const std::string& what) {
   const auto sites = static_cast<std::uint64_t>(volume(file.header.lattice));
   const std::uint64_t expected = file.layout.data_offset + sites * site_bytes(file.header);
   if (source.size() == expected) return;
   throw input_error(source.name() + (source.size() < expected ? ": truncated" : ": followed by other bytes") +
-                    ": its header (" + std::string(name_of(file.header.format)) + ", " +
-                    to_string(file.header.lattice) + ", " + std::to_string(file.header.precision_bits) + " bits, " +
+                    ": its header (" + what + ", " + std::to_string(file.header.precision_bits) + " bits, " +
                     (file.header.two_row ? "two rows" : "3x3") + ") means " + std::to_string(expected) +
                     " bytes, found " + std::to_string(source.size()));
 }

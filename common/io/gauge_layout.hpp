@@ -52,6 +52,8 @@ inline std::uint64_t site_bytes(const gauge_file_header& header) { return dimens
 std::uint64_t checked_volume(const byte_source& source, const std::array<std::int64_t, dimensions>& lattice);
 /// Throws input_error unless the file ends where its links do.
 void require_size(const byte_source& source, const described_gauge& file);
+/// \param what  format and lattice, for the message; the file's, where it is not given
+void require_size(const byte_source& source, const described_gauge& file, const std::string& what);
 
 /// A link from its bytes; the third row computed where it is not stored.
 su3<double> decode_link(std::span<const std::byte> data, const gauge_file_header& header);
