@@ -373,10 +373,12 @@ class attribute_reader {
   std::string text(const char* name) const {
     const handle attribute = open(name);
     const handle type(H5Aget_type(attribute), H5Tclose);
+    const handle space(H5Aget_space(attribute), H5Sclose);
     constexpr std::size_t longest = 1 << 16;
     const std::size_t size = H5Tget_size(type);
-    if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 || size == 0 || size > longest)
+    if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1 || size == 0 || size > longest)
       refuse(name, "a text");
+    if (H5Tis_variable_str(type) > 0) return text_of_any_length(name, attribute, type);
     std::string value(size + 1, '\0');
     if (H5Aread(attribute, type, value.data()) < 0) refuse(name, "a text");
     value.resize(value.find('\0'));
@@ -401,6 +403,14 @@ class attribute_reader {
   }
 
  private:
+  /// As h5py writes texts.
+  std::string text_of_any_length(const char* name, hid_t attribute, hid_t type) const {
+    char* of_hdf5 = nullptr;
+    if (H5Aread(attribute, type, static_cast<void*>(&of_hdf5)) < 0 || of_hdf5 == nullptr) refuse(name, "a text");
+    std::string value(of_hdf5);
+    H5free_memory(of_hdf5);
+    return value;
+  }
   handle open(const char* name) const {
     handle attribute(H5Aopen(object_, name, H5P_DEFAULT), H5Aclose);
     if (!attribute.good()) refuse(name, "to find it");
@@ -432,6 +442,9 @@ propagator_facts read_facts(hid_t data_set, const std::string& path) {
   from.numbers_into("source_position", H5T_NATIVE_INT, dimensions, facts.source.position.data());
   facts.source.smearing_radius = from.real("smearing_radius");
   facts.source.smearing_steps = from.integer("smearing_steps");
+  if (facts.source.smearing_steps > most_smearing_steps)
+    throw input_error(fmt::format("{}: expected at most {} smearing_steps, found {}", path, most_smearing_steps,
+                                  facts.source.smearing_steps));
   facts.residuals.resize(cpu::spin_colours);
   from.numbers_into("residuals", H5T_NATIVE_DOUBLE, cpu::spin_colours, facts.residuals.data());
   facts.tolerance = from.real("tolerance");

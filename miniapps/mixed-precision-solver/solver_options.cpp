@@ -8,6 +8,7 @@
 
 #include "common/app/command_line.hpp"
 #include "common/error.hpp"
+#include "miniapps/mixed-precision-solver/propagator_file.hpp"
 
 namespace plaquette {
 
@@ -54,7 +55,7 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
       },
       "Where the source is; of a wall only the time counts");
   line.real("--smearing-radius", options.source.smearing_radius, "sigma of a Gaussian source", {0.0, 1000.0});
-  line.integer("--smearing-steps", options.source.smearing_steps, "n of a Gaussian source", 1, 100000);
+  line.integer("--smearing-steps", options.source.smearing_steps, "n of a Gaussian source", 1, most_smearing_steps);
 
   line.section("Solver");
   line.choice("--solver", raw.solver, {"cgne", "cgnr", "bicgstab", "gcr", "mr"}, "Krylov method, on the Schur system");
