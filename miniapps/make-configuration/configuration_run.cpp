@@ -19,6 +19,7 @@
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "miniapps/make-configuration/configuration_checkpoint.hpp"
 #include "miniapps/shared/device_links.hpp"
+#include "miniapps/shared/distinct_files.hpp"
 #include "miniapps/shared/gauge_input.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 
@@ -61,6 +62,16 @@ struct run_state {
 
 void require_outputs(const run_state& run) {
   if (!run.talks()) return;
+  const configuration_options& options = run.options;
+  // --output may take the place of --start.
+  require_distinct_files({{"--output", options.output},
+                          {"--history", options.history},
+                          {"--checkpoint", options.checkpoint},
+                          {"--json", options.shared.json}});
+  require_distinct_files({{"--start", options.shared.gauge.path},
+                          {"--history", options.history},
+                          {"--checkpoint", options.checkpoint},
+                          {"--json", options.shared.json}});
   for (const std::string& path : {run.options.output, run.options.history, run.options.shared.json})
     if (!path.empty()) require_writable(path, run.if_there(path) == existing_file::replace);
   if (run.has_checkpoint()) require_writable(run.options.checkpoint, true);

@@ -72,7 +72,14 @@ struct column_result {
 /// in single precision: a third of it at most).
 void check_columns(verification& checks, const std::vector<column_result>& columns);
 
-/// Adds: all of a correlator's values are finite and positive, as they are for mesons whose source and sink agree.
+/// A line for a person where device and reference disagree because the device's links are others: those of the
+/// configuration are off SU(3) by `distance_from_su3` (a file of 32-bit numbers), what is rebuilt from 12 or 8 stored
+/// reals is not. Empty where they agree or all 18 reals are stored.
+std::string remark_on_rebuilt_links(const std::vector<column_result>& columns, int stored_reals,
+                                    double distance_from_su3);
+
+/// Adds: all of a correlator's values are finite and positive, as they are for mesons whose source and sink agree; or
+/// 0, in a correlator that falls below 2^-53 of its largest value somewhere else.
 void check_correlator(verification& checks, const std::string& name, const std::vector<double>& correlator);
 
 }  // namespace plaquette

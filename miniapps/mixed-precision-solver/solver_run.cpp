@@ -24,6 +24,7 @@
 #include "miniapps/mixed-precision-solver/solver_checks.hpp"
 #include "miniapps/mixed-precision-solver/summary.hpp"
 #include "miniapps/mixed-precision-solver/work_estimate.hpp"
+#include "miniapps/shared/distinct_files.hpp"
 #include "miniapps/shared/gauge_input.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/machine_speed.hpp"
@@ -49,6 +50,11 @@ struct run_state {
 void require_outputs(const run_state& run) {
   const solver_options& options = run.options;
   if (run.talks()) {
+    require_distinct_files({{"--gauge", options.shared.gauge.path},
+                            {"--read-propagator", options.read_propagator},
+                            {"--propagator", options.write_propagator},
+                            {"--checkpoint", options.checkpoint},
+                            {"--json", options.shared.json}});
     if (!options.shared.json.empty()) require_writable(options.shared.json, run.replace_report);
     if (!options.write_propagator.empty()) require_writable(options.write_propagator, options.shared.force);
     if (!options.checkpoint.empty()) require_writable(options.checkpoint, true);
@@ -199,7 +205,12 @@ exit_status run_solve(run_state& run, const gauge_input& gauge) {
   check_columns(run.result.checks, solved.results);
   run.result.checks.add("repeated solves agree", solved.repeats_agree);
   run.result.solves.push_back(record_of(solved, options));
-  if (run.talks()) print_columns(solved.results);
+  if (run.talks()) {
+    print_columns(solved.results);
+    const std::string remark =
+        remark_on_rebuilt_links(solved.results, stored_reals(options.links), gauge.distance_from_su3);
+    if (!remark.empty()) fmt::print("remark     {}\n", remark);
+  }
 
   if (run.control.stopped()) {
     run.result.checks.add("run was not stopped by " + run.control.reason(), false);

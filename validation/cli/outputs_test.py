@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from harness import NO_OUTPUT, PROPAGATOR, QUICK, SUCCESS, UNUSABLE, CommandLineTest, command, environment, run
+from harness import NO_OUTPUT, PROPAGATOR, QUICK, SUCCESS, UNUSABLE, CommandLineTest, GaugeFile, command, environment, run
 
 
 class Report(CommandLineTest):
@@ -60,6 +60,20 @@ class Report(CommandLineTest):
     def test_is_found_where_the_user_stands(self):
         self.assertEqual(run(*QUICK, "--json", "r.json", cwd=self.directory).status, SUCCESS)
         self.assertTrue(os.path.exists(self.path("r.json")))
+
+
+class OneFileForTwoOptions(CommandLineTest):
+    def test_is_refused_before_anything_is_computed(self):
+        whole = GaugeFile().bytes()
+        self.write("g.nersc", whole)
+        for options in [("--gauge", "--json"), ("--checkpoint", "--json"), ("--propagator", "--checkpoint")]:
+            with self.subTest(options=options):
+                first, second = (self.path("g.nersc"), os.path.join(self.directory, ".", "g.nersc"))
+                result = run(options[0], first, options[1], second, "--force")
+                self.assert_refused(result, UNUSABLE, *options)
+                self.assertNotIn("plaquette", result.out)
+                with open(first, "rb") as file:
+                    self.assertEqual(file.read(), whole)
 
 
 class StandardOutput(CommandLineTest):

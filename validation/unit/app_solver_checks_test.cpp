@@ -213,6 +213,32 @@ TEST(CorrelatorCheck, FailsForOneValueThatIsNotPositive) {
   EXPECT_FALSE(passes({1.0, -0.5, 0.25}));
   EXPECT_FALSE(passes({1.0, nan, 0.25}));
   EXPECT_FALSE(passes({1.0, 0.5, std::numeric_limits<double>::infinity()}));
+  EXPECT_FALSE(passes({1.0, 1e-15, 0.0}));
+  EXPECT_FALSE(passes({0.0, 0.0, 0.0}));
+}
+
+TEST(CorrelatorCheck, AllowsZeroWhereAHeavyQuarkHasFadedBelowRounding) {
+  const auto passes = [](const std::vector<double>& correlator) {
+    verification checks;
+    check_correlator(checks, "pion", correlator);
+    return checks.passed();
+  };
+  EXPECT_TRUE(passes({1.0, 1e-9, 1e-18, 0.0, 1e-18, 1e-9}));
+  EXPECT_FALSE(passes({1.0, 1e-9, 1e-18, -1e-30, 1e-18, 1e-9}));
+  EXPECT_FALSE(passes({1.0, 1e-9, 1e-18, nan, 1e-18, 1e-9}));
+}
+
+TEST(ResidualCheck, SaysThatRebuiltLinksAreOthersWhereTheyAre) {
+  column_result column;
+  column.device = 1e-15;
+  column.reference = 1e-8;
+  column.rounding = 1e-15;
+  constexpr double floats = 1e-7, doubles = 1e-15;
+  EXPECT_NE(remark_on_rebuilt_links({column}, 12, floats).find("--reconstruct 18"), std::string::npos);
+  EXPECT_TRUE(remark_on_rebuilt_links({column}, 18, floats).empty());
+  EXPECT_TRUE(remark_on_rebuilt_links({column}, 12, doubles).empty());
+  column.reference = column.device;
+  EXPECT_TRUE(remark_on_rebuilt_links({column}, 12, floats).empty());
 }
 
 TEST(SinglePrecision, IsHeldToItsFloorAndNoMore) {
