@@ -138,9 +138,9 @@ described_gauge likelier(const byte_source& source, const described_gauge& a, co
   constexpr double same = 1e-6;
   const double off_a = excess(a, sites, same), off_b = excess(b, sites, same);
   if (!(off_a <= 0) && !(off_b <= 0))
-    throw input_error(source.name() + ": expected an average plaquette of " + short_number(claimed) +
-                      " as the header claims, found one that differs by " + short_number(off_a) +
-                      " in openQCD's order of links and by " + short_number(off_b) + " in DDalphaAMG's");
+    throw input_error(source.name() + ": expected plaquette " + short_number(claimed) +
+                      " as its header says, found one that is off by " + short_number(off_a) +
+                      " (openQCD's order of links) or " + short_number(off_b) + " (DDalphaAMG's)");
   if ((off_a <= 0) != (off_b <= 0)) return off_a <= 0 ? a : b;
   // A constant field closes in both, a damaged one may seem to: then the lattice asked for decides.
   return expected && a.header.lattice != *expected && b.header.lattice == *expected ? b : a;

@@ -27,6 +27,7 @@
 #include "miniapps/dslash-scaling/summary.hpp"
 #include "miniapps/dslash-scaling/timed_operator.hpp"
 #include "miniapps/dslash-scaling/work_estimate.hpp"
+#include "miniapps/shared/distinct_files.hpp"
 #include "miniapps/shared/gauge_input.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/spinor_difference.hpp"
@@ -298,7 +299,10 @@ exit_status run_cases(run_state& run, const gauge_input& gauge) {
 }  // namespace
 
 exit_status run_scaling(scaling_options options, const communicator& world) {
-  if (world.rank() == 0 && !options.shared.json.empty()) require_writable(options.shared.json, options.shared.force);
+  if (world.rank() == 0 && !options.shared.json.empty()) {
+    require_distinct_files({{"--gauge", options.shared.gauge.path}, {"--json", options.shared.json}});
+    require_writable(options.shared.json, options.shared.force);
+  }
   const lattice_geometry geometry = geometry_of(options, world);
   run_state run{options,
                 world,

@@ -108,6 +108,8 @@ class Arguments(ScalingTest):
         self.refused(NO_OUTPUT, ["/no/such/folder"], *QUICK, "--json", "/no/such/folder/r.json")
         self.write("r.json", b"mine")
         self.refused(NO_OUTPUT, ["exists"], *QUICK, "--json", self.path("r.json"))
+        self.refused(UNUSABLE, ["--gauge and --json"], "--gauge", self.path("r.json"), "--json", self.path("r.json"),
+                     "--force")
 
     def test_dryrun_says_what_would_run(self):
         result = self.scaling("--size", "target", "--scaling", "weak", "--dryrun")

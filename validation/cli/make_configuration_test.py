@@ -125,6 +125,10 @@ class Files(MakeConfigurationTest):
             self.refused(NO_OUTPUT, "--lattice", "8x8x8x8", "--sweeps", "100000", option, self.path("no/where"))
             self.assertLess(time.monotonic() - begin, 30)
 
+    def test_one_file_for_two_outputs_is_refused_before_a_sweep_is_done(self):
+        line = self.refused(UNUSABLE, "--sweeps", "100000", "--output", self.path("x"), "--history", self.path("x"))
+        self.assertIn("--output and --history", line)
+
 
 class Refusals(MakeConfigurationTest):
     def test_numbers_and_words_that_cannot_be_used(self):
