@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "common/algebra/spin_basis.hpp"
 #include "common/concepts.hpp"
 #include "common/lattice/site_field.hpp"
 #include "gpu/context.hpp"
@@ -17,24 +18,7 @@
 
 namespace plaquette::gpu {
 
-/// The spin basis that a field's numbers are in.
-enum class spin_basis {
-  as_given,      ///< that of whoever wrote them
-  time_diagonal  ///< gamma_t = diag(1, 1, -1, -1): Dirac spinors
-};
-
-/// Dirac spinors from the DeGrand-Rossi basis to the time-diagonal one, and back (the transformation is its own
-/// inverse): upper = (psi_01 + psi_23) / sqrt 2, lower = (psi_01 - psi_23) / sqrt 2. In it gamma_i has the other sign,
-/// off the diagonal, for i = x, y, z, and gamma_5 exchanges upper and lower. Numbers are [spin][colour], 4 spins.
-template <class Real>
-PLAQUETTE_HOST_DEVICE inline void rotate_spin_basis(complex<Real>* numbers, int colours) {
-  const Real factor = static_cast<Real>(0.70710678118654752440);
-  for (int k = 0; k < 2 * colours; ++k) {
-    const complex<Real> upper = numbers[k], lower = numbers[k + 2 * colours];
-    numbers[k] = factor * (upper + lower);
-    numbers[k + 2 * colours] = factor * (upper - lower);
-  }
-}
+using plaquette::spin_basis, plaquette::rotate_spin_basis;
 
 /// T is double, float or half. Numbers of a site are [spin][colour] of `basis()`. Copies share storage; `like` makes a
 /// field of its own, with undefined contents. Sites that pad the last block of a part hold zeros at first, and then
