@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The projectors 1 +- gamma_mu in the DeGrand-Rossi basis, as what a hop needs: a half-spinor of two spins, and the
-/// other two spins from it.
+/// The projectors 1 +- gamma_mu in the time-diagonal basis (spin_basis.hpp), as what a hop needs: a half-spinor of two
+/// spins, and what it adds to all four. In time that is one half of a spinor, doubled, and nothing in the other half.
 #pragma once
 
 #include "common/algebra/gamma.hpp"
@@ -15,7 +15,8 @@ struct chiral_links {
   int power[2];
 };
 
-/// Read off `gamma_matrix`, so that there is one definition of the basis.
+/// Of DeGrand-Rossi's matrices, read off `gamma_matrix` so that they are defined once. In the time-diagonal basis
+/// gamma_x, gamma_y and gamma_z are minus these.
 constexpr chiral_links links_of_gamma(int mu) {
   const spin_matrix g = gamma_matrix(mu);
   chiral_links links{};
@@ -38,17 +39,22 @@ constexpr Complex add_rotated(const Complex& a, const Complex& b) {
   if constexpr ((power & 3) == 3) return {a.re + b.im, a.im - b.re};
 }
 
-/// Upper spin a of (1 + sign gamma_mu) psi, one colour: psi_a + sign i^power psi_lower.
+/// Upper spin a of (1 + sign gamma_mu) psi, one colour, mu = x, y or z: psi_a - sign i^power psi_lower.
 template <int mu, int sign, int a, class Complex>
 constexpr Complex project_spin(const Complex& upper, const Complex& lower) {
-  return add_rotated<links_of_gamma(mu).power[a] + (sign < 0 ? 2 : 0)>(upper, lower);
+  static_assert(mu < 3);
+  return add_rotated<links_of_gamma(mu).power[a] + (sign > 0 ? 2 : 0)>(upper, lower);
 }
 
 /// Adds to the lower spin that goes with upper spin a what (1 + sign gamma_mu) puts there, given the upper one:
-/// sign conj(i^power) h_a.
+/// -sign conj(i^power) h_a.
 template <int mu, int sign, int a, class Complex>
 constexpr Complex add_reconstructed(const Complex& sum, const Complex& h) {
-  return add_rotated<4 - links_of_gamma(mu).power[a] + (sign < 0 ? 2 : 0)>(sum, h);
+  static_assert(mu < 3);
+  return add_rotated<4 - links_of_gamma(mu).power[a] + (sign > 0 ? 2 : 0)>(sum, h);
 }
+
+/// The first of the two spins that (1 + sign gamma_t) keeps, and doubles; the other two it makes zero.
+constexpr int spin_kept_in_time(int sign) { return sign > 0 ? 0 : 2; }
 
 }  // namespace plaquette

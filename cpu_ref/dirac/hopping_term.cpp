@@ -43,16 +43,21 @@ complex<real_of<T>> read_component(const word_of<T>* block, int k, int width) {
   }
 }
 
-/// The two spins of (1 + sign gamma_mu) psi for one lane of a block, in fixed point with their scale. `stride`
-/// separates the numbers of the half-spinor.
+/// The half-spinor of (1 + sign gamma_mu) psi for one lane of a block as the kernels make it (in time without the
+/// factor 2), in fixed point with its scale. `stride` separates its numbers.
 template <int mu, int sign, class T>
 void project_lane(const word_of<T>* psi, int width, real_of<T> hop_scale, real_of<T>* to, int stride) {
   using real = real_of<T>;
-  constexpr chiral_links pair = links_of_gamma(mu);
   const auto component = [&](int spin, int colour) { return read_component<T>(psi, spin * colours + colour, width); };
   for (int c = 0; c < colours; ++c) {
-    const complex<real> h[2] = {project_spin<mu, sign, 0>(component(0, c), component(pair.lower[0], c)),
-                                project_spin<mu, sign, 1>(component(1, c), component(pair.lower[1], c))};
+    complex<real> h[2];
+    if constexpr (mu == 3) {
+      for (int a = 0; a < 2; ++a) h[a] = component(spin_kept_in_time(sign) + a, c);
+    } else {
+      constexpr chiral_links pair = links_of_gamma(mu);
+      h[0] = project_spin<mu, sign, 0>(component(0, c), component(pair.lower[0], c));
+      h[1] = project_spin<mu, sign, 1>(component(1, c), component(pair.lower[1], c));
+    }
     for (int a = 0; a < 2; ++a) {
       to[2 * (a * colours + c) * stride] = h[a].re;
       to[(2 * (a * colours + c) + 1) * stride] = h[a].im;
@@ -264,9 +269,12 @@ hopping_term<T>::hopping_term(const context& ctx, const gauge_configuration& lin
                               reconstruct stored)
     : context_(ctx), stored_(stored) {
   if (!(links.geometry() == ctx.geometry())) throw std::logic_error("hopping_term: links of another lattice");
-  for (int mu = 0; mu < dimensions; ++mu)
-    hop_scale_[mu] =
-        is_half<T> ? static_cast<real>(action.hop_coefficient(mu)) * static_cast<real>(fixed_point_unit) : real(1);
+  for (int mu = 0; mu < dimensions; ++mu) {
+    const double times = mu == 3 ? 2.0 : 1.0;  // of 1 +- gamma_t, which the kernels leave out
+    hop_scale_[mu] = is_half<T>
+                         ? static_cast<real>(times * action.hop_coefficient(mu)) * static_cast<real>(fixed_point_unit)
+                         : real(1);
+  }
   pack_links(links, action);
 }
 

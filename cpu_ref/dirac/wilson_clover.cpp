@@ -11,13 +11,14 @@ namespace plaquette::cpu {
 
 namespace {
 
-/// Writes one Hermitian 6x6 matrix to a lane.
+/// Writes half of a Hermitian 6x6 matrix to a lane: the kernels turn spinors to the chiral basis and back by sums and
+/// differences, whose factor is 2.
 template <class T>
-void store_block(word_of<T>* to, int width, const hermitian_6x6& m) {
+void store_half_of(word_of<T>* to, int width, const hermitian_6x6& m) {
   constexpr int count = chiral_rows / 2 + hermitian_6x6::lower_size;
   complex<double> numbers[count];
-  for (int i = 0; i < chiral_rows / 2; ++i) numbers[i] = {m.diagonal[2 * i], m.diagonal[2 * i + 1]};
-  for (int k = 0; k < hermitian_6x6::lower_size; ++k) numbers[chiral_rows / 2 + k] = m.lower[k];
+  for (int i = 0; i < chiral_rows / 2; ++i) numbers[i] = {0.5 * m.diagonal[2 * i], 0.5 * m.diagonal[2 * i + 1]};
+  for (int k = 0; k < hermitian_6x6::lower_size; ++k) numbers[chiral_rows / 2 + k] = 0.5 * m.lower[k];
   write_lane<T>(to, width, numbers);
 }
 
@@ -46,8 +47,8 @@ site_diagonal<T>::site_diagonal(const context& ctx, const clover_configuration& 
       for (int lane = 0; lane < width; ++lane) {
         const clover_block& from = blocks(layout.geometry().local_coordinate(layout.site(p, b, lane)));
         for (int chirality = 0; chirality < 2; ++chirality)
-          store_block<T>(blocks_[p].data() + (b * 2 + chirality) * chiral_block_words<T> * width + lane, width,
-                         from.chirality[chirality]);
+          store_half_of<T>(blocks_[p].data() + (b * 2 + chirality) * chiral_block_words<T> * width + lane, width,
+                           from.chirality[chirality]);
       }
   }
 }

@@ -16,7 +16,7 @@ using plaquette::clover_flops, plaquette::hopping_flops, plaquette::xpay_flops, 
 
 /// The site-diagonal part A or its inverse: one number, or packed [block][chirality][18][re, im][W] a parity (six
 /// diagonal numbers of a 6x6 block, then those below, row by row), for half [block][chirality][18][W] pairs of 16 bits,
-/// [W] scales.
+/// [W] scales. What is packed is half of the matrix.
 template <class T>
 class site_diagonal {
  public:

@@ -163,6 +163,7 @@ void import_column(field<T>& x, int column, const spinor_configuration& from) {
     const spinor<double>& psi = from(at);
     complex<double> numbers[spins * colours];
     for (int k = 0; k < spins * colours; ++k) numbers[k] = psi(k / colours, k % colours);
+    rotate_spin_basis(numbers, colours);
     write_lane<T>(x.block(part, b, column) + lane, x.layout().width(), numbers);
   });
 }
@@ -175,6 +176,7 @@ void export_column(spinor_configuration& to, const field<T>& x, int column) {
   for_each_site(x, [&](int part, std::int64_t b, int lane, const coordinate& at) {
     complex<double> numbers[spins * colours];
     read_lane<T>(numbers, x.block(part, b, column) + lane, x.layout().width());
+    rotate_spin_basis(numbers, colours);
     spinor<double>& psi = to(at);
     for (int k = 0; k < spins * colours; ++k) psi(k / colours, k % colours) = numbers[k];
   });

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "common/algebra/spin_basis.hpp"
 #include "common/concepts.hpp"
 #include "common/lattice/site_field.hpp"
 #include "cpu_ref/context.hpp"
@@ -38,9 +39,10 @@ class scalars {
   std::vector<complex<double>> values_;
 };
 
-/// T is double, float or half. Numbers lie as [parity][block][column][spin * colours + colour][re, im][W]; those of
-/// half as [parity][block][column][spin * colours + colour][W] pairs of 16 bits, then [W] scales, one a site
-/// (simd/storage.hpp). Copies share storage; `like` makes a field of its own, with undefined contents.
+/// T is double, float or half. Numbers lie as [parity][block][column][spin * colours + colour][re, im][W], in the spin
+/// basis that `basis()` says; those of half as [parity][block][column][spin * colours + colour][W] pairs of 16 bits,
+/// then [W] scales, one a site (simd/storage.hpp). Copies share storage; `like` makes a field of its own, with
+/// undefined contents.
 template <class T>
 class field {
  public:
@@ -61,6 +63,7 @@ class field {
   int parts() const { return shape_.sites == site_subset::full ? 2 : 1; }
   /// Parity of the sites of part 0 or 1.
   int parity_of_part(int part) const { return shape_.sites == site_subset::odd ? 1 : part; }
+  spin_basis basis() const { return shape_.spins == 4 ? spin_basis::time_diagonal : spin_basis::as_given; }
 
   /// The blocks of a part as kernels take them.
   field_pointer<word> blocks(int part) { return {begin_ + part * part_stride_, column_stride_}; }
@@ -133,9 +136,11 @@ int columns_at_once(const field<T>& x, int vectors);
 int columns_at_once(double bytes_of_a_column, int columns);
 
 /// Column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has one.
+/// Numbers are turned from the DeGrand-Rossi basis to that of x in double, then rounded.
 template <class T>
 void import_column(field<T>& x, int column, const spinor_configuration& from);
-/// The inverse. Sites that x does not have are set to zero; ghosts are left alone.
+/// The inverse, to a few roundings of the largest number of a site. Sites that x does not have are set to zero; ghosts
+/// are left alone.
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column);
 /// Same numbers in another precision, rounded; shapes agree.

@@ -70,9 +70,9 @@ struct hopping_arguments {
   const std::int32_t* neighbours = nullptr;    ///< [block][8]
   const std::uint8_t* permutations = nullptr;  ///< [block][8]
   const lane* permutation_table = nullptr;     ///< [element][W]
-  const word* clover = nullptr;                ///< [block][2][chiral_block_words][W]
+  const word* clover = nullptr;                ///< [block][2][chiral_block_words][W], of half the matrix
   const real* slots = nullptr;                 ///< projected half-spinors: [slot][column][slot_reals][W]
-  real hop_scale[4] = {1, 1, 1, 1};            ///< in fixed point: of the scales of hops in direction mu
+  real hop_scale[4] = {1, 1, 1, 1};            ///< in fixed point: of the scales of hops in direction mu; twice in time
   real scale = 1;                              ///< of D psi
   real a = 1;                                  ///< of x
   epilogue finish = epilogue::store;
@@ -133,7 +133,7 @@ struct clover_arguments {
   field_pointer<word_of<T>> out;
   field_pointer<const word_of<T>> in;
   int columns = 0;
-  const word_of<T>* clover = nullptr;
+  const word_of<T>* clover = nullptr;  ///< of half the matrix
 };
 
 template <class T>

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
+#include "common/algebra/projector.hpp"
+#include "common/algebra/spin_basis.hpp"
 #include "common/error.hpp"
 
 namespace plaquette {
@@ -30,6 +33,46 @@ TEST(GammaMatrices, AnticommuteAndAreHermitian) {
 
 TEST(GammaMatrices, Gamma5IsTheProductOfTheFour) {
   EXPECT_EQ(distance(gamma_matrix(0) * gamma_matrix(1) * gamma_matrix(2) * gamma_matrix(3), gamma_matrix(4)), 0.0);
+}
+
+/// (1 + sign gamma_mu) psi as the kernels make it, of a unit vector of the time-diagonal basis.
+template <int mu, int sign>
+void expect_projection() {
+  for (int column = 0; column < spins; ++column) {
+    complex<double> psi[spins] = {}, expected[spins] = {}, found[spins] = {}, unit[spins] = {};
+    psi[column] = unit[column] = {1.0, 0.0};
+    rotate_spin_basis(psi, 1);
+    for (int i = 0; i < spins; ++i) {
+      expected[i] = psi[i];
+      for (int j = 0; j < spins; ++j) expected[i] += static_cast<double>(sign) * gamma_matrix(mu)(i, j) * psi[j];
+    }
+    rotate_spin_basis(expected, 1);
+    if constexpr (mu == 3) {
+      for (int a = 0; a < 2; ++a) {
+        const int kept = spin_kept_in_time(sign) + a;
+        found[kept] = 2.0 * unit[kept];
+      }
+    } else {
+      constexpr chiral_links pair = links_of_gamma(mu);
+      found[0] = project_spin<mu, sign, 0>(unit[0], unit[pair.lower[0]]);
+      found[1] = project_spin<mu, sign, 1>(unit[1], unit[pair.lower[1]]);
+      found[pair.lower[0]] = add_reconstructed<mu, sign, 0>(complex<double>{}, found[0]);
+      found[pair.lower[1]] = add_reconstructed<mu, sign, 1>(complex<double>{}, found[1]);
+    }
+    // Two rotations of numbers up to 2, each of two roundings and that of its factor.
+    for (int i = 0; i < spins; ++i)
+      EXPECT_TRUE(std::sqrt(norm2(found[i] - expected[i])) <= 12 * 0x1p-53) << mu << ' ' << sign << ' ' << column;
+  }
+}
+
+TEST(Projectors, AreThoseOfTheMatricesInTheTimeDiagonalBasis) {
+  const auto both = []<int mu>() {
+    expect_projection<mu, +1>();
+    expect_projection<mu, -1>();
+  };
+  [&]<int... mu>(std::integer_sequence<int, mu...>) {
+    (both.template operator()<mu>(), ...);
+  }(std::make_integer_sequence<int, 4>{});
 }
 
 /// The matrices of another program as its own documents define them.

@@ -4,10 +4,11 @@
 /// apart.
 ///
 /// Bounds. A number is stored to within u = unit_of<T> times the largest magnitude M of its site (in double and float
-/// to much less, where it is itself small). The two libraries store Dirac spinors in different spin bases: M is at most
-/// sqrt 2 larger in the other, and on the way back two errors add up with factors 1 / sqrt 2; so what the CUDA library
-/// holds is off by at most 2 u M, what the CPU holds by u M. The rotations in double add a few 2^-53 M, for which
-/// precision double has the factor 4 instead of 3.
+/// to much less, where it is itself small). Both libraries store Dirac spinors in the time-diagonal basis: what they
+/// hold of the same numbers is 2 u M apart at the most. Where numbers are those of the DeGrand-Rossi basis, M is at
+/// most sqrt 2 larger in the other, and on the way back two errors add up with factors 1 / sqrt 2: each library is off
+/// by at most 2 u M, and the rotations in double add a few 2^-53 M, which is where precision double needs part of the
+/// factor 4.
 #pragma once
 
 #include <bit>
@@ -31,7 +32,7 @@ inline constexpr double unit_of =
 /// How far apart the twins are, as a multiple of unit_of<T> and of the largest number of the site.
 inline constexpr double twin_factor = 4.0;
 
-/// [part][i of gpu::site_order][spin * colours + colour], as the CPU holds them.
+/// [part][i of gpu::site_order][spin * colours + colour], in the basis of the fields.
 using site_numbers = std::vector<complex<double>>;
 
 /// The numbers of a field's column; sites differ in size by up to two decades.
@@ -118,22 +119,12 @@ void set_numbers(cpu::field<T>& x, int column, const site_numbers& numbers) {
   });
 }
 
-/// Between what the CPU holds and the basis of a CUDA field; its own inverse.
-template <class T>
-void rotate(const gpu::field<T>& x, site_numbers& numbers) {
-  if (x.basis() != gpu::spin_basis::time_diagonal) return;
-  for (std::size_t s = 0; s < numbers.size(); s += static_cast<std::size_t>(x.components()))
-    gpu::rotate_spin_basis(numbers.data() + s, x.shape().colours);
-}
 template <class T>
 site_numbers numbers_of(const gpu::field<T>& x, int column) {
-  site_numbers numbers = gpu::column_numbers(x, column);
-  rotate(x, numbers);
-  return numbers;
+  return gpu::column_numbers(x, column);
 }
 template <class T>
-void set_numbers(gpu::field<T>& x, int column, site_numbers numbers) {
-  rotate(x, numbers);
+void set_numbers(gpu::field<T>& x, int column, const site_numbers& numbers) {
   gpu::set_column_numbers(x, column, numbers);
 }
 
