@@ -198,13 +198,18 @@ template <class T, vector_operation operation, int components>
 struct vector_kernel {
   using real = real_of<T>;
   static constexpr operation_traits traits = traits_of(operation);
-  /// Five fields of a site in registers would leave room for two blocks; three hide more of the waiting.
-  static constexpr int resident_blocks = sizeof(real) == 4 && traits.reads_w() && traits.uses_y ? 3 : 0;
+  /// Five fields of a site in registers would leave room for two blocks; three hide more of the waiting. A product of
+  /// two fields has no use for more than five or six, whose registers hold what is asked for ahead.
+  static constexpr int resident_blocks = [] {
+    if (sizeof(real) != 4) return 0;
+    if (traits.reads_w() && traits.uses_y) return 3;
+    return operation != vector_operation::dot ? 0 : is_half<T> ? 5 : 6;
+  }();
 
-  /// Sites of a thread of a sum such that a block moves 32 KB and more for each number that it sums: what it costs to
+  /// Sites of a thread of a sum such that a block moves 64 KB and more for each number that it sums: what it costs to
   /// end a block, which is the same for all precisions, is then a few per cent.
   static constexpr int least_sites_of_a_thread = [] {
-    constexpr int wanted = 32 << 10, of_site = column_bytes<T>(12) / lanes * traits.passes();
+    constexpr int wanted = 64 << 10, of_site = column_bytes<T>(12) / lanes * traits.passes();
     int count = 1;
     while (count < 4 && count * sum_threads * of_site < wanted * traits.sums()) count *= 2;
     return count;
@@ -593,11 +598,11 @@ void launch(const field<T>& model, const Body& body, double* sums) {
     for_each_index(ctx.queue(), sites * model.columns(), body);
 }
 
-/// Where blocks are few, each may work out the coefficients: about a microsecond for those that run at once, against
-/// some for a launch.
+/// Where all blocks run at once, each may work out the coefficients, in a microsecond or two, which saves a launch.
+/// (Where they come in waves, the launch is cheaper.)
 template <class T>
 bool takes_programs(const field<T>& model) {
-  constexpr std::int64_t most_threads = std::int64_t{1} << 19;
+  constexpr std::int64_t most_threads = std::int64_t{1} << 16;
   return model.components() == 12 && std::int64_t{lanes} * model.all_blocks() * model.columns() <= most_threads;
 }
 

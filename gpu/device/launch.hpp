@@ -171,23 +171,17 @@ constexpr int resident_blocks() {
     return 0;
 }
 
-/// Adds over ranks: `sums` of thread 0 to `result`, and what the sum carries in place. All threads of the block call
-/// this.
-/// \param epoch    of this sum: one more than the last of this column
-/// \param carried  number `threadIdx.x` of those carried, of this rank
-template <int Count>
-__device__ inline void add_over_ranks(const double (&sums)[Count], const rank_sum& ranks, int column,
-                                      std::uint32_t epoch, double carried, double* result) {
+/// Adds over ranks: `own` numbers of a column of the kernel's sums to `result`, and those that are carried in place.
+/// All threads of the block call this. (Not inlined: its registers are nothing to the kernel's loop over sites.)
+/// \param of_ranks  shared memory; this rank's numbers are in their row, the carried ones behind the others
+/// \param epoch     of this sum: one more than the last of this column
+__device__ __noinline__ inline void add_over_ranks(double (*of_ranks)[rank_sum::most_numbers], int own,
+                                                   const rank_sum& ranks, int column, std::uint32_t epoch,
+                                                   double* result) {
   constexpr int most = rank_sum::most_numbers;
-  static_assert(Count <= most && rank_sum::most_ranks * most <= sum_threads);
-  __shared__ double of_ranks[rank_sum::most_ranks][most];
+  static_assert(rank_sum::most_ranks * most <= sum_threads);
   const int thread = static_cast<int>(threadIdx.x), rank = thread / most, k = thread % most;
-  const int count = Count + ranks.carried_numbers;
-  if (thread == 0) {
-    PLAQUETTE_GPU_UNROLL
-    for (int i = 0; i < Count; ++i) of_ranks[ranks.rank][i] = sums[i];
-  }
-  if (thread < ranks.carried_numbers) of_ranks[ranks.rank][Count + thread] = carried;
+  const int count = own + ranks.carried_numbers;
   __syncthreads();
   if (rank < ranks.ranks && rank != ranks.rank && k < count) {
     ranks.send(column, epoch, rank, k, of_ranks[ranks.rank][k]);
@@ -197,7 +191,7 @@ __device__ inline void add_over_ranks(const double (&sums)[Count], const rank_su
   if (thread < count) {
     double sum = of_ranks[0][thread];
     for (int r = 1; r < ranks.ranks; ++r) sum += of_ranks[r][thread];
-    *(thread < Count ? result + thread : ranks.carried_number(column, thread - Count)) = sum;
+    *(thread < own ? result + thread : ranks.carried_number(column, thread - own)) = sum;
   }
   if (thread == 0) *ranks.last_epoch(column) = epoch;
 }
@@ -223,8 +217,10 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
   // What the sum over ranks needs from memory is asked for early. (The epoch lives there, since the launch may be a
   // node of a graph that runs again and again.)
   const std::uint32_t epoch = ranks.ranks > 1 ? *ranks.last_epoch(column) + 1 : 0;
-  const int thread = static_cast<int>(threadIdx.x);
-  const double carried = thread < ranks.carried_numbers ? *ranks.carried_number(column, thread) : 0.0;
+  static_assert(Count + rank_sum::most_carried <= rank_sum::most_numbers);
+  __shared__ double of_ranks[rank_sum::most_ranks][rank_sum::most_numbers];
+  if (static_cast<int>(threadIdx.x) < ranks.carried_numbers)
+    of_ranks[ranks.rank][Count + threadIdx.x] = *ranks.carried_number(column, static_cast<int>(threadIdx.x));
   PLAQUETTE_GPU_UNROLL
   for (int k = 0; k < Count; ++k) sums[k] = 0.0;
 #pragma unroll 4
@@ -233,12 +229,12 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
     for (int k = 0; k < Count; ++k) sums[k] += __ldcg(partial + b * Count + k);
   }
   add_over_block(sums, shared[1]);
-  if (ranks.ranks > 1) {
-    add_over_ranks(sums, ranks, column, epoch, carried, result);
-  } else if (threadIdx.x == 0) {
+  if (threadIdx.x == 0) {
+    double* const to = ranks.ranks > 1 ? of_ranks[ranks.rank] : result;
     PLAQUETTE_GPU_UNROLL
-    for (int k = 0; k < Count; ++k) result[k] = sums[k];
+    for (int k = 0; k < Count; ++k) to[k] = sums[k];
   }
+  if (ranks.ranks > 1) add_over_ranks(of_ranks, Count, ranks, column, epoch, result);
 }
 
 /// Works out the numbers that a body needs of a column, one a warp. All threads of the block call this.

@@ -12,21 +12,26 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// Works out the numbers of one program after the other's.
+/// A block takes so many columns of one program: programs that differ would take turns in a warp.
+constexpr int evaluation_threads = 32;
+
+/// \param rows  of evaluation_threads columns, the same number for all programs
 template <class Programs>
-PLAQUETTE_HOST_DEVICE inline void run_one(const Programs& programs, std::int64_t index) {
-  int p = 0;
-  for (; index >= programs[p].columns; ++p) index -= programs[p].columns;
-  programs[p].result[index] = programs[p].at_once(index);
+PLAQUETTE_HOST_DEVICE inline void run_one(const Programs& programs, std::int32_t rows, std::int64_t index) {
+  const auto p = static_cast<int>(index / (rows * evaluation_threads));
+  const std::int64_t column = index - std::int64_t{p} * rows * evaluation_threads;
+  if (column < programs[p].columns) programs[p].result[column] = programs[p].at_once(column);
 }
 struct few_evaluations {
   scalar_program programs[few_programs];
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const { run_one(programs, index); }
+  std::int32_t rows;
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const { run_one(programs, rows, index); }
 };
 /// Any number, which are on the device.
 struct many_evaluations {
   const scalar_program* programs;
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const { run_one(programs, index); }
+  std::int32_t rows;
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const { run_one(programs, rows, index); }
 };
 
 std::shared_ptr<std::byte> upload(const context& ctx, const void* from, std::size_t bytes) {
@@ -38,21 +43,22 @@ std::shared_ptr<std::byte> upload(const context& ctx, const void* from, std::siz
 }  // namespace
 
 void run_programs(const context& ctx, const std::vector<scalar_program>& programs) {
-  std::int64_t count = 0;
-  for (const scalar_program& p : programs) count += p.columns;
-  constexpr int threads = 32;
+  int columns = 0;
+  for (const scalar_program& p : programs) columns = std::max(columns, p.columns);
+  const std::int32_t rows = (columns + evaluation_threads - 1) / evaluation_threads;
+  const std::int64_t count = std::ssize(programs) * std::int64_t{rows} * evaluation_threads;
   if (programs.size() <= few_programs) {
-    few_evaluations body;
+    few_evaluations body{{}, rows};
     std::ranges::copy(programs, body.programs);
-    for_each_index(ctx.queue(), count, body, threads);
+    for_each_index(ctx.queue(), count, body, evaluation_threads);
   } else {
     // From page-locked memory: a copy from any other waits for all that is queued before it begins.
     const std::size_t bytes = programs.size() * sizeof(scalar_program);
     std::byte* const staged = ctx.queue().staging(bytes);
     std::memcpy(staged, programs.data(), bytes);
     const auto memory = upload(ctx, staged, bytes);
-    for_each_index(ctx.queue(), count, many_evaluations{reinterpret_cast<const scalar_program*>(memory.get())},
-                   threads);
+    for_each_index(ctx.queue(), count, many_evaluations{reinterpret_cast<const scalar_program*>(memory.get()), rows},
+                   evaluation_threads);
   }
 }
 
