@@ -173,10 +173,6 @@ constexpr int batch_block_bytes(bool with_clover) {
   return hop_directions * lanes * shared_link_bytes<T, stored, form> + (with_clover ? 2 * chiral_block_bytes<T> : 0);
 }
 
-/// How neighbours are read. Where a kernel may start before the one that writes them has ended, loads stay behind the
-/// wait for it; else the compiler may put them where it likes.
-constexpr load_hint neighbour_hint(bool overlaps) { return overlaps ? load_hint::ordered : load_hint::constant; }
-
 /// Of a site, one number that says where its numbers lie in a column of a field: how far its block is away, in units of
 /// 4 bytes (half) or 16, plus the lane. Blocks are whole multiples of 32 units, so that the lane is in the last five
 /// bits.
@@ -207,8 +203,7 @@ __device__ __forceinline__ spinor_place<T, Byte> columns_further(spinor_place<T,
   return place;
 }
 
-/// \tparam overlaps  may be launched to start before the kernel before has ended
-template <class T, reconstruct stored, bool exchanged, bool with_clover, batch_links form, bool overlaps>
+template <class T, reconstruct stored, bool exchanged, bool with_clover, batch_links form>
 __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), 2)
     hop_batch(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
   constexpr int bytes = is_half<T> ? 2 : sizeof(real_of<T>);
@@ -289,7 +284,7 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
       spinor_in_memory<T, exchanged> psi[at_once];
 #pragma unroll
       for (int k = 0; k < at_once; ++k)
-        psi[k].template load<neighbour_hint(overlaps), part_of_hop<d>>(columns_further(from, k), arg.exchange);
+        psi[k].template load<load_hint::ordered, part_of_hop<d>>(columns_further(from, k), arg.exchange);
       add_loaded_hop<d, T, exchanged>(h, arg, psi, n.across[d], link, no_phases{});
     });
     if constexpr (alone && with_clover) asm volatile("cp.async.wait_group 0;" ::: "memory");
@@ -323,23 +318,15 @@ tile_kernel<T> made_kernel() {
   return {function, prepared_of<function>()};
 }
 
-template <class T, reconstruct stored, bool exchanged, bool with_clover, batch_links form>
-tile_kernel<T> batch_kernel(const hopping_launch& how) {
-  if constexpr (is_half<T>) {  // where the compiler makes something of the freedom
-    if (!how.dependent) return made_kernel<T, hop_batch<T, stored, exchanged, with_clover, form, false>>();
-  }
-  return made_kernel<T, hop_batch<T, stored, exchanged, with_clover, form, true>>();
-}
-
 template <class T, reconstruct stored, bool exchanged, bool with_clover>
 tile_kernel<T> kernel_for(const hopping_launch& how) {
   using enum batch_links;
   if (how.variant == hopping_variant::batch) {
     if constexpr (is_half<T>) {
-      if (how.whole_links) return batch_kernel<T, stored, exchanged, with_clover, whole>(how);
+      if (how.whole_links) return made_kernel<T, hop_batch<T, stored, exchanged, with_clover, whole>>();
     }
-    return how.groups == 1 ? batch_kernel<T, stored, exchanged, with_clover, own>(how)
-                           : batch_kernel<T, stored, exchanged, with_clover, common>(how);
+    return how.groups == 1 ? made_kernel<T, hop_batch<T, stored, exchanged, with_clover, own>>()
+                           : made_kernel<T, hop_batch<T, stored, exchanged, with_clover, common>>();
   }
   if constexpr (is_half<T> && !with_clover) {
     if (how.links_once && how.blocks == 3)
