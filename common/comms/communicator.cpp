@@ -147,16 +147,17 @@ void communicator::sum(std::span<std::uint64_t> values) const {
   if (size_ > 1) all_reduce(implementation_->comm, values, MPI_UINT64_T, MPI_SUM);
 }
 void communicator::maximum(std::span<double> values) const {
-  // MPI_MAX may lose a NaN: it travels as the largest finite step above everything, and is put back.
   if (size_ == 1) return;
-  std::vector<double> is_nan(values.size());
-  std::ranges::transform(values, is_nan.begin(), [](double v) { return v != v ? 1.0 : 0.0; });
-  for (double& v : values)
-    if (v != v) v = 0.0;
-  all_reduce(implementation_->comm, values, MPI_DOUBLE, MPI_MAX);
-  all_reduce(implementation_->comm, std::span(is_nan), MPI_DOUBLE, MPI_MAX);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (is_nan[i] > 0.0) values[i] = __builtin_nan("");
+  // MPI_MAX may lose a NaN: a second number for each, in the same message, says whether there is one.
+  const std::size_t n = values.size();
+  std::vector<double> both(2 * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool is_nan = values[i] != values[i];
+    both[i] = is_nan ? 0.0 : values[i];
+    both[n + i] = is_nan ? 1.0 : 0.0;
+  }
+  all_reduce(implementation_->comm, std::span(both), MPI_DOUBLE, MPI_MAX);
+  for (std::size_t i = 0; i < n; ++i) values[i] = both[n + i] > 0.0 ? __builtin_nan("") : both[i];
 }
 void communicator::exclusive_or(std::span<std::uint32_t> values) const {
   if (size_ > 1) all_reduce(implementation_->comm, values, MPI_UINT32_T, MPI_BXOR);
