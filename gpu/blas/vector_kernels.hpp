@@ -507,7 +507,7 @@ struct programmed_vector_kernel {
   PLAQUETTE_HOST_DEVICE int number_count() const { return count; }
   PLAQUETTE_HOST_DEVICE complex<double> number(int p, int column, bool first) const {
     if (!first && p != of_a && p != of_b) return {};
-    const complex<double> value = programs[p].at_once(column);
+    const complex<double> value = programs[p](column);
     if (first) programs[p].result[column] = value;
     return value;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Expressions of scalars as kernels work them out: by a launch of their own (scalars.cu), or on small lattices, where
-/// a launch costs more than all the arithmetic, by every thread of the kernel that needs the numbers (gpu/blas). Both
+/// a launch costs more than all the arithmetic, by every block of the kernel that needs the numbers (gpu/blas). Both
 /// give the bits that the CPU gives: nothing is fused. For .cu files only.
 #pragma once
 
@@ -80,11 +80,8 @@ struct scalar_program {
   int length = 0, leaf_count = 0, limit_count = 0, columns = 0;
   complex<double>* result = nullptr;  ///< of the device, where somebody is to put the numbers
 
+  /// By a thread that has nothing else to do: the first leaves are asked for before one of them is needed.
   PLAQUETTE_HOST_DEVICE complex<double> operator()(std::int64_t column) const {
-    return work_out(column, [&](int k) { return leaves[k](column); });
-  }
-  /// The same by a thread that has nothing else to do: the first leaves are asked for before one of them is needed.
-  PLAQUETTE_HOST_DEVICE complex<double> at_once(std::int64_t column) const {
     constexpr int first = 6;
     complex<double> numbers[first];
     PLAQUETTE_GPU_UNROLL

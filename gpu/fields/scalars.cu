@@ -20,7 +20,7 @@ template <class Programs>
 PLAQUETTE_HOST_DEVICE inline void run_one(const Programs& programs, std::int32_t rows, std::int64_t index) {
   const auto p = static_cast<int>(index / (rows * evaluation_threads));
   const std::int64_t column = index - std::int64_t{p} * rows * evaluation_threads;
-  if (column < programs[p].columns) programs[p].result[column] = programs[p].at_once(column);
+  if (column < programs[p].columns) programs[p].result[column] = programs[p](column);
 }
 struct few_evaluations {
   scalar_program programs[few_programs];

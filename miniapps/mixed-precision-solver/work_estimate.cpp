@@ -62,7 +62,7 @@ double bytes_of_spinor(precision numbers) {
 }
 
 /// Memory that is given back leaves holes in the heap, which the next fields may not fit into. Pieces above 32 MiB go
-/// back to the system, so this is for small problems: three quarters of their vectors, and no more than 60 MiB
+/// back to the system, so this is for small problems: three quarters of their vectors, and no more than 45 MiB
 /// (measured, in all precisions).
 double holes_of_the_heap(double bytes) { return std::min(0.75 * bytes, 45.0 * 0x1p20); }
 
