@@ -26,13 +26,6 @@ def text_of_extents(extents):
     return "x".join(words)
 
 
-def volume(extents):
-    product = 1
-    for length in extents:
-        product *= length
-    return product
-
-
 def loaded(paths, apps=("dslash-scaling",)):
     """(path, report) of those of the mini-apps `apps`, one after the other."""
     reports = [(path, load(path)) for path in paths]

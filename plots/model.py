@@ -8,8 +8,7 @@ communication), and the latencies of a run with --latency. The table has the ope
 import performance_model as model
 import style
 from gpu_data import (PRECISIONS, case_of, headline, is_usual, latencies, launches, loaded, of_headline, points, problem_of,
-                      seconds_without_overlap, title_of, transfers, volume,
-                      with_shared)
+                      seconds_without_overlap, title_of, transfers, with_shared)
 from matplotlib.lines import Line2D
 from report_file import ReportError, number
 
@@ -42,11 +41,11 @@ def machine_of(reports, options):
     found_here = points(reports, options.protocol)
     for p in found_here:
         if p.gpus == 1 and is_usual(p):
-            times.setdefault(case_of(p), {})[volume(p.lattice)] = p.seconds
+            times.setdefault(case_of(p), {})[model.volume(p.lattice)] = p.seconds
     for p in found_here:
         if p.gpus > 1 and is_usual(p) and p.halo and "seconds_without_communication" in p.halo:
             alone = number(p.halo["seconds_without_communication"], f"{p.path}: halo.seconds_without_communication")
-            times.setdefault(case_of(p), {}).setdefault(volume(p.local), alone)
+            times.setdefault(case_of(p), {}).setdefault(model.volume(p.local), alone)
     copy = 1e9 * number(section.get("copy_gbytes_per_s", "nan"), f"{path}: latencies.copy_gbytes_per_s")
     exchanges = {kind.split()[1]: table for kind, table in found.items() if kind.startswith("exchange ")}
     return model.Machine({case: sorted(table.items()) for case, table in times.items()}, copy, bandwidth, latency,
@@ -91,13 +90,13 @@ def draw_problem(axes, problem, cases, found, machine, most):
             continue
         colour = COLOUR[case[2]]
         # flops a site are the same everywhere
-        flops = reference.gflops * reference.seconds / volume(reference.lattice)
+        flops = reference.gflops * reference.seconds / model.volume(reference.lattice)
         gpus, on, off = [], [], []
         for n in counts_up_to(most):
             result = predicted(problem, case, n, machine)
             if result is None:
                 continue
-            sites = volume(problem[1]) * (n if problem[0] == "weak" else 1)
+            sites = model.volume(problem[1]) * (n if problem[0] == "weak" else 1)
             gpus.append(n)
             on.append(1e-3 * flops * sites / result.seconds)
             off.append(1e-3 * flops * sites / result.without_overlap)

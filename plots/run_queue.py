@@ -47,14 +47,16 @@ class RunQueue:
         self.end = time.monotonic() + seconds
         self.running = []
 
+    def takes_all(self, run):
+        """Whether nothing may run beside it."""
+        return self.count == 0 or not 0 < run.gpus <= self.count
+
     def fits(self, run):
-        if self.count == 0 or not 0 < run.gpus <= self.count:
-            return not self.running
-        return run.gpus <= len(self.free)
+        return not self.running if self.takes_all(run) else run.gpus <= len(self.free)
 
     def place(self, run):
         """(GPUs, words before the command, settings) of a run beside which others may run."""
-        if self.count == 0 or not 0 < run.gpus <= self.count:
+        if self.takes_all(run):
             return list(self.free), [], {}
         gpus = self.free[:run.gpus]
         names = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if os.environ.get("CUDA_VISIBLE_DEVICES") else []

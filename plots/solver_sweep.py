@@ -5,7 +5,7 @@ scaling of BiCGstab in four precision modes, six right-hand sides one after the 
 import itertools
 import os
 
-from performance_model import grid_of_local_box, smallest_surface_grid
+from boxes import is_strong_too, whole_of_boxes
 from report_file import ReportError
 
 PARTS = ("strong", "weak", "cpu")
@@ -40,22 +40,10 @@ def add_arguments(kinds, words, counts, positive):
     return parser
 
 
-def extents_of(text):
-    try:
-        extents = [int(word) for word in text.split("x")]
-    except ValueError:
-        extents = []
-    if len(extents) != 4 or min(extents) < 1:
-        raise ReportError(f"--weak: expected lattices like 24x24x24x32, found '{text}'")
-    return extents
-
-
 def weak_problem(text, ranks):
     """The arguments for a lattice of `ranks` such boxes."""
-    local = extents_of(text)
-    grid = grid_of_local_box(local, ranks)
-    lattice = "x".join(str(length * n) for length, n in zip(local, grid))
-    return ["--lattice", lattice, "--grid", "x".join(map(str, grid))]
+    lattice, grid = whole_of_boxes(text, ranks)
+    return ["--lattice", "x".join(map(str, lattice)), "--grid", "x".join(map(str, grid))]
 
 
 def without_gpu_options(words):
@@ -76,6 +64,7 @@ def runs(options, make_run, launcher_for, cores):
             raise ReportError(f"--parts: expected {', '.join(PARTS)}, found '{part}'")
     from_file = os.path.exists(options.gauge)
     strong = [""] if from_file else options.strong
+    also_strong = options.strong if "strong" in options.parts and not from_file else []
     usual = ["--gauge", options.gauge, "--mass", options.mass, "--csw", options.csw, "--solver", "bicgstab", "--rhs",
              str(options.rhs), "--batch", "1", "--reconstruct", options.reconstruct]
 
@@ -87,19 +76,11 @@ def runs(options, make_run, launcher_for, cores):
         return make_run(said, os.path.join(options.output, name), program, launcher_for(options, ranks, threads), threads,
                         ranks if device == "gpu" else 0)
 
-    def is_strong_too(lattice, ranks):
-        """Whether weak scaling comes to a lattice that strong scaling is run on, in the same boxes."""
-        local = extents_of(lattice)
-        grid = grid_of_local_box(local, ranks)
-        whole = [length * n for length, n in zip(local, grid)]
-        return "strong" in options.parts and any(extents_of(word) == whole for word in strong if word) and \
-            smallest_surface_grid(whole, ranks) == grid
-
     def scaling(part, lattices, problem_of):
         for lattice, ranks, mode, overlap in itertools.product(lattices, options.gpus, options.modes, options.overlap):
             if overlap == "off" and ranks == 1 and "on" in options.overlap:
                 continue  # there is nothing to overlap
-            if part == "weak" and is_strong_too(lattice, ranks):
+            if part == "weak" and is_strong_too(lattice, ranks, also_strong):
                 continue  # the figures take it from there
             threads = 1 if options.device == "cpu" else options.threads or max(1, min(16, cores // (options.side_by_side or ranks)))
             yield made(part, lattice, options.device, ranks, threads, mode, overlap, problem_of(lattice, ranks))

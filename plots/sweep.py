@@ -27,7 +27,7 @@ import sys
 import time
 
 import solver_sweep
-from performance_model import grid_of_local_box, smallest_surface_grid
+from boxes import is_strong_too
 from report_file import ReportError, load, number, short
 from run_estimate import Estimator
 from run_queue import RunQueue
@@ -264,25 +264,6 @@ def without(words, option):
     return kept
 
 
-def extents_of(text, option):
-    try:
-        extents = tuple(int(word) for word in text.split("x"))
-    except ValueError:
-        extents = ()
-    if len(extents) != 4 or min(extents) < 1:
-        raise ReportError(f"{option}: expected lattices like 24x24x24x32, found '{text}'")
-    return extents
-
-
-def is_strong_too(options, lattice, gpus):
-    """Whether weak scaling comes to a lattice that strong scaling is run on, in the same boxes."""
-    local = extents_of(lattice, "--weak")
-    grid = grid_of_local_box(local, gpus)
-    whole = tuple(length * n for length, n in zip(local, grid))
-    return ("strong" in options.parts and whole in [extents_of(text, "--strong") for text in options.strong]
-            and smallest_surface_grid(whole, gpus) == grid)
-
-
 def gpu_runs(options):
     """One rank a GPU. The columns of the table: part, lattice, GPUs, what is special."""
     unknown = [part for part in options.parts if part not in GPU_PARTS]
@@ -292,6 +273,7 @@ def gpu_runs(options):
     usual = ["--operator", options.operators, "--layout", "even-odd", "--precision", options.precisions, "--reconstruct",
              options.reconstruct]
     on_first = ["--lattice", options.strong[0]] if options.strong else []
+    strong = options.strong if "strong" in options.parts else []
 
     def made(part, lattice, gpus, words, special="", problem=(), threads=None):
         threads = threads or options.threads or max(1, min(16, options.cores // (options.side_by_side or gpus)))
@@ -304,7 +286,7 @@ def gpu_runs(options):
     for part in (part for part in GPU_PARTS if part in options.parts):
         if part == "weak":
             for lattice, gpus in itertools.product(options.weak, options.gpus):
-                if not is_strong_too(options, lattice, gpus):  # else the figures take it from there
+                if not is_strong_too(lattice, gpus, strong):  # else the figures take it from there
                     yield made(part, lattice, gpus, usual, problem=["--local-lattice", lattice])
         elif part == "strong":
             for lattice, gpus in itertools.product(options.strong, options.gpus):

@@ -9,10 +9,9 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from plots_test import PLOTS, PYTHON, SKIPPED, made_up_report
+from plots_test import PLOTS, PYTHON, SKIPPED, FolderTest, made_up_report
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -104,29 +103,13 @@ def browser():
     return next((path for path in map(shutil.which, BROWSERS) if path), None)
 
 
-class PageTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, *reports):
-        paths = []
-        for n, report in enumerate(reports):
-            paths.append(self.path(f"{n}.json"))
-            with open(paths[-1], "w", encoding="utf-8") as file:
-                json.dump(report, file)
-        return paths
-
+class PageTest(FolderTest):
     def run_report(self, *arguments):
         return subprocess.run([PYTHON, os.path.join(PLOTS, "report.py"), *arguments], capture_output=True, text=True,
                               errors="replace")
 
     def page_of(self, *reports, status=0):
-        result = self.run_report(*self.write(*reports), "--html", self.path("page.html"), "--force")
+        result = self.run_report(*self.written(reports), "--html", self.path("page.html"), "--force")
         self.assertEqual(result.returncode, status, result.stderr)
         with open(self.path("page.html"), encoding="utf-8") as file:
             text = file.read()
@@ -220,17 +203,17 @@ class File(PageTest):
     def test_is_not_overwritten_unasked(self):
         with open(self.path("page.html"), "w", encoding="utf-8") as file:
             file.write("mine")
-        arguments = [*self.write(made_up_report()), "--html", self.path("page.html")]
+        arguments = [*self.written([made_up_report()]), "--html", self.path("page.html")]
         result = self.run_report(*arguments)
         self.assertEqual(result.returncode, 5)
         self.assertIn("page.html", result.stderr)
         with open(self.path("page.html"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "mine")
         self.assertEqual(self.run_report(*arguments, "--force").returncode, 0)
-        self.assertEqual(sorted(os.listdir(self.folder)), ["0.json", "page.html"])
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["0.json", "page.html"])
 
     def test_that_cannot_be_written_is_said_in_a_line(self):
-        result = self.run_report(*self.write(made_up_report()), "--html", self.path("no/where.html"))
+        result = self.run_report(*self.written([made_up_report()]), "--html", self.path("no/where.html"))
         self.assertEqual(result.returncode, 5)
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
 

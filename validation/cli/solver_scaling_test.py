@@ -10,6 +10,7 @@ import unittest
 from plots_test import PLOTS, PYTHON, SKIPPED, FolderTest, made_up_report
 
 sys.path.insert(0, PLOTS)
+import performance_model  # noqa: E402
 import solver_sweep  # noqa: E402
 
 SOLVER = os.environ["PLAQUETTE_SOLVER"]
@@ -109,8 +110,8 @@ class Sweep(FolderTest):
                                launcher, *own.split(), "--", *rest.split())
 
     def test_boxes_are_put_together_across_their_smallest_faces(self):
-        self.assertEqual(solver_sweep.grid_of_local_box([24, 24, 24, 32], 2), (1, 1, 1, 2))
-        self.assertEqual(solver_sweep.grid_of_local_box([32, 16, 16, 16], 2), (2, 1, 1, 1))
+        self.assertEqual(performance_model.grid_of_local_box([24, 24, 24, 32], 2), (1, 1, 1, 2))
+        self.assertEqual(performance_model.grid_of_local_box([32, 16, 16, 16], 2), (2, 1, 1, 1))
         self.assertEqual(solver_sweep.weak_problem("32x32x32x32", 1), ["--lattice", "32x32x32x32", "--grid", "1x1x1x1"])
 
     def test_dryrun_prints_the_commands(self):
