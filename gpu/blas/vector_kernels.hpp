@@ -198,11 +198,12 @@ template <class T, vector_operation operation, int components>
 struct vector_kernel {
   using real = real_of<T>;
   static constexpr operation_traits traits = traits_of(operation);
-  /// Five fields of a site in registers would leave room for two blocks; three hide more of the waiting. A product of
-  /// two fields has no use for more than five or six, whose registers hold what is asked for ahead.
+  /// A product of two fields has no use for more than five or six blocks, whose registers hold what is asked for ahead.
+  /// Of bicgstab_update three blocks hide more of the waiting than two; in half two without spills beat three with a
+  /// few.
   static constexpr int resident_blocks = [] {
     if (sizeof(real) != 4) return 0;
-    if (traits.reads_w() && traits.uses_y) return 3;
+    if (traits.reads_w() && traits.uses_y) return is_half<T> ? 2 : 3;
     return operation != vector_operation::dot ? 0 : is_half<T> ? 5 : 6;
   }();
 
@@ -301,6 +302,9 @@ struct vector_kernel {
 
   // Half: a site's scale is known when all its results are.
 
+  /// v and w come last where two fields are written: x does not need them, and gives its registers back first.
+  static constexpr bool in_two_steps = traits.uses_y;
+
   /// The five fields of a site, as read.
   struct half_site {
     std::byte *x, *y;
@@ -314,24 +318,31 @@ struct vector_kernel {
         : x(traits.writes_x ? arg.x.site(i, column) : nullptr),
           y(traits.uses_y ? arg.y.site(i, column) : nullptr),
           u(traits.reads_u ? arg.u.site(i, column) : nullptr),
-          v(traits.reads_v ? arg.v.site(i, column) : nullptr),
-          w(traits.reads_w() ? arg.w.site(i, column) : nullptr),
+          v(nullptr),
+          w(nullptr),
           a(first),
           b(second),
           chunks(chunks_of<T>(number)) {
       if constexpr (traits.reads_x) x_scale = *arg.x.scale(i, column, chunks);
       if constexpr (traits.uses_y) y_scale = *arg.y.scale(i, column, chunks);
       if constexpr (traits.reads_u) u_scale = *arg.u.scale(i, column, chunks);
-      if constexpr (traits.reads_v) v_scale = *arg.v.scale(i, column, chunks);
-      if constexpr (traits.reads_w()) w_scale = *arg.w.scale(i, column, chunks);
+      if constexpr (!in_two_steps) find_rest(arg, i, column);
+    }
+    PLAQUETTE_HOST_DEVICE void find_rest(const vector_arguments<T>& arg, std::int32_t i, int column) {
+      if constexpr (traits.reads_v) {
+        v = arg.v.site(i, column);
+        v_scale = *arg.v.scale(i, column, chunks);
+      }
+      if constexpr (traits.reads_w()) {
+        w = arg.w.site(i, column);
+        w_scale = *arg.w.scale(i, column, chunks);
+      }
     }
   };
   /// A group of each, as read; x and y as stored, once they are.
   struct half_group {
     number_group<half> x, y, u, v, w;
 
-    /// v and w come last where two fields are written: x does not need them, and gives its registers back first.
-    static constexpr bool in_two_steps = traits.uses_y;
     PLAQUETTE_HOST_DEVICE void load(const half_site& site, int g) {
       if constexpr (traits.reads_x) x = load_group<half>(site.x, g, site.chunks);
       if constexpr (traits.uses_y) y = load_group<half>(site.y, g, site.chunks);
@@ -424,14 +435,15 @@ struct vector_kernel {
   PLAQUETTE_HOST_DEVICE void in_registers(std::int32_t i, int column, const complex<real>& a, const complex<real>& b,
                                           double (&sums)[Count]) const {
     constexpr int groups = groups_of(components);
-    const half_site site(arg, i, column, components, a, b);
+    half_site site(arg, i, column, components, a, b);
     half_group group[groups];
     PLAQUETTE_GPU_UNROLL
     for (int g = 0; g < groups; ++g) group[g].load(site, g);
     float x_scale = 0.0F, y_scale = 0.0F;
     number_group<half> x[groups], y[groups];
     if constexpr (traits.writes_x) x_scale = replace<operand::x>(group, x, site, arg.x, i, column);
-    if constexpr (half_group::in_two_steps) {
+    if constexpr (in_two_steps) {
+      site.find_rest(arg, i, column);
       PLAQUETTE_GPU_UNROLL
       for (int g = 0; g < groups; ++g) group[g].load_rest(site, g);
       y_scale = replace<operand::y>(group, y, site, arg.y, i, column);
@@ -451,7 +463,8 @@ struct vector_kernel {
   PLAQUETTE_HOST_DEVICE void twice(std::int32_t i, int column, const complex<real>& a, const complex<real>& b,
                                    double (&sums)[Count]) const {
     const int groups = groups_of(arg.components);
-    const half_site site(arg, i, column, arg.components, a, b);
+    half_site site(arg, i, column, arg.components, a, b);
+    if constexpr (in_two_steps) site.find_rest(arg, i, column);
     half_group group;
     complex<float> x[group_size], y[group_size];
     site_scale x_scale{}, y_scale{};
@@ -461,7 +474,7 @@ struct vector_kernel {
         group.load(site, g);
         group.template compute<operand::x>(site, x);
         x_largest = largest_of(x_largest, x);
-        if constexpr (half_group::in_two_steps) {
+        if constexpr (in_two_steps) {
           group.load_rest(site, g);
           group.template compute<operand::y>(site, y);
           y_largest = largest_of(y_largest, y);
@@ -473,7 +486,7 @@ struct vector_kernel {
     site_sums<half> total;
     for (int g = 0; g < groups; ++g) {
       group.load(site, g);
-      if constexpr (half_group::in_two_steps) group.load_rest(site, g);
+      if constexpr (in_two_steps) group.load_rest(site, g);
       if constexpr (traits.writes_x) group.template compute<operand::x>(site, x);
       if constexpr (traits.uses_y) group.template compute<operand::y>(site, y);
       if constexpr (traits.writes_x) {

@@ -49,6 +49,16 @@ constexpr std::int64_t blocks_of_a_sum(std::int64_t sites) {
   return (sites + tile - 1) / tile;
 }
 
+/// A body that every launch goes through from the first index on: others turn around every other time, and find in the
+/// cache what the kernel before has touched last.
+template <class Body>
+constexpr bool goes_forwards() {
+  if constexpr (requires { Body::goes_forwards; })
+    return Body::goes_forwards;
+  else
+    return false;
+}
+
 /// A body whose work on a site needs numbers of its column, at most `most_numbers`, that a block works out before:
 /// `number(k, column, first)` for k < `number_count()`; `first` in one block of each column.
 template <class Body>
@@ -103,11 +113,16 @@ void launch_kernel(const queue& q, dim3 blocks, dim3 threads, int shared_bytes, 
   check(cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
+/// The number of a block, in the order in which blocks are to start.
+__device__ __forceinline__ unsigned block_number(bool backwards) {
+  return backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+}
+
 template <class Body>
-__global__ void index_kernel(std::int64_t count, const Body body) {
+__global__ void index_kernel(std::int64_t count, bool backwards, const Body body) {
   let_next_kernel_start();
   wait_for_previous_kernel();
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t i = std::int64_t{block_number(backwards)} * blockDim.x + threadIdx.x;
   if (i < count) body(i);
 }
 
@@ -117,7 +132,8 @@ void for_each_index(const queue& q, std::int64_t count, const Body& body, int th
   static_assert(std::is_trivially_copyable_v<Body>);
   if (count <= 0) return;
   const auto blocks = static_cast<unsigned>((count + threads - 1) / threads);
-  launch_kernel(q, dim3(blocks), dim3(static_cast<unsigned>(threads)), 0, true, index_kernel<Body>, count, body);
+  launch_kernel(q, dim3(blocks), dim3(static_cast<unsigned>(threads)), 0, true, index_kernel<Body>, count,
+                !goes_forwards<Body>() && q.turn_around(), body);
 }
 
 /// Adds over the threads of a block of sum_threads, in a fixed order; thread 0 gets the result. `shared` is for this
@@ -251,18 +267,20 @@ struct block_of_column {
   std::int64_t block;
   int column;
 };
-__device__ inline block_of_column this_block(int columns) {
-  const std::int64_t block = columns == 1 ? blockIdx.x : blockIdx.x / static_cast<unsigned>(columns);
-  return {block, static_cast<int>(blockIdx.x - block * columns)};
+__device__ inline block_of_column this_block(int columns, bool backwards) {
+  const unsigned number = block_number(backwards);
+  const std::int64_t block = columns == 1 ? number : number / static_cast<unsigned>(columns);
+  return {block, static_cast<int>(number - block * columns)};
 }
 
 template <int Count, class Body>
 __global__ void __launch_bounds__(sum_threads, resident_blocks<Body>())
     sum_kernel(std::int64_t sites, int columns, std::int64_t blocks, int of_a_thread, double* partial,
-               unsigned* counters, double* result, const __grid_constant__ rank_sum ranks, const Body body) {
+               unsigned* counters, double* result, const __grid_constant__ rank_sum ranks, bool backwards,
+               const Body body) {
   let_next_kernel_start();
   wait_for_previous_kernel();
-  const auto [block, column] = this_block(columns);
+  const auto [block, column] = this_block(columns, backwards);
   double sums[Count] = {};
   std::int64_t i = block * of_a_thread * sum_threads + threadIdx.x;
   if constexpr (works_out_numbers<Body>) {
@@ -279,10 +297,11 @@ __global__ void __launch_bounds__(sum_threads, resident_blocks<Body>())
 }
 
 template <class Body>
-__global__ void __launch_bounds__(sum_threads) site_kernel(std::int64_t sites, int columns, const Body body) {
+__global__ void __launch_bounds__(sum_threads)
+    site_kernel(std::int64_t sites, int columns, bool backwards, const Body body) {
   let_next_kernel_start();
   wait_for_previous_kernel();
-  const auto [block, column] = this_block(columns);
+  const auto [block, column] = this_block(columns, backwards);
   __shared__ complex<double> numbers[most_numbers_of<Body>()];
   work_out_numbers(body, column, block == 0, numbers);
   const std::int64_t i = block * sum_threads + threadIdx.x;
@@ -297,7 +316,7 @@ void for_each_site(const queue& q, std::int64_t sites, int columns, const Body& 
   if (columns <= 0) return;
   const std::int64_t blocks = (sites + sum_threads - 1) / sum_threads;
   launch_kernel(q, dim3(static_cast<unsigned>(blocks * columns)), dim3(sum_threads), 0, true, site_kernel<Body>, sites,
-                columns, body);
+                columns, q.turn_around(), body);
 }
 
 /// result[column][k] is the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count. Double,
@@ -314,7 +333,8 @@ void sum_over(const queue& q, std::int64_t sites, int columns, double* result, c
       reinterpret_cast<double*>(q.scratch(static_cast<std::size_t>(blocks * columns * Count) * sizeof(double)));
   launch_kernel(q, dim3(static_cast<unsigned>(blocks * columns)), dim3(sum_threads), 0, true, sum_kernel<Count, Body>,
                 sites, columns, blocks, sites_of_a_thread<Body>(sites), partial,
-                q.counters(static_cast<std::size_t>(columns)), result, ranks != nullptr ? *ranks : rank_sum{}, body);
+                q.counters(static_cast<std::size_t>(columns)), result, ranks != nullptr ? *ranks : rank_sum{},
+                q.turn_around(), body);
 }
 
 #else

@@ -60,6 +60,7 @@ PLAQUETTE_HOST_DEVICE inline void store_streaming(chunk* at, const chunk& c) {
 
 template <int of_a_thread>
 struct copy_chunks {
+  static constexpr bool goes_forwards = true;  ///< a bandwidth of memory, not of the cache
   chunk* to;
   const chunk* from;
   chunk_order<of_a_thread> order;
@@ -77,6 +78,7 @@ constexpr std::uint32_t never = 0x9e3779b9U;
 
 template <int of_a_thread>
 struct read_chunks {
+  static constexpr bool goes_forwards = true;
   const chunk* from;
   std::uint32_t* sink;
   chunk_order<of_a_thread> order;

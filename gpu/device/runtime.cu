@@ -107,7 +107,7 @@ std::shared_ptr<std::byte> allocate_pinned(std::size_t bytes) {
 
 struct queue::state {
   int device;
-  bool starts_kernels_early = false;
+  bool starts_kernels_early = false, backwards = true;
   cudaStream_t stream = nullptr;
   std::shared_ptr<std::byte> scratch, counters, staging;
   std::size_t scratch_bytes = 0, counter_bytes = 0, staging_bytes = 0;
@@ -215,7 +215,7 @@ std::shared_ptr<std::byte> allocate_pinned(std::size_t bytes) { return allocate_
 
 struct queue::state {
   int device;
-  bool starts_kernels_early = false;
+  bool starts_kernels_early = false, backwards = true;
   std::shared_ptr<std::byte> scratch, counters, staging;
   std::size_t scratch_bytes = 0, counter_bytes = 0, staging_bytes = 0;
 
@@ -269,6 +269,7 @@ queue::queue(int device) {
 
 int queue::device() const { return state_->device; }
 bool queue::starts_kernels_early() const { return state_->starts_kernels_early; }
+bool queue::turn_around() const { return state_->backwards = !state_->backwards; }
 
 std::byte* queue::scratch(std::size_t bytes) const {
   if (bytes > state_->scratch_bytes) {

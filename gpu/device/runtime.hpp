@@ -56,6 +56,9 @@ class queue {
   void synchronize() const;
   /// Whether its device can start a kernel while the one before still runs (compute capability 9.0).
   bool starts_kernels_early() const;
+  /// True in every other call. A kernel that goes through its blocks backwards, after one that went forwards, begins
+  /// with what that one touched last, and finds a good part of it in the cache.
+  bool turn_around() const;
   /// The cudaStream_t; nullptr in the host build.
   void* native() const;
 

@@ -24,6 +24,8 @@ struct rank_walk {
   unsigned packing_begin[hop_directions];  ///< blocks of each direction's message follow each other
   unsigned packing_end;
   unsigned before, at_cuts;  ///< tiles of the interior before those at the cuts; tiles at the cuts
+  unsigned inside;           ///< tiles of the interior
+  bool backwards;            ///< both kinds of tiles, the last one first
   interior_tiles interior;
   const tile_place* boundary;
   unsigned readers;  ///< blocks that pack or wait
@@ -43,15 +45,16 @@ __device__ __forceinline__ bool is_at_cut(const rank_walk& walk, unsigned number
 }
 
 __device__ __forceinline__ tile_origin interior_tile(const rank_walk& walk, unsigned number) {
-  const site_coordinate tile =
-      walk.interior.tile(static_cast<int>(number < walk.before ? number : number - walk.at_cuts));
+  const unsigned k = number < walk.before ? number : number - walk.at_cuts;
+  const site_coordinate tile = walk.interior.tile(static_cast<int>(walk.backwards ? walk.inside - 1 - k : k));
   return {tile.x[0] * walk.tile[0], tile.x[1] * walk.tile[1], tile.x[2] * walk.tile[2], tile.x[3] * walk.tile_t, 0};
 }
 
 __device__ __forceinline__ tile_origin boundary_tile(const rank_walk& walk, unsigned number) {
   static_assert(sizeof(tile_place) == 16);
-  const words<4> w =
-      load_words<load_hint::constant, 4>(reinterpret_cast<const std::byte*>(walk.boundary + (number - walk.before)));
+  const unsigned k = number - walk.before;
+  const words<4> w = load_words<load_hint::constant, 4>(
+      reinterpret_cast<const std::byte*>(walk.boundary + (walk.backwards ? walk.at_cuts - 1 - k : k)));
   return {static_cast<int>(w.w[0] & 0xffffU), static_cast<int>(w.w[0] >> 16), static_cast<int>(w.w[1] & 0xffffU),
           static_cast<int>(w.w[1] >> 16), w.w[2]};
 }
@@ -287,7 +290,9 @@ void launch_tiles_of_rank(const queue& q, hopping_arguments<T> arg, const hoppin
   walk.interior = table.interior;
   walk.boundary = table.begin();
   const unsigned interior = part == box_part::boundary ? 0 : static_cast<unsigned>(table.interior_count);
+  walk.inside = interior;
   walk.before = interior / 8 * 5;
+  walk.backwards = how.turns && q.turn_around();
   for (int mu = 0; mu < 3; ++mu) walk.tile[mu] = how.tile[mu];
   walk.log2_z = log2_of(how.tile[2]);
   walk.tile_t = how.tile[3];

@@ -26,6 +26,7 @@ struct tile_walk {
   int groups;               ///< of a batch: threads of a site; a power of two
   int part_columns;         ///< of a batch: columns of a block
   divisor by_t, by_tile_t;  ///< of the tiles along t, of tile_t
+  bool backwards;           ///< the last block first
 };
 
 struct site_of_thread {
@@ -33,11 +34,15 @@ struct site_of_thread {
   int group;
 };
 
+__device__ __forceinline__ int row_of_tiles(const tile_walk& walk) {
+  return static_cast<int>(walk.backwards ? gridDim.y - 1 - blockIdx.y : blockIdx.y);
+}
+
 /// blockIdx: x along y, and z inside a slab; y along t, then parts of a batch; z along slabs. threadIdx: x/2, y, then
 /// z, t and the group.
 /// \param t  of the tile, in tiles
 __device__ __forceinline__ site_of_thread find_site(const tile_walk& walk, int t) {
-  int at = static_cast<int>(blockIdx.x), tile_x = 0;
+  int at = static_cast<int>(walk.backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x), tile_x = 0;
   if (walk.tiles_x > 1) {
     const int q = walk.by_x.quotient(at);
     tile_x = at - q * walk.tiles_x;
@@ -48,8 +53,9 @@ __device__ __forceinline__ site_of_thread find_site(const tile_walk& walk, int t
   site_of_thread s;
   s.half_x = tile_x * walk.tile[0] + static_cast<int>(threadIdx.x);
   s.y = tile_y * walk.tile[1] + static_cast<int>(threadIdx.y);
-  s.z = (static_cast<int>(blockIdx.z) * walk.slab + inside) * walk.tile[2] +
-        (static_cast<int>(threadIdx.z) & ((1 << walk.log2_z) - 1));
+  s.z =
+      (static_cast<int>(walk.backwards ? gridDim.z - 1 - blockIdx.z : blockIdx.z) * walk.slab + inside) * walk.tile[2] +
+      (static_cast<int>(threadIdx.z) & ((1 << walk.log2_z) - 1));
   s.t = t * walk.tile_t + rest;
   s.group = 0;
   return s;
@@ -90,12 +96,14 @@ __device__ __forceinline__ void hop_to_site(const hopping_arguments<T>& arg, con
       h[0], arg, 0, n.here, with_clover ? clover_of<T>(arg.clover, n.here) : nullptr, lane_of(n.here));
 }
 
-/// Registers let 16 warps run on a multiprocessor (8 in double): enough, when all loads of a site are in flight.
-template <class T, reconstruct stored, bool exchanged, bool with_clover, bool links_once, int blocks = 2>
-__global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), blocks)
+/// Registers let 16 warps run on a multiprocessor (8 in double): enough, when all loads of a site are in flight. More,
+/// of fewer registers, suit lattices on which 16 leave the last wave of blocks half empty.
+template <class T, reconstruct stored, bool exchanged, bool with_clover, bool links_once, int warps = 16>
+__global__ void __launch_bounds__(warps == 20 ? 128 : most_threads(is_half<T> ? 2 : sizeof(real_of<T>)),
+                                  warps == 20 ? 5 : warps / 8)
     hop_tiles(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
   let_next_kernel_start();
-  hop_to_site<T, stored, exchanged, with_clover, links_once>(arg, find_site(walk, static_cast<int>(blockIdx.y)));
+  hop_to_site<T, stored, exchanged, with_clover, links_once>(arg, find_site(walk, row_of_tiles(walk)));
 }
 
 /// Copies 16, 8 or 4 bytes to shared memory, past the registers.
@@ -214,9 +222,8 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   constexpr int slot_bytes = lanes * shared_link_bytes<T, stored, form>;
   extern __shared__ __align__(16) std::byte shared[];
   let_next_kernel_start();
-  const auto row_of_tiles = static_cast<int>(blockIdx.y);
-  const int part = walk.by_t.quotient(row_of_tiles);
-  site_of_thread s = find_site(walk, row_of_tiles - part * walk.by_t.value);
+  const int row = row_of_tiles(walk), part = walk.by_t.quotient(row);
+  site_of_thread s = find_site(walk, row - part * walk.by_t.value);
   // Along t come first the sites of the tile, then the next group's.
   const int thread_t = static_cast<int>(threadIdx.z) >> walk.log2_z;
   const int group = alone ? 0 : walk.by_tile_t.quotient(thread_t);
@@ -328,9 +335,13 @@ tile_kernel<T> kernel_for(const hopping_launch& how) {
     return how.groups == 1 ? made_kernel<T, hop_batch<T, stored, exchanged, with_clover, own>>()
                            : made_kernel<T, hop_batch<T, stored, exchanged, with_clover, common>>();
   }
-  if constexpr (is_half<T> && !with_clover) {
-    if (how.links_once && how.blocks == 3)
-      return made_kernel<T, hop_tiles<T, stored, exchanged, with_clover, true, 3>>();
+  if constexpr (is_half<T>) {
+    if (how.links_once && how.warps == 20)
+      return made_kernel<T, hop_tiles<T, stored, exchanged, with_clover, true, 20>>();
+    if constexpr (!with_clover) {
+      if (how.links_once && how.warps == 24)
+        return made_kernel<T, hop_tiles<T, stored, exchanged, with_clover, true, 24>>();
+    }
   }
   return how.links_once ? made_kernel<T, hop_tiles<T, stored, exchanged, with_clover, true>>()
                         : made_kernel<T, hop_tiles<T, stored, exchanged, with_clover, false>>();
@@ -370,7 +381,8 @@ void require_fitting_launch(const hopping_launch& how, int columns) {
   const int groups = batch ? how.groups : 1;
   if (how.sites() * groups > most_threads(is_half<T> ? 2 : sizeof(real_of<T>)) ||
       (1 << log2_of(how.tile[2])) != how.tile[2] || (groups & (groups - 1)) != 0 ||
-      (batch ? columns < 2 : columns != 1) || (how.whole_links && (groups == 1 || !is_half<T>)))
+      (how.warps == 20 && how.sites() > 128) || (batch ? columns < 2 : columns != 1) ||
+      (how.whole_links && (groups == 1 || !is_half<T>)))
     throw std::logic_error("hopping_term: a launch that does not fit its kernel");
 }
 
@@ -390,6 +402,7 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
   walk.slab = how.slab == 0 || how.slab > tiles_z ? tiles_z : how.slab;
   walk.by_x = divisor(walk.tiles_x);
   walk.by_y = divisor(walk.tiles_y);
+  walk.backwards = how.turns && q.turn_around();
   arg.past_caches = how.past_caches;
 
   const int groups = batch ? how.groups : 1, tile_columns = batch_columns_at_once(bytes);

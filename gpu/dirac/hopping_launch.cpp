@@ -66,10 +66,9 @@ double share_at_cuts(const hopping_launch& launch, const hopping_problem& p) {
   return 1.0 - inside;
 }
 
-/// On several ranks: tiles at a cut wait, so there shall be few; and some kernels are not there.
+/// On several ranks: tiles at a cut wait, so there shall be few.
 void keep_those_for_ranks(std::vector<hopping_launch>& list, const hopping_problem& p) {
   if (p.cut == 0) return;
-  std::erase_if(list, [](const hopping_launch& launch) { return launch.blocks != 2; });
   double least = 1.0;
   for (const hopping_launch& launch : list) least = std::min(least, share_at_cuts(launch, p));
   std::erase_if(list, [&](const hopping_launch& launch) { return !(share_at_cuts(launch, p) <= 1.2 * least); });
@@ -148,6 +147,7 @@ std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
                 launch.parts = parts;
                 launch.past_caches = past;
                 launch.dependent = dependent;
+                launch.turns = cached == residence::little;
                 list.push_back(launch);
               }
         }
@@ -156,6 +156,15 @@ std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
 
 /// How many groups were the fastest.
 int usual_groups(const hopping_problem& p) { return p.number_bytes == 2 ? 1 : 2; }
+
+/// For how many warps there are kernels; on ranks there is one.
+std::vector<int> warps_of_tiles(const hopping_problem& p, const hopping_launch& launch) {
+  std::vector<int> list{16};
+  if (p.number_bytes != 2 || !launch.links_once || p.cut != 0) return list;
+  if (launch.sites() <= 128) list.push_back(20);
+  if (!p.with_clover) list.push_back(24);
+  return list;
+}
 
 std::vector<hopping_launch> tile_candidates(const hopping_problem& p) {
   std::vector<hopping_launch> list;
@@ -169,9 +178,9 @@ std::vector<hopping_launch> tile_candidates(const hopping_problem& p) {
           launch.links_once = once;
           launch.dependent = dependent;
           launch.past_caches = once && !dependent;
-          list.push_back(launch);
-          if (p.number_bytes == 2 && !p.with_clover && once && sites == 256) {
-            launch.blocks = 3;
+          launch.turns = residence_of(p) != residence::all;
+          for (const int warps : warps_of_tiles(p, launch)) {
+            launch.warps = warps;
             list.push_back(launch);
           }
         }
@@ -193,8 +202,9 @@ std::string hopping_launch::name() const {
   if (slab > 0) s += " slab " + std::to_string(slab);
   if (links_once) s += " once";
   if (past_caches) s += " past";
+  if (turns) s += " turns";
   if (dependent) s += " dependent";
-  if (blocks != 2) s += " blocks " + std::to_string(blocks);
+  if (warps != 16) s += " warps " + std::to_string(warps);
   return s;
 }
 
@@ -220,12 +230,14 @@ std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
     if (small != prefers_small) r *= prefers_small ? 1.07 : launch.parts > 1 ? 0.99 : 1.02;
     if (batch && !launch.whole_links && launch.groups != usual_groups(p)) r *= 1.07;
     if (batch && p.local[2] > 16 && launch.slab * tile.size[2] != usual_z_of_slab) r *= launch.slab == 0 ? 1.05 : 1.01;
-    if (!batch && launch.links_once == (cached == residence::all)) r *= 1.1;
-    if (launch.dependent == (cached == residence::little)) r *= !batch ? 1.03 : launch.dependent ? 1.005 : 1.08;
+    if (!batch && launch.links_once == (cached == residence::all))
+      r *= p.with_clover || p.number_bytes == 2 ? 1.01 : 1.1;
+    if (!batch && !launch.dependent) r *= cached == residence::little ? 1.005 : 1.03;
+    if (batch && launch.dependent == (cached == residence::little)) r *= launch.dependent ? 1.005 : 1.08;
     if (batch && launch.groups == 1 && cached == residence::some)
       r *= 1.0 + 0.01 * std::abs(launch.parts - usual_parts);
     if (batch && launch.past_caches && cached == residence::some) r *= 1.008;
-    if (launch.blocks != 2) r *= 1.01;
+    if (launch.warps != 16) r *= 1.01;
     return r;
   };
   std::ranges::stable_sort(list, {}, rank);

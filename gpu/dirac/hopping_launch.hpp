@@ -39,6 +39,9 @@ struct hopping_launch {
   int slab = 0;
   /// Links bypass the first-level cache, and output the second: for lattices that do not stay there.
   bool links_once = false, past_caches = false;
+  /// Every other launch of the queue goes through the tiles backwards: it begins where the one before has ended, and
+  /// finds that in the second-level cache.
+  bool turns = false;
   /// Of a batch: groups of threads that share the links of the tile and divide the columns; a power of two.
   int groups = 1;
   /// Of a batch: blocks of a tile, each with its share of the columns: where there would be few blocks, the last ones
@@ -49,9 +52,9 @@ struct hopping_launch {
   /// Starts while the kernel before ends, and fetches links meanwhile (programmatic dependent launch).
   bool dependent = false;
 
-  /// Blocks of 256 threads that registers leave room for on a multiprocessor: 3 in half precision, for `tiles` without
-  /// clover and with links_once, else 2.
-  int blocks = 2;
+  /// Warps that registers leave room for on a multiprocessor: 16 (8 in double); of `tiles` in half precision with
+  /// links_once also 20 in blocks of up to 128 threads, and without clover 24.
+  int warps = 16;
 
   int sites() const { return tile[0] * tile[1] * tile[2] * tile[3]; }
   /// For the tuner's file: "tiles 16.4.2.1 slab 0 once past dependent".

@@ -56,13 +56,22 @@ void poison(gpu::field<T>& x) {
                     static_cast<std::size_t>(x.order().blocks() * x.sites(part).block_stride));
 }
 
+/// The table's choice, through the tiles in turns forwards and backwards.
+template <class T>
+gpu::hopping_launch turning(const gpu::wilson_clover<T>& m, int columns) {
+  gpu::hopping_launch how = gpu::default_launch(m.hopping().problem(columns, true));
+  how.turns = true;
+  return how;
+}
+
 template <class T>
 std::vector<spinor_configuration> results_on(const context& ctx, const fermion_action& action, reconstruct stored,
-                                             int delayed_rank = -1) {
+                                             int delayed_rank = -1, bool turns = false) {
   const auto links = gpu::random_configuration(ctx, 3);
   const auto m = std::make_shared<gpu::wilson_clover<T>>(ctx, links, action, stored);
   gpu::field<T> in(ctx, {.columns = 3});
   gpu::random_spinors(in, 4);
+  if (turns) m->set_launch(turning(*m, in.columns()));
   auto out = like(in);
   std::vector<spinor_configuration> results;
   const auto keep = [&](const gpu::field<T>& x) {
@@ -97,6 +106,14 @@ std::vector<spinor_configuration> results_on(const context& ctx, const fermion_a
     schur.apply(less, two);
     keep(less);
   }
+  if (turns) m->set_launch(turning(*m, 1));
+  const auto one = view(in, 2, 1);
+  auto alone = like(one);
+  for (int k = 0; k < 2; ++k) {
+    poison(alone);
+    m->apply(alone, one);
+    keep(alone);
+  }
   return results;
 }
 
@@ -117,7 +134,7 @@ void expect_same_bits(const std::vector<spinor_configuration>& found, const std:
 /// \param stride       every so many-th grid
 template <class T>
 void compare_all_grids(const extents& global, const std::string& action_name, reconstruct stored = reconstruct::none,
-                       std::size_t stride = 1) {
+                       std::size_t stride = 1, bool turns = false) {
   const auto world = communicator::world();
   const context alone{lattice_geometry(global), communicator()};
   const fermion_action action = action_called(action_name);
@@ -132,7 +149,7 @@ void compare_all_grids(const extents& global, const std::string& action_name, re
     const bool overlap = turn / count % 2 == 0;
     ++turn;
     const context ctx = part_of(global, grid, policy, overlap);
-    expect_same_bits(results_on<T>(ctx, action, stored), expected, ctx,
+    expect_same_bits(results_on<T>(ctx, action, stored, -1, turns), expected, ctx,
                      "lattice " + to_string(global) + " grid " + to_string(grid));
   }
 }
@@ -161,9 +178,9 @@ TEST(DeviceOperatorOnRanks, GivesTheBitsOfOneRankOnAnyNumberOfRanks) {
 /// On the host there are no tiles.
 TEST(DeviceOperatorOnRanks, GivesTheBitsOfOneRankWhereTilesHaveAnInterior) {
   if (gpu::kernels_run_on_host()) return;
-  compare_all_grids<float>({16, 8, 16, 32}, "clover", reconstruct::twelve, 3);
-  compare_all_grids<half>({16, 16, 8, 32}, "wilson", reconstruct::twelve, 3);
-  compare_all_grids<double>({16, 8, 16, 24}, "anisotropic", reconstruct::none, 5);
+  compare_all_grids<float>({16, 8, 16, 32}, "clover", reconstruct::twelve, 3, true);
+  compare_all_grids<half>({16, 16, 8, 32}, "wilson", reconstruct::twelve, 3, true);
+  compare_all_grids<double>({16, 8, 16, 24}, "anisotropic", reconstruct::none, 5, true);
 }
 
 TEST(DeviceOperatorOnRanks, WaitsForARankThatIsLate) {

@@ -3,10 +3,10 @@
 /// How fast the device's hopping term is in each way to launch it, each verified before it is timed: against variant 1,
 /// bit for bit, in one application and in a chain. For whoever changes a kernel.
 ///
-///   hopping_speed LATTICE PRECISION REALS COLUMNS [clover] [try=N] [sustained] [launch=SUBSTRING]
+///   hopping_speed LATTICE PRECISION REALS COLUMNS [clover] [try=N] [sustained=M] [launch=SUBSTRING]
 ///
 /// tries the first N candidates (default 1, the table's choice), and prints a line for each of the six fastest and for
-/// the fastest of each kind.
+/// the fastest of each kind; then the M fastest and the first, cool and sustained.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -36,7 +36,8 @@ struct request {
   std::string precision;
   reconstruct stored = reconstruct::twelve;
   int columns = 1, tries = 1;
-  bool clover = false, sustained = false;
+  bool clover = false;
+  int finalists = 0;
   std::string filter;
 };
 
@@ -50,7 +51,7 @@ request parse(int count, char** words) {
   for (int i = 5; i < count; ++i) {
     const std::string word = words[i];
     if (word == "clover") r.clover = true;
-    if (word == "sustained") r.sustained = true;
+    if (word.starts_with("sustained=")) r.finalists = std::stoi(word.substr(10));
     if (word.starts_with("try=")) r.tries = std::stoi(word.substr(4));
     if (word.starts_with("launch=")) r.filter = word.substr(7);
   }
@@ -164,24 +165,26 @@ int measure(const context& ctx, const request& r) {
   }
   std::ranges::stable_sort(outcomes, {}, &outcome::seconds);
   bool right = true;
-  std::set<std::tuple<hopping_variant, int, int, bool, bool, bool>> kinds;
+  std::set<std::tuple<hopping_variant, int, int, int, bool, bool, bool, bool>> kinds;
   const std::string what = to_string(r.lattice) + " " + r.precision + " " + std::to_string(stored_reals(r.stored)) +
                            " x" + std::to_string(r.columns) + (r.clover ? " clover" : "");
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     right = right && outcomes[i].difference == 0.0;
     const hopping_launch& how = outcomes[i].how;
     const bool is_default = how == list[0];
-    const bool first_of_kind =
-        kinds.emplace(how.variant, how.groups, how.parts, how.whole_links, how.past_caches, how.dependent).second;
+    const bool first_of_kind = kinds
+                                   .emplace(how.variant, how.groups, how.parts, how.warps, how.whole_links,
+                                            how.past_caches, how.dependent, how.turns)
+                                   .second;
     if (i < 6 || is_default || first_of_kind || outcomes[i].difference != 0.0 ||
         outcomes[i].how.variant == hopping_variant::gather)
       std::printf("%s: %7.3f TFLOP/s %8.2f us  differs %.1e  %s%s\n", what.c_str(),
                   pair_flops / outcomes[i].seconds * 1e-12, 0.5e6 * outcomes[i].seconds, outcomes[i].difference,
                   outcomes[i].how.name().c_str(), is_default ? "  (default)" : "");
   }
-  if (r.sustained) {
+  if (r.finalists > 0) {
     std::vector<hopping_launch> finalists{list[0]};
-    for (std::size_t i = 0; i < outcomes.size() && finalists.size() < 2; ++i)
+    for (std::size_t i = 0; i < outcomes.size() && std::ssize(finalists) <= r.finalists; ++i)
       if (!(outcomes[i].how == list[0])) finalists.push_back(outcomes[i].how);
     for (const hopping_launch& how : finalists) {
       if (how.variant == hopping_variant::gather) continue;
