@@ -29,7 +29,7 @@ struct gpu_solve {
   /// Seconds that as many iterations take by the measured rates of their parts: two applications, three passes over
   /// vectors, and two vectors read for inner products. Residuals that are made anew are not in it.
   double predicted_seconds = 0.0;
-  /// Of a batch: as many times the seconds of its first right-hand side alone / seconds of the batch.
+  /// Of a batch: the seconds of its right-hand sides one by one / seconds of the batch.
   std::optional<double> batch_gain;
 };
 
