@@ -219,6 +219,7 @@ std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
   // What was measured on one H200 (NOTES.md), as factors of time.
   const bool batch = p.columns > 1;
   const bool prefers_small = !batch && (p.with_clover || p.stored == reconstruct::eight);
+  const bool prefers_once = cached == residence::some || (cached == residence::little && p.number_bytes != 2);
   const int usual_parts = p.number_bytes == 2 ? 2 : 1;
   const int usual_z_of_slab = p.number_bytes == 2 ? 16 : 8;
   const auto rank = [&](const hopping_launch& launch) {
@@ -230,8 +231,7 @@ std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
     if (small != prefers_small) r *= prefers_small ? 1.07 : launch.parts > 1 ? 0.99 : 1.02;
     if (batch && !launch.whole_links && launch.groups != usual_groups(p)) r *= 1.07;
     if (batch && p.local[2] > 16 && launch.slab * tile.size[2] != usual_z_of_slab) r *= launch.slab == 0 ? 1.05 : 1.01;
-    if (!batch && launch.links_once == (cached == residence::all))
-      r *= p.with_clover || p.number_bytes == 2 ? 1.01 : 1.1;
+    if (!batch && launch.links_once != prefers_once) r *= p.with_clover || p.number_bytes == 2 ? 1.01 : 1.1;
     if (!batch && !launch.dependent) r *= cached == residence::little ? 1.005 : 1.03;
     if (batch && launch.dependent == (cached == residence::little)) r *= launch.dependent ? 1.005 : 1.08;
     if (batch && launch.groups == 1 && cached == residence::some)

@@ -233,8 +233,11 @@ std::vector<gpu::hopping_launch> every_candidate(gpu::hopping_problem problem) {
   return list;
 }
 
+/// Every way to launch meets a third of the epilogues, lattices and stored reals: so all meet all over the test, and it
+/// ends in time under a sanitizer.
 template <class T>
 void compare_launches(int columns) {
+  std::size_t combination = 0;
   std::uint64_t seed = 120 + static_cast<std::uint64_t>(columns);
   for (const extents& lattice : {extents{4, 6, 2, 8}, extents{16, 8, 8, 8}, extents{12, 6, 10, 4}})
     for (const reconstruct stored : every_reconstruct) {
@@ -258,8 +261,10 @@ void compare_launches(int columns) {
             return out;
           };
           const auto expected = run(gpu::hopping_launch{});
-          for (const gpu::hopping_launch& how : every_candidate(m.hopping().problem(columns, clover)))
+          const auto list = every_candidate(m.hopping().problem(columns, clover));
+          for (std::size_t i = ++combination % 3; i < list.size(); i += 3)
             for (const bool backwards : {false, true}) {
+              const gpu::hopping_launch& how = list[i];
               if (backwards && !how.turns) continue;
               auto found = run(how, backwards);
               auto difference = like(found);
