@@ -42,6 +42,22 @@ cpu::instruction_set chosen(const std::string& name) {
   return isa;
 }
 
+/// Options that would be passed over in silence are refused.
+void require_sense(const command_line& line, const std::string& device) {
+  const auto refuse = [&line](const std::vector<std::string>& list, const std::string& expected) {
+    for (const std::string& option : list)
+      if (line.given(option)) throw input_error(fmt::format("{}: expected {} beside it", option, expected));
+  };
+  const std::vector<std::string> of_one_case{"--precision", "--reconstruct", "--rhs", "--threads"};
+  if (device == "gpu") {
+    refuse({"--isa", "--large", "--lattice"}, "--device cpu");
+    return refuse(of_one_case, "--device cpu");
+  }
+  refuse({"--rows", "--protocol", "--idle-seconds", "--running-seconds", "--gauge", "--mass", "--csw", "--delta"},
+         "--device gpu");
+  if (!line.given("--lattice")) refuse(of_one_case, "--lattice");
+}
+
 options read_options(int argc, const char* const* argv) {
   options o;
   command_line line(
@@ -80,6 +96,7 @@ options read_options(int argc, const char* const* argv) {
   line.flag("--force", o.force, "overwrite an existing report");
   line.parse(argc, argv);
   require_device_sense(line, o.gpu.shared);
+  require_sense(line, o.gpu.shared.device);
   if (line.given("--samples")) o.gpu.samples = o.samples;
   o.typed = line.typed();
   return o;

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""plaquette-bench: one case, and options that would be passed over in silence."""
+import os
+import unittest
+
+import harness
+from harness import SUCCESS, UNUSABLE, CommandLineTest
+
+PROGRAM = os.environ["PLAQUETTE_BENCH"]
+
+
+def run(*arguments):
+    return harness.run(*arguments, program=PROGRAM)
+
+
+class BenchTest(CommandLineTest):
+    def test_one_case_is_timed_and_verified(self):
+        result = run("--lattice", "4x4x4x4", "--precision", "half", "--reconstruct", "12", "--samples", "3")
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        self.assertIn("4x4x4x4", result.out)
+        self.assertTrue(result.last_line().startswith("VERIFIED   PASSED"), result.out)
+
+    def test_options_of_the_other_device_or_of_one_case_are_refused(self):
+        for arguments, expected in [(("--gauge", "unit"), "--gauge: expected --device gpu beside it"),
+                                    (("--rows", "blas"), "--rows: expected --device gpu beside it"),
+                                    (("--delta", "0.1"), "--delta: expected --device gpu beside it"),
+                                    (("--device", "gpu", "--large"), "--large: expected --device cpu beside it"),
+                                    (("--device", "gpu", "--rhs", "2"), "--rhs: expected --device cpu beside it"),
+                                    (("--precision", "half"), "--precision: expected --lattice beside it")]:
+            with self.subTest(arguments=arguments):
+                result = run(*arguments)
+                self.assertEqual(result.status, UNUSABLE, result.err + result.out)
+                self.assertEqual(result.err, "plaquette-bench: " + expected + "\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
