@@ -41,7 +41,8 @@ struct field_shape {
 /// turning to NaN. `where_above(a, limits)` is 1 where re a > limit and 0 elsewhere (0 for NaN): a mask to multiply
 /// with. `host_values` waits for the numbers and returns them: the only operation that reads. A backend where waiting
 /// costs may also offer `host_values(std::span<const S>)`, which returns the numbers of several handles after one wait
-/// (a vector for each handle); without it they are read one after the other.
+/// (a vector for each handle); without it they are read one after the other. And `values_on_their_way(std::span<const
+/// S>)`, which queues the reading and returns a function that waits for it, but not for what is queued later.
 template <class S>
 concept column_scalars =
     std::copyable<S> && requires(const S& a, const S& b, std::span<const double> limits, std::span<const int> keep) {

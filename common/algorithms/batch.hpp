@@ -4,6 +4,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <span>
@@ -26,6 +27,21 @@ std::vector<std::vector<complex<double>>> host_values_of(const std::vector<S>& h
     std::vector<std::vector<complex<double>>> values;
     for (const S& handle : handles) values.push_back(host_values(handle));
     return values;
+  }
+}
+
+/// Numbers on their way to the host: the call waits for them, once.
+using late_values = std::function<std::vector<std::vector<complex<double>>>()>;
+
+/// The same, waited for later: not for what is queued from here on, where the backend can tell.
+template <column_scalars S>
+late_values late_values_of(const std::vector<S>& handles) {
+  if constexpr (requires(std::span<const S> list) {
+                  { values_on_their_way(list) } -> std::convertible_to<late_values>;
+                }) {
+    return values_on_their_way(std::span<const S>(handles));
+  } else {
+    return [handles] { return host_values_of(handles); };
   }
 }
 

@@ -120,7 +120,7 @@ solve_report reliable_bicgstab_once(const Outer& outer, const Inner& inner, High
                  {watch.inner_product("<r0, A p>", v_r0, vv, r0r0),
                   watch.inner_product("omega = <A s, s> / |A s|^2", t_s, tt, ss),
                   watch.inner_product("rho = <r0, r>", rho_new, r0r0, rr)},
-                 ratio(tt, ss));
+                 {tt, ss});
     watch.look(e, r, rr, r0, p, v, t, rho, rho_new, alpha, omega, r0r0);
     if (watch.updated()) {
       begin_anew(r0, r, watch.renewed_columns());
@@ -151,9 +151,9 @@ solve_report reliable_cg_once(const Outer& outer, const Inner& inner, High& x, c
   while (watch.running()) {
     auto active = watch.unconverged(rr);
     op.apply(ap, p);
-    const auto pap = dot(p, ap), curvature = ratio(pap, pp);
+    const auto pap = dot(p, ap);
     auto rr_new = cg_update(e, r, ratio(active * rr, pap), p, ap);
-    watch.record(rr_new, {watch.curvature("<p, A p>", pap, pp)}, curvature * curvature);
+    watch.record(rr_new, {watch.curvature("<p, A p>", pap, pp)}, {pap * pap, pp * pp});
     watch.look(e, r, rr_new, p, ap, rr, pp, active);
     if (watch.updated()) {
       make_orthogonal(p, r, watch.updated_columns());
@@ -183,9 +183,9 @@ solve_report reliable_cgnr_once(const Outer& outer, const Inner& inner, High& x,
   while (watch.running()) {
     auto active = watch.unconverged(rr);
     op.apply(ap, p);
-    const auto apap = norm2(ap), gain2 = ratio(ss, rr);
+    const auto apap = norm2(ap), rr_before = rr;
     rr = cg_update(e, r, ratio(active * ss, apap), p, ap);
-    watch.record(rr, {watch.positive("|A p|", apap)}, gain2);
+    watch.record(rr, {watch.positive("|A p|", apap)}, {ss, rr_before});
     watch.look(e, r, rr, s, p, ap, ss, active);
     if (!watch.running()) break;
     op.apply_dagger(s, r);
@@ -214,9 +214,9 @@ solve_report reliable_cgne_once(const Outer& outer, const Inner& inner, High& x,
   auto rr = norm2(r);
   while (watch.running()) {
     auto active = watch.unconverged(rr);
-    const auto apap = apply_dot_norm2(op, ap, p, p).second, pp = norm2(p), gain2 = ratio(apap, pp);
+    const auto apap = apply_dot_norm2(op, ap, p, p).second, pp = norm2(p);
     auto rr_new = cg_update(e, r, ratio(active * rr, pp), p, ap);
-    watch.record(rr_new, {watch.positive("|A^+ r + beta p|", pp)}, gain2);
+    watch.record(rr_new, {watch.positive("|A^+ r + beta p|", pp)}, {apap, pp});
     watch.look(e, r, rr_new, s, p, ap, rr, active);
     if (!watch.running()) break;
     op.apply_dagger(s, r);

@@ -4,7 +4,9 @@
 /// (Clark, Babich, Barros, Brower, Rebbi, arXiv:0911.3191, section 5; Sleijpen, van der Vorst, Computing 56 (1996) 141)
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
@@ -98,7 +100,10 @@ class reliable_watch : public residual_record<typename High::scalars> {
   void look(Low& e, Low& r, scalars& rr, Parts&... parts) {
     updated_.clear();
     renewed_.clear();
-    if (iteration_ % rule_.look_every != 0 && iteration_ < rule_.limit) return;
+    if (iteration_ % rule_.look_every != 0 && iteration_ < rule_.limit) {
+      if ((iteration_ + rule_.look_behind) % rule_.look_every == 0) send_records();
+      return;
+    }
     const std::vector<due_column> due = columns_due();
     std::vector<int> keep;
     if (due.empty()) {
@@ -111,7 +116,8 @@ class reliable_watch : public residual_record<typename High::scalars> {
     updated_ = positions_among(keep, updated_);
     renewed_ = positions_among(keep, renewed_);
     tell_progress();
-    retain(keep, e, r, rr, parts...);
+    for (auto& record : records_) record = this->chosen(record, keep);
+    retain(keep, e, r, rr, trace_, parts...);
   }
 
   /// True where some columns of the batch were updated at this look.
@@ -127,6 +133,7 @@ class reliable_watch : public residual_record<typename High::scalars> {
   static constexpr double low_roundoff = unit_roundoff(precision_of<Low>);
   static constexpr double high_roundoff = unit_roundoff(precision_of<High>);
   static constexpr double least_progress = 0.1;  ///< of an update that is not idle
+  static constexpr double near_the_end = 10.0;   ///< times the tolerance: what some ten iterations may bring
 
   struct due_column {
     int position;
@@ -169,25 +176,69 @@ class reliable_watch : public residual_record<typename High::scalars> {
     if (rule_.progress) rule_.progress(iteration_, worst);
   }
 
-  std::vector<due_column> columns_due() {
-    const auto values = this->read(trace_);
+  /// The records of the last iterations before a look are on their way from here on.
+  void send_records() {
+    sent_ = late_values_of(trace_);
+    sent_until_ = iteration_;
     trace_.clear();
-    const bool stop = rule_.interrupted && rule_.interrupted();
+  }
+
+  void take_records(typename base::table values) {
+    std::ranges::move(values, std::back_inserter(records_));
+    ++report_.host_reads;
+  }
+
+  /// Judges a column up to an iteration. True where its residual has fallen far enough on the way.
+  bool follow(column& c, int n, int until, verdict& reason) {
+    const auto& history = report_.history[static_cast<std::size_t>(c.place)];
+    const std::size_t known = history.size();
+    reason = this->judge_until(until, c, n, records_, records_until_);
+    bool fallen = false;
+    for (std::size_t i = known; i < history.size(); ++i) {
+      c.largest = std::max(c.largest, history[i]);
+      fallen = fallen || history[i] < parameters_.delta * c.largest;
+    }
+    return fallen;
+  }
+
+  /// What is found in a column's own records decides, so that it does not depend on the other columns.
+  std::vector<due_column> columns_due() {
+    const auto take_the_rest = [&] {
+      if (trace_.empty()) return;
+      take_records(host_values_of(trace_));
+      trace_.clear();
+      records_until_ = iteration_;
+    };
+    if (sent_) {
+      take_records(std::exchange(sent_, nullptr)());
+      records_until_ = sent_until_;
+    } else {
+      take_the_rest();
+    }
+    const int early = records_until_;
+    const bool stop = rule_.interrupted && rule_.interrupted(), ends = stop || iteration_ >= rule_.limit;
     std::vector<due_column> due;
     for (int n = 0; n < std::ssize(columns_); ++n) {
       column& c = columns_[static_cast<std::size_t>(n)];
-      const auto& history = report_.history[static_cast<std::size_t>(c.place)];
-      const std::size_t known = history.size();
-      verdict reason = this->judge(c, n, values, stop);
-      bool fallen = false;
-      for (std::size_t i = known; i < history.size(); ++i) {
-        c.largest = std::max(c.largest, history[i]);
-        fallen = fallen || history[i] < parameters_.delta * c.largest;
+      verdict reason;
+      bool is_due = follow(c, n, early, reason) || ends || iteration_ - c.updated_at >= parameters_.longest_interval;
+      if (early < iteration_ && !reason.ends && (is_due || c.latest < near_the_end * rule_.tolerance_of(c.place))) {
+        take_the_rest();
+        is_due = follow(c, n, iteration_, reason) || is_due;
       }
-      const bool overdue = iteration_ - c.updated_at >= parameters_.longest_interval;
-      if (reason.ends || fallen || overdue) due.push_back({n, std::move(reason)});
+      if (!reason.ends) reason = this->judge_end(stop);
+      if (reason.ends || is_due) due.push_back({n, std::move(reason)});
     }
+    forget_records();
     return due;
+  }
+
+  /// Those that every column has seen.
+  void forget_records() {
+    int seen = records_until_;
+    for (const column& c : columns_) seen = std::min(seen, c.seen);
+    const auto left = static_cast<std::ptrdiff_t>(this->stride()) * (records_until_ - seen);
+    records_.erase(records_.begin(), records_.end() - left);
   }
 
   /// Updates columns, decides which of them leave, and lets the others go on from the true residual.
@@ -287,7 +338,7 @@ class reliable_watch : public residual_record<typename High::scalars> {
     report_.history[static_cast<std::size_t>(c.place)].resize(static_cast<std::size_t>(iteration_) + 1, truth);
     c.latest = c.largest = truth;
     c.renews = !follows;
-    c.updated_at = iteration_;
+    c.updated_at = c.seen = iteration_;
     if (!(c.smallest <= truth)) return {};
     c.smallest = truth;  // progress is counted from here
     c.smallest_at = iteration_;
@@ -318,6 +369,10 @@ class reliable_watch : public residual_record<typename High::scalars> {
   std::vector<int> updated_;  ///< positions of the columns updated at this look that go on
   std::vector<int> renewed_;  ///< those of them whose directions are given up
   std::vector<bool> leaves_;  ///< of the columns in the batch, at a look
+  late_values sent_;          ///< the records until iteration `sent_until_`, where a look is near
+  int sent_until_ = 0;
+  typename base::table records_;  ///< those that some column has not seen, until iteration `records_until_`
+  int records_until_ = 0;
 };
 
 }  // namespace plaquette

@@ -75,10 +75,14 @@ class residual_record {
     if (tests_.empty())
       for (const divisor& d : divisors) tests_.push_back({d.test, d.what});
   }
-  /// The same, and |A u|^2 / |u|^2 for some vector u of the iteration: the largest of them tell how large A is.
-  void record(const scalars& rr, std::initializer_list<divisor> divisors, const scalars& gain2) {
+  /// |A u|^2 and |u|^2 for some vector u of the iteration: the largest of their ratios tell how large A is.
+  struct gain {
+    scalars image2, vector2;
+  };
+  /// The same, and a gain.
+  void record(const scalars& rr, std::initializer_list<divisor> divisors, const gain& g) {
     record(rr, divisors);
-    trace_.push_back(gain2);
+    trace_.insert(trace_.end(), {g.image2, g.vector2});
     with_gain_ = true;
   }
 
@@ -103,6 +107,7 @@ class residual_record {
     double latest = 0.0, kept = 0.0;  ///< relative residuals of the iterate and of the solution in the caller's x
     double smallest = 0.0;            ///< relative residual, for the detection of stagnation
     int smallest_at = 0;
+    int seen = 0;  ///< the last iteration whose records were judged
     double largest_curvature = 0.0;
     double largest = 0.0;  ///< relative residual since the last update
     bool renews = false;   ///< its directions are given up at the last update
@@ -128,6 +133,8 @@ class residual_record {
   void check_rule() const {
     const auto refuse = [](const std::string& what) { throw input_error("stopping rule: " + what); };
     if (rule_.look_every < 1) refuse("look_every must be at least 1, found " + std::to_string(rule_.look_every));
+    if (rule_.look_behind < 0 || (rule_.look_behind > 0 && rule_.look_behind >= rule_.look_every))
+      refuse("look_behind must be at least 0 and below look_every, found " + std::to_string(rule_.look_behind));
     if (rule_.limit < 0) refuse("the iteration limit must not be negative, found " + std::to_string(rule_.limit));
     if (!rule_.column_tolerances.empty() && rule_.column_tolerances.size() != columns_.size())
       refuse("expected " + std::to_string(columns_.size()) + " column tolerances, found " +
@@ -195,14 +202,34 @@ class residual_record {
     out.status = v.status, out.iterations = v.iteration, out.why = v.why;
   }
 
-  /// Takes the records since the last look of the column at position n.
-  /// The first event counts, but stagnation only where the column has not converged by the time of the look.
-  /// `latest` becomes infinite where the iterate is not to be trusted: after a breakdown, or a number not finite.
+  /// Handles a record.
+  std::size_t stride() const { return 1 + 3 * tests_.size() + (with_gain_ ? 2 : 0); }
+
+  /// Takes the records since the last look of the column at position n, up to this iteration.
   verdict judge(column& c, int n, const table& values, bool stop) {
+    const verdict v = judge_until(iteration_, c, n, values, iteration_);
+    return v.ends ? v : judge_end(stop);
+  }
+
+  /// What ends a column whatever its records say.
+  verdict judge_end(bool stop) const {
+    if (stop)
+      return {true, solve_status::interrupted, iteration_, "interrupted at iteration " + std::to_string(iteration_)};
+    if (iteration_ >= rule_.limit)
+      return {true, solve_status::iteration_limit, iteration_,
+              "not converged within " + std::to_string(rule_.limit) + " iterations"};
+    return {};
+  }
+
+  /// Takes the records of the column at position n that it has not seen, up to iteration `until`. `values` ends with
+  /// the records of iteration `last`.
+  /// The first event counts, but stagnation only where the column has not converged by then.
+  /// `latest` becomes infinite where the iterate is not to be trusted: after a breakdown, or a number not finite.
+  verdict judge_until(int until, column& c, int n, const table& values, int last) {
     column_report& out = report_of(c);
     auto& history = report_.history[static_cast<std::size_t>(c.place)];
-    const std::size_t stride = 1 + 3 * tests_.size() + (with_gain_ ? 1 : 0), records = values.size() / stride;
-    const int first = iteration_ - static_cast<int>(records) + 1;
+    const std::size_t stride = this->stride();
+    const int first = last - static_cast<int>(values.size() / stride) + 1;
     const double limit = limits_[static_cast<std::size_t>(n)];
     const auto number = [&](std::size_t record, std::size_t entry) {
       return values[record * stride + entry][static_cast<std::size_t>(n)];
@@ -218,13 +245,14 @@ class residual_record {
     };
 
     int stagnant_at = 0;
-    for (std::size_t k = 0; k < records; ++k) {
-      const int iteration = first + static_cast<int>(k);
+    while (c.seen < until) {
+      const int iteration = ++c.seen;
+      const auto k = static_cast<std::size_t>(iteration - first);
       const double r2 = number(k, 0).re;
       if (!std::isfinite(r2)) return distrust(solve_status::not_finite, iteration, "the residual became not finite");
       c.latest = out.residual = std::sqrt(r2 / c.b2);
       history.push_back(c.latest);
-      if (with_gain_) note_gain(c, number(k, stride - 1).re);
+      if (with_gain_) note_gain(c, number(k, stride - 2).re / number(k, stride - 1).re);
       const bool converged = r2 <= limit;
       for (std::size_t t = 0; t < tests_.size(); ++t) {
         const std::string why =
@@ -237,16 +265,13 @@ class residual_record {
         stagnant_at = iteration;
     }
     if (stagnant_at > 0)
-      return finish(solve_status::stagnation, iteration_,
+      return finish(solve_status::stagnation, until,
                     "no progress over " + std::to_string(rule_.stagnation_window) + " iterations" + at(stagnant_at));
-    if (stop) return finish(solve_status::interrupted, iteration_, "interrupted" + at(iteration_));
-    if (iteration_ >= rule_.limit)
-      return finish(solve_status::iteration_limit, iteration_,
-                    "not converged within " + std::to_string(rule_.limit) + " iterations");
     return {};
   }
 
   static void note_gain(column& c, double gain2) {
+    if (!std::isfinite(gain2)) return;
     for (double& held : c.gains2)
       if (gain2 > held) std::swap(gain2, held);
   }
@@ -284,16 +309,19 @@ class residual_record {
     return vanished;
   }
 
+  /// The members of a list at these positions.
+  template <class List>
+  static List chosen(const List& all, const std::vector<int>& positions) {
+    List some;
+    for (const int n : positions) some.push_back(all[static_cast<std::size_t>(n)]);
+    return some;
+  }
+
   template <class... Parts>
   void retain(const std::vector<int>& keep, Parts&... parts) {
     if (keep.size() == columns_.size()) return;
-    const auto remaining = [&](const auto& all) {
-      std::remove_cvref_t<decltype(all)> some;
-      for (const int n : keep) some.push_back(all[static_cast<std::size_t>(n)]);
-      return some;
-    };
-    columns_ = remaining(columns_);
-    limits_ = remaining(limits_);
+    columns_ = chosen(columns_, keep);
+    limits_ = chosen(limits_, keep);
     if (!keep.empty()) (retain_in(parts, std::span<const int>(keep)), ...);
   }
   template <field_batch F>

@@ -20,6 +20,11 @@ struct stopping_rule {
   /// looks a column that has converged stands still, so that the solution does not depend on this number. 1 is best
   /// where answers are ready at once, as on the CPU; some 10 where they come late.
   int look_every = 1;
+  /// At a look the host knows what happened until so many iterations before it, so that the device has something to do
+  /// while the host waits, thinks and asks other ranks. What it finds there, and a column near its end, makes it wait
+  /// for the rest. Below `look_every`; 0: all is waited for. For reliable updates alone; 1 or 2 where answers come
+  /// late.
+  int look_behind = 0;
   std::function<bool()> interrupted = nullptr;  ///< asked at every look; true ends the solve
   std::function<void(int iteration, double worst_relative_residual)> progress = nullptr;  ///< told at every look
   /// A column stagnates when its smallest residual has not fallen by `least_progress` in so many iterations; 0: never.

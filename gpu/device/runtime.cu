@@ -2,9 +2,13 @@
 #include "gpu/device/runtime.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 #include "common/error.hpp"
 #include "gpu/device/check.hpp"
@@ -14,6 +18,9 @@ namespace plaquette::gpu {
 namespace {
 
 constexpr std::size_t device_alignment = 256;
+
+/// Page-locked memory that nobody holds now.
+using pinned_pieces = std::vector<std::pair<std::size_t, std::shared_ptr<std::byte>>>;
 
 [[noreturn]] void throw_out_of_memory(const std::string& where, std::size_t bytes, std::size_t available) {
   throw memory_error("out of memory of the " + where + ": " + std::to_string(bytes) + " bytes are needed, " +
@@ -111,6 +118,7 @@ struct queue::state {
   cudaStream_t stream = nullptr;
   std::shared_ptr<std::byte> scratch, counters, staging;
   std::size_t scratch_bytes = 0, counter_bytes = 0, staging_bytes = 0;
+  pinned_pieces pinned;
 
   explicit state(int number) : device(number) {
     make_current(device);
@@ -160,6 +168,24 @@ void copy_rows_to_host(const queue& q, byte_rows rows, void* to, std::size_t to_
                             stream_of(q)));
   q.synchronize();
 }
+
+struct queue_mark::state {
+  cudaEvent_t passed = nullptr;
+
+  explicit state(const queue& q) {
+    make_current(q.device());
+    unsigned how_the_host_waits = 0;
+    check(cudaGetDeviceFlags(&how_the_host_waits));
+    const bool blocks = (how_the_host_waits & cudaDeviceScheduleMask) == cudaDeviceScheduleBlockingSync;
+    check(cudaEventCreateWithFlags(&passed, cudaEventDisableTiming | (blocks ? cudaEventBlockingSync : 0U)));
+    check(cudaEventRecord(passed, stream_of(q)));
+  }
+  ~state() { (void)cudaEventDestroy(passed); }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+};
+
+void queue_mark::wait() const { check(cudaEventSynchronize(state_->passed)); }
 
 struct device_timer::state {
   queue of;
@@ -218,6 +244,7 @@ struct queue::state {
   bool starts_kernels_early = false, backwards = true;
   std::shared_ptr<std::byte> scratch, counters, staging;
   std::size_t scratch_bytes = 0, counter_bytes = 0, staging_bytes = 0;
+  pinned_pieces pinned;
 
   explicit state(int number) : device(number) {}
 };
@@ -248,6 +275,12 @@ void copy_rows_to_host(const queue& /*q*/, byte_rows rows, void* to, std::size_t
                        std::size_t from_stride) {
   copy_rows(rows, to, to_stride, from, from_stride);
 }
+
+struct queue_mark::state {
+  explicit state(const queue& /*q*/) {}
+};
+
+void queue_mark::wait() const {}
 
 struct device_timer::state {
   std::chrono::steady_clock::time_point begin, end;
@@ -288,6 +321,23 @@ unsigned* queue::counters(std::size_t count) const {
   }
   return reinterpret_cast<unsigned*>(state_->counters.get());
 }
+
+std::shared_ptr<std::byte> queue::take_pinned(std::size_t bytes) const {
+  pinned_pieces& unused = state_->pinned;
+  auto fitting = std::ranges::find_if(unused, [bytes](const auto& piece) { return piece.first >= bytes; });
+  if (fitting == unused.end()) {
+    constexpr std::size_t page = 4096;
+    const std::size_t rounded = std::max(page, std::bit_ceil(bytes));
+    unused.emplace_back(rounded, allocate_pinned(rounded));
+    fitting = std::prev(unused.end());
+  }
+  auto piece = std::move(*fitting);
+  unused.erase(fitting);
+  std::byte* const begin = piece.second.get();
+  return {begin, [owner = state_, held = std::move(piece)](std::byte*) { owner->pinned.push_back(held); }};
+}
+
+queue_mark::queue_mark(const queue& q) : state_(std::make_shared<state>(q)) {}
 
 std::byte* queue::staging(std::size_t bytes) const {
   if (bytes > state_->staging_bytes) {

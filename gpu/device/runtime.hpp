@@ -68,6 +68,8 @@ class queue {
   unsigned* counters(std::size_t count) const;
   /// Page-locked memory of the host for numbers under way; the next call that stages may use it again.
   std::byte* staging(std::size_t bytes) const;
+  /// The same for whoever holds it, and then for kernels queued later. Kernels can write there.
+  std::shared_ptr<std::byte> take_pinned(std::size_t bytes) const;
 
  private:
   struct state;
@@ -90,6 +92,18 @@ void copy_rows_to_device(const queue& q, byte_rows rows, void* to, std::size_t t
                          std::size_t from_stride);
 void copy_rows_to_host(const queue& q, byte_rows rows, void* to, std::size_t to_stride, const void* from,
                        std::size_t from_stride);
+
+/// What is queued when it is made; what is queued later runs on while the host waits for it.
+class queue_mark {
+ public:
+  explicit queue_mark(const queue& q);
+  /// Throws what went wrong on the way.
+  void wait() const;
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
 
 /// Measures the time that queued work takes on the device.
 class device_timer {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 
 #include "gpu/device/launch.hpp"
@@ -23,15 +24,29 @@ PLAQUETTE_HOST_DEVICE inline void run_one(const Programs& programs, std::int32_t
   if (column < programs[p].columns) programs[p].result[column] = programs[p](column);
 }
 struct few_evaluations {
+  static constexpr bool goes_forwards = true;  ///< it has no turn of what goes through fields
   scalar_program programs[few_programs];
   std::int32_t rows;
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const { run_one(programs, rows, index); }
 };
 /// Any number, which are on the device.
 struct many_evaluations {
+  static constexpr bool goes_forwards = true;
   const scalar_program* programs;
   std::int32_t rows;
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const { run_one(programs, rows, index); }
+};
+
+/// Numbers of so many leaves, of the same number of columns each, one after the other into memory of the host.
+struct leaf_reading {
+  static constexpr bool goes_forwards = true;
+  static constexpr std::size_t most_leaves = 120;  ///< as travel with a launch
+  scalar_leaf leaves[most_leaves];
+  complex<double>* result;
+  std::int32_t columns;
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    result[index] = leaves[index / columns](index % columns);
+  }
 };
 
 std::shared_ptr<std::byte> upload(const context& ctx, const void* from, std::size_t bytes) {
@@ -243,32 +258,43 @@ scalars compacted(const scalars& a, std::span<const int> keep) {
   return scalars(scalars::node::compacted_from(a, keep));
 }
 
-std::vector<std::vector<complex<double>>> host_values(std::span<const scalars> list) {
-  std::size_t count = 0;
-  for (const scalars& s : list) count += static_cast<std::size_t>(s.columns());
-  std::vector<std::vector<complex<double>>> values(list.size());
-  if (count == 0) return values;
+std::function<std::vector<std::vector<complex<double>>>()> values_on_their_way(std::span<const scalars> list) {
+  std::vector<std::size_t> columns;
+  for (const scalars& s : list) columns.push_back(static_cast<std::size_t>(s.columns()));
+  const std::size_t count = std::accumulate(columns.begin(), columns.end(), std::size_t{0});
+  if (count == 0) return [n = list.size()] { return std::vector<std::vector<complex<double>>>(n); };
 
   const context& ctx = list.front().get_context();
-  const auto room = ctx.workspace().take(count * sizeof(complex<double>));
-  auto* next = reinterpret_cast<complex<double>*>(room.get());
-  std::vector<scalar_program> programs;
-  for (const scalars& s : list) {
-    programs.push_back(s.node_->program(next));
-    next += s.columns();
-  }
-  run_programs(ctx, programs);
-  std::byte* const staged = ctx.queue().staging(count * sizeof(complex<double>));
-  copy_to_host(ctx.queue(), staged, room.get(), count * sizeof(complex<double>));
+  scalars::node::list expressions;
+  for (const scalars& s : list)
+    if (!s.node_->is_leaf() && std::ranges::find(expressions, s.node_) == expressions.end())
+      expressions.push_back(s.node_);
+  if (!expressions.empty()) run_programs(ctx, scalars::node::take(expressions));
+  ctx.complete_sums();
 
-  const std::byte* from = staged;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    values[i].resize(static_cast<std::size_t>(list[i].columns()));
-    const std::size_t bytes = values[i].size() * sizeof(complex<double>);
-    if (bytes > 0) std::memcpy(values[i].data(), from, bytes);
-    from += bytes;
+  const auto pinned = ctx.queue().take_pinned(count * sizeof(complex<double>));
+  auto* next = reinterpret_cast<complex<double>*>(pinned.get());
+  for (std::size_t first = 0; first < list.size();) {
+    leaf_reading reading{{}, next, list[first].columns()};
+    std::size_t end = first;
+    while (end < list.size() && end - first < leaf_reading::most_leaves && columns[end] == columns[first])
+      reading.leaves[end - first] = list[end].node_->leaf, ++end;
+    const std::size_t numbers = (end - first) * columns[first];
+    for_each_index(ctx.queue(), static_cast<std::int64_t>(numbers), reading);
+    next += numbers;
+    first = end;
   }
-  return values;
+  return [columns, pinned, arrived = queue_mark(ctx.queue())] {
+    arrived.wait();
+    std::vector<std::vector<complex<double>>> values;
+    const auto* from = reinterpret_cast<const complex<double>*>(pinned.get());
+    for (const std::size_t n : columns) values.emplace_back(from, from + n), from += n;
+    return values;
+  };
+}
+
+std::vector<std::vector<complex<double>>> host_values(std::span<const scalars> list) {
+  return values_on_their_way(list)();
 }
 
 std::vector<complex<double>> host_values(const scalars& a) { return host_values(std::span(&a, 1)).front(); }

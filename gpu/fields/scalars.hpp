@@ -3,6 +3,7 @@
 /// One complex number a column, living on the device: handles to sums, and expressions in them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -40,6 +41,8 @@ class scalars {
   friend std::vector<complex<double>> host_values(const scalars& a);
   /// Waits once for all.
   friend std::vector<std::vector<complex<double>>> host_values(std::span<const scalars> list);
+  /// Queues the reading; the function waits for it alone, and is called once at most.
+  friend std::function<std::vector<std::vector<complex<double>>>()> values_on_their_way(std::span<const scalars> list);
 
   struct node;  ///< an expression
 

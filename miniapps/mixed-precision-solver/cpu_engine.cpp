@@ -8,7 +8,7 @@ namespace {
 
 struct cpu_device : cpu_library {
   static constexpr const char* name = "cpu";
-  static constexpr int look_every = 1;  // answers are ready at once
+  static constexpr int look_every = 1, look_behind = 0;  // answers are ready at once
 
   cpu::context ctx;
   const gauge_configuration& links;

@@ -31,9 +31,10 @@ inline double slowest(const communicator& comm, double seconds) {
 
 /// Solutions and their residuals in the precision of High, Krylov spaces in that of Low.
 /// \tparam Device  the names of a library and what a run holds of its device: types `context`, `field<T>`,
-///                 `wilson_clover<T>`, `schur_wilson_clover<T>`; constants `name` and `look_every`; members `ctx`,
-///                 `gpu` (a gpu_access, null on the CPU), `threads()`, `columns_at_once(numbers, columns)`,
-///                 `make_source(b, place, column, source)`, and `finish()`, which waits for all that was queued
+///                 `wilson_clover<T>`, `schur_wilson_clover<T>`; constants `name`, `look_every` and `look_behind`;
+///                 members `ctx`, `gpu` (a gpu_access, null on the CPU), `threads()`, `columns_at_once(numbers,
+///                 columns)`, `make_source(b, place, column, source)`, and `finish()`, which waits for all that was
+///                 queued
 template <class Device, class High, class Low>
 class device_engine final : public solve_engine {
   using high_field = typename Device::template field<High>;
@@ -86,9 +87,10 @@ class device_engine final : public solve_engine {
     };
     stopping_rule here = rule;
     here.look_every = Device::look_every;
+    here.look_behind = Device::look_behind;
     device_.finish();
+    if (device_.gpu) device_.gpu->monitor().begin();  // which takes some milliseconds, on one rank more than on another
     context().comm().barrier();
-    if (device_.gpu) device_.gpu->monitor().begin();
     const stopwatch watch;
     zero(x_);
     timed_solve result;

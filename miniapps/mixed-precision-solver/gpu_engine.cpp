@@ -11,7 +11,7 @@ namespace {
 
 struct gpu_device : gpu_library {
   static constexpr const char* name = "gpu";
-  static constexpr int look_every = 10;  // answers come late
+  static constexpr int look_every = 10, look_behind = 2;  // answers come late
 
   gpu::context ctx;
   gpu::gauge_configuration links;

@@ -111,6 +111,34 @@ TEST_F(Scalars, KeepTheirNumbersWhenTheFieldsChange) {
   EXPECT_EQ(host_values(after)[0].re, 0.25 * values[0].re);
 }
 
+TEST_F(Scalars, OnTheirWayAreThoseOfTheCall) {
+  const twin_machines<float> machines({4, 4, 4, 4});
+  auto x = twins<float>(machines, {4, 3, site_subset::full, 2}, 6).on_gpu;
+  const auto before = norm2(x);
+  // More than travel with a launch, of two numbers of columns, among them expressions and some columns of others.
+  std::vector<gpu::scalars> list;
+  std::vector<std::vector<complex<double>>> expected;
+  const int last[] = {2};
+  for (int k = 0; k < 300; ++k) {
+    const auto numbers = random(k % 7 == 0 ? 5 : 3, static_cast<std::uint64_t>(40 + k));
+    const gpu::scalars a(ctx, numbers);
+    list.push_back(k % 11 == 0 ? a * a : k % 13 == 0 ? compacted(a, last) : a);
+    expected.push_back(host_values(list.back()));
+  }
+  list.push_back(before);
+  expected.push_back(host_values(before));
+  const auto first = values_on_their_way(std::span<const gpu::scalars>(list));
+  scale(x, gpu::scalars(machines.gpu, std::vector<complex<double>>{{0.5, 0}, {3, 0}}));
+  const auto second = values_on_their_way(std::vector{norm2(x), before});
+  list.clear();
+  const auto later = second(), found = first();
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_TRUE(same_bits(found[i], expected[i])) << i;
+  EXPECT_TRUE(same_bits(later[1], expected.back()));
+  EXPECT_EQ(later[0][0].re, 0.25 * expected.back()[0].re);
+  EXPECT_TRUE(values_on_their_way(std::span<const gpu::scalars>())().empty());
+}
+
 TEST_F(Scalars, OfDifferentBatchesDoNotCombine) {
   const gpu::scalars a(ctx, random(5, 4)), b(ctx, random(3, 5));
   EXPECT_THROW(a + b, std::logic_error);
