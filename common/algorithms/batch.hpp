@@ -88,6 +88,14 @@ typename F::scalars residual(F& r, const A& a, const F& x, const F& b) {
   return subtract_norm2(r, b, ax);
 }
 
+/// The same for the guess x of a solve; without A where the rule says that x is zero.
+template <field_batch F, linear_operator<F> A>
+typename F::scalars residual_of_guess(const stopping_rule& rule, F& r, const A& a, const F& x, const F& b) {
+  if (!rule.guess_is_zero) return residual(r, a, x, b);
+  copy(r, b);
+  return norm2(b);
+}
+
 /// |A u|^2 / |u|^2: |A|^2 is not below it, and not far above where u holds all there is.
 template <field_batch F, linear_operator<F> A>
 typename F::scalars gain2(const A& a, const F& u) {

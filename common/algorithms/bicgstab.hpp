@@ -24,7 +24,7 @@ solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stoppi
   const auto op = watch.counted(a);
   F y = like(b), r = like(b);  // y: the iterated solution of the columns still in the batch
   copy(y, x);
-  auto rr = residual(r, op, y, b);
+  auto rr = residual_of_guess(rule, r, op, y, b);
   watch.begin(rr, y, r, rr);
   if (!watch.running()) return watch.report();
 
@@ -69,6 +69,7 @@ solve_report bicgstab(const A& a, F& x, const F& b, const stopping_rule& rule) {
   if (broken.empty() || (rule.interrupted && rule.interrupted())) return report;
 
   stopping_rule rest = rule;
+  rest.guess_is_zero = false;
   rest.column_tolerances.clear();
   for (const int n : broken) {
     rest.limit = std::min(rest.limit, rule.limit - report.columns[static_cast<std::size_t>(n)].iterations);

@@ -61,6 +61,7 @@ class defect_record {
   /// The rule of the next solves: a fraction delta of the residual, and no less than what is asked for in the end.
   stopping_rule rule_for(const std::vector<int>& open) const {
     stopping_rule rule = rule_;
+    rule.guess_is_zero = true;
     rule.column_tolerances.clear();
     for (const int n : open) {
       const column_report& c = report.columns[static_cast<std::size_t>(n)];

@@ -257,10 +257,12 @@ multishift_report refined_multishift_cg(const Outer& outer, const Inner& inner, 
   std::vector<Low> x_low;
   for (std::size_t s = 0; s < x.size(); ++s) x_low.push_back(like(b_low));
   multishift_report all = multishift_cg(inner, x_low, b_low, shifts, first);
+  stopping_rule from_there = rule;
+  from_there.guess_is_zero = false;
   for (std::size_t s = 0; s < x.size(); ++s) {
     assign(x[s], x_low[s]);
     const shifted_operator outer_s(outer, shifts[s]), inner_s(inner, shifts[s]);
-    const solve_report refined = reliable_conjugate_gradients<Low>(outer_s, inner_s, x[s], b, rule, parameters);
+    const solve_report refined = reliable_conjugate_gradients<Low>(outer_s, inner_s, x[s], b, from_there, parameters);
     all[s].add_work(refined);
     for (int n = 0; n < b.columns(); ++n) {
       const auto k = static_cast<std::size_t>(n);

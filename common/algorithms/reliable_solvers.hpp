@@ -61,6 +61,7 @@ solve_report with_restarts(High& x, const High& b, const stopping_rule& rule, in
   for (int attempt = 1; attempt <= restarts && !failed.empty(); ++attempt) {
     if (rule.interrupted && rule.interrupted()) break;
     stopping_rule rest = rule;
+    rest.guess_is_zero = false;
     rest.column_tolerances.clear();
     for (const int n : failed) {
       rest.limit = std::min(rest.limit, rule.limit - report.columns[static_cast<std::size_t>(n)].iterations);

@@ -74,7 +74,7 @@ class reliable_watch : public residual_record<typename High::scalars> {
   /// r = b - A x of the initial guess, rounded, in the columns that are to be iterated.
   Low begin() {
     High r = like(b_);
-    const auto rr = true_residual(r, y_, b_);
+    const auto rr = residual_of_guess(rule_, r, counted_operator(outer_, report_, true), y_, b_);
     const auto values = this->read({this->b2_, rr});
     const auto [keep, to_zero] = this->begin_columns(values[0], values[1]);
     zero_columns(x_, to_zero);

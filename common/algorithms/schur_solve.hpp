@@ -217,6 +217,7 @@ schur_step<F> solve_on_even_sites(const S& schur, const M& full, const F& r, con
   // What a residual on the even sites is worth in the full system is seen at e_even = 0, where the residual is the
   // source. It is 1 for the asymmetric complement and about 4 + m for the symmetric one.
   zero(even);
+  rule.guess_is_zero = true;
   std::vector<double> to_full = [&] {
     F e = like(r), left = like(r);
     schur.reconstruct_solution(e, even, r);
@@ -256,7 +257,7 @@ schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const 
   const counted_operator counted(full, record.report, true);
 
   F r = like(b);
-  const auto r2 = residual(r, counted, x, b);
+  const auto r2 = residual_of_guess(rule, r, counted, x, b);
   std::vector to_read{norm2(b), r2};
   if (!(parameters.operator_norm > 0.0)) to_read.push_back(gain2(counted, r));
   const auto start = detail::real_values(to_read, record.report);

@@ -25,6 +25,8 @@ struct stopping_rule {
   /// for the rest. Below `look_every`; 0: all is waited for. For reliable updates alone; 1 or 2 where answers come
   /// late.
   int look_behind = 0;
+  /// The caller knows that x is zero. Its residual is b then, which a solver need not work out.
+  bool guess_is_zero = false;
   std::function<bool()> interrupted = nullptr;  ///< asked at every look; true ends the solve
   std::function<void(int iteration, double worst_relative_residual)> progress = nullptr;  ///< told at every look
   /// A column stagnates when its smallest residual has not fallen by `least_progress` in so many iterations; 0: never.

@@ -108,6 +108,8 @@ gpu_solve time_in(gpu_lattice& lattice, const gpu_row& row, const gpu_system& sy
   stopping_rule rule;
   rule.tolerance = result.tolerance;
   rule.look_every = 10;
+  rule.look_behind = 2;
+  rule.guess_is_zero = true;
   const auto seconds_of = [&](auto& solution, const auto& source, solve_report& report) {
     ctx.queue().synchronize();
     const stopwatch watch;

@@ -93,6 +93,7 @@ class device_engine final : public solve_engine {
     context().comm().barrier();
     const stopwatch watch;
     zero(x_);
+    here.guess_is_zero = true;
     timed_solve result;
     result.report = schur_solve(schur_, *full_, x_, b_, here, in_groups, parameters);
     device_.finish();

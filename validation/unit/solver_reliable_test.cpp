@@ -234,6 +234,23 @@ TYPED_TEST(ReliableUpdates, DoNotWaitForTheLastIterationsBeforeALookWhereNothing
     }
 }
 
+TYPED_TEST(ReliableUpdates, SpareAnApplicationWhereTheyAreToldThatTheGuessIsZero) {
+  using fixture = TestFixture;
+  generator g(44);
+  const matrix a = system_for(true, 30, g), b = random_matrix(30, 3, g);
+  for (const auto& method : reliable_methods<typename fixture::low>()) {
+    const auto solved = [&](bool is_zero) {
+      return fixture::run(method, a, to_operator(a), b,
+                          {.tolerance = 1e-11, .limit = 2000, .look_every = 4, .guess_is_zero = is_zero},
+                          {.delta = fixture::delta});
+    };
+    const auto o = solved(false), shorter = solved(true);
+    EXPECT_EQ(shorter.x, o.x) << method.name;
+    EXPECT_EQ(shorter.report.history, o.report.history) << method.name;
+    EXPECT_EQ(shorter.report.outer_applications, o.report.outer_applications - 1) << method.name;
+  }
+}
+
 TYPED_TEST(ReliableUpdates, NoticeEveryFlippedBitOfTheIteratedResidualAndRepairIt) {
   // The number that is off belongs to the residual: that of s in A s of BiCGstab, of r in A^+ r of CGNR and CGNE. The
   // recurrence goes on from it consistently, and converges on something else.

@@ -104,6 +104,24 @@ TEST(SchurSolve, NeedsNoCorrectionWhereTheEvenResidualIsTheFullOne) {
   }
 }
 
+TEST(SchurSolve, SparesAnApplicationWhereItIsToldThatTheGuessIsZero) {
+  generator g(12);
+  const matrix m = well_behaved(16, g), b = random_matrix(16, 3, g);
+  for (const bool symmetric : {false, true}) {
+    mock::machine device;
+    mock::field x = to_field(device, matrix::Zero(16, 3)), told = to_field(device, matrix::Zero(16, 3));
+    const auto run = [&](mock::field& solution, bool is_zero) {
+      return schur_solve(dense_schur(m, symmetric), to_operator(m), solution, to_field(device, b),
+                         {.tolerance = 1e-11, .guess_is_zero = is_zero}, with(solver_kind::bicgstab));
+    };
+    const auto report = run(x, false), shorter = run(told, true);
+    EXPECT_TRUE(report.all_converged());
+    EXPECT_EQ(to_matrix(told), to_matrix(x));
+    EXPECT_EQ(shorter.history, report.history);
+    EXPECT_EQ(shorter.operator_applications, report.operator_applications - 1);
+  }
+}
+
 TEST(SchurSolve, CorrectsTheGuessItIsGiven) {
   generator g(13);
   const matrix m = well_behaved(16, g), b = random_matrix(16, 3, g), exact = m.partialPivLu().solve(b);

@@ -167,6 +167,22 @@ TEST(Solvers, UseTheInitialGuess) {
   }
 }
 
+TEST(Solvers, SpareAnApplicationWhereTheyAreToldThatTheGuessIsZero) {
+  generator g(52);
+  const matrix a = with_spectrum(vector::LinSpaced(20, 1.0, 3.0), g), b = random_matrix(20, 3, g);
+  for (const method& solver : all_methods()) {
+    mock::machine device;
+    const mock::field source = to_field(device, b);
+    mock::field x = to_field(device, matrix::Zero(20, 3)), told = to_field(device, matrix::Zero(20, 3));
+    const auto report = solver.run(to_operator(a), x, source, {.tolerance = 1e-8, .limit = 2000});
+    const auto shorter =
+        solver.run(to_operator(a), told, source, {.tolerance = 1e-8, .limit = 2000, .guess_is_zero = true});
+    EXPECT_EQ(to_matrix(told), to_matrix(x)) << solver.name;
+    EXPECT_EQ(shorter.history, report.history) << solver.name;
+    EXPECT_EQ(shorter.operator_applications, report.operator_applications - 1) << solver.name;
+  }
+}
+
 TEST(Solvers, AnswerAZeroSourceWithZero) {
   generator g(61);
   const matrix a = with_spectrum(vector::LinSpaced(10, 1.0, 4.0), g);
