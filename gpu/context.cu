@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/context.hpp"
 
+#include <utility>
 #include <vector>
 
 #include "common/error.hpp"
@@ -31,6 +32,7 @@ struct context::several_ranks {
   std::shared_ptr<gpu::halo> halo = {};
   std::vector<postponed_sums> postponed = {};
   rank_sum next_kernel = {};
+  std::vector<postponed_sums> carried = {};  ///< by the next kernel
 };
 
 context::context(const lattice_geometry& geometry, const communicator& comm, int device,
@@ -83,7 +85,7 @@ const rank_sum* context::sums_of_next_kernel(int columns, int count) const {
     among.next_kernel.carried[i] = among.postponed[i].rows;
     among.next_kernel.carried_numbers += among.postponed[i].rows.count;
   }
-  among.postponed.clear();  // memory that is given back is used by what is queued later
+  among.carried = std::exchange(among.postponed, {});
   return &among.next_kernel;
 }
 

@@ -45,7 +45,7 @@ class context {
   /// Whether kernels add so many columns of sums over ranks themselves; otherwise, and on one rank, `add_over_ranks`.
   bool kernels_sum_over_ranks(int columns) const;
   /// What the kernel that is queued next needs for that, which makes `count` sums a column: the sums that wait travel
-  /// with it. Valid until the next call. Collective.
+  /// with it, and are kept until the next call. Valid until then. Collective.
   const rank_sum* sums_of_next_kernel(int columns, int count) const;
   /// Numbers of the device, [columns][count], become their sums over ranks; nothing on one rank. Queued when several
   /// such wait, with the next kernel that sums itself, and no later than `complete_sums`, which whoever uses the

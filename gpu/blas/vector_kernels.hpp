@@ -6,7 +6,10 @@
 #pragma once
 
 #include <cmath>
+#include <memory>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "gpu/blas/blas.hpp"
 #include "gpu/blas/integer_products.hpp"
@@ -554,6 +557,17 @@ struct vector_operands {
   const scalars* b = nullptr;
 };
 
+/// The memory that they are in.
+template <class T>
+std::vector<std::shared_ptr<const void>> memory_of(const vector_operands<T>& with) {
+  std::vector<std::shared_ptr<const void>> memory;
+  const auto add = [&memory](const auto* numbers) {
+    if (numbers != nullptr) memory.push_back(numbers->storage());
+  };
+  add(with.x), add(with.y), add(with.u), add(with.v), add(with.w), add(with.a), add(with.b);
+  return memory;
+}
+
 template <class T>
 const field<T>& model_of(const vector_operands<T>& with) {
   return with.u != nullptr ? *with.u : *with.x;
@@ -597,15 +611,27 @@ bool sums_over_ranks(const field<T>& model) {
   return !sums_may_wait(operation) && model.get_context().kernels_sum_over_ranks(model.columns());
 }
 
+/// Where there are sums, the kernel is held back: coefficients of the next one, which need them, are worked out at its
+/// end.
 template <vector_operation operation, class T, class Body>
-void launch(const field<T>& model, const Body& body, double* sums) {
+void launch(const vector_operands<T>& with, const Body& body, const column_sums* sums) {
   constexpr int count = traits_of(operation).sums();
+  const field<T>& model = model_of(with);
   const std::int64_t sites = std::int64_t{lanes} * model.all_blocks();
   const context& ctx = model.get_context();
-  if constexpr (count > 0)
-    sum_over<count>(ctx.queue(), sites, model.columns(), sums, body,
-                    sums_over_ranks<operation>(model) ? ctx.sums_of_next_kernel(model.columns(), count) : nullptr);
-  else if constexpr (works_out_numbers<Body>)
+  if constexpr (count > 0) {
+    ctx.queue().launch_held_back();
+    rank_sum ranks;
+    if (sums_over_ranks<operation>(model)) ranks = *ctx.sums_of_next_kernel(model.columns(), count);
+    auto kept = memory_of(with);
+    kept.push_back(sums->storage());
+    const auto launch_with = [=, columns = model.columns(), result = sums->on_device(), kept = std::move(kept)](
+                                 const queue& q, const closing_programs* closing) {
+      sum_over<count>(q, sites, columns, result, body, ranks.ranks > 1 ? &ranks : nullptr,
+                      closing != nullptr ? *closing : closing_programs{});
+    };
+    ctx.queue().hold_back(model.columns(), launch_with);
+  } else if constexpr (works_out_numbers<Body>)
     for_each_site(ctx.queue(), sites, model.columns(), body);
   else
     for_each_index(ctx.queue(), sites * model.columns(), body);
@@ -620,22 +646,22 @@ bool takes_programs(const field<T>& model) {
 }
 
 template <vector_operation operation, class T>
-void run_programmed(const vector_operands<T>& with, double* sums) {
+void run_programmed(const vector_operands<T>& with, const column_sums* sums) {
   const auto programs = take_programs(with.a, with.b);
   const vector_arguments<T> arg = arguments_of(with);
-  if (programs.empty()) return launch<operation>(model_of(with), vector_kernel<T, operation, 12>{arg}, sums);
+  if (programs.empty()) return launch<operation>(with, vector_kernel<T, operation, 12>{arg}, sums);
   programmed_vector_kernel<T, operation, 12> body{{arg}, {}, static_cast<std::int32_t>(programs.size()), -1, -1};
   for (std::int32_t p = 0; p < body.count; ++p) {
     body.programs[p] = programs[static_cast<std::size_t>(p)];
     if (body.programs[p].result == arg.a) body.of_a = p;
     if (body.programs[p].result == arg.b) body.of_b = p;
   }
-  launch<operation>(model_of(with), body, sums);
+  launch<operation>(with, body, sums);
 }
 
-/// Queues the operation; sums [column][operation_traits::sums()] to `sums`, of all ranks where `sums_over_ranks`.
+/// Queues the operation; [column][operation_traits::sums()] to `sums`, of all ranks where `sums_over_ranks`.
 template <vector_operation operation, class T>
-void run(const vector_operands<T>& with, double* sums = nullptr) {
+void run(const vector_operands<T>& with, const column_sums* sums = nullptr) {
   const field<T>& model = model_of(with);
   if (model.columns() == 0) return;
   require_one_shape(with);
@@ -645,11 +671,11 @@ void run(const vector_operands<T>& with, double* sums = nullptr) {
   const vector_arguments<T> arg = arguments_of(with);
   switch (model.components()) {
     case 12:
-      return launch<operation>(model, vector_kernel<T, operation, 12>{arg}, sums);
+      return launch<operation>(with, vector_kernel<T, operation, 12>{arg}, sums);
     case 6:
-      return launch<operation>(model, vector_kernel<T, operation, 6>{arg}, sums);
+      return launch<operation>(with, vector_kernel<T, operation, 6>{arg}, sums);
     default:
-      return launch<operation>(model, vector_kernel<T, operation, 0>{arg}, sums);
+      return launch<operation>(with, vector_kernel<T, operation, 0>{arg}, sums);
   }
 }
 
@@ -657,7 +683,7 @@ template <vector_operation operation, class T>
 column_sums run_and_sum(const vector_operands<T>& with) {
   const field<T>& model = model_of(with);
   column_sums sums(model.get_context(), model.columns(), traits_of(operation).sums());
-  run<operation>(with, sums.on_device());
+  run<operation>(with, &sums);
   if (!sums_over_ranks<operation>(model)) sums.add_over_ranks();
   return sums;
 }

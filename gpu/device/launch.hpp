@@ -74,6 +74,12 @@ constexpr int most_numbers_of() {
     return 1;
 }
 
+/// What a kernel that sums does with its sums at its end, column by column: so many tasks, one a warp.
+struct nothing_at_the_end {
+  static constexpr std::int32_t count = 0;
+  PLAQUETTE_HOST_DEVICE void operator()(int /*task*/, int /*column*/) const {}
+};
+
 #ifdef __CUDACC__
 
 inline cudaStream_t stream_of(const queue& q) { return static_cast<cudaStream_t>(q.native()); }
@@ -212,14 +218,25 @@ __device__ __noinline__ inline void add_over_ranks(double (*of_ranks)[rank_sum::
   if (thread == 0) *ranks.last_epoch(column) = epoch;
 }
 
+/// All threads of the block that wrote the sums call this. (Not inlined: see add_over_ranks.)
+template <class End>
+__device__ __noinline__ void do_at_the_end(const End& end, int column) {
+  static_assert(std::is_trivially_copyable_v<End>);
+  __syncthreads();
+  const int task = static_cast<int>(threadIdx.x / 32);
+  if (threadIdx.x % 32 == 0 && task < end.count) end(task, column);
+}
+
 /// The end of a kernel that sums: every block of `blocks` leaves its sums, and the last to come adds them all up, in
 /// their order, and over ranks. All of its sum_threads threads call this.
 /// \param partial  [blocks][Count], of this column
 /// \param counter  of this column; zero before and after
 /// \param result   [Count], of this column
-template <int Count>
+/// \param end      what comes next
+template <int Count, class End>
 __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std::int64_t blocks, int column,
-                                  const rank_sum& ranks, double* partial, unsigned* counter, double* result) {
+                                  const rank_sum& ranks, double* partial, unsigned* counter, double* result,
+                                  const End& end) {
   __shared__ double shared[2][sum_threads / 32][Count];
   __shared__ bool last;
   add_over_block(sums, shared[0]);
@@ -251,6 +268,7 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
     for (int k = 0; k < Count; ++k) to[k] = sums[k];
   }
   if (ranks.ranks > 1) add_over_ranks(of_ranks, Count, ranks, column, epoch, result);
+  if (end.count > 0) do_at_the_end(end, column);
 }
 
 /// Works out the numbers that a body needs of a column, one a warp. All threads of the block call this.
@@ -273,11 +291,11 @@ __device__ inline block_of_column this_block(int columns, bool backwards) {
   return {block, static_cast<int>(number - block * columns)};
 }
 
-template <int Count, class Body>
+template <int Count, class Body, class End>
 __global__ void __launch_bounds__(sum_threads, resident_blocks<Body>())
     sum_kernel(std::int64_t sites, int columns, std::int64_t blocks, int of_a_thread, double* partial,
                unsigned* counters, double* result, const __grid_constant__ rank_sum ranks, bool backwards,
-               const Body body) {
+               const Body body, const __grid_constant__ End end) {
   let_next_kernel_start();
   wait_for_previous_kernel();
   const auto [block, column] = this_block(columns, backwards);
@@ -293,7 +311,7 @@ __global__ void __launch_bounds__(sum_threads, resident_blocks<Body>())
       if (i < sites) body(i, column, sums);
   }
   finish_sum(sums, block, blocks, column, ranks, partial + column * blocks * Count, counters + column,
-             result + std::int64_t{column} * Count);
+             result + std::int64_t{column} * Count, end);
 }
 
 template <class Body>
@@ -323,18 +341,19 @@ void for_each_site(const queue& q, std::int64_t sites, int columns, const Body& 
 /// in a fixed order: the same bits whenever it runs, and on the host too where the body gives the same bits.
 /// \param result  of the device
 /// \param ranks   over which the sums are added too, in their order; null for none
-template <int Count, class Body>
+/// \param end     what the kernel does with the sums of a column before it ends (see `nothing_at_the_end`)
+template <int Count, class Body, class End = nothing_at_the_end>
 void sum_over(const queue& q, std::int64_t sites, int columns, double* result, const Body& body,
-              const rank_sum* ranks = nullptr) {
+              const rank_sum* ranks = nullptr, const End& end = {}) {
   static_assert(std::is_trivially_copyable_v<Body>);
   if (columns <= 0) return;
   const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum<Body>(sites), 1);
   auto* const partial =
       reinterpret_cast<double*>(q.scratch(static_cast<std::size_t>(blocks * columns * Count) * sizeof(double)));
-  launch_kernel(q, dim3(static_cast<unsigned>(blocks * columns)), dim3(sum_threads), 0, true, sum_kernel<Count, Body>,
-                sites, columns, blocks, sites_of_a_thread<Body>(sites), partial,
+  launch_kernel(q, dim3(static_cast<unsigned>(blocks * columns)), dim3(sum_threads), 0, true,
+                sum_kernel<Count, Body, End>, sites, columns, blocks, sites_of_a_thread<Body>(sites), partial,
                 q.counters(static_cast<std::size_t>(columns)), result, ranks != nullptr ? *ranks : rank_sum{},
-                q.turn_around(), body);
+                q.turn_around(), body, end);
 }
 
 #else
@@ -398,9 +417,9 @@ void for_each_site(const queue&, std::int64_t sites, int columns, const Body& bo
   }
 }
 
-template <int Count, class Body>
+template <int Count, class Body, class End = nothing_at_the_end>
 void sum_over(const queue&, std::int64_t sites, int columns, double* result, const Body& body,
-              const rank_sum* ranks = nullptr) {
+              const rank_sum* ranks = nullptr, const End& end = {}) {
   static_assert(std::is_trivially_copyable_v<Body>);
   const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum<Body>(sites), 1);
   const int of_a_thread = sites_of_a_thread<Body>(sites);
@@ -431,6 +450,7 @@ void sum_over(const queue&, std::int64_t sites, int columns, double* result, con
       add_over_ranks(sums[0], *ranks, column, of_column);
     else
       std::copy_n(sums[0], Count, of_column);
+    for (int task = 0; task < end.count; ++task) end(task, column);
   }
 }
 

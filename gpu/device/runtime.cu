@@ -116,6 +116,8 @@ struct queue::state {
   int device;
   bool starts_kernels_early = false, backwards = true;
   cudaStream_t stream = nullptr;
+  queue::held_launch held_back;
+  int columns_held_back = 0;
   std::shared_ptr<std::byte> scratch, counters, staging;
   std::size_t scratch_bytes = 0, counter_bytes = 0, staging_bytes = 0;
   pinned_pieces pinned;
@@ -132,8 +134,24 @@ struct queue::state {
   state& operator=(const state&) = delete;
 };
 
-void queue::synchronize() const { check(cudaStreamSynchronize(state_->stream)); }
-void* queue::native() const { return state_->stream; }
+void queue::synchronize() const { check(cudaStreamSynchronize(static_cast<cudaStream_t>(native()))); }
+void* queue::native() const {
+  launch_held_back();
+  return state_->stream;
+}
+void queue::launch_held_back() const {
+  if (state_->held_back) std::exchange(state_->held_back, nullptr)(*this, nullptr);
+}
+void queue::hold_back(int columns, held_launch launch) const {
+  launch_held_back();
+  state_->held_back = std::move(launch);
+  state_->columns_held_back = columns;
+}
+bool queue::launch_closing(int columns, const closing_programs& programs) const {
+  if (!state_->held_back || state_->columns_held_back != columns) return false;
+  std::exchange(state_->held_back, nullptr)(*this, &programs);
+  return true;
+}
 
 namespace {
 
@@ -251,6 +269,9 @@ struct queue::state {
 
 void queue::synchronize() const {}
 void* queue::native() const { return nullptr; }
+void queue::launch_held_back() const {}
+void queue::hold_back(int /*columns*/, held_launch launch) const { launch(*this, nullptr); }
+bool queue::launch_closing(int /*columns*/, const closing_programs& /*programs*/) const { return false; }
 
 void copy_to_device(const queue& /*q*/, void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 void copy_to_host(const queue& /*q*/, void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }

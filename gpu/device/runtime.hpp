@@ -9,10 +9,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 namespace plaquette::gpu {
+
+struct closing_programs;  // gpu/fields/scalar_program.hpp
 
 /// Devices that can be used: 0 where there is no driver. The host build has 1.
 int device_count();
@@ -59,8 +62,19 @@ class queue {
   /// True in every other call. A kernel that goes through its blocks backwards, after one that went forwards, begins
   /// with what that one touched last, and finds a good part of it in the cache.
   bool turn_around() const;
-  /// The cudaStream_t; nullptr in the host build.
+  /// The cudaStream_t; nullptr in the host build. What was held back is launched first.
   void* native() const;
+
+  /// Holds a kernel back until something else is queued or waited for: what its numbers are needed for is known by
+  /// then, and may be worked out at its end. In the host build it is launched at once.
+  /// \param columns  of the kernel
+  /// \param launch   launches it, with these at its end where they are not null. Keeps alive the memory that the kernel
+  ///                 reads and writes, and no copy of the queue.
+  using held_launch = std::function<void(const queue&, const closing_programs*)>;
+  void hold_back(int columns, held_launch launch) const;
+  void launch_held_back() const;
+  /// Launches the kernel that is held back with these at its end; false where there is none of so many columns.
+  bool launch_closing(int columns, const closing_programs& programs) const;
 
   /// Memory of the device for one kernel and what is fused to it: the next one that is queued may use it again. Grows.
   std::byte* scratch(std::size_t bytes) const;

@@ -56,6 +56,9 @@ class field {
   /// The even (0) or odd (1) sites of a full field; shares storage.
   field parity(int p) const;
 
+  /// Keeps its numbers alive.
+  std::shared_ptr<const void> storage() const { return storage_; }
+
   template <class U>
   friend field<U> view(const field<U>& x, int first, int count);
   template <class U>

@@ -138,12 +138,22 @@ struct scalar_program {
 /// As many programs as travel with a launch.
 inline constexpr int few_programs = 3;
 
+/// Programs that a kernel works out at its end (`queue::hold_back`), one a task.
+struct closing_programs {
+  scalar_program programs[few_programs];
+  std::int32_t count = 0;
+  PLAQUETTE_HOST_DEVICE void operator()(int task, int column) const {
+    programs[task].result[column] = programs[task](column);
+  }
+};
+
 /// What is not worked out yet of a and b (either may be null), and then of what others hold of their expressions: at
 /// most few_programs. From here on it counts as worked out: the caller queues a kernel next, before anything else, that
 /// puts each program's numbers into its `result`.
 std::vector<scalar_program> take_programs(const scalars* a, const scalars* b);
 
-/// That kernel, where there is nothing to fuse it to.
+/// That kernel, where there is nothing to fuse it to. Few programs that need a sum whose kernel is held back become
+/// that kernel's end.
 void run_programs(const context& ctx, const std::vector<scalar_program>& programs);
 
 }  // namespace plaquette::gpu

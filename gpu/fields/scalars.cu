@@ -63,6 +63,10 @@ void run_programs(const context& ctx, const std::vector<scalar_program>& program
   const std::int32_t rows = (columns + evaluation_threads - 1) / evaluation_threads;
   const std::int64_t count = std::ssize(programs) * std::int64_t{rows} * evaluation_threads;
   if (programs.size() <= few_programs) {
+    closing_programs closing{{}, static_cast<std::int32_t>(programs.size())};
+    std::ranges::copy(programs, closing.programs);
+    const bool are_of_one_batch = std::ranges::all_of(programs, [&](const auto& p) { return p.columns == columns; });
+    if (are_of_one_batch && ctx.queue().launch_closing(columns, closing)) return;
     few_evaluations body{{}, rows};
     std::ranges::copy(programs, body.programs);
     for_each_index(ctx.queue(), count, body, evaluation_threads);
@@ -223,6 +227,7 @@ const complex<double>* scalars::on_device() const {
   node::settle(node_);
   return reinterpret_cast<const complex<double>*>(node_->leaf.begin);
 }
+std::shared_ptr<const void> scalars::storage() const { return node_->memory; }
 std::vector<scalar_program> take_programs(const scalars* a, const scalars* b) {
   scalars::node::list nodes;
   // Both of them before what they are made of: when this returns, nothing of either is left to do.

@@ -28,6 +28,8 @@ class scalars {
   const complex<double>* on_device() const;
   /// Works out a and b (either may be null) in one launch, before both are asked for by `on_device`.
   friend void work_out(const scalars* a, const scalars* b);
+  /// Keeps what `on_device` returned alive.
+  std::shared_ptr<const void> storage() const;
   friend std::vector<scalar_program> take_programs(const scalars* a, const scalars* b);
 
   friend scalars operator+(const scalars& a, const scalars& b);
@@ -61,6 +63,7 @@ class column_sums {
 
   /// Of this rank alone, until `context::complete_sums`.
   double* on_device() const { return begin_; }
+  std::shared_ptr<const void> storage() const { return memory_; }
   /// Sums over the sites of this rank become sums over those of all, before anybody uses them. Collective.
   void add_over_ranks() const { context_.add_over_ranks(memory_, begin_, columns_, count_); }
   /// Sum number k of each column, as a real number.
