@@ -100,14 +100,15 @@ class reliable_watch : public residual_record<typename High::scalars> {
   void look(Low& e, Low& r, scalars& rr, Parts&... parts) {
     updated_.clear();
     renewed_.clear();
-    if (iteration_ % rule_.look_every != 0 && iteration_ < rule_.limit) {
+    const bool at_all = iteration_ % rule_.look_every == 0 || iteration_ >= rule_.limit;
+    if (!at_all && !looks_at_those_near_their_end()) {
       if ((iteration_ + rule_.look_behind) % rule_.look_every == 0) send_records();
       return;
     }
-    const std::vector<due_column> due = columns_due();
+    const std::vector<due_column> due = at_all ? columns_due() : due_near_their_end();
     std::vector<int> keep;
     if (due.empty()) {
-      tell_progress();
+      if (at_all) tell_progress();
       return;
     }
     update(due, e, r, rr);
@@ -115,7 +116,7 @@ class reliable_watch : public residual_record<typename High::scalars> {
       if (!leaves_[static_cast<std::size_t>(n)]) keep.push_back(n);
     updated_ = positions_among(keep, updated_);
     renewed_ = positions_among(keep, renewed_);
-    tell_progress();
+    if (at_all) tell_progress();
     for (auto& record : records_) record = this->chosen(record, keep);
     retain(keep, e, r, rr, trace_, parts...);
   }
@@ -134,6 +135,7 @@ class reliable_watch : public residual_record<typename High::scalars> {
   static constexpr double high_roundoff = unit_roundoff(precision_of<High>);
   static constexpr double least_progress = 0.1;  ///< of an update that is not idle
   static constexpr double near_the_end = 10.0;   ///< times the tolerance: what some ten iterations may bring
+  static constexpr int between_looks_near_the_end = 2;
 
   struct due_column {
     int position;
@@ -201,33 +203,58 @@ class reliable_watch : public residual_record<typename High::scalars> {
     return fallen;
   }
 
+  void take_all_records() {
+    if (sent_) take_records(std::exchange(sent_, nullptr)());
+    if (!trace_.empty()) take_records(host_values_of(std::exchange(trace_, {})));
+    records_until_ = iteration_;
+  }
+  void take_records_sent() {
+    if (!sent_) return take_all_records();
+    take_records(std::exchange(sent_, nullptr)());
+    records_until_ = sent_until_;
+  }
+
+  bool is_near_its_end(const column& c) const { return c.latest < near_the_end * rule_.tolerance_of(c.place); }
+  bool is_overdue(const column& c) const { return iteration_ - c.updated_at >= parameters_.longest_interval; }
+
   /// What is found in a column's own records decides, so that it does not depend on the other columns.
   std::vector<due_column> columns_due() {
-    const auto take_the_rest = [&] {
-      if (trace_.empty()) return;
-      take_records(host_values_of(trace_));
-      trace_.clear();
-      records_until_ = iteration_;
-    };
-    if (sent_) {
-      take_records(std::exchange(sent_, nullptr)());
-      records_until_ = sent_until_;
-    } else {
-      take_the_rest();
-    }
-    const int early = records_until_;
+    take_records_sent();
     const bool stop = rule_.interrupted && rule_.interrupted(), ends = stop || iteration_ >= rule_.limit;
     std::vector<due_column> due;
     for (int n = 0; n < std::ssize(columns_); ++n) {
       column& c = columns_[static_cast<std::size_t>(n)];
       verdict reason;
-      bool is_due = follow(c, n, early, reason) || ends || iteration_ - c.updated_at >= parameters_.longest_interval;
-      if (early < iteration_ && !reason.ends && (is_due || c.latest < near_the_end * rule_.tolerance_of(c.place))) {
-        take_the_rest();
+      bool is_due = follow(c, n, iteration_ - rule_.look_behind, reason) || is_overdue(c) || ends;
+      const bool is_near = is_near_its_end(c);
+      if (rule_.look_behind > 0 && !reason.ends && (is_due || is_near)) {
+        take_all_records();
         is_due = follow(c, n, iteration_, reason) || is_due;
       }
+      c.is_looked_at_often = is_near && !c.was_near_its_end;
+      c.was_near_its_end = is_near;
       if (!reason.ends) reason = this->judge_end(stop);
       if (reason.ends || is_due) due.push_back({n, std::move(reason)});
+    }
+    forget_records();
+    return due;
+  }
+
+  /// Where a device runs ahead of the host, iterations past the end cost more than looks. So a column that comes near
+  /// its end is looked at often, until the next look at all. (One that stays near it has no end soon.)
+  bool looks_at_those_near_their_end() const {
+    return rule_.look_behind > 0 && iteration_ % between_looks_near_the_end == 0 &&
+           std::ranges::any_of(columns_, &column::is_looked_at_often);
+  }
+  std::vector<due_column> due_near_their_end() {
+    take_all_records();
+    std::vector<due_column> due;
+    for (int n = 0; n < std::ssize(columns_); ++n) {
+      column& c = columns_[static_cast<std::size_t>(n)];
+      if (!c.is_looked_at_often) continue;
+      verdict reason;
+      const bool has_fallen = follow(c, n, iteration_, reason);
+      if (reason.ends || has_fallen || is_overdue(c)) due.push_back({n, std::move(reason)});
     }
     forget_records();
     return due;

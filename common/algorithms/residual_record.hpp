@@ -108,6 +108,7 @@ class residual_record {
     double smallest = 0.0;            ///< relative residual, for the detection of stagnation
     int smallest_at = 0;
     int seen = 0;  ///< the last iteration whose records were judged
+    bool was_near_its_end = false, is_looked_at_often = false;
     double largest_curvature = 0.0;
     double largest = 0.0;  ///< relative residual since the last update
     bool renews = false;   ///< its directions are given up at the last update

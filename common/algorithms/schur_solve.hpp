@@ -271,7 +271,8 @@ schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const 
     auto step = detail::solve_on_even_sites(schur, counted, r, record.targets(open, pass), record.rule_for(open),
                                             solver, record.report);
     F& x_new = step.correction;
-    axpy(x_new, uniform_scalars(x_new, 1.0), some_columns(x, open));
+    const bool from_zero = pass == 0 && rule.guess_is_zero;
+    if (!from_zero) axpy(x_new, uniform_scalars(x_new, 1.0), some_columns(x, open));
     F r_new = like(x_new);
     const auto r2_new = residual(r_new, counted, x_new, some_columns(b, open));
     std::vector<int> better;
@@ -285,7 +286,7 @@ schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const 
     if (!better.empty()) {
       const std::vector<int> better_columns = columns_at(better);
       copy_columns(x, std::span<const int>(better_columns), x_new, std::span<const int>(better));
-      copy_columns(r, std::span<const int>(better), r_new, std::span<const int>(better));
+      if (!still_open.empty()) copy_columns(r, std::span<const int>(better), r_new, std::span<const int>(better));
     }
     if (!still_open.empty() && still_open.size() < open.size()) compact(r, std::span<const int>(still_open));
     open = columns_at(still_open);

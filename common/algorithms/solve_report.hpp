@@ -22,8 +22,8 @@ struct stopping_rule {
   int look_every = 1;
   /// At a look the host knows what happened until so many iterations before it, so that the device has something to do
   /// while the host waits, thinks and asks other ranks. What it finds there, and a column near its end, makes it wait
-  /// for the rest. Below `look_every`; 0: all is waited for. For reliable updates alone; 1 or 2 where answers come
-  /// late.
+  /// for the rest; such a column it then looks at every other iteration. Below `look_every`; 0: all is waited for. For
+  /// reliable updates alone; 1 or 2 where answers come late.
   int look_behind = 0;
   /// The caller knows that x is zero. Its residual is b then, which a solver need not work out.
   bool guess_is_zero = false;

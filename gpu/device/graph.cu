@@ -27,11 +27,12 @@ struct work_graph::state {
 
 work_graph::work_graph(const queue& q, int times, std::function<void()> work) : times_(times) {
   const auto made = std::make_shared<state>(q);
-  check(cudaStreamBeginCapture(made->stream(), cudaStreamCaptureModeThreadLocal));
+  const cudaStream_t stream = made->stream();
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   try {
     for (int i = 0; i < times; ++i) work();
   } catch (...) {
-    cudaStreamEndCapture(made->stream(), &made->graph);  // it fails where the capture is broken already
+    cudaStreamEndCapture(stream, &made->graph);  // it fails where the capture is broken already
     cudaGetLastError();
     throw;
   }
