@@ -44,7 +44,7 @@ NETWORK_BANDWIDTH, NETWORK_LATENCY = 50e9, 10e-6
 
 #: Seconds of `fill`, on an H200: what the two fills of a hop with the overlap off leave of its exchange when 2 latencies and
 #: bytes / bandwidth are taken away: 4.6 microseconds in double, 4.9 in half, of clover_schur on 24^3x128 on 4 GPUs
-#: (validation/results/h200/four/solve-4.json). No other report has gone into it.
+#: (validation/results/h200/four/solve-4.json as it was at revision f4688e5). No other report has gone into it.
 FILL = 4.8e-6
 
 #: What a machine does. `times`: {(operator, layout, precision, reals, rhs): [(sites, seconds)]} of one GPU, growing in
