@@ -625,12 +625,12 @@ void launch(const vector_operands<T>& with, const Body& body, const column_sums*
     if (sums_over_ranks<operation>(model)) ranks = *ctx.sums_of_next_kernel(model.columns(), count);
     auto kept = memory_of(with);
     kept.push_back(sums->storage());
-    const auto launch_with = [=, columns = model.columns(), result = sums->on_device(), kept = std::move(kept)](
-                                 const queue& q, const closing_programs* closing) {
+    auto launch_with = [=, columns = model.columns(), result = sums->on_device(), kept = std::move(kept)](
+                           const queue& q, const closing_programs* closing) {
       sum_over<count>(q, sites, columns, result, body, ranks.ranks > 1 ? &ranks : nullptr,
                       closing != nullptr ? *closing : closing_programs{});
     };
-    ctx.queue().hold_back(model.columns(), launch_with);
+    ctx.queue().hold_back(model.columns(), std::move(launch_with));
   } else if constexpr (works_out_numbers<Body>)
     for_each_site(ctx.queue(), sites, model.columns(), body);
   else
@@ -657,6 +657,7 @@ void run_programmed(const vector_operands<T>& with, const column_sums* sums) {
     if (body.programs[p].result == arg.b) body.of_b = p;
   }
   launch<operation>(with, body, sums);
+  model_of(with).get_context().queue().launch_held_back();  // what programs write to may be given back any time
 }
 
 /// Queues the operation; [column][operation_traits::sums()] to `sums`, of all ranks where `sums_over_ranks`.
