@@ -17,6 +17,8 @@ SOLVE, SHARE = 20e-8, {"single": 0.5, "single-half": 0.35, "double-half": 0.4, "
 SOLVE_ON_CORE = 160e-6
 #: Seconds of `--latency` up to 256 MiB.
 LATENCIES = 30.0
+#: Seconds more where ranks share a core and wait for each other's turns, as bad placement has it on a host of one socket.
+CROWDED = 60.0
 
 
 def values_of(words):
@@ -75,7 +77,8 @@ class Estimator:
             return host + cases * (1.0 + 30 * sites * 1e-6 / cores)
         kernels = [(precision, "clover" in name) for precision in precisions for name in names
                    if name not in VECTOR_OPERATIONS]
-        return host + self.tuning(values, lattice, kernels, ranks) + protocol_seconds(values, cases, ranks)
+        crowded = CROWDED if values.get("--placement") == "bad" and ranks > 1 else 0.0
+        return host + self.tuning(values, lattice, kernels, ranks) + protocol_seconds(values, cases, ranks) + crowded
 
     def of_solve(self, values, sites, lattice, ranks, cores):
         mode = values.get("--precision") or "double"
