@@ -49,7 +49,7 @@ def machine_of(reports, options):
     copy = 1e9 * number(section.get("copy_gbytes_per_s", "nan"), f"{path}: latencies.copy_gbytes_per_s")
     exchanges = {kind.split()[1]: table for kind, table in found.items() if kind.startswith("exchange ")}
     return model.Machine({case: sorted(table.items()) for case, table in times.items()}, copy, bandwidth, latency,
-                         options.fill, exchanges, 1e9 * options.network_gbytes, options.network_latency,
+                         options.fill, options.cut, exchanges, 1e9 * options.network_gbytes, options.network_latency,
                          options.gpus_per_host)
 
 
@@ -141,7 +141,8 @@ def draw(figure, found, machine):
 
 def assumptions(machine):
     return (f"GPU to GPU {1e-9 * machine.peer_bandwidth:.0f} GB/s, {1e6 * machine.peer_latency:.1f} µs; copy "
-            f"{1e-9 * machine.copy:.0f} GB/s (measured); a kernel beyond its bytes {1e6 * machine.fill:.1f} µs. Beyond "
+            f"{1e-9 * machine.copy:.0f} GB/s (measured); a kernel beyond its bytes {1e6 * machine.fill:.1f} µs, "
+            f"sites at cuts in its midst {1e6 * machine.cut:.1f}. Beyond "
             f"{machine.gpus_per_host} GPUs a host: {1e-9 * machine.network_bandwidth:.0f} GB/s and "
             f"{1e6 * machine.network_latency:.0f} µs a GPU (assumed)")
 
@@ -173,6 +174,8 @@ def parser():
     arguments.add_argument("--gpus-per-host", type=int, default=8, metavar="N", help="in the extrapolation (default: 8)")
     arguments.add_argument("--fill", type=float, default=model.FILL, metavar="SECONDS",
                            help="of a kernel beyond its bytes (default: %(default)g, of an H200)")
+    arguments.add_argument("--cut", type=float, default=model.CUT, metavar="SECONDS",
+                           help="of the sites at the cuts in the midst of a kernel (default: %(default)g, of an H200)")
     arguments.add_argument("--protocol", choices=["sustained", "cool"], default="sustained", help="default: %(default)s")
     arguments.add_argument("--network-gbytes", type=float, default=1e-9 * model.NETWORK_BANDWIDTH, metavar="GB/s",
                            help="of each GPU between hosts, assumed (default: %(default)g)")
@@ -183,9 +186,9 @@ def parser():
 
 def main():
     options = parser().parse_args()
-    if options.gpus_per_host < 1 or not options.network_gbytes > 0 or not min(options.network_latency, options.fill) >= 0:
-        raise ReportError("--gpus-per-host, --network-gbytes: expected positive numbers; --network-latency, --fill: none "
-                          "below 0")
+    if options.gpus_per_host < 1 or not options.network_gbytes > 0 or not min(options.network_latency, options.fill, options.cut) >= 0:
+        raise ReportError("--gpus-per-host, --network-gbytes: expected positive numbers; --network-latency, --fill, --cut: "
+                          "none below 0")
     reports = loaded(options.report, ("dslash-scaling", "mixed-precision-solver"))
     machine, found = machine_of(reports, options), points(reports, options.protocol)
     style.apply()

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long one application of an operator takes on several GPUs, from numbers measured apart: what one GPU does with a
-lattice of the local size, the copy bandwidth, the bandwidth and latency between GPUs; and one constant, what a kernel
-costs beyond the bytes that it moves.
+lattice of the local size, the copy bandwidth, the bandwidth and latency between GPUs; and two constants: what a kernel
+costs beyond the bytes that it moves, and what sites at the cuts cost in the midst of one.
 
 What is launched for a hop, and what waits for what (gpu/dirac/hopping_term.cu):
 
   overlap on, messages written by kernels: one kernel. A few of its blocks pack, into the neighbour's memory; the sites of
-      the interior go on meanwhile; those at the cuts wait for their messages, then fill the machine once more.
-          T = max(T_interior + T_read, T_exchange) + T_boundary + fill
+      the interior go on meanwhile; those at the cuts come in their midst and wait for their messages.
+          T = max(T_interior + T_read, T_exchange) + T_boundary + cut
   overlap off: three kernels, none of which starts before the one before it has ended: packing, waiting for the messages,
       all sites.
           T = fill + max(T_read, T_exchange) + fill + T_alone
@@ -27,7 +27,8 @@ bandwidth between hosts (assumed: parameters with stated defaults). The slowest 
 
 `fill` is what a kernel takes that has next to nothing to do, and a large one beyond its bytes over the bandwidth: it
 starts, its first loads come back, its last stores and counters arrive, it ends. It is the same for every lattice,
-precision and operator. The papers' model, T_gather + max(T_bulk, T_exchange) + T_scatter, is the same without it."""
+precision and operator. `cut` is less: the machine is full, and only the sites at the cuts start slowly (the flag, another
+stretch of code, loads past the first cache). The papers' model, T_gather + max(T_bulk, T_exchange) + T_scatter, is the same without them."""
 
 import bisect
 import collections
@@ -43,13 +44,14 @@ READ = {"double": 192, "single": 96, "half": 52}
 NETWORK_BANDWIDTH, NETWORK_LATENCY = 50e9, 10e-6
 
 #: Seconds of `fill`, on an H200: what the two fills of a hop with the overlap off leave of its exchange when 2 latencies and
-#: bytes / bandwidth are taken away: 4.6 microseconds in double, 4.9 in half, of clover_schur on 24^3x128 on 4 GPUs
-#: (validation/results/h200/four/solve-4.json as it was at revision f4688e5). No other report has gone into it.
-FILL = 4.8e-6
+#: bytes / bandwidth are taken away: 6.9 microseconds in double, 6.1 in half, of clover_schur on 24^3x128 on 4 GPUs
+#: (validation/results/h200/four/solve-4.json). And of `cut`: what a hop with the overlap on takes more than without messages
+#: when the reading of the faces is taken away: 0 in double, 3.4 in half, in that report. No other has gone into them.
+FILL, CUT = 6.5e-6, 1.7e-6
 
 #: What a machine does. `times`: {(operator, layout, precision, reals, rhs): [(sites, seconds)]} of one GPU, growing in
 #: sites; bandwidths in bytes a second; `exchanges`: {way: [(bytes, seconds)]} of those that the host starts.
-Machine = collections.namedtuple("Machine", "times copy peer_bandwidth peer_latency fill exchanges network_bandwidth "
+Machine = collections.namedtuple("Machine", "times copy peer_bandwidth peer_latency fill cut exchanges network_bandwidth "
                                  "network_latency gpus_per_host")
 
 #: An application: hops that it is made of, and of the name of its times.
@@ -180,7 +182,7 @@ def application(problem, machine, way="peer"):
         with_overlap = 3 * fill + read + max(interior, exchange) + boundary
         without = 2 * fill + read + exchange + alone
     else:
-        with_overlap = fill + max(interior + read, exchange) + boundary
+        with_overlap = max(interior + read, exchange) + boundary + hops * machine.cut
         without = 2 * fill + max(read, exchange) + alone
     return Prediction(with_overlap, without, alone, interior, boundary, read, exchange, fill, hops * (inside + outside))
 

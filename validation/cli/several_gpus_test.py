@@ -23,7 +23,7 @@ FLOPS, BYTES = 1320, 576
 def made_up_machine(**changes):
     """A microsecond and a nanosecond a site of one GPU; round numbers elsewhere."""
     values = {"times": {CASE: [(2 ** n, 1e-6 + 1e-9 * 2 ** n) for n in range(8, 26)]}, "copy": 4e12,
-              "peer_bandwidth": 400e9, "peer_latency": 2e-6, "fill": 3e-6,
+              "peer_bandwidth": 400e9, "peer_latency": 2e-6, "fill": 3e-6, "cut": 1e-6,
               "exchanges": {"staged": [(8, 20e-6), (2 ** 20, 100e-6), (2 ** 24, 1e-3)]}, "network_bandwidth": 50e9,
               "network_latency": 10e-6, "gpus_per_host": 8}
     return model.Machine(**{**values, **changes})
@@ -47,7 +47,7 @@ class Model(unittest.TestCase):
         read = 2 * (16 ** 3 // 2) * 96 / 4e12
         self.assertAlmostEqual(result.exchange, exchange, delta=1e-15)
         self.assertAlmostEqual(result.interior, alone * 14 / 16, delta=1e-15)
-        self.assertAlmostEqual(result.seconds, 3e-6 + max(alone * 14 / 16 + read, exchange) + alone / 8, delta=1e-12)
+        self.assertAlmostEqual(result.seconds, 1e-6 + max(alone * 14 / 16 + read, exchange) + alone / 8, delta=1e-12)
         self.assertAlmostEqual(result.without_overlap, 6e-6 + max(read, exchange) + alone, delta=1e-12)
 
     def test_messages_of_the_host_cost_kernels_of_their_own(self):
@@ -77,13 +77,13 @@ class Model(unittest.TestCase):
 
     def test_more_bandwidth_and_less_latency_are_never_slower(self):
         base = self.apply((32, 32, 32, 64), (1, 1, 2, 2))
-        for change in ({"peer_bandwidth": 800e9}, {"peer_latency": 0.0}, {"fill": 0.0}, {"copy": 8e12}):
+        for change in ({"peer_bandwidth": 800e9}, {"peer_latency": 0.0}, {"fill": 0.0}, {"cut": 0.0}, {"copy": 8e12}):
             other = self.apply((32, 32, 32, 64), (1, 1, 2, 2), made_up_machine(**change))
             self.assertLessEqual(other.seconds, base.seconds)
             self.assertLessEqual(other.without_overlap, base.without_overlap)
 
     def test_weak_scaling_without_communication_is_perfect(self):
-        free = made_up_machine(peer_bandwidth=1e30, peer_latency=0.0, fill=0.0, copy=1e30)
+        free = made_up_machine(peer_bandwidth=1e30, peer_latency=0.0, fill=0.0, cut=0.0, copy=1e30)
         for grid in ((1, 1, 1, 2), (1, 1, 2, 2), (2, 2, 2, 2)):
             lattice = tuple(16 * n for n in grid)
             result = self.apply(lattice, grid, free)
@@ -225,7 +225,7 @@ class Figures(FolderTest):
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_assumptions_that_cannot_be(self):
-        for option, value in (("--gpus-per-host", "0"), ("--network-gbytes", "-1"), ("--network-latency", "-1"), ("--fill", "-1")):
+        for option, value in (("--gpus-per-host", "0"), ("--network-gbytes", "-1"), ("--network-latency", "-1"), ("--fill", "-1"), ("--cut", "-1")):
             result = self.run_script("model.py", *self.written(all_reports()), "--output", self.path("m.png"), option, value)
             self.assertEqual(result.returncode, 2)
             self.assertIn(option, result.stderr)
