@@ -68,7 +68,7 @@ class ReliableUpdates : public testing::Test {
 };
 using inner_precisions = testing::Types<double, float, half>;
 /// How often the host looks, and how far behind.
-constexpr std::pair<int, int> looks[] = {{1, 0}, {3, 0}, {4, 1}, {6, 5}, {10, 2}};
+constexpr std::pair<int, int> looks[] = {{1, 0}, {3, 0}, {4, 0}, {4, 1}, {6, 5}, {10, 2}};
 TYPED_TEST_SUITE(ReliableUpdates, inner_precisions);
 
 /// A Hermitian positive matrix of condition 100, or one without symmetry.
@@ -175,7 +175,11 @@ TYPED_TEST(ReliableUpdates, GiveEachColumnTheBitsThatItHasAlone) {
         EXPECT_EQ(alone.report.history[0], together.report.history[k]) << method.name << ' ' << n;
         EXPECT_EQ(alone.report.columns[0].updates.size(), together.report.columns[k].updates.size());
       }
-      EXPECT_NE(together.report.columns[0].iterations, together.report.columns[1].iterations);
+      // How long a sum of few eigenvectors waits for its updates depends on the looks.
+      if (look_behind == 0 && look_every != 3)
+        EXPECT_GT(together.report.columns[0].iterations, together.report.columns[1].iterations);
+      else
+        EXPECT_NE(together.report.columns[0].iterations, together.report.columns[1].iterations);
       EXPECT_EQ(together.report.columns[3].iterations, 0);
     }
 }
