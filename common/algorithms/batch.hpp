@@ -89,11 +89,13 @@ typename F::scalars residual(F& r, const A& a, const F& x, const F& b) {
 }
 
 /// The same for the guess x of a solve; without A where the rule says that x is zero.
+/// \param b2  |b|^2
 template <field_batch F, linear_operator<F> A>
-typename F::scalars residual_of_guess(const stopping_rule& rule, F& r, const A& a, const F& x, const F& b) {
+typename F::scalars residual_of_guess(const stopping_rule& rule, F& r, const A& a, const F& x, const F& b,
+                                      const typename F::scalars& b2) {
   if (!rule.guess_is_zero) return residual(r, a, x, b);
   copy(r, b);
-  return norm2(b);
+  return b2;
 }
 
 /// |A u|^2 / |u|^2: |A|^2 is not below it, and not far above where u holds all there is.

@@ -24,7 +24,7 @@ solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stoppi
   const auto op = watch.counted(a);
   F y = like(b), r = like(b);  // y: the iterated solution of the columns still in the batch
   copy(y, x);
-  auto rr = residual_of_guess(rule, r, op, y, b);
+  auto rr = residual_of_guess(rule, r, op, y, b, watch.b2());
   watch.begin(rr, y, r, rr);
   if (!watch.running()) return watch.report();
 

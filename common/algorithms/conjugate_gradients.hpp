@@ -15,7 +15,7 @@ solve_report conjugate_gradients(const A& a, F& x, const F& b, const stopping_ru
   const auto op = watch.counted(a);
   F y = like(b), r = like(b);  // y: the iterated solution of the columns still in the batch
   copy(y, x);
-  auto rr = residual_of_guess(rule, r, op, y, b);
+  auto rr = residual_of_guess(rule, r, op, y, b, watch.b2());
   watch.begin(rr, y, r, rr);
   if (!watch.running()) return watch.report();
 
@@ -46,7 +46,7 @@ solve_report cgnr(const A& a, F& x, const F& b, const stopping_rule& rule) {
   const auto op = watch.counted(a);
   F y = like(b), r = like(b);
   copy(y, x);
-  auto rr = residual_of_guess(rule, r, op, y, b);
+  auto rr = residual_of_guess(rule, r, op, y, b, watch.b2());
   watch.begin(rr, y, r, rr);
   if (!watch.running()) return watch.report();
 
@@ -78,7 +78,7 @@ solve_report cgne(const A& a, F& x, const F& b, const stopping_rule& rule) {
   const auto op = watch.counted(a);
   F y = like(b), r = like(b);
   copy(y, x);
-  auto rr = residual_of_guess(rule, r, op, y, b);
+  auto rr = residual_of_guess(rule, r, op, y, b, watch.b2());
   watch.begin(rr, y, r, rr);
   if (!watch.running()) return watch.report();
 

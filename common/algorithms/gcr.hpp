@@ -22,7 +22,7 @@ solve_report gcr(const A& a, F& x, const F& b, const stopping_rule& rule, int le
   const auto op = watch.counted(a);
   F y = like(b), r = like(b);  // y: the iterated solution of the columns still in the batch
   copy(y, x);
-  auto rr = residual_of_guess(rule, r, op, y, b);
+  auto rr = residual_of_guess(rule, r, op, y, b, watch.b2());
   watch.begin(rr, y, r, rr);
 
   using scalars = typename F::scalars;
@@ -75,7 +75,7 @@ solve_report minimal_residual(const A& a, F& x, const F& b, const stopping_rule&
   const auto op = watch.counted(a);
   F y = like(b), r = like(b);
   copy(y, x);
-  auto rr = residual_of_guess(rule, r, op, y, b);
+  auto rr = residual_of_guess(rule, r, op, y, b, watch.b2());
   watch.begin(rr, y, r, rr);
   if (!watch.running()) return watch.report();
 

@@ -74,7 +74,7 @@ class reliable_watch : public residual_record<typename High::scalars> {
   /// r = b - A x of the initial guess, rounded, in the columns that are to be iterated.
   Low begin() {
     High r = like(b_);
-    const auto rr = residual_of_guess(rule_, r, counted_operator(outer_, report_, true), y_, b_);
+    const auto rr = residual_of_guess(rule_, r, counted_operator(outer_, report_, true), y_, b_, this->b2_);
     const auto values = this->read({this->b2_, rr});
     const auto [keep, to_zero] = this->begin_columns(values[0], values[1]);
     zero_columns(x_, to_zero);
@@ -185,11 +185,6 @@ class reliable_watch : public residual_record<typename High::scalars> {
     trace_.clear();
   }
 
-  void take_records(typename base::table values) {
-    std::ranges::move(values, std::back_inserter(records_));
-    ++report_.host_reads;
-  }
-
   /// Judges a column up to an iteration. True where its residual has fallen far enough on the way.
   bool follow(column& c, int n, int until, verdict& reason) {
     const auto& history = report_.history[static_cast<std::size_t>(c.place)];
@@ -203,15 +198,16 @@ class reliable_watch : public residual_record<typename High::scalars> {
     return fallen;
   }
 
-  void take_all_records() {
-    if (sent_) take_records(std::exchange(sent_, nullptr)());
-    if (!trace_.empty()) take_records(host_values_of(std::exchange(trace_, {})));
-    records_until_ = iteration_;
-  }
   void take_records_sent() {
-    if (!sent_) return take_all_records();
-    take_records(std::exchange(sent_, nullptr)());
+    if (!sent_) return;
+    ++report_.host_reads;
+    std::ranges::move(std::exchange(sent_, nullptr)(), std::back_inserter(records_));
     records_until_ = sent_until_;
+  }
+  void take_all_records() {
+    take_records_sent();
+    if (!trace_.empty()) std::ranges::move(this->read(std::exchange(trace_, {})), std::back_inserter(records_));
+    records_until_ = iteration_;
   }
 
   bool is_near_its_end(const column& c) const { return c.latest < near_the_end * rule_.tolerance_of(c.place); }
@@ -219,7 +215,10 @@ class reliable_watch : public residual_record<typename High::scalars> {
 
   /// What is found in a column's own records decides, so that it does not depend on the other columns.
   std::vector<due_column> columns_due() {
-    take_records_sent();
+    if (sent_)
+      take_records_sent();
+    else
+      take_all_records();
     const bool stop = rule_.interrupted && rule_.interrupted(), ends = stop || iteration_ >= rule_.limit;
     std::vector<due_column> due;
     for (int n = 0; n < std::ssize(columns_); ++n) {

@@ -61,6 +61,9 @@ class residual_record {
   /// True while columns are in the batch.
   bool running() const { return !columns_.empty(); }
 
+  /// |b|^2 of all columns.
+  const scalars& b2() const { return b2_; }
+
   /// The number of iterations recorded.
   int iteration() const { return iteration_; }
 

@@ -257,8 +257,8 @@ schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const 
   const counted_operator counted(full, record.report, true);
 
   F r = like(b);
-  const auto r2 = residual_of_guess(rule, r, counted, x, b);
-  std::vector to_read{norm2(b), r2};
+  const auto b2 = norm2(b), r2 = residual_of_guess(rule, r, counted, x, b, b2);
+  std::vector to_read{b2, r2};
   if (!(parameters.operator_norm > 0.0)) to_read.push_back(gain2(counted, r));
   const auto start = detail::real_values(to_read, record.report);
   std::vector<int> open, to_zero;

@@ -187,24 +187,6 @@ void copy_rows_to_host(const queue& q, byte_rows rows, void* to, std::size_t to_
   q.synchronize();
 }
 
-struct queue_mark::state {
-  cudaEvent_t passed = nullptr;
-
-  explicit state(const queue& q) {
-    make_current(q.device());
-    unsigned how_the_host_waits = 0;
-    check(cudaGetDeviceFlags(&how_the_host_waits));
-    const bool blocks = (how_the_host_waits & cudaDeviceScheduleMask) == cudaDeviceScheduleBlockingSync;
-    check(cudaEventCreateWithFlags(&passed, cudaEventDisableTiming | (blocks ? cudaEventBlockingSync : 0U)));
-    check(cudaEventRecord(passed, stream_of(q)));
-  }
-  ~state() { (void)cudaEventDestroy(passed); }
-  state(const state&) = delete;
-  state& operator=(const state&) = delete;
-};
-
-void queue_mark::wait() const { check(cudaEventSynchronize(state_->passed)); }
-
 struct device_timer::state {
   queue of;
   cudaEvent_t begin = nullptr, end = nullptr;
@@ -297,12 +279,6 @@ void copy_rows_to_host(const queue& /*q*/, byte_rows rows, void* to, std::size_t
   copy_rows(rows, to, to_stride, from, from_stride);
 }
 
-struct queue_mark::state {
-  explicit state(const queue& /*q*/) {}
-};
-
-void queue_mark::wait() const {}
-
 struct device_timer::state {
   std::chrono::steady_clock::time_point begin, end;
   explicit state(const queue& /*q*/) {}
@@ -357,8 +333,6 @@ std::shared_ptr<std::byte> queue::take_pinned(std::size_t bytes) const {
   std::byte* const begin = piece.second.get();
   return {begin, [owner = state_, held = std::move(piece)](std::byte*) { owner->pinned.push_back(held); }};
 }
-
-queue_mark::queue_mark(const queue& q) : state_(std::make_shared<state>(q)) {}
 
 std::byte* queue::staging(std::size_t bytes) const {
   if (bytes > state_->staging_bytes) {

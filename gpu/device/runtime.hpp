@@ -107,18 +107,6 @@ void copy_rows_to_device(const queue& q, byte_rows rows, void* to, std::size_t t
 void copy_rows_to_host(const queue& q, byte_rows rows, void* to, std::size_t to_stride, const void* from,
                        std::size_t from_stride);
 
-/// What is queued when it is made; what is queued later runs on while the host waits for it.
-class queue_mark {
- public:
-  explicit queue_mark(const queue& q);
-  /// Throws what went wrong on the way.
-  void wait() const;
-
- private:
-  struct state;
-  std::shared_ptr<state> state_;
-};
-
 /// Measures the time that queued work takes on the device.
 class device_timer {
  public:

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "gpu/comms/side_stream.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/scalar_program.hpp"
 
@@ -25,9 +26,9 @@ PLAQUETTE_HOST_DEVICE inline void run_one(const Programs& programs, std::int32_t
 }
 struct few_evaluations {
   static constexpr bool goes_forwards = true;  ///< it has no turn of what goes through fields
-  scalar_program programs[few_programs];
+  closing_programs few;
   std::int32_t rows;
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const { run_one(programs, rows, index); }
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const { run_one(few.programs, rows, index); }
 };
 /// Any number, which are on the device.
 struct many_evaluations {
@@ -67,9 +68,7 @@ void run_programs(const context& ctx, const std::vector<scalar_program>& program
     std::ranges::copy(programs, closing.programs);
     const bool are_of_one_batch = std::ranges::all_of(programs, [&](const auto& p) { return p.columns == columns; });
     if (are_of_one_batch && ctx.queue().launch_closing(columns, closing)) return;
-    few_evaluations body{{}, rows};
-    std::ranges::copy(programs, body.programs);
-    for_each_index(ctx.queue(), count, body, evaluation_threads);
+    for_each_index(ctx.queue(), count, few_evaluations{closing, rows}, evaluation_threads);
   } else {
     // From page-locked memory: a copy from any other waits for all that is queued before it begins.
     const std::size_t bytes = programs.size() * sizeof(scalar_program);
@@ -289,8 +288,10 @@ std::function<std::vector<std::vector<complex<double>>>()> values_on_their_way(s
     next += numbers;
     first = end;
   }
-  return [columns, pinned, arrived = queue_mark(ctx.queue())] {
-    arrived.wait();
+  const auto arrived = std::make_shared<stream_mark>(ctx.queue().device(), ctx.ranks().wait);
+  arrived->mark_on(ctx.queue().native());
+  return [columns, pinned, arrived] {
+    arrived->wait();
     std::vector<std::vector<complex<double>>> values;
     const auto* from = reinterpret_cast<const complex<double>*>(pinned.get());
     for (const std::size_t n : columns) values.emplace_back(from, from + n), from += n;

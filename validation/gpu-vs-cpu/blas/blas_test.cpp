@@ -259,6 +259,17 @@ TYPED_TEST(Blas, SumsAreTheSameBitsAgainAndInAnyBatch) {
   }
 }
 
+constexpr extents irregular{2, 4, 6, 10};
+
+/// Of the device, on that lattice.
+template <class T>
+std::array<gpu::field<T>, 3> three_fields(int spins, int colours, int columns, std::uint64_t seed) {
+  const twin_machines<T> machines(irregular);
+  const field_shape shape{spins, colours, site_subset::full, columns};
+  return {twins<T>(machines, shape, seed).on_gpu, twins<T>(machines, shape, seed + 1).on_gpu,
+          twins<T>(machines, shape, seed + 2).on_gpu};
+}
+
 TYPED_TEST(Blas, CoefficientsMayBeExpressions) {
   using T = TypeParam;
   // Expressions that share parts, used while nobody has worked them out, are the numbers that they stand for: in the
@@ -266,11 +277,8 @@ TYPED_TEST(Blas, CoefficientsMayBeExpressions) {
   // their own for this; other shapes have not.)
   for (const auto& [spins, colours] : {std::pair{4, 3}, std::pair{2, 3}, std::pair{2, 7}})
     for (const int columns : {1, 5, 40}) {
-      const twin_machines<T> machines({2, 4, 6, 10});
-      const field_shape shape{spins, colours, site_subset::full, columns};
-      SCOPED_TRACE(describe({2, 4, 6, 10}, shape));
-      const auto u = twins<T>(machines, shape, 81).on_gpu, v = twins<T>(machines, shape, 82).on_gpu,
-                 w = twins<T>(machines, shape, 83).on_gpu;
+      SCOPED_TRACE(describe(irregular, {spins, colours, site_subset::full, columns}));
+      const auto [u, v, w] = three_fields<T>(spins, colours, columns, 81);
       const auto numbers = [&](const gpu::scalars& s) { return make_scalars(u, host_values(s)); };
       const std::vector<double> limits(static_cast<std::size_t>(columns), 0.1);
       const auto uv = dot(u, v), vv = norm2(v);
@@ -313,21 +321,15 @@ TYPED_TEST(Blas, CoefficientsMayNeedSumsThatNobodyHasSeenYet) {
   // sums and expressions that are dropped meanwhile, nobody else's memory is touched.
   for (const auto& [spins, colours] : {std::pair{4, 3}, std::pair{2, 3}})
     for (const int columns : {1, 3, 40}) {
-      const twin_machines<T> machines({2, 4, 6, 10});
-      const field_shape shape{spins, colours, site_subset::full, columns};
-      SCOPED_TRACE(describe({2, 4, 6, 10}, shape));
-      const auto u = twins<T>(machines, shape, 91).on_gpu, v = twins<T>(machines, shape, 92).on_gpu,
-                 w = twins<T>(machines, shape, 93).on_gpu;
+      SCOPED_TRACE(describe(irregular, {spins, colours, site_subset::full, columns}));
+      const auto [u, v, w] = three_fields<T>(spins, colours, columns, 91);
       const auto chain = [&](gpu::field<T>& x, gpu::field<T>& y, const auto& settled) {
         copy(x, w), copy(y, u);
         for (int step = 0; step < 5; ++step) {
           const auto uv = dot(u, v), xx = norm2(x);
           const auto alpha = settled(ratio(uv, xx));  // of the sum before the last one too
           axpy(x, alpha, v);
-          const auto [xu, uu] = [&] {
-            const auto sums = bicgstab_update(y, x, settled(alpha * alpha), u, settled(-alpha), v, w);
-            return std::pair(sums.first, sums.second);
-          }();
+          const auto [xu, uu] = bicgstab_update(y, x, settled(alpha * alpha), u, settled(-alpha), v, w);
           const auto beta = settled(ratio(xu, uu)), gamma = settled(conj(beta) * ratio(uv, uu));
           bicgstab_direction(y, x, beta, gamma, v);
           (void)axpy_norm2(x, settled(ratio(gamma, beta)), w);  // dropped
