@@ -5,14 +5,14 @@
 /// precision.
 #pragma once
 
-#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "gpu/blas/blas.hpp"
-#include "gpu/blas/integer_products.hpp"
+#include "gpu/blas/held_sum.hpp"
+#include "gpu/blas/site_sums.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/number_groups.hpp"
 #include "gpu/fields/scalar_program.hpp"
@@ -101,21 +101,6 @@ struct operands_of_number {
   complex<Real> x, y, u, v;
 };
 
-/// a b + c, rounded once. Written out, so that every kernel that computes a number gives it the same bits.
-PLAQUETTE_HOST_DEVICE inline float fused(float a, float b, float c) {
-#ifdef __CUDA_ARCH__
-  return __fmaf_rn(a, b, c);
-#else
-  return std::fma(a, b, c);
-#endif
-}
-PLAQUETTE_HOST_DEVICE inline double fused(double a, double b, double c) {
-#ifdef __CUDA_ARCH__
-  return __fma_rn(a, b, c);
-#else
-  return std::fma(a, b, c);
-#endif
-}
 /// x + a u
 template <class Real>
 PLAQUETTE_HOST_DEVICE inline complex<Real> add_product(const complex<Real>& x, const complex<Real>& a,
@@ -154,44 +139,6 @@ struct vector_arguments {
   padded_sites sites;
   divisor columns;
   std::int32_t components;
-};
-
-// --- Sums of a site --------------------------------------------------------------------------------------------------
-
-/// <left, right> and |norm_of|^2 of one site. Numbers in double or float: products and sums in double.
-template <class T>
-struct site_sums {
-  double re = 0.0, im = 0.0, norm = 0.0;
-
-  PLAQUETTE_HOST_DEVICE void add_dot(const complex<real_of<T>>& left, const complex<real_of<T>>& right) {
-    const complex<double> l = complex_cast<double>(left), r = complex_cast<double>(right);
-    re = fused(l.im, r.im, fused(l.re, r.re, re));
-    im = fused(-l.im, r.re, fused(l.re, r.im, im));
-  }
-  PLAQUETTE_HOST_DEVICE void add_norm(const complex<real_of<T>>& z) {
-    const complex<double> wide = complex_cast<double>(z);
-    norm = fused(wide.im, wide.im, fused(wide.re, wide.re, norm));
-  }
-};
-
-/// 16-bit numbers: sums of products of integers are exact, and the scales of the site multiply them at the end.
-template <>
-struct site_sums<half> {
-  sum_of_products re, im_plus, im_minus, squares;
-
-  PLAQUETTE_HOST_DEVICE void add_dot(const bytes_of_integers& left, const bytes_of_integers& right) {
-    re.add(left.re_high, left.re_low, right.re_high, right.re_low);
-    re.add(left.im_high, left.im_low, right.im_high, right.im_low);
-    im_plus.add(left.re_high, left.re_low, right.im_high, right.im_low);
-    im_minus.add(left.im_high, left.im_low, right.re_high, right.re_low);
-  }
-  PLAQUETTE_HOST_DEVICE void add_norm(const bytes_of_integers& z) {
-    squares.add_squares(z.re_high, z.re_low);
-    squares.add_squares(z.im_high, z.im_low);
-  }
-  PLAQUETTE_HOST_DEVICE double dot_re() const { return re.value(); }
-  PLAQUETTE_HOST_DEVICE double dot_im() const { return im_plus.value() - im_minus.value(); }
-  PLAQUETTE_HOST_DEVICE double norm() const { return squares.value_of_squares(); }
 };
 
 // --- A site ----------------------------------------------------------------------------------------------------------
@@ -611,8 +558,6 @@ bool sums_over_ranks(const field<T>& model) {
   return !sums_may_wait(operation) && model.get_context().kernels_sum_over_ranks(model.columns());
 }
 
-/// Where there are sums, the kernel is held back: coefficients of the next one, which need them, are worked out at its
-/// end.
 template <vector_operation operation, class T, class Body>
 void launch(const vector_operands<T>& with, const Body& body, const column_sums* sums) {
   constexpr int count = traits_of(operation).sums();
@@ -620,17 +565,7 @@ void launch(const vector_operands<T>& with, const Body& body, const column_sums*
   const std::int64_t sites = std::int64_t{lanes} * model.all_blocks();
   const context& ctx = model.get_context();
   if constexpr (count > 0) {
-    ctx.queue().launch_held_back();
-    rank_sum ranks;
-    if (sums_over_ranks<operation>(model)) ranks = *ctx.sums_of_next_kernel(model.columns(), count);
-    auto kept = memory_of(with);
-    kept.push_back(sums->storage());
-    auto launch_with = [=, columns = model.columns(), result = sums->on_device(), kept = std::move(kept)](
-                           const queue& q, const closing_programs* closing) {
-      sum_over<count>(q, sites, columns, result, body, ranks.ranks > 1 ? &ranks : nullptr,
-                      closing != nullptr ? *closing : closing_programs{});
-    };
-    ctx.queue().hold_back(model.columns(), std::move(launch_with));
+    hold_back_sum<count>(ctx, sites, model.columns(), body, *sums, sums_over_ranks<operation>(model), memory_of(with));
   } else if constexpr (works_out_numbers<Body>)
     for_each_site(ctx.queue(), sites, model.columns(), body);
   else
@@ -687,11 +622,6 @@ column_sums run_and_sum(const vector_operands<T>& with) {
   run<operation>(with, &sums);
   if (!sums_over_ranks<operation>(model)) sums.add_over_ranks();
   return sums;
-}
-
-/// The handles to dot product and norm.
-inline std::pair<scalars, scalars> dot_and_norm(const column_sums& sums) {
-  return {sums.complex_sum(0), sums.real_sum(2)};
 }
 
 /// Both step through the columns of a view block by block, or through all memory of a field that is none.

@@ -9,6 +9,7 @@
 #include "gpu/device/runtime.hpp"
 #include "gpu/dirac/hop_algebra.hpp"
 #include "gpu/dirac/hopping_launch.hpp"
+#include "gpu/dirac/hopping_sums.hpp"
 
 namespace plaquette::gpu {
 
@@ -18,10 +19,11 @@ struct hopping_arguments {
   using real = real_of<T>;
 
   spinor_pointer<T> out;
-  spinor_pointer<const T> in, x;           ///< x: for the epilogues with x
+  spinor_pointer<const T> in, x, w;        ///< x: for the epilogues with x; w: for the sums
   const std::byte* links_here = nullptr;   ///< U_mu(x) of the output parity: [block][mu] as in hop_algebra.hpp
   const std::byte* links_there = nullptr;  ///< the same of the input parity
   const std::byte* clover = nullptr;       ///< [block][chirality] as in `loaded_clover`
+  sums_of_runs sums;                       ///< where <out, w> and |out|^2 are left
   site_order order;
   int parity = 0;  ///< of the output
   int columns = 1;
@@ -260,11 +262,19 @@ PLAQUETTE_KERNEL_INLINE void add_spinor(spin_rows<real_of<T>, 4>& sum, const hop
   }
 }
 
+/// And leaves its sums, if that is asked for and `sums_too`.
 /// \param to  a column of a site of the output
-template <class T, bool exchanged>
+template <class T, bool exchanged, bool sums_too>
 PLAQUETTE_KERNEL_INLINE void store_spinor_at(const spin_rows<real_of<T>, 4>& psi, const hopping_arguments<T>& arg,
-                                             const spinor_place<T, std::byte>& to) {
+                                             int column, std::int32_t i, const spinor_place<T, std::byte>& to) {
   std::byte* const site = to.site;
+  const auto leave_sums_of = [&](const stored_spinor<T>& out) {
+    double sums[sums_of_runs::count];
+    const std::byte* const w =
+        block_of(column_of<T>(arg.w.begin, column), static_cast<std::uint32_t>(arg.w.block_stride), i);
+    sums_of_site<T>(sums, out, load_stored<T>(place_in<T>(w, lane_of(i)), arg.exchange));
+    leave_sums(arg.sums, column, i, sums);
+  };
   const auto number = [&](int k) {
     const complex<real_of<T>>& z = psi.z[k / 2 / colours][k / 2 % colours];
     return k % 2 == 0 ? z.re : z.im;
@@ -275,9 +285,10 @@ PLAQUETTE_KERNEL_INLINE void store_spinor_at(const spin_rows<real_of<T>, 4>& psi
     for (int k = 0; k < spinor_reals; ++k) largest = larger_magnitude_of(largest, number(k));
     if (largest > 0.0F && largest < smallest_magnitude) largest = smallest_magnitude;  // NaN stays
     const float inverse = largest > 0.0F ? quick_ratio(fixed_point_one, largest) : 0.0F;
+    packed_half_spinor packed;
 #pragma unroll
     for (int c = 0; c < 3; ++c) {
-      words<4> w;
+      words<4>& w = packed.chunk[c];
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const int stored = 8 * c + 2 * j, k = exchanged ? (stored + spinor_reals / 2) % spinor_reals : stored;
@@ -285,7 +296,9 @@ PLAQUETTE_KERNEL_INLINE void store_spinor_at(const spin_rows<real_of<T>, 4>& psi
       }
       store_words<4>(site + c * chunk_stride, w, arg.past_caches);
     }
-    store_words<1>(to.scale, words<1>{{as_bits(largest * (1.0F / fixed_point_one))}}, arg.past_caches);
+    packed.scale = largest * (1.0F / fixed_point_one);
+    store_words<1>(to.scale, words<1>{{as_bits(packed.scale)}}, arg.past_caches);
+    if (sums_too && arg.sums.begin != nullptr) leave_sums_of(packed);
   } else {
     constexpr int chunks = chunks_of<T>(spins * colours), half_bytes = chunks / 2 * chunk_stride;
     std::byte* const upper = site + arg.exchange;
@@ -303,14 +316,15 @@ PLAQUETTE_KERNEL_INLINE void store_spinor_at(const spin_rows<real_of<T>, 4>& psi
       store_words<4>(c < chunks / 2 ? upper + c * chunk_stride : lower + (c - chunks / 2) * chunk_stride, w,
                      arg.past_caches);
     }
+    if (sums_too && arg.sums.begin != nullptr) leave_sums_of(psi);
   }
 }
 
-template <class T, bool exchanged>
+template <class T, bool exchanged, bool sums_too = false>
 PLAQUETTE_KERNEL_INLINE void store_spinor(const spin_rows<real_of<T>, 4>& psi, const hopping_arguments<T>& arg,
                                           int column, std::int32_t i) {
-  store_spinor_at<T, exchanged>(
-      psi, arg,
+  store_spinor_at<T, exchanged, sums_too>(
+      psi, arg, column, i,
       place_in<T>(block_of(column_of<T>(arg.out.begin, column), static_cast<std::uint32_t>(arg.out.block_stride), i),
                   lane_of(i)));
 }
@@ -339,11 +353,11 @@ PLAQUETTE_KERNEL_INLINE void finish_numbers(spin_rows<real_of<T>, 4>& h, const h
 }
 
 /// The same, and stores it.
-template <class T, bool exchanged, bool with_clover, load_hint field_hint, load_hint clover_hint>
+template <class T, bool exchanged, bool with_clover, load_hint field_hint, load_hint clover_hint, bool sums_too = false>
 PLAQUETTE_KERNEL_INLINE void finish_site(spin_rows<real_of<T>, 4>& h, const hopping_arguments<T>& arg, int column,
                                          std::int32_t i, const std::byte* clover, std::uint32_t clover_lane) {
   finish_numbers<T, exchanged, with_clover, field_hint, clover_hint>(h, arg, column, i, clover, clover_lane);
-  store_spinor<T, exchanged>(h, arg, column, i);
+  store_spinor<T, exchanged, sums_too>(h, arg, column, i);
 }
 
 /// Variant 1: one thread a site and column, nothing but reads and one write; complex phases of the boundary are its
@@ -377,6 +391,30 @@ struct gather_hops {
     loaded_link<T, stored> link;
     load_link_of_hop<T, stored, direction, load_hint::ordered>(link, arg, n);
     add_hop<direction, T, stored, exchanged, load_hint::ordered>(h, arg, in, n, link, phases);
+  }
+};
+
+/// The sums of runs of an output that is there, as kernels leave them at their end.
+template <class T>
+struct sum_runs {
+  hopping_arguments<T> arg;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto column = static_cast<int>(index / arg.sums.runs);
+    const auto run = static_cast<std::int32_t>(index - static_cast<std::int64_t>(column) * arg.sums.runs);
+    double of_site[sums_of_runs::most_sites][sums_of_runs::count];
+    for (int s = 0; s < 1 << arg.sums.log2_sites; ++s) {
+      const std::int32_t i = (run << arg.sums.log2_sites) + s;
+      sums_of_site<T>(of_site[s], load(arg.out, column, i), load(arg.w, column, i));
+    }
+    leave_sums(arg.sums, column, run, of_site);
+  }
+
+ private:
+  PLAQUETTE_HOST_DEVICE stored_spinor<T> load(const spinor_pointer<const T>& x, int column, std::int32_t i) const {
+    const std::byte* const block =
+        block_of(column_of<T>(x.begin, column), static_cast<std::uint32_t>(x.block_stride), i);
+    return load_stored<T>(place_in<T>(block, lane_of(i)), arg.exchange);
   }
 };
 

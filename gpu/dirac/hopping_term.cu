@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/error.hpp"
-#include "gpu/blas/blas.hpp"
+#include "gpu/blas/held_sum.hpp"
 #include "gpu/device/graph.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/dirac/hopping_halo.hpp"
@@ -338,14 +338,31 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   if ((needs_x(finish.finish) && finish.x == nullptr) || (needs_clover(finish.finish) && finish.clover == nullptr))
     throw std::logic_error("hopping_term: the epilogue lacks its field or its clover blocks");
 
-  const hopping_work<T> work = work_for(out, in, daggered, finish);
+  hopping_work<T> work = work_for(out, in, daggered, finish);
+  std::shared_ptr<std::byte> runs;
+  if (finish.w != nullptr) {
+    work.arg.w = finish.w->sites(0);
+    work.arg.sums = sums_of_runs(context_.order());
+    runs = context_.workspace().take(sizeof(double) * static_cast<std::size_t>(work.arg.sums.numbers(in.columns())));
+    work.arg.sums.begin = reinterpret_cast<double*>(runs.get());
+  }
   const hopping_launch how =
       work.phases.used ? hopping_launch{} : launch_for(in.columns(), needs_clover(finish.finish));
   if (has_halo())
     queue_on_ranks(work, how);
   else
     queue_alone(work, how);
-  if (finish.w != nullptr) *finish.sums = dot_norm2(out, *finish.w);
+  if (finish.w != nullptr) *finish.sums = add_up(work.arg.sums, runs, in.columns());
+}
+
+template <class T>
+std::pair<scalars, scalars> hopping_term<T>::add_up(const sums_of_runs& runs, const std::shared_ptr<std::byte>& memory,
+                                                    int columns) const {
+  const column_sums sums(context_, columns, sums_of_runs::count);
+  const bool over_ranks = context_.kernels_sum_over_ranks(columns);
+  hold_back_sum<sums_of_runs::count>(context_, runs.runs, columns, add_runs{runs}, sums, over_ranks, {memory});
+  if (!over_ranks) sums.add_over_ranks();
+  return dot_and_norm(sums);
 }
 
 template <class T>

@@ -37,6 +37,7 @@ struct hopping_finish {
 
 template <class T>
 struct hopping_work;  // hopping_site.hpp
+struct sums_of_runs;  // hopping_sums.hpp
 
 /// Links packed for the kernels, as matrices; what the action makes of a hop beside its link (coefficient, boundary
 /// condition) is a weight that the kernel multiplies with. A boundary phase that is not a sign is paid for: only the
@@ -87,6 +88,9 @@ class hopping_term {
   void pack_links(const gauge_configuration& links);
   void pack_ghost_links(const gauge_configuration& links);
   hopping_work<T> work_for(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const;
+  /// What a kernel has left to `runs` for all sites.
+  std::pair<scalars, scalars> add_up(const sums_of_runs& runs, const std::shared_ptr<std::byte>& memory,
+                                     int columns) const;
   void queue_alone(const hopping_work<T>& work, const hopping_launch& how) const;
   void queue_on_ranks(const hopping_work<T>& work, const hopping_launch& how) const;
   const tile_table& tiles_of(const hopping_launch& how) const;

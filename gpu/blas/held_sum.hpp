@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Kernels whose sums become coefficients of the next one. For .cu files only.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "gpu/device/launch.hpp"
+#include "gpu/fields/scalar_program.hpp"
+
+namespace plaquette::gpu {
+
+/// `sum_over` of `Count` numbers a column, held back: coefficients of the next kernel, which need them, are worked out
+/// at its end.
+/// \param over_ranks  the kernel adds over ranks too; else that is left to `column_sums::add_over_ranks`. Collective.
+/// \param kept        what the kernel reads and writes, beside the sums
+template <int Count, class Body>
+void hold_back_sum(const context& ctx, std::int64_t sites, int columns, const Body& body, const column_sums& sums,
+                   bool over_ranks, std::vector<std::shared_ptr<const void>> kept) {
+  ctx.queue().launch_held_back();
+  rank_sum ranks;
+  if (over_ranks) ranks = *ctx.sums_of_next_kernel(columns, Count);
+  kept.push_back(sums.storage());
+  auto launch = [=, result = sums.on_device(), kept = std::move(kept)](const queue& q,
+                                                                       const closing_programs* closing) {
+    sum_over<Count>(q, sites, columns, result, body, ranks.ranks > 1 ? &ranks : nullptr,
+                    closing != nullptr ? *closing : closing_programs{});
+  };
+  ctx.queue().hold_back(columns, std::move(launch));
+}
+
+/// The handles to a dot product, sums 0 and 1, and to a norm, sum 2.
+inline std::pair<scalars, scalars> dot_and_norm(const column_sums& sums) {
+  return {sums.complex_sum(0), sums.real_sum(2)};
+}
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What one site adds to a scalar product and a norm. For .cu files only.
+#pragma once
+
+#include <cmath>
+
+#include "gpu/blas/integer_products.hpp"
+#include "gpu/fields/storage.hpp"
+
+namespace plaquette::gpu {
+
+/// a b + c, rounded once. Written out, so that every kernel that computes a number gives it the same bits.
+PLAQUETTE_HOST_DEVICE inline float fused(float a, float b, float c) {
+#ifdef __CUDA_ARCH__
+  return __fmaf_rn(a, b, c);
+#else
+  return std::fma(a, b, c);
+#endif
+}
+PLAQUETTE_HOST_DEVICE inline double fused(double a, double b, double c) {
+#ifdef __CUDA_ARCH__
+  return __fma_rn(a, b, c);
+#else
+  return std::fma(a, b, c);
+#endif
+}
+
+/// <left, right> and |norm_of|^2 of one site. Numbers in double or float: products and sums in double.
+template <class T>
+struct site_sums {
+  double re = 0.0, im = 0.0, norm = 0.0;
+
+  PLAQUETTE_HOST_DEVICE void add_dot(const complex<real_of<T>>& left, const complex<real_of<T>>& right) {
+    const complex<double> l = complex_cast<double>(left), r = complex_cast<double>(right);
+    re = fused(l.im, r.im, fused(l.re, r.re, re));
+    im = fused(-l.im, r.re, fused(l.re, r.im, im));
+  }
+  PLAQUETTE_HOST_DEVICE void add_norm(const complex<real_of<T>>& z) {
+    const complex<double> wide = complex_cast<double>(z);
+    norm = fused(wide.im, wide.im, fused(wide.re, wide.re, norm));
+  }
+};
+
+/// 16-bit numbers: sums of products of integers are exact, and the scales of the site multiply them at the end.
+template <>
+struct site_sums<half> {
+  sum_of_products re, im_plus, im_minus, squares;
+
+  PLAQUETTE_HOST_DEVICE void add_dot(const bytes_of_integers& left, const bytes_of_integers& right) {
+    re.add(left.re_high, left.re_low, right.re_high, right.re_low);
+    re.add(left.im_high, left.im_low, right.im_high, right.im_low);
+    im_plus.add(left.re_high, left.re_low, right.im_high, right.im_low);
+    im_minus.add(left.im_high, left.im_low, right.re_high, right.re_low);
+  }
+  PLAQUETTE_HOST_DEVICE void add_norm(const bytes_of_integers& z) {
+    squares.add_squares(z.re_high, z.re_low);
+    squares.add_squares(z.im_high, z.im_low);
+  }
+  PLAQUETTE_HOST_DEVICE double dot_re() const { return re.value(); }
+  PLAQUETTE_HOST_DEVICE double dot_im() const { return im_plus.value() - im_minus.value(); }
+  PLAQUETTE_HOST_DEVICE double norm() const { return squares.value_of_squares(); }
+};
+
+}  // namespace plaquette::gpu
