@@ -285,7 +285,7 @@ template <class T, reconstruct stored>
 void launch_tiles_of_rank(const queue& q, hopping_arguments<T> arg, const hopping_halo& halo, const hopping_launch& how,
                           const tile_table& table, box_part part, bool packs) {
   const bool batch = how.variant == hopping_variant::batch, with_clover = arg.clover != nullptr;
-  require_fitting_launch<T>(how, arg.columns, stored);
+  require_fitting_launch<T>(how, arg.columns);
   rank_walk walk{};
   walk.interior = table.interior;
   walk.boundary = table.begin();

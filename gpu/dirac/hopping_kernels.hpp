@@ -167,7 +167,7 @@ __device__ __forceinline__ void store_whole(std::byte* to, std::uint32_t lane, c
 enum class batch_links {
   own,     ///< one group: a thread reads the links that it has copied itself, and so no thread waits for another
   common,  ///< groups of threads copy them together
-  whole    ///< the same, and each link is made whole once for all columns
+  whole    ///< the same, and each link is made whole once for all columns; in half precision
 };
 
 /// Bytes of a link there.
@@ -330,7 +330,7 @@ template <class T, reconstruct stored, bool exchanged, bool with_clover>
 tile_kernel<T> kernel_for(const hopping_launch& how) {
   using enum batch_links;
   if (how.variant == hopping_variant::batch) {
-    if constexpr (may_be_made_whole(is_half<T> ? 2 : sizeof(real_of<T>), stored)) {
+    if constexpr (is_half<T>) {
       if (how.whole_links) return made_kernel<T, hop_batch<T, stored, exchanged, with_clover, whole>>();
     }
     return how.groups == 1 ? made_kernel<T, hop_batch<T, stored, exchanged, with_clover, own>>()
@@ -377,13 +377,13 @@ inline int log2_of(int n) {
 }
 
 template <class T>
-void require_fitting_launch(const hopping_launch& how, int columns, reconstruct stored) {
+void require_fitting_launch(const hopping_launch& how, int columns) {
   const bool batch = how.variant == hopping_variant::batch;
   const int groups = batch ? how.groups : 1;
-  constexpr int bytes = is_half<T> ? 2 : sizeof(real_of<T>);
-  if (how.sites() * groups > most_threads(bytes) || (1 << log2_of(how.tile[2])) != how.tile[2] ||
-      (groups & (groups - 1)) != 0 || (how.warps == 20 && how.sites() > 128) || (batch ? columns < 2 : columns != 1) ||
-      (how.whole_links && (groups == 1 || !may_be_made_whole(bytes, stored))))
+  if (how.sites() * groups > most_threads(is_half<T> ? 2 : sizeof(real_of<T>)) ||
+      (1 << log2_of(how.tile[2])) != how.tile[2] || (groups & (groups - 1)) != 0 ||
+      (how.warps == 20 && how.sites() > 128) || (batch ? columns < 2 : columns != 1) ||
+      (how.whole_links && (groups == 1 || !is_half<T>)))
     throw std::logic_error("hopping_term: a launch that does not fit its kernel");
 }
 
@@ -412,7 +412,7 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
   walk.by_t = divisor(tiles_t);
   const int column_parts = batch ? parts(arg.columns, walk.part_columns) : 1;
   const int threads = how.sites() * groups;
-  require_fitting_launch<T>(how, arg.columns, stored);
+  require_fitting_launch<T>(how, arg.columns);
   const bool with_clover = arg.clover != nullptr;
   const int block_bytes = how.whole_links ? batch_block_bytes<T, stored, batch_links::whole>(with_clover)
                                           : batch_block_bytes<T, stored>(with_clover);

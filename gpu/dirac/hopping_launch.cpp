@@ -120,8 +120,7 @@ std::vector<hopping_launch> sharings_of_links(const hopping_problem& p, int thre
   for (const int groups : {1, 2, 4})
     for (const bool whole : {false, true}) {
       if (groups > p.columns || threads / groups < 32 || !links_fit(p, threads / groups, groups, whole)) continue;
-      if (whole && (!may_be_made_whole(p.number_bytes, p.stored) || groups == 1 || rounds % groups != 0 || p.cut != 0))
-        continue;
+      if (whole && (p.number_bytes != 2 || groups == 1 || rounds % groups != 0 || p.cut != 0)) continue;
       base.groups = groups;
       base.whole_links = whole;
       list.push_back(base);

@@ -47,7 +47,7 @@ struct hopping_launch {
   /// Of a batch: blocks of a tile, each with its share of the columns: where there would be few blocks, the last ones
   /// are then shorter, and leave less of the machine without work.
   int parts = 1;
-  /// Of a batch in groups, where `may_be_made_whole`: links are made whole once, for all columns.
+  /// Of a batch in groups, in half precision: links are made whole once, for all columns.
   bool whole_links = false;
   /// Starts while the kernel before ends, and fetches links meanwhile (programmatic dependent launch).
   bool dependent = false;
@@ -78,10 +78,6 @@ std::vector<hopping_launch> candidates(const hopping_problem& problem, int most 
 
 /// Columns that a thread of the batch kernel has in registers.
 constexpr int batch_columns_at_once(int number_bytes) { return number_bytes == 2 ? 2 : 1; }
-/// Whether there are kernels that keep links whole in shared memory.
-constexpr bool may_be_made_whole(int number_bytes, reconstruct stored) {
-  return number_bytes == 2 || (number_bytes == 4 && stored != reconstruct::none);
-}
 /// Most threads of a block of `tiles` and `batch`.
 constexpr int most_threads(int number_bytes) { return number_bytes == 8 ? 128 : 256; }
 
