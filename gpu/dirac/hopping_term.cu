@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/error.hpp"
+#include "gpu/blas/blas.hpp"
 #include "gpu/blas/held_sum.hpp"
 #include "gpu/device/graph.hpp"
 #include "gpu/device/launch.hpp"
@@ -340,7 +341,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
 
   hopping_work<T> work = work_for(out, in, daggered, finish);
   std::shared_ptr<std::byte> runs;
-  if (finish.w != nullptr) {
+  if (finish.w != nullptr && makes_sums_in_kernels()) {
     work.arg.w = finish.w->sites(0);
     work.arg.sums = sums_of_runs(context_.order());
     runs = context_.workspace().take(sizeof(double) * static_cast<std::size_t>(work.arg.sums.numbers(in.columns())));
@@ -352,7 +353,14 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
     queue_on_ranks(work, how);
   else
     queue_alone(work, how);
-  if (finish.w != nullptr) *finish.sums = add_up(work.arg.sums, runs, in.columns());
+  if (finish.w != nullptr)
+    *finish.sums = runs != nullptr ? add_up(work.arg.sums, runs, in.columns()) : dot_norm2(out, *finish.w);
+}
+
+template <class T>
+bool hopping_term<T>::makes_sums_in_kernels() const {
+  const std::int64_t column = std::int64_t{context_.order().blocks()} * spinor_block_bytes<T>;
+  return sums_in_kernels_.value_or(2 * column > static_cast<std::int64_t>(context_.device().cache_bytes));
 }
 
 template <class T>

@@ -72,6 +72,10 @@ class hopping_term {
   /// What the choice is between.
   hopping_problem problem(int columns, bool with_clover) const;
 
+  /// Whether kernels make the sums of a result themselves. Without a say: where result and w, a column of each, are
+  /// more than the second-level cache holds, so that it does not depend on the batch.
+  void set_sums_in_kernels(std::optional<bool> in_kernels) { sums_in_kernels_ = in_kernels; }
+
   /// Whether sites whose neighbours are all here are worked on while messages travel; at first as the context's
   /// rank_options have it.
   void set_overlap(bool overlap) { overlap_ = overlap; }
@@ -88,6 +92,7 @@ class hopping_term {
   void pack_links(const gauge_configuration& links);
   void pack_ghost_links(const gauge_configuration& links);
   hopping_work<T> work_for(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const;
+  bool makes_sums_in_kernels() const;
   /// What a kernel has left to `runs` for all sites.
   std::pair<scalars, scalars> add_up(const sums_of_runs& runs, const std::shared_ptr<std::byte>& memory,
                                      int columns) const;
@@ -111,6 +116,7 @@ class hopping_term {
   bool overlap_ = true, communicates_ = true;
   mutable std::map<std::string, tile_table> tiles_;  ///< by name of the launch
   std::optional<hopping_launch> forced_;
+  std::optional<bool> sums_in_kernels_;
   mutable std::map<std::tuple<int, bool, bool>, hopping_launch> chosen_;  ///< by columns, clover, halo
 };
 

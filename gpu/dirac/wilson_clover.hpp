@@ -62,6 +62,7 @@ class wilson_clover {
   /// See hopping_term::set_launch.
   void set_launch(std::optional<hopping_launch> launch) { hopping_.set_launch(launch); }
   /// See hopping_term.
+  void set_sums_in_kernels(std::optional<bool> in_kernels) { hopping_.set_sums_in_kernels(in_kernels); }
   void set_overlap(bool overlap) { hopping_.set_overlap(overlap); }
   void set_communication(bool communicates) { hopping_.set_communication(communicates); }
   const site_diagonal<T>& diagonal() const { return diagonal_; }

@@ -262,9 +262,10 @@ void compare_sums_of_operator(const extents& global, std::size_t stride) {
     for (const halo_policy policy : policies()) {
       const bool overlap = turn++ % 2 == 0;
       const context ctx = part_of(global, grids[g], policy, overlap);
-      const auto m = std::make_shared<const gpu::wilson_clover<T>>(ctx, gpu::random_configuration(ctx, 3),
-                                                                   action_called(turn % 3 == 0 ? "wilson" : "clover"),
-                                                                   reconstruct::twelve);
+      const auto m = std::make_shared<gpu::wilson_clover<T>>(ctx, gpu::random_configuration(ctx, 3),
+                                                             action_called(turn % 3 == 0 ? "wilson" : "clover"),
+                                                             reconstruct::twelve);
+      m->set_sums_in_kernels(true);
       const gpu::schur_wilson_clover<T> schur(m, turn % 4 < 2 ? schur_kind::symmetric : schur_kind::asymmetric);
       for (const int columns : {1, 3}) {
         gpu::field<T> in(ctx, {.columns = columns}), w(ctx, {.columns = columns});

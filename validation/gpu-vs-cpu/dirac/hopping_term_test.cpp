@@ -203,9 +203,10 @@ TYPED_TEST(DeviceHoppingTerm, SumsAreThoseOfTheResult) {
     const cpu::context host_ctx(geometry, communicator());
     const gpu::context ctx = device_context(geometry);
     const auto links = cpu::random_configuration(geometry, ++seed, communicator());
-    const gpu::wilson_clover<TypeParam> m(ctx, links, actions()[0]);
+    gpu::wilson_clover<TypeParam> m(ctx, links, actions()[0]);
     for (const int columns : {1, 5})
       for (const epilogue finish : epilogues) {
+        m.set_sums_in_kernels(seed % 3 != 0);
         const columns_on_both<TypeParam> in(host_ctx, ctx, columns, ++seed), w(host_ctx, ctx, columns, ++seed);
         auto out = like(in.device.parity(0));
         poison(out);
@@ -292,6 +293,7 @@ void compare_sums_of_launches(int columns) {
     const gpu::context ctx = device_context(geometry);
     gpu::wilson_clover<T> m(ctx, cpu::random_configuration(geometry, ++seed, communicator()), actions()[0],
                             reconstruct::twelve);
+    m.set_sums_in_kernels(true);
     const columns_on_both<T> in(host_ctx, ctx, columns, ++seed), w_storage(host_ctx, ctx, columns + 2, ++seed);
     const auto x = in.device.parity(0), w = view(w_storage.device, 1, columns).parity(0);
     const auto w_sizes = host_values(norm2(w));
