@@ -13,15 +13,15 @@
 namespace plaquette::gpu {
 
 /// `sum_over` of `Count` numbers a column, held back: coefficients of the next kernel, which need them, are worked out
-/// at its end.
-/// \param over_ranks  the kernel adds over ranks too; else that is left to `column_sums::add_over_ranks`. Collective.
-/// \param kept        what the kernel reads and writes, beside the sums
+/// at its end. The sums are those of all ranks; collective.
+/// \param in_kernel  whether the kernel itself adds over ranks
+/// \param kept       what the kernel reads and writes, beside the sums
 template <int Count, class Body>
 void hold_back_sum(const context& ctx, std::int64_t sites, int columns, const Body& body, const column_sums& sums,
-                   bool over_ranks, std::vector<std::shared_ptr<const void>> kept) {
+                   bool in_kernel, std::vector<std::shared_ptr<const void>> kept) {
   ctx.queue().launch_held_back();
   rank_sum ranks;
-  if (over_ranks) ranks = *ctx.sums_of_next_kernel(columns, Count);
+  if (in_kernel) ranks = *ctx.sums_of_next_kernel(columns, Count);
   kept.push_back(sums.storage());
   auto launch = [=, result = sums.on_device(), kept = std::move(kept)](const queue& q,
                                                                        const closing_programs* closing) {
@@ -29,6 +29,7 @@ void hold_back_sum(const context& ctx, std::int64_t sites, int columns, const Bo
                     closing != nullptr ? *closing : closing_programs{});
   };
   ctx.queue().hold_back(columns, std::move(launch));
+  if (!in_kernel) sums.add_over_ranks();
 }
 
 /// The handles to a dot product, sums 0 and 1, and to a norm, sum 2.

@@ -620,7 +620,6 @@ column_sums run_and_sum(const vector_operands<T>& with) {
   const field<T>& model = model_of(with);
   column_sums sums(model.get_context(), model.columns(), traits_of(operation).sums());
   run<operation>(with, &sums);
-  if (!sums_over_ranks<operation>(model)) sums.add_over_ranks();
   return sums;
 }
 

@@ -353,7 +353,7 @@ void sum_over(const queue& q, std::int64_t sites, int columns, double* result, c
   launch_kernel(q, dim3(static_cast<unsigned>(blocks * columns)), dim3(sum_threads), 0, true,
                 sum_kernel<Count, Body, End>, sites, columns, blocks, sites_of_a_thread<Body>(sites), partial,
                 q.counters(static_cast<std::size_t>(columns)), result, ranks != nullptr ? *ranks : rank_sum{},
-                q.turn_around(), body, end);
+                !goes_forwards<Body>() && q.turn_around(), body, end);
 }
 
 #else

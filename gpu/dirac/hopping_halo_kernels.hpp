@@ -144,8 +144,8 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   if (blockIdx.x < walk.packing_end) return pack_in_tiles<T, exchanged>(arg, halo.zones, walk);
   const unsigned number = blockIdx.x - walk.packing_end;
   if (!is_at_cut(walk, number))
-    return hop_to_site<T, stored, exchanged, with_clover, links_once, 16>(
-        arg, site_in_tile(walk, interior_tile(walk, number)));
+    return hop_to_site<T, stored, exchanged, with_clover, links_once>(arg,
+                                                                      site_in_tile(walk, interior_tile(walk, number)));
   const tile_origin tile = boundary_tile(walk, number);
   const site_of_thread s = site_in_tile(walk, tile);
   const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
     link.template load<link_hint>(place.block, place.lane);
     add_hop_of_rank<d, T, stored, exchanged, load_hint::ordered>(h, arg, halo, buffer, 0, n, at, link, no_phases{});
   });
-  finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint, leaves_sums<T>(with_clover, false, 16)>(
+  finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint, leaves_sums<T>(with_clover)>(
       h[0], arg, 0, n.here, with_clover ? clover_of<T>(arg.clover, n.here) : nullptr, lane_of(n.here));
 }
 
@@ -232,8 +232,8 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
 #pragma unroll
     for (int k = 0; k < at_once; ++k)
       if (at_once == 1 || first + k >= column)
-        finish_site<T, exchanged, with_clover, load_hint::ordered, load_hint::none,
-                    leaves_sums<T>(with_clover, true, 16)>(h[k], arg, first + k, n.here, clover, lane);
+        finish_site<T, exchanged, with_clover, load_hint::ordered, load_hint::none, leaves_sums<T>(with_clover)>(
+            h[k], arg, first + k, n.here, clover, lane);
   }
 }
 
@@ -391,12 +391,11 @@ void queue_hops_of_rank(const queue& q, const hopping_work<T>& work, const hoppi
     }
     run(gather_hops_of_rank<T, stored, false>{some.arg, some.phases, halo, part});
   };
-  if (how.variant != hopping_variant::gather && !work.phases.used && kernel_leaves_sums(work.arg, how))
-    return launch(work);
+  if (has_sums_left(work, how)) return launch(work);
   // Sums are made when all sites are there: the interior comes first.
-  hopping_work<T> some = work;
-  if (part == box_part::interior) some.arg.sums.begin = nullptr;
-  launch_without_sums(q, some, launch);
+  hopping_work<T> until_here = work;
+  if (part == box_part::interior) until_here.arg.sums.begin = nullptr;
+  launch_then_sum(q, until_here, launch);
 }
 
 }  // namespace plaquette::gpu

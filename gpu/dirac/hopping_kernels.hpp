@@ -74,7 +74,7 @@ __device__ __forceinline__ void for_directions(const Function& function) {
 
 /// One site, one column, no messages: links that there are registers for are asked for before the kernel before has
 /// ended.
-template <class T, reconstruct stored, bool exchanged, bool with_clover, bool links_once, int warps>
+template <class T, reconstruct stored, bool exchanged, bool with_clover, bool links_once>
 __device__ __forceinline__ void hop_to_site(const hopping_arguments<T>& arg, const site_of_thread& s) {
   constexpr load_hint link_hint = links_once ? load_hint::constant_once : load_hint::constant;
   constexpr int early = links_once ? 0 : sizeof(real_of<T>) == 8 ? 2 : 4;
@@ -92,7 +92,7 @@ __device__ __forceinline__ void hop_to_site(const hopping_arguments<T>& arg, con
       load_link_of_hop<T, stored, d, link_hint>(link, arg, n);
     add_hop<d, T, stored, exchanged, load_hint::ordered>(h, arg, arg.in.begin, n, link, no_phases{});
   });
-  finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint, leaves_sums<T>(with_clover, false, warps)>(
+  finish_site<T, exchanged, with_clover, load_hint::ordered, link_hint, leaves_sums<T>(with_clover)>(
       h[0], arg, 0, n.here, with_clover ? clover_of<T>(arg.clover, n.here) : nullptr, lane_of(n.here));
 }
 
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(warps == 20 ? 128 : most_threads(is_half<T> ? 
                                   warps == 20 ? 5 : warps / 8)
     hop_tiles(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
   let_next_kernel_start();
-  hop_to_site<T, stored, exchanged, with_clover, links_once, warps>(arg, find_site(walk, row_of_tiles(walk)));
+  hop_to_site<T, stored, exchanged, with_clover, links_once>(arg, find_site(walk, row_of_tiles(walk)));
 }
 
 /// Copies 16, 8 or 4 bytes to shared memory, past the registers.
@@ -301,8 +301,8 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
       if (at_once == 1 || first + k >= column) {
         finish_numbers<T, exchanged, with_clover, load_hint::ordered, load_hint::none>(h[k], arg, first + k, n.here,
                                                                                        clover, lane);
-        store_spinor_at<T, exchanged, leaves_sums<T>(with_clover, true, 16)>(h[k], arg, first + k, n.here,
-                                                                             columns_further(to, k));
+        store_spinor_at<T, exchanged, leaves_sums<T>(with_clover)>(h[k], arg, first + k, n.here,
+                                                                   columns_further(to, k));
       }
   }
 }
@@ -435,21 +435,22 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
 
 #endif
 
-/// Whether the kernel leaves the sums that are asked for, or none are.
+/// Whether the kernel of a launch leaves the sums that are asked for, or none are.
 template <class T>
-bool kernel_leaves_sums(const hopping_arguments<T>& arg, const hopping_launch& how) {
-  return arg.sums.begin == nullptr ||
-         (arg.sums.lie_in_tiles(how) &&
-          leaves_sums<T>(arg.clover != nullptr, how.variant == hopping_variant::batch, how.warps));
+bool has_sums_left(const hopping_work<T>& work, const hopping_launch& how) {
+  const hopping_arguments<T>& arg = work.arg;
+  return arg.sums.begin == nullptr || (how.variant != hopping_variant::gather && !work.phases.used &&
+                                       arg.sums.lie_in_tiles(how) && leaves_sums<T>(arg.clover != nullptr));
 }
 
 /// launch(work) of kernels that leave no sums; then come those that are asked for, by a kernel of their own.
 template <class T, class Launch>
-void launch_without_sums(const queue& q, hopping_work<T> work, const Launch& launch) {
-  const hopping_arguments<T> arg = work.arg;
-  work.arg.sums.begin = nullptr;
-  launch(work);
-  if (arg.sums.begin != nullptr) for_each_index(q, std::int64_t{arg.sums.runs} * arg.columns, sum_runs<T>{arg}, 128);
+void launch_then_sum(const queue& q, const hopping_work<T>& work, const Launch& launch) {
+  hopping_work<T> plain = work;
+  plain.arg.sums.begin = nullptr;
+  launch(plain);
+  if (work.arg.sums.begin != nullptr)
+    for_each_index(q, std::int64_t{work.arg.sums.runs} * work.arg.columns, make_runs<T>{work.arg}, 128);
 }
 
 template <class T, reconstruct stored>
@@ -457,18 +458,18 @@ void launch_hopping(const queue& q, const hopping_work<T>& work, const hopping_l
 #ifdef __CUDACC__
   const bool fits = how.variant != hopping_variant::batch || places_have_32_bits(work.arg);
   if (how.variant != hopping_variant::gather && fits && !work.phases.used) {
-    if (kernel_leaves_sums(work.arg, how)) return launch_tiles<T, stored>(q, work.arg, how);
-    return launch_without_sums(q, work, [&](const auto& rest) { launch_tiles<T, stored>(q, rest.arg, how); });
+    if (has_sums_left(work, how)) return launch_tiles<T, stored>(q, work.arg, how);
+    return launch_then_sum(q, work, [&](const auto& plain) { launch_tiles<T, stored>(q, plain.arg, how); });
   }
 #endif
   static_cast<void>(how);
   const std::int64_t count = static_cast<std::int64_t>(work.arg.order.sites) * work.arg.columns;
-  launch_without_sums(q, work, [&](const hopping_work<T>& rest) {
+  launch_then_sum(q, work, [&](const hopping_work<T>& plain) {
     const auto run = [&](const auto& body) { for_each_index(q, count, body, 128); };
     if constexpr (is_half<T>) {
-      if (rest.arg.exchanged) return run(gather_hops<T, stored, true>{rest.arg, rest.phases});
+      if (plain.arg.exchanged) return run(gather_hops<T, stored, true>{plain.arg, plain.phases});
     }
-    run(gather_hops<T, stored, false>{rest.arg, rest.phases});
+    run(gather_hops<T, stored, false>{plain.arg, plain.phases});
   });
 }
 

@@ -262,18 +262,22 @@ PLAQUETTE_KERNEL_INLINE void add_spinor(spin_rows<real_of<T>, 4>& sum, const hop
   }
 }
 
-/// And leaves its sums, if that is asked for and `sums_too`.
-/// \param to  a column of a site of the output
+/// Stores a site of the output, and leaves its sums, if that is asked for and `sums_too`.
+/// \param column, i  of the site, for the sums
+/// \param to         its place
 template <class T, bool exchanged, bool sums_too>
 PLAQUETTE_KERNEL_INLINE void store_spinor_at(const spin_rows<real_of<T>, 4>& psi, const hopping_arguments<T>& arg,
-                                             int column, std::int32_t i, const spinor_place<T, std::byte>& to) {
+                                             [[maybe_unused]] int column, [[maybe_unused]] std::int32_t i,
+                                             const spinor_place<T, std::byte>& to) {
   std::byte* const site = to.site;
-  const auto leave_sums_of = [&](const stored_spinor<T>& out) {
+  [[maybe_unused]] const auto leave_sums = [&]([[maybe_unused]] const stored_spinor<T>& out) {
+#ifdef __CUDA_ARCH__
     double sums[sums_of_runs::count];
     const std::byte* const w =
         block_of(column_of<T>(arg.w.begin, column), static_cast<std::uint32_t>(arg.w.block_stride), i);
     sums_of_site<T>(sums, out, load_stored<T>(place_in<T>(w, lane_of(i)), arg.exchange));
-    leave_sums(arg.sums, column, i, sums);
+    leave_sums_of_site(arg.sums, column, i, sums);
+#endif
   };
   const auto number = [&](int k) {
     const complex<real_of<T>>& z = psi.z[k / 2 / colours][k / 2 % colours];
@@ -285,20 +289,22 @@ PLAQUETTE_KERNEL_INLINE void store_spinor_at(const spin_rows<real_of<T>, 4>& psi
     for (int k = 0; k < spinor_reals; ++k) largest = larger_magnitude_of(largest, number(k));
     if (largest > 0.0F && largest < smallest_magnitude) largest = smallest_magnitude;  // NaN stays
     const float inverse = largest > 0.0F ? quick_ratio(fixed_point_one, largest) : 0.0F;
-    packed_half_spinor packed;
+    loaded_half_spinor<false> packed;
 #pragma unroll
     for (int c = 0; c < 3; ++c) {
-      words<4>& w = packed.chunk[c];
+      words<4> w;
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const int stored = 8 * c + 2 * j, k = exchanged ? (stored + spinor_reals / 2) % spinor_reals : stored;
-        w.w[j] = packed_numbers(biased(number(k), inverse), biased(number(k + 1), inverse));
+        packed.word[4 * c + j] = w.w[j] = packed_numbers(biased(number(k), inverse), biased(number(k + 1), inverse));
       }
       store_words<4>(site + c * chunk_stride, w, arg.past_caches);
     }
-    packed.scale = largest * (1.0F / fixed_point_one);
-    store_words<1>(to.scale, words<1>{{as_bits(packed.scale)}}, arg.past_caches);
-    if (sums_too && arg.sums.begin != nullptr) leave_sums_of(packed);
+    packed.scale_ = largest * (1.0F / fixed_point_one);
+    store_words<1>(to.scale, words<1>{{as_bits(packed.scale_)}}, arg.past_caches);
+    if constexpr (sums_too) {
+      if (arg.sums.begin != nullptr) leave_sums(packed);
+    }
   } else {
     constexpr int chunks = chunks_of<T>(spins * colours), half_bytes = chunks / 2 * chunk_stride;
     std::byte* const upper = site + arg.exchange;
@@ -316,7 +322,9 @@ PLAQUETTE_KERNEL_INLINE void store_spinor_at(const spin_rows<real_of<T>, 4>& psi
       store_words<4>(c < chunks / 2 ? upper + c * chunk_stride : lower + (c - chunks / 2) * chunk_stride, w,
                      arg.past_caches);
     }
-    if (sums_too && arg.sums.begin != nullptr) leave_sums_of(psi);
+    if constexpr (sums_too) {
+      if (arg.sums.begin != nullptr) leave_sums(psi);
+    }
   }
 }
 
@@ -394,20 +402,20 @@ struct gather_hops {
   }
 };
 
-/// The sums of runs of an output that is there, as kernels leave them at their end.
+/// Makes the sums of runs of an output that is there, as kernels leave them at their end.
 template <class T>
-struct sum_runs {
+struct make_runs {
   hopping_arguments<T> arg;
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
     const auto column = static_cast<int>(index / arg.sums.runs);
     const auto run = static_cast<std::int32_t>(index - static_cast<std::int64_t>(column) * arg.sums.runs);
     double of_site[sums_of_runs::most_sites][sums_of_runs::count];
-    for (int s = 0; s < 1 << arg.sums.log2_sites; ++s) {
+    for (int s = 0; s < arg.sums.sites(); ++s) {
       const std::int32_t i = (run << arg.sums.log2_sites) + s;
       sums_of_site<T>(of_site[s], load(arg.out, column, i), load(arg.w, column, i));
     }
-    leave_sums(arg.sums, column, run, of_site);
+    leave_sums_of_run(arg.sums, column, run, of_site);
   }
 
  private:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// <out, w> and |out|^2 of what the hopping term stores, made while it is in registers. For .cu files only.
+/// <out, w> and |out|^2 of what the hopping term stores, made while it is in registers, or, where a kernel has none
+/// left for that, by one that comes after it. For .cu files only.
 ///
 /// Blocks of a kernel are tiles, which differ from launch to launch, and with them would the order of additions. So a
-/// kernel leaves the sums of short runs of sites, and a second one, which is the same for all launches, adds them up.
+/// kernel leaves the sums of short runs of sites, and another, which is the same for all launches, adds them up.
 #pragma once
 
 #include "gpu/blas/site_sums.hpp"
@@ -15,7 +16,8 @@ namespace plaquette::gpu {
 /// The sums of runs of sites that follow each other in x: four where a row holds a whole number of such runs, else two,
 /// else one.
 struct sums_of_runs {
-  static constexpr int count = 3, most_sites = 4;  ///< of a run: real and imaginary part of <out, w>; |out|^2
+  static constexpr int count = 3;  ///< real and imaginary part of <out, w>; |out|^2
+  static constexpr int most_sites = 4;
 
   double* begin = nullptr;  ///< [column][count][run] on the device; null: not asked for
   std::int32_t runs = 0;    ///< of a column
@@ -29,9 +31,11 @@ struct sums_of_runs {
     runs = order.sites >> log2_sites;
   }
 
+  PLAQUETTE_HOST_DEVICE int sites() const { return 1 << log2_sites; }
+  /// Of all columns.
   std::int64_t numbers(int columns) const { return std::int64_t{columns} * count * runs; }
   /// Whether every run lies in one tile, side by side in a warp.
-  bool lie_in_tiles(const hopping_launch& how) const { return how.tile[0] % (1 << log2_sites) == 0; }
+  bool lie_in_tiles(const hopping_launch& how) const { return how.tile[0] % sites() == 0; }
 
   PLAQUETTE_HOST_DEVICE double* place(int column, std::int32_t run) const {
     return begin + static_cast<std::int64_t>(column) * count * runs + run;
@@ -42,40 +46,25 @@ struct sums_of_runs {
   }
 };
 
-/// Whether a kernel leaves sums itself: where it has registers for that.
-/// \param batch  of `hopping_variant`
-/// \param warps  of `hopping_launch`
+/// Whether kernels have registers to leave sums: in half precision those of a batch have none, but with clover, where
+/// they work on one column at a time.
 template <class T>
-constexpr bool leaves_sums(bool with_clover, bool batch, int warps) {
-  return !is_half<T> || with_clover || (!batch && warps == 16);
+constexpr bool leaves_sums(bool with_clover) {
+  return !is_half<T> || with_clover;
 }
 
-/// The numbers of a spinor of half precision as they are stored.
-struct packed_half_spinor {
-  words<4> chunk[3];
-  float scale;
-};
-
-/// What the sums are made of.
+/// What the sums are made of: in half precision the numbers as they lie in memory.
 template <class T>
-using stored_spinor = std::conditional_t<is_half<T>, packed_half_spinor, spin_rows<real_of<T>, 4>>;
-
-PLAQUETTE_KERNEL_INLINE packed_half_spinor load_packed(const spinor_place<half, const std::byte>& from) {
-  packed_half_spinor psi;
-#pragma unroll
-  for (int c = 0; c < 3; ++c) psi.chunk[c] = load_words<load_hint::ordered, 4>(from.site + c * chunk_stride);
-  psi.scale = as_float(load_words<load_hint::ordered, 1>(from.scale).w[0]);
-  return psi;
-}
+using stored_spinor = std::conditional_t<is_half<T>, loaded_half_spinor<false>, spin_rows<real_of<T>, 4>>;
 
 /// \param exchange  see loaded_spinor::load
 template <class T>
 PLAQUETTE_KERNEL_INLINE stored_spinor<T> load_stored(const spinor_place<T, const std::byte>& from, int exchange) {
+  spinor_in_memory<T, false> psi;
+  psi.template load<load_hint::ordered, spinor_part::both>(from, exchange);
   if constexpr (is_half<T>) {
-    return load_packed(from);
+    return psi;
   } else {
-    loaded_spinor<real_of<T>> psi;
-    psi.template load<load_hint::ordered, spinor_part::both>(from, exchange);
     spin_rows<real_of<T>, 4> rows;
 #pragma unroll
     for (int k = 0; k < spins * colours; ++k) rows.z[k / colours][k % colours] = {psi[2 * k], psi[2 * k + 1]};
@@ -83,20 +72,24 @@ PLAQUETTE_KERNEL_INLINE stored_spinor<T> load_stored(const spinor_place<T, const
   }
 }
 
-/// The sums of one site, as `dot_norm2` makes them.
+/// The sums of one site, in the order of its numbers. (Of D^+ in double and single the halves are exchanged, and with
+/// them that order: to rounding these are the sums that `dot_norm2` makes.)
 template <class T>
 PLAQUETTE_KERNEL_INLINE void sums_of_site(double (&sums)[sums_of_runs::count], const stored_spinor<T>& out,
                                           const stored_spinor<T>& w) {
   site_sums<T> total;
   if constexpr (is_half<T>) {
-    const auto numbers = [](const words<4>& v) { return bytes_of_integers(chunk{{v.w[0], v.w[1], v.w[2], v.w[3]}}); };
+    const auto numbers = [](const stored_spinor<T>& psi, int c) {
+      const std::uint32_t* const v = psi.word + 4 * c;
+      return bytes_of_integers(chunk{{v[0], v[1], v[2], v[3]}});
+    };
 #pragma unroll
     for (int c = 0; c < 3; ++c) {
-      const bytes_of_integers left = numbers(out.chunk[c]);
-      total.add_dot(left, numbers(w.chunk[c]));
+      const bytes_of_integers left = numbers(out, c);
+      total.add_dot(left, numbers(w, c));
       total.add_norm(left);
     }
-    const double scale = out.scale, dot_scale = scale * static_cast<double>(w.scale);
+    const double scale = out.scale(), dot_scale = scale * static_cast<double>(w.scale());
     // Written as fused operations, so that no compiler fuses them with the additions that follow.
     sums[0] = fused(dot_scale, total.dot_re(), 0.0);
     sums[1] = fused(dot_scale, total.dot_im(), 0.0);
@@ -113,38 +106,36 @@ PLAQUETTE_KERNEL_INLINE void sums_of_site(double (&sums)[sums_of_runs::count], c
   }
 }
 
+#ifdef __CUDACC__
 /// By all threads that have a site of the run, side by side in a warp: adds in pairs, and the first one stores.
 /// \param i  this thread's site
-PLAQUETTE_KERNEL_INLINE void leave_sums(const sums_of_runs& to, int column, std::int32_t i,
-                                        double (&sums)[sums_of_runs::count]) {
-#ifdef __CUDA_ARCH__
+__device__ __forceinline__ void leave_sums_of_site(const sums_of_runs& to, int column, std::int32_t i,
+                                                   double (&sums)[sums_of_runs::count]) {
   unsigned lane;
   asm("mov.u32 %0, %%laneid;" : "=r"(lane));
-  const unsigned last = (1U << to.log2_sites) - 1, run = ((2U << last) - 1) << (lane & ~last);
+  const unsigned sites = 1U << to.log2_sites, first = lane & ~(sites - 1), run = ((1U << sites) - 1) << first;
 #pragma unroll
   for (int step = 0; step < 2; ++step) {
     if (step == to.log2_sites) break;
 #pragma unroll
     for (int k = 0; k < sums_of_runs::count; ++k) sums[k] += __shfl_xor_sync(run, sums[k], 1 << step);
   }
-  if ((lane & last) == 0) to.store(column, i >> to.log2_sites, sums);
-#else
-  static_cast<void>(to), static_cast<void>(column), static_cast<void>(i), static_cast<void>(sums);
-#endif
+  if (lane == first) to.store(column, i >> to.log2_sites, sums);
 }
+#endif
 
-/// The same of sites whose sums are known, by one thread.
-PLAQUETTE_HOST_DEVICE inline void leave_sums(const sums_of_runs& to, int column, std::int32_t run,
-                                             double (&of_site)[sums_of_runs::most_sites][sums_of_runs::count]) {
-  const int sites = 1 << to.log2_sites;
-  for (int distance = 1; distance < sites; distance *= 2)
-    for (int s = 0; s < sites; s += 2 * distance)
+/// The same by one thread, which has the sums of all sites of a run.
+PLAQUETTE_HOST_DEVICE inline void leave_sums_of_run(const sums_of_runs& to, int column, std::int32_t run,
+                                                    double (&of_site)[sums_of_runs::most_sites][sums_of_runs::count]) {
+  for (int distance = 1; distance < to.sites(); distance *= 2)
+    for (int s = 0; s < to.sites(); s += 2 * distance)
       for (int k = 0; k < sums_of_runs::count; ++k) of_site[s][k] += of_site[s + distance][k];
   to.store(column, run, of_site[0]);
 }
 
 /// Adds up the runs of a column: a body of `sum_over`.
-struct add_runs {
+struct add_up_runs {
+  static constexpr bool goes_forwards = true;  ///< it has no turn of what goes through fields
   sums_of_runs from;
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t run, int column, double (&sums)[sums_of_runs::count]) const {

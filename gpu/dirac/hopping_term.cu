@@ -341,7 +341,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
 
   hopping_work<T> work = work_for(out, in, daggered, finish);
   std::shared_ptr<std::byte> runs;
-  if (finish.w != nullptr && makes_sums_in_kernels()) {
+  if (finish.w != nullptr && makes_sums_in_kernels(work.arg.clover != nullptr)) {
     work.arg.w = finish.w->sites(0);
     work.arg.sums = sums_of_runs(context_.order());
     runs = context_.workspace().take(sizeof(double) * static_cast<std::size_t>(work.arg.sums.numbers(in.columns())));
@@ -358,18 +358,19 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
 }
 
 template <class T>
-bool hopping_term<T>::makes_sums_in_kernels() const {
+bool hopping_term<T>::makes_sums_in_kernels(bool with_clover) const {
+  if (sums_in_kernels_) return *sums_in_kernels_;
   const std::int64_t column = std::int64_t{context_.order().blocks()} * spinor_block_bytes<T>;
-  return sums_in_kernels_.value_or(2 * column > static_cast<std::int64_t>(context_.device().cache_bytes));
+  return leaves_sums<T>(with_clover) && sums_of_runs(context_.order()).sites() > 1 &&
+         2 * column > static_cast<std::int64_t>(context_.device().cache_bytes);
 }
 
 template <class T>
 std::pair<scalars, scalars> hopping_term<T>::add_up(const sums_of_runs& runs, const std::shared_ptr<std::byte>& memory,
                                                     int columns) const {
   const column_sums sums(context_, columns, sums_of_runs::count);
-  const bool over_ranks = context_.kernels_sum_over_ranks(columns);
-  hold_back_sum<sums_of_runs::count>(context_, runs.runs, columns, add_runs{runs}, sums, over_ranks, {memory});
-  if (!over_ranks) sums.add_over_ranks();
+  hold_back_sum<sums_of_runs::count>(context_, runs.runs, columns, add_up_runs{runs}, sums,
+                                     context_.kernels_sum_over_ranks(columns), {memory});
   return dot_and_norm(sums);
 }
 

@@ -72,9 +72,12 @@ class hopping_term {
   /// What the choice is between.
   hopping_problem problem(int columns, bool with_clover) const;
 
-  /// Whether kernels make the sums of a result themselves. Without a say: where result and w, a column of each, are
-  /// more than the second-level cache holds, so that it does not depend on the batch.
+  /// Whether <out, w> and |out|^2 are made by the kernels of the hopping term, or by `dot_norm2`; the two differ by
+  /// rounding. For measurements and tests; none gives the choice back: by the kernels, where a column of the result and
+  /// one of w are more than the second-level cache of the device holds, whatever the batch, and where the kernels have
+  /// registers for it (in half precision: with clover).
   void set_sums_in_kernels(std::optional<bool> in_kernels) { sums_in_kernels_ = in_kernels; }
+  bool makes_sums_in_kernels(bool with_clover) const;
 
   /// Whether sites whose neighbours are all here are worked on while messages travel; at first as the context's
   /// rank_options have it.
@@ -92,7 +95,6 @@ class hopping_term {
   void pack_links(const gauge_configuration& links);
   void pack_ghost_links(const gauge_configuration& links);
   hopping_work<T> work_for(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const;
-  bool makes_sums_in_kernels() const;
   /// What a kernel has left to `runs` for all sites.
   std::pair<scalars, scalars> add_up(const sums_of_runs& runs, const std::shared_ptr<std::byte>& memory,
                                      int columns) const;

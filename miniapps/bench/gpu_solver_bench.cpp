@@ -60,8 +60,15 @@ double predicted_iteration(const operator_of<T>& a, const gpu::field<T>& x, doub
   const double direction = seconds([&] { bicgstab_direction(p, r, number, number, v); });
   const double bytes_of_vector = 0.5 * static_cast<double>(x.get_context().geometry().local_volume()) * x.columns() *
                                  (24.0 * bytes_of_real(precision_name<T>()) + (gpu::is_half<T> ? 4.0 : 0.0));
-  // Of two scalar products with results of A, made while these are in registers, one reads a vector that A does not.
-  return 2.0 * application + first_update + second_update + direction + bytes_of_vector / (1e9 * copy_gbytes_per_s);
+  // <r0, A p>, <A s, s> and |A s|^2 at the bandwidth of the copy. Where the kernels of A make them, r0 is what is read
+  // beside what A reads, and each sum leaves three numbers for four sites, which another kernel reads; else a vector
+  // for each.
+  const fermion_action& action = a.full().action();
+  const bool in_kernels = a.full().hopping().makes_sums_in_kernels(action.has_clover());
+  const double bytes_of_runs =
+      2.0 * 2.0 * 3.0 * 8.0 / 4.0 * 0.5 * static_cast<double>(x.get_context().geometry().local_volume()) * x.columns();
+  const double bytes_of_sums = in_kernels ? bytes_of_vector + bytes_of_runs : 2.0 * bytes_of_vector;
+  return 2.0 * application + first_update + second_update + direction + bytes_of_sums / (1e9 * copy_gbytes_per_s);
 }
 
 template <class High>
