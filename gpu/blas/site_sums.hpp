@@ -11,16 +11,13 @@
 namespace plaquette::gpu {
 
 /// a b + c, rounded once. Written out, so that every kernel that computes a number gives it the same bits.
-PLAQUETTE_HOST_DEVICE inline float fused(float a, float b, float c) {
+template <class Real>
+PLAQUETTE_HOST_DEVICE inline Real fused(Real a, Real b, Real c) {
 #ifdef __CUDA_ARCH__
-  return __fmaf_rn(a, b, c);
-#else
-  return std::fma(a, b, c);
-#endif
-}
-PLAQUETTE_HOST_DEVICE inline double fused(double a, double b, double c) {
-#ifdef __CUDA_ARCH__
-  return __fma_rn(a, b, c);
+  if constexpr (sizeof(Real) == 4)
+    return __fmaf_rn(a, b, c);
+  else
+    return __fma_rn(a, b, c);
 #else
   return std::fma(a, b, c);
 #endif

@@ -392,10 +392,7 @@ void queue_hops_of_rank(const queue& q, const hopping_work<T>& work, const hoppi
     run(gather_hops_of_rank<T, stored, false>{some.arg, some.phases, halo, part});
   };
   if (has_sums_left(work, how)) return launch(work);
-  // Sums are made when all sites are there: the interior comes first.
-  hopping_work<T> until_here = work;
-  if (part == box_part::interior) until_here.arg.sums.begin = nullptr;
-  launch_then_sum(q, until_here, launch);
+  launch_then_sum(q, work, launch, part != box_part::interior);  // the interior comes first
 }
 
 }  // namespace plaquette::gpu

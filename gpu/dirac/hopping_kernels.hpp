@@ -444,12 +444,13 @@ bool has_sums_left(const hopping_work<T>& work, const hopping_launch& how) {
 }
 
 /// launch(work) of kernels that leave no sums; then come those that are asked for, by a kernel of their own.
+/// \param completes  after this launch all sites are there
 template <class T, class Launch>
-void launch_then_sum(const queue& q, const hopping_work<T>& work, const Launch& launch) {
+void launch_then_sum(const queue& q, const hopping_work<T>& work, const Launch& launch, bool completes = true) {
   hopping_work<T> plain = work;
   plain.arg.sums.begin = nullptr;
   launch(plain);
-  if (work.arg.sums.begin != nullptr)
+  if (completes && work.arg.sums.begin != nullptr)
     for_each_index(q, std::int64_t{work.arg.sums.runs} * work.arg.columns, make_runs<T>{work.arg}, 128);
 }
 

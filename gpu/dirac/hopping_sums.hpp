@@ -7,17 +7,20 @@
 /// kernel leaves the sums of short runs of sites, and another, which is the same for all launches, adds them up.
 #pragma once
 
+#include <bit>
+
 #include "gpu/blas/site_sums.hpp"
 #include "gpu/dirac/hop_algebra.hpp"
 #include "gpu/dirac/hopping_launch.hpp"
+#include "gpu/fields/scalar_program.hpp"
 
 namespace plaquette::gpu {
 
 /// The sums of runs of sites that follow each other in x: four where a row holds a whole number of such runs, else two,
 /// else one.
 struct sums_of_runs {
-  static constexpr int count = 3;  ///< real and imaginary part of <out, w>; |out|^2
-  static constexpr int most_sites = 4;
+  static constexpr int count = 3;       ///< real and imaginary part of <out, w>; |out|^2
+  static constexpr int most_sites = 4;  ///< a power of two
 
   double* begin = nullptr;  ///< [column][count][run] on the device; null: not asked for
   std::int32_t runs = 0;    ///< of a column
@@ -25,9 +28,7 @@ struct sums_of_runs {
 
   sums_of_runs() = default;
   explicit sums_of_runs(const site_order& order)
-      : log2_sites(order.half_x.value % 4 == 0   ? 2
-                   : order.half_x.value % 2 == 0 ? 1
-                                                 : 0) {
+      : log2_sites(std::countr_zero(static_cast<unsigned>(order.half_x.value) | most_sites)) {
     runs = order.sites >> log2_sites;
   }
 
@@ -90,10 +91,9 @@ PLAQUETTE_KERNEL_INLINE void sums_of_site(double (&sums)[sums_of_runs::count], c
       total.add_norm(left);
     }
     const double scale = out.scale(), dot_scale = scale * static_cast<double>(w.scale());
-    // Written as fused operations, so that no compiler fuses them with the additions that follow.
-    sums[0] = fused(dot_scale, total.dot_re(), 0.0);
-    sums[1] = fused(dot_scale, total.dot_im(), 0.0);
-    sums[2] = fused(scale * scale, total.norm(), 0.0);
+    sums[0] = rounded_product(dot_scale, total.dot_re());
+    sums[1] = rounded_product(dot_scale, total.dot_im());
+    sums[2] = rounded_product(scale * scale, total.norm());
   } else {
 #pragma unroll
     for (int k = 0; k < spins * colours; ++k) {

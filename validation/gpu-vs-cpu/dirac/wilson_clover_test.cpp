@@ -9,6 +9,7 @@
 
 #include "common/algebra/gamma.hpp"
 #include "validation/gpu-vs-cpu/dirac/dirac_support.hpp"
+#include "validation/support/device_sums.hpp"
 
 namespace plaquette::validation {
 namespace {
@@ -95,14 +96,7 @@ TYPED_TEST(DeviceWilsonClover, SchurComplementsAgreeWithTheCpu) {
         EXPECT_TRUE(worst_distance(full, expected_full) <= tolerance) << to_string(lattice);
 
         const auto [found, size] = schur.apply_dot_norm2(out, even, even);
-        const auto dots = host_values(found), dots_after = host_values(dot(out, even));
-        const auto sizes = host_values(size), sizes_after = host_values(norm2(out)), norms = host_values(norm2(even));
-        for (std::size_t c = 0; c < dots.size(); ++c) {
-          const double relative = gpu::is_half<TypeParam> ? tolerance : 1e-13;  // perhaps of numbers not rounded yet
-          EXPECT_TRUE(std::sqrt(norm2(dots[c] - dots_after[c])) <=
-                      relative * std::sqrt(sizes_after[c].re * norms[c].re));
-          EXPECT_TRUE(std::abs(sizes[c].re - sizes_after[c].re) <= relative * sizes_after[c].re);
-        }
+        expect_sums(host_values(found), host_values(size), out, even, to_string(lattice));
       }
     }
   }
