@@ -33,10 +33,15 @@ void make_orthogonal(F& p, const F& r, const std::vector<int>& list) {
   scatter_columns(p, list, some_p);
 }
 
-/// r0 = r in the columns `list`.
-template <field_batch F>
-void begin_anew(F& r0, const F& r, const std::vector<int>& list) {
-  if (!list.empty()) copy_columns(r0, std::span<const int>(list), r, std::span<const int>(list));
+/// r0 = r and q0 = A^+ r0 in the columns `list`.
+template <field_batch F, linear_operator<F> A>
+void begin_anew(F& r0, F& q0, const A& a, const F& r, const std::vector<int>& list) {
+  if (list.empty()) return;
+  copy_columns(r0, std::span<const int>(list), r, std::span<const int>(list));
+  const F some_r0 = gather_columns(r0, list);
+  F some_q0 = like(some_r0);
+  a.apply_dagger(some_q0, some_r0);
+  scatter_columns(q0, list, some_q0);
 }
 
 /// Columns that may do better with a new Krylov space: those that failed on the way, or got nowhere.
@@ -97,7 +102,7 @@ solve_report reliable_bicgstab_once(const Outer& outer, const Inner& inner, High
   Low r = watch.begin();
   if (!watch.running()) return watch.report();
 
-  Low e = like(r), r0 = like(r), p = like(r), v = like(r), t = like(r);
+  Low e = like(r), r0 = like(r), q0 = like(r), p = like(r), v = like(r), t = like(r);
   zero(e);
   copy(r0, r);
   copy(p, r);
@@ -107,32 +112,41 @@ solve_report reliable_bicgstab_once(const Outer& outer, const Inner& inner, High
     r0r0 = axpy_norm2(r0, ratio(rr, norm2(t)), t);
     rho = dot(r0, r);
   }
+  op.apply_dagger(q0, r0);
   while (watch.running()) {
     const auto active = watch.unconverged(rr);
     const auto [v_r0, vv] = apply_dot_norm2(op, v, p, r0);
     auto alpha = ratio(active * rho, conj(v_r0));
     Low& s = r;  // s = r - alpha v takes the place of r
-    const auto ss = axpy_norm2(s, -alpha, v);
+    const auto [q0_s, ss] = axpy_dot_norm2(s, -alpha, v, q0);
     const auto [t_s, tt] = apply_dot_norm2(op, t, s, s);
     auto omega = ratio(active * t_s, tt);
-    auto [rho_new, rr_new] = bicgstab_update(e, r, alpha, p, omega, t, r0);  // e += alpha p + omega s; r = s - omega t
-    rr = rr_new;
+    auto rho_new = -(omega * q0_s);
+    const auto beta = [&] { return ratio(rho_new, rho) * ratio(alpha, omega); };
+    // e += alpha p + omega s; r = s - omega t; p = r + beta (p - omega v), where nothing can come between
+    const bool in_one = !watch.looks_after_this_iteration();
+    if (in_one) {
+      rr = bicgstab_step(e, r, p, alpha, omega, beta(), t, v);
+    } else {
+      axpy_pair(e, alpha, p, omega, s);
+      rr = axpy_norm2(r, -omega, t);
+    }
     watch.record(rr,
                  {watch.inner_product("<r0, A p>", v_r0, vv, r0r0),
                   watch.inner_product("omega = <A s, s> / |A s|^2", t_s, tt, ss),
                   watch.inner_product("rho = <r0, r>", rho_new, r0r0, rr)},
                  {tt, ss});
-    watch.look(e, r, rr, r0, p, v, t, rho, rho_new, alpha, omega, r0r0);
+    watch.look(e, r, rr, r0, q0, p, v, t, rho, rho_new, alpha, omega, r0r0);
+    if (!watch.running()) break;
     if (watch.updated()) {
-      begin_anew(r0, r, watch.renewed_columns());
+      begin_anew(r0, q0, op, r, watch.renewed_columns());
       zero_columns(p, watch.renewed_columns());
       zero_columns(v, watch.renewed_columns());
       rho_new = watch.choose(dot(r0, r), rho_new);
       if (!watch.renewed_columns().empty()) r0r0 = watch.choose(norm2(r0), r0r0);
     }
-    const auto beta = ratio(rho_new, rho) * ratio(alpha, omega);
-    bicgstab_direction(p, r, beta, omega, v);
-    rho = rho_new;
+    if (!in_one) bicgstab_direction(p, r, beta(), omega, v);
+    rho = sums_rho_now(watch) ? dot(r0, r) : rho_new;
   }
   return watch.report();
 }

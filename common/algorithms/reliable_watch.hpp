@@ -90,6 +90,9 @@ class reliable_watch : public residual_record<typename High::scalars> {
     return rounded;
   }
 
+  /// True where `look` may change anything after the iteration that is recorded next.
+  bool looks_after_this_iteration() const { return looks_at_all(iteration_ + 1) || looks_often(iteration_ + 1); }
+
   /// Where a look is due: reads what was recorded since the last one, updates the columns that need it, and lets those
   /// go that are done.
   /// \param e      the correction since the last update
@@ -100,8 +103,8 @@ class reliable_watch : public residual_record<typename High::scalars> {
   void look(Low& e, Low& r, scalars& rr, Parts&... parts) {
     updated_.clear();
     renewed_.clear();
-    const bool at_all = iteration_ % rule_.look_every == 0 || iteration_ >= rule_.limit;
-    if (!at_all && !looks_at_those_near_their_end()) {
+    const bool at_all = looks_at_all(iteration_);
+    if (!at_all && !looks_often(iteration_)) {
       if ((iteration_ + rule_.look_behind) % rule_.look_every == 0) send_records();
       return;
     }
@@ -241,10 +244,11 @@ class reliable_watch : public residual_record<typename High::scalars> {
 
   /// Where a device runs ahead of the host, iterations past the end cost more than looks. So a column that comes near
   /// its end is looked at often, until the next look at all. (One that stays near it has no end soon.)
-  bool looks_at_those_near_their_end() const {
-    return rule_.look_behind > 0 && iteration_ % between_looks_near_the_end == 0 &&
+  bool looks_often(int iteration) const {
+    return rule_.look_behind > 0 && iteration % between_looks_near_the_end == 0 &&
            std::ranges::any_of(columns_, &column::is_looked_at_often);
   }
+  bool looks_at_all(int iteration) const { return iteration % rule_.look_every == 0 || iteration >= rule_.limit; }
   std::vector<due_column> due_near_their_end() {
     take_all_records();
     std::vector<due_column> due;

@@ -16,11 +16,13 @@ template <class T>
 struct operands {
   field<T>* x = nullptr;
   field<T>* y = nullptr;
+  field<T>* z = nullptr;
   const field<T>* u = nullptr;
   const field<T>* v = nullptr;
   const field<T>* w = nullptr;
   const scalars* a = nullptr;
   const scalars* b = nullptr;
+  const scalars* c = nullptr;
 };
 
 /// Coefficients in the fields' precision, [column][re, im].
@@ -40,12 +42,14 @@ std::vector<real_of<T>> rounded(const scalars* numbers, int columns) {
 template <class T>
 std::vector<double> run(field_operation operation, const operands<T>& with, bool sums) {
   const field<T>& model = with.u != nullptr ? *with.u : *with.x;
-  for (const field<T>* f : {static_cast<const field<T>*>(with.x), static_cast<const field<T>*>(with.y), with.v, with.w})
+  for (const field<T>* f : {static_cast<const field<T>*>(with.x), static_cast<const field<T>*>(with.y),
+                            static_cast<const field<T>*>(with.z), with.v, with.w})
     if (f != nullptr && !(f->shape() == model.shape())) throw std::logic_error("blas: fields of different shapes");
 
   const context& ctx = model.get_context();
   const int columns = model.columns();
-  const std::vector<real_of<T>> a = rounded<T>(with.a, columns), b = rounded<T>(with.b, columns);
+  const std::vector<real_of<T>> a = rounded<T>(with.a, columns), b = rounded<T>(with.b, columns),
+                                c = rounded<T>(with.c, columns);
   const std::int64_t blocks = model.layout().blocks();
   const std::int64_t ranges = (blocks + blocks_of_a_range - 1) / blocks_of_a_range;
   const std::size_t sums_of_a_range = sums ? static_cast<std::size_t>(columns * most_sums) : 0;
@@ -59,6 +63,7 @@ std::vector<double> run(field_operation operation, const operands<T>& with, bool
     operation_arguments<T> arg;
     if (with.x != nullptr) arg.x = with.x->blocks(part);
     if (with.y != nullptr) arg.y = with.y->blocks(part);
+    if (with.z != nullptr) arg.z = with.z->blocks(part);
     const auto read = [part](const field<T>* f) {
       return f != nullptr ? f->blocks(part) : field_pointer<const word_of<T>>{};
     };
@@ -69,6 +74,7 @@ std::vector<double> run(field_operation operation, const operands<T>& with, bool
     arg.components = model.components();
     arg.a = a.empty() ? nullptr : a.data();
     arg.b = b.empty() ? nullptr : b.data();
+    arg.c = c.empty() ? nullptr : c.data();
     arg.sums = partial.data() + static_cast<std::size_t>(i) * sums_of_a_range;
     kernel(arg, first, std::min(blocks_of_a_range, blocks - first));
   }
@@ -149,11 +155,11 @@ void bicgstab_direction(field<T>& x, const field<T>& u, const scalars& a, const 
   run<T>(field_operation::bicgstab_direction, {.x = &x, .u = &u, .v = &v, .a = &a, .b = &b}, false);
 }
 template <class T>
-std::pair<scalars, scalars> bicgstab_update(field<T>& x, field<T>& y, const scalars& a, const field<T>& u,
-                                            const scalars& b, const field<T>& v, const field<T>& w) {
-  const auto sums =
-      run<T>(field_operation::bicgstab_update, {.x = &x, .y = &y, .u = &u, .v = &v, .w = &w, .a = &a, .b = &b}, true);
-  return {pick(sums, 0, 1), pick(sums, 2, -1)};
+scalars bicgstab_step(field<T>& x, field<T>& y, field<T>& z, const scalars& a, const scalars& b, const scalars& c,
+                      const field<T>& u, const field<T>& v) {
+  return pick(run<T>(field_operation::bicgstab_step,
+                     {.x = &x, .y = &y, .z = &z, .u = &u, .v = &v, .a = &a, .b = &b, .c = &c}, true),
+              0, -1);
 }
 template <class T>
 std::pair<scalars, scalars> dot_norm2(const field<T>& u, const field<T>& v) {
@@ -166,22 +172,22 @@ std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const 
   return {pick(sums, 0, 1), pick(sums, 2, -1)};
 }
 
-#define PLAQUETTE_INSTANTIATE(T)                                                                                 \
-  template void zero(field<T>&);                                                                                 \
-  template void copy(field<T>&, const field<T>&);                                                                \
-  template void scale(field<T>&, const scalars&);                                                                \
-  template void axpy(field<T>&, const scalars&, const field<T>&);                                                \
-  template void xpay(field<T>&, const field<T>&, const scalars&);                                                \
-  template scalars dot(const field<T>&, const field<T>&);                                                        \
-  template scalars norm2(const field<T>&);                                                                       \
-  template scalars axpy_norm2(field<T>&, const scalars&, const field<T>&);                                       \
-  template void axpy_pair(field<T>&, const scalars&, const field<T>&, const scalars&, const field<T>&);          \
-  template scalars subtract_norm2(field<T>&, const field<T>&, const field<T>&);                                  \
-  template scalars cg_update(field<T>&, field<T>&, const scalars&, const field<T>&, const field<T>&);            \
-  template void bicgstab_direction(field<T>&, const field<T>&, const scalars&, const scalars&, const field<T>&); \
-  template std::pair<scalars, scalars> bicgstab_update(field<T>&, field<T>&, const scalars&, const field<T>&,    \
-                                                       const scalars&, const field<T>&, const field<T>&);        \
-  template std::pair<scalars, scalars> dot_norm2(const field<T>&, const field<T>&);                              \
+#define PLAQUETTE_INSTANTIATE(T)                                                                                  \
+  template void zero(field<T>&);                                                                                  \
+  template void copy(field<T>&, const field<T>&);                                                                 \
+  template void scale(field<T>&, const scalars&);                                                                 \
+  template void axpy(field<T>&, const scalars&, const field<T>&);                                                 \
+  template void xpay(field<T>&, const field<T>&, const scalars&);                                                 \
+  template scalars dot(const field<T>&, const field<T>&);                                                         \
+  template scalars norm2(const field<T>&);                                                                        \
+  template scalars axpy_norm2(field<T>&, const scalars&, const field<T>&);                                        \
+  template void axpy_pair(field<T>&, const scalars&, const field<T>&, const scalars&, const field<T>&);           \
+  template scalars subtract_norm2(field<T>&, const field<T>&, const field<T>&);                                   \
+  template scalars cg_update(field<T>&, field<T>&, const scalars&, const field<T>&, const field<T>&);             \
+  template void bicgstab_direction(field<T>&, const field<T>&, const scalars&, const scalars&, const field<T>&);  \
+  template scalars bicgstab_step(field<T>&, field<T>&, field<T>&, const scalars&, const scalars&, const scalars&, \
+                                 const field<T>&, const field<T>&);                                               \
+  template std::pair<scalars, scalars> dot_norm2(const field<T>&, const field<T>&);                               \
   template std::pair<scalars, scalars> axpy_dot_norm2(field<T>&, const scalars&, const field<T>&, const field<T>&);
 PLAQUETTE_INSTANTIATE(half)
 PLAQUETTE_INSTANTIATE(float)

@@ -47,10 +47,11 @@ scalars cg_update(field<T>& x, field<T>& y, const scalars& a, const field<T>& u,
 /// x = u + a (x - b v)
 template <class T>
 void bicgstab_direction(field<T>& x, const field<T>& u, const scalars& a, const scalars& b, const field<T>& v);
-/// x += a u + b y; y -= b v; returns <w, y> and |y|^2
+/// x += a z + b y; y -= b u; z = y + c (z - b v), with the y that is stored; returns |y|^2. The bits of axpy_pair,
+/// axpy_norm2 and bicgstab_direction one after the other.
 template <class T>
-std::pair<scalars, scalars> bicgstab_update(field<T>& x, field<T>& y, const scalars& a, const field<T>& u,
-                                            const scalars& b, const field<T>& v, const field<T>& w);
+scalars bicgstab_step(field<T>& x, field<T>& y, field<T>& z, const scalars& a, const scalars& b, const scalars& c,
+                      const field<T>& u, const field<T>& v);
 /// <u, v> and <u, u>
 template <class T>
 std::pair<scalars, scalars> dot_norm2(const field<T>& u, const field<T>& v);

@@ -91,8 +91,8 @@ struct hopping_arguments {
   bool prefetch_columns = false;
 };
 
-/// Elementwise operations on columns: up to two fields written or updated (x, y), up to three read (u, v, w), up to two
-/// complex coefficients a column (a, b), up to three real sums a column.
+/// Elementwise operations on columns: up to three fields written or updated (x, y, z), up to three read (u, v, w), up
+/// to three complex coefficients a column (a, b, c), up to three real sums a column.
 enum class field_operation {
   scale,               ///< x = a x
   axpy,                ///< x += a u
@@ -104,7 +104,7 @@ enum class field_operation {
   subtract_norm2,      ///< x = u - v; |x|^2
   cg_update,           ///< x += a u; y -= a v; |y|^2
   bicgstab_direction,  ///< x = u + a (x - b v)
-  bicgstab_update,     ///< x += a u + b y; y -= b v; re, im of <w, y>; |y|^2
+  bicgstab_step,       ///< x += a z + b y; y -= b u; z = y + c (z - b v); |y|^2
   dot_norm2,           ///< re, im of <u, v>; |u|^2
   axpy_dot_norm2,      ///< x += a u; re, im of <w, x>; |x|^2
   count
@@ -118,12 +118,13 @@ struct operation_arguments {
   using word = word_of<T>;
   using real = real_of<T>;
 
-  field_pointer<word> x, y;
+  field_pointer<word> x, y, z;
   field_pointer<const word> u, v, w;
   int columns = 0;
   int components = 12;      ///< complex numbers a site
   const real* a = nullptr;  ///< [column][re, im]
   const real* b = nullptr;
+  const real* c = nullptr;
   double* sums = nullptr;  ///< [column][most_sums], overwritten; of the blocks of this call only
 };
 

@@ -769,14 +769,6 @@ PLAQUETTE_INLINE void operate_on_component(column_sums<V>& sums, const Reader& x
     sums.add_norm2(0, r);
   }
   if constexpr (op == bicgstab_direction) to_x.put(k, add_product(u(k), a, add_product(x(k), minus(b), v(k))));
-  if constexpr (op == bicgstab_update) {
-    const auto s = y(k);
-    to_x.put(k, add_product(add_product(x(k), a, u(k)), b, s));
-    const auto r = add_product(s, minus(b), v(k));
-    to_y.put(k, r);
-    sums.add_dot(w(k), r);
-    sums.add_norm2(2, r);
-  }
   if constexpr (op == dot_norm2) {
     const auto first = u(k);
     sums.add_dot(first, v(k));
@@ -793,11 +785,11 @@ PLAQUETTE_INLINE void operate_on_component(column_sums<V>& sums, const Reader& x
 template <field_operation op>
 constexpr bool makes_sums =
     op == field_operation::dot || op == field_operation::norm2 || op == field_operation::axpy_norm2 ||
-    op == field_operation::subtract_norm2 || op == field_operation::cg_update ||
-    op == field_operation::bicgstab_update || op == field_operation::dot_norm2 || op == field_operation::axpy_dot_norm2;
+    op == field_operation::subtract_norm2 || op == field_operation::cg_update || op == field_operation::bicgstab_step ||
+    op == field_operation::dot_norm2 || op == field_operation::axpy_dot_norm2;
 
 template <field_operation op>
-constexpr bool writes_y = op == field_operation::cg_update || op == field_operation::bicgstab_update;
+constexpr bool writes_y = op == field_operation::cg_update;
 template <field_operation op>
 constexpr bool writes_x =
     op != field_operation::dot && op != field_operation::norm2 && op != field_operation::dot_norm2;
@@ -834,9 +826,28 @@ void operate_kernel(const operation_arguments<T>& arg, std::int64_t first, std::
             u(at(arg.u, block, c), arg.components), v(at(arg.v, block, c), arg.components),
             w(at(arg.w, block, c), arg.components);
         writer to_x(at(arg.x, block, c), false), to_y(at(arg.y, block, c), false);
-        for (int k = 0; k < arg.components; ++k) operate_on_component<op>(sums, x, y, u, v, w, to_x, to_y, a, b, k);
-        if constexpr (writes_x<op>) to_x.finish(arg.components);
-        if constexpr (writes_y<op>) to_y.finish(arg.components);
+        if constexpr (op == field_operation::bicgstab_step) {
+          // One after the other, while the block is in the first-level cache: each reads what the one before has
+          // stored.
+          const reader z(at(arg.z, block, c), arg.components);
+          writer to_z(at(arg.z, block, c), false);
+          const complex_simd<V> minus_b{-b.re, -b.im};
+          for (int k = 0; k < arg.components; ++k)
+            operate_on_component<field_operation::axpy_pair>(sums, x, y, z, y, w, to_x, to_y, a, b, k);
+          to_x.finish(arg.components);
+          for (int k = 0; k < arg.components; ++k)
+            operate_on_component<field_operation::axpy_norm2>(sums, y, y, u, v, w, to_y, to_y, minus_b, b, k);
+          to_y.finish(arg.components);
+          const reader stored_y(at(arg.y, block, c), arg.components);
+          for (int k = 0; k < arg.components; ++k)
+            operate_on_component<field_operation::bicgstab_direction>(sums, z, y, stored_y, v, w, to_z, to_y,
+                                                                      coefficient(arg.c, c), b, k);
+          to_z.finish(arg.components);
+        } else {
+          for (int k = 0; k < arg.components; ++k) operate_on_component<op>(sums, x, y, u, v, w, to_x, to_y, a, b, k);
+          if constexpr (writes_x<op>) to_x.finish(arg.components);
+          if constexpr (writes_y<op>) to_y.finish(arg.components);
+        }
         pass[c - begin] = sums;
       }
     if constexpr (makes_sums<op>)

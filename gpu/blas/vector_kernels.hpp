@@ -30,17 +30,17 @@ enum class vector_operation {
   subtract_norm2,
   cg_update,
   bicgstab_direction,
-  bicgstab_update,
+  bicgstab_step,
   dot_norm2,
   axpy_dot_norm2
 };
 
 /// The fields of an operation.
-enum class operand { none, x, y, u, v, w };
+enum class operand { none, x, y, z, u, v, w };
 
 /// What an operation reads, writes and sums: <dot_left, dot_right> and |norm_of|^2, of results as they are stored.
 struct operation_traits {
-  bool reads_x = false, writes_x = false, uses_y = false, reads_u = true, reads_v = false;
+  bool reads_x = false, writes_x = false, uses_y = false, uses_z = false, reads_u = true, reads_v = false;
   operand dot_left = operand::none, dot_right = operand::none, norm_of = operand::none;
 
   /// Those that write have coefficients, but for the plain difference.
@@ -52,8 +52,8 @@ struct operation_traits {
   constexpr int sums() const { return (has_dot() ? 2 : 0) + (has_norm() ? 1 : 0); }
   /// Fields that pass over the bus; those that are read and written count twice.
   constexpr int passes() const {
-    return (reads_x ? 1 : 0) + (writes_x ? 1 : 0) + (uses_y ? 2 : 0) + (reads_u ? 1 : 0) + (reads_v ? 1 : 0) +
-           (reads_w() ? 1 : 0);
+    return (reads_x ? 1 : 0) + (writes_x ? 1 : 0) + (uses_y ? 2 : 0) + (uses_z ? 2 : 0) + (reads_u ? 1 : 0) +
+           (reads_v ? 1 : 0) + (reads_w() ? 1 : 0);
   }
 };
 
@@ -79,14 +79,8 @@ constexpr operation_traits traits_of(vector_operation operation) {
       return {.reads_x = true, .writes_x = true, .uses_y = true, .reads_v = true, .norm_of = y};
     case vector_operation::bicgstab_direction:
       return {.reads_x = true, .writes_x = true, .reads_v = true};
-    case vector_operation::bicgstab_update:
-      return {.reads_x = true,
-              .writes_x = true,
-              .uses_y = true,
-              .reads_v = true,
-              .dot_left = w,
-              .dot_right = y,
-              .norm_of = y};
+    case vector_operation::bicgstab_step:
+      return {.reads_x = true, .writes_x = true, .uses_y = true, .uses_z = true, .reads_v = true, .norm_of = y};
     case vector_operation::dot_norm2:
       return {.reads_v = true, .dot_left = u, .dot_right = v, .norm_of = u};
     case vector_operation::axpy_dot_norm2:
@@ -98,7 +92,7 @@ constexpr operation_traits traits_of(vector_operation operation) {
 /// One number of each field, and the results.
 template <class Real>
 struct operands_of_number {
-  complex<Real> x, y, u, v;
+  complex<Real> x, y, z, u, v;
 };
 
 /// x + a u
@@ -108,7 +102,15 @@ PLAQUETTE_HOST_DEVICE inline complex<Real> add_product(const complex<Real>& x, c
   return {fused(-a.im, u.im, fused(a.re, u.re, x.re)), fused(a.im, u.re, fused(a.re, u.im, x.im))};
 }
 
-/// The formulas of blas.hpp.
+/// u + a (x - b v)
+template <class Real>
+PLAQUETTE_HOST_DEVICE inline complex<Real> direction(const complex<Real>& u, const complex<Real>& a,
+                                                     const complex<Real>& x, const complex<Real>& b,
+                                                     const complex<Real>& v) {
+  return add_product(u, a, add_product(x, -b, v));
+}
+
+/// The formulas of blas.hpp, but for z, which needs y as it is stored: `direction` follows then.
 template <vector_operation operation, class Real>
 PLAQUETTE_HOST_DEVICE inline void operate(operands_of_number<Real>& n, const complex<Real>& a, const complex<Real>& b) {
   using enum vector_operation;
@@ -122,20 +124,21 @@ PLAQUETTE_HOST_DEVICE inline void operate(operands_of_number<Real>& n, const com
     n.x = add_product(n.x, a, n.u);
     n.y = add_product(n.y, -a, n.v);
   }
-  if constexpr (operation == bicgstab_direction) n.x = add_product(n.u, a, add_product(n.x, -b, n.v));
-  if constexpr (operation == bicgstab_update) {
-    n.x = add_product(add_product(n.x, a, n.u), b, n.y);
-    n.y = add_product(n.y, -b, n.v);
+  if constexpr (operation == bicgstab_direction) n.x = direction(n.u, a, n.x, b, n.v);
+  if constexpr (operation == bicgstab_step) {
+    n.x = add_product(add_product(n.x, a, n.z), b, n.y);
+    n.y = add_product(n.y, -b, n.u);
   }
 }
 
 /// The fields of a launch; those that the operation does not use are null.
 template <class T>
 struct vector_arguments {
-  spinor_pointer<T> x, y;
+  spinor_pointer<T> x, y, z;
   spinor_pointer<const T> u, v, w;
   const complex<double>* a = nullptr;  ///< [column]
   const complex<double>* b = nullptr;
+  const complex<double>* c = nullptr;
   padded_sites sites;
   divisor columns;
   std::int32_t components;
@@ -149,20 +152,22 @@ struct vector_kernel {
   using real = real_of<T>;
   static constexpr operation_traits traits = traits_of(operation);
   /// A product of two fields has no use for more than five or six blocks, whose registers hold what is asked for ahead.
-  /// Of bicgstab_update three blocks hide more of the waiting than two; in half two without spills beat three with a
-  /// few.
+  /// Of bicgstab_step three blocks hide more of the waiting than two; in half two without spills beat three with a few.
   static constexpr int resident_blocks = [] {
     if (sizeof(real) != 4) return 0;
-    if (traits.reads_w() && traits.uses_y) return is_half<T> ? 2 : 3;
+    if (traits.uses_z) return is_half<T> ? 2 : 3;
     return operation != vector_operation::dot ? 0 : is_half<T> ? 5 : 6;
   }();
 
   /// Sites of a thread of a sum such that a block moves 64 KB and more for each number that it sums: what it costs to
-  /// end a block, which is the same for all precisions, is then a few per cent.
+  /// end a block, which is the same for all precisions, is then a few per cent. What gives the bits of another
+  /// operation takes as many.
   static constexpr int least_sites_of_a_thread = [] {
-    constexpr int wanted = 64 << 10, of_site = column_bytes<T>(12) / lanes * traits.passes();
+    constexpr operation_traits like =
+        operation == vector_operation::bicgstab_step ? traits_of(vector_operation::axpy_norm2) : traits;
+    constexpr int wanted = 64 << 10, of_site = column_bytes<T>(12) / lanes * like.passes();
     int count = 1;
-    while (count < 4 && count * sum_threads * of_site < wanted * traits.sums()) count *= 2;
+    while (count < 4 && count * sum_threads * of_site < wanted * like.sums()) count *= 2;
     return count;
   }();
 
@@ -180,19 +185,22 @@ struct vector_kernel {
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
     // First of all: fields are then asked for together with the coefficients, and not after these have come.
     if (!arg.sites.has(static_cast<std::int32_t>(i))) return;
-    work_on(static_cast<std::int32_t>(i), column, coefficient(arg.a, column), coefficient(arg.b, column), sums);
+    work_on(static_cast<std::int32_t>(i), column,
+            {coefficient(arg.a, column), coefficient(arg.b, column), coefficient(arg.c, column)}, sums);
   }
+  struct factors {
+    complex<real> a, b, c;
+  };
   /// With coefficients that are known already.
   template <int Count>
-  PLAQUETTE_HOST_DEVICE void work_on(std::int32_t i, int column, const complex<real>& a, const complex<real>& b,
-                                     double (&sums)[Count]) const {
+  PLAQUETTE_HOST_DEVICE void work_on(std::int32_t i, int column, const factors& by, double (&sums)[Count]) const {
     if (!arg.sites.has(i)) return;
     if constexpr (!is_half<T>)
-      straight(i, column, a, b, sums);
+      straight(i, column, by, sums);
     else if constexpr (components > 0)
-      in_registers(i, column, a, b, sums);
+      in_registers(i, column, by, sums);
     else
-      twice(i, column, a, b, sums);
+      twice(i, column, by, sums);
   }
 
  private:
@@ -204,27 +212,29 @@ struct vector_kernel {
 
   /// Where numbers are stored as they are computed: group by group.
   template <int Count>
-  PLAQUETTE_HOST_DEVICE void straight(std::int32_t i, int column, const complex<real>& a, const complex<real>& b,
-                                      double (&sums)[Count]) const {
+  PLAQUETTE_HOST_DEVICE void straight(std::int32_t i, int column, const factors& by, double (&sums)[Count]) const {
     const int chunks = chunks_of<T>(all_components()), groups = groups_of(all_components());
     std::byte* const x = traits.writes_x ? arg.x.site(i, column) : nullptr;
     std::byte* const y = traits.uses_y ? arg.y.site(i, column) : nullptr;
+    std::byte* const z = traits.uses_z ? arg.z.site(i, column) : nullptr;
     const std::byte* const u = traits.reads_u ? arg.u.site(i, column) : nullptr;
     const std::byte* const v = traits.reads_v ? arg.v.site(i, column) : nullptr;
     const std::byte* const w = traits.reads_w() ? arg.w.site(i, column) : nullptr;
     site_sums<T> total;
     PLAQUETTE_GPU_UNROLL
     for (int g = 0; g < groups; ++g) {
-      complex<real> xs[group_size], ys[group_size], us[group_size], vs[group_size], ws[group_size];
+      complex<real> xs[group_size], ys[group_size], zs[group_size], us[group_size], vs[group_size], ws[group_size];
       if constexpr (traits.reads_x) unpack_group<T>(load_group<T>(x, g, chunks), 1.0F, xs);
       if constexpr (traits.uses_y) unpack_group<T>(load_group<T>(y, g, chunks), 1.0F, ys);
+      if constexpr (traits.uses_z) unpack_group<T>(load_group<T>(z, g, chunks), 1.0F, zs);
       if constexpr (traits.reads_u) unpack_group<T>(load_group<T>(u, g, chunks), 1.0F, us);
       if constexpr (traits.reads_v) unpack_group<T>(load_group<T>(v, g, chunks), 1.0F, vs);
       if constexpr (traits.reads_w()) unpack_group<T>(load_group<T>(w, g, chunks), 1.0F, ws);
       PLAQUETTE_GPU_UNROLL
       for (int k = 0; k < group_size; ++k) {
-        operands_of_number<real> n{xs[k], ys[k], us[k], vs[k]};
-        operate<operation>(n, a, b);
+        operands_of_number<real> n{xs[k], ys[k], zs[k], us[k], vs[k]};
+        operate<operation>(n, by.a, by.b);
+        if constexpr (traits.uses_z) zs[k] = direction(n.y, by.c, n.z, by.b, n.v);
         if constexpr (traits.has_dot())
           total.add_dot(traits.reads_w() ? ws[k] : n.u, traits.dot_right == operand::x   ? n.x
                                                         : traits.dot_right == operand::y ? n.y
@@ -236,6 +246,7 @@ struct vector_kernel {
       }
       if constexpr (traits.writes_x) store_group<T>(x, g, chunks, pack_group<T>(xs, 1.0F));
       if constexpr (traits.uses_y) store_group<T>(y, g, chunks, pack_group<T>(ys, 1.0F));
+      if constexpr (traits.uses_z) store_group<T>(z, g, chunks, pack_group<T>(zs, 1.0F));
     }
     add(sums, total.re, total.im, total.norm);
   }
@@ -252,33 +263,42 @@ struct vector_kernel {
 
   // Half: a site's scale is known when all its results are.
 
-  /// v and w come last where two fields are written: x does not need them, and gives its registers back first.
-  static constexpr bool in_two_steps = traits.uses_y;
+  /// v comes last where two fields are written, and u too where three are: x does not need them, and gives its
+  /// registers back first.
+  static constexpr bool in_steps = traits.uses_y, u_comes_late = traits.uses_z;
 
-  /// The five fields of a site, as read.
+  /// The fields of a site, as read; y as stored, once it is.
   struct half_site {
-    std::byte *x, *y;
+    std::byte *x, *y, *z;
     const std::byte *u, *v, *w;
-    float x_scale = 0.0F, y_scale = 0.0F, u_scale = 0.0F, v_scale = 0.0F, w_scale = 0.0F;
-    complex<float> a, b;
+    float x_scale = 0.0F, y_scale = 0.0F, z_scale = 0.0F, u_scale = 0.0F, v_scale = 0.0F, w_scale = 0.0F;
+    factors by;
     int chunks;
 
     PLAQUETTE_HOST_DEVICE half_site(const vector_arguments<T>& arg, std::int32_t i, int column, int number,
-                                    const complex<float>& first, const complex<float>& second)
+                                    const factors& numbers)
         : x(traits.writes_x ? arg.x.site(i, column) : nullptr),
           y(traits.uses_y ? arg.y.site(i, column) : nullptr),
-          u(traits.reads_u ? arg.u.site(i, column) : nullptr),
+          z(traits.uses_z ? arg.z.site(i, column) : nullptr),
+          u(nullptr),
           v(nullptr),
           w(nullptr),
-          a(first),
-          b(second),
+          by(numbers),
           chunks(chunks_of<T>(number)) {
       if constexpr (traits.reads_x) x_scale = *arg.x.scale(i, column, chunks);
       if constexpr (traits.uses_y) y_scale = *arg.y.scale(i, column, chunks);
-      if constexpr (traits.reads_u) u_scale = *arg.u.scale(i, column, chunks);
-      if constexpr (!in_two_steps) find_rest(arg, i, column);
+      if constexpr (traits.uses_z) z_scale = *arg.z.scale(i, column, chunks);
+      if constexpr (!u_comes_late) find_u(arg, i, column);
+      if constexpr (!in_steps) find_rest(arg, i, column);
+    }
+    PLAQUETTE_HOST_DEVICE void find_u(const vector_arguments<T>& arg, std::int32_t i, int column) {
+      if constexpr (traits.reads_u) {
+        u = arg.u.site(i, column);
+        u_scale = *arg.u.scale(i, column, chunks);
+      }
     }
     PLAQUETTE_HOST_DEVICE void find_rest(const vector_arguments<T>& arg, std::int32_t i, int column) {
+      if constexpr (u_comes_late) find_u(arg, i, column);
       if constexpr (traits.reads_v) {
         v = arg.v.site(i, column);
         v_scale = *arg.v.scale(i, column, chunks);
@@ -291,31 +311,39 @@ struct vector_kernel {
   };
   /// A group of each, as read; x and y as stored, once they are.
   struct half_group {
-    number_group<half> x, y, u, v, w;
+    number_group<half> x, y, z, u, v, w;
 
     PLAQUETTE_HOST_DEVICE void load(const half_site& site, int g) {
       if constexpr (traits.reads_x) x = load_group<half>(site.x, g, site.chunks);
       if constexpr (traits.uses_y) y = load_group<half>(site.y, g, site.chunks);
-      if constexpr (traits.reads_u) u = load_group<half>(site.u, g, site.chunks);
-      if constexpr (!in_two_steps) load_rest(site, g);
+      if constexpr (traits.uses_z) z = load_group<half>(site.z, g, site.chunks);
+      if constexpr (traits.reads_u && !u_comes_late) u = load_group<half>(site.u, g, site.chunks);
+      if constexpr (!in_steps) load_rest(site, g);
     }
     PLAQUETTE_HOST_DEVICE void load_rest(const half_site& site, int g) {
+      if constexpr (u_comes_late) u = load_group<half>(site.u, g, site.chunks);
       if constexpr (traits.reads_v) v = load_group<half>(site.v, g, site.chunks);
       if constexpr (traits.reads_w()) w = load_group<half>(site.w, g, site.chunks);
     }
-    /// What becomes of x, or of y, from what was read. (One at a time: both do not fit into registers beside it.)
+    /// What becomes of x, y or z from what was read. (One at a time: all do not fit into registers beside it.)
     template <operand result>
     PLAQUETTE_HOST_DEVICE void compute(const half_site& site, complex<float> (&results)[group_size]) const {
-      complex<float> xs[group_size], ys[group_size], us[group_size], vs[group_size];
-      if constexpr (traits.reads_x) unpack_group<half>(x, site.x_scale, xs);
+      complex<float> xs[group_size], ys[group_size], zs[group_size], us[group_size], vs[group_size];
+      constexpr bool is_first = in_steps && result == operand::x;
+      if constexpr (traits.reads_x && result != operand::z) unpack_group<half>(x, site.x_scale, xs);
       if constexpr (traits.uses_y) unpack_group<half>(y, site.y_scale, ys);
-      if constexpr (traits.reads_u) unpack_group<half>(u, site.u_scale, us);
-      if constexpr (traits.reads_v && !(in_two_steps && result == operand::x)) unpack_group<half>(v, site.v_scale, vs);
+      if constexpr (traits.uses_z) unpack_group<half>(z, site.z_scale, zs);
+      if constexpr (traits.reads_u && !(u_comes_late && is_first)) unpack_group<half>(u, site.u_scale, us);
+      if constexpr (traits.reads_v && !is_first) unpack_group<half>(v, site.v_scale, vs);
       PLAQUETTE_GPU_UNROLL
       for (int k = 0; k < group_size; ++k) {
-        operands_of_number<float> n{xs[k], ys[k], us[k], vs[k]};
-        operate<operation>(n, site.a, site.b);
-        results[k] = result == operand::x ? n.x : n.y;
+        if constexpr (result == operand::z) {
+          results[k] = direction(ys[k], site.by.c, zs[k], site.by.b, vs[k]);
+        } else {
+          operands_of_number<float> n{xs[k], ys[k], zs[k], us[k], vs[k]};
+          operate<operation>(n, site.by.a, site.by.b);
+          results[k] = result == operand::x ? n.x : n.y;
+        }
       }
     }
     PLAQUETTE_HOST_DEVICE const chunk& stored(operand which) const {
@@ -360,7 +388,7 @@ struct vector_kernel {
     add(sums, dot_scale * total.dot_re(), dot_scale * total.dot_im(), norm_scale * total.norm());
   }
 
-  /// x, or y, of a site whose groups are in registers: computed and stored, its words to `stored`. Returns the scale.
+  /// x, y or z of a site whose groups are in registers: computed and stored, its words to `stored`. Returns the scale.
   template <operand result, int groups>
   PLAQUETTE_HOST_DEVICE float replace(const half_group (&read)[groups], number_group<half> (&stored)[groups],
                                       const half_site& site, const spinor_pointer<T>& to, std::int32_t i,
@@ -376,23 +404,25 @@ struct vector_kernel {
     PLAQUETTE_GPU_UNROLL
     for (int g = 0; g < groups; ++g) {
       stored[g] = pack_group<half>(results[g], s.inverse);
-      store_group<half>(result == operand::x ? site.x : site.y, g, site.chunks, stored[g]);
+      store_group<half>(result == operand::x   ? site.x
+                        : result == operand::y ? site.y
+                                               : site.z,
+                        g, site.chunks, stored[g]);
     }
     return s.scale;
   }
 
   template <int Count>
-  PLAQUETTE_HOST_DEVICE void in_registers(std::int32_t i, int column, const complex<real>& a, const complex<real>& b,
-                                          double (&sums)[Count]) const {
+  PLAQUETTE_HOST_DEVICE void in_registers(std::int32_t i, int column, const factors& by, double (&sums)[Count]) const {
     constexpr int groups = groups_of(components);
-    half_site site(arg, i, column, components, a, b);
+    half_site site(arg, i, column, components, by);
     half_group group[groups];
     PLAQUETTE_GPU_UNROLL
     for (int g = 0; g < groups; ++g) group[g].load(site, g);
     float x_scale = 0.0F, y_scale = 0.0F;
-    number_group<half> x[groups], y[groups];
+    number_group<half> x[groups], y[groups], z[groups];
     if constexpr (traits.writes_x) x_scale = replace<operand::x>(group, x, site, arg.x, i, column);
-    if constexpr (in_two_steps) {
+    if constexpr (in_steps) {
       site.find_rest(arg, i, column);
       PLAQUETTE_GPU_UNROLL
       for (int g = 0; g < groups; ++g) group[g].load_rest(site, g);
@@ -406,15 +436,18 @@ struct vector_kernel {
       group[g].add_to(total);
     }
     add_scaled(sums, total, site, x_scale, y_scale);
+    if constexpr (traits.uses_z) {
+      site.y_scale = y_scale;
+      replace<operand::z>(group, z, site, arg.z, i, column);
+    }
   }
 
   /// For sites that do not fit into registers: once for the scales, once for the numbers.
   template <int Count>
-  PLAQUETTE_HOST_DEVICE void twice(std::int32_t i, int column, const complex<real>& a, const complex<real>& b,
-                                   double (&sums)[Count]) const {
+  PLAQUETTE_HOST_DEVICE void twice(std::int32_t i, int column, const factors& by, double (&sums)[Count]) const {
     const int groups = groups_of(arg.components);
-    half_site site(arg, i, column, arg.components, a, b);
-    if constexpr (in_two_steps) site.find_rest(arg, i, column);
+    half_site site(arg, i, column, arg.components, by);
+    if constexpr (in_steps) site.find_rest(arg, i, column);
     half_group group;
     complex<float> x[group_size], y[group_size];
     site_scale x_scale{}, y_scale{};
@@ -424,7 +457,7 @@ struct vector_kernel {
         group.load(site, g);
         group.template compute<operand::x>(site, x);
         x_largest = largest_of(x_largest, x);
-        if constexpr (in_two_steps) {
+        if constexpr (in_steps) {
           group.load_rest(site, g);
           group.template compute<operand::y>(site, y);
           y_largest = largest_of(y_largest, y);
@@ -436,7 +469,7 @@ struct vector_kernel {
     site_sums<half> total;
     for (int g = 0; g < groups; ++g) {
       group.load(site, g);
-      if constexpr (in_two_steps) group.load_rest(site, g);
+      if constexpr (in_steps) group.load_rest(site, g);
       if constexpr (traits.writes_x) group.template compute<operand::x>(site, x);
       if constexpr (traits.uses_y) group.template compute<operand::y>(site, y);
       if constexpr (traits.writes_x) {
@@ -450,6 +483,31 @@ struct vector_kernel {
       group.add_to(total);
     }
     add_scaled(sums, total, site, x_scale.scale, y_scale.scale);
+    if constexpr (traits.uses_z) {
+      site.y_scale = y_scale.scale;
+      replace_z(site, i, column);
+    }
+  }
+  /// When y is stored.
+  PLAQUETTE_HOST_DEVICE void replace_z(const half_site& site, std::int32_t i, int column) const {
+    const int groups = groups_of(arg.components);
+    half_group group;
+    complex<float> z[group_size];
+    const auto compute = [&](int g) {
+      group.load(site, g);
+      group.load_rest(site, g);
+      group.template compute<operand::z>(site, z);
+    };
+    float largest = 0.0F;
+    for (int g = 0; g < groups; ++g) {
+      compute(g);
+      largest = largest_of(largest, z);
+    }
+    const site_scale s = store_scale(arg.z, i, column, site.chunks, largest);
+    for (int g = 0; g < groups; ++g) {
+      compute(g);
+      store_group<half>(site.z, g, site.chunks, pack_group<half>(z, s.inverse));
+    }
   }
 };
 
@@ -465,11 +523,11 @@ struct programmed_vector_kernel {
 
   straight_kernel kernel;
   scalar_program programs[few_programs];
-  std::int32_t count, of_a, of_b;  ///< number of programs; the coefficients', or -1
+  std::int32_t count, of_a, of_b, of_c;  ///< number of programs; the coefficients', or -1
 
   PLAQUETTE_HOST_DEVICE int number_count() const { return count; }
   PLAQUETTE_HOST_DEVICE complex<double> number(int p, int column, bool first) const {
-    if (!first && p != of_a && p != of_b) return {};
+    if (!first && p != of_a && p != of_b && p != of_c) return {};
     const complex<double> value = programs[p](column);
     if (first) programs[p].result[column] = value;
     return value;
@@ -477,8 +535,10 @@ struct programmed_vector_kernel {
   template <int Count>
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, const complex<double>* numbers,
                                         double (&sums)[Count]) const {
-    kernel.work_on(static_cast<std::int32_t>(i), column, coefficient(kernel.arg.a, of_a, column, numbers),
-                   coefficient(kernel.arg.b, of_b, column, numbers), sums);
+    kernel.work_on(static_cast<std::int32_t>(i), column,
+                   {coefficient(kernel.arg.a, of_a, column, numbers), coefficient(kernel.arg.b, of_b, column, numbers),
+                    coefficient(kernel.arg.c, of_c, column, numbers)},
+                   sums);
   }
 
  private:
@@ -497,11 +557,13 @@ template <class T>
 struct vector_operands {
   field<T>* x = nullptr;
   field<T>* y = nullptr;
+  field<T>* z = nullptr;
   const field<T>* u = nullptr;
   const field<T>* v = nullptr;
   const field<T>* w = nullptr;
   const scalars* a = nullptr;
   const scalars* b = nullptr;
+  const scalars* c = nullptr;
 };
 
 /// The memory that they are in.
@@ -511,7 +573,8 @@ std::vector<std::shared_ptr<const void>> memory_of(const vector_operands<T>& wit
   const auto add = [&memory](const auto* numbers) {
     if (numbers != nullptr) memory.push_back(numbers->storage());
   };
-  add(with.x), add(with.y), add(with.u), add(with.v), add(with.w), add(with.a), add(with.b);
+  add(with.x), add(with.y), add(with.z), add(with.u), add(with.v), add(with.w);
+  add(with.a), add(with.b), add(with.c);
   return memory;
 }
 
@@ -529,28 +592,43 @@ void require_one_shape(const vector_operands<T>& with) {
   const auto require_columns = [&](const scalars* s) {
     if (s != nullptr && s->columns() != model.columns()) throw std::logic_error("blas: scalars of another batch");
   };
-  require_shape(with.x), require_shape(with.y), require_shape(with.v), require_shape(with.w);
-  require_columns(with.a), require_columns(with.b);
+  require_shape(with.x), require_shape(with.y), require_shape(with.z), require_shape(with.v), require_shape(with.w);
+  require_columns(with.a), require_columns(with.b), require_columns(with.c);
 }
 
 /// Scalars that are not worked out yet are, by a launch.
 template <class T>
 vector_arguments<T> arguments_of(const vector_operands<T>& with) {
   const field<T>& model = model_of(with);
-  vector_arguments<T> arg{
-      {}, {}, {}, {}, {}, nullptr, nullptr, padded_sites(model.order()), divisor(model.columns()), model.components()};
+  vector_arguments<T> arg{{},
+                          {},
+                          {},
+                          {},
+                          {},
+                          {},
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          padded_sites(model.order()),
+                          divisor(model.columns()),
+                          model.components()};
   if (with.x != nullptr) arg.x = with.x->sites(0);
   if (with.y != nullptr) arg.y = with.y->sites(0);
+  if (with.z != nullptr) arg.z = with.z->sites(0);
   if (with.u != nullptr) arg.u = with.u->sites(0);
   if (with.v != nullptr) arg.v = with.v->sites(0);
   if (with.w != nullptr) arg.w = with.w->sites(0);
   if (with.a != nullptr) arg.a = with.a->on_device();
   if (with.b != nullptr) arg.b = with.b->on_device();
+  if (with.c != nullptr) arg.c = with.c->on_device();
   return arg;
 }
 
-/// Sums that solvers only look at, later: they travel over ranks with those of another kernel.
-constexpr bool sums_may_wait(vector_operation operation) { return operation == vector_operation::axpy_norm2; }
+/// Sums that solvers need no earlier than those of the next kernel with sums: they travel over ranks together.
+constexpr bool sums_may_wait(vector_operation operation) {
+  return operation == vector_operation::axpy_norm2 || operation == vector_operation::axpy_dot_norm2 ||
+         operation == vector_operation::bicgstab_step;
+}
 
 /// Whether a kernel of the operation adds its sums over ranks itself, if there are any.
 template <vector_operation operation, class T>
@@ -582,14 +660,15 @@ bool takes_programs(const field<T>& model) {
 
 template <vector_operation operation, class T>
 void run_programmed(const vector_operands<T>& with, const column_sums* sums) {
-  const auto programs = take_programs(with.a, with.b);
+  const auto programs = take_programs({with.a, with.b, with.c});
   const vector_arguments<T> arg = arguments_of(with);
   if (programs.empty()) return launch<operation>(with, vector_kernel<T, operation, 12>{arg}, sums);
-  programmed_vector_kernel<T, operation, 12> body{{arg}, {}, static_cast<std::int32_t>(programs.size()), -1, -1};
+  programmed_vector_kernel<T, operation, 12> body{{arg}, {}, static_cast<std::int32_t>(programs.size()), -1, -1, -1};
   for (std::int32_t p = 0; p < body.count; ++p) {
     body.programs[p] = programs[static_cast<std::size_t>(p)];
     if (body.programs[p].result == arg.a) body.of_a = p;
     if (body.programs[p].result == arg.b) body.of_b = p;
+    if (body.programs[p].result == arg.c) body.of_c = p;
   }
   launch<operation>(with, body, sums);
   model_of(with).get_context().queue().launch_held_back();  // what programs write to may be given back any time
@@ -603,7 +682,7 @@ void run(const vector_operands<T>& with, const column_sums* sums = nullptr) {
   require_one_shape(with);
   if constexpr (traits_of(operation).has_coefficients())
     if (takes_programs(model)) return run_programmed<operation>(with, sums);
-  work_out(with.a, with.b);
+  work_out({with.a, with.b, with.c});
   const vector_arguments<T> arg = arguments_of(with);
   switch (model.components()) {
     case 12:
@@ -720,10 +799,11 @@ void bicgstab_direction(field<T>& x, const field<T>& u, const scalars& a, const 
   run<vector_operation::bicgstab_direction, T>({.x = &x, .u = &u, .v = &v, .a = &a, .b = &b});
 }
 template <class T>
-std::pair<scalars, scalars> bicgstab_update(field<T>& x, field<T>& y, const scalars& a, const field<T>& u,
-                                            const scalars& b, const field<T>& v, const field<T>& w) {
-  return dot_and_norm(run_and_sum<vector_operation::bicgstab_update, T>(
-      {.x = &x, .y = &y, .u = &u, .v = &v, .w = &w, .a = &a, .b = &b}));
+scalars bicgstab_step(field<T>& x, field<T>& y, field<T>& z, const scalars& a, const scalars& b, const scalars& c,
+                      const field<T>& u, const field<T>& v) {
+  return run_and_sum<vector_operation::bicgstab_step, T>(
+             {.x = &x, .y = &y, .z = &z, .u = &u, .v = &v, .a = &a, .b = &b, .c = &c})
+      .real_sum(0);
 }
 template <class T>
 std::pair<scalars, scalars> dot_norm2(const field<T>& u, const field<T>& v) {
@@ -734,22 +814,22 @@ std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const 
   return dot_and_norm(run_and_sum<vector_operation::axpy_dot_norm2, T>({.x = &x, .u = &u, .w = &w, .a = &a}));
 }
 
-#define PLAQUETTE_INSTANTIATE_BLAS(T)                                                                            \
-  template void zero(field<T>&);                                                                                 \
-  template void copy(field<T>&, const field<T>&);                                                                \
-  template void scale(field<T>&, const scalars&);                                                                \
-  template void axpy(field<T>&, const scalars&, const field<T>&);                                                \
-  template void xpay(field<T>&, const field<T>&, const scalars&);                                                \
-  template scalars dot(const field<T>&, const field<T>&);                                                        \
-  template scalars norm2(const field<T>&);                                                                       \
-  template scalars axpy_norm2(field<T>&, const scalars&, const field<T>&);                                       \
-  template void axpy_pair(field<T>&, const scalars&, const field<T>&, const scalars&, const field<T>&);          \
-  template scalars subtract_norm2(field<T>&, const field<T>&, const field<T>&);                                  \
-  template scalars cg_update(field<T>&, field<T>&, const scalars&, const field<T>&, const field<T>&);            \
-  template void bicgstab_direction(field<T>&, const field<T>&, const scalars&, const scalars&, const field<T>&); \
-  template std::pair<scalars, scalars> bicgstab_update(field<T>&, field<T>&, const scalars&, const field<T>&,    \
-                                                       const scalars&, const field<T>&, const field<T>&);        \
-  template std::pair<scalars, scalars> dot_norm2(const field<T>&, const field<T>&);                              \
+#define PLAQUETTE_INSTANTIATE_BLAS(T)                                                                             \
+  template void zero(field<T>&);                                                                                  \
+  template void copy(field<T>&, const field<T>&);                                                                 \
+  template void scale(field<T>&, const scalars&);                                                                 \
+  template void axpy(field<T>&, const scalars&, const field<T>&);                                                 \
+  template void xpay(field<T>&, const field<T>&, const scalars&);                                                 \
+  template scalars dot(const field<T>&, const field<T>&);                                                         \
+  template scalars norm2(const field<T>&);                                                                        \
+  template scalars axpy_norm2(field<T>&, const scalars&, const field<T>&);                                        \
+  template void axpy_pair(field<T>&, const scalars&, const field<T>&, const scalars&, const field<T>&);           \
+  template scalars subtract_norm2(field<T>&, const field<T>&, const field<T>&);                                   \
+  template scalars cg_update(field<T>&, field<T>&, const scalars&, const field<T>&, const field<T>&);             \
+  template void bicgstab_direction(field<T>&, const field<T>&, const scalars&, const scalars&, const field<T>&);  \
+  template scalars bicgstab_step(field<T>&, field<T>&, field<T>&, const scalars&, const scalars&, const scalars&, \
+                                 const field<T>&, const field<T>&);                                               \
+  template std::pair<scalars, scalars> dot_norm2(const field<T>&, const field<T>&);                               \
   template std::pair<scalars, scalars> axpy_dot_norm2(field<T>&, const scalars&, const field<T>&, const field<T>&);
 
 }  // namespace plaquette::gpu

@@ -147,10 +147,11 @@ struct closing_programs {
   }
 };
 
-/// What is not worked out yet of a and b (either may be null), and then of what others hold of their expressions: at
-/// most few_programs. From here on it counts as worked out: the caller queues a kernel next, before anything else, that
-/// puts each program's numbers into its `result`.
-std::vector<scalar_program> take_programs(const scalars* a, const scalars* b);
+/// What is not worked out yet of some coefficients, and then of what others hold of their expressions: at most
+/// few_programs. From here on it counts as worked out: the caller queues a kernel next, before anything else, that puts
+/// each program's numbers into its `result`.
+std::vector<scalar_program> take_programs(const coefficients& numbers);
+static_assert(std::tuple_size_v<coefficients> <= few_programs);
 
 /// That kernel, where there is nothing to fuse it to. Few programs that need a sum whose kernel is held back become
 /// that kernel's end.

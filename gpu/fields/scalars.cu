@@ -227,18 +227,20 @@ const complex<double>* scalars::on_device() const {
   return reinterpret_cast<const complex<double>*>(node_->leaf.begin);
 }
 std::shared_ptr<const void> scalars::storage() const { return node_->memory; }
-std::vector<scalar_program> take_programs(const scalars* a, const scalars* b) {
+std::vector<scalar_program> take_programs(const coefficients& numbers) {
   scalars::node::list nodes;
-  // Both of them before what they are made of: when this returns, nothing of either is left to do.
-  for (const scalars* s : {a, b})
+  // All of them before what they are made of: when this returns, nothing of any is left to do.
+  for (const scalars* s : numbers)
     if (s != nullptr) scalars::node::add(nodes, s->node_);
-  for (const scalars* s : {a, b})
+  for (const scalars* s : numbers)
     if (s != nullptr) scalars::node::add_held(nodes, s->node_);
   return scalars::node::take(nodes);
 }
-void work_out(const scalars* a, const scalars* b) {
-  const auto programs = take_programs(a, b);
-  if (!programs.empty()) run_programs((a != nullptr ? *a : *b).get_context(), programs);
+void work_out(const coefficients& numbers) {
+  const auto programs = take_programs(numbers);
+  if (programs.empty()) return;
+  const auto any = std::ranges::find_if(numbers, [](const scalars* s) { return s != nullptr; });
+  run_programs((*any)->get_context(), programs);
 }
 
 scalars operator+(const scalars& a, const scalars& b) {

@@ -3,6 +3,7 @@
 /// One complex number a column, living on the device: handles to sums, and expressions in them.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -13,6 +14,12 @@
 namespace plaquette::gpu {
 
 struct scalar_program;  // scalar_program.hpp
+class scalars;
+
+/// Those of a vector operation; null where it has fewer.
+using coefficients = std::array<const scalars*, 3>;
+/// Works them out in one launch, before they are asked for by `on_device`.
+void work_out(const coefficients& numbers);
 
 /// A handle: copies mean the same numbers, which never change. Arithmetic queues nothing; an expression is worked out
 /// on the device, in one launch, when a kernel first needs its numbers or the host asks for them. Meets
@@ -26,11 +33,9 @@ class scalars {
   int columns() const;
   /// complex<double>[columns] on the device, valid in the queue from here on and as long as this or a copy lives.
   const complex<double>* on_device() const;
-  /// Works out a and b (either may be null) in one launch, before both are asked for by `on_device`.
-  friend void work_out(const scalars* a, const scalars* b);
   /// Keeps what `on_device` returned alive.
   std::shared_ptr<const void> storage() const;
-  friend std::vector<scalar_program> take_programs(const scalars* a, const scalars* b);
+  friend std::vector<scalar_program> take_programs(const coefficients& numbers);
 
   friend scalars operator+(const scalars& a, const scalars& b);
   friend scalars operator-(const scalars& a, const scalars& b);

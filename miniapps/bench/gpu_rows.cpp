@@ -66,7 +66,7 @@ class row_list {
 const std::map<std::string, int>& vector_operations() {
   static const std::map<std::string, int> fields{{"copy", 2},      {"norm2", 1},     {"dot", 2},
                                                  {"axpy", 3},      {"xpay", 3},      {"axpy_norm2", 3},
-                                                 {"cg_update", 6}, {"direction", 4}, {"bicgstab", 7}};
+                                                 {"cg_update", 6}, {"direction", 4}, {"bicgstab", 8}};
   return fields;
 }
 

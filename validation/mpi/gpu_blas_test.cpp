@@ -20,9 +20,9 @@ namespace {
 template <class T>
 std::vector<complex<double>> all_sums(const gpu::context& ctx) {
   const field_shape shape{spins, colours, site_subset::even, 3};
-  gpu::field<T> x(ctx, shape), y(ctx, shape), u(ctx, shape), v(ctx, shape), w(ctx, shape);
+  gpu::field<T> x(ctx, shape), y(ctx, shape), z(ctx, shape), u(ctx, shape), v(ctx, shape), w(ctx, shape);
   std::uint64_t stream = 0;
-  for (gpu::field<T>* f : {&x, &y, &u, &v, &w}) gpu::random_spinors(*f, 51, stream++ * 10);
+  for (gpu::field<T>* f : {&x, &y, &u, &v, &w, &z}) gpu::random_spinors(*f, 51, stream++ * 10);
   const auto a = make_scalars(x, std::vector<complex<double>>{{0.5, 0.25}, {-1.0, 0.5}, {0.125, 2.0}});
   std::vector<gpu::scalars> list{norm2(u), dot(u, v)};
   const auto take = [&](const std::pair<gpu::scalars, gpu::scalars>& two) {
@@ -35,7 +35,9 @@ std::vector<complex<double>> all_sums(const gpu::context& ctx) {
   // a quotient of sums is a coefficient of what follows
   list.push_back(cg_update(x, y, ratio(list[1], list[0]), u, v));
   take(axpy_dot_norm2(x, a, u, w));
-  take(bicgstab_update(x, y, a, u, ratio(list[0], list[4]), v, w));
+  const auto quotient = ratio(list[0], list[4]);
+  list.push_back(bicgstab_step(x, y, z, a, quotient, quotient * a, v, w));
+  take(dot_norm2(z, u));
   std::vector<complex<double>> all;
   for (const auto& values : host_values(std::span<const gpu::scalars>(list)))
     all.insert(all.end(), values.begin(), values.end());

@@ -410,10 +410,12 @@ class basic_field {
     axpy(x, a, u);
     return {dot(w, x), norm2(x)};
   }
-  friend std::pair<scalars, scalars> bicgstab_update(field& x, field& y, const scalars& a, const field& u,
-                                                     const scalars& b, const field& v, const field& w) {
-    axpy_pair(x, a, u, b, y);
-    return axpy_dot_norm2(y, -b, v, w);
+  friend scalars bicgstab_step(field& x, field& y, field& z, const scalars& a, const scalars& b, const scalars& c,
+                               const field& u, const field& v) {
+    axpy_pair(x, a, z, b, y);
+    const scalars yy = axpy_norm2(y, -b, u);
+    bicgstab_direction(z, y, c, b, v);
+    return yy;
   }
 
   std::size_t offset() const { return static_cast<std::size_t>(first_) * static_cast<std::size_t>(length_); }

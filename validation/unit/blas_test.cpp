@@ -93,11 +93,11 @@ using precisions = testing::Types<half, float, double>;
 TYPED_TEST_SUITE(Blas, precisions);
 
 TYPED_TEST(Blas, UpdatesAreTheirFormulas) {
-  const auto x0 = this->random(), y0 = this->random(), u = this->random(), v = this->random();
-  const auto a = this->random_scalars(u), b = this->random_scalars(u);
-  std::vector<std::vector<complex<double>>> xs, ys, us, vs;
+  const auto x0 = this->random(), y0 = this->random(), z0 = this->random(), u = this->random(), v = this->random();
+  const auto a = this->random_scalars(u), b = this->random_scalars(u), e = this->random_scalars(u);
+  std::vector<std::vector<complex<double>>> xs, ys, zs, us, vs;
   for (int c = 0; c < this->columns; ++c) {
-    xs.push_back(numbers_of(x0, c)), ys.push_back(numbers_of(y0, c));
+    xs.push_back(numbers_of(x0, c)), ys.push_back(numbers_of(y0, c)), zs.push_back(numbers_of(z0, c));
     us.push_back(numbers_of(u, c)), vs.push_back(numbers_of(v, c));
   }
   const auto fresh = [](const auto& from) {
@@ -109,6 +109,7 @@ TYPED_TEST(Blas, UpdatesAreTheirFormulas) {
   const double large = 100.0;  // normal deviates and a few products of them stay below
   const auto X = [&](int c, std::size_t i) { return xs[static_cast<std::size_t>(c)][i]; };
   const auto Y = [&](int c, std::size_t i) { return ys[static_cast<std::size_t>(c)][i]; };
+  const auto Z = [&](int c, std::size_t i) { return zs[static_cast<std::size_t>(c)][i]; };
   const auto U = [&](int c, std::size_t i) { return us[static_cast<std::size_t>(c)][i]; };
   const auto V = [&](int c, std::size_t i) { return vs[static_cast<std::size_t>(c)][i]; };
 
@@ -140,9 +141,12 @@ TYPED_TEST(Blas, UpdatesAreTheirFormulas) {
   this->expect(x, large, [&](int c, std::size_t i) { return U(c, i) + a[c] * (X(c, i) - b[c] * V(c, i)); });
   x = fresh(x0);
   y = fresh(y0);
-  bicgstab_update(x, y, a, u, b, v, u);
-  this->expect(x, large, [&](int c, std::size_t i) { return X(c, i) + a[c] * U(c, i) + b[c] * Y(c, i); });
-  this->expect(y, large, [&](int c, std::size_t i) { return Y(c, i) - b[c] * V(c, i); });
+  auto z = fresh(z0);
+  bicgstab_step(x, y, z, a, b, e, u, v);
+  this->expect(x, large, [&](int c, std::size_t i) { return X(c, i) + a[c] * Z(c, i) + b[c] * Y(c, i); });
+  this->expect(y, large, [&](int c, std::size_t i) { return Y(c, i) - b[c] * U(c, i); });
+  this->expect(z, 2.0 * large,
+               [&](int c, std::size_t i) { return Y(c, i) - b[c] * U(c, i) + e[c] * (Z(c, i) - b[c] * V(c, i)); });
   x = fresh(x0);
   axpy_dot_norm2(x, a, u, v);
   this->expect(x, large, [&](int c, std::size_t i) { return X(c, i) + a[c] * U(c, i); });
@@ -169,8 +173,8 @@ TYPED_TEST(Blas, SumsAreDoubleInEveryPrecision) {
   const auto yy = cg_update(w, y, a, u, v);
   auto q = this->random();
   const auto [vq, qq] = axpy_dot_norm2(q, a, u, v);
-  auto m = this->random(), n = this->random();
-  const auto [un, nn] = bicgstab_update(m, n, a, v, a, v, u);
+  auto m = this->random(), n = this->random(), o = this->random();
+  const auto nn = bicgstab_step(m, n, o, a, a, a, u, v);
   for (int c = 0; c < this->columns; ++c) {
     // Each sum has n terms of size about 1 a component; n eps bounds its rounding, in double, whatever the fields are.
     // A number of half precision is read as a float; of results, the numbers are summed before they are rounded.
@@ -189,8 +193,25 @@ TYPED_TEST(Blas, SumsAreDoubleInEveryPrecision) {
     near(yy[c], sum(y, y, c), rounded);
     near(vq[c], sum(v, q, c), rounded);
     near(qq[c], sum(q, q, c), rounded);
-    near(un[c], sum(u, n, c), rounded);
     near(nn[c], sum(n, n, c), rounded);
+  }
+}
+
+TYPED_TEST(Blas, AStepOfBicgstabHasTheBitsOfItsParts) {
+  auto x = this->random(), y = this->random(), z = this->random();
+  const auto u = this->random(), v = this->random();
+  const auto a = this->random_scalars(u), b = this->random_scalars(u), e = this->random_scalars(u);
+  auto x_parts = like(x), y_parts = like(x), z_parts = like(x);
+  copy(x_parts, x), copy(y_parts, y), copy(z_parts, z);
+  const auto yy = bicgstab_step(x, y, z, a, b, e, u, v);
+  axpy_pair(x_parts, a, z_parts, b, y_parts);
+  const auto yy_parts = axpy_norm2(y_parts, -b, u);
+  bicgstab_direction(z_parts, y_parts, e, b, v);
+  for (int c = 0; c < this->columns; ++c) {
+    EXPECT_EQ(yy[c], yy_parts[c]) << c;
+    EXPECT_TRUE(numbers_of(x, c) == numbers_of(x_parts, c)) << c;
+    EXPECT_TRUE(numbers_of(y, c) == numbers_of(y_parts, c)) << c;
+    EXPECT_TRUE(numbers_of(z, c) == numbers_of(z_parts, c)) << c;
   }
 }
 

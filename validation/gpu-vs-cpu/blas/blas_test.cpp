@@ -70,24 +70,28 @@ TYPED_TEST(Blas, UpdatesAreThoseOfTheCpu) {
     SCOPED_TRACE(describe(now.lattice, now.shape));
     const twin_machines<T> machines(now.lattice);
     const twins<T> x0(machines, now.shape, ++seed), y0(machines, now.shape, ++seed), u(machines, now.shape, ++seed),
-        v(machines, now.shape, ++seed), w(machines, now.shape, ++seed);
+        v(machines, now.shape, ++seed), z0(machines, now.shape, ++seed);
     const int columns = now.shape.columns;
-    const auto an = coefficients(columns, ++seed), bn = coefficients(columns, ++seed);
-    const auto a = make_scalars(u.on_cpu, an), b = make_scalars(u.on_cpu, bn);
-    const auto a_gpu = make_scalars(u.on_gpu, an), b_gpu = make_scalars(u.on_gpu, bn);
+    const auto an = coefficients(columns, ++seed), bn = coefficients(columns, ++seed),
+               en = coefficients(columns, ++seed);
+    const auto a = make_scalars(u.on_cpu, an), b = make_scalars(u.on_cpu, bn), e = make_scalars(u.on_cpu, en);
+    const auto a_gpu = make_scalars(u.on_gpu, an), b_gpu = make_scalars(u.on_gpu, bn),
+               e_gpu = make_scalars(u.on_gpu, en);
 
-    std::vector<std::vector<double>> X, Y, U, V;
+    std::vector<std::vector<double>> X, Y, Z, U, V;
     for (int c = 0; c < columns; ++c) {
       const auto largest = [&](const twins<T>& f) {
         return largest_of_sites(numbers_of(f.on_cpu, c), f.on_cpu.components());
       };
-      X.push_back(largest(x0)), Y.push_back(largest(y0)), U.push_back(largest(u)), V.push_back(largest(v));
+      X.push_back(largest(x0)), Y.push_back(largest(y0)), Z.push_back(largest(z0));
+      U.push_back(largest(u)), V.push_back(largest(v));
     }
     const auto size_a = [&](int c) { return size_of(an[static_cast<std::size_t>(c)]); };
     const auto size_b = [&](int c) { return size_of(bn[static_cast<std::size_t>(c)]); };
+    const auto size_e = [&](int c) { return size_of(en[static_cast<std::size_t>(c)]); };
     const auto at = [](const auto& of, int c, std::size_t s) { return of[static_cast<std::size_t>(c)][s]; };
 
-    twins<T> x(machines, now.shape), y(machines, now.shape);
+    twins<T> x(machines, now.shape), y(machines, now.shape), z(machines, now.shape);
     const auto start = [&](twins<T>& f, const twins<T>& from) {
       poison(f.on_gpu);
       copy(f.on_cpu, from.on_cpu);
@@ -141,13 +145,17 @@ TYPED_TEST(Blas, UpdatesAreThoseOfTheCpu) {
            [&](int c, std::size_t s) { return at(U, c, s) + size_a(c) * (at(X, c, s) + size_b(c) * at(V, c, s)); });
 
     start(x, x0), start(y, y0);
-    bicgstab_update(x.on_cpu, y.on_cpu, a, u.on_cpu, b, v.on_cpu, w.on_cpu);
-    bicgstab_update(x.on_gpu, y.on_gpu, a_gpu, u.on_gpu, b_gpu, v.on_gpu, w.on_gpu);
-    same_x("bicgstab_update, x",
-           [&](int c, std::size_t s) { return at(X, c, s) + size_a(c) * at(U, c, s) + size_b(c) * at(Y, c, s); });
+    start(z, z0);
+    bicgstab_step(x.on_cpu, y.on_cpu, z.on_cpu, a, b, e, u.on_cpu, v.on_cpu);
+    bicgstab_step(x.on_gpu, y.on_gpu, z.on_gpu, a_gpu, b_gpu, e_gpu, u.on_gpu, v.on_gpu);
+    same_x("bicgstab_step, x",
+           [&](int c, std::size_t s) { return at(X, c, s) + size_a(c) * at(Z, c, s) + size_b(c) * at(Y, c, s); });
+    const auto y_size = [&](int c, std::size_t s) { return at(Y, c, s) + size_b(c) * at(U, c, s); };
+    this->expect_twins(y.on_gpu, y.on_cpu, y_size, "bicgstab_step, y");
     this->expect_twins(
-        y.on_gpu, y.on_cpu, [&](int c, std::size_t s) { return at(Y, c, s) + size_b(c) * at(V, c, s); },
-        "bicgstab_update, y");
+        z.on_gpu, z.on_cpu,
+        [&](int c, std::size_t s) { return 2.0 * y_size(c, s) + size_e(c) * (at(Z, c, s) + size_b(c) * at(V, c, s)); },
+        "bicgstab_step, z");
 
     poison(x.on_gpu);
     zero(x.on_gpu);
@@ -207,8 +215,36 @@ TYPED_TEST(Blas, SumsAreThoseOfTheStoredNumbersInDouble) {
     expect(yy, y, y, "cg_update");
     const auto [wx, x2] = axpy_dot_norm2(x, b, u, w);
     expect(wx, w, x, "axpy_dot_norm2, dot"), expect(x2, x, x, "axpy_dot_norm2, norm");
-    const auto [wy, y2] = bicgstab_update(x, y, a, u, b, v, w);
-    expect(wy, w, y, "bicgstab_update, dot"), expect(y2, y, y, "bicgstab_update, norm");
+    auto z = fresh();
+    const auto y2 = bicgstab_step(x, y, z, a, b, a, u, v);
+    expect(y2, y, y, "bicgstab_step");
+  }
+}
+
+TYPED_TEST(Blas, AStepOfBicgstabHasTheBitsOfItsParts) {
+  using T = TypeParam;
+  std::uint64_t seed = 500;
+  for (const blas_case& now : cases()) {
+    SCOPED_TRACE(describe(now.lattice, now.shape));
+    const twin_machines<T> machines(now.lattice);
+    const auto fresh = [&] { return twins<T>(machines, now.shape, ++seed).on_gpu; };
+    const auto u = fresh(), v = fresh();
+    auto x = fresh(), y = fresh(), z = fresh(), x_parts = like(x), y_parts = like(x), z_parts = like(x);
+    copy(x_parts, x), copy(y_parts, y), copy(z_parts, z);
+    const auto number = [&] { return make_scalars(u, coefficients(now.shape.columns, ++seed)); };
+    const auto a = number(), b = number(), c = number();
+
+    const auto yy = bicgstab_step(x, y, z, a, b, c, u, v);
+    axpy_pair(x_parts, a, z_parts, b, y_parts);
+    const auto yy_parts = axpy_norm2(y_parts, -b, u);
+    bicgstab_direction(z_parts, y_parts, c, b, v);
+
+    EXPECT_TRUE(same_bits(host_values(yy), host_values(yy_parts)));
+    for (int k = 0; k < now.shape.columns; ++k) {
+      ASSERT_TRUE(same_bits(gpu::column_numbers(x, k), gpu::column_numbers(x_parts, k))) << "x of " << k;
+      ASSERT_TRUE(same_bits(gpu::column_numbers(y, k), gpu::column_numbers(y_parts, k))) << "y of " << k;
+      ASSERT_TRUE(same_bits(gpu::column_numbers(z, k), gpu::column_numbers(z_parts, k))) << "z of " << k;
+    }
   }
 }
 
@@ -287,24 +323,28 @@ TYPED_TEST(Blas, CoefficientsMayBeExpressions) {
                  known_omega = numbers(conj(ratio(vv, uv + vv)) * alpha_of());
 
       const auto alpha = alpha_of(), omega = conj(ratio(vv, uv + vv)) * alpha;
-      auto x = like(u), y = like(u), x_known = like(u), y_known = like(u);
-      copy(x, w), copy(y, u), copy(x_known, w), copy(y_known, u);
+      auto x = like(u), y = like(u), z = like(u), x_known = like(u), y_known = like(u), z_known = like(u);
+      copy(x, w), copy(y, u), copy(z, v), copy(x_known, w), copy(y_known, u), copy(z_known, v);
       const auto same = [&](const char* what) {
         for (int c = 0; c < columns; ++c) {
           ASSERT_TRUE(same_bits(gpu::column_numbers(x, c), gpu::column_numbers(x_known, c))) << what << ", x of " << c;
           ASSERT_TRUE(same_bits(gpu::column_numbers(y, c), gpu::column_numbers(y_known, c))) << what << ", y of " << c;
+          ASSERT_TRUE(same_bits(gpu::column_numbers(z, c), gpu::column_numbers(z_known, c))) << what << ", z of " << c;
         }
       };
       const auto xx = axpy_norm2(x, -alpha, v), xx_known = axpy_norm2(x_known, known_minus, v);
       same("axpy_norm2 by -alpha");
       EXPECT_TRUE(same_bits(host_values(xx), host_values(xx_known)));
       EXPECT_TRUE(same_bits(host_values(alpha), host_values(known_alpha)));
-      bicgstab_update(x, y, alpha, u, omega, v, w);
-      bicgstab_update(x_known, y_known, known_alpha, u, known_omega, v, w);
-      same("bicgstab_update by alpha and omega");
+      const auto known_beta = numbers(ratio(xx_known, known_alpha) * known_omega);
+      const auto beta = ratio(xx, alpha) * omega;
+      bicgstab_step(x, y, z, alpha, omega, beta, v, w);
+      bicgstab_step(x_known, y_known, z_known, known_alpha, known_omega, known_beta, v, w);
+      same("bicgstab_step by alpha, omega and beta");
       EXPECT_TRUE(same_bits(host_values(omega), host_values(known_omega)));
-      bicgstab_direction(x, u, ratio(xx, alpha) * omega, omega, v);
-      bicgstab_direction(x_known, u, numbers(ratio(xx_known, known_alpha) * known_omega), known_omega, v);
+      EXPECT_TRUE(same_bits(host_values(beta), host_values(known_beta)));
+      bicgstab_direction(x, u, beta * omega, omega, v);
+      bicgstab_direction(x_known, u, numbers(known_beta * known_omega), known_omega, v);
       same("bicgstab_direction by an expression and a number");
       const auto both = alpha - omega;
       axpy_pair(y, both, u, both, v);
@@ -324,16 +364,20 @@ TYPED_TEST(Blas, CoefficientsMayNeedSumsThatNobodyHasSeenYet) {
       SCOPED_TRACE(describe(irregular, {spins, colours, site_subset::full, columns}));
       const auto [u, v, w] = three_fields<T>(spins, colours, columns, 91);
       const auto chain = [&](gpu::field<T>& x, gpu::field<T>& y, const auto& settled) {
-        copy(x, w), copy(y, u);
+        auto z = like(u);
+        copy(x, w), copy(y, u), copy(z, v);
         for (int step = 0; step < 5; ++step) {
           const auto uv = dot(u, v), xx = norm2(x);
           const auto alpha = settled(ratio(uv, xx));  // of the sum before the last one too
           axpy(x, alpha, v);
-          const auto [xu, uu] = bicgstab_update(y, x, settled(alpha * alpha), u, settled(-alpha), v, w);
-          const auto beta = settled(ratio(xu, uu)), gamma = settled(conj(beta) * ratio(uv, uu));
+          const auto [vx, ss] = axpy_dot_norm2(x, settled(-alpha), u, v);
+          const auto [xu, uu] = dot_norm2(u, x);
+          const auto omega = settled(ratio(xu, uu)), rho = settled(-(omega * vx));
+          const auto yy = bicgstab_step(y, x, z, settled(alpha * alpha), omega, settled(ratio(rho, ss) * alpha), v, w);
+          const auto beta = settled(ratio(xu, yy)), gamma = settled(conj(beta) * ratio(uv, uu));
           bicgstab_direction(y, x, beta, gamma, v);
           (void)axpy_norm2(x, settled(ratio(gamma, beta)), w);  // dropped
-          axpy(y, settled(ratio(norm2(v), xx) - beta), u);
+          axpy(y, settled(ratio(norm2(v), xx) - beta), z);
         }
       };
       auto x = like(u), y = like(u), x_known = like(u), y_known = like(u);
