@@ -53,7 +53,7 @@ concept column_scalars =
       { conj(a) } -> std::same_as<S>;
       { ratio(a, b) } -> std::same_as<S>;
       { where_above(a, limits) } -> std::same_as<S>;
-      { compacted(a, keep) } -> std::same_as<S>;  // the columns in `keep`, ascending
+      { compacted(a, keep) } -> std::same_as<S>;  // number keep[i] becomes number i
       { a.columns() } -> std::same_as<int>;
       { host_values(a) } -> std::same_as<std::vector<complex<double>>>;
     };

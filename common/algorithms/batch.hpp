@@ -124,14 +124,31 @@ void scatter_columns(F& u, const std::vector<int>& list, const F& some) {
   copy_columns(u, std::span<const int>(list), some, std::span<const int>(all));
 }
 
+/// Columns that follow each other: numbers first to first + count - 1 of an ascending list.
+struct column_run {
+  int first = 0, count = 0;
+};
+
+/// The runs of a list of columns, or of several lists side by side.
+template <class... Lists>
+std::vector<column_run> runs_of(const std::vector<int>& list, const Lists&... others) {
+  const auto follows = [](const auto& columns, std::size_t i) { return columns[i] == columns[i - 1] + 1; };
+  std::vector<column_run> runs;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (i > 0 && follows(list, i) && (follows(others, i) && ...))
+      ++runs.back().count;
+    else
+      runs.push_back({static_cast<int>(i), 1});
+  return runs;
+}
+
 /// The columns `list` of u become zero.
 template <field_batch F>
 void zero_columns(F& u, const std::vector<int>& list) {
-  if (list.empty()) return;
-  if (std::ssize(list) == u.columns()) return zero(u);
-  F nothing = like(u, static_cast<int>(list.size()));
-  zero(nothing);
-  scatter_columns(u, list, nothing);
+  for (const column_run& run : runs_of(list)) {
+    F some = view(u, list[static_cast<std::size_t>(run.first)], run.count);
+    zero(some);
+  }
 }
 
 /// The columns `list` of u, to be read: u itself where these are all.

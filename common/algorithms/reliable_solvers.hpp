@@ -142,8 +142,8 @@ solve_report reliable_bicgstab_once(const Outer& outer, const Inner& inner, High
       begin_anew(r0, q0, op, r, watch.renewed_columns());
       zero_columns(p, watch.renewed_columns());
       zero_columns(v, watch.renewed_columns());
-      rho_new = watch.choose(dot(r0, r), rho_new);
-      if (!watch.renewed_columns().empty()) r0r0 = watch.choose(norm2(r0), r0r0);
+      rho_new = watch.choose_product(r0, r, rho_new);
+      if (!watch.renewed_columns().empty()) r0r0 = watch.choose_product(r0, r0, r0r0);
     }
     if (!in_one) bicgstab_direction(p, r, beta(), omega, v);
     rho = sums_rho_now(watch) ? dot(r0, r) : rho_new;

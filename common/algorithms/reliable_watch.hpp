@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,6 +116,7 @@ class reliable_watch : public residual_record<typename High::scalars> {
       return;
     }
     update(due, e, r, rr);
+    zero_columns(e, updated_);
     for (int n = 0; n < std::ssize(columns_); ++n)
       if (!leaves_[static_cast<std::size_t>(n)]) keep.push_back(n);
     updated_ = positions_among(keep, updated_);
@@ -130,8 +132,16 @@ class reliable_watch : public residual_record<typename High::scalars> {
   const std::vector<int>& updated_columns() const { return updated_; }
   /// Among them the columns whose Krylov space begins anew, with p = r.
   const std::vector<int>& renewed_columns() const { return renewed_; }
-  /// a in the columns that were updated, b in the others.
-  scalars choose(const scalars& a, const scalars& b) const { return choose_columns(updated_, a, b); }
+  /// <u, v> in the columns that were updated, `others` in the others.
+  scalars choose_product(const Low& u, const Low& v, const scalars& others) const {
+    constexpr int passes_of_gathering = 3;
+    if (passes_of_gathering * std::ssize(updated_) >= others.columns())
+      return choose_columns(updated_, dot(u, v), others);
+    std::vector<int> all(updated_.size());
+    std::iota(all.begin(), all.end(), 0);
+    const scalars some = dot(gather_columns(u, updated_), gather_columns(v, updated_));
+    return choose_columns(updated_, spread(some, all, others.columns()), others);
+  }
 
  private:
   static constexpr double low_roundoff = unit_roundoff(precision_of<Low>);
@@ -155,10 +165,6 @@ class reliable_watch : public residual_record<typename High::scalars> {
     for (const int n : list)
       positions.push_back(static_cast<int>(std::lower_bound(keep.begin(), keep.end(), n) - keep.begin()));
     return positions;
-  }
-
-  scalars true_residual(High& r, const High& y, const High& b) {
-    return residual(r, counted_operator(outer_, report_, true), y, b);
   }
 
   scalars choose_columns(const std::vector<int>& list, const scalars& a, const scalars& b) const {
@@ -271,60 +277,87 @@ class reliable_watch : public residual_record<typename High::scalars> {
     records_.erase(records_.begin(), records_.end() - left);
   }
 
+  /// Adds the corrections to the solutions of columns and finds what is left. |r|^2 of r_new is not among it.
+  /// \param y, r_new  become the solutions and the residuals, rounded, one column for each that is due
+  /// \param r         in the columns that are due, what it differs from r_new by
+  findings correct(const std::vector<int>& positions, const std::vector<int>& places, const Low& e, Low& r,
+                   Low& r_new) {
+    // Columns where they stand, as views; those that are not side by side come together for the operator alone.
+    const std::vector<column_run> runs = runs_of(positions, places);
+    std::vector<scalars> parts;
+    for (const column_run& run : runs) {
+      const auto first = static_cast<std::size_t>(run.first);
+      const Low e_run = view(e, positions[first], run.count);
+      High y_run = view(y_, places[first], run.count), step = like(y_run);
+      assign(step, e_run);
+      parts.push_back(axpy_norm2(y_run, uniform_scalars(y_run, 1.0), step));
+      parts.push_back(norm2(e_run));
+    }
+    const High y = runs.size() == 1 ? view(y_, places.front(), runs.front().count) : gather_columns(y_, places);
+    High ay = like(y);
+    counted_operator(outer_, report_, true).apply(ay, y);
+    for (const column_run& run : runs) {
+      const auto first = static_cast<std::size_t>(run.first);
+      High r_true = like(y, run.count);
+      parts.push_back(subtract_norm2(r_true, view(b_, places[first], run.count), view(ay, run.first, run.count)));
+      // What rounding r_true adds to the gap is what it adds to r where the column goes on. The iterated residual gives
+      // its place to the gap: nobody asks for it again.
+      Low rounded = view(r_new, run.first, run.count), gap = view(r, positions[first], run.count);
+      assign(rounded, r_true);
+      parts.push_back(axpy_norm2(gap, uniform_scalars(gap, -1.0), rounded));
+    }
+    const auto values = this->read(parts);
+    findings found;
+    for (std::size_t k = 0; k < runs.size(); ++k) {
+      const auto add = [&](std::vector<complex<double>>& all, const std::vector<complex<double>>& some) {
+        all.insert(all.end(), some.begin(), some.end());
+      };
+      const std::size_t others = 2 * (runs.size() + k);
+      add(found.y2, values[2 * k]), add(found.e2, values[2 * k + 1]);
+      add(found.r2, values[others]), add(found.gap2, values[others + 1]);
+    }
+    return found;
+  }
+
   /// Updates columns, decides which of them leave, and lets the others go on from the true residual.
-  void update(const std::vector<due_column>& due, Low& e, Low& r, scalars& rr) {
+  void update(const std::vector<due_column>& due, const Low& e, Low& r, scalars& rr) {
     std::vector<int> positions, places;
     for (const due_column& d : due) {
       positions.push_back(d.position);
       places.push_back(columns_[static_cast<std::size_t>(d.position)].place);
     }
-    const int count = static_cast<int>(due.size());
-    // Columns that go on take y over, and those that leave do not come back to y_: where all are due, y is y_ itself.
-    High y = some_columns(y_, places), r_true = like(y);
-    const Low e_due = some_columns(e, positions);
-    const scalars y2 = [&] {
-      High step = like(y);
-      assign(step, e_due);
-      return axpy_norm2(y, uniform_scalars(y, 1.0), step);
-    }();
-    const auto r2 = true_residual(r_true, y, some_columns(b_, places)), e2 = norm2(e_due);
-    // What rounding r_true adds to the gap is what it adds to r where the column goes on. The iterated residual gives
-    // its place to the gap: nobody asks for it again.
-    Low r_new = like(y, count, as<Low>), gap = some_columns(r, positions);
-    assign(r_new, r_true);
-    const auto gap2 = axpy_norm2(gap, uniform_scalars(gap, -1.0), r_new);
-    auto values = this->read({r2, gap2, e2, y2});
-    const findings found{std::move(values[0]), std::move(values[1]), std::move(values[2]), std::move(values[3])};
+    Low r_new = like(r, static_cast<int>(due.size()));
+    const findings found = correct(positions, places, e, r, r_new);
 
     leaves_.assign(columns_.size(), false);
-    std::vector<int> better, better_places, going_on, going_on_places;  // positions among those due, and places
-    for (int k = 0; k < count; ++k) {
-      const int position = positions[static_cast<std::size_t>(k)], place = places[static_cast<std::size_t>(k)];
+    std::vector<int> better, going_on;  // places, and numbers among those due
+    for (int k = 0; k < std::ssize(due); ++k) {
+      const int position = positions[static_cast<std::size_t>(k)];
       column& c = columns_[static_cast<std::size_t>(position)];
       const double before = c.kept;
       const verdict v = conclude_update(c, due[static_cast<std::size_t>(k)].reason, found, static_cast<std::size_t>(k));
-      if (c.kept < before) {
-        better.push_back(k);
-        better_places.push_back(place);
-      }
+      if (c.kept < before) better.push_back(places[static_cast<std::size_t>(k)]);
       if (v.ends) {
         this->conclude(c, v);
         leaves_[static_cast<std::size_t>(position)] = true;
       } else {
         going_on.push_back(k);
-        going_on_places.push_back(place);
         updated_.push_back(position);
         if (c.renews) renewed_.push_back(position);
       }
     }
-    if (!better.empty()) copy_columns(x_, std::span<const int>(better_places), y, std::span<const int>(better));
+    if (!better.empty()) copy_columns(x_, std::span<const int>(better), y_, std::span<const int>(better));
     if (going_on.empty()) return;
-
-    if (std::ssize(places) < y_.columns())
-      copy_columns(y_, std::span<const int>(going_on_places), y, std::span<const int>(going_on));
     copy_columns(r, std::span<const int>(updated_), r_new, std::span<const int>(going_on));
-    zero_columns(e, updated_);
-    rr = choose_columns(updated_, norm2(r), rr);
+    rr = choose_columns(updated_, spread(norm2(r_new), going_on, rr.columns()), rr);
+  }
+
+  /// Numbers `from` of `some` at the positions of the columns that were updated, anything at the others.
+  scalars spread(const scalars& some, const std::vector<int>& from, int columns) const {
+    if (std::ssize(updated_) == columns) return some;
+    std::vector<int> list(static_cast<std::size_t>(columns), 0);
+    for (std::size_t k = 0; k < from.size(); ++k) list[static_cast<std::size_t>(updated_[k])] = from[k];
+    return compacted(some, std::span<const int>(list));
   }
 
   /// What an update says about its k-th column; notes the residual.
@@ -354,7 +387,8 @@ class reliable_watch : public residual_record<typename High::scalars> {
     }
     const double floor = residual_floor(high_roundoff, norm_of_operator(c), std::sqrt(found.y2[k].re), std::sqrt(c.b2));
     const bool follows = found.gap2[k].re <= iterated * iterated * c.b2;
-    if ((reason.ends || !follows) && truth <= floor && !(truth < 0.5 * before)) {
+    // A column that has not come to its end has one more try from the residual as it is.
+    if ((reason.ends || (!follows && c.idle_updates > 0)) && truth <= floor && !(truth < 0.5 * before)) {
       out.at_floor = true;
       out.residual = iterated;
       return {true, solve_status::converged, iteration,
