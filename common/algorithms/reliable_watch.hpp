@@ -374,9 +374,11 @@ class reliable_watch : public residual_record<typename High::scalars> {
     } else {
       out.residual = out.true_residual = c.kept;
     }
-    if (truth <= rule_.tolerance_of(c.place))
+    if (truth <= rule_.tolerance_of(c.place)) {
+      out.residual = std::min(iterated, truth);  // r is the true residual now, whatever was iterated
       return {true, solve_status::converged, iteration,
               reason.why.empty() ? "" : "the true residual meets the tolerance (" + reason.why + ")"};
+    }
     if (reason.ends && reason.status != solve_status::converged) return reason;
     if (!std::isfinite(truth))
       return {true, solve_status::not_finite, iteration, "the true residual became not finite" + at};
