@@ -81,9 +81,10 @@ solve_report with_restarts(High& x, const High& b, const stopping_rule& rule, in
     std::vector<int> next;
     for (int k = 0; k < std::ssize(failed); ++k) {
       const auto n = static_cast<std::size_t>(failed[static_cast<std::size_t>(k)]);
-      const double before = report.columns[n].true_residual;
+      const double before = report.columns[n].true_residual, iterated = report.columns[n].residual;
       report.continue_column(static_cast<int>(n), again.columns[static_cast<std::size_t>(k)],
                              again.history[static_cast<std::size_t>(k)]);
+      if (!(report.columns[n].true_residual < before)) report.columns[n].residual = iterated;  // of the same solution
       const bool fell = report.columns[n].true_residual < 0.9 * before;
       if (fell && std::find(failed_again.begin(), failed_again.end(), k) != failed_again.end())
         next.push_back(static_cast<int>(n));

@@ -369,11 +369,11 @@ class reliable_watch : public residual_record<typename High::scalars> {
     const std::string at = " at iteration " + std::to_string(iteration);
     out.updates.push_back({iteration, iterated, truth});
     if (truth < c.kept) {
-      c.kept = out.true_residual = truth;
-      out.residual = iterated;
-    } else {
-      out.residual = out.true_residual = c.kept;
+      c.kept = truth;
+      c.kept_iterated = iterated;
     }
+    out.residual = c.kept_iterated;
+    out.true_residual = c.kept;
     if (truth <= rule_.tolerance_of(c.place)) {
       out.residual = std::min(iterated, truth);  // r is the true residual now, whatever was iterated
       return {true, solve_status::converged, iteration,

@@ -108,6 +108,7 @@ class residual_record {
     int place = 0;                    ///< in the caller's batch
     double b2 = 0.0;                  ///< |b|^2
     double latest = 0.0, kept = 0.0;  ///< relative residuals of the iterate and of the solution in the caller's x
+    double kept_iterated = 0.0;       ///< that of the solution in x as it was iterated, where `kept` is the true one
     double smallest = 0.0;            ///< relative residual, for the detection of stagnation
     int smallest_at = 0;
     int seen = 0;  ///< the last iteration whose records were judged
@@ -194,7 +195,7 @@ class residual_record {
               std::isfinite(b2) ? "the residual of the initial guess is not finite; the solution is set to zero"
                                 : "the right-hand side is not finite; the solution is set to zero"};
     }
-    out.residual = c.latest = c.kept = c.smallest = std::sqrt(r2 / b2);
+    out.residual = c.latest = c.kept = c.kept_iterated = c.smallest = std::sqrt(r2 / b2);
     history.push_back(c.latest);
     if (r2 <= limits_.back()) return {true, solve_status::converged, 0, "the initial guess meets the tolerance"};
     if (rule_.limit == 0) return {true, solve_status::iteration_limit, 0, "no iteration was allowed"};
