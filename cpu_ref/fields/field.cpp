@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/fields/field.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
+#include "cpu_ref/fields/cache_size.hpp"
 #include "cpu_ref/fields/lane_numbers.hpp"
 
 namespace plaquette::cpu {
@@ -119,9 +118,8 @@ void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::
 
 int columns_at_once(double bytes_of_a_column, int columns) {
   // The cache is shared, with other machines of the host too, and holds links beside vectors.
-  constexpr double share = 0.25, unknown = 32e6;
-  const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  const double cache = share * (size > 0 ? static_cast<double>(size) : unknown);
+  constexpr double share = 0.25;
+  const double cache = share * last_level_cache_bytes();
   const int fitting = static_cast<int>(std::min(cache / bytes_of_a_column, 1e6));
   if (fitting < 2 || fitting >= columns) return std::max(columns, 1);
   const int groups = (columns + fitting - 1) / fitting;
