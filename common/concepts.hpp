@@ -62,52 +62,44 @@ concept column_scalars =
 /// In the updates, a scalar handle holds one number for each column; all fields of one call have the same shape, and
 /// the one that is written is none of the others. No number of a column depends on the other columns of the batch.
 template <class F>
-concept field_batch = std::copyable<F> && column_scalars<typename F::scalars> &&
-                      requires(F& x, F& y, F& z, const F& u, const F& v, const F& w, const typename F::scalars& a,
-                               const typename F::scalars& b, const typename F::scalars& c, std::span<const int> list,
-                               std::span<const complex<double>> numbers, int n) {
-                        { u.shape() } -> std::convertible_to<field_shape>;
-                        { u.columns() } -> std::same_as<int>;
-                        { like(u) } -> std::same_as<F>;     // same shape, contents undefined
-                        { like(u, n) } -> std::same_as<F>;  // the same with n columns
-                        {
-                          make_scalars(u, numbers)
-                        } -> std::same_as<typename F::scalars>;  // numbers of the host, one a column
-                        { view(x, n, n) } -> std::same_as<F>;    // columns [first, first + count): shares storage
-                        // Columns `list` (ascending) move to the front, and the field has that many columns; storage is
-                        // kept.
-                        compact(x, list);
-                        // Column to[i] of x becomes column from[i] of u.
-                        copy_columns(x, list, u, list);
+concept field_batch =
+    std::copyable<F> && column_scalars<typename F::scalars> &&
+    requires(F& x, F& y, F& z, const F& u, const F& v, const typename F::scalars& a, const typename F::scalars& b,
+             const typename F::scalars& c, std::span<const int> list, std::span<const complex<double>> numbers, int n) {
+      { u.shape() } -> std::convertible_to<field_shape>;
+      { u.columns() } -> std::same_as<int>;
+      { like(u) } -> std::same_as<F>;                                     // same shape, contents undefined
+      { like(u, n) } -> std::same_as<F>;                                  // the same with n columns
+      { make_scalars(u, numbers) } -> std::same_as<typename F::scalars>;  // numbers of the host, one a column
+      { view(x, n, n) } -> std::same_as<F>;  // columns [first, first + count): shares storage
+      // Columns `list` (ascending) move to the front, and the field has that many columns; storage is kept.
+      compact(x, list);
+      // Column to[i] of x becomes column from[i] of u.
+      copy_columns(x, list, u, list);
 
-                        zero(x);
-                        copy(x, u);
-                        scale(x, a);                                         // x = a x
-                        axpy(x, a, u);                                       // x += a u
-                        xpay(x, u, a);                                       // x = u + a x
-                        { dot(u, v) } -> std::same_as<typename F::scalars>;  // <u, v>, u conjugated
-                        { norm2(u) } -> std::same_as<typename F::scalars>;   // <u, u>
+      zero(x);
+      copy(x, u);
+      scale(x, a);                                         // x = a x
+      axpy(x, a, u);                                       // x += a u
+      xpay(x, u, a);                                       // x = u + a x
+      { dot(u, v) } -> std::same_as<typename F::scalars>;  // <u, v>, u conjugated
+      { norm2(u) } -> std::same_as<typename F::scalars>;   // <u, u>
 
-                        // Fused forms: each reads and writes a number of memory once.
-                        { axpy_norm2(x, a, u) } -> std::same_as<typename F::scalars>;      // x += a u; |x|^2
-                        axpy_pair(x, a, u, b, v);                                          // x += a u + b v
-                        { subtract_norm2(x, u, v) } -> std::same_as<typename F::scalars>;  // x = u - v; |x|^2
-                        // x += a u; y -= a v; |y|^2                                      (CG)
-                        { cg_update(x, y, a, u, v) } -> std::same_as<typename F::scalars>;
-                        // x = u + a (x - b v)                                            (BiCGstab: p = r + beta (p -
-                        // omega v))
-                        bicgstab_direction(x, u, a, b, v);
-                        // x += a z + b y; y -= b u; z = y + c (z - b v); |y|^2           (BiCGstab: x, r = s - omega t,
-                        // p)
-                        { bicgstab_step(x, y, z, a, b, c, u, v) } -> std::same_as<typename F::scalars>;
-                        // <u, v> and <u, u>                                              (BiCGstab, MR: omega)
-                        { dot_norm2(u, v) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
-                        // x += a u; <w, x> and |x|^2                                     (BiCGstab: s = r - alpha v;
-                        // GCR)
-                        {
-                          axpy_dot_norm2(x, a, u, w)
-                        } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
-                      };
+      // Fused forms: each reads and writes a number of memory once.
+      { axpy_norm2(x, a, u) } -> std::same_as<typename F::scalars>;      // x += a u; |x|^2
+      axpy_pair(x, a, u, b, v);                                          // x += a u + b v
+      { subtract_norm2(x, u, v) } -> std::same_as<typename F::scalars>;  // x = u - v; |x|^2
+      // x += a u; y -= a v; |y|^2                                      (CG)
+      { cg_update(x, y, a, u, v) } -> std::same_as<typename F::scalars>;
+      // x = u + a (x - b v)                                            (BiCGstab: p = r + beta (p - omega v))
+      bicgstab_direction(x, u, a, b, v);
+      // x += a z + b y; y -= b u; z = y + c (z - b v); |y|^2           (BiCGstab: x, r = s - omega t, p)
+      { bicgstab_step(x, y, z, a, b, c, u, v) } -> std::same_as<typename F::scalars>;
+      // <u, v> and <u, u>                                              (BiCGstab, MR: omega)
+      { dot_norm2(u, v) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
+      // x += a u; <v, x> and |x|^2                                     (BiCGstab: s = r - alpha v; GCR)
+      { axpy_dot_norm2(x, a, u, v) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
+    };
 
 /// Names a field type to a function that makes one.
 template <class F>

@@ -277,9 +277,9 @@ class reliable_watch : public residual_record<typename High::scalars> {
     records_.erase(records_.begin(), records_.end() - left);
   }
 
-  /// Adds the corrections to the solutions of columns and finds what is left. |r|^2 of r_new is not among it.
-  /// \param y, r_new  become the solutions and the residuals, rounded, one column for each that is due
-  /// \param r         in the columns that are due, what it differs from r_new by
+  /// Adds the corrections to the iterated solutions of the columns that are due, and finds what is left.
+  /// \param r      becomes, in these columns, its distance from the true residual
+  /// \param r_new  becomes their true residual, rounded; a column for each that is due
   findings correct(const std::vector<int>& positions, const std::vector<int>& places, const Low& e, Low& r,
                    Low& r_new) {
     // Columns where they stand, as views; those that are not side by side come together for the operator alone.
