@@ -3,28 +3,26 @@
 
 #include <algorithm>
 #include <fstream>
-#include <string>
 
 namespace plaquette::cpu {
 
-namespace {
-
-double largest_cache() {
+double largest_cache_bytes(const std::string& folder) {
   double largest = 0.0;
   for (int index = 0;; ++index) {
-    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
+    std::ifstream file(folder + "/index" + std::to_string(index) + "/size");
     double size = 0.0;
     char unit = 'K';
     if (!(file >> size >> unit)) break;
     largest = std::max(largest, size * (unit == 'M' ? 1 << 20 : 1 << 10));
   }
-  return largest > 0.0 ? largest : 32e6;
+  return largest;
 }
 
-}  // namespace
-
 double last_level_cache_bytes() {
-  static const double bytes = largest_cache();
+  static const double bytes = [] {
+    const double known = largest_cache_bytes("/sys/devices/system/cpu/cpu0/cache");
+    return known > 0.0 ? known : 32e6;
+  }();
   return bytes;
 }
 

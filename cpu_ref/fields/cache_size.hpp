@@ -2,11 +2,16 @@
 /// \file
 #pragma once
 
+#include <string>
+
 namespace plaquette::cpu {
 
-/// Bytes of the largest cache that core 0 may use, other cores beside it: what Linux says
-/// (/sys/devices/system/cpu/cpu0/cache; `sysconf` sums over all caches of a processor that has several), and 32 MB
-/// where it says nothing. Read once.
+/// Bytes of the largest of the caches that Linux describes in a folder, [index0, index1, ...]/size; 0 where it
+/// describes none. (Linux, Documentation/ABI/testing/sysfs-devices-system-cpu)
+double largest_cache_bytes(const std::string& folder);
+
+/// The same of the caches that core 0 may use, other cores beside it, and 32 MB where nothing is known. (`sysconf` sums
+/// over all caches of a processor that has several.) Read once.
 double last_level_cache_bytes();
 
 }  // namespace plaquette::cpu
