@@ -24,13 +24,14 @@ enum class shadow_residual {
 
 namespace detail {
 
-/// -omega <q0, s> lacks <r0, s>, which is rounding. It adds up while r becomes small, so in every so many iterations
-/// rho is summed from its definition.
-inline constexpr int iterations_between_sums_of_rho = 20;
+/// -omega <q0, s> lacks <r0, s>, which is rounding, some u |rho| each time. What is left stays while rho becomes small
+/// with r. So rho is summed from its definition in every so many iterations, and in each of the first ones, after which
+/// a solve that converges quickly is over.
+inline constexpr int iterations_between_sums_of_rho = 5;
 
 template <class Watch>
 bool sums_rho_now(const Watch& watch) {
-  return watch.iteration() % iterations_between_sums_of_rho == 0;
+  return watch.iteration() < iterations_between_sums_of_rho || watch.iteration() % iterations_between_sums_of_rho == 0;
 }
 
 }  // namespace detail
