@@ -60,7 +60,7 @@ concept column_scalars =
 
 /// A batch of columns (right-hand sides) of one shape. Copying a field object shares its storage; `like` makes another.
 /// In the updates, a scalar handle holds one number for each column; all fields of one call have the same shape, and
-/// the one that is written is none of the others. No number of a column depends on the other columns of the batch.
+/// those that are written are none of the others. No number of a column depends on the other columns of the batch.
 template <class F>
 concept field_batch =
     std::copyable<F> && column_scalars<typename F::scalars> &&

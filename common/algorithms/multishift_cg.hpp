@@ -40,7 +40,7 @@ using multishift_report = std::vector<solve_report>;
 
 namespace detail {
 
-/// Follows the residuals of all shifts: that of the first is iterated, the others are zeta_s^2 times it.
+/// Follows the residuals of all shifts: |r|^2 of the first is iterated, those of the others are zeta_s^2 times it.
 template <field_batch F>
 class multishift_watch : public residual_record<typename F::scalars> {
   using base = residual_record<typename F::scalars>;

@@ -10,7 +10,7 @@
 ///     loop  iterate on A e = r in low precision
 ///           where |r| < delta max |r| since the last update:    y += e    r = b - A y    e = 0
 ///
-/// The line of the loop that follows an update says how the Krylov space goes on from the replaced r.
+/// The line of the loop that follows an update says how the Krylov space goes on from the new r.
 #pragma once
 
 #include <algorithm>
@@ -84,7 +84,8 @@ solve_report with_restarts(High& x, const High& b, const stopping_rule& rule, in
       const double before = report.columns[n].true_residual, iterated = report.columns[n].residual;
       report.continue_column(static_cast<int>(n), again.columns[static_cast<std::size_t>(k)],
                              again.history[static_cast<std::size_t>(k)]);
-      if (!(report.columns[n].true_residual < before)) report.columns[n].residual = iterated;  // of the same solution
+      if (!(report.columns[n].true_residual < before) && !report.columns[n].at_floor)
+        report.columns[n].residual = iterated;  // of the same solution
       const bool fell = report.columns[n].true_residual < 0.9 * before;
       if (fell && std::find(failed_again.begin(), failed_again.end(), k) != failed_again.end())
         next.push_back(static_cast<int>(n));
@@ -245,9 +246,10 @@ solve_report reliable_cgne_once(const Outer& outer, const Inner& inner, High& x,
 
 }  // namespace detail
 
-/// BiCGstab for A x = b. After an update rho = <r0, r> is made from the replaced r; p, v and r0 are kept.
-/// Columns that break down, turn to NaN or show residuals that disagree start anew from the best solution, and `why`
-/// says so. What converges meets the tolerance in the true residual, or is at the floor of x's precision (`at_floor`).
+/// BiCGstab for A x = b. After an update rho = <r0, r> is summed with the new r; p, v and r0 are kept.
+/// Columns that break down, turn to NaN, stagnate or show residuals that disagree start anew from the best solution,
+/// and `why` says so. What converges meets the tolerance in the true residual, or is at the floor of x's precision
+/// (`at_floor`).
 /// \tparam Low   field of the iteration, of the precision of `inner`
 /// \param outer  A in the precision of x and b; applied for updates only
 /// \param inner  A in low precision
@@ -262,8 +264,8 @@ solve_report reliable_bicgstab(const Outer& outer, const Inner& inner, High& x, 
       });
 }
 
-/// Conjugate gradients for A x = b, A Hermitian and positive. After an update p is made orthogonal to the replaced r,
-/// p -= (<r, p> / |r|^2) r, and beta is the ratio of the replaced |r|^2 to that of the iteration before. Else as
+/// Conjugate gradients for A x = b, A Hermitian and positive. After an update p is made orthogonal to the new r,
+/// p -= (<r, p> / |r|^2) r, and beta is the ratio of the new |r|^2 to that of the iteration before. Else as
 /// reliable_bicgstab.
 template <field_batch Low, field_batch High, linear_operator<High> Outer, linear_operator<Low> Inner>
 solve_report reliable_conjugate_gradients(const Outer& outer, const Inner& inner, High& x, const High& b,
@@ -274,7 +276,7 @@ solve_report reliable_conjugate_gradients(const Outer& outer, const Inner& inner
                                });
 }
 
-/// CGNR (see conjugate_gradients.hpp). After an update s = A^+ r is made from the replaced r, and p orthogonal to it.
+/// CGNR (see conjugate_gradients.hpp). After an update s = A^+ r is made from the new r, and p orthogonal to it.
 /// Else as reliable_bicgstab.
 template <field_batch Low, field_batch High, linear_operator<High> Outer, linear_operator<Low> Inner>
 solve_report reliable_cgnr(const Outer& outer, const Inner& inner, High& x, const High& b, const stopping_rule& rule,

@@ -26,12 +26,12 @@ struct reliable_updates {
   /// A column is updated at least once in so many iterations, so that an error does not stay unseen for longer.
   int longest_interval = 200;
   /// |A|, or a bound on it, from which the floor of the true residual is computed, and what rounding explains.
-  /// 0: estimated by the largest |A u| / |u| of the solve.
+  /// 0: estimated by the third largest |A u| / |u| of the solve (two may be errors of the machine).
   double operator_norm = 0.0;
-  /// So many updates of a column, one after the other, that do not bring its true residual down end its solve.
+  /// So many updates of a column, one after the other, that do not bring its true residual down by a tenth end its run.
   int idle_updates = 10;
-  /// A column whose Krylov space has broken down, or whose residuals disagree, starts anew from the best solution so
-  /// far, at most so often, and not twice in a row from the same one.
+  /// A column that has broken down, turned to NaN or stagnated, or whose residuals disagree, starts anew from the best
+  /// solution so far, at most so often, and only while its true residual falls by a tenth from start to start.
   int restarts = 10;
 };
 

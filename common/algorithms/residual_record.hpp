@@ -78,7 +78,7 @@ class residual_record {
     if (tests_.empty())
       for (const divisor& d : divisors) tests_.push_back({d.test, d.what});
   }
-  /// |A u|^2 and |u|^2 for some vector u of the iteration: the largest of their ratios tell how large A is.
+  /// |A u|^2 and |u|^2 for some vector u of the iteration: the largest three of their ratios tell how large A is.
   struct gain {
     scalars image2, vector2;
   };

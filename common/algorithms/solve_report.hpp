@@ -17,8 +17,9 @@ struct stopping_rule {
   double tolerance = 1e-8;  ///< relative to |b|; 0 runs to the limit
   int limit = 10000;        ///< iterations
   /// The host looks at the residuals every so many iterations, and nowhere else does it wait for the device. Between
-  /// looks a column that has converged stands still, so that the solution does not depend on this number. 1 is best
-  /// where answers are ready at once, as on the CPU; some 10 where they come late.
+  /// looks a column that has converged stands still, so that the solution does not depend on this number. (Reliable
+  /// updates are made at looks: with them it does.) 1 is best where answers are ready at once, as on the CPU; some 10
+  /// where they come late.
   int look_every = 1;
   /// At a look the host knows what happened until so many iterations before it, so that the device has something to do
   /// while the host waits, thinks and asks other ranks. What it finds there, and a column near its end, makes it wait
@@ -27,8 +28,8 @@ struct stopping_rule {
   int look_behind = 0;
   /// The caller knows that x is zero. Its residual is b then, which a solver need not work out.
   bool guess_is_zero = false;
-  std::function<bool()> interrupted = nullptr;  ///< asked at every look; true ends the solve
-  std::function<void(int iteration, double worst_relative_residual)> progress = nullptr;  ///< told at every look
+  std::function<bool()> interrupted = nullptr;  ///< asked at looks; true ends the solve
+  std::function<void(int iteration, double worst_relative_residual)> progress = nullptr;  ///< told at looks
   /// A column stagnates when its smallest residual has not fallen by `least_progress` in so many iterations; 0: never.
   int stagnation_window = 2000;
   double least_progress = 1e-3;
@@ -82,9 +83,11 @@ struct residual_update {
 struct column_report {
   solve_status status = solve_status::iteration_limit;
   int iterations = 0;
-  double residual = 0.0;  ///< iterated, relative to |b|, of the solution that was returned (0 where b = 0)
-  int restarts = 0;       ///< from the true residual, after a breakdown
-  std::string why = {};   ///< for a person: what happened and when; empty for a plain convergence
+  /// Iterated, relative to |b|, of the solution that was returned (0 where b = 0); at the floor that of the last
+  /// iterate, which the true one does not follow any more.
+  double residual = 0.0;
+  int restarts = 0;      ///< from the true residual, after a breakdown or what else made the column start anew
+  std::string why = {};  ///< for a person: what happened and when; empty for a plain convergence
 
   // Of solvers that make the residual anew:
   /// |b - A x| / |b| by the outer operator, of the solution that was returned; NaN where it was not computed.

@@ -14,7 +14,7 @@ struct gauge_choice {
   std::string path{};           ///< of a file
   double noise = 0.0;           ///< weak: size of the noise added to the identity
   double beta = 0.0;            ///< heat bath
-  int sweeps = default_sweeps;  ///< heat bath: combined sweeps from a hot start
+  int sweeps = default_sweeps;  ///< heat bath: combined sweeps from a cold start
 
   static constexpr int default_sweeps = 100;
   /// The word as --gauge takes it.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/fields/cache_size.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 
@@ -20,7 +22,10 @@ double largest_cache_bytes(const std::string& folder) {
 
 double last_level_cache_bytes() {
   static const double bytes = [] {
-    const double known = largest_cache_bytes("/sys/devices/system/cpu/cpu0/cache");
+    double known = largest_cache_bytes("/sys/devices/system/cpu/cpu0/cache");
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    if (!(known > 0.0)) known = static_cast<double>(sysconf(_SC_LEVEL3_CACHE_SIZE));
+#endif
     return known > 0.0 ? known : 32e6;
   }();
   return bytes;

@@ -17,7 +17,7 @@ namespace plaquette::bench {
 namespace {
 
 constexpr std::uint64_t seed = 21;
-constexpr int bicgstab_vectors = 7;  // x, r, r0, p, v, t and the operator's own
+constexpr int bicgstab_vectors = 8;  // x, r, r0, q0, p, v, t and the operator's own
 
 template <class T>
 batch_gain bench(const extents& lattice, int threads, cpu::instruction_set isa, int samples, verification& checks) {

@@ -25,7 +25,7 @@ int solver_vectors(const solver_options& options) {
     case solver_kind::cgnr:
       return 5;
     case solver_kind::bicgstab:
-      return 6;
+      return 7;
     case solver_kind::gcr:
       return 2 * options.parameters.restart_length + 3;
     case solver_kind::mr:
@@ -41,8 +41,8 @@ constexpr int full_batches = 3;
 constexpr double passing_batches = 3.5;
 /// Even-site batches around the Krylov solver: source and solution.
 constexpr int even_batches = 2;
-/// Even-site batches of an update: the iterated solution; solution and source of the columns that are updated, where
-/// these are not all; their residual, the image of the operator, and what that works in.
+/// Even-site batches of an update: the iterated solution; of the columns that are updated the solution side by side,
+/// the correction, the image of the operator and the residual; and what the operator works in.
 constexpr int update_batches = 6;
 /// The same in the precision of the Krylov space: the residual as it goes on, and what the update finds.
 constexpr int inner_update_batches = 3;
@@ -69,7 +69,7 @@ double holes_of_the_heap(double bytes) { return std::min(0.75 * bytes, 45.0 * 0x
 }  // namespace
 
 int columns_at_once(precision inner, int columns, const lattice_geometry& geometry) {
-  constexpr double vectors = 7.0;  // that a solver goes through in an iteration, the operator's own among them
+  constexpr double vectors = 8.0;  // that a solver goes through in an iteration, the operator's own among them
   const double even_sites = 0.5 * static_cast<double>(geometry.local_volume());
   return cpu::columns_at_once(vectors * even_sites * bytes_of_spinor(inner), columns);
 }
