@@ -549,6 +549,41 @@ TEST(DefectCorrection, RepairsAFlippedBit) {
   expect_honest(report, a, to_matrix(x), b, "a flipped bit");
 }
 
+TEST(Restarts, ReportTheResidualOfTheSolutionThatIsReturned) {
+  // A second run that brings nothing leaves the residual of the first, unless it ends at the floor: there it is what
+  // the last iterate reached.
+  struct second_run {
+    solve_status status;
+    bool at_floor;
+    double residual, true_residual, expected;
+  };
+  for (const second_run& second : {second_run{solve_status::stagnation, false, 2e-8, 1.6e-7, 1.4e-7},
+                                   second_run{solve_status::converged, true, 9e-8, 1.6e-7, 9e-8},
+                                   second_run{solve_status::converged, false, 7e-8, 8e-8, 7e-8}}) {
+    mock::machine device;
+    mock::field x = to_field(device, matrix::Zero(3, 1));
+    const mock::field b = to_field(device, matrix::Ones(3, 1));
+    const auto run = [&](mock::field&, const mock::field&, const stopping_rule&, int attempt) {
+      solve_report report;
+      report.history = {{1.0, 1.4e-7}};
+      report.columns = {attempt == 0 ? column_report{.status = solve_status::inconsistent,
+                                                     .iterations = 1,
+                                                     .residual = 1.4e-7,
+                                                     .true_residual = 1.5e-7}
+                                     : column_report{.status = second.status,
+                                                     .iterations = 1,
+                                                     .residual = second.residual,
+                                                     .true_residual = second.true_residual,
+                                                     .at_floor = second.at_floor}};
+      return report;
+    };
+    const solve_report report = detail::with_restarts(x, b, {.tolerance = 1e-7}, 10, run);
+    EXPECT_EQ(report.columns[0].residual, second.expected);
+    EXPECT_EQ(report.columns[0].status, second.status);
+    EXPECT_EQ(report.columns[0].restarts, 1);
+  }
+}
+
 TEST(MixedSchemes, ReadTheNamesTheyWriteAndNoOthers) {
   for (const auto& [scheme, text] : mixed_scheme_names) {
     EXPECT_EQ(parse_mixed_scheme(text), scheme);
