@@ -121,28 +121,34 @@ class stopwatch {
   double begin_ = omp_get_wtime();
 };
 
-/// Sums that kernels make beside their work: a row of lanes for each column of each range of blocks.
-class lane_sums {
+/// Sums that kernels make beside their work: for each range of blocks `most_sums` numbers a column. Kernels add lane by
+/// lane; the lanes of a range are added as soon as it is done, so that little is left for one thread to add.
+class range_sums {
  public:
   static constexpr std::int64_t blocks_of_a_range = 16;
   static std::int64_t ranges_of(std::int64_t blocks) { return (blocks + blocks_of_a_range - 1) / blocks_of_a_range; }
 
-  lane_sums(std::int64_t blocks, int columns, int width)
-      : columns_(columns), width_(width), reals_(static_cast<std::size_t>(columns * most_sums * width)) {
-    if (blocks > 0) values_.resize(static_cast<std::size_t>(ranges_of(blocks) + 1) * reals_);  // two lists: one more
+  range_sums(std::int64_t blocks, int columns, int width)
+      : sums_(static_cast<std::size_t>(columns * most_sums)), width_(static_cast<std::size_t>(width)) {
+    if (blocks > 0) values_.resize(static_cast<std::size_t>(ranges_of(blocks) + 1) * sums_);  // two lists: one more
   }
 
   /// So many ranges; returns the number of the first.
   std::int64_t claim(std::int64_t ranges) { return std::exchange(claimed_, claimed_ + ranges); }
-  double* range(std::int64_t i) { return values_.data() + static_cast<std::size_t>(i) * reals_; }
 
-  /// <out, w> and |out|^2: range by range in each lane, then lane by lane, then over ranks.
-  std::pair<scalars, scalars> total(const communicator& comm) {
-    for (std::int64_t i = 1; i < claimed_; ++i)
-      for (std::size_t k = 0; k < reals_; ++k) values_[k] += range(i)[k];
-    std::vector<double> sums(static_cast<std::size_t>(columns_ * most_sums));
-    for (std::size_t s = 0; s < sums.size(); ++s)
-      for (int lane = 0; lane < width_; ++lane) sums[s] += values_[s * static_cast<std::size_t>(width_) + lane];
+  /// A thread's own, zero: [column][most_sums][W].
+  std::vector<double> lanes() const { return std::vector<double>(sums_ * width_); }
+  /// Adds up the lanes of range i and sets them to zero.
+  void add_lanes(std::int64_t i, std::vector<double>& lanes) {
+    double* const of_range = values_.data() + static_cast<std::size_t>(i) * sums_;
+    for (std::size_t k = 0; k < lanes.size(); ++k) of_range[k / width_] += lanes[k];
+    std::ranges::fill(lanes, 0.0);
+  }
+
+  /// <out, w> and |out|^2: range by range, then over ranks.
+  std::pair<scalars, scalars> total(const communicator& comm) const {
+    std::vector<double> sums(sums_);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(claimed_) * sums_; ++k) sums[k % sums_] += values_[k];
     comm.sum(std::span(sums));
     std::vector<complex<double>> dots, norms;
     for (std::size_t c = 0; c < sums.size(); c += most_sums) {
@@ -153,17 +159,16 @@ class lane_sums {
   }
 
  private:
-  int columns_, width_;
-  std::size_t reals_;
+  std::size_t sums_, width_;
   std::int64_t claimed_ = 0;
-  std::vector<double> values_;
+  std::vector<double> values_;  ///< [range][column][most_sums]
 };
 
 /// Blocks of the interior that are worked on between two looks at the messages: an eighth, but not so few that starting
-/// the threads would count; whole ranges of `lane_sums`.
+/// the threads would count; whole ranges of `range_sums`.
 std::int64_t piece_of(std::int64_t blocks) {
-  constexpr std::int64_t least = 8 * lane_sums::blocks_of_a_range;
-  const std::int64_t eighth = blocks / 8 / lane_sums::blocks_of_a_range * lane_sums::blocks_of_a_range;
+  constexpr std::int64_t least = 8 * range_sums::blocks_of_a_range;
+  const std::int64_t eighth = blocks / 8 / range_sums::blocks_of_a_range * range_sums::blocks_of_a_range;
   return std::max(eighth, least);
 }
 
@@ -443,7 +448,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   const auto& kernels = context_.kernels<T>().hop[static_cast<int>(form_for(in.columns()))][daggered ? 1 : 0];
   const auto inside = kernels[arg.prefetch || arg.prefetch_links || arg.prefetch_columns ? 1 : 0];
   const int threads = context_.threads();
-  lane_sums sums(finish.w != nullptr ? layout.blocks() : 0, in.columns(), layout.width());
+  range_sums sums(finish.w != nullptr ? layout.blocks() : 0, in.columns(), layout.width());
   if (finish.w != nullptr) arg.w = finish.w->blocks(0);
   const auto run = [&](auto kernel, const std::int32_t* list, std::int64_t count) {
     if (finish.w == nullptr) {
@@ -456,12 +461,17 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
     }
     // Sums of fixed ranges of blocks, so that they do not depend on the number of threads.
     const std::int64_t ranges = sums.ranges_of(count), before = sums.claim(ranges);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (std::int64_t i = 0; i < ranges; ++i) {
+#pragma omp parallel num_threads(threads)
+    {
+      std::vector<double> lanes = sums.lanes();
       hopping_arguments<T> part = arg;
-      part.lane_sums = sums.range(before + i);
-      const std::int64_t first = i * lane_sums::blocks_of_a_range;
-      kernel(part, list, first, std::min(lane_sums::blocks_of_a_range, count - first));
+      part.lane_sums = lanes.data();
+#pragma omp for schedule(static)
+      for (std::int64_t i = 0; i < ranges; ++i) {
+        const std::int64_t first = i * range_sums::blocks_of_a_range;
+        kernel(part, list, first, std::min(range_sums::blocks_of_a_range, count - first));
+        sums.add_lanes(before + i, lanes);
+      }
     }
   };
   if (!layout.has_halo()) {
