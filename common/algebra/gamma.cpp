@@ -22,6 +22,13 @@ spin_matrix basis_rotation(gamma_basis to) {
       s(2, 1) = h, s(2, 3) = -h, s(3, 0) = -h, s(3, 2) = h;
       return s;
     }
+    case gamma_basis::dirac_pauli: {
+      // gamma_t of the nonrelativistic basis, diag(1, 1, -1, -1), turns the sign of its gamma_k
+      spin_matrix s = basis_rotation(gamma_basis::nonrelativistic);
+      for (int a = 2; a < spins; ++a)
+        for (int b = 0; b < spins; ++b) s(a, b) = -s(a, b);
+      return s;
+    }
     case gamma_basis::openqcd:
       return gamma_matrix(1);
     case gamma_basis::tmlqcd: {
@@ -37,9 +44,10 @@ spin_matrix basis_rotation(gamma_basis to) {
 gamma_basis parse_gamma_basis(std::string_view name) {
   if (name == "degrand-rossi") return gamma_basis::degrand_rossi;
   if (name == "nonrelativistic") return gamma_basis::nonrelativistic;
+  if (name == "dirac-pauli") return gamma_basis::dirac_pauli;
   if (name == "openqcd") return gamma_basis::openqcd;
   if (name == "tmlqcd") return gamma_basis::tmlqcd;
-  throw input_error("gamma basis: expected degrand-rossi, nonrelativistic, openqcd or tmlqcd, found '" +
+  throw input_error("gamma basis: expected degrand-rossi, nonrelativistic, dirac-pauli, openqcd or tmlqcd, found '" +
                     std::string(name) + "'");
 }
 

@@ -91,14 +91,15 @@ constexpr spin_matrix gamma_matrix(int mu) {
 /// Spin bases of other programs' spinor files. A spinor goes there by psi' = R psi and a propagator by S' = R S R^+.
 enum class gamma_basis {
   degrand_rossi,    ///< Chroma, QDP++, MILC, this suite
-  nonrelativistic,  ///< gamma_t = diag(1, 1, -1, -1): QUDA's UKQCD basis
+  nonrelativistic,  ///< gamma_t = diag(1, 1, -1, -1), gamma_k = [[0, i sigma_k], [-i sigma_k, 0]]: QUDA's UKQCD basis
+  dirac_pauli,      ///< the same gamma_t, gamma_k = [[0, -i sigma_k], [i sigma_k, 0]]: Chroma's DiracToDRMat
   openqcd,          ///< openQCD: gamma_y (DeGrand-Rossi) gamma_y
   tmlqcd            ///< tmLQCD: gamma_t = -[[0,1],[1,0]], gamma_k = [[0, -i sigma_k], [i sigma_k, 0]]
 };
 
 /// The unitary R with gamma'_mu = R gamma_mu R^+ and psi' = R psi.
 spin_matrix basis_rotation(gamma_basis to);
-/// "degrand-rossi", "nonrelativistic", "openqcd", "tmlqcd"; throws input_error for anything else.
+/// "degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd"; throws input_error for anything else.
 gamma_basis parse_gamma_basis(std::string_view name);
 
 }  // namespace plaquette

@@ -312,6 +312,10 @@ exit_status run_configuration(const configuration_options& options, const commun
   if (run.gpu) require_gpu_memory(*run.gpu, gpu_memory_needed(geometry), "the gauge configuration");
 
   gauge_input start = obtain_gauge(shared, geometry, world, run.control, run.progress, run.gpu.get());
+  if (start.open_boundary)
+    throw input_error(shared.gauge.path +
+                      ": expected links in SU(3) to start from, found open boundaries: those from the " +
+                      "last time slice to the first are zero");
   now_doing("the sweeps");
   const auto links = run.gpu ? links_on_gpu(*run.gpu, start.links) : links_on_cpu(std::move(start.links), world);
   do_sweeps(run, *links);

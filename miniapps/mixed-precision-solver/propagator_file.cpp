@@ -42,6 +42,8 @@ std::string name_of(gamma_basis basis) {
       return "degrand-rossi";
     case gamma_basis::nonrelativistic:
       return "nonrelativistic";
+    case gamma_basis::dirac_pauli:
+      return "dirac-pauli";
     case gamma_basis::openqcd:
       return "openqcd";
     case gamma_basis::tmlqcd:

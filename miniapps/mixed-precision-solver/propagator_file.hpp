@@ -36,7 +36,7 @@ struct propagator_facts {
   double tolerance = 0.0;         ///< that the residuals were held to
 };
 
-/// "degrand-rossi", "nonrelativistic", "openqcd", "tmlqcd": the inverse of parse_gamma_basis.
+/// "degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd": the inverse of parse_gamma_basis.
 std::string name_of(gamma_basis basis);
 
 /// True where the suite was built with HDF5.

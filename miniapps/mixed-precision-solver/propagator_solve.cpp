@@ -141,7 +141,8 @@ void judge_columns(std::vector<column_result>& results, cpu::propagator& columns
     const spinor_configuration b = cpu::make_source(source, spin, colour, links, world);
     results[n].reference = cpu::textbook::relative_residual(b, columns[n], links, action, world);
     results[n].rounding = residual_rounding(action, roundoff, norm(columns[n], world), norm(b, world));
-    results[n].tolerance = tolerance + residual_floor(results[n].rounding, additions_of(results[n]));
+    results[n].unit_roundoff = roundoff;
+    results[n].tolerance = tolerance + residual_floor(results[n].rounding, additions_of(results[n]), roundoff);
   }
 }
 

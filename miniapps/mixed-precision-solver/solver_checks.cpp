@@ -35,7 +35,7 @@ double badness(double value, double tolerance) {
 
 double disagreement(const column_result& c) { return std::abs(c.device - c.reference); }
 
-double allowed_disagreement(const column_result& c) { return 2.0 * c.rounding; }
+double allowed_disagreement(const column_result& c) { return 2.0 * (c.rounding + 4.0 * c.unit_roundoff); }
 
 }  // namespace
 
@@ -53,7 +53,9 @@ double residual_rounding(const fermion_action& action, double unit_roundoff, dou
   return unit_roundoff * operator_norm_estimate(action) * solution_norm / source_norm;
 }
 
-double residual_floor(double rounding, int iterations) { return std::sqrt(iterations + 1.0) * rounding; }
+double residual_floor(double rounding, int iterations, double unit_roundoff) {
+  return std::sqrt(iterations + 1.0) * rounding + 2.0 * unit_roundoff;
+}
 
 double operator_difference(const applied_operator& m, const gauge_configuration& links, const fermion_action& action,
                            bool dagger, std::uint64_t seed, const communicator& comm) {

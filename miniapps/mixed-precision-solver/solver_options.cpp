@@ -91,7 +91,7 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
 void declare_files(command_line& line, solver_options& options, raw_options& raw) {
   line.section("Propagator files");
   line.text("--propagator", options.write_propagator, "FILE.h5", "Write the propagator there (HDF5)");
-  line.choice("--basis", raw.basis, {"degrand-rossi", "nonrelativistic", "openqcd", "tmlqcd"},
+  line.choice("--basis", raw.basis, {"degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd"},
               "Spin basis of the written propagator");
   line.text("--read-propagator", options.read_propagator, "FILE.h5",
             "Do not solve: read this propagator, compute its residual and its correlators");
@@ -125,6 +125,7 @@ void refuse_beside_stored_propagator(const command_line& line) {
                              "--batch",
                              "--tol",
                              "--propagator",
+                             "--basis",
                              "--checkpoint",
                              "--precision",
                              "--solution",
@@ -191,12 +192,10 @@ void choose_precisions(solver_options& options, const raw_options& raw, const co
   }
   options.scheme = parse_mixed_scheme(raw.scheme);
   const bool has_updates = options.solver != solver_kind::gcr && options.solver != solver_kind::mr;
-  if (options.inner != options.outer && !has_updates) {
-    if (line.given("--scheme") && options.scheme == mixed_scheme::reliable)
-      throw input_error(
-          fmt::format("--scheme reliable: expected --solver bicgstab, cgne or cgnr, found {}", name(options.solver)));
-    options.scheme = mixed_scheme::defect_correction;
-  }
+  if (!has_updates && line.given("--scheme") && options.scheme == mixed_scheme::reliable)
+    throw input_error(
+        fmt::format("--scheme reliable: expected --solver bicgstab, cgne or cgnr, found {}", name(options.solver)));
+  if (!has_updates && options.inner != options.outer) options.scheme = mixed_scheme::defect_correction;
   options.links = parse_reconstruct(raw.reconstruct);
   options.inner_links = raw.inner_reconstruct.empty() ? options.links : parse_reconstruct(raw.inner_reconstruct);
 }
@@ -220,6 +219,11 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   if (!options.read_propagator.empty()) refuse_beside_stored_propagator(line);
   if (line.given("--checkpoint-every") && options.checkpoint.empty())
     throw input_error("--checkpoint-every: expected --checkpoint FILE beside it, found none");
+  if (line.given("--basis") && options.write_propagator.empty())
+    throw input_error("--basis: expected --propagator FILE.h5 beside it, found none");
+  for (const char* option : {"--smearing-radius", "--smearing-steps"})
+    if (line.given(option) && raw.source != "gaussian")
+      throw input_error(fmt::format("{}: expected --source gaussian beside it, found {}", option, raw.source));
   options.size = raw.size.empty() && !line.given("--gauge") ? "small" : raw.size;
   options.command = line.typed();
   options.source.kind = cpu::parse_source_kind(raw.source);

@@ -220,6 +220,13 @@ exit_status run_solve(run_state& run, const gauge_input& gauge) {
     const bool claimed = std::ranges::all_of(solved.results, [&](const column_result& c) {
       return c.solved() || (c.status == solve_status::converged && c.iterated <= options.tolerance());
     });
+    if (!claimed && run.talks()) {
+      const auto unsolved = std::ranges::count_if(solved.results, [](const column_result& c) { return !c.solved(); });
+      fmt::print(
+          stderr, "no convergence: {} of {} right-hand sides stay above their tolerance{}\n", unsolved,
+          solved.results.size(),
+          options.solver == solver_kind::bicgstab ? " (--solver cgnr converges where bicgstab breaks down)" : "");
+    }
     return finish(run, claimed ? exit_status::verification_failed : exit_status::no_convergence);
   }
   const sample_statistics seconds = statistics(solved.seconds);

@@ -100,6 +100,7 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
   input.distance_from_su3 =
       header.open_boundary ? header.distance_from_su3 : cpu::distance_from_su3(input.links, world);
   input.su3_tolerance = is_file ? file_tolerance(header) : made_here_tolerance;
+  input.open_boundary = header.open_boundary;
   if (is_file) require_claimed_plaquette(options.gauge.path, header, input.plaquette.average);
 
   input.description = {{"source", options.gauge.describe()},
@@ -109,6 +110,7 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
                        {"plaquette_temporal", input.plaquette.temporal},
                        {"link_trace", cpu::link_trace(input.links, world)},
                        {"distance_from_su3", input.distance_from_su3}};
+  if (header.open_boundary) input.description["open_boundary"] = true;
   if (is_file)
     input.description.update(description_of(header));
   else

@@ -31,6 +31,8 @@ struct gauge_input {
   double distance_from_su3 = 0.0;  ///< largest over all links
   double su3_tolerance = 0.0;
   json_document description;  ///< for the report
+  /// A file of openQCD with open boundaries: its links from the last time slice to the first are zero.
+  bool open_boundary = false;
 };
 
 /// Reads or makes it. Throws input_error for a file that cannot be used, with one line that names it, what was expected

@@ -118,6 +118,11 @@ class MixedPrecision(CommandLineTest):
                 (["--precision", "double-half", "--solution", "single"], ["--solution"]),
                 (["--precision", "single-half", "--tol", "1e-12"], ["--tol", "single"]),
                 (["--solver", "gcr", "--precision", "double-half", "--scheme", "reliable"], ["--scheme", "bicgstab"]),
+                (["--solver", "gcr", "--scheme", "reliable"], ["--scheme", "bicgstab"]),
+                (["--basis", "tmlqcd"], ["--basis", "--propagator"]),
+                (["--smearing-radius", "2"], ["--smearing-radius", "gaussian"]),
+                (["--source", "wall", "--smearing-steps", "3"], ["--smearing-steps", "gaussian", "wall"]),
+                (["--read-propagator", "x.h5", "--basis", "tmlqcd"], ["--basis", "--read-propagator"]),
                 (["--read-propagator", "x.h5", "--scheme", "reliable"], ["--scheme", "--read-propagator"])]:
             with self.subTest(arguments=arguments):
                 self.assert_refused(run(*arguments), UNUSABLE, *words)

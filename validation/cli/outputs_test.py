@@ -102,7 +102,7 @@ class Propagator(CommandLineTest):
         return run("--gauge", "weak:0.2", "--lattice", "4x4x4x4", "--read-propagator", self.path("p.h5"), *arguments)
 
     def test_is_read_back_in_every_basis_with_the_same_correlators(self):
-        for basis in ["degrand-rossi", "nonrelativistic", "openqcd", "tmlqcd"]:
+        for basis in ["degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd"]:
             with self.subTest(basis=basis):
                 written = self.solve("--basis", basis, "--force")
                 self.assertEqual(written.status, SUCCESS, written.err + written.out)

@@ -30,7 +30,9 @@ TEST(CacheSize, IsThatOfTheLargestCacheThatLinuxDescribes) {
 TEST(CacheSize, IsKnownOfThisMachineOrTakenForOne) {
   const double described = cpu::largest_cache_bytes("/sys/devices/system/cpu/cpu0/cache");
   EXPECT_GT(cpu::last_level_cache_bytes(), 64.0 * 1024);
-  if (described > 0.0) EXPECT_EQ(cpu::last_level_cache_bytes(), described);
+  if (described > 0.0) {
+    EXPECT_EQ(cpu::last_level_cache_bytes(), described);
+  }
 }
 
 }  // namespace

@@ -99,16 +99,18 @@ spin_matrix gamma_of(gamma_basis basis, int mu) {
         g(0, 0) = g(1, 1) = one, g(2, 2) = g(3, 3) = -one;
         return g;
       }
-      // gamma_k = [[0, -i s_k], [i s_k, 0]] up to the basis' own sign of each k: fixed below by the algebra
       return off_diagonal(i, -i, pauli[mu]);
     }
+    case gamma_basis::dirac_pauli:
+      return mu < 3 ? off_diagonal(-i, i, pauli[mu]) : gamma_of(gamma_basis::nonrelativistic, mu);
     default:
       return gamma_matrix(mu);
   }
 }
 
 TEST(GammaBasis, RotationIsUnitaryAndTakesOurMatricesToTheOther) {
-  for (const gamma_basis basis : {gamma_basis::degrand_rossi, gamma_basis::openqcd, gamma_basis::tmlqcd}) {
+  for (const gamma_basis basis : {gamma_basis::degrand_rossi, gamma_basis::nonrelativistic, gamma_basis::dirac_pauli,
+                                  gamma_basis::openqcd, gamma_basis::tmlqcd}) {
     const spin_matrix r = basis_rotation(basis);
     EXPECT_LT(distance(r * adjoint(r), spin_matrix::identity()), 1e-15);
     for (int mu = 0; mu < 4; ++mu)
@@ -131,6 +133,7 @@ TEST(GammaBasis, NonrelativisticHasDiagonalTimeAndOffDiagonalGamma5) {
 
 TEST(GammaBasis, IsParsedByNameAndNothingElse) {
   EXPECT_EQ(parse_gamma_basis("tmlqcd"), gamma_basis::tmlqcd);
+  EXPECT_EQ(parse_gamma_basis("dirac-pauli"), gamma_basis::dirac_pauli);
   EXPECT_THROW(parse_gamma_basis("dirac"), input_error);
 }
 
