@@ -88,8 +88,7 @@ void print_gauge(const gauge_input& gauge) {
   if (gauge.open_boundary)
     fmt::print(
         "remark     open boundaries: links from the last time slice to the first are zero, and M is that of these "
-        "links. "
-        "openQCD's own also has psi = 0 at t = 0 and T - 1, and c_F beside them\n");
+        "links. openQCD's own also has psi = 0 at t = 0 and T - 1, and c_F beside them\n");
 }
 
 void print_columns(const std::vector<column_result>& columns) {
