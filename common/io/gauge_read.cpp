@@ -193,13 +193,16 @@ void require_matching(const lattice_geometry& geometry, const communicator& comm
     throw std::logic_error("read_gauge: the geometry's process grid is not the communicator's");
 }
 
-/// A checksum that is right proves the numbers; averages may then come from sums in single precision.
-void check_checksum(const byte_source& source, gauge_file_header& header) {
-  constexpr double of_single_sums = 1e-6;
-  if (header.checksum_claimed.empty()) return;
-  if (header.checksum_claimed != header.checksum_found)
+void check_checksum(const byte_source& source, const gauge_file_header& header) {
+  if (!header.checksum_claimed.empty() && header.checksum_claimed != header.checksum_found)
     throw input_error(source.name() + ": wrong checksum: expected " + header.checksum_claimed + ", found " +
                       header.checksum_found);
+}
+
+/// A checksum that is right proves the numbers; averages may then come from sums in single precision.
+void allow_single_sums(gauge_file_header& header) {
+  constexpr double of_single_sums = 1e-6;
+  if (header.checksum_claimed.empty()) return;
   for (double* const tolerance : {&header.plaquette_tolerance, &header.link_trace_tolerance})
     *tolerance = std::max(*tolerance, of_single_sums);
 }
@@ -248,6 +251,7 @@ loaded_gauge read_gauge(const byte_source& source, const lattice_geometry& geome
   found->checksum.combine(comm);
   header.checksum_found = found->checksum.text();
   check_checksum(source, header);  // this and the other checks see the same on all ranks
+  allow_single_sums(header);
   require_no_unsuitable_link(source.name(), found->unsuitable, geometry, comm);
   comm.sum({&found->trace, 1});
   comm.sum({&found->zero_links, 1});

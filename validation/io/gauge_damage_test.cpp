@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <functional>
+#include <iomanip>
 #include <limits>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -238,6 +240,19 @@ TEST(DamagedGaugeFile, AWrongLinkTraceIsRefused) {
   expect_refusal(with(trace + 3e-6), smallest, {"link trace"});
   expect_refusal(made::nersc(u, {64, true, false, "", "LINK_TRACE = nan\n"}), smallest, {"LINK_TRACE", "nan"});
   expect_refusal(made::nersc(u, {64, true, false, "", "PLAQUETTE = x\n"}), smallest, {"PLAQUETTE", "'x'"});
+}
+
+TEST(DamagedGaugeFile, AnAverageOfSinglePrecisionIsTakenWhereTheChecksumIsRight) {
+  const auto u = validation::random_links(smallest, 52);
+  const auto with = [&](double off) {
+    std::ostringstream line;
+    line << std::setprecision(15) << "LINK_TRACE = " << cpu::link_trace(u, alone) + off << '\n';
+    return made::nersc(u, {64, true, false, "", line.str()});
+  };
+  EXPECT_EQ(refusal(with(5e-7), smallest), "");
+  expect_refusal(with(2e-6), smallest, {"link trace"});
+  EXPECT_EQ(refusal(replaced(with(0.0), "CHECKSUM", "XCHECKSUM"), smallest), "");
+  expect_refusal(replaced(with(5e-7), "CHECKSUM", "XCHECKSUM"), smallest, {"link trace"});
 }
 
 TEST(DamagedGaugeFile, TheNerscHeaderMustBeWhole) {
