@@ -4,7 +4,7 @@ import os
 import struct
 import unittest
 
-from harness import MPIEXEC, SUCCESS, UNUSABLE, CommandLineTest, GaugeFile, run
+from harness import MPIEXEC, SUCCESS, UNUSABLE, CommandLineTest, GaugeFile, open_boundary_file, run
 
 FAST = ["--mass", "0.3", "--rhs", "1", "--repeat", "0"]
 
@@ -27,6 +27,11 @@ class GoodFile(CommandLineTest):
     def test_is_found_from_where_the_user_stands(self):
         self.write("here.nersc", GaugeFile().bytes())
         self.assertEqual(run("--gauge", "here.nersc", *FAST, cwd=self.directory).status, SUCCESS)
+
+    def test_with_open_boundaries_is_solved_as_it_stands_and_a_remark_says_so(self):
+        result = run("--gauge", self.write("open", open_boundary_file()), "--mass", "0.3", "--rhs", "1", "--repeat", "0")
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        self.assertIn("remark     open boundaries", result.out)
 
 
 class BadFile(CommandLineTest):

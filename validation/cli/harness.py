@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs programs of the suite at the command line, and makes gauge files to give them, good and bad."""
 import atexit
+import itertools
 import json
 import math
 import os
@@ -109,6 +110,17 @@ def children(pid):
     """The processes that a process has started: the ranks, where it is mpirun."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(child) for child in file.read().split()]
+
+
+def open_boundary_file(length=4):
+    """Unit links of length^4 in openQCD's format, open in time: those from the last time slice to the first are zero."""
+    unit = struct.pack("<18d", *(1.0 if k in (0, 8, 16) else 0.0 for k in range(18)))
+    data = struct.pack("<4id", *4 * [length], 3.0 * (1.0 - 0.5 / length))
+    for t, x, y, z in itertools.product(range(length), repeat=4):
+        if (t + x + y + z) % 2 == 1:
+            in_time = (bytes(len(unit)) if t == cut else unit for cut in (length - 1, 0))
+            data += b"".join(in_time) + 6 * unit
+    return data
 
 
 class CommandLineTest(unittest.TestCase):

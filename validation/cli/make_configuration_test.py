@@ -192,6 +192,12 @@ class Interruption(MakeConfigurationTest):
             process.wait(timeout=60)
         self.assert_checkpoint(process.returncode, out, "c")
 
+    def test_open_boundaries_are_no_start(self):
+        start = self.write("open", harness.open_boundary_file())
+        line = self.refused(UNUSABLE, "--start", start, "--beta", "6", "--sweeps", "1", "--output", self.path("out"))
+        self.assertIn("open boundaries", line)
+        self.assertFalse(os.path.exists(self.path("out")))
+
 
 if __name__ == "__main__":
     unittest.main()

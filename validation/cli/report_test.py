@@ -119,6 +119,7 @@ class Verdict(CommandLineTest):
         result, document = self.run_with_report(*PROPAGATOR, "--max-iterations", "3")
         self.assertEqual(result.status, NO_CONVERGENCE)
         self.assertIn("NOT SOLVED", result.out)
+        self.assertIn("no convergence: 12 of 12", result.err)
         self.assertEqual(document["fom"]["value"], "nan")
         self.assertEqual(document["observables"], {})
         solve = document["solves"][0]
