@@ -250,7 +250,7 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
   // What the sum over ranks needs from memory is asked for early. (The epoch lives there, since the launch may be a
   // node of a graph that runs again and again.)
   const std::uint32_t epoch = ranks.ranks > 1 ? *ranks.last_epoch(column) + 1 : 0;
-  static_assert(Count + rank_sum::most_carried <= rank_sum::most_numbers);
+  static_assert(Count <= rank_sum::most_numbers);  // and with what is carried: context::sums_of_next_kernel
   __shared__ double of_ranks[rank_sum::most_ranks][rank_sum::most_numbers];
   if (static_cast<int>(threadIdx.x) < ranks.carried_numbers)
     of_ranks[ranks.rank][Count + threadIdx.x] = *ranks.carried_number(column, static_cast<int>(threadIdx.x));
