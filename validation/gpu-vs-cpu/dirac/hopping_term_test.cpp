@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "validation/gpu-vs-cpu/dirac/dirac_support.hpp"
@@ -233,51 +235,75 @@ std::vector<gpu::hopping_launch> every_candidate(gpu::hopping_problem problem) {
   return list;
 }
 
-/// Whatever the tuner chooses, the result is the same bits. (A test a number of columns: parts that sanitizers end.)
 template <class T>
-void compare_launches(int columns) {
+void compare_launches(int columns, reconstruct stored) {
   if (gpu::kernels_run_on_host()) GTEST_SKIP() << "on the host there is one way to launch";
-  std::uint64_t seed = 120 + static_cast<std::uint64_t>(columns);
-  for (const extents& lattice : {extents{4, 6, 2, 8}, extents{16, 8, 8, 8}, extents{12, 6, 10, 4}})
-    for (const reconstruct stored : every_reconstruct) {
-      const lattice_geometry geometry(lattice);
-      const cpu::context host_ctx(geometry, communicator());
-      const gpu::context ctx = device_context(geometry);
-      const auto links = cpu::random_configuration(geometry, ++seed, communicator());
-      gpu::wilson_clover<T> m(ctx, links, actions()[0], stored);
-      const columns_on_both<T> in(host_ctx, ctx, columns, ++seed);
-      const auto x = in.device.parity(0);
-      for (const epilogue finish : epilogues)
-        for (const bool daggered : {false, true}) {
-          const bool clover = finish != epilogue::store && finish != epilogue::add;
-          const auto run = [&](const gpu::hopping_launch& how, bool backwards = false) {
-            m.set_launch(how);
-            auto out = like(x);
-            poison(out);
-            while (ctx.queue().turn_around() == backwards) {
-            }
-            m.hopping().apply(out, in.device.parity(1), daggered, {finish, -0.25, &x, 0.8, m.diagonal().blocks(0)});
-            return out;
-          };
-          const auto expected = run(gpu::hopping_launch{});
-          for (const gpu::hopping_launch& how : every_candidate(m.hopping().problem(columns, clover)))
-            for (const bool backwards : {false, true}) {
-              if (backwards && !how.turns) continue;
-              auto found = run(how, backwards);
-              auto difference = like(found);
-              for (const auto& sum : host_values(subtract_norm2(difference, found, expected)))
-                ASSERT_EQ(sum.re, 0.0) << how.name() << (backwards ? ", backwards, " : ", ") << to_string(lattice)
-                                       << ", " << stored_reals(stored) << " reals, " << columns << " columns, epilogue "
-                                       << static_cast<int>(finish) << " dagger " << daggered;
-            }
-        }
-    }
+  std::uint64_t seed = 120 + static_cast<std::uint64_t>(20 * columns + stored_reals(stored));
+  for (const extents& lattice : {extents{4, 6, 2, 8}, extents{16, 8, 8, 8}, extents{12, 6, 10, 4}}) {
+    const lattice_geometry geometry(lattice);
+    const cpu::context host_ctx(geometry, communicator());
+    const gpu::context ctx = device_context(geometry);
+    const auto links = cpu::random_configuration(geometry, ++seed, communicator());
+    gpu::wilson_clover<T> m(ctx, links, actions()[0], stored);
+    const columns_on_both<T> in(host_ctx, ctx, columns, ++seed);
+    const auto x = in.device.parity(0);
+    for (const epilogue finish : epilogues)
+      for (const bool daggered : {false, true}) {
+        const bool clover = finish != epilogue::store && finish != epilogue::add;
+        const auto run = [&](const gpu::hopping_launch& how, bool backwards = false) {
+          m.set_launch(how);
+          auto out = like(x);
+          poison(out);
+          while (ctx.queue().turn_around() == backwards) {
+          }
+          m.hopping().apply(out, in.device.parity(1), daggered, {finish, -0.25, &x, 0.8, m.diagonal().blocks(0)});
+          return out;
+        };
+        const auto expected = run(gpu::hopping_launch{});
+        for (const gpu::hopping_launch& how : every_candidate(m.hopping().problem(columns, clover)))
+          for (const bool backwards : {false, true}) {
+            if (backwards && !how.turns) continue;
+            auto found = run(how, backwards);
+            auto difference = like(found);
+            for (const auto& sum : host_values(subtract_norm2(difference, found, expected)))
+              ASSERT_EQ(sum.re, 0.0) << how.name() << (backwards ? ", backwards, " : ", ") << to_string(lattice) << ", "
+                                     << stored_reals(stored) << " reals, " << columns << " columns, epilogue "
+                                     << static_cast<int>(finish) << " dagger " << daggered;
+          }
+      }
+  }
 }
 
-TYPED_TEST(DeviceHoppingTerm, EveryLaunchOfOneColumnGivesTheSameBits) { compare_launches<TypeParam>(1); }
-TYPED_TEST(DeviceHoppingTerm, EveryLaunchOfTwoColumnsGivesTheSameBits) { compare_launches<TypeParam>(2); }
-TYPED_TEST(DeviceHoppingTerm, EveryLaunchOfFiveColumnsGivesTheSameBits) { compare_launches<TypeParam>(5); }
-TYPED_TEST(DeviceHoppingTerm, EveryLaunchOfTwelveColumnsGivesTheSameBits) { compare_launches<TypeParam>(12); }
+struct launches_of {
+  std::string_view precision;
+  int columns;
+  reconstruct stored;
+};
+
+std::vector<launches_of> every_kind_of_launches() {
+  std::vector<launches_of> list;
+  for (const std::string_view precision : {"half", "single", "double"})
+    for (const int columns : {1, 2, 5, 12})
+      for (const reconstruct stored : every_reconstruct) list.push_back({precision, columns, stored});
+  return list;
+}
+
+std::string name_of(const testing::TestParamInfo<launches_of>& info) {
+  return std::string(info.param.precision) + "_" + std::to_string(stored_reals(info.param.stored)) + "_reals_" +
+         std::to_string(info.param.columns) + "_columns";
+}
+
+/// Whatever the tuner chooses, the result is the same bits. (In many tests: each is a part that sanitizers end.)
+struct DeviceHoppingLaunches : testing::TestWithParam<launches_of> {};
+
+TEST_P(DeviceHoppingLaunches, GiveTheSameBits) {
+  const auto& [precision, columns, stored] = GetParam();
+  if (precision == "half") return compare_launches<half>(columns, stored);
+  if (precision == "single") return compare_launches<float>(columns, stored);
+  compare_launches<double>(columns, stored);
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, DeviceHoppingLaunches, testing::ValuesIn(every_kind_of_launches()), name_of);
 
 /// Nor does it change the sums of the result, for runs of four sites, two and one; nor do tiles that cut through runs.
 template <class T>
