@@ -22,8 +22,8 @@ constexpr int half_spinor_reals = 4 * colours;
 
 /// Inputs larger than this do not stay in the second-level cache.
 constexpr std::int64_t prefetch_above_bytes = 1 << 20;
-/// Links that take more than this share of the last cache, which others use too, come from memory each time, and arrive
-/// the sooner for being asked for a block ahead.
+/// Where links, input and output take more than this share of the last cache, which others use too, links come from
+/// memory each time, and arrive the sooner for being asked for ahead.
 constexpr double prefetch_links_above_share = 0.25;
 /// Inputs of several columns larger than this come from memory or from a cache that is nearly as far.
 constexpr std::int64_t prefetch_columns_above_bytes = 32 << 20;
@@ -439,14 +439,15 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   arg.finish = finish.finish;
   const std::int64_t bytes =
       layout.blocks() * in.block_words() * in.columns() * static_cast<std::int64_t>(sizeof(word_of<T>));
-  arg.prefetch_links = 2.0 * static_cast<double>(links_[p].words.size() * sizeof(word_of<T>)) >
-                       prefetch_links_above_share * last_level_cache_bytes();
+  const auto link_bytes = static_cast<std::int64_t>(links_[p].words.size() * sizeof(word_of<T>));  // of one parity
+  if (2.0 * static_cast<double>(link_bytes + bytes) > prefetch_links_above_share * last_level_cache_bytes())
+    arg.prefetch_links = prefetch_of_links_from_memory();
   arg.prefetch_columns = bytes > prefetch_columns_above_bytes;
   arg.prefetch = bytes > prefetch_above_bytes;
   arg.stream = bytes > stream_above_bytes;
 
   const auto& kernels = context_.kernels<T>().hop[static_cast<int>(form_for(in.columns()))][daggered ? 1 : 0];
-  const auto inside = kernels[arg.prefetch || arg.prefetch_links || arg.prefetch_columns ? 1 : 0];
+  const auto inside = kernels[arg.prefetch || arg.prefetch_links.blocks_ahead > 0 || arg.prefetch_columns ? 1 : 0];
   const int threads = context_.threads();
   range_sums sums(finish.w != nullptr ? layout.blocks() : 0, in.columns(), layout.width());
   if (finish.w != nullptr) arg.w = finish.w->blocks(0);

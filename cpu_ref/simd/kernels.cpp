@@ -71,4 +71,12 @@ instruction_set best_instruction_set() {
   return instruction_set::generic;
 }
 
+link_prefetch prefetch_of_links_from_memory() {
+#ifdef PLAQUETTE_X86_64
+  __builtin_cpu_init();
+  if (__builtin_cpu_is("amd")) return {2, true};
+#endif
+  return {1, false};
+}
+
 }  // namespace plaquette::cpu

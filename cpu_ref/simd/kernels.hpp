@@ -45,6 +45,12 @@ enum class link_form {
   count
 };
 
+/// How links are asked for before they are needed.
+struct link_prefetch {
+  std::int32_t blocks_ahead = 0;  ///< into the second-level cache; 0: never
+  bool nearer = false;            ///< and a block's own, before its first hop, from there into the first-level cache
+};
+
 /// Most real sums a column that an operation makes.
 inline constexpr int most_sums = 3;
 
@@ -85,8 +91,7 @@ struct hopping_arguments {
   bool prefetch = false;
   const std::int32_t* newly_needed = nullptr;
   const std::int32_t* newly_needed_from = nullptr;
-  /// Fetch the links of the next block: where they come from memory.
-  bool prefetch_links = false;
+  link_prefetch prefetch_links;  ///< where they come from memory
   /// Fetch the neighbours of the next column: where the input comes from memory.
   bool prefetch_columns = false;
 };
@@ -170,6 +175,8 @@ struct kernel_set {
 const kernel_set& kernels_of(instruction_set isa);
 /// The best one that this processor runs and that was built.
 instruction_set best_instruction_set();
+/// How this processor wants links that come from memory to be asked for. (NOTES.md, "A fourth host")
+link_prefetch prefetch_of_links_from_memory();
 
 template <class T>
 const auto& tables_of(const kernel_set& set) {

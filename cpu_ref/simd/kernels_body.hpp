@@ -585,13 +585,16 @@ __attribute__((noinline)) void expand_links(const links_of_block<T, W>& links, r
   }
 }
 
-/// Asks for part `part` of `parts` of `words` words to be brought into the second-level cache; to be written, into the
-/// first.
-template <bool to_write = false, class Word>
+/// Where what is asked for is brought: into the second-level cache, or into the first, to be read or to be written.
+enum class bring { near, nearer, to_be_written };
+
+/// Asks for part `part` of `parts` of `words` words.
+template <bring to = bring::near, class Word>
 PLAQUETTE_INLINE void prefetch(const Word* from, int words, int part = 0, int parts = 1) {
   const int lines = words * static_cast<int>(sizeof(Word)) / 64;
   for (int line = lines * part / parts; line < lines * (part + 1) / parts; ++line)
-    __builtin_prefetch(reinterpret_cast<const char*>(from) + 64 * line, to_write ? 1 : 0, to_write ? 3 : 2);
+    __builtin_prefetch(reinterpret_cast<const char*>(from) + 64 * line, to == bring::to_be_written ? 1 : 0,
+                       to == bring::near ? 2 : 3);
 }
 
 /// The same of all that a hop needs of a neighbour: in time one half, and in fixed point the scales behind both.
@@ -622,6 +625,9 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
                                    form == link_form::two_rows ? link_words<T>(12)
                                    : expand                    ? link_words<T>(static_cast<int>(arg.stored))
                                                                : link_words<T>(18)};
+  if (far && arg.prefetch_links.nearer)
+    for (int d = 0; d < hop_directions; ++d)
+      if (d % 2 == 0 || neighbour[d] >= 0) prefetch<bring::nearer>(links.of_hop(d).data, links.words * W);
   alignas(64) real expanded[hop_directions * 18 * W];
   if (expand) expand_links<far>(links, expanded);
 
@@ -636,15 +642,16 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
       link_of[d] = far && d % 2 == 1 && neighbour[d] < 0 ? links.of_slot(-1 - neighbour[d]) : links.of_hop(d);
   }
 
-  // What the next block needs of links, and the one after it of neighbours that no block has touched of late, is asked
-  // for soon enough to arrive, and a few lines at a time: more at once would fill the queue of outstanding misses, in
-  // which loads from the second-level cache wait too.
-  const std::int64_t next_block = b + 1 < arg.blocks ? b + 1 : b, later = b + 2 < arg.blocks ? b + 2 : b;
+  // What the next block or the one after it needs of links, and that one of neighbours that no block has touched of
+  // late, is asked for soon enough to arrive, and a few lines at a time: more at once would fill the queue of
+  // outstanding misses, in which loads from the second-level cache wait too.
+  const bool ask_for_links = far && arg.prefetch_links.blocks_ahead > 0;
+  const auto ahead_of_this = [&](std::int64_t blocks) { return b + blocks < arg.blocks ? b + blocks : b; };
+  const std::int64_t next_block = ahead_of_this(arg.prefetch_links.blocks_ahead), later = ahead_of_this(2);
   const std::int32_t* const next_neighbour = arg.neighbours + next_block * hop_directions;
   const links_of_block<T, W> next_links{arg, next_neighbour, next_block, links.words};
-  const word_of<T>* const next_clover = far && arg.prefetch_links && arg.clover != nullptr
-                                            ? arg.clover + next_block * 2 * chiral_block_words<T> * W
-                                            : nullptr;
+  const word_of<T>* const next_clover =
+      ask_for_links && arg.clover != nullptr ? arg.clover + next_block * 2 * chiral_block_words<T> * W : nullptr;
   const std::int32_t *first_new = nullptr, *last_new = nullptr;
   if (far && arg.prefetch) {
     first_new = arg.newly_needed + arg.newly_needed_from[later];
@@ -658,7 +665,7 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
           prefetch_spinor<T, W>(arg.in.data + (neighbour[d] * arg.in.column_stride + c + 1) * spinor_block_words<T, W>,
                                 d, d % 2 == 0 ? ahead : -ahead);
     const auto of_next_block = [&](const field_pointer<const word_of<T>>& field) {
-      return far && arg.prefetch_links && field.data != nullptr
+      return ask_for_links && field.data != nullptr
                  ? field.data + (next_block * field.column_stride + c) * spinor_block_words<T, W>
                  : nullptr;
     };
@@ -674,12 +681,12 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
       constexpr int sign = forward ? ahead : -ahead;
       const std::int64_t n = neighbour[d];
       const word_of<T>* const next_link =
-          far && arg.prefetch_links && c == 0 && next_neighbour[d] >= 0 ? next_links.of_hop(d).data : nullptr;
+          ask_for_links && c == 0 && next_neighbour[d] >= 0 ? next_links.of_hop(d).data : nullptr;
       const auto ask = [&]([[maybe_unused]] int j) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
         if constexpr (far) {
           constexpr int parts = 3 * hop_directions;
           const int part = 3 * d + j;
-          if (result != nullptr) prefetch<true>(result, spinor_block_words<T, W>, part, parts);
+          if (result != nullptr) prefetch<bring::to_be_written>(result, spinor_block_words<T, W>, part, parts);
           if (next_link != nullptr) prefetch(next_link, links.words * W, j, 3);
           for (const std::int32_t* i = first_new; i != last_new; ++i)
             prefetch(arg.in.data + (*i * arg.in.column_stride + c) * spinor_block_words<T, W>, spinor_block_words<T, W>,
