@@ -572,6 +572,12 @@ struct links_of_block {
     const std::int64_t index = d / 2 * arg.blocks + (d % 2 == 0 ? block : neighbour[d]);
     return {from.data + index * words * W, factor_of(from.factors, index)};
   }
+  /// Of hop d wherever it goes; backwards to a slot it is a copy of the neighbour's.
+  /// \tparam far  whether neighbours may be slots
+  template <bool far>
+  PLAQUETTE_INLINE link of(int d) const {
+    return far && d % 2 == 1 && neighbour[d] < 0 ? of_slot(-1 - neighbour[d]) : of_hop(d);
+  }
 };
 
 /// All links of a block, [8][9][re, im][W]. A function of its own: it is called once for many columns, and would crowd
@@ -579,8 +585,7 @@ struct links_of_block {
 template <bool far, class T, int W>
 __attribute__((noinline)) void expand_links(const links_of_block<T, W>& links, real_of<T>* to) {
   for (int d = 0; d < hop_directions; ++d) {
-    const bool slot = far && d % 2 == 1 && links.neighbour[d] < 0;
-    const auto link = slot ? links.of_slot(-1 - links.neighbour[d]) : links.of_hop(d);
+    const auto link = links.template of<far>(d);
     expand_link<W, T>(to + d * 18 * W, link.data, link.factor, links.arg.stored);
   }
 }
@@ -626,8 +631,7 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
                                    : expand                    ? link_words<T>(static_cast<int>(arg.stored))
                                                                : link_words<T>(18)};
   if (far && arg.prefetch_links.nearer)
-    for (int d = 0; d < hop_directions; ++d)
-      if (d % 2 == 0 || neighbour[d] >= 0) prefetch<bring::nearer>(links.of_hop(d).data, links.words * W);
+    for (int d = 0; d < hop_directions; ++d) prefetch<bring::nearer>(links.template of<far>(d).data, links.words * W);
   alignas(64) real expanded[hop_directions * 18 * W];
   if (expand) expand_links<far>(links, expanded);
 
@@ -638,8 +642,7 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
         link_of[d] = {expanded + d * 18 * W, nullptr};
         continue;
       }
-    if constexpr (form != link_form::expanded)
-      link_of[d] = far && d % 2 == 1 && neighbour[d] < 0 ? links.of_slot(-1 - neighbour[d]) : links.of_hop(d);
+    if constexpr (form != link_form::expanded) link_of[d] = links.template of<far>(d);
   }
 
   // What the next block or the one after it needs of links, and that one of neighbours that no block has touched of
@@ -647,11 +650,11 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
   // outstanding misses, in which loads from the second-level cache wait too.
   const bool ask_for_links = far && arg.prefetch_links.blocks_ahead > 0;
   const auto ahead_of_this = [&](std::int64_t blocks) { return b + blocks < arg.blocks ? b + blocks : b; };
-  const std::int64_t next_block = ahead_of_this(arg.prefetch_links.blocks_ahead), later = ahead_of_this(2);
-  const std::int32_t* const next_neighbour = arg.neighbours + next_block * hop_directions;
-  const links_of_block<T, W> next_links{arg, next_neighbour, next_block, links.words};
-  const word_of<T>* const next_clover =
-      ask_for_links && arg.clover != nullptr ? arg.clover + next_block * 2 * chiral_block_words<T> * W : nullptr;
+  const std::int64_t coming_block = ahead_of_this(arg.prefetch_links.blocks_ahead), later = ahead_of_this(2);
+  const links_of_block<T, W> coming_links{arg, arg.neighbours + coming_block * hop_directions, coming_block,
+                                          links.words};
+  const word_of<T>* const coming_clover =
+      ask_for_links && arg.clover != nullptr ? arg.clover + coming_block * 2 * chiral_block_words<T> * W : nullptr;
   const std::int32_t *first_new = nullptr, *last_new = nullptr;
   if (far && arg.prefetch) {
     first_new = arg.newly_needed + arg.newly_needed_from[later];
@@ -664,12 +667,12 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
         if (neighbour[d] >= 0)
           prefetch_spinor<T, W>(arg.in.data + (neighbour[d] * arg.in.column_stride + c + 1) * spinor_block_words<T, W>,
                                 d, d % 2 == 0 ? ahead : -ahead);
-    const auto of_next_block = [&](const field_pointer<const word_of<T>>& field) {
+    const auto of_coming_block = [&](const field_pointer<const word_of<T>>& field) {
       return ask_for_links && field.data != nullptr
-                 ? field.data + (next_block * field.column_stride + c) * spinor_block_words<T, W>
+                 ? field.data + (coming_block * field.column_stride + c) * spinor_block_words<T, W>
                  : nullptr;
     };
-    const word_of<T>*const next_x = of_next_block(arg.x), *const next_w = of_next_block(arg.w);
+    const word_of<T>*const coming_x = of_coming_block(arg.x), *const coming_w = of_coming_block(arg.w);
     // Where the result goes is asked for while it is made: its stores would wait for their lines one behind the other,
     // and what the next block puts aside behind them.
     const word_of<T>* const result = far && arg.prefetch && !arg.stream
@@ -680,20 +683,19 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
       constexpr int d = 2 * mu + (forward ? 0 : 1);
       constexpr int sign = forward ? ahead : -ahead;
       const std::int64_t n = neighbour[d];
-      const word_of<T>* const next_link =
-          ask_for_links && c == 0 && next_neighbour[d] >= 0 ? next_links.of_hop(d).data : nullptr;
+      const word_of<T>* const coming_link = ask_for_links && c == 0 ? coming_links.template of<far>(d).data : nullptr;
       const auto ask = [&]([[maybe_unused]] int j) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
         if constexpr (far) {
           constexpr int parts = 3 * hop_directions;
           const int part = 3 * d + j;
           if (result != nullptr) prefetch<bring::to_be_written>(result, spinor_block_words<T, W>, part, parts);
-          if (next_link != nullptr) prefetch(next_link, links.words * W, j, 3);
+          if (coming_link != nullptr) prefetch(coming_link, links.words * W, j, 3);
           for (const std::int32_t* i = first_new; i != last_new; ++i)
             prefetch(arg.in.data + (*i * arg.in.column_stride + c) * spinor_block_words<T, W>, spinor_block_words<T, W>,
                      part, parts);
-          if (next_clover != nullptr && c == 0) prefetch(next_clover, 2 * chiral_block_words<T> * W, part, parts);
-          if (next_x != nullptr) prefetch(next_x, spinor_block_words<T, W>, part, parts);
-          if (next_w != nullptr) prefetch(next_w, spinor_block_words<T, W>, part, parts);
+          if (coming_clover != nullptr && c == 0) prefetch(coming_clover, 2 * chiral_block_words<T> * W, part, parts);
+          if (coming_x != nullptr) prefetch(coming_x, spinor_block_words<T, W>, part, parts);
+          if (coming_w != nullptr) prefetch(coming_w, spinor_block_words<T, W>, part, parts);
         }
       };
       const auto multiply = [&](const auto& link) PLAQUETTE_ALWAYS_INLINE_LAMBDA {

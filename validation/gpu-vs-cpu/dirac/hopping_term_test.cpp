@@ -9,9 +9,9 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "common/algorithms/precision.hpp"
 #include "validation/gpu-vs-cpu/dirac/dirac_support.hpp"
 #include "validation/support/device_sums.hpp"
 
@@ -275,21 +275,21 @@ void compare_launches(int columns, reconstruct stored) {
 }
 
 struct launches_of {
-  std::string_view precision;
+  precision of;
   int columns;
   reconstruct stored;
 };
 
 std::vector<launches_of> every_kind_of_launches() {
   std::vector<launches_of> list;
-  for (const std::string_view precision : {"half", "single", "double"})
+  for (const precision of : {precision::half, precision::single, precision::double_})
     for (const int columns : {1, 2, 5, 12})
-      for (const reconstruct stored : every_reconstruct) list.push_back({precision, columns, stored});
+      for (const reconstruct stored : every_reconstruct) list.push_back({of, columns, stored});
   return list;
 }
 
 std::string name_of(const testing::TestParamInfo<launches_of>& info) {
-  return std::string(info.param.precision) + "_" + std::to_string(stored_reals(info.param.stored)) + "_reals_" +
+  return std::string(name(info.param.of)) + "_" + std::to_string(stored_reals(info.param.stored)) + "_reals_" +
          std::to_string(info.param.columns) + "_columns";
 }
 
@@ -297,10 +297,15 @@ std::string name_of(const testing::TestParamInfo<launches_of>& info) {
 struct DeviceHoppingLaunches : testing::TestWithParam<launches_of> {};
 
 TEST_P(DeviceHoppingLaunches, GiveTheSameBits) {
-  const auto& [precision, columns, stored] = GetParam();
-  if (precision == "half") return compare_launches<half>(columns, stored);
-  if (precision == "single") return compare_launches<float>(columns, stored);
-  compare_launches<double>(columns, stored);
+  const auto& [of, columns, stored] = GetParam();
+  switch (of) {
+    case precision::half:
+      return compare_launches<half>(columns, stored);
+    case precision::single:
+      return compare_launches<float>(columns, stored);
+    case precision::double_:
+      return compare_launches<double>(columns, stored);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, DeviceHoppingLaunches, testing::ValuesIn(every_kind_of_launches()), name_of);
