@@ -381,8 +381,8 @@ void require_fitting_launch(const hopping_launch& how, int columns) {
   const bool batch = how.variant == hopping_variant::batch;
   const int groups = batch ? how.groups : 1;
   if (how.sites() * groups > most_threads(is_half<T> ? 2 : sizeof(real_of<T>)) ||
-      (1 << log2_of(how.tile[2])) != how.tile[2] || (groups & (groups - 1)) != 0 ||
-      (how.warps == 20 && how.sites() > 128) || (batch ? columns < 2 : columns != 1) ||
+      how.tile[2] * how.tile[3] * groups > most_threads_in_z || (1 << log2_of(how.tile[2])) != how.tile[2] ||
+      (groups & (groups - 1)) != 0 || (how.warps == 20 && how.sites() > 128) || (batch ? columns < 2 : columns != 1) ||
       (how.whole_links && (groups == 1 || !is_half<T>)))
     throw std::logic_error("hopping_term: a launch that does not fit its kernel");
 }

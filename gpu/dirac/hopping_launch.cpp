@@ -15,7 +15,8 @@ struct tile_shape {
 };
 
 /// Whole rows of x where a block holds one; y, z and t in powers of two, and whole extents of y up to 16.
-std::vector<tile_shape> tiles_of_about(const extents& local, int sites) {
+/// \param deep  so many sites at most in z and t together
+std::vector<tile_shape> tiles_of_about(const extents& local, int sites, int deep) {
   const int row = std::min(local[0] / 2, sites);
   std::vector<tile_shape> tiles;
   for (int y = 1; y <= local[1] && y <= 16; ++y) {
@@ -24,13 +25,15 @@ std::vector<tile_shape> tiles_of_about(const extents& local, int sites) {
     for (int z = 1; z <= 8 && z < 2 * local[2]; z *= 2)
       for (int t = 1; t <= 4 && t <= local[3]; t *= 2) {
         const tile_shape tile{{row, y, z, t}};
-        if (tile.sites() <= sites && 10 * tile.sites() >= 7 * sites) tiles.push_back(tile);
+        if (z * t <= deep && tile.sites() <= sites && 10 * tile.sites() >= 7 * sites) tiles.push_back(tile);
       }
   }
-  if (tiles.empty()) {  // a lattice smaller than a block
+  if (tiles.empty()) {  // a lattice smaller than a block, or a narrow one
     tile_shape tile{{row, 1, 1, 1}};
     for (const int mu : {1, 2, 3})
-      while (2 * tile.sites() <= sites && 2 * tile.size[mu] <= local[mu]) tile.size[mu] *= 2;
+      while (2 * tile.sites() <= sites && 2 * tile.size[mu] <= local[mu] &&
+             (mu == 1 || 2 * tile.size[2] * tile.size[3] <= deep))
+        tile.size[mu] *= 2;
     tiles.push_back(tile);
   }
   return tiles;
@@ -134,7 +137,8 @@ std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
   const int most = most_threads(p.number_bytes);
   for (const int threads : {most, most / 2})
     for (const hopping_launch& sharing : sharings_of_links(p, threads))
-      for (const tile_shape& tile : tiles_of_about(p.local, threads / sharing.groups))
+      for (const tile_shape& tile :
+           tiles_of_about(p.local, threads / sharing.groups, most_threads_in_z / sharing.groups))
         for (const int z_of_slab : {8, 16, 0}) {
           if (z_of_slab > 0 && p.local[2] <= 16) continue;
           hopping_launch launch = with_tile(sharing, tile);
@@ -170,7 +174,7 @@ std::vector<hopping_launch> tile_candidates(const hopping_problem& p) {
   std::vector<hopping_launch> list;
   const std::vector<int> sizes = p.number_bytes == 8 ? std::vector{128, 96, 64} : std::vector{256, 128, 96};
   for (const int sites : sizes)
-    for (const tile_shape& tile : tiles_of_about(p.local, sites))
+    for (const tile_shape& tile : tiles_of_about(p.local, sites, most_threads_in_z))
       for (const bool once : {true, false})
         for (const bool dependent : {true, false}) {
           hopping_launch launch = with_tile({}, tile);

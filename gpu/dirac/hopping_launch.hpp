@@ -80,5 +80,8 @@ std::vector<hopping_launch> candidates(const hopping_problem& problem, int most 
 constexpr int batch_columns_at_once(int number_bytes) { return number_bytes == 2 ? 2 : 1; }
 /// Most threads of a block of `tiles` and `batch`.
 constexpr int most_threads(int number_bytes) { return number_bytes == 8 ? 128 : 256; }
+/// A block's third dimension, where z, t and the groups are, has no more (CUDA C++ Programming Guide, technical
+/// specifications).
+constexpr int most_threads_in_z = 64;
 
 }  // namespace plaquette::gpu

@@ -99,7 +99,7 @@ class Solver(GpuTest):
                 self.report(SOLVER, *size, "--gauge", gauge, "--mass", "1", "--rhs", "2", "--repeat", "0")
 
     def test_more_memory_than_the_gpu_has(self):
-        result = run("--device", "gpu", "--lattice", "64x64x64x96", "--gauge", "unit")
+        result = run("--device", "gpu", "--lattice", "64x64x64x96", "--gauge", "unit", "--batch", "12")
         self.assertEqual(result.status, NO_MEMORY, result.err)
         self.assertIn("needs", result.err)
 

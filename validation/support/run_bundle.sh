@@ -8,7 +8,8 @@
 #   run [--log FILE] [--only PATTERN] [--under COMMAND]
 #     --log FILE        where the log goes (default: test.log in the bundle, or where you stand if that cannot be written)
 #     --only PATTERN    the programs whose names match this regular expression, as gpu_blas or mpi_gpu_.*2_ranks
-#     --under COMMAND   words put before each program, e.g. 'compute-sanitizer --tool memcheck --error-exitcode 1'
+#     --under COMMAND   words put before each program, e.g. 'compute-sanitizer --tool memcheck --error-exitcode 1': the
+#                       heaviest tests then take smaller lattices, and none judges speed (PLAQUETTE_UNDER_SANITIZER)
 #
 # Environment: PLAQUETTE_TEST_TIMEOUT, the seconds a program may take (300); OMP_NUM_THREADS; CUDA_VISIBLE_DEVICES.
 set -uo pipefail
@@ -84,6 +85,7 @@ with_mpi=no
 ! compgen -G "$bundle/bin/mpi_gpu_*" >/dev/null || with_mpi=yes
 OMP_NUM_THREADS=$(threads_of 1)
 export OMP_NUM_THREADS
+[[ ${under[*]} != *compute-sanitizer* ]] || export PLAQUETTE_UNDER_SANITIZER=1
 [[ -z $nccl ]] || export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$nccl
 # NVLink's multicast can put the GPUs of a virtual machine out of service.
 export NCCL_NVLS_ENABLE=0
