@@ -333,7 +333,7 @@ exit_status run_scaling(scaling_options options, const communicator& world) {
   const auto gauge =
       obtain_gauge(run.result, options.shared, geometry, world, run.control, run.progress, run.gpu.get());
   if (!gauge) return finish(run, exit_status::interrupted);
-  if (run.talks()) fmt::print("plaquette  {:.12f}\n", gauge->plaquette.average);
+  if (run.talks()) print_gauge(*gauge);
   return run_cases(run, *gauge);
 }
 

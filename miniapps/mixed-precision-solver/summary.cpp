@@ -82,15 +82,6 @@ void print_work(const solver_options& options, const work_estimate& work) {
              1e-9 * work.flops_per_iteration, format_bytes(work.bytes_per_iteration), options.shared.rhs);
 }
 
-void print_gauge(const gauge_input& gauge) {
-  fmt::print("plaquette  {:.12f} (spatial {:.12f}, temporal {:.12f})\n", gauge.plaquette.average,
-             gauge.plaquette.spatial, gauge.plaquette.temporal);
-  if (gauge.open_boundary)
-    fmt::print(
-        "remark     open boundaries: links from the last time slice to the first are zero, and M is that of these "
-        "links. openQCD's own also has psi = 0 at t = 0 and T - 1, and c_F beside them\n");
-}
-
 void print_columns(const std::vector<column_result>& columns) {
   fmt::print("\n              relative residual: iterated,  true by the device,  true by the reference\n");
   fmt::print("column  iterations    iterated      device   reference   tolerance  status\n");

@@ -16,7 +16,6 @@ namespace plaquette {
 void print_machine(const report& r);
 void print_problem(const solver_options& options, const lattice_geometry& geometry);
 void print_work(const solver_options& options, const work_estimate& work);
-void print_gauge(const gauge_input& gauge);
 void print_columns(const std::vector<column_result>& columns);
 void print_correlators(const std::vector<double>& pion, const std::vector<double>& rho);
 void print_timing(const report& r);

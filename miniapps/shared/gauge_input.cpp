@@ -136,6 +136,15 @@ std::optional<gauge_input> obtain_gauge(report& result, const shared_options& op
   }
 }
 
+void print_gauge(const gauge_input& gauge) {
+  fmt::print("plaquette  {:.12f} (spatial {:.12f}, temporal {:.12f})\n", gauge.plaquette.average,
+             gauge.plaquette.spatial, gauge.plaquette.temporal);
+  if (gauge.open_boundary)
+    fmt::print(
+        "remark     open boundaries: links from the last time slice to the first are zero, and M is that of these "
+        "links. openQCD's own also has psi = 0 at t = 0 and T - 1, and c_F beside them\n");
+}
+
 void check_gauge(verification& checks, const gauge_input& gauge) {
   checks.add("links in SU(3)", gauge.distance_from_su3, gauge.su3_tolerance);
   // Re tr U / 3 of a matrix in SU(3) lies in [-1/2, 1].

@@ -47,6 +47,9 @@ std::optional<gauge_input> obtain_gauge(report& result, const shared_options& op
                                         const communicator& world, run_control& control, progress_line& progress,
                                         gpu_access* gpu = nullptr);
 
+/// The plaquette, and a remark where boundaries are open.
+void print_gauge(const gauge_input& gauge);
+
 /// Adds the checks of a configuration: every link in SU(3), and a finite plaquette.
 void check_gauge(verification& checks, const gauge_input& gauge);
 

@@ -9,7 +9,7 @@ import unittest
 import unittest.mock
 
 from harness import (INTERRUPTED, MPIEXEC, NO_MEMORY, NO_OUTPUT, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest, Result,
-                     command, environment, run)
+                     command, environment, open_boundary_file, run)
 from json_schema import errors
 
 PROGRAM = os.environ["PLAQUETTE_DSLASH_SCALING"]
@@ -126,6 +126,11 @@ class Arguments(ScalingTest):
 
 
 class Report(ScalingTest):
+    def test_of_open_boundaries_says_so(self):
+        result, document = self.report("--gauge", self.write("open", open_boundary_file()), "--samples", "3")
+        self.assertIn("remark     open boundaries", result.out)
+        self.assertTrue(document["gauge"]["open_boundary"])
+
     def test_of_every_operator(self):
         result, document = self.report("--lattice", "4x4x4x8", "--samples", "3", "--check", "--rhs", "1,3")
         self.assertEqual(result.status, SUCCESS, result.err + result.out)

@@ -160,6 +160,12 @@ class Refusals(MakeConfigurationTest):
         data[-5] ^= 1
         self.refused(UNUSABLE, "--start", self.write("bad", bytes(data)))
 
+    def test_open_boundaries_are_no_start(self):
+        start = self.write("open", harness.open_boundary_file())
+        line = self.refused(UNUSABLE, "--start", start, "--beta", "6", "--sweeps", "1", "--output", self.path("out"))
+        self.assertIn("open boundaries", line)
+        self.assertFalse(os.path.exists(self.path("out")))
+
 
 class Interruption(MakeConfigurationTest):
     ENDLESS = ("--sweeps", "10000000", "--measure-every", "10000000")
@@ -191,12 +197,6 @@ class Interruption(MakeConfigurationTest):
             out += process.stdout.read()
             process.wait(timeout=60)
         self.assert_checkpoint(process.returncode, out, "c")
-
-    def test_open_boundaries_are_no_start(self):
-        start = self.write("open", harness.open_boundary_file())
-        line = self.refused(UNUSABLE, "--start", start, "--beta", "6", "--sweeps", "1", "--output", self.path("out"))
-        self.assertIn("open boundaries", line)
-        self.assertFalse(os.path.exists(self.path("out")))
 
 
 if __name__ == "__main__":
