@@ -141,6 +141,13 @@ class Bundle(unittest.TestCase):
         self.assertIn("-n 2 env FAKE_CHECK=yes " + os.path.join(self.directory, "bin", "mpi_gpu_dirac"), self.log())
         self.assertIn("1 programs", out)
 
+    def test_programs_are_told_of_a_sanitizer(self):
+        self.script("bin/gpu_blas", "echo sanitizer=${PLAQUETTE_UNDER_SANITIZER-no}\n")
+        self.script("tools/compute-sanitizer", 'shift 2; exec "$@"\n')
+        for under, told in ((["--under", "compute-sanitizer --tool memcheck"], "1"), (["--under", "env"], "no"), ([], "no")):
+            self.run_bundle("--only", "gpu_blas", *under)
+            self.assertIn(f"sanitizer={told}\n", self.log())
+
     def test_no_gpu_and_no_program_are_failures(self):
         self.script("bin/gpu_blas", "exit $((PLAQUETTE_REQUIRE_GPU))\n")
         status, out = self.run_bundle()
