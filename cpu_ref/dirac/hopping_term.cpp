@@ -22,9 +22,6 @@ constexpr int half_spinor_reals = 4 * colours;
 
 /// Inputs larger than this do not stay in the second-level cache.
 constexpr std::int64_t prefetch_above_bytes = 1 << 20;
-/// Where links, input and output take more than this share of the last cache, which others use too, links come from
-/// memory each time, and arrive the sooner for being asked for ahead.
-constexpr double prefetch_links_above_share = 0.25;
 /// Inputs of several columns larger than this come from memory or from a cache that is nearly as far.
 constexpr std::int64_t prefetch_columns_above_bytes = 32 << 20;
 /// Outputs larger than this are gone from the caches before the next operation reads them.
@@ -440,8 +437,8 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   const std::int64_t bytes =
       layout.blocks() * in.block_words() * in.columns() * static_cast<std::int64_t>(sizeof(word_of<T>));
   const auto link_bytes = static_cast<std::int64_t>(links_[p].words.size() * sizeof(word_of<T>));  // of one parity
-  if (2.0 * static_cast<double>(link_bytes + bytes) > prefetch_links_above_share * last_level_cache_bytes())
-    arg.prefetch_links = prefetch_of_links_from_memory();
+  arg.prefetch_links = prefetch_of_links(2.0 * static_cast<double>(link_bytes) / last_level_cache_bytes(),
+                                         2.0 * static_cast<double>(bytes) / last_level_cache_bytes());
   arg.prefetch_columns = bytes > prefetch_columns_above_bytes;
   arg.prefetch = bytes > prefetch_above_bytes;
   arg.stream = bytes > stream_above_bytes;

@@ -71,12 +71,14 @@ instruction_set best_instruction_set() {
   return instruction_set::generic;
 }
 
-link_prefetch prefetch_of_links_from_memory() {
+link_prefetch prefetch_of_links(double links, [[maybe_unused]] double vectors) {
+  constexpr double from_memory = 0.25;  // others use the last cache too
 #ifdef PLAQUETTE_X86_64
   __builtin_cpu_init();
-  if (__builtin_cpu_is("amd")) return {2, true};
+  if (__builtin_cpu_is("amd")) return links + vectors > from_memory ? link_prefetch{2, true} : link_prefetch{};
 #endif
-  return {1, false};
+  // Counting the vectors was not measured there.
+  return links > from_memory ? link_prefetch{1, false} : link_prefetch{};
 }
 
 }  // namespace plaquette::cpu

@@ -175,8 +175,10 @@ struct kernel_set {
 const kernel_set& kernels_of(instruction_set isa);
 /// The best one that this processor runs and that was built.
 instruction_set best_instruction_set();
-/// How this processor wants links that come from memory to be asked for. (NOTES.md, "A fourth host")
-link_prefetch prefetch_of_links_from_memory();
+/// How this processor wants links to be asked for: only where they come from memory each time. (NOTES.md, "A fourth
+/// host")
+/// \param links, vectors  the shares of the last cache that all links take, and input and output together
+link_prefetch prefetch_of_links(double links, double vectors);
 
 template <class T>
 const auto& tables_of(const kernel_set& set) {
