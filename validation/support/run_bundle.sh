@@ -182,7 +182,7 @@ if python=$(command -v python3) && [[ ${#under[@]} -eq 0 ]]; then
   export PLAQUETTE_SOLVER=$bundle/bin/plaquette-mixed-precision-solver
   export PLAQUETTE_DSLASH_SCALING=$bundle/bin/plaquette-dslash-scaling
   export PLAQUETTE_MAKE_CONFIGURATION=$bundle/bin/plaquette-make-configuration
-  export PLAQUETTE_REPORT_SCHEMA=$bundle/cli/report.schema.json PLAQUETTE_MPIEXEC=
+  export PLAQUETTE_REPORT_SCHEMA=$bundle/cli/report.schema.json PLAQUETTE_MPIEXEC= PLAQUETTE_GPUS=$gpus
   [[ $with_mpi == no ]] || PLAQUETTE_MPIEXEC=$mpirun
   for script in "$bundle"/cli/gpu_*_test.py; do
     name=cli.$(basename "$script" _test.py)
