@@ -438,7 +438,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
       layout.blocks() * in.block_words() * in.columns() * static_cast<std::int64_t>(sizeof(word_of<T>));
   const auto link_bytes = static_cast<std::int64_t>(links_[p].words.size() * sizeof(word_of<T>));  // of one parity
   arg.prefetch_links = prefetch_of_links(2.0 * static_cast<double>(link_bytes) / last_level_cache_bytes(),
-                                         2.0 * static_cast<double>(bytes) / last_level_cache_bytes());
+                                         2.0 * static_cast<double>(bytes) / last_level_cache_bytes(), in.columns());
   arg.prefetch_columns = bytes > prefetch_columns_above_bytes;
   arg.prefetch = bytes > prefetch_above_bytes;
   arg.stream = bytes > stream_above_bytes;

@@ -71,14 +71,19 @@ instruction_set best_instruction_set() {
   return instruction_set::generic;
 }
 
-link_prefetch prefetch_of_links(double links, [[maybe_unused]] double vectors) {
+link_prefetch prefetch_of_links(double links, [[maybe_unused]] double vectors, [[maybe_unused]] int columns) {
   constexpr double from_memory = 0.25;  // others use the last cache too
 #ifdef PLAQUETTE_X86_64
   __builtin_cpu_init();
-  if (__builtin_cpu_is("amd")) return links + vectors > from_memory ? link_prefetch{2, true} : link_prefetch{};
+  if (__builtin_cpu_is("amd")) {
+    if (links + vectors <= from_memory) return {};
+    const bool zen4 = __builtin_cpu_is("amdfam19h");  // the others are taken for Zen 5
+    if (zen4 || columns > 1) return {.blocks_ahead = 2, .nearer = true};
+    return {.blocks_ahead = 1, .into_first = true, .nearer = links > 1};
+  }
 #endif
   // Counting the vectors was not measured there.
-  return links > from_memory ? link_prefetch{1, false} : link_prefetch{};
+  return links > from_memory ? link_prefetch{.blocks_ahead = 1} : link_prefetch{};
 }
 
 }  // namespace plaquette::cpu

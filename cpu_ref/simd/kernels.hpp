@@ -47,7 +47,8 @@ enum class link_form {
 
 /// How links are asked for before they are needed.
 struct link_prefetch {
-  std::int32_t blocks_ahead = 0;  ///< into the second-level cache; 0: never
+  std::int32_t blocks_ahead = 0;  ///< 0: never
+  bool into_first = false;        ///< into the first-level cache, not only into the second
   bool nearer = false;            ///< and a block's own, before its first hop, from there into the first-level cache
 };
 
@@ -175,10 +176,10 @@ struct kernel_set {
 const kernel_set& kernels_of(instruction_set isa);
 /// The best one that this processor runs and that was built.
 instruction_set best_instruction_set();
-/// How this processor wants links to be asked for: only where they come from memory each time. (NOTES.md, "A fourth
-/// host")
+/// How this processor wants links to be asked for: only where they come from memory each time. (NOTES.md, "A third
+/// host" and "A fourth host")
 /// \param links, vectors  the shares of the last cache that all links take, and input and output together
-link_prefetch prefetch_of_links(double links, double vectors);
+link_prefetch prefetch_of_links(double links, double vectors, int columns);
 
 template <class T>
 const auto& tables_of(const kernel_set& set) {

@@ -689,7 +689,10 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
           constexpr int parts = 3 * hop_directions;
           const int part = 3 * d + j;
           if (result != nullptr) prefetch<bring::to_be_written>(result, spinor_block_words<T, W>, part, parts);
-          if (coming_link != nullptr) prefetch(coming_link, links.words * W, j, 3);
+          if (coming_link != nullptr && arg.prefetch_links.into_first)
+            prefetch<bring::nearer>(coming_link, links.words * W, j, 3);
+          else if (coming_link != nullptr)
+            prefetch(coming_link, links.words * W, j, 3);
           for (const std::int32_t* i = first_new; i != last_new; ++i)
             prefetch(arg.in.data + (*i * arg.in.column_stride + c) * spinor_block_words<T, W>, spinor_block_words<T, W>,
                      part, parts);
