@@ -179,6 +179,7 @@ instruction_set best_instruction_set();
 /// How this processor wants links to be asked for: only where they come from memory each time. (NOTES.md, "A third
 /// host" and "A fourth host")
 /// \param links, vectors  the shares of the last cache that all links take, and input and output together
+/// \param columns         of input and output each
 link_prefetch prefetch_of_links(double links, double vectors, int columns);
 
 template <class T>

@@ -9,7 +9,7 @@
 #     --log FILE        where the log goes (default: test.log in the bundle, or where you stand if that cannot be written)
 #     --only PATTERN    the programs whose names match this regular expression, as gpu_blas or mpi_gpu_.*2_ranks
 #     --under COMMAND   words put before each program, e.g. 'compute-sanitizer --tool memcheck --error-exitcode 1': the
-#                       heaviest tests then take smaller lattices, and none judges speed (PLAQUETTE_UNDER_SANITIZER)
+#                       heaviest tests then take less work, and none judges speed (PLAQUETTE_UNDER_SANITIZER)
 #
 # Environment: PLAQUETTE_TEST_TIMEOUT, the seconds a program may take (300); OMP_NUM_THREADS; CUDA_VISIBLE_DEVICES.
 set -uo pipefail
@@ -182,7 +182,7 @@ if python=$(command -v python3) && [[ ${#under[@]} -eq 0 ]]; then
   export PLAQUETTE_SOLVER=$bundle/bin/plaquette-mixed-precision-solver
   export PLAQUETTE_DSLASH_SCALING=$bundle/bin/plaquette-dslash-scaling
   export PLAQUETTE_MAKE_CONFIGURATION=$bundle/bin/plaquette-make-configuration
-  export PLAQUETTE_REPORT_SCHEMA=$bundle/cli/report.schema.json PLAQUETTE_MPIEXEC= PLAQUETTE_GPUS=$gpus
+  export PLAQUETTE_REPORT_SCHEMA=$bundle/cli/report.schema.json PLAQUETTE_MPIEXEC=
   [[ $with_mpi == no ]] || PLAQUETTE_MPIEXEC=$mpirun
   for script in "$bundle"/cli/gpu_*_test.py; do
     name=cli.$(basename "$script" _test.py)
