@@ -50,8 +50,8 @@ endfunction()
 #   A GoogleTest executable whose main starts MPI; run it with plaquette_mpi_test.
 function(plaquette_mpi_executable)
   cmake_parse_arguments(T "" "NAME" "SOURCES;LIBRARIES" ${ARGN})
-  add_executable(${T_NAME} ${T_SOURCES} ${PROJECT_SOURCE_DIR}/validation/support/mpi_main.cpp)
-  target_link_libraries(${T_NAME} PRIVATE plaquette_flags plaquette_validation ${T_LIBRARIES})
+  add_executable(${T_NAME} ${T_SOURCES})
+  target_link_libraries(${T_NAME} PRIVATE plaquette_flags plaquette_mpi_test_main plaquette_validation ${T_LIBRARIES})
 endfunction()
 
 # plaquette_executables_below(variable folder pattern)
