@@ -57,4 +57,7 @@ constexpr Complex add_reconstructed(const Complex& sum, const Complex& h) {
 /// The first of the two spins that (1 + sign gamma_t) keeps, and doubles; the other two it makes zero.
 constexpr int spin_kept_in_time(int sign) { return sign > 0 ? 0 : 2; }
 
+/// The sign in 1 +- gamma_mu of hop 2 mu, forwards, and 2 mu + 1, backwards, of the hopping term.
+constexpr int sign_of_hop(int direction) { return direction % 2 == 0 ? -1 : +1; }
+
 }  // namespace plaquette

@@ -42,12 +42,17 @@ complex<real_of<T>> read_component(const word_of<T>* block, int k, int width) {
   }
 }
 
-/// The half-spinor of (1 + sign gamma_mu) psi for one lane of a block as the kernels make it (in time without the
-/// factor 2), in fixed point with its scale. `stride` separates its numbers.
-template <int mu, int sign, class T>
-void project_lane(const word_of<T>* psi, int width, real_of<T> hop_scale, real_of<T>* to, int stride) {
+/// The half-spinor of a hop in direction 2 mu or 2 mu + 1 for one lane of a block as the kernels make it (in time
+/// without the factor 2), in fixed point with its scale. `stride` separates its numbers.
+/// \param exchanged  the halves of psi, for D^+
+template <int direction, class T>
+void project_lane(const word_of<T>* psi, bool exchanged, int width, real_of<T> hop_scale, real_of<T>* to, int stride) {
   using real = real_of<T>;
-  const auto component = [&](int spin, int colour) { return read_component<T>(psi, spin * colours + colour, width); };
+  constexpr int mu = direction / 2, sign = sign_of_hop(direction);
+  const auto component = [&](int spin, int colour) {
+    const int stored = exchanged ? (spin + spins / 2) % spins : spin;
+    return read_component<T>(psi, stored * colours + colour, width);
+  };
   for (int c = 0; c < colours; ++c) {
     complex<real> h[2];
     if constexpr (mu == 3) {
@@ -67,18 +72,14 @@ void project_lane(const word_of<T>* psi, int width, real_of<T> hop_scale, real_o
 }
 
 template <class T>
-using projection = void (*)(const word_of<T>*, int, real_of<T>, real_of<T>*, int);
+using projection = void (*)(const word_of<T>*, bool, int, real_of<T>, real_of<T>*, int);
 
-/// The projection of each direction of hop: forwards 1 - gamma, backwards 1 + gamma, the other way round where
-/// daggered.
 template <class T>
-projection<T> projection_of(int direction, bool daggered) {
-  static constexpr projection<T> table[2][hop_directions] = {
-      {project_lane<0, -1, T>, project_lane<0, +1, T>, project_lane<1, -1, T>, project_lane<1, +1, T>,
-       project_lane<2, -1, T>, project_lane<2, +1, T>, project_lane<3, -1, T>, project_lane<3, +1, T>},
-      {project_lane<0, +1, T>, project_lane<0, -1, T>, project_lane<1, +1, T>, project_lane<1, -1, T>,
-       project_lane<2, +1, T>, project_lane<2, -1, T>, project_lane<3, +1, T>, project_lane<3, -1, T>}};
-  return table[daggered ? 1 : 0][direction];
+projection<T> projection_of(int direction) {
+  static constexpr projection<T> table[hop_directions] = {project_lane<0, T>, project_lane<1, T>, project_lane<2, T>,
+                                                          project_lane<3, T>, project_lane<4, T>, project_lane<5, T>,
+                                                          project_lane<6, T>, project_lane<7, T>};
+  return table[direction];
 }
 
 /// What the action makes of U_mu(x): coefficient * phase * U.
@@ -348,13 +349,13 @@ pending_exchange hopping_term<T>::start_halo(const field<T>& in, int parity, boo
   std::vector<incoming_message> receive;
   real* to = halo_.send.data();
   for (const halo_face& face : faces) {
-    const auto project = projection_of<T>(face.direction, daggered);
+    const auto project = projection_of<T>(face.direction);
     const auto sites = static_cast<std::int64_t>(face.send.size());
 #pragma omp parallel for num_threads(context_.threads())
     for (std::int64_t s = 0; s < sites; ++s) {
       const block_site from = face.send[static_cast<std::size_t>(s)];
       for (int c = 0; c < columns; ++c)
-        project(in.block(0, from.block, c) + from.lane, width, hop_scale_[face.direction / 2],
+        project(in.block(0, from.block, c) + from.lane, daggered, width, hop_scale_[face.direction / 2],
                 to + s * site_reals + c * slot_reals<T>, 1);
     }
     send.push_back(
@@ -378,14 +379,14 @@ void hopping_term<T>::fill_slots(const field<T>& in, int parity, bool daggered) 
 #pragma omp parallel for num_threads(context_.threads())
   for (std::int64_t s = 0; s < slots; ++s) {
     const int direction = directions[static_cast<std::size_t>(s)];
-    const auto project = projection_of<T>(direction, daggered);
+    const auto project = projection_of<T>(direction);
     for (int lane = 0; lane < width; ++lane) {
       const slot_lane& source = lanes[static_cast<std::size_t>(s * width + lane)];
       for (int c = 0; c < columns; ++c) {
         real* const slot = halo_.slots.data() + (s * columns + c) * slot_reals<T> * width + lane;
         if (source.message < 0) {
-          project(in.block(0, source.local.block, c) + source.local.lane, width, hop_scale_[direction / 2], slot,
-                  width);
+          project(in.block(0, source.local.block, c) + source.local.lane, daggered, width, hop_scale_[direction / 2],
+                  slot, width);
         } else {
           const real* const message = halo_.receive.data() + (source.message * columns + c) * slot_reals<T>;
           for (int k = 0; k < slot_reals<T>; ++k) slot[k * width] = message[k];
@@ -416,6 +417,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   arg.in = in.blocks(0);
   if (finish.x != nullptr) arg.x = finish.x->blocks(0);
   arg.columns = in.columns();
+  arg.exchanged = daggered;
   arg.links_here = links_[p].pointer();
   arg.links_there = links_[1 - p].pointer();
   arg.slot_links = slot_links_[p].pointer();
@@ -443,7 +445,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   arg.prefetch = bytes > prefetch_above_bytes;
   arg.stream = bytes > stream_above_bytes;
 
-  const auto& kernels = context_.kernels<T>().hop[static_cast<int>(form_for(in.columns()))][daggered ? 1 : 0];
+  const auto& kernels = context_.kernels<T>().hop[static_cast<int>(form_for(in.columns()))];
   const auto inside = kernels[arg.prefetch || arg.prefetch_links.blocks_ahead > 0 || arg.prefetch_columns ? 1 : 0];
   const int threads = context_.threads();
   range_sums sums(finish.w != nullptr ? layout.blocks() : 0, in.columns(), layout.width());

@@ -66,6 +66,7 @@ struct hopping_arguments {
   field_pointer<const word> in;
   field_pointer<const word> x;  ///< for the epilogues with x
   int columns = 0;
+  bool exchanged = false;       ///< both halves of every spinor of a field: D^+
   link_pointer<T> links_here;   ///< U_mu(x) of the output parity
   link_pointer<T> links_there;  ///< the same of the input parity
   link_pointer<T> slot_links;   ///< of backward slots
@@ -147,10 +148,10 @@ template <class T>
 struct kernel_table {
   using real = real_of<T>;
   int width = 0;
-  /// hop[form][daggered][far](arguments, list of blocks, count); without a list the blocks are first .. first + count -
-  /// 1. far: for blocks that read slots of the halo, and where one of the prefetches is asked for.
-  void (*hop[static_cast<int>(link_form::count)][2][2])(const hopping_arguments<T>&, const std::int32_t* list,
-                                                        std::int64_t first, std::int64_t count) = {};
+  /// hop[form][far](arguments, list of blocks, count); without a list the blocks are first .. first + count - 1. far:
+  /// for blocks that read slots of the halo, and where one of the prefetches is asked for.
+  void (*hop[static_cast<int>(link_form::count)][2])(const hopping_arguments<T>&, const std::int32_t* list,
+                                                     std::int64_t first, std::int64_t count) = {};
   void (*operate[static_cast<int>(field_operation::count)])(const operation_arguments<T>&, std::int64_t first,
                                                             std::int64_t count) = {};
   void (*clover)(const clover_arguments<T>&, std::int64_t first, std::int64_t count) = nullptr;

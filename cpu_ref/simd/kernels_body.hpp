@@ -45,6 +45,33 @@ PLAQUETTE_INLINE simd<T, W> permuted(const simd<T, W>& scale, const Lane* from) 
 
 // --- Numbers in memory -----------------------------------------------------------------------------------------------
 
+/// Words of one column of a block of Dirac spinors, and of the upper or lower half of its numbers.
+template <class T, int W>
+inline constexpr int spinor_block_words = site_words<T>(12) * W;
+template <class T, int W>
+inline constexpr int spinor_half_words = 6 * storage<T>::words_of_complex * W;
+
+/// Where the halves of a spinor lie as the kernels see it. In the basis of the fields gamma_5 exchanges them, and D^+ =
+/// gamma_5 D gamma_5: a daggered hopping term is the hopping term with both exchanged wherever a spinor is read or
+/// written. The clover term commutes with gamma_5.
+template <class T, int W, class Word>
+struct spinor_halves {
+  Word *upper, *lower;
+
+  /// \param exchange  words by which the halves are exchanged: 0, or spinor_half_words
+  PLAQUETTE_INLINE spinor_halves(Word* data, std::int64_t exchange)
+      : upper(data + exchange), lower(data + (spinor_half_words<T, W> - exchange)) {
+    // Two registers with constant distances to them, not an address for each number.
+    asm("" : "+r"(upper), "+r"(lower));
+  }
+  /// Where component k begins.
+  PLAQUETTE_INLINE Word* at(int k) const { return (k < 6 ? upper : lower) + k % 6 * storage<T>::words_of_complex * W; }
+};
+template <class T, int W>
+PLAQUETTE_INLINE std::int64_t exchange_of(bool exchanged) {
+  return exchanged ? spinor_half_words<T, W> : 0;
+}
+
 /// Reads the complex numbers of W sites. `unscaled(k)` are integers in fixed point, and numbers are those times
 /// `scale`.
 template <class T, int W>
@@ -53,6 +80,7 @@ struct site_reader {
   const T* at;
 
   PLAQUETTE_INLINE site_reader(const T* data, int /*components*/) : at(data) {}
+  PLAQUETTE_INLINE complex_simd<V> from(const T* component) const { return load_component<V, W>(component, 0); }
   PLAQUETTE_INLINE complex_simd<V> operator()(int k) const { return load_component<V, W>(at, k); }
 };
 template <int W>
@@ -66,10 +94,11 @@ struct site_reader<half, W> {
         scale(data == nullptr
                   ? V{}
                   : V::load(reinterpret_cast<const float*>(data + components * W)) * V::broadcast(fixed_point_unit)) {}
-  PLAQUETTE_INLINE complex_simd<V> operator()(int k) const {
-    const auto integers = packed_simd<W>::load(at + k * W);
+  PLAQUETTE_INLINE complex_simd<V> from(const std::uint32_t* component) const {
+    const auto integers = packed_simd<W>::load(component);
     return {integers.re * scale, integers.im * scale};
   }
+  PLAQUETTE_INLINE complex_simd<V> operator()(int k) const { return from(at + k * W); }
 };
 
 /// Reads spinors for a hop. In fixed point they stay the integers that they are, and `scale` multiplies what a hop
@@ -77,21 +106,22 @@ struct site_reader<half, W> {
 template <class T, int W>
 struct hop_reader {
   using V = register_of<T, W>;
-  const T* at;
+  spinor_halves<T, W, const T> halves;
 
-  PLAQUETTE_INLINE hop_reader(const T* data, const T& /*hop_scale*/) : at(data) {}
-  PLAQUETTE_INLINE complex_simd<V> operator()(int k) const { return load_component<V, W>(at, k); }
+  PLAQUETTE_INLINE hop_reader(const T* data, std::int64_t exchange, const T& /*hop_scale*/) : halves(data, exchange) {}
+  PLAQUETTE_INLINE complex_simd<V> operator()(int k) const { return load_component<V, W>(halves.at(k), 0); }
   PLAQUETTE_INLINE no_scale scale() const { return {}; }
 };
 template <int W>
 struct hop_reader<half, W> {
   using V = simd<float, W>;
   const std::uint32_t* at;
+  spinor_halves<half, W, const std::uint32_t> halves;
   float hop_scale;
 
-  PLAQUETTE_INLINE hop_reader(const std::uint32_t* data, const float& scale_of_hop)
-      : at(data), hop_scale(scale_of_hop) {}
-  PLAQUETTE_INLINE complex_simd<V> operator()(int k) const { return packed_simd<W>::load(at + k * W); }
+  PLAQUETTE_INLINE hop_reader(const std::uint32_t* data, std::int64_t exchange, const float& scale_of_hop)
+      : at(data), halves(data, exchange), hop_scale(scale_of_hop) {}
+  PLAQUETTE_INLINE complex_simd<V> operator()(int k) const { return packed_simd<W>::load(halves.at(k)); }
   PLAQUETTE_INLINE V scale() const {
     return V::load(reinterpret_cast<const float*>(at + 12 * W)) * V::broadcast(hop_scale);
   }
@@ -121,15 +151,19 @@ struct site_writer {
   bool past_caches;
 
   PLAQUETTE_INLINE site_writer(T* data, bool stream) : at(data), past_caches(stream) {}
-  PLAQUETTE_INLINE void put(int k, const complex_simd<V>& z) {
+  PLAQUETTE_INLINE void put(int k, const complex_simd<V>& z) { put(k, z, at + 2 * k * W); }
+  /// \param to  where component k begins
+  PLAQUETTE_INLINE void put(int /*k*/, const complex_simd<V>& z, T* to) {
     if (past_caches) {
-      z.re.stream(at + 2 * k * W);
-      z.im.stream(at + (2 * k + 1) * W);
+      z.re.stream(to);
+      z.im.stream(to + W);
     } else {
-      store_component<W>(at, k, z);
+      store_component<W>(to, 0, z);
     }
   }
   PLAQUETTE_INLINE void finish(int /*components*/) {}
+  template <class PlaceOf>
+  PLAQUETTE_INLINE void finish(int /*components*/, const PlaceOf& /*place_of*/) {}
 };
 template <int W, int capacity>
 struct site_writer<half, W, capacity> {
@@ -141,7 +175,13 @@ struct site_writer<half, W, capacity> {
   PLAQUETTE_INLINE site_writer(std::uint32_t* data, bool stream) : at(data), past_caches(stream) {}
 
   PLAQUETTE_INLINE void put(int k, const complex_simd<V>& z) { held[k] = z; }
+  PLAQUETTE_INLINE void put(int k, const complex_simd<V>& z, std::uint32_t* /*to*/) { held[k] = z; }
   PLAQUETTE_INLINE void finish(int components) {
+    finish(components, [&](int k) PLAQUETTE_ALWAYS_INLINE_LAMBDA { return at + k * W; });
+  }
+  /// \param place_of  where component k begins
+  template <class PlaceOf>
+  PLAQUETTE_INLINE void finish(int components, const PlaceOf& place_of) {
     typename packed_simd<W>::lanes bits = {};
     PLAQUETTE_UNROLL
     for (int k = 0; k < components; ++k)
@@ -153,17 +193,17 @@ struct site_writer<half, W, capacity> {
     const V floored{least.v > largest.v ? least.v : largest.v};
     const V scale{largest.v == V{}.v ? largest.v : floored.v};
     const V to_integers = V::broadcast(fixed_point_one) / floored;
-    const auto write = [&](int word, const auto& vector) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
+    const auto write = [&](std::uint32_t* word, const auto& vector) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
       const V as_real{(typename V::vector)vector};
-      float* const to = reinterpret_cast<float*>(at + word * W);
+      float* const to = reinterpret_cast<float*>(word);
       if (past_caches)
         as_real.stream(to);
       else
         as_real.store(to);
     };
     PLAQUETTE_UNROLL
-    for (int k = 0; k < components; ++k) write(k, packed_simd<W>::packed(held[k], to_integers));
-    write(components, scale.v);
+    for (int k = 0; k < components; ++k) write(place_of(k), packed_simd<W>::packed(held[k], to_integers));
+    write(at + components * W, scale.v);
   }
 };
 
@@ -457,12 +497,19 @@ PLAQUETTE_INLINE block_spinor<V> clover_times(const block_spinor<V>& in, const w
 }
 
 template <class T, int W>
-PLAQUETTE_INLINE auto load_spinor(const word_of<T>* p) {
+PLAQUETTE_INLINE auto load_spinor(const word_of<T>* p, bool exchanged = false) {
   block_spinor<register_of<T, W>> s;
   const site_reader<T, W> psi(p, 12);
+  const spinor_halves<T, W, const word_of<T>> halves(p, exchange_of<T, W>(exchanged));
   PLAQUETTE_UNROLL
-  for (int k = 0; k < 12; ++k) s.c[k] = psi(k);
+  for (int k = 0; k < 12; ++k) s.c[k] = psi.from(halves.at(k));
   return s;
+}
+/// Column c of block b of a field of the arguments, as the kernel sees it.
+template <class T, int W>
+PLAQUETTE_INLINE auto load_spinor(const hopping_arguments<T>& arg, const field_pointer<const word_of<T>>& from,
+                                  std::int64_t b, int c) {
+  return load_spinor<T, W>(from.data + (b * from.column_stride + c) * spinor_block_words<T, W>, arg.exchanged);
 }
 
 /// Sums of one column: doubles in W lanes.
@@ -481,10 +528,6 @@ struct column_sums {
   }
 };
 
-/// Words of one column of a block of Dirac spinors.
-template <class T, int W>
-inline constexpr int spinor_block_words = site_words<T>(12) * W;
-
 /// h = scale D psi; nearly always scale is one, and it spares 24 of some 820 instructions.
 template <class V, class Real>
 PLAQUETTE_INLINE block_spinor<V> scaled(const block_spinor<V>& h, Real scale) {
@@ -500,13 +543,10 @@ template <class T, int W, class V>
 PLAQUETTE_INLINE block_spinor<V> added_to_x(const hopping_arguments<T>& arg, const block_spinor<V>& h, std::int64_t b,
                                             int c) {
   const V scale = V::broadcast(arg.scale), a = V::broadcast(arg.a);
-  const site_reader<T, W> x(arg.x.data + (b * arg.x.column_stride + c) * spinor_block_words<T, W>, 12);
+  const block_spinor<V> x = load_spinor<T, W>(arg, arg.x, b, c);
   block_spinor<V> r;
   PLAQUETTE_UNROLL
-  for (int k = 0; k < 12; ++k) {
-    const auto xk = x(k);
-    r.c[k] = {a * xk.re + scale * h.c[k].re, a * xk.im + scale * h.c[k].im};
-  }
+  for (int k = 0; k < 12; ++k) r.c[k] = {a * x.c[k].re + scale * h.c[k].re, a * x.c[k].im + scale * h.c[k].im};
   return r;
 }
 
@@ -516,9 +556,8 @@ template <class T, int W, class V>
 __attribute__((noinline)) void finish_with_clover(const hopping_arguments<T>& arg, block_spinor<V>& h, std::int64_t b,
                                                   int c) {
   const bool of_x = arg.finish == epilogue::clover_x_add;
-  const auto* const x = arg.x.data + (b * arg.x.column_stride + c) * spinor_block_words<T, W>;
-  const auto product =
-      clover_times<T, W>(of_x ? load_spinor<T, W>(x) : h, arg.clover + b * 2 * chiral_block_words<T> * W);
+  const auto product = clover_times<T, W>(of_x ? load_spinor<T, W>(arg, arg.x, b, c) : h,
+                                          arg.clover + b * 2 * chiral_block_words<T> * W);
   if (of_x) {
     const V scale = V::broadcast(arg.scale);
     PLAQUETTE_UNROLL
@@ -545,11 +584,11 @@ PLAQUETTE_INLINE block_spinor<V> finished(const hopping_arguments<T>& arg, const
 template <class T, int W, class V>
 __attribute__((noinline)) void add_sums(const hopping_arguments<T>& arg, const block_spinor<V>& r, std::int64_t b,
                                         int c) {
-  const site_reader<T, W> w(arg.w.data + (b * arg.w.column_stride + c) * spinor_block_words<T, W>, 12);
+  const block_spinor<V> w = load_spinor<T, W>(arg, arg.w, b, c);
   column_sums<V> sums;
   PLAQUETTE_UNROLL
   for (int k = 0; k < 12; ++k) {
-    sums.add_dot(r.c[k], w(k));
+    sums.add_dot(r.c[k], w.c[k]);
     sums.add_norm2(2, r.c[k]);
   }
   double* const total = arg.lane_sums + static_cast<std::int64_t>(c) * most_sums * W;
@@ -560,10 +599,13 @@ __attribute__((noinline)) void add_sums(const hopping_arguments<T>& arg, const b
 /// Stores the result of one column of a block and, where asked for, adds its part to the sums.
 template <class T, int W, class V>
 PLAQUETTE_INLINE void store_block(const hopping_arguments<T>& arg, const block_spinor<V>& r, std::int64_t b, int c) {
-  site_writer<T, W, 12> out(arg.out.data + (b * arg.out.column_stride + c) * spinor_block_words<T, W>, arg.stream);
+  word_of<T>* const to = arg.out.data + (b * arg.out.column_stride + c) * spinor_block_words<T, W>;
+  site_writer<T, W, 12> out(to, arg.stream);
+  const spinor_halves<T, W, word_of<T>> halves(to, exchange_of<T, W>(arg.exchanged));
+  const auto place_of = [&](int k) PLAQUETTE_ALWAYS_INLINE_LAMBDA { return halves.at(k); };
   PLAQUETTE_UNROLL
-  for (int k = 0; k < 12; ++k) out.put(k, r.c[k]);
-  out.finish(12);
+  for (int k = 0; k < 12; ++k) out.put(k, r.c[k], place_of(k));
+  out.finish(12, place_of);
   if (arg.lane_sums == nullptr) return;
   const block_spinor<V> in_memory = r;
   add_sums<T, W>(arg, in_memory, b, c);
@@ -626,24 +668,24 @@ PLAQUETTE_INLINE void prefetch(const Word* from, int words, int part = 0, int pa
 
 /// The same of all that a hop needs of a neighbour: in time one half, and in fixed point the scales behind both.
 template <class T, int W>
-PLAQUETTE_INLINE void prefetch_spinor(const word_of<T>* from, int direction, int sign) {
-  constexpr int words_of_half = 6 * storage<T>::words_of_complex * W;
+PLAQUETTE_INLINE void prefetch_spinor(const word_of<T>* from, int direction, std::int64_t exchange) {
   if (direction / 2 < 3) {
     prefetch(from, spinor_block_words<T, W>);
   } else {
-    prefetch(from + spin_kept_in_time(sign) / 2 * words_of_half, words_of_half);
-    prefetch(from + 2 * words_of_half, storage<T>::words_of_scale * W);
+    const spinor_halves<T, W, const word_of<T>> halves(from, exchange);
+    prefetch(halves.at(colours * spin_kept_in_time(sign_of_hop(direction))), spinor_half_words<T, W>);
+    prefetch(from + 2 * spinor_half_words<T, W>, storage<T>::words_of_scale * W);
   }
 }
 
 /// D psi on one block, all columns: sum over mu of (1 - gamma_mu) U_mu(x) psi(x + mu) + (1 + gamma_mu) U_mu^+(x - mu)
-/// psi(x - mu), with the other signs where daggered. The links stay in the first-level cache from column to column.
+/// psi(x - mu); D^+ by `spinor_halves`. The links stay in the first-level cache from column to column.
 /// \tparam far  reads slots of the halo, and asks ahead for what is far away; without, the loop has nothing of it.
-template <link_form form, bool daggered, bool far, int W, class T>
+template <link_form form, bool far, int W, class T>
 PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_t b) {
   using real = real_of<T>;
   using V = register_of<T, W>;
-  constexpr int ahead = daggered ? +1 : -1;  // sign of gamma in the forward hop
+  const std::int64_t exchange = exchange_of<T, W>(arg.exchanged);
   // Numbers of ordinary precision have one code for both: an expanded link is a whole one.
   const bool expand = form == link_form::expanded || (form == link_form::whole && !is_half<T> && arg.expand);
   const std::int32_t* const neighbour = arg.neighbours + b * hop_directions;
@@ -688,7 +730,7 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
       for (int d = 0; d < hop_directions; ++d)
         if (neighbour[d] >= 0)
           prefetch_spinor<T, W>(arg.in.data + (neighbour[d] * arg.in.column_stride + c + 1) * spinor_block_words<T, W>,
-                                d, d % 2 == 0 ? ahead : -ahead);
+                                d, exchange);
     const auto of_coming_block = [&](const field_pointer<const word_of<T>>& field) {
       return ask_for_links && field.data != nullptr
                  ? field.data + (coming_block * field.column_stride + c) * spinor_block_words<T, W>
@@ -703,7 +745,7 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
     block_spinor<V> sum;
     const auto hop = [&]<int mu, bool forward>() PLAQUETTE_ALWAYS_INLINE_LAMBDA {
       constexpr int d = 2 * mu + (forward ? 0 : 1);
-      constexpr int sign = forward ? ahead : -ahead;
+      constexpr int sign = sign_of_hop(d);
       const std::int64_t n = neighbour[d];
       const word_of<T>* const coming_link = ask_for_links && c == 0 ? coming_links.template of<far>(d).data : nullptr;
       const auto ask = [&]([[maybe_unused]] int j) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
@@ -730,7 +772,7 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
         else
           hop_inside<mu, forward, sign, W>(
               sum,
-              hop_reader<T, W>(arg.in.data + (n * arg.in.column_stride + c) * spinor_block_words<T, W>,
+              hop_reader<T, W>(arg.in.data + (n * arg.in.column_stride + c) * spinor_block_words<T, W>, exchange,
                                arg.hop_scale[mu]),
               link, permutation[d], arg.permutation_table, ask);
       };
@@ -751,10 +793,9 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
   }
 }
 
-template <link_form form, bool daggered, bool far, int W, class T>
+template <link_form form, bool far, int W, class T>
 void hopping_kernel(const hopping_arguments<T>& arg, const std::int32_t* list, std::int64_t first, std::int64_t count) {
-  for (std::int64_t i = first; i < first + count; ++i)
-    hopping_block<form, daggered, far, W>(arg, list != nullptr ? list[i] : i);
+  for (std::int64_t i = first; i < first + count; ++i) hopping_block<form, far, W>(arg, list != nullptr ? list[i] : i);
 }
 
 template <int W, class T>
@@ -925,19 +966,16 @@ kernel_table<T> make_table() {
   table.width = W;
   const auto fill_hops = [&]<link_form form>() {
     auto& hop = table.hop[static_cast<int>(form)];
-    hop[0][0] = hopping_kernel<form, false, false, W, T>;
-    hop[0][1] = hopping_kernel<form, false, true, W, T>;
-    hop[1][0] = hopping_kernel<form, true, false, W, T>;
-    hop[1][1] = hopping_kernel<form, true, true, W, T>;
+    hop[0] = hopping_kernel<form, false, W, T>;
+    hop[1] = hopping_kernel<form, true, W, T>;
   };
   fill_hops.template operator()<link_form::whole>();
   fill_hops.template operator()<link_form::two_rows>();
   // Where numbers have their ordinary type, a copy is read by the code for whole links.
   fill_hops.template operator()<is_half<T> ? link_form::expanded : link_form::whole>();
   if (!is_half<T>)
-    for (int i = 0; i < 4; ++i)
-      table.hop[static_cast<int>(link_form::expanded)][i / 2][i % 2] =
-          table.hop[static_cast<int>(link_form::whole)][i / 2][i % 2];
+    for (int far = 0; far < 2; ++far)
+      table.hop[static_cast<int>(link_form::expanded)][far] = table.hop[static_cast<int>(link_form::whole)][far];
   table.clover = clover_kernel<W, T>;
   table.multiply_add = multiply_add_kernel<W, real_of<T>>;
   table.copy = copy_kernel<W, real_of<T>>;
