@@ -2,6 +2,7 @@
 # Whether the CUDA library is built: PLAQUETTE_CUDA becomes ON or OFF. AUTO takes the compiler where it is found and says
 # which; ON stops where there is none.
 set(PLAQUETTE_CUDA_ARCHITECTURES 90 CACHE STRING "Compute capabilities that the CUDA library is built for, as 90 or 90;100")
+option(PLAQUETTE_SMALL_KERNELS "Compress the CUDA library for a bundle that has to be small" OFF)
 option(PLAQUETTE_REQUIRE_GPU "GPU tests fail, rather than being skipped, where there is no GPU" OFF)
 find_program(PLAQUETTE_NVCC nvcc HINTS ENV CUDACXX ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin
   DOC "CUDA compiler")

@@ -5,6 +5,39 @@
 add_library(plaquette_flags INTERFACE)
 target_compile_options(plaquette_flags INTERFACE -Wall -Wextra -Wpedantic -ffp-contract=off)
 
+# What is compiled once and runs for seconds, or calls the libraries for whatever takes longer, is optimised half: it is
+# built in two thirds of the time. For the folder that calls it and those below.
+macro(plaquette_optimise_half)
+  add_compile_options($<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+endmacro()
+
+# plaquette_owns_headers(target header...): the target's files begin with these headers, parsed once. Others share them
+# by plaquette_shares_headers(target owner).
+function(plaquette_owns_headers target)
+  if(PLAQUETTE_PRECOMPILED_HEADERS)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()
+function(plaquette_shares_headers target owner)
+  if(PLAQUETTE_PRECOMPILED_HEADERS)
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  endif()
+endfunction()
+
+# plaquette_test_objects(target SOURCES file... [LIBRARIES target...] [DEFINITIONS definition...])
+#   Objects of tests, to be linked into one executable or several, and compiled as executables are.
+function(plaquette_test_objects target)
+  cmake_parse_arguments(PARSE_ARGV 1 T "" "" "SOURCES;LIBRARIES;DEFINITIONS")
+  add_library(${target} OBJECT ${T_SOURCES})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fPIE)
+  target_compile_definitions(${target} PRIVATE ${T_DEFINITIONS})
+  target_link_libraries(${target} PRIVATE plaquette_flags plaquette_validation ${T_LIBRARIES})
+  if(NOT target STREQUAL "plaquette_test_headers")
+    plaquette_shares_headers(${target} plaquette_test_headers)
+  endif()
+endfunction()
+
 # plaquette_test(NAME name LABELS label SOURCES file... [LIBRARIES target...] [TIMEOUT seconds])
 #   One GoogleTest executable; each of its tests is a CTest test, on two threads that sleep while they wait (CTest runs
 #   several tests at a time). The two properties of the environment are two because a list of two would be taken apart.
@@ -14,6 +47,7 @@ function(plaquette_test)
     set(T_TIMEOUT 300)
   endif()
   add_executable(${T_NAME} ${T_SOURCES})
+  plaquette_shares_headers(${T_NAME} plaquette_test_headers)
   target_link_libraries(${T_NAME} PRIVATE plaquette_flags plaquette_test_main ${T_LIBRARIES})
   gtest_discover_tests(${T_NAME} TEST_PREFIX "${T_NAME}." DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES ON
     PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT}
@@ -51,6 +85,9 @@ endfunction()
 function(plaquette_mpi_executable)
   cmake_parse_arguments(T "" "NAME" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${T_NAME} ${T_SOURCES})
+  if(T_SOURCES)
+    plaquette_shares_headers(${T_NAME} plaquette_test_headers)
+  endif()
   target_link_libraries(${T_NAME} PRIVATE plaquette_flags plaquette_mpi_test_main plaquette_validation ${T_LIBRARIES})
 endfunction()
 

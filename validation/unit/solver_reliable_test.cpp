@@ -156,7 +156,7 @@ TYPED_TEST(ReliableUpdates, GiveEachColumnTheBitsThatItHasAlone) {
       generator g(21);
       vector spectrum(20);
       for (Eigen::Index i = 0; i < 20; ++i) spectrum(i) = 1.0 + static_cast<double>(i);
-      const matrix u = random_unitary(20, g), a = u * spectrum.asDiagonal() * u.adjoint();
+      const matrix u = random_unitary(20, g), a = rotated(u, spectrum);
       matrix b(20, 5);
       int column = 0;
       for (const int parts : {20, 1, 6, 0, 3}) {

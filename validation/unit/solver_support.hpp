@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Dense systems for the tests of the solvers: random matrices of known spectrum, fields of the mock backend and back,
-/// and the bounds that rounding allows.
+/// and the bounds that rounding allows. What takes long to compile is compiled once, in solver_support.cpp.
 #pragma once
 
 #include <Eigen/Dense>
@@ -20,43 +20,23 @@ using vector = Eigen::VectorXcd;
 using generator = std::mt19937_64;
 
 /// Independent Gaussian entries of unit variance.
-inline matrix random_matrix(Eigen::Index rows, Eigen::Index columns, generator& g) {
-  std::normal_distribution<double> normal(0.0, std::sqrt(0.5));
-  matrix m(rows, columns);
-  for (Eigen::Index j = 0; j < columns; ++j)
-    for (Eigen::Index i = 0; i < rows; ++i) m(i, j) = {normal(g), normal(g)};
-  return m;
-}
+matrix random_matrix(Eigen::Index rows, Eigen::Index columns, generator& g);
 
-inline matrix random_unitary(Eigen::Index n, generator& g) {
-  return Eigen::HouseholderQR<matrix>(random_matrix(n, n, g)).householderQ();
-}
+matrix random_unitary(Eigen::Index n, generator& g);
 
-/// U diag(values) U^+: Hermitian for real values, positive for positive ones.
-inline matrix with_spectrum(const vector& values, generator& g) {
-  const matrix u = random_unitary(values.size(), g);
-  return u * values.asDiagonal() * u.adjoint();
-}
+/// U diag(values) U^+.
+matrix rotated(const matrix& u, const vector& values);
+/// The same of a random unitary U: Hermitian for real values, positive for positive ones.
+matrix with_spectrum(const vector& values, generator& g);
 
 /// 1, ..., k, 1, ..., k, ...: n eigenvalues, k of them distinct.
-inline vector distinct_values(Eigen::Index n, int k) {
-  vector v(n);
-  for (Eigen::Index i = 0; i < n; ++i) v(i) = 1.0 + static_cast<double>(i % k);
-  return v;
-}
+vector distinct_values(Eigen::Index n, int k);
 
 /// A matrix without symmetry, its eigenvalues in a disc of radius 1.5 about 3: all the solvers converge, in a few tens
 /// of iterations.
-inline matrix well_behaved(Eigen::Index n, generator& g) {
-  return 3.0 * matrix::Identity(n, n) + 1.5 / std::sqrt(static_cast<double>(n)) * random_matrix(n, n, g);
-}
+matrix well_behaved(Eigen::Index n, generator& g);
 
-inline mock::dense_operator to_operator(const matrix& m) {
-  std::vector<mock::number> entries;
-  for (Eigen::Index i = 0; i < m.rows(); ++i)
-    for (Eigen::Index j = 0; j < m.cols(); ++j) entries.push_back({m(i, j).real(), m(i, j).imag()});
-  return {static_cast<int>(m.rows()), static_cast<int>(m.cols()), std::move(entries)};
-}
+mock::dense_operator to_operator(const matrix& m);
 
 template <class T = double>
 mock::basic_field<T> to_field(mock::machine& device, const matrix& columns, site_subset sites = site_subset::full) {
@@ -88,28 +68,17 @@ struct method {
   std::function<solve_report(const mock::dense_operator&, mock::field&, const mock::field&, const stopping_rule&)> run;
 };
 
-inline method by_kind(solver_kind kind, int per_iteration, int before, solver_parameters parameters = {}) {
-  return {name(kind), per_iteration, before, [=](const auto& a, auto& x, const auto& b, const auto& rule) {
-            return solve(kind, a, x, b, rule, parameters);
-          }};
-}
+method by_kind(solver_kind kind, int per_iteration, int before, solver_parameters parameters = {});
 
 /// The solvers for any operator.
-inline std::vector<method> general_methods() {
-  return {by_kind(solver_kind::cgne, 2, 2), by_kind(solver_kind::cgnr, 2, 2), by_kind(solver_kind::bicgstab, 2, 2),
-          by_kind(solver_kind::gcr, 1, 1, {.restart_length = 7}), by_kind(solver_kind::mr, 1, 1, {.relaxation = 0.9})};
-}
+std::vector<method> general_methods();
 
 /// Those for Hermitian positive ones.
-inline std::vector<method> all_methods() {
-  auto methods = general_methods();
-  methods.push_back({"cg", 1, 1, [](const auto& a, auto& x, const auto& b, const auto& rule) {
-                       return conjugate_gradients(a, x, b, rule);
-                     }});
-  return methods;
-}
+std::vector<method> all_methods();
 
-inline double norm_of_inverse(const matrix& a) { return 1.0 / Eigen::JacobiSVD<matrix>(a).singularValues().minCoeff(); }
+double norm_of_inverse(const matrix& a);
+/// A^-1 b.
+matrix solution_of(const matrix& a, const matrix& b);
 
 /// How far the true residual may be from the iterated one, relative to |b|.
 ///
@@ -119,17 +88,22 @@ inline double norm_of_inverse(const matrix& a) { return 1.0 / Eigen::JacobiSVD<m
 /// |alpha p| <= |x_k| + |x_k+1| <= 2 X with X = |A^-1| |b| (1 + largest relative residual of the history). Over K
 /// steps, and the evaluation of the true residual as one more: 2 (K + 1) u (c + 10) |abs A| X / |b|. GCR adds its
 /// orthogonalisation, of at most `directions` subtractions of the same kind in each step.
-inline double residual_gap(const matrix& a, const std::vector<double>& history, int directions = 1) {
-  const double u = 0.5 * std::numeric_limits<double>::epsilon(), n = static_cast<double>(a.rows());
-  const double norm = a.cwiseAbs().norm();
-  const double largest = *std::max_element(history.begin(), history.end());
-  const double steps = static_cast<double>(history.size());
-  return 2.0 * steps * u * (2.0 * std::sqrt(2.0) * (n + 2.0) + 10.0) * norm * norm_of_inverse(a) * (1.0 + largest) *
-         directions;
-}
+double residual_gap(const matrix& a, const std::vector<double>& history, int directions = 1);
 
-inline double relative_residual(const matrix& a, const vector& x, const vector& b) {
-  return (b - a * x).norm() / b.norm();
-}
+double relative_residual(const matrix& a, const vector& x, const vector& b);
 
 }  // namespace plaquette::solver_tests
+
+namespace plaquette {
+
+#define PLAQUETTE_SOLVER_OF_TESTS(solver, ...)                                                \
+  template solve_report solver(const mock::dense_operator&, mock::field&, const mock::field&, \
+                               const stopping_rule& __VA_OPT__(, ) __VA_ARGS__)
+extern PLAQUETTE_SOLVER_OF_TESTS(cgne);
+extern PLAQUETTE_SOLVER_OF_TESTS(cgnr);
+extern PLAQUETTE_SOLVER_OF_TESTS(bicgstab);
+extern PLAQUETTE_SOLVER_OF_TESTS(conjugate_gradients);
+extern PLAQUETTE_SOLVER_OF_TESTS(gcr, int);
+extern PLAQUETTE_SOLVER_OF_TESTS(minimal_residual, double);
+
+}  // namespace plaquette
