@@ -5,6 +5,12 @@
 add_library(plaquette_flags INTERFACE)
 target_compile_options(plaquette_flags INTERFACE -Wall -Wextra -Wpedantic -ffp-contract=off)
 
+# Where g++ begins to collect garbage, in kB: not at all, but for the largest files. A tenth faster; some 600 MB a process.
+add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=1000000>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=--param=ggc-min-heapsize=1000000>)
+endif()
+
 # What is compiled once and runs for seconds, or calls the libraries for whatever takes longer, is optimised half: it is
 # built in two thirds of the time. For the folder that calls it and those below.
 macro(plaquette_optimise_half)

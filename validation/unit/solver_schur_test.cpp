@@ -18,8 +18,8 @@ class dense_schur {
   dense_schur(const matrix& m, bool symmetric) : half_(m.rows() / 2) {
     const Eigen::Index h = half_;
     const matrix ee = m.topLeftCorner(h, h), eo = m.topRightCorner(h, h), oe = m.bottomLeftCorner(h, h),
-                 oo_inverse = m.bottomRightCorner(h, h).inverse();
-    const matrix left = symmetric ? matrix(ee.inverse()) : matrix(matrix::Identity(h, h));
+                 oo_inverse = inverse_of(m.bottomRightCorner(h, h));
+    const matrix left = symmetric ? inverse_of(ee) : matrix(matrix::Identity(h, h));
     complement_ = left * (ee - eo * oo_inverse * oe);
     matrix prepare(h, 2 * h), from_even(2 * h, h), from_source(2 * h, 2 * h);
     prepare << left, -left * eo * oo_inverse;

@@ -61,6 +61,8 @@ std::vector<method> all_methods() {
 
 double norm_of_inverse(const matrix& a) { return 1.0 / Eigen::JacobiSVD<matrix>(a).singularValues().minCoeff(); }
 
+matrix inverse_of(const matrix& a) { return a.inverse(); }
+
 matrix solution_of(const matrix& a, const matrix& b) { return a.partialPivLu().solve(b); }
 
 double residual_gap(const matrix& a, const std::vector<double>& history, int directions) {

@@ -77,6 +77,7 @@ std::vector<method> general_methods();
 std::vector<method> all_methods();
 
 double norm_of_inverse(const matrix& a);
+matrix inverse_of(const matrix& a);
 /// A^-1 b.
 matrix solution_of(const matrix& a, const matrix& b);
 
