@@ -97,6 +97,7 @@ double relative_residual(const matrix& a, const vector& x, const vector& b);
 
 namespace plaquette {
 
+/// The solvers of dense operators are instantiated in solver_support.cpp.
 #define PLAQUETTE_SOLVER_OF_TESTS(solver, ...)                                                \
   template solve_report solver(const mock::dense_operator&, mock::field&, const mock::field&, \
                                const stopping_rule& __VA_OPT__(, ) __VA_ARGS__)
