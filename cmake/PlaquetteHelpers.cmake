@@ -30,17 +30,20 @@ function(plaquette_shares_headers target owner)
   endif()
 endfunction()
 
-# plaquette_test_objects(target SOURCES file... [LIBRARIES target...] [DEFINITIONS definition...])
-#   Objects of tests, to be linked into one executable or several, and compiled as executables are.
+# plaquette_test_objects(target SOURCES file... [LIBRARIES target...] [DEFINITIONS definition...] [HEADERS header...])
+#   Objects of tests, to be linked into one executable or several, and compiled as executables are. They share the headers
+#   of all tests, but for plaquette_mpi_test_main, which owns them.
 function(plaquette_test_objects target)
-  cmake_parse_arguments(PARSE_ARGV 1 T "" "" "SOURCES;LIBRARIES;DEFINITIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 T "" "" "SOURCES;LIBRARIES;DEFINITIONS;HEADERS")
   add_library(${target} OBJECT ${T_SOURCES})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${target} PRIVATE -fPIE)
   target_compile_definitions(${target} PRIVATE ${T_DEFINITIONS})
   target_link_libraries(${target} PRIVATE plaquette_flags plaquette_validation ${T_LIBRARIES})
-  if(NOT target STREQUAL "plaquette_test_headers")
-    plaquette_shares_headers(${target} plaquette_test_headers)
+  if(T_HEADERS)
+    plaquette_owns_headers(${target} ${T_HEADERS})
+  else()
+    plaquette_shares_headers(${target} plaquette_mpi_test_main)
   endif()
 endfunction()
 
@@ -53,17 +56,18 @@ function(plaquette_test)
     set(T_TIMEOUT 300)
   endif()
   add_executable(${T_NAME} ${T_SOURCES})
-  plaquette_shares_headers(${T_NAME} plaquette_test_headers)
+  plaquette_shares_headers(${T_NAME} plaquette_mpi_test_main)
   target_link_libraries(${T_NAME} PRIVATE plaquette_flags plaquette_test_main ${T_LIBRARIES})
   gtest_discover_tests(${T_NAME} TEST_PREFIX "${T_NAME}." DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES ON
     PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT}
       ENVIRONMENT "OMP_NUM_THREADS=2" ENVIRONMENT_MODIFICATION "OMP_WAIT_POLICY=set:passive")
 endfunction()
 
-# plaquette_mpi_test(NAME name TARGET executable RANKS n [FILTER gtest-filter] [LABELS label...] [TIMEOUT seconds])
+# plaquette_mpi_test(NAME name TARGET executable RANKS n [FILTER gtest-filter] [LABELS label...] [TIMEOUT seconds]
+#                    [LOCK resource])
 #   Runs a GoogleTest executable (made with plaquette_mpi_executable) on n ranks. Its main returns 77 = skipped.
 function(plaquette_mpi_test)
-  cmake_parse_arguments(T "" "NAME;TARGET;RANKS;FILTER;TIMEOUT" "LABELS" ${ARGN})
+  cmake_parse_arguments(T "" "NAME;TARGET;RANKS;FILTER;TIMEOUT;LOCK" "LABELS" ${ARGN})
   if(NOT PLAQUETTE_MPI)
     return()
   endif()
@@ -84,6 +88,9 @@ function(plaquette_mpi_test)
   set_tests_properties(${T_NAME} PROPERTIES LABELS "mpi;${T_LABELS}" TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77
     PROCESSORS ${processors}
     ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMP_NUM_THREADS=1;OMPI_MCA_mpi_yield_when_idle=1")
+  if(T_LOCK)
+    set_tests_properties(${T_NAME} PROPERTIES RESOURCE_LOCK ${T_LOCK})
+  endif()
 endfunction()
 
 # plaquette_mpi_executable(NAME name SOURCES file... [LIBRARIES target...])
@@ -91,9 +98,7 @@ endfunction()
 function(plaquette_mpi_executable)
   cmake_parse_arguments(T "" "NAME" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${T_NAME} ${T_SOURCES})
-  if(T_SOURCES)
-    plaquette_shares_headers(${T_NAME} plaquette_test_headers)
-  endif()
+  plaquette_shares_headers(${T_NAME} plaquette_mpi_test_main)
   target_link_libraries(${T_NAME} PRIVATE plaquette_flags plaquette_mpi_test_main plaquette_validation ${T_LIBRARIES})
 endfunction()
 

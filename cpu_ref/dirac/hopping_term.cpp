@@ -74,6 +74,7 @@ void project_lane(const word_of<T>* psi, bool exchanged, int width, real_of<T> h
 template <class T>
 using projection = void (*)(const word_of<T>*, bool, int, real_of<T>, real_of<T>*, int);
 
+/// The projection of each direction of hop.
 template <class T>
 projection<T> projection_of(int direction) {
   static constexpr projection<T> table[hop_directions] = {project_lane<0, T>, project_lane<1, T>, project_lane<2, T>,

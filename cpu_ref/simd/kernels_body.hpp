@@ -551,7 +551,7 @@ PLAQUETTE_INLINE block_spinor<V> added_to_x(const hopping_arguments<T>& arg, con
 }
 
 /// The epilogues with the clover term, of h = D psi. A function of its own: beside its own multiply-adds the way of h
-/// through memory is nothing, and in the kernels it would stand eight times.
+/// through memory is nothing, and it would stand in every kernel again.
 template <class T, int W, class V>
 __attribute__((noinline)) void finish_with_clover(const hopping_arguments<T>& arg, block_spinor<V>& h, std::int64_t b,
                                                   int c) {
