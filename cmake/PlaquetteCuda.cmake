@@ -30,7 +30,7 @@ if(PLAQUETTE_NVCC AND (PLAQUETTE_CUDA STREQUAL "AUTO" OR PLAQUETTE_CUDA))
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
     list(APPEND CMAKE_CUDA_COMPILE_FEATURES cuda_std_20)
   endif()
-  set(CMAKE_CUDA_FLAGS_RELEASE "-O3")
+  set(CMAKE_CUDA_FLAGS_RELEASE "") # kernels are optimised anyway; for the host see gpu/CMakeLists.txt
   set(PLAQUETTE_CUDA ON)
   message(STATUS "CUDA: nvcc ${CMAKE_CUDA_COMPILER_VERSION} (${CMAKE_CUDA_COMPILER}), for compute capability "
     "${PLAQUETTE_CUDA_ARCHITECTURES}")

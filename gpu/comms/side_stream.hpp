@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// A stream beside a queue, and marks in streams that others wait for. In the host build, where work is done when
-/// queued, copies are made at once and marks have always been passed. For .cu files only.
+/// queued, copies are made at once and marks have always been passed. For the library's own sources only.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace plaquette::gpu {
 
-#ifdef __CUDACC__
+#ifdef PLAQUETTE_CUDA_RUNTIME
 
 /// A point in a stream's work; the last `mark_on` counts.
 class stream_mark {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Every call of the CUDA runtime goes through `check`. For sources that nvcc compiles only.
+/// Every call of the CUDA runtime goes through `check`. For sources of the library only: in its build for a device they
+/// have PLAQUETTE_CUDA_RUNTIME, in the host build nothing of this.
 #pragma once
 
-#ifdef __CUDACC__
+#ifdef PLAQUETTE_CUDA_RUNTIME
 #include <cuda_runtime.h>
 
 #include <source_location>

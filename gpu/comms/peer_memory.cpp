@@ -15,7 +15,7 @@
 #include "gpu/device/check.hpp"
 #include "gpu/device/runtime.hpp"
 
-#ifndef __CUDACC__
+#ifndef PLAQUETTE_CUDA_RUNTIME
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ std::vector<T> gathered(const communicator& comm, const T& mine) {
 constexpr std::size_t page = std::size_t{2} << 20;
 std::size_t whole_pages(std::size_t bytes) { return std::max<std::size_t>((bytes + page - 1) / page, 1) * page; }
 
-#ifdef __CUDACC__
+#ifdef PLAQUETTE_CUDA_RUNTIME
 
 /// What a rank tells the others about its memory.
 struct invitation {

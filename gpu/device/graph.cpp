@@ -8,7 +8,7 @@
 
 namespace plaquette::gpu {
 
-#ifdef __CUDACC__
+#ifdef PLAQUETTE_CUDA_RUNTIME
 
 struct work_graph::state {
   explicit state(const queue& q) : where(q) {}

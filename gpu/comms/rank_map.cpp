@@ -132,7 +132,7 @@ void add_device(place_record& record, int device) {
 }
 
 /// Between the GPUs of two ranks of one host.
-#ifdef __CUDACC__
+#ifdef PLAQUETTE_CUDA_RUNTIME
 gpu_link link_inside_host(const place_record& mine, const place_record& other) {
   if (std::strcmp(mine.pci_bus_id, other.pci_bus_id) == 0) return gpu_link::same_gpu;
   int its_number = 0;

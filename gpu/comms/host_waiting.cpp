@@ -5,7 +5,7 @@
 
 namespace plaquette::gpu {
 
-#ifdef __CUDACC__
+#ifdef PLAQUETTE_CUDA_RUNTIME
 void choose_waiting(int device, wait_mode mode) {
   check(cudaSetDevice(device));
   check(cudaSetDeviceFlags(mode == wait_mode::block ? cudaDeviceScheduleBlockingSync : cudaDeviceScheduleSpin));

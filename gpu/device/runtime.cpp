@@ -36,7 +36,7 @@ void require_device(int device) {
 
 }  // namespace
 
-#ifdef __CUDACC__
+#ifdef PLAQUETTE_CUDA_RUNTIME
 
 namespace {
 
