@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Sums over ranks inside a kernel, through memory that all ranks reach (peer_memory). For .cu files; to
-/// others `rank_sum` is data.
+/// Sums over ranks inside a kernel, through memory that all ranks reach (peer_memory). For .cu files; to others
+/// `rank_sum` is data.
 ///
 /// A sum is an epoch. Each rank writes its numbers into every rank's memory, each with the epoch beside it, in words
 /// that are written as a whole: who finds this epoch in both words of a number has the number. So there is no flag to

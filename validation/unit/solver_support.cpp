@@ -59,7 +59,9 @@ std::vector<method> all_methods() {
   return methods;
 }
 
-double norm_of_inverse(const matrix& a) { return 1.0 / Eigen::JacobiSVD<matrix, Eigen::NoQRPreconditioner>(a).singularValues().minCoeff(); }
+double norm_of_inverse(const matrix& a) {
+  return 1.0 / Eigen::JacobiSVD<matrix, Eigen::NoQRPreconditioner>(a).singularValues().minCoeff();
+}
 
 matrix inverse_of(const matrix& a) { return a.inverse(); }
 
