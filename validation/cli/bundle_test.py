@@ -5,12 +5,16 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 import unittest
 
 RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "run_bundle.sh")
-#: All that the script calls; the PATH has nothing else, so that a test says whether there is an mpirun, or a GPU.
-TOOLS = ("awk basename bash cat date dirname env grep head mktemp nproc python3 realpath rm sed sleep tee timeout").split()
+#: All that the script calls, and this Python, which may be another on the PATH, or a script that looks for it; the PATH has
+#: nothing else, so that a test says whether there is an mpirun, or a GPU.
+TOOLS = {tool: shutil.which(tool) for tool in
+         "awk basename bash cat date dirname env grep head mktemp nproc realpath rm sed sleep tee timeout".split()}
+TOOLS["python3"] = os.path.realpath(sys.executable)
 
 PASSING = """echo "ranks=${FAKE_RANKS-none} $*"
 echo "root=${OMPI_ALLOW_RUN_AS_ROOT-} nvls=${NCCL_NVLS_ENABLE-} required=${PLAQUETTE_REQUIRE_GPU-} threads=$OMP_NUM_THREADS"
@@ -30,8 +34,8 @@ class Bundle(unittest.TestCase):
             os.mkdir(os.path.join(self.directory, folder))
         shutil.copy(RUN, os.path.join(self.directory, "run"))
         self.write("bundle.txt", "bundle     made up\n")
-        for tool in TOOLS:
-            os.symlink(shutil.which(tool), os.path.join(self.directory, "tools", tool))
+        for tool, program in TOOLS.items():
+            os.symlink(program, os.path.join(self.directory, "tools", tool))
         self.script("tools/mpirun", MPIRUN)
         self.script("bin/gpu_blas", PASSING)
         self.script("bin/mpi_gpu_dirac", PASSING)
