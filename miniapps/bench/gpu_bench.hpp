@@ -22,7 +22,7 @@ struct gpu_bench_options {
   std::string protocol = "both";  ///< or "cool", "sustained"
   int samples = 5;
   double idle_seconds = 2.0, running_seconds = 1.5;
-  double mass = -0.285, csw = 1.769, delta = 0.1;  ///< of the solves
+  double mass = -0.285, csw = 1.769, delta = 0.03;  ///< of the solves
 };
 
 /// Measures the rows, prints the table and fills figures, checks, figure of merit and the GPU's part of the machine.

@@ -13,7 +13,7 @@ namespace plaquette::bench {
 struct gpu_system {
   double mass = 0.0, csw = 1.0;
   double tolerance = 1e-10;        ///< of the relative residual; where the solution is single, 1e-6
-  double delta = 0.1;              ///< see reliable_updates
+  double delta = 0.03;             ///< see reliable_updates
   double copy_gbytes_per_s = 0.0;  ///< of the device
 };
 

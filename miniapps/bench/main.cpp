@@ -188,13 +188,14 @@ void time_precisions(const options& o, cpu::instruction_set isa, report& r) {
 /// The CPU's table.
 void run_cpu_bench(const options& o, report& r) {
   const cpu::instruction_set isa = chosen(o.isa);
+  const bool one_case = o.lattice[0] > 0;
+  if (one_case) static_cast<void>(lattice_geometry(o.lattice));  // refused before anything is measured
   const cpu::context one_core(lattice_geometry({8, 8, 8, 8}), communicator(), 1, isa);
   r.parameters["isa"] = std::string(cpu::name_of(isa));
   fmt::print("Instruction set {}; one core's peak in fused multiply-adds: {:.1f} GFLOP/s single, {:.1f} double\n\n",
              cpu::name_of(isa), fma_gflops<float>(one_core), fma_gflops<double>(one_core));
   fmt::print("Hopping term, even-odd, one parity\n");
   print_hopping_head();
-  const bool one_case = o.lattice[0] > 0;
   std::vector<hopping_case> cases = hopping_cases(o.large, r.machine.logical_cpus);
   if (one_case) cases = {{o.lattice, o.rhs, o.precision, static_cast<reconstruct>(std::stoi(o.links)), o.threads}};
   hopping_bench bench(isa, o.samples);

@@ -32,6 +32,11 @@ class BenchTest(CommandLineTest):
                 self.assertEqual(result.status, UNUSABLE, result.err + result.out)
                 self.assertEqual(result.err, "plaquette-bench: " + expected + "\n")
 
+    def test_a_lattice_that_cannot_be_is_refused_before_anything_is_measured(self):
+        result = run("--lattice", "4x4x4x3")
+        self.assertEqual((result.status, result.out), (UNUSABLE, ""), result.err)
+        self.assertIn("4x4x4x3", result.err)
+
 
 if __name__ == "__main__":
     unittest.main()
