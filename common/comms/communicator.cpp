@@ -2,8 +2,10 @@
 #include "common/comms/communicator.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <stdexcept>
 
 #ifdef PLAQUETTE_WITH_MPI
@@ -66,6 +68,7 @@ struct communicator::implementation {
 
 struct pending_exchange::state {
   std::vector<MPI_Request> requests;
+  std::size_t receives = 0;  ///< they are the first
 };
 
 bool pending_exchange::poll() {
@@ -79,6 +82,27 @@ void pending_exchange::wait() {
   if (!state_) return;
   check(MPI_Waitall(static_cast<int>(state_->requests.size()), state_->requests.data(), MPI_STATUSES_IGNORE),
         "MPI_Waitall");
+  state_.reset();
+}
+void pending_exchange::give_up() noexcept {
+  using clock = std::chrono::steady_clock;
+  bool is_done = false;
+  try {
+    const auto end = clock::now() + std::chrono::seconds(2);
+    while (!is_done && clock::now() < end) is_done = poll();
+    if (!is_done) {
+      is_done = true;
+      for (std::size_t i = 0; i < state_->requests.size(); ++i) {
+        MPI_Request& request = state_->requests[i];
+        if (request == MPI_REQUEST_NULL) continue;
+        const bool is_cancelled = i < state_->receives && MPI_Cancel(&request) == MPI_SUCCESS;
+        is_done = is_cancelled && MPI_Request_free(&request) == MPI_SUCCESS && is_done;
+      }
+    }
+  } catch (...) {
+    is_done = false;  // the error under way is the one to be told
+  }
+  if (!is_done) (void)state_.release();  // MPI may still use what it points to
   state_.reset();
 }
 
@@ -120,6 +144,7 @@ pending_exchange communicator::start_exchange(std::span<const outgoing_message> 
             "MPI_Irecv");
     }
   }
+  exchange.state_->receives = requests.size();
   for (const outgoing_message& m : send) {
     if (m.peer == rank_) continue;
     for (std::size_t at = 0; at < m.data.size(); at += largest_piece) {
@@ -227,6 +252,7 @@ struct pending_exchange::state {};
 
 bool pending_exchange::poll() { return true; }
 void pending_exchange::wait() { state_.reset(); }
+void pending_exchange::give_up() noexcept { state_.reset(); }
 communicator communicator::world() { return {}; }
 communicator communicator::split(int) const { return {}; }
 pending_exchange communicator::start_exchange(std::span<const outgoing_message> send,
@@ -258,6 +284,12 @@ communicator::communicator() = default;
 pending_exchange::pending_exchange() = default;
 pending_exchange::pending_exchange(pending_exchange&&) noexcept = default;
 pending_exchange& pending_exchange::operator=(pending_exchange&&) noexcept = default;
-pending_exchange::~pending_exchange() { wait(); }
+pending_exchange::~pending_exchange() {
+  if (!state_) return;
+  if (std::uncaught_exceptions() == 0)
+    wait();
+  else
+    give_up();
+}
 
 }  // namespace plaquette

@@ -32,7 +32,9 @@ class pending_exchange {
   pending_exchange();
   pending_exchange(pending_exchange&&) noexcept;
   pending_exchange& operator=(pending_exchange&&) noexcept;
-  ~pending_exchange();  ///< waits, if nobody has
+  /// Waits, if nobody has; while an exception is under way, for two seconds: others may have met it too, and not have
+  /// sent what is waited for.
+  ~pending_exchange();
   /// Returns at once; true when `wait` would return at once. Some MPI libraries move large messages only while they are
   /// called: call it now and then.
   bool poll();
@@ -42,6 +44,7 @@ class pending_exchange {
  private:
   friend class communicator;
   struct state;
+  void give_up() noexcept;
   std::unique_ptr<state> state_;
 };
 

@@ -174,12 +174,12 @@ struct peer_memory::state {
   state& operator=(const state&) = delete;
 
   ~state() {
-    // Nobody waits for ranks that may never come.
-    const bool all_come = std::uncaught_exceptions() == 0;
-    if (all_come) own.finish_work();
+    // Nobody waits for ranks that may never come. Kernels may still write, of this rank to theirs and of theirs to this
+    // one's: all of it stays until the process ends.
+    if (std::uncaught_exceptions() > 0) return;
+    own.finish_work();
     for (int rank = 0; rank < comm.size(); ++rank)
       if (rank != comm.rank()) drop(rank);
-    if (!all_come) return;  // the others may still write to it: it stays until the process ends
     try {
       comm.barrier();
     } catch (...) {

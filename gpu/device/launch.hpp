@@ -347,6 +347,7 @@ void sum_over(const queue& q, std::int64_t sites, int columns, double* result, c
               const rank_sum* ranks = nullptr, const End& end = {}) {
   static_assert(std::is_trivially_copyable_v<Body>);
   if (columns <= 0) return;
+  q.launch_held_back();  // it may ask for more scratch memory and counters than this one
   const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum<Body>(sites), 1);
   auto* const partial =
       reinterpret_cast<double*>(q.scratch(static_cast<std::size_t>(blocks * columns * Count) * sizeof(double)));

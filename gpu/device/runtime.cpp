@@ -126,7 +126,8 @@ struct queue::state {
     make_current(device);
     int major = 0;
     check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    starts_kernels_early = major >= 9;
+    // Kernels that were compiled for less do not wait for the one before.
+    starts_kernels_early = std::min(10 * major, PLAQUETTE_CUDA_HIGHEST_ARCHITECTURE) >= 90;
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   }
   ~state() { (void)cudaStreamDestroy(stream); }

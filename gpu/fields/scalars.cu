@@ -2,7 +2,6 @@
 #include "gpu/fields/scalars.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <stdexcept>
 
@@ -24,19 +23,16 @@ PLAQUETTE_HOST_DEVICE inline void run_one(const Programs& programs, std::int32_t
   const std::int64_t column = index - std::int64_t{p} * rows * evaluation_threads;
   if (column < programs[p].columns) programs[p].result[column] = programs[p](column);
 }
-struct few_evaluations {
+/// As many programs as travel with a launch. More are several launches: programs in memory of the device would need
+/// room there, and what the pool had to give could be the numbers that they read, which nobody holds any more.
+struct evaluations {
   static constexpr bool goes_forwards = true;  ///< it has no turn of what goes through fields
-  closing_programs few;
-  std::int32_t rows;
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const { run_one(few.programs, rows, index); }
-};
-/// Any number, which are on the device.
-struct many_evaluations {
-  static constexpr bool goes_forwards = true;
-  const scalar_program* programs;
+  static constexpr std::size_t most_programs = 5;
+  scalar_program programs[most_programs];
   std::int32_t rows;
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const { run_one(programs, rows, index); }
 };
+static_assert(sizeof(evaluations) < 4000, "parameters of a kernel: 4 KB");
 
 /// Numbers of so many leaves, of the same number of columns each, one after the other into memory of the host.
 struct leaf_reading {
@@ -62,21 +58,17 @@ void run_programs(const context& ctx, const std::vector<scalar_program>& program
   int columns = 0;
   for (const scalar_program& p : programs) columns = std::max(columns, p.columns);
   const std::int32_t rows = (columns + evaluation_threads - 1) / evaluation_threads;
-  const std::int64_t count = std::ssize(programs) * std::int64_t{rows} * evaluation_threads;
   if (programs.size() <= few_programs) {
     closing_programs closing{{}, static_cast<std::int32_t>(programs.size())};
     std::ranges::copy(programs, closing.programs);
     const bool are_of_one_batch = std::ranges::all_of(programs, [&](const auto& p) { return p.columns == columns; });
     if (are_of_one_batch && ctx.queue().launch_closing(columns, closing)) return;
-    for_each_index(ctx.queue(), count, few_evaluations{closing, rows}, evaluation_threads);
-  } else {
-    // From page-locked memory: a copy from any other waits for all that is queued before it begins.
-    const std::size_t bytes = programs.size() * sizeof(scalar_program);
-    std::byte* const staged = ctx.queue().staging(bytes);
-    std::memcpy(staged, programs.data(), bytes);
-    const auto memory = upload(ctx, staged, bytes);
-    for_each_index(ctx.queue(), count, many_evaluations{reinterpret_cast<const scalar_program*>(memory.get()), rows},
-                   evaluation_threads);
+  }
+  for (std::size_t first = 0; first < programs.size(); first += evaluations::most_programs) {
+    const std::size_t count = std::min(evaluations::most_programs, programs.size() - first);
+    evaluations some{{}, rows};
+    std::copy_n(programs.begin() + static_cast<std::ptrdiff_t>(first), count, some.programs);
+    for_each_index(ctx.queue(), static_cast<std::int64_t>(count) * rows * evaluation_threads, some, evaluation_threads);
   }
 }
 

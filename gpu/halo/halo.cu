@@ -6,6 +6,7 @@
 #include <span>
 
 #include "common/error.hpp"
+#include "common/io/collective_error.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/storage.hpp"
 #include "gpu/halo/message_wait.hpp"
@@ -133,7 +134,8 @@ void halo::prepare_flags() {
     if (is_peer_message(comm_.rank(), target_of(d))) common_.announced[d] = flag(flags_.of(target_of(d)), d);
   }
   constexpr std::size_t counters = hop_directions + 3;
-  counters_ = allocate_on_device(queue_.device(), counters * sizeof(std::uint32_t));
+  on_all_ranks_or_none(comm_,
+                       [&] { counters_ = allocate_on_device(queue_.device(), counters * sizeof(std::uint32_t)); });
   fill_bytes(queue_, counters_.get(), 0, counters * sizeof(std::uint32_t));
   common_.tickets = reinterpret_cast<std::uint32_t*>(counters_.get());
   common_.completed = common_.tickets + hop_directions + 1;
@@ -175,9 +177,17 @@ void halo::add_zones(std::int64_t block_bytes) {
     begin[d] = total;
     total += zone_bytes(d, block_bytes);
   }
-  auto memory = std::make_unique<zone_memory>(
-      zone_memory{block_bytes, peer_memory(comm_, queue_.device(), static_cast<std::size_t>(2 * total)),
-                  messages_ ? allocate_on_device(queue_.device(), static_cast<std::size_t>(total)) : nullptr, common_});
+  auto memory = std::make_unique<zone_memory>(zone_memory{
+      block_bytes, peer_memory(comm_, queue_.device(), static_cast<std::size_t>(2 * total)), nullptr, common_});
+  on_all_ranks_or_none(comm_, [&] {
+    if (messages_) memory->outgoing = allocate_on_device(queue_.device(), static_cast<std::size_t>(total));
+    // Whoever could open a neighbour's flags need not be able to open as much as this.
+    for (int d = 0; d < hop_directions; ++d)
+      if (common_.is_cut(d) && common_.announced[d] != nullptr && memory->ghosts.of(target_of(d)) == nullptr)
+        throw memory_error("halo: the ghost zones of rank " + std::to_string(target_of(d)) + ", " +
+                           std::to_string(2 * total) + " bytes, cannot be opened by rank " +
+                           std::to_string(comm_.rank()) + " (--halo staged does without)");
+  });
   for (int d = 0; d < hop_directions; ++d) {
     if (!common_.is_cut(d)) continue;
     for (int buffer = 0; buffer < 2; ++buffer) {

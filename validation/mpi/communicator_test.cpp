@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <stdexcept>
 
 #include "common/lattice/site_field.hpp"
 
@@ -60,6 +62,45 @@ TEST(Communicator, AnExchangeGoesRoundTheRing) {
   world.start_exchange(send, receive).wait();
   EXPECT_EQ(from_down, std::vector<int>(1000, down));
   EXPECT_EQ(from_up, std::vector<int>(10, -up));
+}
+
+TEST(Communicator, ExchangesAreGivenUpWhereNobodySends) {
+  const auto world = communicator::world();
+  if (world.size() == 1) GTEST_SKIP() << "one rank has no messages";
+  const int up = (world.rank() + 1) % world.size(), down = (world.rank() + world.size() - 1) % world.size();
+  std::vector<int> never(10, -99), from_down(10, -99);
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    const incoming_message receive[] = {{down, 3, std::as_writable_bytes(std::span(never))}};
+    const auto pending = world.start_exchange({}, receive);
+    throw std::runtime_error("on all ranks");
+  } catch (const std::runtime_error& e) {
+    EXPECT_STREQ(e.what(), "on all ranks");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  world.barrier();
+  // Now that all have given up, a message of the same tag is not taken for the one that never came.
+  const std::vector<int> mine(10, world.rank());
+  const outgoing_message send[] = {{up, 3, std::as_bytes(std::span(mine))}};
+  const incoming_message receive[] = {{down, 3, std::as_writable_bytes(std::span(from_down))}};
+  world.start_exchange(send, receive).wait();
+  EXPECT_EQ(from_down, std::vector<int>(10, down));
+  EXPECT_EQ(never, std::vector<int>(10, -99));
+}
+
+TEST(Communicator, ExchangesUnderWayEndWhereAnExceptionMeetsThem) {
+  const auto world = communicator::world();
+  const int up = (world.rank() + 1) % world.size(), down = (world.rank() + world.size() - 1) % world.size();
+  const std::vector<int> mine(100000, world.rank());
+  std::vector<int> from_down(100000, -99);
+  try {
+    const outgoing_message send[] = {{up, 4, std::as_bytes(std::span(mine))}};
+    const incoming_message receive[] = {{down, 4, std::as_writable_bytes(std::span(from_down))}};
+    const auto pending = world.start_exchange(send, receive);
+    throw std::runtime_error("on all ranks");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_EQ(from_down, std::vector<int>(100000, down));
 }
 
 TEST(SiteField, GhostsAndCornersHoldTheNeighboursSites) {

@@ -98,6 +98,38 @@ TEST_F(Scalars, OfOneWaitAreThoseOfMany) {
   EXPECT_TRUE(host_values(std::span<const gpu::scalars>()).empty());
 }
 
+TEST_F(Scalars, AreWorkedOutFromNumbersThatNobodyElseHolds) {
+  // What they are made of goes back to the pool when they are asked for, and the pool may give it to anybody.
+  for (const int count : {2, 4, 6, 11})
+    for (const int columns : {12, 64, 100}) {
+      const gpu::context fresh(geometry, communicator());
+      std::vector<gpu::scalars> squares, cubes;
+      std::vector<cpu::scalars> squares_of_cpu, cubes_of_cpu;
+      {
+        std::vector<gpu::scalars> numbers;  // side by side in memory
+        for (int k = 0; k < count; ++k)
+          numbers.emplace_back(fresh, random(columns, static_cast<std::uint64_t>(70 + k)));
+        for (int k = 0; k < count; ++k) {
+          const cpu::scalars a(random(columns, static_cast<std::uint64_t>(70 + k)));
+          const auto i = static_cast<std::size_t>(k);
+          squares.push_back(numbers[i] * numbers[i]);
+          squares_of_cpu.push_back(a * a);
+          cubes.push_back(numbers[i] * numbers[i] * numbers[i]);
+          cubes_of_cpu.push_back(a * a * a);
+        }
+      }
+      const auto first = values_on_their_way(std::span<const gpu::scalars>(squares));
+      const auto second = values_on_their_way(std::span<const gpu::scalars>(cubes));
+      const auto of_squares = first(), of_cubes = second();
+      for (int k = 0; k < count; ++k) {
+        const auto i = static_cast<std::size_t>(k);
+        EXPECT_TRUE(same_bits(of_squares[i], host_values(squares_of_cpu[i])))
+            << k << " of " << count << ", " << columns;
+        EXPECT_TRUE(same_bits(of_cubes[i], host_values(cubes_of_cpu[i]))) << k << " of " << count << ", " << columns;
+      }
+    }
+}
+
 TEST_F(Scalars, KeepTheirNumbersWhenTheFieldsChange) {
   const twin_machines<float> machines({4, 4, 4, 4});
   auto x = twins<float>(machines, {4, 3, site_subset::full, 2}, 6).on_gpu;

@@ -10,6 +10,7 @@
 
 #include "common/error.hpp"
 #include "cpu_ref/observables/correlators.hpp"
+#include "gpu/blas/blas.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "validation/gpu-vs-cpu/support/gauge_twins.hpp"
 
@@ -41,6 +42,30 @@ void expect_agreement(const std::vector<double>& found, const std::vector<double
   for (std::size_t t = 0; t < found.size(); ++t)
     EXPECT_TRUE(std::abs(found[t] - expected[t]) <= (30 + 3 * std::sqrt(numbers)) * unit_roundoff * pion[t])
         << what << " at " << t << ": " << found[t] << " and not " << expected[t];
+}
+
+/// A norm's kernel waits for what its number is needed for; sums that the host wants at once, in a context that has
+/// made none yet, come before it or after, with fewer columns and with more.
+TEST(GpuCorrelators, LeaveSumsAloneThatAreHeldBack) {
+  for (const extents& lattice : {extents{4, 4, 4, 4}, extents{2, 2, 2, 128}, extents{8, 8, 8, 4}})
+    for (const int columns : {1, 12}) {
+      const propagators s(lattice, 3);
+      const gpu::context fresh(lattice_geometry(lattice), alone);
+      gpu::field<double> x(fresh, {4, 3, site_subset::full, 12});
+      for (int c = 0; c < 12; ++c) import_column(x, c, s.on_cpu[static_cast<std::size_t>(c)]);
+      const auto norms = norm2(view(x, 0, columns));
+      const auto pion = gpu::pion_correlator(x);
+      const auto expected = cpu::pion_correlator(s.on_cpu, alone);
+      expect_agreement(pion, expected, expected, lattice, "pion");
+      const auto found = host_values(norms);
+      for (int c = 0; c < columns; ++c) {
+        const auto& column = s.on_cpu[static_cast<std::size_t>(c)];
+        double norm = 0.0;
+        for (std::int64_t site = 0; site < column.geometry().local_volume(); ++site)
+          norm += norm2(column(column.geometry().local_coordinate(site)));
+        EXPECT_NEAR(found[static_cast<std::size_t>(c)].re, norm, 1e-13 * norm) << c << " of " << columns;
+      }
+    }
 }
 
 TEST(GpuCorrelators, AreTheCpus) {
