@@ -128,10 +128,10 @@ void shared_option_set::declare_action() {
   line_.real("--mass", action_.mass, "Bare quark mass m in lattice units");
   line_.real("--kappa", action_.kappa, "1 / (2 (1 + 3 nu/xi0 + m)), instead of --mass", real_range::positive());
   line_.exclude("--mass", "--kappa");
-  line_.real("--csw", action_.csw, "Clover coefficient; 0 is the Wilson action");
+  line_.real("--csw", action_.csw, "Clover coefficient, both c_R and c_T; 0 is the Wilson action");
   line_.real("--anisotropy", action_.anisotropy, "xi0 of the fermion action", real_range::positive());
   line_.real("--nu", action_.nu, "Ratio of bare quark parameters", real_range::positive());
-  line_.real("--clover-spatial", action_.clover_spatial, "c_R, in place of csw for the spatial planes");
+  line_.real("--clover-spatial", action_.clover_spatial, "c_R, in place of csw for the spatial planes, which have c_R/xi0");
   line_.real("--clover-temporal", action_.clover_temporal, "c_T, in place of csw for the planes with time");
   line_.choice("--time-bc", action_.time_boundary, {"antiperiodic", "periodic"}, "Boundary condition in time");
   line_.custom(

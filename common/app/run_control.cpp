@@ -20,7 +20,7 @@ volatile std::sig_atomic_t caught_signal = 0;
 
 extern "C" void remember_signal(int signal) {
   caught_signal = signal;
-  std::signal(signal, SIG_DFL);
+  for (const int next : {SIGINT, SIGTERM, SIGUSR1}) std::signal(next, SIG_DFL);
 }
 
 }  // namespace

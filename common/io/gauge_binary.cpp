@@ -117,8 +117,19 @@ plaquette_sample sampled_plaquette(const byte_source& source, const described_ga
   return {sum / planes, static_cast<double>(damaged) / planes};
 }
 
+/// Whether two layouts of one lattice read the same links.
+bool are_same_links(const byte_source& source, const described_gauge& a, const described_gauge& b) {
+  const std::int64_t sites = volume(a.header.lattice);
+  for (std::int64_t i = 0; i < sites; ++i) {
+    const coordinate x = coordinate_of(i, a.header.lattice);
+    for (int mu = 0; mu < dimensions; ++mu)
+      if (!(link_at(source, a, x, mu) == link_at(source, b, x, mu))) return false;
+  }
+  return true;
+}
+
 /// The one of two layouts in which the plaquettes are what the header claims. Throws input_error where they are so in
-/// neither.
+/// neither, or in both and it matters.
 described_gauge likelier(const byte_source& source, const described_gauge& a, const described_gauge& b,
                          const std::optional<extents>& expected) {
   const double claimed = a.header.plaquette;
@@ -143,7 +154,16 @@ described_gauge likelier(const byte_source& source, const described_gauge& a, co
                       " (openQCD's order of links) or " + short_number(off_b) + " (DDalphaAMG's)");
   if ((off_a <= 0) != (off_b <= 0)) return off_a <= 0 ? a : b;
   // A constant field closes in both, a damaged one may seem to: then the lattice asked for decides.
-  return expected && a.header.lattice != *expected && b.header.lattice == *expected ? b : a;
+  if (a.header.lattice != b.header.lattice) {
+    if (expected && (a.header.lattice == *expected) != (b.header.lattice == *expected))
+      return a.header.lattice == *expected ? a : b;
+  } else if (are_same_links(source, a, b)) {
+    return a;
+  }
+  throw input_error(source.name() + ": expected plaquettes that tell openQCD's order of links, on " +
+                    to_string(a.header.lattice) + ", from DDalphaAMG's, on " + to_string(b.header.lattice) +
+                    ", found them the same in both (--lattice decides where the two differ; NERSC and ILDG files say " +
+                    "what they hold)");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,8 +58,9 @@ struct gauge_file_header {
 
 /// The header of a gauge configuration. Throws input_error, with one line that names the file, what was expected and
 /// what was found, where the file is of no known format or its size is not what the header implies. Not collective.
-gauge_file_header read_gauge_header(const std::string& path);
-gauge_file_header read_gauge_header(const byte_source& source);
+/// \param expected  where it is known: the lattice, by which files are told apart that begin alike
+gauge_file_header read_gauge_header(const std::string& path, const std::optional<extents>& expected = {});
+gauge_file_header read_gauge_header(const byte_source& source, const std::optional<extents>& expected = {});
 
 struct loaded_gauge {
   gauge_configuration links;  ///< as stored (third rows computed for two-row files), ghosts filled

@@ -225,9 +225,13 @@ void check_open_boundary(const byte_source& source, gauge_file_header& header, s
 
 }  // namespace
 
-gauge_file_header read_gauge_header(const byte_source& source) { return describe_gauge(source, std::nullopt).header; }
+gauge_file_header read_gauge_header(const byte_source& source, const std::optional<extents>& expected) {
+  return describe_gauge(source, expected).header;
+}
 
-gauge_file_header read_gauge_header(const std::string& path) { return read_gauge_header(file_source(path)); }
+gauge_file_header read_gauge_header(const std::string& path, const std::optional<extents>& expected) {
+  return read_gauge_header(file_source(path), expected);
+}
 
 loaded_gauge read_gauge(const byte_source& source, const lattice_geometry& geometry, const communicator& comm) {
   described_gauge file;

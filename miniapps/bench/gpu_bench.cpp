@@ -193,10 +193,15 @@ class gpu_bench {
     print_limits(limits_);
   }
 
-  void measure(const std::vector<gpu_row>& rows) {
+  /// Rows after a stop are left out.
+  void measure(const std::vector<gpu_row>& rows, run_control& control) {
     print_head();
     run_rows(
-        rows, [this](const gpu_row& row) { row.subject == gpu_subject::solve ? solve(row) : time(row); },
+        rows,
+        [&](const gpu_row& row) {
+          if (control.should_stop()) return;
+          row.subject == gpu_subject::solve ? solve(row) : time(row);
+        },
         [this] {
           lattice_.reset();  // a row that failed may have filled the memory
           return device_works();
@@ -273,12 +278,12 @@ class gpu_bench {
 
 }  // namespace
 
-void run_gpu_bench(const gpu_bench_options& options, const communicator& world, report& r) {
+void run_gpu_bench(const gpu_bench_options& options, const communicator& world, run_control& control, report& r) {
   const std::vector<gpu_row> rows = rows_named(options.rows);
   const auto gpu = open_gpu(options.shared, lattice_geometry({8, 8, 8, 8}), world);
   note_gpu(r.machine, *gpu);
   fmt::print("{}", describe(*gpu));
-  gpu_bench(options, *gpu, r).measure(rows);
+  gpu_bench(options, *gpu, r).measure(rows, control);
 }
 
 }  // namespace plaquette::bench

@@ -9,6 +9,7 @@
 
 #include "common/app/options.hpp"
 #include "common/app/report.hpp"
+#include "common/app/run_control.hpp"
 #include "common/comms/communicator.hpp"
 
 namespace plaquette::bench {
@@ -26,7 +27,8 @@ struct gpu_bench_options {
 };
 
 /// Measures the rows, prints the table and fills figures, checks, figure of merit and the GPU's part of the machine.
-/// Throws input_error where there is no GPU, or the program was built without CUDA.
-void run_gpu_bench(const gpu_bench_options& options, const communicator& world, report& r);
+/// Stops between two rows where `control` says so. Throws input_error where there is no GPU, or the program was built
+/// without CUDA.
+void run_gpu_bench(const gpu_bench_options& options, const communicator& world, run_control& control, report& r);
 
 }  // namespace plaquette::bench

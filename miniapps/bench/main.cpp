@@ -4,10 +4,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "common/app/command_line.hpp"
 #include "common/app/progress.hpp"
 #include "common/app/run_app.hpp"
+#include "common/app/run_control.hpp"
 #include "common/lattice/extents.hpp"
 #include "miniapps/bench/batch_bench.hpp"
 #include "miniapps/bench/gpu_bench.hpp"
@@ -55,7 +57,8 @@ void require_sense(const command_line& line, const std::string& device) {
   }
   refuse({"--rows", "--protocol", "--idle-seconds", "--running-seconds", "--gauge", "--mass", "--csw", "--delta"},
          "--device gpu");
-  if (!line.given("--lattice")) refuse(of_one_case, "--lattice");
+  if (!line.given("--lattice")) return refuse(of_one_case, "--lattice");
+  if (line.given("--large")) throw input_error("--large: expected no --lattice beside it, whose case is the only one");
 }
 
 options read_options(int argc, const char* const* argv) {
@@ -140,12 +143,13 @@ std::vector<hopping_case> hopping_cases(bool large, int cores) {
 }
 
 /// What a batch gains in a whole solver.
-void time_batches(const options& o, cpu::instruction_set isa, report& r) {
+void time_batches(const options& o, cpu::instruction_set isa, run_control& control, report& r) {
   fmt::print(
       "\nBiCGstab, symmetric Schur system, clover: 12 right-hand sides as a batch against one after the other\n");
   fmt::print("{:<14} {:<7} {:>12} {:>14} {:>8}\n", "lattice", "prec.", "batch [s]", "one by one [s]", "gain");
   for (const bool single : {true, false})
     for (const extents& lattice : {extents{8, 8, 8, 8}, extents{16, 16, 16, 16}}) {
+      if (control.should_stop()) return;
       const batch_gain gain =
           bench_batch(lattice, single, 1, isa, lattice[0] > 8 ? 3 : std::max(3, o.samples / 2), r.checks);
       fmt::print("{:<14} {:<7} {:>12.4f} {:>14.4f} {:>7.2f}x\n", to_string(lattice), single ? "single" : "double",
@@ -162,7 +166,7 @@ void time_batches(const options& o, cpu::instruction_set isa, report& r) {
 }
 
 /// What half precision gains in a whole solve.
-void time_precisions(const options& o, cpu::instruction_set isa, report& r) {
+void time_precisions(const options& o, cpu::instruction_set isa, run_control& control, report& r) {
   fmt::print("\nBiCGstab to 1e-10, symmetric Schur system, clover, 12 reals: double with half inside against double\n");
   fmt::print("{:<14} {:>8} {:>12} {:>12} {:>17} {:>8}\n", "lattice", "threads", "double [s]", "d-half [s]",
              "iterations", "gain");
@@ -170,6 +174,7 @@ void time_precisions(const options& o, cpu::instruction_set isa, report& r) {
   if (o.large) lattices.push_back({32, 32, 32, 64});
   const int threads = std::min(2, r.machine.logical_cpus);
   for (const extents& lattice : lattices) {
+    if (control.should_stop()) return;
     const precision_gain gain = bench_precision(lattice, threads, isa, 2, r.checks);
     fmt::print("{:<14} {:>8} {:>12.3f} {:>12.3f} {:>17} {:>7.2f}x\n", to_string(lattice), threads, gain.double_seconds,
                gain.mixed_seconds, fmt::format("{} / {}", gain.double_iterations, gain.mixed_iterations), gain.gain());
@@ -186,7 +191,7 @@ void time_precisions(const options& o, cpu::instruction_set isa, report& r) {
 }
 
 /// The CPU's table.
-void run_cpu_bench(const options& o, report& r) {
+void run_cpu_bench(const options& o, run_control& control, report& r) {
   const cpu::instruction_set isa = chosen(o.isa);
   const bool one_case = o.lattice[0] > 0;
   if (one_case) static_cast<void>(lattice_geometry(o.lattice));  // refused before anything is measured
@@ -200,6 +205,7 @@ void run_cpu_bench(const options& o, report& r) {
   if (one_case) cases = {{o.lattice, o.rhs, o.precision, static_cast<reconstruct>(std::stoi(o.links)), o.threads}};
   hopping_bench bench(isa, o.samples);
   for (const hopping_case& c : cases) {
+    if (control.should_stop()) return;
     r.figures.push_back(bench.time(c, r.checks));
     print_hopping(r.figures.back());
     if (one_case || (c.lattice == extents{8, 8, 8, 8} && c.rhs == 1 && c.precision == "single" &&
@@ -209,8 +215,8 @@ void run_cpu_bench(const options& o, report& r) {
                            to_string(c.lattice), c.precision, stored_reals(c.links), c.rhs, c.threads)};
   }
   if (one_case) return;
-  time_batches(o, isa, r);
-  time_precisions(o, isa, r);
+  time_batches(o, isa, control, r);
+  if (!control.should_stop()) time_precisions(o, isa, control, r);
 }
 
 exit_status run(const options& o, const communicator& world) {
@@ -226,13 +232,16 @@ exit_status run(const options& o, const communicator& world) {
   r.machine = machine_information(world);
   r.build = build_information();
   r.parameters = {{"command", o.typed}, {"samples", o.samples}};
+  run_control control(world, std::numeric_limits<double>::infinity());
   if (o.gpu.shared.device == "gpu")
-    run_gpu_bench(o.gpu, world, r);
+    run_gpu_bench(o.gpu, world, control, r);
   else
-    run_cpu_bench(o, r);
+    run_cpu_bench(o, control, r);
+  if (control.stopped()) r.checks.add("run was not stopped by " + control.reason(), false);
 
   if (!o.json.empty()) write_report(r, o.json, o.force);
   fmt::print("\n{}\n{}\n", fom_line(r.fom), r.checks.line());
+  if (control.stopped()) return exit_status::interrupted;
   return r.checks.passed() ? exit_status::success : exit_status::verification_failed;
 }
 

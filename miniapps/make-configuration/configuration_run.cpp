@@ -132,8 +132,10 @@ void keep_checkpoint(run_state& run, device_links& links) {
   if (!run.has_checkpoint() || run.checkpoint_at == run.done.sweeps_done) return;
   now_doing("writing the checkpoint");
   configuration_progress kept = run.done;
-  kept.unfinished_files = run.control.stopped() ? absolute_paths({run.options.history, run.options.shared.json})
-                                                : std::vector<std::string>{};
+  // What a run that ends before its last sweep may leave, or one before it has left.
+  const bool is_finished = run.done.sweeps_done >= run.options.end() && !run.control.stopped();
+  kept.unfinished_files =
+      is_finished ? std::vector<std::string>{} : absolute_paths({run.options.history, run.options.shared.json});
   write_configuration_checkpoint(run.options.checkpoint, links.on_host(), kept, parameters_of_links(run.options),
                                  run.world);
   run.checkpoint_at = run.done.sweeps_done;

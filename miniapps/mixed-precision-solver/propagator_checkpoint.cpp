@@ -28,6 +28,8 @@ json_document problem_of(const solver_options& options, const lattice_geometry& 
                           "tune", "protocol_seconds"})
     problem.erase(key);
   problem["max_iterations"] = options.iteration_limit;
+  if (options.solver == solver_kind::gcr) problem["restart_length"] = options.parameters.restart_length;
+  if (options.solver == solver_kind::mr) problem["relaxation"] = options.parameters.relaxation;
   return problem;
 }
 
@@ -97,11 +99,15 @@ std::vector<std::string> files_of_stopped_run(const std::string& path) {
   return checkpoint_value<std::vector<std::string>>(printable(path), state_in(path), "unfinished_files");
 }
 
+std::vector<std::string> files_of_run(const solver_options& options) {
+  return absolute_paths({options.shared.json, options.write_propagator});
+}
+
 propagator_checkpoint::propagator_checkpoint(const solver_options& options, const lattice_geometry& geometry,
                                              double plaquette, const communicator& world)
     : options_(options), problem_(problem_of(options, geometry)), plaquette_(plaquette), world_(world) {}
 
-void propagator_checkpoint::load(propagator_result& result, double& true_tolerance) const {
+void propagator_checkpoint::load(propagator_result& result) const {
   const std::string& path = options_.checkpoint;
   if (!checkpoint_exists(path)) return;
   const std::string name = printable(path);
@@ -127,14 +133,15 @@ void propagator_checkpoint::load(propagator_result& result, double& true_toleran
   result.flops = checkpoint_value<double>(name, state, "flops");
   result.inner_applications = checkpoint_value<long>(name, state, "inner_applications");
   result.outer_applications = checkpoint_value<long>(name, state, "outer_applications");
-  true_tolerance = checkpoint_value<double>(name, state, "true_tolerance");
+  result.true_tolerance = checkpoint_value<double>(name, state, "true_tolerance");
+  result.unfinished_files = checkpoint_value<std::vector<std::string>>(name, state, "unfinished_files");
   read_columns(path, result.columns, which, world_);
   const auto claimed = checkpoint_value<std::string>(name, state, "checksum");
   if (const std::string found = checksum_of(result.columns, which, world_); found != claimed)
     throw input_error(fmt::format("{}: expected columns of checksum {}, found {}", name, printable(claimed), found));
 }
 
-void propagator_checkpoint::store(const propagator_result& result, double true_tolerance, bool stopped) const {
+void propagator_checkpoint::store(const propagator_result& result) const {
   std::vector<int> which;
   json_document results = json_document::array();
   for (std::size_t n = 0; n < result.kept.size(); ++n)
@@ -146,13 +153,13 @@ void propagator_checkpoint::store(const propagator_result& result, double true_t
   state["version"] = format_version;
   state["problem"] = problem_;
   state["plaquette"] = plaquette_;
-  state["unfinished_files"] = stopped ? absolute_paths({options_.shared.json}) : std::vector<std::string>{};
+  state["unfinished_files"] = result.unfinished_files;
   state["solver"] = result.solver;
   state["seconds"] = result.first_seconds;
   state["flops"] = result.flops;
   state["inner_applications"] = result.inner_applications;
   state["outer_applications"] = result.outer_applications;
-  state["true_tolerance"] = true_tolerance;
+  state["true_tolerance"] = result.true_tolerance;
   state["columns"] = which;
   state["results"] = results;
   state["checksum"] = checksum_of(result.columns, which, world_);

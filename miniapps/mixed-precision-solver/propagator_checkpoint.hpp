@@ -14,9 +14,12 @@
 
 namespace plaquette {
 
-/// Which files the run that left this checkpoint wrote when it was stopped; none where there is no such file. Throws
-/// input_error, naming the file, where it is no checkpoint. Not collective.
+/// Which files stopped runs wrote that left this checkpoint, the last or those before it; none where there is no such
+/// file. Throws input_error, naming the file, where it is no checkpoint. Not collective.
 std::vector<std::string> files_of_stopped_run(const std::string& path);
+
+/// What a run of these options writes beside its checkpoint.
+std::vector<std::string> files_of_run(const solver_options& options);
 
 /// A file of solved columns. Members are collective.
 class propagator_checkpoint {
@@ -27,11 +30,10 @@ class propagator_checkpoint {
 
   /// Takes over what the file holds, if there is one: columns, what is known of them, seconds and flops spent, and the
   /// tolerance on true residuals that they were held to. Throws input_error where it belongs to another problem.
-  void load(propagator_result& result, double& true_tolerance) const;
+  void load(propagator_result& result) const;
 
   /// Keeps the columns of `result` that are solved. Throws output_error.
-  /// \param stopped  the run ends here, after writing its report
-  void store(const propagator_result& result, double true_tolerance, bool stopped) const;
+  void store(const propagator_result& result) const;
 
  private:
   const solver_options& options_;

@@ -182,7 +182,8 @@ void solve_columns(propagator_result& result, const solve_setting& run, const sc
     take_solutions(result, run.engine, solve.report, batch);
     if (!run.checkpoint) continue;
     now_doing("writing the checkpoint");
-    run.checkpoint->store(result, parameters.true_tolerance, run.control.stopped());
+    if (run.control.stopped()) result.unfinished_files = files_of_run(run.options);
+    run.checkpoint->store(result);
     now_doing("the solve");
   }
 }
@@ -210,7 +211,8 @@ bool needs_corrections(const propagator_result& result, const solver_options& op
 bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches,
                   std::vector<std::optional<outcome>>& outcomes, const solve_setting& run,
                   const schur_parameters& parameters) {
-  double seconds = 0.0;
+  double seconds = 0.0, flops = 0.0;
+  long inner_applications = 0, outer_applications = 0;
   for (solved_batch& batch : batches) {
     if (run.control.should_stop()) return false;
     run.engine.set_sources(batch.columns);
@@ -221,8 +223,16 @@ bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches,
     batch.flops = again.flops;
     result.gpu = again.gpu;
     seconds += again.seconds;
+    flops += again.flops;
+    inner_applications += again.report.operator_applications - again.report.outer_applications;
+    outer_applications += again.report.outer_applications;
   }
   result.seconds.push_back(seconds);
+  // From here on of the solve that is timed: the first one may have been stopped and continued, or made in other
+  // batches.
+  result.flops = flops;
+  result.inner_applications = inner_applications;
+  result.outer_applications = outer_applications;
   return true;
 }
 
@@ -259,14 +269,18 @@ propagator_result solve_propagator(solve_engine& engine, const solver_options& o
 
   schur_parameters parameters{.operator_norm = operator_norm_estimate(options.shared.action)};
   propagator_result result = nothing_solved(options, geometry);
-  if (checkpoint) checkpoint->load(result, parameters.true_tolerance);
+  if (checkpoint) checkpoint->load(result);
+  parameters.true_tolerance = result.true_tolerance;
   run.loaded = result.kept;
   const bool corrected = parameters.true_tolerance > 0.0;
   solve_columns(result, run, parameters);
   judge(result, run);
   if (!corrected && needs_corrections(result, options)) {
     parameters.true_tolerance = std::ranges::min(result.results, {}, &column_result::tolerance).tolerance;
+    const auto unfinished_files = std::move(result.unfinished_files);
     result = nothing_solved(options, geometry);
+    result.unfinished_files = unfinished_files;
+    result.true_tolerance = parameters.true_tolerance;
     run.loaded = result.kept;
     solve_columns(result, run, parameters);
     judge(result, run);

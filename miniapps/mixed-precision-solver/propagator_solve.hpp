@@ -35,12 +35,14 @@ struct propagator_result {
   std::vector<solved_batch> batches;           ///< that make up a timed solve; empty where there was none
   bool warmed_up = false;                      ///< a solve came before the timed ones
   bool repeats_agree = true;                   ///< every repeated solve took the same iterations to the same residuals
-  double flops = 0.0;                          ///< of one solve, standard counts of the Schur operator
-  long inner_applications = 0;     ///< of the solve that gave the answer: of the operator of the Krylov space
-  long outer_applications = 0;     ///< and of that of the residual, on the even sites
-  double reference_seconds = 0.0;  ///< that the checks took
-  json_document gpu = nullptr;     ///< clocks and energy of the last batch; null on the CPU
-  json_document halo = nullptr;    ///< see solve_engine::halo
+  double flops = 0.0;           ///< of the timed solve, else of the first: standard counts of the Schur operator
+  double true_tolerance = 0.0;  ///< what true residuals are held to, see schur_parameters
+  std::vector<std::string> unfinished_files;  ///< that runs which were stopped have left, as the checkpoint says
+  long inner_applications = 0;                ///< of the same solve: of the operator of the Krylov space
+  long outer_applications = 0;                ///< and of that of the residual, on the even sites
+  double reference_seconds = 0.0;             ///< that the checks took
+  json_document gpu = nullptr;                ///< clocks and energy of the last batch; null on the CPU
+  json_document halo = nullptr;               ///< see solve_engine::halo
 
   bool solved() const;
   /// Iterated residual of the worst column, one an iteration.

@@ -98,7 +98,8 @@ void declare_files(command_line& line, solver_options& options, raw_options& raw
   line.text("--checkpoint", options.checkpoint, "FILE.h5",
             "Keep the columns that are solved there. Where the file exists already, they are not solved again, and the "
             "propagator is that of a run that was not stopped, bit by bit on the same process grid; it is refused "
-            "unless it belongs to this problem. The --json of a stopped run is replaced by the run that continues it");
+            "unless it belongs to this problem. The --json and --propagator of stopped runs are replaced by the run "
+            "that continues them");
   line.integer("--checkpoint-every", options.checkpoint_every,
                "Columns solved as one batch from one checkpoint to the next; one more where the run is stopped", 1,
                cpu::spin_colours);
@@ -120,6 +121,10 @@ void refuse_beside_stored_propagator(const command_line& line) {
                              "--smearing-radius",
                              "--smearing-steps",
                              "--solver",
+                             "--restart-length",
+                             "--relaxation",
+                             "--max-iterations",
+                             "--repeat",
                              "--preconditioning",
                              "--rhs",
                              "--batch",
@@ -224,6 +229,10 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   for (const char* option : {"--smearing-radius", "--smearing-steps"})
     if (line.given(option) && raw.source != "gaussian")
       throw input_error(fmt::format("{}: expected --source gaussian beside it, found {}", option, raw.source));
+  if (line.given("--restart-length") && raw.solver != "gcr")
+    throw input_error(fmt::format("--restart-length: expected --solver gcr beside it, found {}", raw.solver));
+  if (line.given("--relaxation") && raw.solver != "mr")
+    throw input_error(fmt::format("--relaxation: expected --solver mr beside it, found {}", raw.solver));
   options.size = raw.size.empty() && !line.given("--gauge") ? "small" : raw.size;
   options.command = line.typed();
   options.source.kind = cpu::parse_source_kind(raw.source);

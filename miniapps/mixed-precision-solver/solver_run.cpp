@@ -41,22 +41,27 @@ struct run_state {
   run_control control;
   progress_line progress;
   report result;
-  bool replace_report = false;
-  std::unique_ptr<gpu_access> gpu{};  ///< null on the CPU
+  std::vector<std::string> left_files{};  ///< by runs that were stopped, which this one continues
+  std::unique_ptr<gpu_access> gpu{};      ///< null on the CPU
 
   bool talks() const { return world.rank() == 0; }
+  /// Whether a file that stands there already is replaced.
+  bool replaces(const std::string& path) const { return options.shared.force || was_left_by(left_files, path); }
 };
 
-void require_outputs(const run_state& run) {
+void require_outputs(run_state& run) {
   const solver_options& options = run.options;
-  if (run.talks()) {
+  if (run.talks())
     require_distinct_files({{"--gauge", options.shared.gauge.path},
                             {"--read-propagator", options.read_propagator},
                             {"--propagator", options.write_propagator},
                             {"--checkpoint", options.checkpoint},
                             {"--json", options.shared.json}});
-    if (!options.shared.json.empty()) require_writable(options.shared.json, run.replace_report);
-    if (!options.write_propagator.empty()) require_writable(options.write_propagator, options.shared.force);
+  run.left_files = files_of_stopped_run(options.checkpoint);
+  if (run.talks()) {
+    if (!options.shared.json.empty()) require_writable(options.shared.json, run.replaces(options.shared.json));
+    if (!options.write_propagator.empty())
+      require_writable(options.write_propagator, run.replaces(options.write_propagator));
     if (!options.checkpoint.empty()) require_writable(options.checkpoint, true);
   }
   if (!has_propagator_files() && !(options.write_propagator + options.read_propagator + options.checkpoint).empty())
@@ -174,7 +179,8 @@ void store_propagator(run_state& run, const propagator_result& solved, const gau
     facts.residuals.push_back(c.reference);
     facts.tolerance = std::max(facts.tolerance, c.tolerance);
   }
-  write_propagator(run.options.write_propagator, run.options.shared.force, solved.columns, facts, run.world);
+  write_propagator(run.options.write_propagator, run.replaces(run.options.write_propagator), solved.columns, facts,
+                   run.world);
 }
 
 /// The tables, the file, the status: all from one report.
@@ -185,14 +191,15 @@ exit_status finish(run_state& run, exit_status status) {
   if (!run.talks()) return status;
   print_timing(run.result);
   if (!run.options.shared.json.empty()) {
-    write_report(run.result, run.options.shared.json, run.replace_report);
+    write_report(run.result, run.options.shared.json, run.replaces(run.options.shared.json));
     fmt::print("report     {}\n", run.options.shared.json);
   }
   print_verdict(run.result);
   return status;
 }
 
-exit_status run_solve(run_state& run, const gauge_input& gauge) {
+/// Solves, checks, reports.
+exit_status solve_and_report(run_state& run, const gauge_input& gauge, propagator_result& solved) {
   const solver_options& options = run.options;
   now_doing("the set-up of the operators");
   const auto engine = run.gpu ? make_gpu_engine(*run.gpu, gauge.links, options)
@@ -200,10 +207,10 @@ exit_status run_solve(run_state& run, const gauge_input& gauge) {
   if (options.shared.check) check_operators(run, *engine, gauge);
   if (options.shared.check && run.gpu) check_against_cpu(run, *engine, gauge);
 
-  propagator_result solved = solve_propagator(*engine, options, gauge.links, run.world, run.control, run.progress);
+  solved = solve_propagator(*engine, options, gauge.links, run.world, run.control, run.progress);
   run.progress.clear();
   check_columns(run.result.checks, solved.results);
-  run.result.checks.add("repeated solves agree", solved.repeats_agree);
+  if (solved.warmed_up || !solved.repeats_agree) run.result.checks.add("repeated solves agree", solved.repeats_agree);
   run.result.solves.push_back(record_of(solved, options));
   if (run.talks()) {
     print_columns(solved.results);
@@ -220,12 +227,16 @@ exit_status run_solve(run_state& run, const gauge_input& gauge) {
     const bool claimed = std::ranges::all_of(solved.results, [&](const column_result& c) {
       return c.solved() || (c.status == solve_status::converged && c.iterated <= options.tolerance());
     });
+    const bool broke_down = std::ranges::any_of(solved.results, [](const column_result& c) {
+      return c.status == solve_status::breakdown || c.status == solve_status::stagnation;
+    });
     if (!claimed && run.talks()) {
       const auto unsolved = std::ranges::count_if(solved.results, [](const column_result& c) { return !c.solved(); });
-      fmt::print(
-          stderr, "no convergence: {} of {} right-hand sides stay above their tolerance{}\n", unsolved,
-          solved.results.size(),
-          options.solver == solver_kind::bicgstab ? " (--solver cgnr converges where bicgstab breaks down)" : "");
+      fmt::print(stderr, "no convergence: {} of {} right-hand sides stay above their tolerance{}\n", unsolved,
+                 solved.results.size(),
+                 options.solver == solver_kind::bicgstab && broke_down
+                     ? " (--solver cgnr converges where bicgstab breaks down)"
+                     : "");
     }
     return finish(run, claimed ? exit_status::verification_failed : exit_status::no_convergence);
   }
@@ -238,6 +249,21 @@ exit_status run_solve(run_state& run, const gauge_input& gauge) {
     if (run.talks()) fmt::print("\npropagator {}\n", options.write_propagator);
   }
   return finish(run, run.control.stopped() ? exit_status::interrupted : exit_status::success);
+}
+
+exit_status run_solve(run_state& run, const gauge_input& gauge) {
+  propagator_result solved;
+  const exit_status status = solve_and_report(run, gauge, solved);
+  if (run.options.checkpoint.empty()) return status;
+  // The run may have been stopped after its last column was kept, or have ended what others had left unfinished.
+  const auto left = run.control.stopped() ? files_of_run(run.options) : std::vector<std::string>{};
+  if (left != solved.unfinished_files) {
+    now_doing("writing the checkpoint");
+    solved.unfinished_files = left;
+    propagator_checkpoint(run.options, run.geometry, cpu::average_plaquette(gauge.links, run.world), run.world)
+        .store(solved);
+  }
+  return status;
 }
 
 /// A GPU that has no memory for all right-hand sides at once solves them in batches, of one size on all ranks, unless
@@ -259,6 +285,11 @@ exit_status run_read(run_state& run, const gauge_input& gauge) {
   const stopwatch watch;
   loaded_propagator loaded = read_propagator(run.options.read_propagator, run.geometry, run.world);
   const double seconds = watch.seconds();
+  const auto is_stopped = [&run] {
+    if (run.control.should_stop()) run.result.checks.add("run was not stopped by " + run.control.reason(), false);
+    return run.control.stopped();
+  };
+  if (is_stopped()) return finish(run, exit_status::interrupted);
   // The file holds the plaquette to the last bit; another process grid sums it in another order.
   run.result.checks.add("plaquette is that of the propagator's configuration",
                         std::abs(gauge.plaquette.average - loaded.facts.plaquette), 1e-12);
@@ -276,6 +307,7 @@ exit_status run_read(run_state& run, const gauge_input& gauge) {
   std::vector<column_result> results(loaded.columns.size());
   judge_columns(results, loaded.columns, loaded.facts.source, loaded.facts.action, loaded.facts.tolerance, 0.0,
                 gauge.links, run.world);
+  if (is_stopped()) return finish(run, exit_status::interrupted);
   for (std::size_t n = 0; n < results.size(); ++n) {
     results[n].status = solve_status::converged;
     results[n].device = results[n].iterated = loaded.facts.residuals[n];
@@ -310,8 +342,7 @@ exit_status run_solver(const solver_options& asked, const communicator& world) {
                 geometry,
                 run_control(world, options.shared.time_limit),
                 progress_line(world.rank() == 0),
-                new_report(options, geometry, world),
-                options.shared.force || was_left_by(files_of_stopped_run(options.checkpoint), options.shared.json)};
+                new_report(options, geometry, world)};
   require_outputs(run);
   if (!options.shared.dry_run) run.gpu = open_gpu(options.shared, geometry, world);
   if (run.gpu) note_gpu(run.result.machine, *run.gpu);

@@ -65,7 +65,8 @@ double file_tolerance(const gauge_file_header& header) {
 
 extents lattice_of_run(const shared_options& options) {
   if (options.gauge.from != gauge_choice::origin::file) return options.lattice;
-  const extents found = read_gauge_header(options.gauge.path).lattice;
+  const auto expected = options.lattice_given ? std::optional(options.lattice) : std::nullopt;
+  const extents found = read_gauge_header(options.gauge.path, expected).lattice;
   if (options.lattice_given && found != options.lattice)
     throw input_error(fmt::format("{}: expected lattice {} as --lattice says, found {}", options.gauge.path,
                                   to_string(options.lattice), to_string(found)));

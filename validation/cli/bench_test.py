@@ -37,6 +37,14 @@ class BenchTest(CommandLineTest):
         self.assertEqual((result.status, result.out), (UNUSABLE, ""), result.err)
         self.assertIn("4x4x4x3", result.err)
 
+    def test_a_signal_ends_it_with_what_there_is(self):
+        with harness.start("--json", self.path("r.json"), program=PROGRAM) as process:
+            harness.read_until(process, "lattice ")
+            process.terminate()
+            out, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, harness.INTERRUPTED, out + err)
+        self.assertIn("run was not stopped by signal 15", [c["name"][:32] for c in self.read_json("r.json")["checks"]])
+
 
 if __name__ == "__main__":
     unittest.main()

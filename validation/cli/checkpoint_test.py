@@ -107,6 +107,21 @@ class HeatBath(CheckpointTest):
         self.assertTrue(self.read_json("r.json")["verified"])
         self.assertIn("exists", self.refused(MAKE_CONFIGURATION, NO_OUTPUT, *self.RUN, *files))
 
+    def test_a_run_stopped_after_a_checkpoint_and_killed_later_is_continued_by_the_same_command(self):
+        files = ["--checkpoint", self.path("c"), "--checkpoint-every", "1", "--history", self.path("then.csv"),
+                 "--json", self.path("r.json")]
+        endless = [*self.RUN[:-1], "1000000"]
+        for limit in ("0.05", "0.1"):  # every sweep ends with a checkpoint, so each stop comes right after one
+            result = run(*endless, *files, "--time-limit", limit, program=MAKE_CONFIGURATION)
+            self.assertEqual(result.status, INTERRUPTED, result.err)
+        with start(*endless, *files, program=MAKE_CONFIGURATION) as process:
+            read_until(process, "sweep       plaquette")
+            for _ in range(3):
+                process.stdout.readline()
+            process.kill()
+        result = run(*endless, *files, "--time-limit", "0.05", program=MAKE_CONFIGURATION)
+        self.assertEqual(result.status, INTERRUPTED, result.err)
+
     def test_a_finished_run_goes_on_with_more_sweeps(self):
         self.finished(MAKE_CONFIGURATION, *self.RUN[:-1], "25", "--checkpoint", self.path("c"))
         self.make_whole()
@@ -195,6 +210,39 @@ class Propagator(CheckpointTest):
         self.assertGreater(stops, 0)
         self.assertEqual(self.content("then.h5"), self.content("whole.h5"))
 
+    def test_a_run_stopped_in_its_timed_solves_is_continued_by_the_same_command(self):
+        run_of_many = [*self.RUN[:-1], "1000", "--checkpoint", self.path("c.h5"), "--propagator", self.path("p.h5"),
+                       "--json", self.path("r.json")]
+        for _ in range(2):
+            with start(*run_of_many) as process:
+                while not os.path.exists(self.path("c.h5")):
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.001)
+                time.sleep(0.3)
+                process.terminate()
+                out, err = process.communicate()
+                self.assertEqual(process.returncode, INTERRUPTED, out + err)
+        with start(*run_of_many) as process:
+            time.sleep(0.3)
+            process.kill()
+        finite = [*self.RUN[:-1], "1", *run_of_many[len(self.RUN):]]
+        self.finished(SOLVER, *finite)
+        self.assertTrue(self.read_json("r.json")["verified"])
+        self.assertIn("exists", self.refused(SOLVER, NO_OUTPUT, *finite))
+
+    def test_the_rate_of_a_continued_run_is_that_of_its_timed_solve(self):
+        timed = [*self.RUN[:-1], "1", "--precision", "double"]
+        self.finished(SOLVER, *timed, "--json", self.path("whole.json"))
+        arguments = [*timed, "--checkpoint", self.path("c.h5"), "--checkpoint-every", "12", "--json", self.path("r.json")]
+        stops, limit = 0, 0.01
+        while run(*arguments, "--time-limit", str(limit)).status == INTERRUPTED:
+            stops, limit = stops + 1, 1.3 * limit
+        self.assertGreater(stops, 0)
+        whole, then = (self.read_json(name)["solves"][0] for name in ("whole.json", "r.json"))
+        self.assertAlmostEqual(then["seconds"] * then["gflops"],
+                               whole["seconds"] * whole["gflops"], delta=1e-6)
+        self.assertEqual(then["applications"], whole["applications"])
+
     def test_columns_that_are_kept_are_not_solved_again(self):
         self.solve("--checkpoint", self.path("c.h5"), "--json", self.path("first.json"))
         self.solve("--checkpoint", self.path("c.h5"), "--json", self.path("then.json"))
@@ -225,6 +273,9 @@ class Propagator(CheckpointTest):
             line = self.refused(SOLVER, UNUSABLE, *self.RUN, *change, "--checkpoint", self.path("c.h5"))
             self.assertIn("c.h5", line)
         self.assertEqual(self.content("c.h5"), before)
+        restarted = ["gcr" if word == "cgnr" else word for word in self.RUN]
+        self.finished(SOLVER, *restarted, "--restart-length", "8", "--checkpoint", self.path("g.h5"))
+        self.refused(SOLVER, UNUSABLE, *restarted, "--restart-length", "9", "--checkpoint", self.path("g.h5"))
 
     def test_a_file_that_is_no_checkpoint_is_refused(self):
         self.solve("--checkpoint", self.path("c.h5"), "--propagator", self.path("p.h5"))

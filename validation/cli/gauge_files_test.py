@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Gauge files that cannot be trusted: each is refused with one line that names it, what was expected, what was found."""
+import math
 import os
 import struct
 import unittest
@@ -32,6 +33,37 @@ class GoodFile(CommandLineTest):
         result = run("--gauge", self.write("open", open_boundary_file()), "--mass", "0.3", "--rhs", "1", "--repeat", "0")
         self.assertEqual(result.status, SUCCESS, result.err + result.out)
         self.assertIn("remark     open boundaries", result.out)
+
+
+class FileOfTwoFormats(CommandLineTest):
+    """Constant links close in openQCD's order and in DDalphaAMG's, and are other fields in each."""
+
+    def constant(self, extents_as_stored, turns=(0.1, 0.2, 0.3, 0.4)):
+        data = struct.pack("<4i", *extents_as_stored) + struct.pack("<d", 3.0)
+        links = b""
+        for angle in turns:
+            for i in range(3):
+                for j in range(3):
+                    phase = [angle, -2.5 * angle, 1.5 * angle][i]
+                    links += struct.pack("<2d", *((math.cos(phase), math.sin(phase)) if i == j else (0.0, 0.0)))
+        return data + links * math.prod(extents_as_stored)
+
+    def test_is_decided_by_the_lattice_where_that_differs(self):
+        path = self.write("constant", self.constant((4, 6, 2, 4)))
+        for lattice, name in [("4x2x6x4", "DDalphaAMG"), ("6x2x4x4", "openQCD")]:
+            result = run("--gauge", path, "--lattice", lattice, "--json", self.path("r.json"), "--force", *FAST)
+            self.assertEqual(result.status, SUCCESS, result.err + result.out)
+            self.assertEqual(self.read_json("r.json")["gauge"]["format"], name)
+        self.assert_refused(run("--gauge", path, *FAST), UNUSABLE, "constant", "openQCD", "DDalphaAMG")
+
+    def test_is_refused_where_nothing_decides(self):
+        path = self.write("constant", self.constant((4, 4, 4, 4)))
+        for arguments in [[], ["--lattice", "4x4x4x4"]]:
+            self.assert_refused(run("--gauge", path, *arguments, *FAST), UNUSABLE, "constant", "openQCD", "DDalphaAMG")
+
+    def test_is_read_where_it_does_not_matter(self):
+        path = self.write("unit", self.constant((4, 4, 4, 4), turns=(0.0, 0.0, 0.0, 0.0)))
+        self.assertEqual(run("--gauge", path, *FAST).status, SUCCESS)
 
 
 class BadFile(CommandLineTest):

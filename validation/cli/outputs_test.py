@@ -26,6 +26,12 @@ class Report(CommandLineTest):
         self.assertEqual(run(*QUICK, "--json", self.path("r.json"), "--force").status, SUCCESS)
         self.assertEqual(self.read_json("r.json")["app"], "mixed-precision-solver")
 
+    def test_is_not_that_of_another_option_behind_links_that_lead_nowhere_yet(self):
+        os.symlink("second", self.path("first"))
+        os.symlink(self.path("r.json"), self.path("second"))
+        result = run(*QUICK, "--checkpoint", self.path("first"), "--json", self.path("r.json"), "--force")
+        self.assert_refused(result, UNUSABLE, "--json", "--checkpoint", "twice")
+
     def test_cannot_go_where_there_is_no_directory(self):
         result = run(*QUICK, "--json", self.path("absent/r.json"))
         self.assert_refused(result, NO_OUTPUT, "absent/r.json")
