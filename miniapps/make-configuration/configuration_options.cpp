@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "miniapps/make-configuration/configuration_options.hpp"
 
+#include <fmt/core.h>
+
 #include "common/app/command_line.hpp"
 #include "common/app/parse.hpp"
 #include "common/error.hpp"

@@ -27,9 +27,6 @@ json_document problem_of(const solver_options& options, const lattice_geometry& 
   for (const char* key : {"command", "size", "grid", "repeat", "batch", "overlap", "halo", "wait", "stall_timeout",
                           "tune", "protocol_seconds"})
     problem.erase(key);
-  problem["max_iterations"] = options.iteration_limit;
-  if (options.solver == solver_kind::gcr) problem["restart_length"] = options.parameters.restart_length;
-  if (options.solver == solver_kind::mr) problem["relaxation"] = options.parameters.relaxation;
   return problem;
 }
 

@@ -275,7 +275,10 @@ json_document parameters_of(const solver_options& options, const lattice_geometr
               {"rhs", shared.rhs},
               {"batch", options.batch_size()},
               {"tolerance", options.tolerance()},
+              {"max_iterations", options.iteration_limit},
               {"repeat", options.repeat}});
+  if (options.solver == solver_kind::gcr) all["restart_length"] = options.parameters.restart_length;
+  if (options.solver == solver_kind::mr) all["relaxation"] = options.parameters.relaxation;
   return all;
 }
 
