@@ -119,10 +119,10 @@ configuration_options parse_configuration_options(int argc, const char* const* a
   options.command = line.typed();
   if (line.given("--checkpoint-every") && options.checkpoint.empty())
     throw input_error("--checkpoint-every: expected --checkpoint FILE beside it, found none");
+  if (options.two_row && options.ildg) throw input_error("--two-row: expected --format nersc, found ildg");
   for (const char* option : {"--format", "--precision", "--two-row"})
     if (line.given(option) && options.output.empty())
       throw input_error(fmt::format("{}: expected --output FILE beside it, found none", option));
-  if (options.two_row && options.ildg) throw input_error("--two-row: expected --format nersc, found ildg");
   if (options.sweeps > most_sweeps - options.first_sweep)
     throw input_error("--first-sweep and --sweeps: expected at most " + std::to_string(most_sweeps) +
                       " in all, found more");

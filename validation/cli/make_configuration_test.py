@@ -145,6 +145,10 @@ class Refusals(MakeConfigurationTest):
     def test_third_rows_cannot_be_left_out_of_ildg(self):
         self.assertIn("--two-row", self.refused(UNUSABLE, "--sweeps", "1", "--format", "ildg", "--two-row"))
 
+    def test_ways_to_write_what_is_not_written(self):
+        for way in (["--format", "ildg"], ["--precision", "32"], ["--two-row"]):
+            self.assertIn("--output", self.refused(UNUSABLE, "--sweeps", "1", *way))
+
     def test_a_start_that_is_no_configuration(self):
         self.assertIn("text", self.refused(UNUSABLE, "--start", self.write("text", b"no links here")))
 
