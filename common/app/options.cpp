@@ -131,7 +131,8 @@ void shared_option_set::declare_action() {
   line_.real("--csw", action_.csw, "Clover coefficient, both c_R and c_T; 0 is the Wilson action");
   line_.real("--anisotropy", action_.anisotropy, "xi0 of the fermion action", real_range::positive());
   line_.real("--nu", action_.nu, "Ratio of bare quark parameters", real_range::positive());
-  line_.real("--clover-spatial", action_.clover_spatial, "c_R, in place of csw for the spatial planes, which have c_R/xi0");
+  line_.real("--clover-spatial", action_.clover_spatial,
+             "c_R, in place of csw for the spatial planes, which have c_R/xi0");
   line_.real("--clover-temporal", action_.clover_temporal, "c_T, in place of csw for the planes with time");
   line_.choice("--time-bc", action_.time_boundary, {"antiperiodic", "periodic"}, "Boundary condition in time");
   line_.custom(
