@@ -16,19 +16,18 @@ namespace plaquette {
 
 namespace {
 
+constexpr std::array stop_signals{SIGINT, SIGTERM, SIGUSR1};
 volatile std::sig_atomic_t caught_signal = 0;
 
 extern "C" void remember_signal(int signal) {
   caught_signal = signal;
-  for (const int next : {SIGINT, SIGTERM, SIGUSR1}) std::signal(next, SIG_DFL);
+  for (const int next : stop_signals) std::signal(next, SIG_DFL);
 }
 
 }  // namespace
 
 void catch_stop_signals() {
-  std::signal(SIGINT, remember_signal);
-  std::signal(SIGTERM, remember_signal);
-  std::signal(SIGUSR1, remember_signal);
+  for (const int signal : stop_signals) std::signal(signal, remember_signal);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond a limit is an error of the write, and reported as such
 }
 
@@ -50,6 +49,10 @@ bool run_control::should_stop() {
     reason_ = fmt::format("the time limit of {:g} s", time_limit_);
   }
   return stopped_;
+}
+
+void run_control::note_stop(verification& checks) const {
+  if (stopped_) checks.add("run was not stopped by " + reason_, false);
 }
 
 void run_control::stop_if_asked(const std::string& during) {

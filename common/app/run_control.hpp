@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "common/app/verification.hpp"
 #include "common/comms/communicator.hpp"
 
 namespace plaquette {
@@ -29,6 +30,8 @@ class run_control {
   bool stopped() const { return stopped_; }
   /// "signal 15 (Terminated)" or "the time limit of 10 s".
   const std::string& reason() const { return reason_; }
+  /// Adds a check that fails and says why, where should_stop() has been true.
+  void note_stop(verification& checks) const;
   /// Throws an error of exit status 6 that says so, where should_stop() is true. Collective.
   void stop_if_asked(const std::string& during);
 

@@ -237,7 +237,7 @@ exit_status run(const options& o, const communicator& world) {
     run_gpu_bench(o.gpu, world, control, r);
   else
     run_cpu_bench(o, control, r);
-  if (control.stopped()) r.checks.add("run was not stopped by " + control.reason(), false);
+  control.note_stop(r.checks);
 
   if (!o.json.empty()) write_report(r, o.json, o.force);
   fmt::print("\n{}\n{}\n", fom_line(r.fom), r.checks.line());

@@ -289,11 +289,8 @@ exit_status run_cases(run_state& run, const gauge_input& gauge) {
     done += 1.0;
   }
   run.result.checks.add("repeated applications agree", repeats_agree);
-  if (run.control.stopped()) {
-    run.result.checks.add("run was not stopped by " + run.control.reason(), false);
-    return finish(run, exit_status::interrupted);
-  }
-  return finish(run, exit_status::success);
+  run.control.note_stop(run.result.checks);
+  return finish(run, run.control.stopped() ? exit_status::interrupted : exit_status::success);
 }
 
 }  // namespace

@@ -275,7 +275,7 @@ void print_verdict(const run_state& run) {
 }
 
 exit_status finish(run_state& run) {
-  if (run.control.stopped()) run.result.checks.add("run was not stopped by " + run.control.reason(), false);
+  run.control.note_stop(run.result.checks);
   run.progress.clear();
   if (run.talks()) {
     if (const std::string& json = run.options.shared.json; !json.empty())

@@ -277,9 +277,9 @@ propagator_result solve_propagator(solve_engine& engine, const solver_options& o
   judge(result, run);
   if (!corrected && needs_corrections(result, options)) {
     parameters.true_tolerance = std::ranges::min(result.results, {}, &column_result::tolerance).tolerance;
-    const auto unfinished_files = std::move(result.unfinished_files);
+    auto unfinished_files = std::move(result.unfinished_files);
     result = nothing_solved(options, geometry);
-    result.unfinished_files = unfinished_files;
+    result.unfinished_files = std::move(unfinished_files);
     result.true_tolerance = parameters.true_tolerance;
     run.loaded = result.kept;
     solve_columns(result, run, parameters);

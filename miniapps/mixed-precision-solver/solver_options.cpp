@@ -226,13 +226,15 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
     throw input_error("--checkpoint-every: expected --checkpoint FILE beside it, found none");
   if (line.given("--basis") && options.write_propagator.empty())
     throw input_error("--basis: expected --propagator FILE.h5 beside it, found none");
-  for (const char* option : {"--smearing-radius", "--smearing-steps"})
-    if (line.given(option) && raw.source != "gaussian")
-      throw input_error(fmt::format("{}: expected --source gaussian beside it, found {}", option, raw.source));
-  if (line.given("--restart-length") && raw.solver != "gcr")
-    throw input_error(fmt::format("--restart-length: expected --solver gcr beside it, found {}", raw.solver));
-  if (line.given("--relaxation") && raw.solver != "mr")
-    throw input_error(fmt::format("--relaxation: expected --solver mr beside it, found {}", raw.solver));
+  const auto require_beside = [&line](const char* option, const char* other, std::string_view expected,
+                                      const std::string& found) {
+    if (line.given(option) && found != expected)
+      throw input_error(fmt::format("{}: expected {} {} beside it, found {}", option, other, expected, found));
+  };
+  require_beside("--smearing-radius", "--source", "gaussian", raw.source);
+  require_beside("--smearing-steps", "--source", "gaussian", raw.source);
+  require_beside("--restart-length", "--solver", "gcr", raw.solver);
+  require_beside("--relaxation", "--solver", "mr", raw.solver);
   options.size = raw.size.empty() && !line.given("--gauge") ? "small" : raw.size;
   options.command = line.typed();
   options.source.kind = cpu::parse_source_kind(raw.source);

@@ -219,10 +219,8 @@ exit_status solve_and_report(run_state& run, const gauge_input& gauge, propagato
     if (!remark.empty()) fmt::print("remark     {}\n", remark);
   }
 
-  if (run.control.stopped()) {
-    run.result.checks.add("run was not stopped by " + run.control.reason(), false);
-    if (!solved.solved()) return finish(run, exit_status::interrupted);
-  }
+  run.control.note_stop(run.result.checks);
+  if (run.control.stopped() && !solved.solved()) return finish(run, exit_status::interrupted);
   if (!solved.solved()) {
     const bool claimed = std::ranges::all_of(solved.results, [&](const column_result& c) {
       return c.solved() || (c.status == solve_status::converged && c.iterated <= options.tolerance());
@@ -260,8 +258,7 @@ exit_status run_solve(run_state& run, const gauge_input& gauge) {
   if (left != solved.unfinished_files) {
     now_doing("writing the checkpoint");
     solved.unfinished_files = left;
-    propagator_checkpoint(run.options, run.geometry, cpu::average_plaquette(gauge.links, run.world), run.world)
-        .store(solved);
+    propagator_checkpoint(run.options, run.geometry, gauge.plaquette.average, run.world).store(solved);
   }
   return status;
 }
@@ -286,8 +283,9 @@ exit_status run_read(run_state& run, const gauge_input& gauge) {
   loaded_propagator loaded = read_propagator(run.options.read_propagator, run.geometry, run.world);
   const double seconds = watch.seconds();
   const auto is_stopped = [&run] {
-    if (run.control.should_stop()) run.result.checks.add("run was not stopped by " + run.control.reason(), false);
-    return run.control.stopped();
+    const bool stops = run.control.should_stop();
+    run.control.note_stop(run.result.checks);
+    return stops;
   };
   if (is_stopped()) return finish(run, exit_status::interrupted);
   // The file holds the plaquette to the last bit; another process grid sums it in another order.
