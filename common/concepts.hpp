@@ -45,61 +45,62 @@ struct field_shape {
 /// (a vector for each handle); without it they are read one after the other. And `values_on_their_way(std::span<const
 /// S>)`, which queues the reading and returns a function that waits for it, but not for what is queued later.
 template <class S>
-concept column_scalars = std::copyable<S> &&
-    requires(const S& a, const S& b, std::span<const double> limits, std::span<const int> keep) {
-  { a + b } -> std::same_as<S>;
-  { a - b } -> std::same_as<S>;
-  { a* b } -> std::same_as<S>;
-  { -a } -> std::same_as<S>;
-  { conj(a) } -> std::same_as<S>;
-  { ratio(a, b) } -> std::same_as<S>;
-  { where_above(a, limits) } -> std::same_as<S>;
-  { compacted(a, keep) } -> std::same_as<S>;  // number keep[i] becomes number i
-  { a.columns() } -> std::same_as<int>;
-  { host_values(a) } -> std::same_as<std::vector<complex<double>>>;
-};
+concept column_scalars =
+    std::copyable<S> && requires(const S& a, const S& b, std::span<const double> limits, std::span<const int> keep) {
+      { a + b } -> std::same_as<S>;
+      { a - b } -> std::same_as<S>;
+      { a* b } -> std::same_as<S>;
+      { -a } -> std::same_as<S>;
+      { conj(a) } -> std::same_as<S>;
+      { ratio(a, b) } -> std::same_as<S>;
+      { where_above(a, limits) } -> std::same_as<S>;
+      { compacted(a, keep) } -> std::same_as<S>;  // number keep[i] becomes number i
+      { a.columns() } -> std::same_as<int>;
+      { host_values(a) } -> std::same_as<std::vector<complex<double>>>;
+    };
 
 /// A batch of columns (right-hand sides) of one shape. Copying a field object shares its storage; `like` makes another.
 /// In the updates, a scalar handle holds one number for each column; all fields of one call have the same shape, and
 /// those that are written are none of the others. No number of a column depends on the other columns of the batch.
 template <class F>
-concept field_batch = std::copyable<F> && column_scalars<typename F::scalars> &&
+concept field_batch =
+    std::copyable<F> && column_scalars<typename F::scalars> &&
     requires(F& x, F& y, F& z, const F& u, const F& v, const typename F::scalars& a, const typename F::scalars& b,
              const typename F::scalars& c, std::span<const int> list, std::span<const complex<double>> numbers, int n) {
-  { u.shape() } -> std::convertible_to<field_shape>;
-  { u.columns() } -> std::same_as<int>;
-  { like(u) } -> std::same_as<F>;                                     // same shape, contents undefined
-  { like(u, n) } -> std::same_as<F>;                                  // the same with n columns
-  { make_scalars(u, numbers) } -> std::same_as<typename F::scalars>;  // numbers of the host, one a column
-  { view(x, n, n) } -> std::same_as<F>;                               // columns [first, first + count): shares storage
-  // Columns `list` (ascending) move to the front, and the field has that many columns; storage is kept.
-  compact(x, list);
-  // Column to[i] of x becomes column from[i] of u.
-  copy_columns(x, list, u, list);
+      { u.shape() } -> std::convertible_to<field_shape>;
+      { u.columns() } -> std::same_as<int>;
+      { like(u) } -> std::same_as<F>;                                     // same shape, contents undefined
+      { like(u, n) } -> std::same_as<F>;                                  // the same with n columns
+      { make_scalars(u, numbers) } -> std::same_as<typename F::scalars>;  // numbers of the host, one a column
+      { view(x, n, n) } -> std::same_as<F>;  // columns [first, first + count): shares storage
+      // Columns `list` (ascending) move to the front, and the field has that many columns; storage is kept.
+      compact(x, list);
+      // Column to[i] of x becomes column from[i] of u.
+      copy_columns(x, list, u, list);
 
-  zero(x);
-  copy(x, u);
-  scale(x, a);                                         // x = a x
-  axpy(x, a, u);                                       // x += a u
-  xpay(x, u, a);                                       // x = u + a x
-  { dot(u, v) } -> std::same_as<typename F::scalars>;  // <u, v>, u conjugated
-  { norm2(u) } -> std::same_as<typename F::scalars>;   // <u, u>
+      zero(x);
+      copy(x, u);
+      scale(x, a);                                         // x = a x
+      axpy(x, a, u);                                       // x += a u
+      xpay(x, u, a);                                       // x = u + a x
+      { dot(u, v) } -> std::same_as<typename F::scalars>;  // <u, v>, u conjugated
+      { norm2(u) } -> std::same_as<typename F::scalars>;   // <u, u>
 
-  // Fused forms: each reads and writes a number of memory once.
-  { axpy_norm2(x, a, u) } -> std::same_as<typename F::scalars>;      // x += a u; |x|^2
-  axpy_pair(x, a, u, b, v);                                          // x += a u + b v
-  { subtract_norm2(x, u, v) } -> std::same_as<typename F::scalars>;  // x = u - v; |x|^2
-  // x += a u; y -= a v; |y|^2                                      (CG)
-  { cg_update(x, y, a, u, v) } -> std::same_as<typename F::scalars>;
-  // x = u + a (x - b v)                                            (BiCGstab: p = r + beta (p - omega v))
-  bicgstab_direction(x, u, a, b, v);
-  // x += a z + b y; y -= b u; z = y + c (z - b v); |y|^2           (BiCGstab: x, r = s - omega t, p)
-  { bicgstab_step(x, y, z, a, b, c, u, v) } -> std::same_as<typename F::scalars>;
-  // <u, v> and <u, u>                                              (BiCGstab, MR: omega)
-  { dot_norm2(u, v) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
-  // x += a u; <v, x> and |x|^2                                     (BiCGstab: s = r - alpha v; GCR)
-  { axpy_dot_norm2(x, a, u, v) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
-};
+      // Fused forms: each reads and writes a number of memory once.
+      { axpy_norm2(x, a, u) } -> std::same_as<typename F::scalars>;      // x += a u; |x|^2
+      axpy_pair(x, a, u, b, v);                                          // x += a u + b v
+      { subtract_norm2(x, u, v) } -> std::same_as<typename F::scalars>;  // x = u - v; |x|^2
+      // x += a u; y -= a v; |y|^2                                      (CG)
+      { cg_update(x, y, a, u, v) } -> std::same_as<typename F::scalars>;
+      // x = u + a (x - b v)                                            (BiCGstab: p = r + beta (p - omega v))
+      bicgstab_direction(x, u, a, b, v);
+      // x += a z + b y; y -= b u; z = y + c (z - b v); |y|^2           (BiCGstab: x, r = s - omega t, p)
+      { bicgstab_step(x, y, z, a, b, c, u, v) } -> std::same_as<typename F::scalars>;
+      // <u, v> and <u, u>                                              (BiCGstab, MR: omega)
+      { dot_norm2(u, v) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
+      // x += a u; <v, x> and |x|^2                                     (BiCGstab: s = r - alpha v; GCR)
+      { axpy_dot_norm2(x, a, u, v) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
+    };
 
 /// Names a field type to a function that makes one.
 template <class F>
@@ -108,25 +109,23 @@ inline constexpr std::type_identity<F> as{};
 /// Two fields of one backend that differ in what their numbers are stored in and in nothing else: the same shapes, the
 /// same scalars, so that a number that was summed in one precision steers an update in the other. F and G may be one.
 template <class F, class G>
-concept precisions_of_one_field = field_batch<F> && field_batch<G> &&
-    std::same_as<typename F::scalars, typename G::scalars> && requires(F& f, const F& cf, G& g, const G& cg, int n) {
-  { like(cf, n, as<G>) } -> std::same_as<G>;  // a shape as cf has, with n columns, contents undefined
-  { like(cg, n, as<F>) } -> std::same_as<F>;
-  convert(g, cf);  // g = f, rounded; fields of one shape
-  convert(f, cg);
-};
+concept precisions_of_one_field =
+    field_batch<F> && field_batch<G> && std::same_as<typename F::scalars, typename G::scalars> &&
+    requires(F& f, const F& cf, G& g, const G& cg, int n) {
+      { like(cf, n, as<G>) } -> std::same_as<G>;  // a shape as cf has, with n columns, contents undefined
+      { like(cg, n, as<F>) } -> std::same_as<F>;
+      convert(g, cf);  // g = f, rounded; fields of one shape
+      convert(f, cg);
+    };
 
 /// out = A in, for fields of one shape; out and in are different fields. `out` is not read.
 template <class A, class F>
-concept forward_operator = requires(const A& a, F& out, const F& in) {
-  a.apply(out, in);
-};
+concept forward_operator = requires(const A& a, F& out, const F& in) { a.apply(out, in); };
 
 /// out = A in and out = A^+ in.
 template <class A, class F>
-concept linear_operator = forward_operator<A, F> && requires(const A& a, F& out, const F& in) {
-  a.apply_dagger(out, in);
-};
+concept linear_operator =
+    forward_operator<A, F> && requires(const A& a, F& out, const F& in) { a.apply_dagger(out, in); };
 
 /// `apply(x, b)`: x approximates A^-1 b for some A. x is not read. It reads nothing on the host. It need not be linear:
 /// solvers that take one are flexible. It serves batches of any width up to the one that it was made for.
@@ -148,12 +147,12 @@ auto apply_dot_norm2(const A& a, F& out, const F& in, const F& w) {
 /// The even-odd Schur complement of a full operator M: a linear operator on even-site fields, and the way there and
 /// back.
 template <class A, class F>
-concept schur_complement = linear_operator<A, F> &&
-    requires(const A& a, F& even, const F& ceven, F& full, const F& cfull) {
-  a.prepare_source(even, cfull);               // the source of the even system from the full one
-  a.reconstruct_solution(full, ceven, cfull);  // the full solution from the even one and the full source
-  { a.even_like(cfull) } -> std::same_as<F>;   // an even-site field with the columns of a full one
-};
+concept schur_complement =
+    linear_operator<A, F> && requires(const A& a, F& even, const F& ceven, F& full, const F& cfull) {
+      a.prepare_source(even, cfull);               // the source of the even system from the full one
+      a.reconstruct_solution(full, ceven, cfull);  // the full solution from the even one and the full source
+      { a.even_like(cfull) } -> std::same_as<F>;   // an even-site field with the columns of a full one
+    };
 
 /// An operator or a preconditioner whose type is hidden: levels of a solver may differ in what they are made of, and a
 /// mini-app chooses at run time. It may lack the dagger. `bridge` (algorithms/bridge.hpp) makes one of an operator on
@@ -162,7 +161,8 @@ template <class F>
 class any_operator {
  public:
   template <forward_operator<F> A>
-  requires(!std::same_as<std::remove_cvref_t<A>, any_operator>) explicit any_operator(A a) {
+    requires(!std::same_as<std::remove_cvref_t<A>, any_operator>)
+  explicit any_operator(A a) {
     auto held = std::make_shared<const A>(std::move(a));
     apply_ = [held](F& out, const F& in) { held->apply(out, in); };
     if constexpr (linear_operator<A, F>) apply_dagger_ = [held](F& out, const F& in) { held->apply_dagger(out, in); };

@@ -28,7 +28,9 @@ class bridged_operator {
     a_.apply(out_there, in_there);
     back_(out, out_there);
   }
-  void apply_dagger(F& out, const F& in) const requires linear_operator<A, G> {
+  void apply_dagger(F& out, const F& in) const
+    requires linear_operator<A, G>
+  {
     G in_there = view(in_, 0, in.columns()), out_there = view(out_, 0, in.columns());
     there_(in_there, in);
     a_.apply_dagger(out_there, in_there);
@@ -51,7 +53,7 @@ auto bridge(A a, const G& shape, There there, Back back) {
 /// The same for two precisions of one backend, by conversion: double outside, single inside, for instance.
 /// \param outside  a field of F with as many columns as the widest batch
 template <field_batch G, field_batch F, class A>
-requires precisions_of_one_field<F, G>
+  requires precisions_of_one_field<F, G>
 auto bridge(A a, const F& outside) {
   return bridge<F, G>(
       std::move(a), like(outside, outside.columns(), as<G>), [](G& to, const F& from) { assign(to, from); },

@@ -342,8 +342,7 @@ class basic_field {
   }
 
   friend void zero(field& x) {
-    update(
-        x, {}, {}, [](number&, const number*, const number*) {}, true);
+    update(x, {}, {}, [](number&, const number*, const number*) {}, true);
   }
   friend void copy(field& x, const field& u) {
     update(x, {&u}, {}, [](number& xi, const number* f, const number*) { xi = f[0]; });
