@@ -19,8 +19,8 @@ hermitian_wilson<T>::hermitian_wilson(const context& ctx, const gauge_configurat
 }
 
 template <class T>
-void hermitian_wilson<T>::apply(field<T>& out, double a, const field<T>& in, double b, const field<T>* u, double c,
-                                const field<T>* w) const {
+void hermitian_wilson<T>::apply(field<T>& out, double a, const field<T>& in, double d, double b, const field<T>* u,
+                                double c, const field<T>* w) const {
   const auto number = [&](double x) {
     return make_scalars(in, std::vector<complex<double>>(static_cast<std::size_t>(in.columns()), {x, 0.0}));
   };
@@ -28,6 +28,7 @@ void hermitian_wilson<T>::apply(field<T>& out, double a, const field<T>& in, dou
   wilson_->apply(sum, in);
   gamma5(sum, sum);
   if (a != 1.0) scale(sum, number(a));
+  if (d != 0.0) axpy(sum, number(d), in);
   if (u != nullptr) axpy(sum, number(b), *u);
   if (w != nullptr) axpy(sum, number(c), *w);
   copy(out, sum);

@@ -90,21 +90,21 @@ TYPED_TEST(HermitianWilson, AddsOneOrTwoFieldsWhichMayBeTheOutput) {
     const stored_columns<TypeParam> in(ctx, columns, ++seed), u(ctx, columns, ++seed), w(ctx, columns, ++seed);
     const reconstruct stored = every_reconstruct[seed % 3];
     const hermitian_wilson<TypeParam> h(ctx, links, action, stored);
-    const double a = 1.7, b = -0.6, c = 2.3;
+    const double a = 1.7, d = 0.8, b = -0.6, c = 2.3;
     for (const auto& [with_u, with_w] : {std::pair{true, true}, {true, false}, {false, true}, {false, false}})
       for (const int aliased : {0, 1, 2}) {  // out is a field of its own, u, w
         if ((aliased == 1 && !with_u) || (aliased == 2 && !with_w)) continue;
         auto out = inner_columns<TypeParam>(ctx, columns);
         if (aliased > 0) copy(out, aliased == 1 ? u.packed : w.packed);
-        h.apply(out, a, in.packed, b, with_u ? (aliased == 1 ? &out : &u.packed) : nullptr, c,
+        h.apply(out, a, in.packed, d, b, with_u ? (aliased == 1 ? &out : &u.packed) : nullptr, c,
                 with_w ? (aliased == 2 ? &out : &w.packed) : nullptr);
         for (int n = 0; n < columns; ++n) {
           const auto k = static_cast<std::size_t>(n);
           auto expected = textbook_result(in.canonical[k], links, action);
-          double size = a * norm(expected);
+          double size = a * norm(expected) + d * norm(in.canonical[k]);
           for (std::int64_t s = 0; s < geometry.local_volume(); ++s) {
             spinor<double>& z = expected.at_site(s);
-            z = a * z;
+            z = a * z + d * in.canonical[k].at_site(s);
             if (with_u) z = z + b * u.canonical[k].at_site(s);
             if (with_w) z = z + c * w.canonical[k].at_site(s);
           }
