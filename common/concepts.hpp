@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "common/algebra/complex.hpp"
+#include "common/error.hpp"
 
 namespace plaquette {
 
@@ -117,12 +118,19 @@ concept precisions_of_one_field =
       convert(f, cg);
     };
 
-/// out = A in and out = A^+ in, for fields of one shape; out and in are different fields.
+/// out = A in, for fields of one shape; out and in are different fields. `out` is not read.
 template <class A, class F>
-concept linear_operator = requires(const A& a, F& out, const F& in) {
-  a.apply(out, in);
-  a.apply_dagger(out, in);
-};
+concept forward_operator = requires(const A& a, F& out, const F& in) { a.apply(out, in); };
+
+/// out = A in and out = A^+ in.
+template <class A, class F>
+concept linear_operator =
+    forward_operator<A, F> && requires(const A& a, F& out, const F& in) { a.apply_dagger(out, in); };
+
+/// `apply(x, b)`: x approximates A^-1 b for some A. x is not read. It reads nothing on the host. It need not be linear:
+/// solvers that take one are flexible. It serves batches of any width up to the one that it was made for.
+template <class P, class F>
+concept preconditioner = forward_operator<P, F>;
 
 /// out = A in; returns <out, w> and <out, out>. An operator may offer it as `apply_dot_norm2`, and save the passes over
 /// memory; where it does not, the sums are made afterwards.
@@ -146,20 +154,27 @@ concept schur_complement =
       { a.even_like(cfull) } -> std::same_as<F>;   // an even-site field with the columns of a full one
     };
 
-/// An operator whose type is hidden: levels of a solver may differ in what they are made of, and a mini-app chooses at
-/// run time.
+/// An operator or a preconditioner whose type is hidden: levels of a solver may differ in what they are made of, and a
+/// mini-app chooses at run time. It may lack the dagger. `bridge` (algorithms/bridge.hpp) makes one of an operator on
+/// fields of another type: of another precision, shape or library.
 template <class F>
 class any_operator {
  public:
-  template <linear_operator<F> A>
+  template <forward_operator<F> A>
     requires(!std::same_as<std::remove_cvref_t<A>, any_operator>)
   explicit any_operator(A a) {
     auto held = std::make_shared<const A>(std::move(a));
     apply_ = [held](F& out, const F& in) { held->apply(out, in); };
-    apply_dagger_ = [held](F& out, const F& in) { held->apply_dagger(out, in); };
+    if constexpr (linear_operator<A, F>) apply_dagger_ = [held](F& out, const F& in) { held->apply_dagger(out, in); };
   }
   void apply(F& out, const F& in) const { apply_(out, in); }
-  void apply_dagger(F& out, const F& in) const { apply_dagger_(out, in); }
+  bool has_dagger() const { return static_cast<bool>(apply_dagger_); }
+  /// \throws error (internal) where there is none
+  void apply_dagger(F& out, const F& in) const {
+    if (!apply_dagger_)
+      throw error(exit_status::internal_error, "any_operator: this operator has no dagger; use a solver without it");
+    apply_dagger_(out, in);
+  }
 
  private:
   std::function<void(F&, const F&)> apply_, apply_dagger_;

@@ -66,6 +66,28 @@ void require_sense(const box_shape& shape) {
   if (points > 3e8) throw input_error("box mesh: more cells than this program numbers");
 }
 
+/// Faces on the sides that are not periodic: all their corners have the same first or last index.
+std::vector<tagged_face> sides_of(const simplex_mesh& mesh, const box_shape& shape, const std::array<int, 3>& points) {
+  const auto index_of = [&points](std::int32_t vertex, std::size_t direction) {
+    for (std::size_t d = 0; d < direction; ++d) vertex /= points[d];
+    return vertex % points[direction];
+  };
+  std::vector<tagged_face> sides;
+  for (const auto& corners : mesh.elements)
+    for (int f = 0; f <= shape.dimension; ++f)
+      for (std::size_t i = 0; i < static_cast<std::size_t>(shape.dimension); ++i)
+        for (int end = 0; end < 2 && !shape.periodic[i]; ++end) {
+          tagged_face face{{-1, -1, -1}, static_cast<int>(2 * i) + end + 1};
+          bool on_side = true;
+          for (std::size_t c = 0; c < static_cast<std::size_t>(shape.dimension); ++c) {
+            face.corners[c] = corners[static_cast<std::size_t>(corners_of_face(shape.dimension, f)[c])];
+            on_side = on_side && index_of(face.corners[c], i) == end * shape.cells[i];
+          }
+          if (on_side) sides.push_back(face);
+        }
+  return sides;
+}
+
 }  // namespace
 
 simplex_mesh box_mesh(const box_shape& shape) {
@@ -109,24 +131,7 @@ simplex_mesh box_mesh(const box_shape& shape) {
       mesh.periodic.push_back(std::move(pairs));
     }
 
-  // Sides by what all corners of a face have in common.
-  std::vector<tagged_face> sides;
-  for (const auto& corners : mesh.elements)
-    for (int f = 0; f <= shape.dimension; ++f) {
-      const auto local = corners_of_face(shape.dimension, f);
-      for (std::size_t i = 0; i < dimension; ++i)
-        for (const int end : {0, 1}) {
-          bool on_side = !shape.periodic[i];
-          std::array<std::int32_t, 3> face{-1, -1, -1};
-          for (std::size_t c = 0; c < dimension; ++c) {
-            face[c] = corners[static_cast<std::size_t>(local[c])];
-            std::int32_t index = face[c];
-            for (std::size_t d = 0; d < i; ++d) index /= grid.points()[d];
-            on_side = on_side && index % grid.points()[i] == end * shape.cells[i];
-          }
-          if (on_side) sides.push_back({face, static_cast<int>(2 * i) + end + 1});
-        }
-    }
+  const auto sides = sides_of(mesh, shape, grid.points());
   connect(mesh, sides, "box mesh");
   return mesh;
 }

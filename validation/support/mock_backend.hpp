@@ -101,7 +101,10 @@ class machine {
   long applications() const { return applications_; }
   const std::vector<read_event>& reads() const { return reads_; }
   std::size_t waiting() const { return waiting_.size(); }
-  void forget() { reads_.clear(), applications_ = 0; }
+  /// Fields that were made.
+  void note_allocation() { ++allocations_; }
+  long allocations() const { return allocations_; }
+  void forget() { reads_.clear(), applications_ = 0, allocations_ = 0; }
 
  private:
   struct task {
@@ -126,7 +129,7 @@ class machine {
   std::int64_t next_ = 0;
   std::unordered_map<std::int64_t, task> waiting_;
   std::vector<std::int64_t> ready_;
-  long applications_ = 0;
+  long applications_ = 0, allocations_ = 0;
   std::vector<read_event> reads_;
 };
 
@@ -247,6 +250,7 @@ class basic_field {
   /// \param length  numbers a column
   basic_field(machine& m, int length, int columns, site_subset sites = site_subset::full)
       : machine_(&m), length_(length), columns_(columns), sites_(sites), storage_(std::make_shared<storage>()) {
+    machine_->note_allocation();
     storage_->numbers.assign(static_cast<std::size_t>(length) * static_cast<std::size_t>(columns), {poison, poison});
   }
 

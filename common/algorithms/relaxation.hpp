@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Solvers of a fixed number of steps, for use inside others: MR, GCR, Chebyshev. They read nothing on the host and
+/// allocate no field after construction, so that a multigrid cycle made of them can be recorded in a CUDA graph.
+///
+/// Each is `relaxation<F, A, Steps>`: Steps has the method, the rest is the same for all. A relaxation is made for a
+/// number of columns and serves batches of that width or less. It is a preconditioner: x approximates A^-1 b.
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "common/algorithms/batch.hpp"
+#include "common/algorithms/precision.hpp"
+#include "common/concepts.hpp"
+#include "common/error.hpp"
+
+namespace plaquette {
+
+/// A number of the host as handles for batches of 1, 2, ..., `columns` columns. Makes them once.
+template <column_scalars S>
+class number_for_any_width {
+ public:
+  template <field_batch F>
+  number_for_any_width(F& shape, double number) {
+    for (int n = 1; n <= shape.columns(); ++n) by_width_.push_back(uniform_scalars(view(shape, 0, n), number));
+  }
+  const S& operator()(int columns) const { return by_width_.at(static_cast<std::size_t>(columns - 1)); }
+
+ private:
+  std::vector<S> by_width_;
+};
+
+/// A fixed number of steps of a method on A x = b. One caller at a time.
+/// \tparam Steps  void operator()(const A&, F& x, F& r): steps from x, where r = b - A x. r need not be right
+/// afterwards.
+template <field_batch F, forward_operator<F> A, class Steps>
+class relaxation {
+ public:
+  /// \param a      must outlive the relaxation
+  /// \param shape  a field of the shape of x and b, with as many columns as the widest batch
+  /// \param steps  makes the method: Steps (F& shape)
+  template <class MakeSteps>
+  relaxation(const A& a, const F& shape, const MakeSteps& make_steps)
+      : a_(&a), r_(like(shape)), steps_(make_steps(r_)) {}
+
+  /// x = about A^-1 b. x is not read.
+  void solve(F& x, const F& b) const {
+    F r = view(r_, 0, b.columns());
+    zero(x);
+    copy(r, b);
+    steps_(*a_, x, r);
+  }
+  /// x becomes a better solution of A x = b.
+  void improve(F& x, const F& b) const {
+    F r = view(r_, 0, b.columns()), ax = view(steps_.scratch(), 0, b.columns());
+    a_->apply(ax, x);
+    subtract_norm2(r, b, ax);
+    steps_(*a_, x, r);
+  }
+  void apply(F& x, const F& b) const { solve(x, b); }
+
+ private:
+  const A* a_;
+  mutable F r_;
+  mutable Steps steps_;
+};
+
+/// Minimal residual steps: x += omega alpha r, r -= omega alpha A r, alpha = <A r, r> / |A r|^2.
+template <field_batch F>
+class mr_steps {
+ public:
+  mr_steps(F& shape, int count, double omega) : count_(count), omega_(shape, omega), ar_(like(shape)) {
+    if (count < 0) throw input_error("mr: the number of steps must not be negative, found " + std::to_string(count));
+    if (!(omega > 0.0 && omega < 2.0))
+      throw input_error("mr: the relaxation factor must be between 0 and 2, found " + std::to_string(omega));
+  }
+  F& scratch() { return ar_; }
+
+  template <forward_operator<F> A>
+  void operator()(const A& a, F& x, F& r) {
+    F ar = view(ar_, 0, r.columns());
+    for (int k = 0; k < count_; ++k) {
+      const auto [ar_r, arar] = apply_dot_norm2(a, ar, r, r);
+      const auto alpha = ratio(omega_(r.columns()) * ar_r, arar);
+      axpy(x, alpha, r);
+      if (k + 1 < count_) axpy(r, -alpha, ar);
+    }
+  }
+
+ private:
+  int count_;
+  number_for_any_width<typename F::scalars> omega_;
+  F ar_;
+};
+
+/// GCR without restarts: |r| is minimal over the span of all directions. (Eisenstat, Elman, Schultz 1983)
+template <field_batch F>
+class gcr_steps {
+  using scalars = typename F::scalars;
+
+ public:
+  gcr_steps(F& shape, int count) {
+    if (count < 1) throw input_error("gcr: the number of steps must be at least 1, found " + std::to_string(count));
+    for (int k = 0; k < count; ++k) p_.push_back(like(shape)), q_.push_back(like(shape));
+  }
+  F& scratch() { return q_.front(); }
+
+  template <forward_operator<F> A>
+  void operator()(const A& a, F& x, F& r) {
+    const int columns = r.columns();
+    std::vector<F> p, q;      // directions and their images q = A p, orthogonal
+    std::vector<scalars> qq;  // |q|^2, 0 for a direction that is not to be used
+    for (std::size_t m = 0; m < p_.size(); ++m) {
+      p.push_back(view(p_[m], 0, columns)), q.push_back(view(q_[m], 0, columns));
+      const auto step = next_direction(a, r, p, q, qq);
+      if (m + 1 < p_.size())
+        cg_update(x, r, step, p[m], q[m]);
+      else
+        axpy(x, step, p[m]);
+    }
+  }
+
+ private:
+  /// Makes the last of p and q from r, orthogonal to those before. Returns the step along it, <q, r> / |q|^2.
+  template <forward_operator<F> A>
+  static scalars next_direction(const A& a, F& r, std::vector<F>& p, std::vector<F>& q, std::vector<scalars>& qq) {
+    const std::size_t m = qq.size();
+    const auto next = [&](std::size_t j) -> const F& { return j < m ? q[j] : r; };
+    auto [q_next, norm] = apply_dot_norm2(a, q[m], r, next(0));
+    const scalars norm_before = norm;
+    scalars projection = conj(q_next);
+    std::vector<scalars> taken;
+    for (std::size_t j = 0; j < m; ++j) {
+      taken.push_back(-ratio(projection, qq[j]));
+      std::tie(projection, norm) = axpy_dot_norm2(q[m], taken[j], q[j], next(j + 1));
+    }
+    copy(p[m], r);
+    std::size_t j = 0;
+    for (; j + 1 < m; j += 2) axpy_pair(p[m], taken[j], p[j], taken[j + 1], p[j + 1]);
+    if (j < m) axpy(p[m], taken[j], p[j]);
+    // Where only rounding is left of q, the residual is as small as it gets: the direction is not used.
+    constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
+    const std::vector<double> limits(static_cast<std::size_t>(r.columns()), rounding * rounding);
+    qq.push_back(norm * where_above(ratio(norm, norm_before), std::span<const double>(limits)));
+    return ratio(conj(projection), qq.back());
+  }
+
+  std::vector<F> p_, q_;
+};
+
+/// The Chebyshev iteration for an operator whose eigenvalues are real and between lo and hi: no inner products. After k
+/// steps an eigenvector's residual has fallen by T_k((hi + lo - 2 lambda) / (hi - lo)) / T_k((hi + lo) / (hi - lo)).
+/// (Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 12.1)
+template <field_batch F>
+class chebyshev_steps {
+ public:
+  chebyshev_steps(F& shape, int count, double lo, double hi) : d_(like(shape)), ad_(like(shape)) {
+    if (count < 0)
+      throw input_error("chebyshev: the number of steps must not be negative, found " + std::to_string(count));
+    if (!(lo > 0.0 && lo < hi))
+      throw input_error("chebyshev: expected bounds with 0 < lo < hi, found " + std::to_string(lo) + " and " +
+                        std::to_string(hi));
+    // The paper's step is d_k = c_k d here: x += d_k, r -= A d_k, d_k+1 = rho' rho d_k + (2 rho' / delta) r.
+    const double theta = 0.5 * (hi + lo), delta = 0.5 * (hi - lo), sigma = theta / delta;
+    double rho = 1.0 / sigma, length = 1.0 / theta;
+    for (int k = 0; k < count; ++k) {
+      const double rho_next = 1.0 / (2.0 * sigma - rho), length_next = 2.0 * rho_next / delta;
+      steps_.push_back({{shape, length}, {shape, -length}, {shape, rho_next * rho * length / length_next}});
+      rho = rho_next, length = length_next;
+    }
+  }
+  F& scratch() { return ad_; }
+
+  template <forward_operator<F> A>
+  void operator()(const A& a, F& x, F& r) {
+    const int n = r.columns();
+    F d = view(d_, 0, n), ad = view(ad_, 0, n);
+    copy(d, r);
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      axpy(x, steps_[k].length(n), d);
+      if (k + 1 == steps_.size()) return;
+      a.apply(ad, d);
+      axpy(r, steps_[k].minus_length(n), ad);
+      xpay(d, r, steps_[k].memory(n));
+    }
+  }
+
+ private:
+  struct step {
+    number_for_any_width<typename F::scalars> length, minus_length;  ///< of the step along d
+    number_for_any_width<typename F::scalars> memory;                ///< d = r + memory d afterwards
+  };
+  std::vector<step> steps_;
+  F d_, ad_;
+};
+
+/// MR of `count` steps, relaxed by `omega`. For an operator whose Hermitian part is definite.
+template <field_batch F, forward_operator<F> A>
+auto mr_relaxation(const A& a, const F& shape, int count, double omega = 1.0) {
+  return relaxation<F, A, mr_steps<F>>(a, shape, [=](F& like_this) { return mr_steps<F>(like_this, count, omega); });
+}
+/// GCR of `count` steps. 2 `count` fields of storage.
+template <field_batch F, forward_operator<F> A>
+auto gcr_relaxation(const A& a, const F& shape, int count) {
+  return relaxation<F, A, gcr_steps<F>>(a, shape, [=](F& like_this) { return gcr_steps<F>(like_this, count); });
+}
+/// The Chebyshev iteration of `count` steps, for eigenvalues between lo and hi.
+template <field_batch F, forward_operator<F> A>
+auto chebyshev_relaxation(const A& a, const F& shape, int count, double lo, double hi) {
+  return relaxation<F, A, chebyshev_steps<F>>(
+      a, shape, [=](F& like_this) { return chebyshev_steps<F>(like_this, count, lo, hi); });
+}
+
+}  // namespace plaquette

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Solvers inside solvers: relaxations of a fixed number of steps do what their formulas say and neither read nor
+/// allocate; flexible GCR takes any of them, in any precision.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/algorithms/bridge.hpp"
+#include "common/algorithms/flexible_gcr.hpp"
+#include "common/algorithms/relaxation.hpp"
+#include "validation/unit/solver_support.hpp"
+
+namespace plaquette::solver_tests {
+namespace {
+
+constexpr double u = 0x1p-53;
+/// One application of an n x n matrix rounds by less than this, relative to |A| |x|.
+double application_rounding(const matrix& a) { return 4.0 * (static_cast<double>(a.rows()) + 4.0) * u * a.norm(); }
+
+/// k minimal residual steps from x.
+vector mr_by_formula(const matrix& a, vector x, const vector& b, int k, double omega) {
+  for (int i = 0; i < k; ++i) {
+    const vector r = b - a * x, ar = a * r;
+    x += omega * ar.dot(r) / ar.squaredNorm() * r;
+  }
+  return x;
+}
+
+/// The x of the Krylov space of r = b - A x0 that makes |b - A x| smallest, by least squares on an orthonormal basis.
+vector least_residual(const matrix& a, const vector& x0, const vector& b, int k) {
+  matrix basis(a.rows(), k);
+  vector v = b - a * x0;
+  for (int i = 0; i < k; ++i) {
+    for (int pass = 0; pass < 2; ++pass)
+      if (i > 0) v -= basis.leftCols(i) * (basis.leftCols(i).adjoint() * v);
+    basis.col(i) = v.normalized();
+    v = a * basis.col(i);
+  }
+  const matrix images = a * basis;
+  return x0 + basis * images.householderQr().solve(b - a * x0);
+}
+
+double chebyshev_polynomial(int k, double x) {
+  return std::abs(x) <= 1.0 ? std::cos(k * std::acos(x))
+                            : std::pow(x < 0 ? -1.0 : 1.0, k) * std::cosh(k * std::acosh(std::abs(x)));
+}
+
+/// Runs `make(operator, shape)` on fresh fields: x poisoned for solve, given for improve.
+template <class Make>
+matrix solved(const matrix& a, const matrix& b, const Make& make, const matrix* guess = nullptr, int wider = 0) {
+  mock::machine device(5);
+  const auto op = to_operator(a);
+  const mock::field source = to_field(device, b);
+  const auto inner = make(op, like(source, source.columns() + wider));
+  mock::field x = guess != nullptr ? to_field(device, *guess) : like(source);
+  guess != nullptr ? inner.improve(x, source) : inner.solve(x, source);
+  return to_matrix(x);
+}
+
+TEST(Relaxations, OfMinimalResidualsFollowTheFormula) {
+  for (const std::uint64_t seed : {1, 2, 3})
+    for (const int columns : {1, 3})
+      for (const int k : {1, 2, 5})
+        for (const double omega : {1.0, 0.85}) {
+          generator g(seed);
+          const matrix a = well_behaved(17, g), b = random_matrix(17, columns, g), x0 = random_matrix(17, columns, g);
+          const auto make = [&](const auto& op, const auto& shape) { return mr_relaxation(op, shape, k, omega); };
+          const matrix x = solved(a, b, make, nullptr, static_cast<int>(seed) - 1), y = solved(a, b, make, &x0);
+          for (int n = 0; n < columns; ++n) {
+            const double bound = 50.0 * k * application_rounding(a) * norm_of_inverse(a);
+            const vector from_zero = mr_by_formula(a, vector::Zero(17), b.col(n), k, omega);
+            EXPECT_TRUE((x.col(n) - from_zero).norm() <= bound * from_zero.norm()) << seed << ' ' << k;
+            const vector from_x0 = mr_by_formula(a, x0.col(n), b.col(n), k, omega);
+            EXPECT_TRUE((y.col(n) - from_x0).norm() <= bound * (from_x0.norm() + x0.col(n).norm())) << seed;
+          }
+        }
+}
+
+TEST(Relaxations, OfGcrMinimiseTheResidualOverTheKrylovSpace) {
+  for (const std::uint64_t seed : {1, 2, 3})
+    for (const int columns : {1, 4})
+      for (const int k : {1, 2, 3, 8}) {
+        generator g(seed);
+        const matrix a = well_behaved(17, g), b = random_matrix(17, columns, g), x0 = random_matrix(17, columns, g);
+        const auto make = [&](const auto& op, const auto& shape) { return gcr_relaxation(op, shape, k); };
+        const matrix x = solved(a, b, make, nullptr, static_cast<int>(seed) - 1), y = solved(a, b, make, &x0);
+        for (int n = 0; n < columns; ++n) {
+          const double bound = 100.0 * k * application_rounding(a) * norm_of_inverse(a);
+          const vector from_zero = least_residual(a, vector::Zero(17), b.col(n), k);
+          EXPECT_TRUE((x.col(n) - from_zero).norm() <= bound * from_zero.norm()) << seed << ' ' << k;
+          const vector from_x0 = least_residual(a, x0.col(n), b.col(n), k);
+          EXPECT_TRUE((y.col(n) - from_x0).norm() <= bound * (from_x0.norm() + x0.col(n).norm())) << seed;
+        }
+      }
+}
+
+TEST(Relaxations, OfGcrStandStillWhereNothingIsLeftToBeDone) {
+  // Three distinct eigenvalues: from the fourth step on, directions hold rounding alone. One column is zero.
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+    generator g(seed);
+    const matrix a = with_spectrum(distinct_values(20, 3), g);
+    matrix b = random_matrix(20, 3, g);
+    b.col(1).setZero();
+    const matrix x = solved(a, b, [](const auto& op, const auto& shape) { return gcr_relaxation(op, shape, 14); });
+    EXPECT_EQ(x.col(1), vector::Zero(20));
+    for (const int n : {0, 2})
+      EXPECT_TRUE(relative_residual(a, x.col(n), b.col(n)) <= 100.0 * application_rounding(a)) << seed;
+  }
+}
+
+TEST(Relaxations, OfChebyshevDampEigenvectorsByChebyshevsPolynomial) {
+  vector spectrum(12);
+  for (Eigen::Index i = 0; i < 12; ++i) spectrum(i) = 0.2 + 0.4 * static_cast<double>(i);  // below, inside, above
+  const double lo = 0.9, hi = 4.2;
+  for (const int k : {1, 2, 3, 7}) {
+    generator g(static_cast<std::uint64_t>(k));
+    const matrix v = random_unitary(12, g), a = rotated(v, spectrum), b = v;  // a column for each eigenvector
+    const matrix x0 = random_matrix(12, 12, g);
+    const auto make = [&](const auto& op, const auto& shape) { return chebyshev_relaxation(op, shape, k, lo, hi); };
+    const matrix x = solved(a, b, make, nullptr, 2), y = solved(a, b + a * x0, make, &x0);
+    for (int n = 0; n < 12; ++n) {
+      const double lambda = spectrum(n).real();
+      const double factor = chebyshev_polynomial(k, (hi + lo - 2.0 * lambda) / (hi - lo)) /
+                            chebyshev_polynomial(k, (hi + lo) / (hi - lo));
+      const vector expected = (1.0 - factor) / lambda * b.col(n);
+      const double bound = 100.0 * k * application_rounding(a) * (1.0 + std::abs(factor));
+      EXPECT_TRUE((x.col(n) - expected).norm() <= bound) << k << ' ' << lambda;
+      EXPECT_TRUE((y.col(n) - x0.col(n) - expected).norm() <= bound * (1.0 + x0.col(n).norm())) << k << ' ' << lambda;
+    }
+  }
+}
+
+/// Calls f with a relaxation of each kind and its name.
+template <class F, class A, class Function>
+void for_each_relaxation(const A& op, const F& shape, Function f) {
+  f("mr", mr_relaxation(op, shape, 4, 0.9));
+  f("gcr", gcr_relaxation(op, shape, 5));
+  f("chebyshev", chebyshev_relaxation(op, shape, 4, 0.5, 6.0));
+}
+
+TEST(Relaxations, NeitherReadNorAllocate) {
+  generator g(4);
+  const matrix a = well_behaved(15, g), b = random_matrix(15, 4, g);
+  mock::machine device(3);
+  const auto op = to_operator(a);
+  mock::field source = to_field(device, b), x = like(source);
+  for_each_relaxation(op, source, [&](const char* name, const auto& inner) {
+    for (const int columns : {4, 2}) {
+      device.forget();
+      mock::field some_x = view(x, 0, columns);
+      const mock::field some_b = view(source, 0, columns);
+      inner.solve(some_x, some_b);
+      inner.improve(some_x, some_b);
+      inner.apply(some_x, some_b);
+      EXPECT_EQ(device.reads().size(), 0u) << name;
+      EXPECT_EQ(device.allocations(), 0) << name;
+      EXPECT_GT(device.applications(), 6) << name;
+    }
+  });
+  device.forget();
+  const auto mr = mr_relaxation(op, source, 2);
+  EXPECT_GT(device.allocations(), 0) << "the count of allocations counts";
+}
+
+TEST(Relaxations, DoNotMixColumns) {
+  generator g(4);
+  const matrix a = well_behaved(15, g), b = random_matrix(15, 4, g);
+  const auto all = [&](const matrix& some) {
+    std::vector<matrix> results;
+    mock::machine device(3);
+    const auto op = to_operator(a);
+    const mock::field source = to_field(device, some);
+    for_each_relaxation(op, source, [&](const char*, const auto& inner) {
+      mock::field x = like(source);
+      inner.solve(x, source);
+      results.push_back(to_matrix(x));
+    });
+    return results;
+  };
+  const auto together = all(b);
+  for (int n = 0; n < 4; ++n) {
+    const auto alone = all(b.col(n));
+    for (std::size_t i = 0; i < together.size(); ++i) EXPECT_EQ(matrix(together[i].col(n)), alone[i]) << i;
+  }
+}
+
+TEST(Relaxations, RefuseWhatMakesNoSense) {
+  mock::machine device;
+  const auto op = to_operator(matrix::Identity(3, 3));
+  const mock::field shape(device, 3, 2);
+  EXPECT_THROW(mr_relaxation(op, shape, -1), input_error);
+  EXPECT_THROW(mr_relaxation(op, shape, 1, 2.0), input_error);
+  EXPECT_THROW(gcr_relaxation(op, shape, 0), input_error);
+  EXPECT_THROW(chebyshev_relaxation(op, shape, 1, 2.0, 1.0), input_error);
+  EXPECT_THROW(chebyshev_relaxation(op, shape, 1, 0.0, 1.0), input_error);
+}
+
+/// The identity, as a preconditioner.
+struct no_preconditioner {
+  template <class F>
+  void apply(F& x, const F& b) const {
+    copy(x, b);
+  }
+};
+static_assert(preconditioner<no_preconditioner, mock::field>);
+static_assert(preconditioner<decltype(mr_relaxation(std::declval<const mock::dense_operator&>(),
+                                                    std::declval<const mock::field&>(), 1)),
+                             mock::field>);
+
+TEST(FlexibleGcr, WithoutAPreconditionerIsGcr) {
+  for (const std::uint64_t seed : {1, 2}) {
+    generator g(seed);
+    const matrix a = well_behaved(25, g), b = random_matrix(25, 3, g);
+    mock::machine device;
+    const auto op = to_operator(a);
+    mock::field x = to_field(device, matrix::Zero(25, 3)), y = to_field(device, matrix::Zero(25, 3));
+    const mock::field source = to_field(device, b);
+    const stopping_rule rule{.tolerance = 1e-9, .limit = 200};
+    const auto report = flexible_gcr(op, x, source, rule, no_preconditioner{}, {.restart_length = 30});
+    const auto plain = gcr(op, y, source, rule, 30);
+    for (std::size_t n = 0; n < 3; ++n) {
+      EXPECT_EQ(report.columns[n].status, solve_status::converged);
+      EXPECT_EQ(report.columns[n].iterations, plain.columns[n].iterations);
+      for (std::size_t i = 0; i < plain.history[n].size(); ++i)
+        EXPECT_TRUE(std::abs(report.history[n][i] - plain.history[n][i]) <= 1e-11);
+    }
+  }
+}
+
+TEST(FlexibleGcr, ConvergesInOneIterationWithTheInverse) {
+  generator g(3);
+  const matrix a = well_behaved(20, g), b = random_matrix(20, 4, g);
+  mock::machine device;
+  mock::field x = to_field(device, matrix::Zero(20, 4));
+  const auto report = flexible_gcr(to_operator(a), x, to_field(device, b), {.tolerance = 1e-11, .limit = 10},
+                                   to_operator(inverse_of(a)));
+  for (const auto& c : report.columns) {
+    EXPECT_EQ(c.status, solve_status::converged) << c.why;
+    EXPECT_EQ(c.iterations, 1);
+    EXPECT_TRUE(c.true_residual <= 1e-11);
+  }
+}
+
+TEST(FlexibleGcr, TakesSolversInLowPrecision) {
+  for (const int restart_length : {3, 8})
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      generator g(seed);
+      const matrix a = well_behaved(24, g);
+      matrix b = random_matrix(24, 5, g);
+      b.col(2).setZero();
+      mock::machine device(seed);
+      const auto op = to_operator(a);
+      const mock::field source = to_field(device, b);
+      const auto run = [&](const auto& inverse) {
+        mock::field x = to_field(device, matrix::Zero(24, 5));
+        const auto report = flexible_gcr(op, x, source, {.tolerance = 1e-13, .limit = 200, .look_every = 2}, inverse,
+                                         {.restart_length = restart_length});
+        const matrix found = to_matrix(x);
+        for (int n = 0; n < 5; ++n) {
+          const auto& c = report.columns[static_cast<std::size_t>(n)];
+          EXPECT_EQ(c.status, solve_status::converged) << c.why;
+          if (n == 2) continue;
+          EXPECT_TRUE(c.true_residual <= 1e-13);
+          EXPECT_TRUE(relative_residual(a, found.col(n), b.col(n)) <= 2e-13);
+        }
+        EXPECT_EQ(to_matrix(x).col(2), vector::Zero(24));
+        return report.iterations();
+      };
+      using single_field = mock::basic_field<float>;
+      using half_field = mock::basic_field<half>;
+      const single_field single_shape = like(source, 5, as<single_field>);
+      const half_field half_shape = like(source, 5, as<half_field>);
+      const int without = run(no_preconditioner{});
+      const int with_single = run(bridge<single_field>(gcr_relaxation(op, single_shape, 4), source));
+      const int with_half = run(bridge<half_field>(mr_relaxation(op, half_shape, 4), source));
+      EXPECT_LT(2 * with_single, without);
+      EXPECT_LT(2 * with_half, without);
+    }
+}
+
+TEST(FlexibleGcr, HasTheSameBitsForEveryIntervalOfChecksAndCompany) {
+  generator g(8);
+  const matrix a = well_behaved(24, g), b = random_matrix(24, 4, g);
+  const auto run = [&](const matrix& some, int look_every) {
+    mock::machine device(2);
+    const auto op = to_operator(a);
+    const mock::field source = to_field(device, some);
+    mock::field x = to_field(device, matrix::Zero(some.rows(), some.cols()));
+    const auto inner = mr_relaxation(op, source, 2);
+    device.forget();
+    const auto report = flexible_gcr(op, x, source, {.tolerance = 1e-10, .limit = 200, .look_every = look_every}, inner,
+                                     {.restart_length = 5});
+    EXPECT_TRUE(report.all_converged());
+    EXPECT_EQ(report.host_reads, std::ssize(device.reads()));
+    EXPECT_EQ(std::ssize(device.reads()), 2 + (report.iterations() + look_every - 1) / look_every);
+    return to_matrix(x);
+  };
+  const matrix expected = run(b, 1);
+  for (const int look_every : {2, 5, 50}) EXPECT_EQ(run(b, look_every), expected) << look_every;
+  for (int n = 0; n < 4; ++n) EXPECT_EQ(run(b.col(n), 3), matrix(expected.col(n))) << n;
+}
+
+TEST(FlexibleGcr, SolvesFurtherWhatOnlyClaimsToHaveConverged) {
+  // A flipped bit in what the operator gives: the iterated residual does not know of it.
+  generator g(9);
+  const matrix a = well_behaved(24, g), b = random_matrix(24, 2, g);
+  mock::machine device;
+  const mock::flipping_operator op(to_operator(a), 4, 0.3);
+  mock::field x = to_field(device, matrix::Zero(24, 2));
+  const auto report = flexible_gcr(op, x, to_field(device, b), {.tolerance = 1e-10, .limit = 300}, no_preconditioner{},
+                                   {.restart_length = 40});
+  EXPECT_EQ(report.columns[0].status, solve_status::converged);
+  EXPECT_EQ(report.columns[0].restarts, 1);
+  EXPECT_EQ(report.columns[1].restarts, 0);
+  for (int n = 0; n < 2; ++n) EXPECT_TRUE(relative_residual(a, to_matrix(x).col(n), b.col(n)) <= 1.01e-10);
+}
+
+/// An operator that can be applied and has no dagger.
+struct forward_only {
+  mock::dense_operator a;
+  void apply(mock::field& out, const mock::field& in) const { a.apply(out, in); }
+};
+
+TEST(AnyOperator, MayLackTheDagger) {
+  generator g(1);
+  const matrix a = random_matrix(4, 4, g), b = random_matrix(4, 2, g);
+  mock::machine device;
+  const mock::field in = to_field(device, b);
+  mock::field out = like(in);
+  const any_operator<mock::field> without(forward_only{to_operator(a)}), with(to_operator(a));
+  EXPECT_FALSE(without.has_dagger());
+  EXPECT_TRUE(with.has_dagger());
+  without.apply(out, in);
+  EXPECT_TRUE((to_matrix(out) - a * b).norm() <= application_rounding(a) * b.norm());
+  EXPECT_THROW(without.apply_dagger(out, in), error);
+  with.apply_dagger(out, in);
+  EXPECT_TRUE((to_matrix(out) - a.adjoint() * b).norm() <= application_rounding(a) * b.norm());
+}
+
+TEST(Bridge, BringsFieldsToAnotherPrecisionAndBack) {
+  generator g(1);
+  const matrix a = random_matrix(6, 6, g), b = random_matrix(6, 3, g);
+  mock::machine device;
+  const mock::field in = to_field(device, b);
+  mock::field out = like(in);
+  using single_field = mock::basic_field<float>;
+  const any_operator<mock::field> op(bridge<single_field>(to_operator(a), in));
+  device.forget();
+  op.apply(out, in);
+  const double bound = 2.0 * 0x1p-24 * a.norm() * b.norm();
+  EXPECT_TRUE((to_matrix(out) - a * b).norm() <= bound);
+  EXPECT_FALSE((to_matrix(out) - a * b).norm() <= 1e-4 * bound) << "nothing was rounded";
+  op.apply_dagger(out, in);
+  EXPECT_TRUE((to_matrix(out) - a.adjoint() * b).norm() <= bound);
+  mock::field some = view(out, 0, 2);
+  op.apply(some, view(in, 1, 2));
+  EXPECT_TRUE((to_matrix(some) - a * b.rightCols(2)).norm() <= bound);
+  EXPECT_EQ(device.allocations(), 0);
+}
+
+TEST(Bridge, BringsFieldsToAnotherShapeAndBack) {
+  // a 3 x 3 operator on the space that P spans: out = P A P^+ in
+  generator g(2);
+  const matrix a = random_matrix(3, 3, g), p = random_unitary(7, g).leftCols(3), b = random_matrix(7, 2, g);
+  mock::machine device;
+  const auto prolong = to_operator(p);
+  const mock::field in = to_field(device, b), coarse(device, 3, 2);
+  mock::field out = like(in);
+  const any_operator<mock::field> op(bridge<mock::field>(
+      to_operator(a), coarse, [prolong](mock::field& to, const mock::field& from) { prolong.apply_dagger(to, from); },
+      [prolong](mock::field& to, const mock::field& from) { prolong.apply(to, from); }));
+  op.apply(out, in);
+  EXPECT_TRUE((to_matrix(out) - p * a * p.adjoint() * b).norm() <= 3.0 * application_rounding(a) * b.norm());
+  op.apply_dagger(out, in);
+  EXPECT_TRUE((to_matrix(out) - p * a.adjoint() * p.adjoint() * b).norm() <= 3.0 * application_rounding(a) * b.norm());
+}
+
+}  // namespace
+}  // namespace plaquette::solver_tests
