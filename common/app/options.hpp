@@ -69,7 +69,8 @@ void require_device_sense(const command_line& line, const shared_options& option
 class shared_option_set {
  public:
   /// The defaults, which --help shows, are those of `defaults` and `action`.
-  /// \param left_out  of --precision, --rhs and --tol, those that mean nothing to the app, or that it declares itself
+  /// \param left_out  of --precision, --rhs, --tol, --check and --seed, those that mean nothing to the app, or that it
+  ///                  declares itself; "lattice", "gauge", "action": all options of these
   shared_option_set(command_line& line, const shared_options& defaults, const action_options& action = {},
                     const std::vector<std::string>& left_out = {});
 
@@ -78,6 +79,7 @@ class shared_option_set {
 
  private:
   void declare_lattice_and_machine();
+  void declare_seed();
   void declare_gauge();
   void declare_action();
   void declare_output();

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cpu_ref/blas/basis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "cpu_ref/fields/lane_numbers.hpp"
+
+namespace plaquette::cpu {
+
+namespace {
+
+template <class T>
+void require_same_sites(const field<T>& a, const field<T>& b) {
+  field_shape shape = a.shape();
+  shape.columns = b.columns();
+  if (!(shape == b.shape())) throw std::logic_error("basis: fields of different sites, spins or colours");
+}
+
+void require_size(std::span<const complex<double>> matrix, int rows, int columns) {
+  if (matrix.size() != static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns))
+    throw std::logic_error("basis: a matrix of the wrong size");
+}
+
+template <class T>
+void require_spinors(const field<T>& full, int spins_of_other, const field<T>& other) {
+  field_shape shape = full.shape();
+  shape.spins = spins_of_other;
+  if (full.shape().spins != spins || full.shape().colours != colours || !(shape == other.shape()))
+    throw std::logic_error("basis: a chirality is part of a Dirac spinor: expected fields of one shape, 4 x 3 (2 x 3)");
+}
+
+double sign_of(int sign) {
+  if (sign != 1 && sign != -1) throw std::logic_error("basis: the sign of a chirality is +1 or -1");
+  return sign;
+}
+
+/// target += factor V C
+template <class T>
+void add_products(field<T>& target, const field<T>& v, std::span<const complex<double>> c, double factor) {
+  require_same_sites(target, v);
+  require_size(c, v.columns(), target.columns());
+  const int width = v.layout().width(), components = v.components();
+  for (int part = 0; part < v.parts(); ++part)
+#pragma omp parallel for num_threads(v.get_context().threads())
+    for (std::int64_t b = 0; b < v.layout().blocks(); ++b)
+      for (int j = 0; j < target.columns(); ++j) {
+        T* const to = target.block(part, b, j);
+        for (int i = 0; i < v.columns(); ++i) {
+          const T* const from = v.block(part, b, i);
+          const auto z = complex_cast<T>(
+              factor *
+              c[static_cast<std::size_t>(i) + static_cast<std::size_t>(j) * static_cast<std::size_t>(v.columns())]);
+          for (int k = 0; k < components; ++k)
+            for (int lane = 0; lane < width; ++lane) {
+              const T re = from[2 * k * width + lane], im = from[(2 * k + 1) * width + lane];
+              to[2 * k * width + lane] += z.re * re - z.im * im;
+              to[(2 * k + 1) * width + lane] += z.re * im + z.im * re;
+            }
+        }
+      }
+}
+
+/// visit(numbers of `from`, numbers to be written), each [component], for each site and column.
+template <class T, std::size_t from_count, std::size_t to_count, class Visit>
+void rewrite_sites(field<T>& to, const field<T>& from, const Visit& visit) {
+  const int width = from.layout().width();
+  for (int part = 0; part < from.parts(); ++part)
+#pragma omp parallel for num_threads(from.get_context().threads())
+    for (std::int64_t b = 0; b < from.layout().blocks(); ++b)
+      for (int c = 0; c < from.columns(); ++c)
+        for (int lane = 0; lane < width; ++lane) {
+          std::array<complex<double>, from_count> numbers;
+          std::array<complex<double>, to_count> results;
+          read_lane<T>(numbers, from.block(part, b, c) + lane, width);
+          visit(numbers, results);
+          write_lane<T>(to.block(part, b, c) + lane, width, results);
+        }
+}
+
+constexpr std::size_t of_spinor = spins * colours, of_chirality = of_spinor / 2;
+using dirac_numbers = std::array<complex<double>, of_spinor>;
+using chiral_numbers = std::array<complex<double>, of_chirality>;
+/// Of a lane, without the scale.
+template <class T>
+inline constexpr std::int64_t spinor_words = 12 * storage<T>::words_of_complex;
+constexpr double inverse_root_two = 0.70710678118654752440;
+
+}  // namespace
+
+template <class T>
+std::vector<complex<double>> inner_products(const field<T>& v, const field<T>& w) {
+  require_same_sites(v, w);
+  const int width = v.layout().width(), components = v.components();
+  const auto rows = static_cast<std::size_t>(v.columns()), count = rows * static_cast<std::size_t>(w.columns());
+  std::vector<complex<double>> products(count);
+#pragma omp parallel for num_threads(v.get_context().threads())
+  for (std::size_t n = 0; n < count; ++n) {
+    const int i = static_cast<int>(n % rows), j = static_cast<int>(n / rows);
+    complex<double> sum{};
+    for (int part = 0; part < v.parts(); ++part)
+      for (std::int64_t b = 0; b < v.layout().blocks(); ++b) {
+        const T *const left = v.block(part, b, i), *const right = w.block(part, b, j);
+        for (int k = 0; k < components; ++k)
+          for (int lane = 0; lane < width; ++lane) {
+            const int re = 2 * k * width + lane, im = re + width;
+            const complex<double> x{left[re], left[im]}, y{right[re], right[im]};
+            sum += conj(x) * y;
+          }
+      }
+    products[n] = sum;
+  }
+  v.get_context().comm().sum(std::span(&products.data()->re, 2 * count));
+  return products;
+}
+
+template <class T>
+void subtract_combinations(field<T>& w, const field<T>& v, std::span<const complex<double>> c) {
+  add_products(w, v, c, -1.0);
+}
+template <class T>
+void add_combinations(field<T>& w, const field<T>& v, std::span<const complex<double>> c) {
+  add_products(w, v, c, 1.0);
+}
+template <class T>
+void combine(field<T>& out, const field<T>& v, std::span<const complex<double>> q) {
+  for (int part = 0; part < out.parts(); ++part)
+    for (std::int64_t b = 0; b < out.layout().blocks(); ++b)
+      std::fill_n(out.block(part, b, 0), out.block_words() * out.columns(), T(0));
+  add_products(out, v, q, 1.0);
+}
+
+template <class T>
+void gamma5(field<T>& out, const field<T>& in) {
+  require_spinors(in, spins, out);
+  // Words, so that numbers of 16 bits stay the integers that they are.
+  const std::int64_t half_words = spinor_words<T> * in.layout().width() / 2, rest = in.block_words() - 2 * half_words;
+  for (int part = 0; part < in.parts(); ++part)
+#pragma omp parallel for num_threads(in.get_context().threads())
+    for (std::int64_t b = 0; b < in.layout().blocks(); ++b)
+      for (int c = 0; c < in.columns(); ++c) {
+        const word_of<T>* const from = in.block(part, b, c);
+        word_of<T>* const to = out.block(part, b, c);
+        for (std::int64_t k = 0; k < half_words; ++k) {
+          const word_of<T> upper = from[k], lower = from[k + half_words];
+          to[k] = lower;
+          to[k + half_words] = upper;
+        }
+        std::copy_n(from + 2 * half_words, rest, to + 2 * half_words);  // scales
+      }
+}
+
+template <class T>
+void chirality_part(field<T>& out, const field<T>& in, int sign) {
+  require_spinors(in, spins, out);
+  const double s = sign_of(sign);
+  rewrite_sites<T, of_spinor, of_spinor>(out, in, [s](const dirac_numbers& from, dirac_numbers& to) {
+    for (std::size_t k = 0; k < of_spinor; ++k) to[k] = 0.5 * (from[k] + s * from[(k + of_chirality) % of_spinor]);
+  });
+}
+
+template <class T>
+void take_chirality(field<T>& half_vectors, const field<T>& full, int sign) {
+  require_spinors(full, spins / 2, half_vectors);
+  const double s = sign_of(sign);
+  rewrite_sites<T, of_spinor, of_chirality>(half_vectors, full, [s](const dirac_numbers& from, chiral_numbers& to) {
+    for (std::size_t k = 0; k < of_chirality; ++k) to[k] = inverse_root_two * (from[k] + s * from[k + of_chirality]);
+  });
+}
+
+template <class T>
+void put_chirality(field<T>& full, const field<T>& half_vectors, int sign) {
+  require_spinors(full, spins / 2, half_vectors);
+  const double s = sign_of(sign);
+  rewrite_sites<T, of_chirality, of_spinor>(full, half_vectors, [s](const chiral_numbers& from, dirac_numbers& to) {
+    for (std::size_t k = 0; k < of_chirality; ++k) {
+      to[k] = inverse_root_two * from[k];
+      to[k + of_chirality] = s * to[k];
+    }
+  });
+}
+
+#define PLAQUETTE_INSTANTIATE(T)                                 \
+  template void gamma5(field<T>&, const field<T>&);              \
+  template void chirality_part(field<T>&, const field<T>&, int); \
+  template void take_chirality(field<T>&, const field<T>&, int); \
+  template void put_chirality(field<T>&, const field<T>&, int);
+PLAQUETTE_INSTANTIATE(half)
+PLAQUETTE_INSTANTIATE(float)
+PLAQUETTE_INSTANTIATE(double)
+#undef PLAQUETTE_INSTANTIATE
+
+#define PLAQUETTE_INSTANTIATE(T)                                                                     \
+  template std::vector<complex<double>> inner_products(const field<T>&, const field<T>&);            \
+  template void subtract_combinations(field<T>&, const field<T>&, std::span<const complex<double>>); \
+  template void add_combinations(field<T>&, const field<T>&, std::span<const complex<double>>);      \
+  template void combine(field<T>&, const field<T>&, std::span<const complex<double>>);
+PLAQUETTE_INSTANTIATE(float)
+PLAQUETTE_INSTANTIATE(double)
+#undef PLAQUETTE_INSTANTIATE
+
+}  // namespace plaquette::cpu
