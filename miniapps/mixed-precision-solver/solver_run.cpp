@@ -12,7 +12,7 @@
 
 #include "cpu_ref/observables/correlators.hpp"
 #include "miniapps/mixed-precision-solver/propagator_checkpoint.hpp"
-#include "miniapps/mixed-precision-solver/propagator_file.hpp"
+#include "miniapps/shared/propagator_file.hpp"
 #include "miniapps/mixed-precision-solver/propagator_solve.hpp"
 #include "miniapps/mixed-precision-solver/solver_checks.hpp"
 #include "miniapps/mixed-precision-solver/summary.hpp"
@@ -273,7 +273,7 @@ lattice_geometry solver_program::geometry(const communicator& world) {
 
 std::vector<named_file> solver_program::files() const {
   using enum named_file::use;
-  if (!has_propagator_files() && !(options_.write_propagator + options_.read_propagator + options_.checkpoint).empty())
+  if (!has_hdf5() && !(options_.write_propagator + options_.read_propagator + options_.checkpoint).empty())
     throw input_error("--propagator, --read-propagator, --checkpoint: this program was built without HDF5");
   return {{"--gauge", options_.shared.gauge.path, input},
           {"--read-propagator", options_.read_propagator, input},
