@@ -23,6 +23,7 @@ std::string joined(const std::vector<std::string>& words, const std::string& bet
 struct command_line::implementation {
   CLI::App app;
   std::string section = "Options";
+  std::vector<std::function<void()>> rules{};  ///< each throws input_error where it is broken
 
   CLI::Option* declare(const std::string& option, const std::string& type, const std::string& shown_default,
                        std::function<void(const std::string&)> read, const std::string& help) {
@@ -101,6 +102,30 @@ void command_line::exclude(const std::string& one, const std::string& other) {
   implementation_->app.get_option(one)->excludes(implementation_->app.get_option(other));
 }
 
+void command_line::needs(const std::string& option, const std::string& other) {
+  implementation_->rules.emplace_back([this, option, other] {
+    if (given(option) && !given(other.substr(0, other.find(' '))))
+      throw input_error(fmt::format("{}: expected {} beside it, found none", option, other));
+  });
+}
+
+void command_line::needs_value(const std::string& option, const std::string& other, const std::string& expected,
+                               const std::string& value) {
+  implementation_->rules.emplace_back([this, option, other, expected, &value] {
+    if (given(option) && value != expected)
+      throw input_error(fmt::format("{}: expected {} {} beside it, found {}", option, other, expected, value));
+  });
+}
+
+void command_line::useless_beside(const std::string& other, const std::vector<std::string>& options,
+                                  const std::string& why) {
+  implementation_->rules.emplace_back([this, other, options, why] {
+    for (const std::string& option : options)
+      if (given(option) && given(other))
+        throw input_error(fmt::format("{} has no effect beside {}{}", option, other, why.empty() ? "" : ": " + why));
+  });
+}
+
 void command_line::footer(const std::string& text) { implementation_->app.footer(text); }
 
 void command_line::parse(int argc, const char* const* argv) {
@@ -115,6 +140,7 @@ void command_line::parse(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& refused) {
     throw input_error(std::string(refused.what()) + " (--help lists the options)");
   }
+  for (const auto& holds : implementation_->rules) holds();
 }
 
 bool command_line::given(const std::string& option) const {

@@ -46,6 +46,15 @@ class command_line {
 
   /// Two options of which one at most may be given.
   void exclude(const std::string& one, const std::string& other);
+  /// Declares that an option means nothing without another one; `other` is as the message shows it: "--output FILE".
+  void needs(const std::string& option, const std::string& other);
+  /// Declares that an option means nothing unless another one has a value: needs_value("--relaxation", "--solver",
+  /// "mr", solver). `value` is read after the parse.
+  void needs_value(const std::string& option, const std::string& other, const std::string& expected,
+                   const std::string& value);
+  /// Declares options that have no effect beside another one.
+  void useless_beside(const std::string& other, const std::vector<std::string>& options, const std::string& why = {});
+
   /// Text at the end of --help.
   void footer(const std::string& text);
 

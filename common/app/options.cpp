@@ -76,8 +76,8 @@ shared_option_set::shared_option_set(command_line& line, const shared_options& d
                                      const std::vector<std::string>& left_out)
     : line_(line), options_(defaults), action_(action), left_out_(left_out) {
   declare_lattice_and_machine();
-  declare_gauge();
-  declare_action();
+  if (has("gauge")) declare_gauge();
+  if (has("action")) declare_action();
   declare_output();
 }
 
@@ -87,19 +87,21 @@ bool shared_option_set::has(const std::string& option) const {
 
 void shared_option_set::declare_lattice_and_machine() {
   line_.section("Lattice and machine");
-  line_.custom(
-      "--lattice", "XxYxZxT", to_string(options_.lattice),
-      [this](const std::string& text, const std::string& option) {
-        options_.lattice = parse_extents(text, option);
-        options_.lattice_given = true;
-      },
-      "Extents of the lattice, all even");
-  line_.custom(
-      "--grid", "XxYxZxT|auto", "auto",
-      [this](const std::string& text, const std::string& option) {
-        if (text != "auto") options_.grid = parse_extents(text, option);
-      },
-      "Process grid; auto is the one of smallest surface for the ranks that there are");
+  if (has("lattice")) {
+    line_.custom(
+        "--lattice", "XxYxZxT", to_string(options_.lattice),
+        [this](const std::string& text, const std::string& option) {
+          options_.lattice = parse_extents(text, option);
+          options_.lattice_given = true;
+        },
+        "Extents of the lattice, all even");
+    line_.custom(
+        "--grid", "XxYxZxT|auto", "auto",
+        [this](const std::string& text, const std::string& option) {
+          if (text != "auto") options_.grid = parse_extents(text, option);
+        },
+        "Process grid; auto is the one of smallest surface for the ranks that there are");
+  }
   declare_device(line_, options_);
   declare_several_gpus(line_, options_);
   line_.choice("--overlap", overlap_, {"on", "off"}, "Faces travel while the interior is computed, or before it");
@@ -107,6 +109,13 @@ void shared_option_set::declare_lattice_and_machine() {
     line_.choice("--precision", options_.precision, {"double", "single"}, "Of the fields of the solve");
   line_.integer("--threads", options_.threads,
                 "Threads a rank; 0: OMP_NUM_THREADS, else the host's cores shared among its ranks", 0, 4096);
+}
+
+void shared_option_set::declare_seed() {
+  line_.custom(
+      "--seed", "INTEGER", std::to_string(options_.seed),
+      [this](const std::string& text, const std::string& option) { options_.seed = parse_unsigned(text, option); },
+      "Of all random numbers");
 }
 
 void shared_option_set::declare_gauge() {
@@ -117,10 +126,12 @@ void shared_option_set::declare_gauge() {
       "Where the links come from: a file (NERSC, ILDG, MILC, ...: its format is recognised by its content), or made "
       "here");
   line_.real("--gauge-anisotropy", options_.gauge_anisotropy, "xi_g of the heat bath's action", real_range::positive());
-  line_.custom(
-      "--seed", "INTEGER", std::to_string(options_.seed),
-      [this](const std::string& text, const std::string& option) { options_.seed = parse_unsigned(text, option); },
-      "Of all random numbers");
+  line_.integer("--stout-steps", options_.stout.steps, "Steps of stout smearing of the links, wherever they come from",
+                0, 1000);
+  line_.real("--stout-rho", options_.stout.rho, "Weight of the staples in a step", {0.0, 1.0});
+  line_.flag("--stout-spatial", options_.stout.spatial, "Smear spatial links only, with spatial staples");
+  for (const char* option : {"--stout-rho", "--stout-spatial"}) line_.needs(option, "--stout-steps N");
+  declare_seed();
 }
 
 void shared_option_set::declare_action() {
@@ -151,8 +162,10 @@ void shared_option_set::declare_output() {
   if (has("--tol"))
     line_.real("--tol", options_.tolerance, "Relative residual to reach; 0: the app's default for the precision",
                {0.0, 1.0});
+  if (!has("gauge") && has("--seed")) declare_seed();
   if (has("--rhs")) line_.integer("--rhs", options_.rhs, "Right-hand sides", 1, 4096);
-  line_.flag("--check", options_.check, "Compare the operators with the textbook's on random input first");
+  if (has("--check"))
+    line_.flag("--check", options_.check, "Compare the operators with the textbook's on random input first");
   line_.flag("--dryrun", options_.dry_run, "Say what would run: sizes, memory, flops, bytes; then stop");
   line_.real("--time-limit", options_.time_limit, "Seconds after which to stop with what there is (exit status 6)",
              real_range::positive());
@@ -199,6 +212,10 @@ void set_threads(int threads, const communicator& world) {
     omp_set_num_threads(std::max(1, omp_get_num_procs() / sharing));
 }
 
+json_document stout_parameters(const stout_smearing& smearing) {
+  return {{"steps", smearing.steps}, {"rho", smearing.rho}, {"spatial", smearing.spatial}};
+}
+
 json_document shared_parameters(const shared_options& options, const lattice_geometry& geometry) {
   const fermion_action& action = options.action;
   json_document phases = json_document::array();
@@ -215,6 +232,7 @@ json_document shared_parameters(const shared_options& options, const lattice_geo
                            {"anisotropy", action.anisotropy},
                            {"nu", action.nu},
                            {"boundary_phases", phases}};
+  if (options.stout.steps > 0) parameters["stout"] = stout_parameters(options.stout);
   parameters["overlap"] = options.overlap ? "on" : "off";
   if (options.device == "gpu")
     parameters.update({{"tune", options.tune},

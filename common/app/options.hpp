@@ -14,6 +14,7 @@
 #include "common/lattice/extents.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/geometry.hpp"
+#include "common/lattice/stout_smearing.hpp"
 
 namespace plaquette {
 
@@ -38,6 +39,7 @@ struct shared_options {
 
   gauge_choice gauge{.from = gauge_choice::origin::heat_bath, .beta = 6.0};
   double gauge_anisotropy = 1.0;  ///< xi_g of the heat bath
+  stout_smearing stout;           ///< of the links, before anything uses them
   std::uint64_t seed = 1;
 
   fermion_action action;
@@ -69,7 +71,8 @@ void require_device_sense(const command_line& line, const shared_options& option
 class shared_option_set {
  public:
   /// The defaults, which --help shows, are those of `defaults` and `action`.
-  /// \param left_out  of --precision, --rhs and --tol, those that mean nothing to the app, or that it declares itself
+  /// \param left_out  of --precision, --rhs, --tol, --check and --seed, those that mean nothing to the app, or that it
+  ///                  declares itself; "lattice", "gauge", "action": all options of these
   shared_option_set(command_line& line, const shared_options& defaults, const action_options& action = {},
                     const std::vector<std::string>& left_out = {});
 
@@ -78,6 +81,7 @@ class shared_option_set {
 
  private:
   void declare_lattice_and_machine();
+  void declare_seed();
   void declare_gauge();
   void declare_action();
   void declare_output();
@@ -94,6 +98,8 @@ class shared_option_set {
 /// M's parameters from the options; mass and kappa are alternatives, and csw stands for both clover coefficients.
 fermion_action make_action(const action_options& options);
 
+/// Steps, rho and whether only spatial links are smeared, for a report.
+json_document stout_parameters(const stout_smearing& smearing);
 /// Lattice, grid, device, gauge and action, for a report.
 json_document shared_parameters(const shared_options& options, const lattice_geometry& geometry);
 

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -118,12 +119,37 @@ json_document to_json(const report& r) {
   document["observables"] = r.observables;
   if (!r.tuning.is_null()) document["tuning"] = r.tuning;
   if (!r.latencies.is_null()) document["latencies"] = r.latencies;
+  if (!r.stages.is_null()) document["stages"] = r.stages;
+  if (r.run_class)
+    document["class"] = {{"name", r.run_class->name}, {"conforms", r.run_class->conforms()}, {"why", r.run_class->why}};
   name_what_is_not_finite(document);
   return document;
 }
 
 std::string fom_line(const figure_of_merit& fom) {
   return fmt::format("FOM        {:.4g} {}     ({})", fom.value, fom.unit, fom.what);
+}
+
+void print_machine(const report& r) {
+  const auto plural = [](int count) { return count == 1 ? "" : "s"; };
+  fmt::print("plaquette-{} {}, revision {}{}\n", r.app, r.build.version, r.build.revision.substr(0, 12),
+             r.build.dirty ? " with changes" : "");
+  fmt::print("machine    {}, {} rank{} of {} thread{}\n", r.machine.cpu, r.machine.ranks, plural(r.machine.ranks),
+             r.machine.threads, plural(r.machine.threads));
+}
+
+void print_verdict(const report& r) {
+  std::size_t width = 48;
+  for (const check& c : r.checks.checks()) width = std::max(width, c.name.size());
+  fmt::print("\n{:<{}}  {:>9}   {:>9}\n", "check", width, "value", "tolerance");
+  for (const check& c : r.checks.checks())
+    fmt::print("{:<{}}  {:9.3e}   {:9.3e}  {}\n", c.name, width, c.value, c.tolerance,
+               c.passed() ? "passed" : "FAILED");
+  fmt::print("\n");
+  if (r.run_class)
+    fmt::print("CLASS {} {}\n", r.run_class->name,
+               r.run_class->conforms() ? "CONFORMS" : "DOES NOT (" + r.run_class->why + ")");
+  fmt::print("{}\n{}\n", fom_line(r.fom), r.checks.line());
 }
 
 void require_writable(const std::string& path, bool force) {

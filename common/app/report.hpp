@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace plaquette {
 
 using json_document = nlohmann::ordered_json;
 
-inline constexpr const char* report_schema_version = "1.1";
+inline constexpr const char* report_schema_version = "1.2";
 
 /// One number by which runs of an app are compared; larger is better.
 struct figure_of_merit {
@@ -55,6 +56,13 @@ struct solve_record {
   json_document details = json_document::object();  ///< what else the app has to say
 };
 
+/// Whether a run of an official class keeps the run rules of that class.
+struct class_verdict {
+  std::string name;  ///< of the class
+  std::string why;   ///< what does not conform; empty: the run conforms
+  bool conforms() const { return why.empty(); }
+};
+
 /// All of it.
 struct report {
   std::string app;
@@ -67,8 +75,10 @@ struct report {
   std::vector<operator_figure> figures;
   std::vector<solve_record> solves;
   json_document observables = json_document::object();
-  json_document tuning = nullptr;     ///< on a GPU: how its kernels were launched; null on the CPU
-  json_document latencies = nullptr;  ///< of messages and launches, where they were measured
+  json_document tuning = nullptr;            ///< on a GPU: how its kernels were launched; null on the CPU
+  json_document latencies = nullptr;         ///< of messages and launches, where they were measured
+  json_document stages = nullptr;            ///< steps that were timed by themselves: [{name, seconds, tuning_seconds}]
+  std::optional<class_verdict> run_class{};  ///< of a run of an official class
 };
 
 /// The document; a number that is not finite is the string "nan", "inf" or "-inf".
@@ -76,6 +86,11 @@ json_document to_json(const report& r);
 
 /// "FOM        12.3 GFLOP/s     (what it is)"
 std::string fom_line(const figure_of_merit& fom);
+
+/// Prints program, revision and machine: the head of the output.
+void print_machine(const report& r);
+/// Prints the table of checks, the class of an official run, the figure of merit and the verdict: the end of it.
+void print_verdict(const report& r);
 
 /// Throws output_error unless a file can be made at `path`: its directory is there and can be written, and no such file
 /// exists, or `force`. For the start of a run, so that nothing is computed for nothing.

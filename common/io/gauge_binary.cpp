@@ -45,7 +45,7 @@ described_gauge describe_milc(const byte_source& source, bool big_endian) {
   checked_volume(source, lattice);
   std::ranges::transform(lattice, header.lattice.begin(), [](std::int64_t length) { return static_cast<int>(length); });
   const std::string date = source.read_text(date_at, date_bytes);
-  header.text["time_stamp"] = printable(date.substr(0, date.find('\0')));
+  header.text["time_stamp"] = one_line(date.substr(0, date.find('\0')));
   if (const std::uint32_t order = word_at(source, order_at, big_endian); order != 0)
     throw input_error(source.name() + ": expected sites in natural order (0) in the MILC header, found order " +
                       std::to_string(order));

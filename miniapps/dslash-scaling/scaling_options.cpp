@@ -158,6 +158,9 @@ void declare_run(command_line& line, scaling_options& options, raw_options& raw)
           throw input_error(fmt::format("{}: expected a multiple of 8, found '{}'", option, printable(text)));
       },
       "The longest message of --latency");
+  line.needs("--message-limit", "--latency");
+  line.useless_beside("--latency", {"--operator", "--layout", "--precision", "--reconstruct", "--rhs", "--samples",
+                                    "--check", "--size", "--scaling", "--lattice", "--local-lattice", "--gauge"});
 }
 
 void choose_lattice(scaling_options& options, const raw_options& raw, const command_line& line) {
@@ -246,12 +249,6 @@ scaling_options parse_scaling_options(int argc, const char* const* argv) {
   options.placement = parse_placement_policy(raw.placement, "--placement");
   options.cases = combinations(raw.lists);
   options.headline = headline_of(raw.lists, options.cases);
-  if (!options.latency && line.given("--message-limit"))
-    throw input_error("--message-limit: expected --latency beside it");
-  if (options.latency)
-    for (const char* option : {"--operator", "--layout", "--precision", "--reconstruct", "--rhs", "--samples",
-                               "--check", "--size", "--scaling", "--lattice", "--local-lattice", "--gauge"})
-      if (line.given(option)) throw input_error(fmt::format("{} has no effect beside --latency", option));
   if (options.latency)
     options.local_lattice = extents{4, 4, 4, 4};  // what a context needs to be made
   else

@@ -2,23 +2,15 @@
 #include "miniapps/dslash-scaling/scaling_run.hpp"
 
 #include <fmt/core.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <span>
 
-#include "common/app/memory.hpp"
-#include "common/app/placement.hpp"
-#include "common/app/progress.hpp"
-#include "common/app/report.hpp"
-#include "common/app/run_app.hpp"
-#include "common/app/run_control.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/site_sum.hpp"
 #include "miniapps/dslash-scaling/latency_run.hpp"
@@ -27,38 +19,11 @@
 #include "miniapps/dslash-scaling/summary.hpp"
 #include "miniapps/dslash-scaling/timed_operator.hpp"
 #include "miniapps/dslash-scaling/work_estimate.hpp"
-#include "miniapps/shared/distinct_files.hpp"
-#include "miniapps/shared/gauge_input.hpp"
-#include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/spinor_difference.hpp"
 
 namespace plaquette::scaling {
 
 namespace {
-
-/// What the steps of a run share.
-struct run_state {
-  const scaling_options& options;
-  const communicator& world;
-  const lattice_geometry& geometry;
-  run_control control;
-  progress_line progress;
-  report result;
-  std::unique_ptr<gpu_access> gpu{};  ///< null on the CPU
-
-  bool talks() const { return world.rank() == 0; }
-};
-
-report new_report(const scaling_options& options, const lattice_geometry& geometry, const communicator& world) {
-  report r;
-  r.app = "dslash-scaling";
-  r.fom = {std::numeric_limits<double>::quiet_NaN(), "GFLOP/s",
-           describe(options.headline) + (options.shared.device == "gpu" ? ", sustained" : "")};
-  r.parameters = parameters_of(options, geometry);
-  r.machine = machine_information(world);
-  r.build = build_information();
-  return r;
-}
 
 /// The columns of a case's input and output summed with weights of modulus one: operators are linear, so that one
 /// application of the textbook's judges all columns, and a column that is wrong, or another's, is seen.
@@ -73,10 +38,10 @@ complex<double> weight_of(int column) {
   return weight;
 }
 
-void set_random_input(timed_operator& op, const operator_case& c, const run_state& run, spinor_configuration& sum) {
+void set_random_input(timed_operator& op, const operator_case& c, const app_run& run, spinor_configuration& sum) {
   for (int column = 0; column < c.rhs; ++column) {
     const spinor_configuration psi =
-        cpu::random_spinor(run.geometry, run.options.shared.seed, static_cast<std::uint64_t>(column), run.world);
+        cpu::random_spinor(run.geometry, run.shared.seed, static_cast<std::uint64_t>(column), run.world);
     op.set_input(column, psi);
     cpu::for_each_site(run.geometry, [&](const coordinate& x) { sum(x) += weight_of(column) * psi(x); });
   }
@@ -111,18 +76,19 @@ std::uint64_t fingerprint(const timed_operator& op, const operator_case& c, cons
 }
 
 /// The operator, and with --check its adjoint, against the textbook's.
-void check_case(run_state& run, timed_operator& op, const operator_case& c, const gauge_input& gauge) {
+void check_case(app_run& run, const scaling_options& options, timed_operator& op, const operator_case& c,
+                const gauge_input& gauge) {
   now_doing("the comparison with the textbook operator");
-  const site_sample sample(run.geometry, run.options.shared.check);
+  const site_sample sample(run.geometry, run.shared.check);
   weighed_sums sums{spinor_configuration(run.geometry), spinor_configuration(run.geometry)};
   set_random_input(op, c, run, sums.in);
   for (const bool dagger : {true, false}) {  // the operator last: its output is compared again after the timing
-    if (dagger && !run.options.shared.check) continue;
+    if (dagger && !run.shared.check) continue;
     op.apply(dagger);
     sum_output(op, c, run.geometry, sums.out);
     const difference found =
-        compare_with_textbook(sums.out, sums.in, gauge.links, run.options.shared.action,
-                              {c.kind, c.layout, run.options.preconditioning, dagger}, sample, run.world);
+        compare_with_textbook(sums.out, sums.in, gauge.links, run.shared.action,
+                              {c.kind, c.layout, options.preconditioning, dagger}, sample, run.world);
     const difference allowed = tolerance_of(c, gauge.distance_from_su3);
     const std::string what = describe(c) + (dagger ? ", adjoint" : "");
     run.result.checks.add(what, found.norm, allowed.norm);
@@ -132,9 +98,10 @@ void check_case(run_state& run, timed_operator& op, const operator_case& c, cons
 
 /// --check of a GPU: the operator against the CPU's of the same precision, each of which rounds by what is allowed
 /// against the textbook.
-void check_against_cpu(run_state& run, timed_operator& op, const operator_case& c, const gauge_input& gauge) {
+void check_against_cpu(app_run& run, const scaling_options& options, timed_operator& op, const operator_case& c,
+                       const gauge_input& gauge) {
   now_doing("the comparison with the CPU");
-  const auto maker = make_cpu_operator_maker(cpu::context(run.geometry, run.world), gauge.links, run.options);
+  const auto maker = make_cpu_operator_maker(cpu::context(run.geometry, run.world), gauge.links, options);
   const auto of_cpu = maker->make(c);
   spinor_configuration in(run.geometry), found(run.geometry), expected(run.geometry);
   set_random_input(*of_cpu, c, run, in);
@@ -149,8 +116,8 @@ void check_against_cpu(run_state& run, timed_operator& op, const operator_case& 
 }
 
 /// Sets both operands of a vector operation.
-void set_random_vectors(timed_operator& op, const operator_case& c, const run_state& run) {
-  const std::uint64_t seed = run.options.shared.seed;
+void set_random_vectors(timed_operator& op, const operator_case& c, const app_run& run) {
+  const std::uint64_t seed = run.shared.seed;
   for (int column = 0; column < c.rhs; ++column) {
     op.set_input(column, cpu::random_spinor(run.geometry, seed, static_cast<std::uint64_t>(column), run.world));
     op.set_second_input(column,
@@ -174,14 +141,14 @@ complex<double> product(const spinor_configuration& u, const spinor_configuratio
 
 /// A vector operation against its definition in double, a column at a time: |found - expected| / |expected| of vectors,
 /// |found - expected| / (|u| |v|) of numbers; the worst column.
-void check_vector_case(run_state& run, timed_operator& op, const operator_case& c) {
+void check_vector_case(app_run& run, timed_operator& op, const operator_case& c) {
   now_doing("the comparison with the definition");
   set_random_vectors(op, c, run);
   op.apply();
   const auto numbers = c.is_sum() ? op.get_numbers() : std::vector<complex<double>>{};
   double worst = 0.0;
   for (int column = 0; column < c.rhs; ++column) {
-    const std::uint64_t seed = run.options.shared.seed;
+    const std::uint64_t seed = run.shared.seed;
     const auto u = cpu::random_spinor(run.geometry, seed, static_cast<std::uint64_t>(column), run.world);
     auto v = c.kind == operator_kind::norm2
                  ? u
@@ -221,28 +188,28 @@ struct timing_setting {
 };
 
 /// Figures of a case: one of the CPU, two of a GPU; none where the run is to stop.
-std::vector<operator_figure> measure_case(run_state& run, timed_operator& op, const operator_case& c,
-                                          const cpu::context* ctx, const std::function<void(double)>& seen) {
+std::vector<operator_figure> measure_case(app_run& run, const scaling_options& options, timed_operator& op,
+                                          const operator_case& c, const cpu::context* ctx,
+                                          const std::function<void(double)>& seen) {
   if (run.gpu)
-    return measure_on_gpu(op, c, *run.gpu, run.geometry, run.world, run.options.shared.overlap, run.options.samples,
-                          run.control);
-  const auto figure = measure(op, c, *ctx, run.options.shared.overlap, run.options.samples, run.control, seen);
+    return measure_on_gpu(op, c, *run.gpu, run.geometry, run.world, run.shared.overlap, options.samples, run.control);
+  const auto figure = measure(op, c, *ctx, run.shared.overlap, options.samples, run.control, seen);
   return figure ? std::vector{*figure} : std::vector<operator_figure>{};
 }
 
-void run_case(run_state& run, const timing_setting& setting, const operator_case& c, bool& repeats_agree,
-              const std::function<void(double)>& seen) {
+void run_case(app_run& run, const scaling_options& options, const timing_setting& setting, const operator_case& c,
+              bool& repeats_agree, const std::function<void(double)>& seen) {
   now_doing("the set-up of " + describe(c));
   const auto op = setting.maker.make(c);
   if (c.is_vector()) {
     check_vector_case(run, *op, c);
   } else {
-    check_case(run, *op, c, setting.gauge);
-    if (run.gpu && run.options.shared.check) check_against_cpu(run, *op, c, setting.gauge);
+    check_case(run, options, *op, c, setting.gauge);
+    if (run.gpu && run.shared.check) check_against_cpu(run, options, *op, c, setting.gauge);
   }
   const std::uint64_t before = fingerprint(*op, c, run.geometry);
   now_doing("the measurement of " + describe(c));
-  const auto figures = measure_case(run, *op, c, setting.cpu, seen);
+  const auto figures = measure_case(run, options, *op, c, setting.cpu, seen);
   if (figures.empty()) return;
   if (c.is_vector()) {  // what is added to has changed meanwhile
     set_random_vectors(*op, c, run);
@@ -250,88 +217,67 @@ void run_case(run_state& run, const timing_setting& setting, const operator_case
   }
   repeats_agree = same_everywhere(fingerprint(*op, c, run.geometry) == before, run.world) && repeats_agree;
   run.result.figures.insert(run.result.figures.end(), figures.begin(), figures.end());
-  if (c == run.options.headline) run.result.fom.value = figures.back().gflops;
+  if (c == options.headline) run.result.fom.value = figures.back().gflops;
   run.progress.clear();
   if (run.talks())
     for (const operator_figure& figure : figures) print_figure(figure);
 }
 
-/// The table's end, the file, the status: all from one report.
-exit_status finish(run_state& run, exit_status status) {
-  if (status == exit_status::success && !run.result.checks.passed()) status = exit_status::verification_failed;
-  run.progress.clear();
-  if (run.gpu) run.result.tuning = run.gpu->tuning();
-  if (!run.talks()) return status;
-  if (!run.options.shared.json.empty()) {
-    write_report(run.result, run.options.shared.json, run.options.shared.force);
-    fmt::print("report     {}\n", run.options.shared.json);
-  }
-  print_verdict(run.result);
-  return status;
-}
-
-exit_status run_cases(run_state& run, const gauge_input& gauge) {
+exit_status run_cases(app_run& run, const scaling_options& options, const gauge_input& gauge) {
   std::optional<cpu::context> ctx;
   if (!run.gpu) ctx.emplace(run.geometry, run.world);
-  const auto maker = run.gpu ? make_gpu_operator_maker(*run.gpu, gauge.links, run.options)
-                             : make_cpu_operator_maker(*ctx, gauge.links, run.options);
+  const auto maker = run.gpu ? make_gpu_operator_maker(*run.gpu, gauge.links, options)
+                             : make_cpu_operator_maker(*ctx, gauge.links, options);
   const timing_setting setting{*maker, ctx ? &*ctx : nullptr, gauge};
   if (run.talks()) print_figure_header(volume(run.geometry.grid()) > 1, run.gpu != nullptr);
   run.progress.begin("operators");
   bool repeats_agree = true;
-  const auto cases = static_cast<double>(run.options.cases.size());
+  const auto cases = static_cast<double>(options.cases.size());
   double done = 0.0;
-  for (const operator_case& c : run.options.cases) {
+  for (const operator_case& c : options.cases) {
     if (run.control.should_stop()) break;
     const auto seen = [&](double of_case) { run.progress.update((done + of_case) / cases, describe(c)); };
     seen(0.0);
-    run_case(run, setting, c, repeats_agree, seen);
+    run_case(run, options, setting, c, repeats_agree, seen);
     done += 1.0;
   }
   run.result.checks.add("repeated applications agree", repeats_agree);
   run.control.note_stop(run.result.checks);
-  return finish(run, run.control.stopped() ? exit_status::interrupted : exit_status::success);
+  return run.finish(run.control.stopped() ? exit_status::interrupted : exit_status::success);
 }
 
 }  // namespace
 
-exit_status run_scaling(scaling_options options, const communicator& world) {
-  if (world.rank() == 0 && !options.shared.json.empty()) {
-    require_distinct_files({{"--gauge", options.shared.gauge.path}, {"--json", options.shared.json}});
-    require_writable(options.shared.json, options.shared.force);
-  }
-  const lattice_geometry geometry = geometry_of(options, world);
-  run_state run{options,
-                world,
-                geometry,
-                run_control(world, options.shared.time_limit),
-                progress_line(world.rank() == 0),
-                new_report(options, geometry, world)};
-  const placement_record placement = place_threads(options.placement, omp_get_max_threads(), world);
-  run.result.parameters["placement"] = to_json(placement);
-  if (!options.shared.dry_run) run.gpu = open_gpu(options.shared, geometry, world, options.placement);
-  if (run.gpu) note_gpu(run.result.machine, *run.gpu);
-  const memory_estimate memory = estimate_memory(options, geometry);
-  if (run.talks()) {
-    print_machine(run.result);
-    if (run.gpu) fmt::print("{}", describe(*run.gpu));
-    fmt::print("{}", describe(placement));
-    if (!options.latency) {
-      print_problem(options, geometry);
-      print_memory(memory);
-      if (options.shared.dry_run) print_work(options, geometry);
-    }
-  }
-  if (options.shared.dry_run) return exit_status::success;
-  if (options.latency) return finish(run, run_latency(options, run.result, run.gpu.get(), world));
-  require_memory(world, memory.total(), "this run");
-  if (run.gpu) require_gpu_memory(*run.gpu, memory.gpu_bytes, "this run");
+program_text scaling_program::text() const {
+  return {"dslash-scaling", "GFLOP/s",
+          describe(options_.headline) + (options_.shared.device == "gpu" ? ", sustained" : "")};
+}
 
-  const auto gauge =
-      obtain_gauge(run.result, options.shared, geometry, world, run.control, run.progress, run.gpu.get());
-  if (!gauge) return finish(run, exit_status::interrupted);
-  if (run.talks()) print_gauge(*gauge);
-  return run_cases(run, *gauge);
+void scaling_program::parse(int argc, const char* const* argv) { options_ = parse_scaling_options(argc, argv); }
+
+lattice_geometry scaling_program::geometry(const communicator& world) { return geometry_of(options_, world); }
+
+std::vector<named_file> scaling_program::files() const {
+  return {{"--gauge", options_.shared.gauge.path, named_file::use::input}};
+}
+
+run_estimate scaling_program::estimate(app_run& run) {
+  if (options_.latency) return {};
+  const memory_estimate memory = estimate_memory(options_, run.geometry);
+  return {memory.total(), memory.gpu_bytes, {{"", text_of(memory)}}};
+}
+
+json_document scaling_program::parameters(const app_run& run) const { return parameters_of(options_, run.geometry); }
+
+void scaling_program::print_problem(const app_run& run) const {
+  if (options_.latency) return;
+  scaling::print_problem(options_, run.geometry);
+  if (options_.shared.dry_run) print_work(options_, run.geometry);
+}
+
+exit_status scaling_program::body(app_run& run) {
+  if (options_.latency) return run.finish(run_latency(options_, run.result, run.gpu.get(), run.world));
+  return run_cases(run, options_, run.gauge());
 }
 
 }  // namespace plaquette::scaling

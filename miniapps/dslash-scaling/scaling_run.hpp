@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The run of the mini-app from its options to its exit status.
+/// The mini-app between its options and its exit status.
 #pragma once
 
-#include "common/comms/communicator.hpp"
-#include "common/error.hpp"
 #include "miniapps/dslash-scaling/scaling_options.hpp"
+#include "miniapps/shared/program.hpp"
 
 namespace plaquette::scaling {
 
-/// Makes or reads the configuration, checks each operator, times it, reports. Collective.
-exit_status run_scaling(scaling_options options, const communicator& world);
+class scaling_program final : public program {
+ public:
+  program_text text() const override;
+  void parse(int argc, const char* const* argv) override;
+  const shared_options& shared() const override { return options_.shared; }
+  lattice_geometry geometry(const communicator& world) override;
+  std::vector<named_file> files() const override;
+  std::optional<placement_policy> placement() const override { return options_.placement; }
+  run_estimate estimate(app_run& run) override;
+  json_document parameters(const app_run& run) const override;
+  void print_problem(const app_run& run) const override;
+  exit_status body(app_run& run) override;
+
+ private:
+  scaling_options options_;
+};
 
 }  // namespace plaquette::scaling

@@ -8,19 +8,6 @@
 
 namespace plaquette::scaling {
 
-namespace {
-
-const char* plural(int count) { return count == 1 ? "" : "s"; }
-
-}  // namespace
-
-void print_machine(const report& r) {
-  fmt::print("plaquette-dslash-scaling {}, revision {}{}\n", r.build.version, r.build.revision.substr(0, 12),
-             r.build.dirty ? " with changes" : "");
-  fmt::print("machine    {}, {} rank{} of {} thread{}\n", r.machine.cpu, r.machine.ranks, plural(r.machine.ranks),
-             r.machine.threads, plural(r.machine.threads));
-}
-
 void print_problem(const scaling_options& options, const lattice_geometry& geometry) {
   const shared_options& shared = options.shared;
   fmt::print("lattice    {}{}, grid {}, {} a rank\n", to_string(geometry.global()),
@@ -34,12 +21,9 @@ void print_problem(const scaling_options& options, const lattice_geometry& geome
              shared.overlap ? "on" : "off");
 }
 
-void print_memory(const memory_estimate& memory) {
-  fmt::print("memory     {} a rank: {} canonical fields, {} operator, {} vectors\n", format_bytes(memory.total()),
-             format_bytes(memory.canonical_bytes), format_bytes(memory.operator_bytes),
-             format_bytes(memory.vector_bytes));
-  if (memory.gpu_bytes > 0.0)
-    fmt::print("gpu memory {}: operator, vectors, arrays of the copy\n", format_bytes(memory.gpu_bytes));
+std::string text_of(const memory_estimate& memory) {
+  return fmt::format("memory: {} canonical fields, {} operator, {} vectors", format_bytes(memory.canonical_bytes),
+                     format_bytes(memory.operator_bytes), format_bytes(memory.vector_bytes));
 }
 
 void print_work(const scaling_options& options, const lattice_geometry& geometry) {
@@ -69,13 +53,6 @@ void print_figure(const operator_figure& f) {
                1e6 * halo["hidden_seconds"].get<double>(), format_bytes(halo["bytes_sent"].get<double>()));
   }
   fmt::print("\n");
-}
-
-void print_verdict(const report& r) {
-  fmt::print("\n{:<64}  {:>9}   {:>9}\n", "check", "value", "tolerance");
-  for (const check& c : r.checks.checks())
-    fmt::print("{:<64}  {:9.3e}   {:9.3e}  {}\n", c.name, c.value, c.tolerance, c.passed() ? "passed" : "FAILED");
-  fmt::print("\n{}\n{}\n", fom_line(r.fom), r.checks.line());
 }
 
 }  // namespace plaquette::scaling

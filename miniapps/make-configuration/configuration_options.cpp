@@ -78,6 +78,9 @@ void declare_output(command_line& line, configuration_options& options, std::str
   line.integer("--checkpoint-every", options.checkpoint_every,
                "Combined sweeps from one checkpoint to the next; one more at the end, however it comes", 1,
                most_sweeps);
+  line.needs_value("--two-row", "--format", "nersc", format);
+  for (const char* option : {"--format", "--precision", "--two-row"}) line.needs(option, "--output FILE");
+  line.needs("--checkpoint-every", "--checkpoint FILE");
   line.text("--json", options.shared.json, "FILE", "Write the report there");
   line.flag("--force", options.shared.force, "Overwrite output files that exist");
   line.flag("--dryrun", options.shared.dry_run, "Say what would run, and how much memory it takes; then stop");
@@ -117,12 +120,6 @@ configuration_options parse_configuration_options(int argc, const char* const* a
   options.ildg = format == "ildg";
   options.precision_bits = precision == "32" ? 32 : 64;
   options.command = line.typed();
-  if (line.given("--checkpoint-every") && options.checkpoint.empty())
-    throw input_error("--checkpoint-every: expected --checkpoint FILE beside it, found none");
-  if (options.two_row && options.ildg) throw input_error("--two-row: expected --format nersc, found ildg");
-  for (const char* option : {"--format", "--precision", "--two-row"})
-    if (line.given(option) && options.output.empty())
-      throw input_error(fmt::format("{}: expected --output FILE beside it, found none", option));
   if (options.sweeps > most_sweeps - options.first_sweep)
     throw input_error("--first-sweep and --sweeps: expected at most " + std::to_string(most_sweeps) +
                       " in all, found more");

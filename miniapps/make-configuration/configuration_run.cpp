@@ -9,19 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
-#include "common/app/progress.hpp"
-#include "common/app/run_app.hpp"
-#include "common/app/run_control.hpp"
 #include "common/io/gauge_file.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "miniapps/make-configuration/configuration_checkpoint.hpp"
 #include "miniapps/shared/device_links.hpp"
 #include "miniapps/shared/distinct_files.hpp"
-#include "miniapps/shared/gauge_input.hpp"
-#include "miniapps/shared/gpu_access.hpp"
 
 namespace plaquette {
 
@@ -36,55 +30,21 @@ constexpr double su3_tolerance = 32.0 * 0x1p-53;
 /// sqrt(3) / 3.
 double stored_plaquette_tolerance(int precision_bits) { return 12.0 * (precision_bits == 32 ? 0x1p-24 : 0x1p-53); }
 
-/// What the steps of a run share.
+/// What the sweeps and what comes after them share.
 struct run_state {
+  app_run& app;
   const configuration_options& options;
-  const communicator& world;
-  const lattice_geometry& geometry;
-  run_control control;
-  progress_line progress;
-  report result;
   configuration_progress done;
-  std::vector<double> seconds{};      ///< of each combined sweep of this run
-  int checkpoint_at = -1;             ///< combined sweeps done at the last checkpoint
-  std::unique_ptr<gpu_access> gpu{};  ///< null on the CPU
+  std::vector<double> seconds{};  ///< of each combined sweep of this run
+  int checkpoint_at = -1;         ///< combined sweeps done at the last checkpoint
 
-  bool talks() const { return world.rank() == 0; }
   bool has_checkpoint() const { return !options.checkpoint.empty(); }
   /// A stopped run's links are in its checkpoint, where it has one, and its output is still to come.
-  bool writes_output() const { return !options.output.empty() && !(has_checkpoint() && control.stopped()); }
-  /// An output of the run that this one continues is replaced, as if both were one.
+  bool writes_output() const { return !options.output.empty() && !(has_checkpoint() && app.control.stopped()); }
   existing_file if_there(const std::string& path) const {
-    return options.shared.force || was_left_by(done.unfinished_files, path) ? existing_file::replace
-                                                                            : existing_file::keep;
+    return app.replaces(path) ? existing_file::replace : existing_file::keep;
   }
 };
-
-void require_outputs(const run_state& run) {
-  if (!run.talks()) return;
-  const configuration_options& options = run.options;
-  // --output may take the place of --start.
-  require_distinct_files({{"--output", options.output},
-                          {"--history", options.history},
-                          {"--checkpoint", options.checkpoint},
-                          {"--json", options.shared.json}});
-  require_distinct_files({{"--start", options.shared.gauge.path},
-                          {"--history", options.history},
-                          {"--checkpoint", options.checkpoint},
-                          {"--json", options.shared.json}});
-  for (const std::string& path : {run.options.output, run.options.history, run.options.shared.json})
-    if (!path.empty()) require_writable(path, run.if_there(path) == existing_file::replace);
-  if (run.has_checkpoint()) require_writable(run.options.checkpoint, true);
-}
-
-report new_report(const configuration_options& options, const lattice_geometry& geometry, const communicator& world) {
-  report r;
-  r.app = "make-configuration";
-  r.parameters = parameters_of(options, geometry);
-  r.machine = machine_information(world);
-  r.build = build_information();
-  return r;
-}
 
 /// Bytes a rank of the links that are updated, and of the same as read again from their file; each with the tables and
 /// buffers of the sweeps, faces and files, which are an eighth or so.
@@ -101,28 +61,10 @@ double gpu_memory_needed(const lattice_geometry& geometry) {
   return 1.05 * static_cast<double>(geometry.local_volume()) * sizeof(site_links) + runtime;
 }
 
-void print_problem(const run_state& run) {
-  const auto& [options, r] = std::tie(run.options, run.result);
-  fmt::print("make-configuration {}, revision {}{}\n", r.build.version, r.build.revision.substr(0, 12),
-             r.build.dirty ? " with changes" : "");
-  fmt::print("machine    {}, {} rank{} of {} thread{}\n", r.machine.cpu, r.machine.ranks,
-             r.machine.ranks == 1 ? "" : "s", r.machine.threads, r.machine.threads == 1 ? "" : "s");
-  if (run.gpu) fmt::print("{}", describe(*run.gpu));
-  fmt::print("lattice    {}, grid {}\n", to_string(run.geometry.global()), to_string(run.geometry.grid()));
-  fmt::print("action     Wilson, beta {:g}, anisotropy {:g}\n", options.action.beta, options.action.anisotropy);
-  fmt::print("update     {} sweeps of {} heat bath + {} over-relaxation, from {}, seed {}\n", options.sweeps,
-             options.plan.heatbath, options.plan.overrelaxation, r.parameters["start"].get<std::string>(),
-             options.shared.seed);
-  if (checkpoint_exists(options.checkpoint))
-    fmt::print("continues  {} after sweep {}\n", printable(options.checkpoint), run.done.sweeps_done);
-  fmt::print("memory     {} a rank\n", format_bytes(peak_memory() + memory_needed(options, run.geometry)));
-  if (options.shared.device == "gpu") fmt::print("gpu memory {}\n", format_bytes(gpu_memory_needed(run.geometry)));
-}
-
 void measure(run_state& run, device_links& links) {
   run.done.history.push_back({run.done.sweeps_done, links.measure()});
-  if (!run.talks()) return;
-  run.progress.clear();
+  if (!run.app.talks()) return;
+  run.app.progress.clear();
   const auto& [sweep, plaquette] = run.done.history.back();
   fmt::print("{:8}  {:.12f}  {:.12f}  {:.12f}\n", sweep, plaquette.average, plaquette.spatial, plaquette.temporal);
 }
@@ -133,38 +75,38 @@ void keep_checkpoint(run_state& run, device_links& links) {
   now_doing("writing the checkpoint");
   configuration_progress kept = run.done;
   // What a run that ends before its last sweep may leave, or one before it has left.
-  const bool is_finished = run.done.sweeps_done >= run.options.end() && !run.control.stopped();
+  const bool is_finished = run.done.sweeps_done >= run.options.end() && !run.app.control.stopped();
   kept.unfinished_files =
       is_finished ? std::vector<std::string>{} : absolute_paths({run.options.history, run.options.shared.json});
   write_configuration_checkpoint(run.options.checkpoint, links.on_host(), kept, parameters_of_links(run.options),
-                                 run.world);
+                                 run.app.world);
   run.checkpoint_at = run.done.sweeps_done;
   now_doing("the sweeps");
 }
 
 void do_one_sweep(run_state& run, device_links& links) {
   const configuration_options& options = run.options;
-  run.world.barrier();
+  run.app.world.barrier();
   const stopwatch watch;
   links.combined_sweep(options.action, options.plan, options.shared.seed,
                        static_cast<std::uint64_t>(run.done.sweeps_done));
   double seconds = watch.seconds();
-  run.world.maximum({&seconds, 1});
+  run.app.world.maximum({&seconds, 1});
   run.seconds.push_back(seconds);
   ++run.done.sweeps_done;
 }
 
 void do_sweeps(run_state& run, device_links& links) {
   const configuration_options& options = run.options;
-  run.progress.begin("sweeps");
-  if (run.talks()) fmt::print("\n   sweep       plaquette         spatial        temporal\n");
+  run.app.progress.begin("sweeps");
+  if (run.app.talks()) fmt::print("\n   sweep       plaquette         spatial        temporal\n");
   if (run.done.history.empty()) measure(run, links);
-  while (run.done.sweeps_done < options.end() && !run.control.should_stop()) {
+  while (run.done.sweeps_done < options.end() && !run.app.control.should_stop()) {
     do_one_sweep(run, links);
     const int done = run.done.sweeps_done - options.first_sweep;
     if (done % options.measure_every == 0 || done == options.sweeps) measure(run, links);
     if (done % options.checkpoint_every == 0) keep_checkpoint(run, links);
-    run.progress.update(static_cast<double>(done) / options.sweeps, fmt::format("sweep {}", run.done.sweeps_done));
+    run.app.progress.update(static_cast<double>(done) / options.sweeps, fmt::format("sweep {}", run.done.sweeps_done));
   }
   keep_checkpoint(run, links);  // before a measurement that belongs to the stop and not to the run
   if (run.done.history.back().sweep != run.done.sweeps_done) measure(run, links);
@@ -192,21 +134,21 @@ void write_configuration(const run_state& run, const gauge_configuration& links)
   how.ensemble_label = fmt::format("heat bath {} + over-relaxation {}, seed {}", options.plan.heatbath,
                                    options.plan.overrelaxation, options.shared.seed);
   how.sequence_number = std::to_string(run.done.sweeps_done);
-  how.creator = "Plaquette " + run.result.build.version;
+  how.creator = "Plaquette " + run.app.result.build.version;
   how.information = how.ensemble_id + "; " + how.ensemble_label + "; sweep " + how.sequence_number;
-  (options.ildg ? write_ildg : write_nersc)(options.output, links, run.world, how);
+  (options.ildg ? write_ildg : write_nersc)(options.output, links, run.app.world, how);
 }
 
 /// The file must hold what was to be written: read again, it passes its own checks and has the same plaquette.
 void check_written(run_state& run) {
-  const loaded_gauge loaded = read_gauge(run.options.output, run.geometry, run.world);
+  const loaded_gauge loaded = read_gauge(run.options.output, run.app.geometry, run.app.world);
   const double kept = run.done.history.back().plaquette.average;
-  run.result.checks.add("plaquette of the file read again",
-                        std::abs(cpu::average_plaquette(loaded.links, run.world) - kept),
-                        stored_plaquette_tolerance(run.options.precision_bits));
+  run.app.result.checks.add("plaquette of the file read again",
+                            std::abs(cpu::average_plaquette(loaded.links, run.app.world) - kept),
+                            stored_plaquette_tolerance(run.options.precision_bits));
   if (!std::isnan(loaded.header.plaquette))
-    run.result.checks.add("plaquette in the file's header", std::abs(loaded.header.plaquette - kept),
-                          loaded.header.plaquette_tolerance);
+    run.app.result.checks.add("plaquette in the file's header", std::abs(loaded.header.plaquette - kept),
+                              loaded.header.plaquette_tolerance);
 }
 
 void write_files(run_state& run, const gauge_configuration& links) {
@@ -215,7 +157,7 @@ void write_files(run_state& run, const gauge_configuration& links) {
     write_configuration(run, links);
     check_written(run);
   }
-  if (!run.options.history.empty() && run.talks()) {
+  if (!run.options.history.empty() && run.app.talks()) {
     now_doing("writing the history");
     write_history(run);
   }
@@ -224,39 +166,38 @@ void write_files(run_state& run, const gauge_configuration& links) {
 void check_links(run_state& run, const gauge_configuration& links, const gauge_input& start) {
   const bool updated =
       run.done.sweeps_done > run.options.first_sweep && run.options.plan.heatbath + run.options.plan.overrelaxation > 0;
-  run.result.checks.add("links in SU(3)", cpu::distance_from_su3(links, run.world),
-                        updated ? su3_tolerance : start.su3_tolerance);
+  run.app.result.checks.add("links in SU(3)", cpu::distance_from_su3(links, run.app.world),
+                            updated ? su3_tolerance : start.su3_tolerance);
   const double plaquette = run.done.history.back().plaquette.average;
-  run.result.checks.add("plaquette is finite and at most 1", std::abs(plaquette) <= 1.0 + 1e-12);
+  run.app.result.checks.add("plaquette is finite and at most 1", std::abs(plaquette) <= 1.0 + 1e-12);
 }
 
 void note_results(run_state& run, const gauge_input& start, const gauge_configuration& links) {
   const auto& last = run.done.history.back().plaquette;
-  run.result.gauge = {{"source", "heat bath"},
-                      {"start", start.description},
-                      {"plaquette", last.average},
-                      {"plaquette_spatial", last.spatial},
-                      {"plaquette_temporal", last.temporal},
-                      {"link_trace", cpu::link_trace(links, run.world)},
-                      {"sweeps_done", run.done.sweeps_done}};
+  run.app.result.gauge = {{"source", "heat bath"},
+                          {"start", start.description},
+                          {"plaquette", last.average},
+                          {"plaquette_spatial", last.spatial},
+                          {"plaquette_temporal", last.temporal},
+                          {"link_trace", cpu::link_trace(links, run.app.world)},
+                          {"sweeps_done", run.done.sweeps_done}};
   json_document sweeps = json_document::array(), plaquettes = json_document::array();
   for (const auto& [sweep, plaquette] : run.done.history) {
     sweeps.push_back(sweep);
     plaquettes.push_back(plaquette.average);
   }
   const sample_statistics seconds = statistics(run.seconds);
-  run.result.observables = {
+  run.app.result.observables = {
       {"sweep", sweeps},
       {"plaquette", plaquettes},
       {"seconds_a_combined_sweep",
        {{"min", seconds.min}, {"median", seconds.median}, {"max", seconds.max}, {"samples", seconds.samples}}}};
-  const double links_a_sweep = 1.0 * dimensions * static_cast<double>(run.geometry.global_volume()) *
+  const double links_a_sweep = 1.0 * dimensions * static_cast<double>(run.app.geometry.global_volume()) *
                                (run.options.plan.heatbath + run.options.plan.overrelaxation);
-  run.result.fom = {seconds.median > 0.0 ? links_a_sweep / seconds.median : 0.0, "link updates/s",
-                    "heat bath and over-relaxation, at the median combined sweep"};
+  run.app.result.fom.value = seconds.median > 0.0 ? links_a_sweep / seconds.median : 0.0;
 }
 
-void print_verdict(const run_state& run) {
+void print_results(const run_state& run) {
   const sample_statistics seconds = statistics(run.seconds);
   fmt::print("\ncombined sweep: {:.3e} s minimum, {:.3e} s median, {:.3e} s maximum of {}\n", seconds.min,
              seconds.median, seconds.max, seconds.samples);
@@ -267,59 +208,75 @@ void print_verdict(const run_state& run) {
     fmt::print("checkpoint     {}: the same command goes on after sweep {}\n", printable(run.options.checkpoint),
                run.done.sweeps_done);
   if (!run.options.history.empty()) fmt::print("history        {}\n", run.options.history);
-  if (!run.options.shared.json.empty()) fmt::print("report         {}\n", run.options.shared.json);
-  fmt::print("\ncheck                                                 value   tolerance\n");
-  for (const check& c : run.result.checks.checks())
-    fmt::print("{:<48}  {:9.3e}   {:9.3e}  {}\n", c.name, c.value, c.tolerance, c.passed() ? "passed" : "FAILED");
-  fmt::print("\n{}\n{}\n", fom_line(run.result.fom), run.result.checks.line());
 }
 
 exit_status finish(run_state& run) {
-  run.control.note_stop(run.result.checks);
-  run.progress.clear();
-  if (run.talks()) {
-    if (const std::string& json = run.options.shared.json; !json.empty())
-      write_report(run.result, json, run.if_there(json) == existing_file::replace);
-    print_verdict(run);
-  }
-  if (run.control.stopped()) return exit_status::interrupted;
-  return run.result.checks.passed() ? exit_status::success : exit_status::verification_failed;
+  run.app.control.note_stop(run.app.result.checks);
+  run.app.progress.clear();
+  if (run.app.talks()) print_results(run);
+  return run.app.finish(run.app.control.stopped() ? exit_status::interrupted : exit_status::success);
 }
 
 }  // namespace
 
-exit_status run_configuration(const configuration_options& options, const communicator& world) {
-  // A run that is continued starts from its checkpoint as from any other configuration.
-  shared_options shared = options.shared;
-  configuration_progress done{.sweeps_done = options.first_sweep, .history = {}, .unfinished_files = {}};
-  if (checkpoint_exists(options.checkpoint)) {
-    done = read_configuration_progress(options.checkpoint, options);
-    shared.lattice_given = shared.lattice_given || shared.gauge.from != gauge_choice::origin::file;
-    shared.gauge = {.from = gauge_choice::origin::file, .path = options.checkpoint};
-  }
-  const lattice_geometry geometry = geometry_of_run(shared, world);
-  run_state run{options,
-                world,
-                geometry,
-                run_control(world, options.shared.time_limit),
-                progress_line(world.rank() == 0),
-                new_report(options, geometry, world),
-                std::move(done)};
-  require_outputs(run);
-  if (!options.shared.dry_run) run.gpu = open_gpu(options.shared, geometry, world);
-  if (run.gpu) note_gpu(run.result.machine, *run.gpu);
-  if (run.talks()) print_problem(run);
-  if (options.shared.dry_run) return exit_status::success;
-  require_memory(world, memory_needed(options, geometry), "the gauge configuration");
-  if (run.gpu) require_gpu_memory(*run.gpu, gpu_memory_needed(geometry), "the gauge configuration");
+program_text configuration_program::text() const {
+  return {"make-configuration", "link updates/s", "heat bath and over-relaxation, at the median combined sweep"};
+}
 
-  gauge_input start = obtain_gauge(shared, geometry, world, run.control, run.progress, run.gpu.get());
+void configuration_program::parse(int argc, const char* const* argv) {
+  options_ = parse_configuration_options(argc, argv);
+  start_ = options_.shared;
+  done_ = {.sweeps_done = options_.first_sweep, .history = {}, .unfinished_files = {}};
+  if (!checkpoint_exists(options_.checkpoint)) return;
+  // A run that is continued starts from its checkpoint as from any other configuration.
+  done_ = read_configuration_progress(options_.checkpoint, options_);
+  start_.lattice_given = start_.lattice_given || start_.gauge.from != gauge_choice::origin::file;
+  start_.gauge = {.from = gauge_choice::origin::file, .path = options_.checkpoint};
+}
+
+lattice_geometry configuration_program::geometry(const communicator& world) { return geometry_of_run(start_, world); }
+
+std::vector<named_file> configuration_program::files() const {
+  using enum named_file::use;
+  std::vector<named_file> all{{"--output", options_.output, output},
+                              {"--history", options_.history, output},
+                              {"--checkpoint", options_.checkpoint, checkpoint}};
+  const std::string& start = options_.shared.gauge.path;
+  const bool is_replaced =
+      !start.empty() && !options_.output.empty() && place_of_file(start) == place_of_file(options_.output);
+  if (!is_replaced) all.push_back({"--start", start, input});
+  return all;
+}
+
+std::vector<std::string> configuration_program::files_of_stopped_run() const { return done_.unfinished_files; }
+
+run_estimate configuration_program::estimate(app_run& run) {
+  return {memory_needed(options_, run.geometry),
+          options_.shared.device == "gpu" ? gpu_memory_needed(run.geometry) : 0.0};
+}
+
+json_document configuration_program::parameters(const app_run& run) const {
+  return parameters_of(options_, run.geometry);
+}
+
+void configuration_program::print_problem(const app_run& run) const {
+  fmt::print("lattice    {}, grid {}\n", to_string(run.geometry.global()), to_string(run.geometry.grid()));
+  fmt::print("action     Wilson, beta {:g}, anisotropy {:g}\n", options_.action.beta, options_.action.anisotropy);
+  fmt::print("update     {} sweeps of {} heat bath + {} over-relaxation, from {}, seed {}\n", options_.sweeps,
+             options_.plan.heatbath, options_.plan.overrelaxation, printable(options_.start()), options_.shared.seed);
+  if (checkpoint_exists(options_.checkpoint))
+    fmt::print("continues  {} after sweep {}\n", printable(options_.checkpoint), done_.sweeps_done);
+}
+
+exit_status configuration_program::body(app_run& app) {
+  gauge_input start = obtain_gauge(start_, app.geometry, app.world, app.control, app.progress, app.gpu.get());
   if (start.open_boundary)
-    throw input_error(shared.gauge.path +
+    throw input_error(start_.gauge.path +
                       ": expected links in SU(3) to start from, found open boundaries: those from the " +
                       "last time slice to the first are zero");
   now_doing("the sweeps");
-  const auto links = run.gpu ? links_on_gpu(*run.gpu, start.links) : links_on_cpu(std::move(start.links), world);
+  const auto links = app.gpu ? links_on_gpu(*app.gpu, start.links) : links_on_cpu(std::move(start.links), app.world);
+  run_state run{app, options_, done_};
   do_sweeps(run, *links);
   check_links(run, links->on_host(), start);
   write_files(run, links->on_host());

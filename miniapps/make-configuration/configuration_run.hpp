@@ -1,15 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A run of make-configuration: start, sweeps, measurements, files, verdict.
+/// make-configuration between its options and its exit status.
 #pragma once
 
-#include "common/comms/communicator.hpp"
-#include "common/error.hpp"
+#include "miniapps/make-configuration/configuration_checkpoint.hpp"
 #include "miniapps/make-configuration/configuration_options.hpp"
+#include "miniapps/shared/program.hpp"
 
 namespace plaquette {
 
-/// Does what the options say; prints on rank 0. Throws the errors of error.hpp. Collective.
-exit_status run_configuration(const configuration_options& options, const communicator& world);
+class configuration_program final : public program {
+ public:
+  program_text text() const override;
+  void parse(int argc, const char* const* argv) override;
+  const shared_options& shared() const override { return options_.shared; }
+  lattice_geometry geometry(const communicator& world) override;
+  std::vector<named_file> files() const override;
+  std::vector<std::string> files_of_stopped_run() const override;
+  run_estimate estimate(app_run& run) override;
+  json_document parameters(const app_run& run) const override;
+  void print_problem(const app_run& run) const override;
+  exit_status body(app_run& run) override;
+
+ private:
+  configuration_options options_;
+  shared_options start_;         ///< the same, with the links that the run starts from
+  configuration_progress done_;  ///< by the run that this one continues
+};
 
 }  // namespace plaquette

@@ -10,7 +10,7 @@
 #include "common/app/checkpoint.hpp"
 #include "common/app/parse.hpp"
 #include "common/io/checksum.hpp"
-#include "miniapps/mixed-precision-solver/propagator_file.hpp"
+#include "miniapps/shared/propagator_file.hpp"
 
 namespace plaquette {
 

@@ -8,7 +8,7 @@
 
 #include "common/app/command_line.hpp"
 #include "common/error.hpp"
-#include "miniapps/mixed-precision-solver/propagator_file.hpp"
+#include "miniapps/shared/propagator_file.hpp"
 
 namespace plaquette {
 
@@ -56,6 +56,8 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
       "Where the source is; of a wall only the time counts");
   line.real("--smearing-radius", options.source.smearing_radius, "sigma of a Gaussian source", {0.0, 1000.0});
   line.integer("--smearing-steps", options.source.smearing_steps, "n of a Gaussian source", 1, most_smearing_steps);
+  for (const char* option : {"--smearing-radius", "--smearing-steps"})
+    line.needs_value(option, "--source", "gaussian", raw.source);
 
   line.section("Solver");
   line.choice("--solver", raw.solver, {"cgne", "cgnr", "bicgstab", "gcr", "mr"}, "Krylov method, on the Schur system");
@@ -81,6 +83,8 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
   line.integer("--max-iterations", options.iteration_limit, "Of any right-hand side", 1, 100'000'000);
   line.integer("--restart-length", options.parameters.restart_length, "Directions that gcr keeps", 1, 1000);
   line.real("--relaxation", options.parameters.relaxation, "Of mr's steps", {0.0, 2.0, true});
+  line.needs_value("--restart-length", "--solver", "gcr", raw.solver);
+  line.needs_value("--relaxation", "--solver", "mr", raw.solver);
   line.integer("--repeat", options.repeat, "Timed solves after the first one", 0, 1000);
   line.integer("--batch", options.batch,
                "Right-hand sides that are solved at once (0: all); with 1 each is solved and timed by itself, and the "
@@ -103,44 +107,42 @@ void declare_files(command_line& line, solver_options& options, raw_options& raw
   line.integer("--checkpoint-every", options.checkpoint_every,
                "Columns solved as one batch from one checkpoint to the next; one more where the run is stopped", 1,
                cpu::spin_colours);
-}
-
-/// What a stored propagator is the solution of stands in its file.
-void refuse_beside_stored_propagator(const command_line& line) {
-  for (const char* option : {"--mass",
-                             "--kappa",
-                             "--csw",
-                             "--anisotropy",
-                             "--nu",
-                             "--clover-spatial",
-                             "--clover-temporal",
-                             "--time-bc",
-                             "--boundary-angles",
-                             "--source",
-                             "--source-position",
-                             "--smearing-radius",
-                             "--smearing-steps",
-                             "--solver",
-                             "--restart-length",
-                             "--relaxation",
-                             "--max-iterations",
-                             "--repeat",
-                             "--preconditioning",
-                             "--rhs",
-                             "--batch",
-                             "--tol",
-                             "--propagator",
-                             "--basis",
-                             "--checkpoint",
-                             "--precision",
-                             "--solution",
-                             "--scheme",
-                             "--delta",
-                             "--reconstruct",
-                             "--inner-reconstruct",
-                             "--check"})
-    if (line.given(option))
-      throw input_error(std::string(option) + " has no effect beside --read-propagator: the file says what was solved");
+  line.useless_beside("--read-propagator",
+                      {"--mass",
+                       "--kappa",
+                       "--csw",
+                       "--anisotropy",
+                       "--nu",
+                       "--clover-spatial",
+                       "--clover-temporal",
+                       "--time-bc",
+                       "--boundary-angles",
+                       "--source",
+                       "--source-position",
+                       "--smearing-radius",
+                       "--smearing-steps",
+                       "--solver",
+                       "--restart-length",
+                       "--relaxation",
+                       "--max-iterations",
+                       "--repeat",
+                       "--preconditioning",
+                       "--rhs",
+                       "--batch",
+                       "--tol",
+                       "--propagator",
+                       "--basis",
+                       "--checkpoint",
+                       "--precision",
+                       "--solution",
+                       "--scheme",
+                       "--delta",
+                       "--reconstruct",
+                       "--inner-reconstruct",
+                       "--check"},
+                      "the file says what was solved");
+  line.needs("--checkpoint-every", "--checkpoint FILE");
+  line.needs("--basis", "--propagator FILE.h5");
 }
 
 void overlay(shared_options& options, const problem& step, const command_line& line) {
@@ -221,20 +223,6 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   line.parse(argc, argv);
 
   options.shared = shared.collected();
-  if (!options.read_propagator.empty()) refuse_beside_stored_propagator(line);
-  if (line.given("--checkpoint-every") && options.checkpoint.empty())
-    throw input_error("--checkpoint-every: expected --checkpoint FILE beside it, found none");
-  if (line.given("--basis") && options.write_propagator.empty())
-    throw input_error("--basis: expected --propagator FILE.h5 beside it, found none");
-  const auto require_beside = [&line](const char* option, const char* other, std::string_view expected,
-                                      const std::string& found) {
-    if (line.given(option) && found != expected)
-      throw input_error(fmt::format("{}: expected {} {} beside it, found {}", option, other, expected, found));
-  };
-  require_beside("--smearing-radius", "--source", "gaussian", raw.source);
-  require_beside("--smearing-steps", "--source", "gaussian", raw.source);
-  require_beside("--restart-length", "--solver", "gcr", raw.solver);
-  require_beside("--relaxation", "--solver", "mr", raw.solver);
   options.size = raw.size.empty() && !line.given("--gauge") ? "small" : raw.size;
   options.command = line.typed();
   options.source.kind = cpu::parse_source_kind(raw.source);

@@ -6,77 +6,22 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
 
-#include "common/app/checkpoint.hpp"
-#include "common/app/memory.hpp"
-#include "common/app/progress.hpp"
-#include "common/app/report.hpp"
-#include "common/app/run_app.hpp"
-#include "common/app/run_control.hpp"
 #include "cpu_ref/observables/correlators.hpp"
 #include "miniapps/mixed-precision-solver/propagator_checkpoint.hpp"
-#include "miniapps/mixed-precision-solver/propagator_file.hpp"
+#include "miniapps/shared/propagator_file.hpp"
 #include "miniapps/mixed-precision-solver/propagator_solve.hpp"
 #include "miniapps/mixed-precision-solver/solver_checks.hpp"
 #include "miniapps/mixed-precision-solver/summary.hpp"
 #include "miniapps/mixed-precision-solver/work_estimate.hpp"
-#include "miniapps/shared/distinct_files.hpp"
-#include "miniapps/shared/gauge_input.hpp"
-#include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 
 namespace plaquette {
 
 namespace {
-
-/// What the steps of a run share.
-struct run_state {
-  const solver_options& options;
-  const communicator& world;
-  const lattice_geometry& geometry;
-  run_control control;
-  progress_line progress;
-  report result;
-  std::vector<std::string> left_files{};  ///< by runs that were stopped, which this one continues
-  std::unique_ptr<gpu_access> gpu{};      ///< null on the CPU
-
-  bool talks() const { return world.rank() == 0; }
-  /// Whether a file that stands there already is replaced.
-  bool replaces(const std::string& path) const { return options.shared.force || was_left_by(left_files, path); }
-};
-
-void require_outputs(run_state& run) {
-  const solver_options& options = run.options;
-  if (run.talks())
-    require_distinct_files({{"--gauge", options.shared.gauge.path},
-                            {"--read-propagator", options.read_propagator},
-                            {"--propagator", options.write_propagator},
-                            {"--checkpoint", options.checkpoint},
-                            {"--json", options.shared.json}});
-  run.left_files = files_of_stopped_run(options.checkpoint);
-  if (run.talks()) {
-    if (!options.shared.json.empty()) require_writable(options.shared.json, run.replaces(options.shared.json));
-    if (!options.write_propagator.empty())
-      require_writable(options.write_propagator, run.replaces(options.write_propagator));
-    if (!options.checkpoint.empty()) require_writable(options.checkpoint, true);
-  }
-  if (!has_propagator_files() && !(options.write_propagator + options.read_propagator + options.checkpoint).empty())
-    throw input_error("--propagator, --read-propagator, --checkpoint: this program was built without HDF5");
-}
-
-report new_report(const solver_options& options, const lattice_geometry& geometry, const communicator& world) {
-  report r;
-  r.app = "mixed-precision-solver";
-  r.fom = {std::numeric_limits<double>::quiet_NaN(), "solves/s", "right-hand sides solved and verified per second"};
-  r.parameters = parameters_of(options, geometry);
-  r.machine = machine_information(world);
-  r.build = build_information();
-  return r;
-}
 
 applied_operator operator_of(solve_engine& engine) {
   return [&engine](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
@@ -85,31 +30,31 @@ applied_operator operator_of(solve_engine& engine) {
 }
 
 /// --check: M and M^+ of the device against the textbook operator, on random input.
-void check_operators(run_state& run, solve_engine& engine, const gauge_input& gauge) {
+void check_operators(app_run& run, const solver_options& options, solve_engine& engine, const gauge_input& gauge) {
   now_doing("the comparison with the textbook operator");
-  const shared_options& shared = run.options.shared;
+  const shared_options& shared = options.shared;
   const applied_operator apply = operator_of(engine);
   for (const bool dagger : {false, true}) {
     run.progress.begin("comparison with the textbook operator");
     run.progress.update(-1.0);
     run.result.checks.add(dagger ? "adjoint operator against the textbook" : "operator against the textbook",
                           operator_difference(apply, gauge.links, shared.action, dagger, shared.seed, run.world),
-                          operator_tolerance(name(run.options.outer)));
+                          operator_tolerance(name(options.outer)));
   }
 }
 
 /// --check of a GPU: M and M^+ against the same of the CPU, in the same precision. Each rounds by what is allowed
 /// against the textbook.
-void check_against_cpu(run_state& run, solve_engine& engine, const gauge_input& gauge) {
+void check_against_cpu(app_run& run, const solver_options& options, solve_engine& engine, const gauge_input& gauge) {
   now_doing("the comparison with the CPU");
-  solver_options one_column = run.options;
+  solver_options one_column = options;
   one_column.shared.rhs = one_column.batch = 1;
   const auto cpu_engine = make_cpu_engine(cpu::context(run.geometry, run.world), gauge.links, one_column);
   for (const bool dagger : {false, true})
     run.result.checks.add(dagger ? "adjoint operator, GPU against CPU" : "operator, GPU against CPU",
                           difference_of_operators(operator_of(engine), operator_of(*cpu_engine), run.geometry, dagger,
-                                                  run.options.shared.seed, run.world),
-                          2.0 * operator_tolerance(name(run.options.outer)));
+                                                  options.shared.seed, run.world),
+                          2.0 * operator_tolerance(name(options.outer)));
 }
 
 /// Of the columns that were checked, on the CPU.
@@ -117,23 +62,24 @@ correlator_pair correlators_of(const cpu::propagator& columns, const communicato
   return {cpu::pion_correlator(columns, world), cpu::rho_correlator(columns, world)};
 }
 
-void note_correlators(run_state& run, const correlator_pair& c, const cpu::source_description& source) {
+void note_correlators(app_run& run, const correlator_pair& c, const cpu::source_description& source) {
   run.result.observables = {{"pion", c.pion}, {"rho", c.rho}, {"source_time", source.position[3]}};
   check_correlator(run.result.checks, "pion", c.pion);
   if (run.talks()) print_correlators(c.pion, c.rho);
 }
 
-void add_correlators(run_state& run, const cpu::propagator& columns, const cpu::source_description& source) {
+void add_correlators(app_run& run, const cpu::propagator& columns, const cpu::source_description& source) {
   if (columns.size() == cpu::spin_colours) note_correlators(run, correlators_of(columns, run.world), source);
 }
 
 /// Those of the device, where it makes them. A time's values are sums of positive terms, the same ones on both sides,
 /// each of which is rounded some tens of times; they are summed in two orders.
-void add_correlators(run_state& run, const solve_engine& engine, const cpu::propagator& columns) {
+void add_correlators(app_run& run, const solver_options& options, const solve_engine& engine,
+                     const cpu::propagator& columns) {
   const auto of_device = run.control.stopped() ? std::nullopt : engine.correlators();
-  if (!of_device) return add_correlators(run, columns, run.options.source);
-  note_correlators(run, *of_device, run.options.source);
-  if (!run.options.shared.check) return;
+  if (!of_device) return add_correlators(run, columns, options.source);
+  note_correlators(run, *of_device, options.source);
+  if (!options.shared.check) return;
   const std::vector<double> of_cpu = cpu::pion_correlator(columns, run.world);
   double worst = 0.0;
   for (std::size_t t = 0; t < of_cpu.size(); ++t) {
@@ -153,7 +99,7 @@ void relate_to_gpu(operator_figure& figure, const gpu_access& gpu) {
   relate_to_machine(figure, gpu.copy_gbytes_per_s(), 0.0);
 }
 
-void measure_operator(run_state& run, solve_engine& engine) {
+void measure_operator(app_run& run, solve_engine& engine) {
   now_doing("the measurement of the operator");
   run.progress.begin("measurement of the operator");
   run.progress.update(-1.0);
@@ -166,12 +112,13 @@ void measure_operator(run_state& run, solve_engine& engine) {
   }
 }
 
-void store_propagator(run_state& run, const propagator_result& solved, const gauge_input& gauge) {
+void store_propagator(app_run& run, const solver_options& options, const propagator_result& solved,
+                      const gauge_input& gauge) {
   now_doing("writing the propagator");
-  propagator_facts facts{run.options.shared.action,
-                         run.options.source,
-                         run.options.basis,
-                         run.options.shared.gauge.describe(),
+  propagator_facts facts{options.shared.action,
+                         options.source,
+                         options.basis,
+                         options.shared.gauge.describe(),
                          gauge.plaquette.average,
                          {},
                          0.0};
@@ -179,33 +126,23 @@ void store_propagator(run_state& run, const propagator_result& solved, const gau
     facts.residuals.push_back(c.reference);
     facts.tolerance = std::max(facts.tolerance, c.tolerance);
   }
-  write_propagator(run.options.write_propagator, run.replaces(run.options.write_propagator), solved.columns, facts,
-                   run.world);
+  write_propagator(options.write_propagator, run.replaces(options.write_propagator), solved.columns, facts, run.world);
 }
 
-/// The tables, the file, the status: all from one report.
-exit_status finish(run_state& run, exit_status status) {
-  if (status == exit_status::success && !run.result.checks.passed()) status = exit_status::verification_failed;
+exit_status finish(app_run& run, exit_status status) {
   run.progress.clear();
-  if (run.gpu) run.result.tuning = run.gpu->tuning();
-  if (!run.talks()) return status;
-  print_timing(run.result);
-  if (!run.options.shared.json.empty()) {
-    write_report(run.result, run.options.shared.json, run.replaces(run.options.shared.json));
-    fmt::print("report     {}\n", run.options.shared.json);
-  }
-  print_verdict(run.result);
-  return status;
+  if (run.talks()) print_timing(run.result);
+  return run.finish(status);
 }
 
 /// Solves, checks, reports.
-exit_status solve_and_report(run_state& run, const gauge_input& gauge, propagator_result& solved) {
-  const solver_options& options = run.options;
+exit_status solve_and_report(app_run& run, const solver_options& options, const gauge_input& gauge,
+                             propagator_result& solved) {
   now_doing("the set-up of the operators");
   const auto engine = run.gpu ? make_gpu_engine(*run.gpu, gauge.links, options)
                               : make_cpu_engine(cpu::context(run.geometry, run.world), gauge.links, options);
-  if (options.shared.check) check_operators(run, *engine, gauge);
-  if (options.shared.check && run.gpu) check_against_cpu(run, *engine, gauge);
+  if (options.shared.check) check_operators(run, options, *engine, gauge);
+  if (options.shared.check && run.gpu) check_against_cpu(run, options, *engine, gauge);
 
   solved = solve_propagator(*engine, options, gauge.links, run.world, run.control, run.progress);
   run.progress.clear();
@@ -240,32 +177,32 @@ exit_status solve_and_report(run_state& run, const gauge_input& gauge, propagato
   }
   const sample_statistics seconds = statistics(solved.seconds);
   run.result.fom.value = static_cast<double>(solved.results.size()) / seconds.median;
-  add_correlators(run, *engine, solved.columns);
+  add_correlators(run, options, *engine, solved.columns);
   if (!run.control.stopped()) measure_operator(run, *engine);
   if (!options.write_propagator.empty()) {
-    store_propagator(run, solved, gauge);
+    store_propagator(run, options, solved, gauge);
     if (run.talks()) fmt::print("\npropagator {}\n", options.write_propagator);
   }
   return finish(run, run.control.stopped() ? exit_status::interrupted : exit_status::success);
 }
 
-exit_status run_solve(run_state& run, const gauge_input& gauge) {
+exit_status run_solve(app_run& run, const solver_options& options, const gauge_input& gauge) {
   propagator_result solved;
-  const exit_status status = solve_and_report(run, gauge, solved);
-  if (run.options.checkpoint.empty()) return status;
+  const exit_status status = solve_and_report(run, options, gauge, solved);
+  if (options.checkpoint.empty()) return status;
   // The run may have been stopped after its last column was kept, or have ended what others had left unfinished.
-  const auto left = run.control.stopped() ? files_of_run(run.options) : std::vector<std::string>{};
+  const auto left = run.control.stopped() ? files_of_run(options) : std::vector<std::string>{};
   if (left != solved.unfinished_files) {
     now_doing("writing the checkpoint");
     solved.unfinished_files = left;
-    propagator_checkpoint(run.options, run.geometry, gauge.plaquette.average, run.world).store(solved);
+    propagator_checkpoint(options, run.geometry, gauge.plaquette.average, run.world).store(solved);
   }
   return status;
 }
 
 /// A GPU that has no memory for all right-hand sides at once solves them in batches, of one size on all ranks, unless
 /// --batch asks for one.
-void fit_batch(run_state& run, solver_options& options) {
+void fit_batch(app_run& run, solver_options& options) {
   if (!run.gpu || options.batch > 0 || !options.read_propagator.empty()) return;
   const double free_bytes = run.gpu->free_bytes() / run.gpu->facts().ranks_sharing;
   std::array<double, 1> most_negative{-1.0 * batch_that_fits(options, run.geometry, free_bytes)};
@@ -273,14 +210,13 @@ void fit_batch(run_state& run, solver_options& options) {
   const int batch = static_cast<int>(-most_negative[0]);
   if (batch == options.shared.rhs) return;
   options.batch = batch;
-  run.result.parameters = parameters_of(options, run.geometry);
 }
 
 /// A stored propagator is checked as a fresh one is.
-exit_status run_read(run_state& run, const gauge_input& gauge) {
+exit_status run_read(app_run& run, const solver_options& options, const gauge_input& gauge) {
   now_doing("reading the propagator");
   const stopwatch watch;
-  loaded_propagator loaded = read_propagator(run.options.read_propagator, run.geometry, run.world);
+  loaded_propagator loaded = read_propagator(options.read_propagator, run.geometry, run.world);
   const double seconds = watch.seconds();
   const auto is_stopped = [&run] {
     const bool stops = run.control.should_stop();
@@ -292,7 +228,7 @@ exit_status run_read(run_state& run, const gauge_input& gauge) {
   run.result.checks.add("plaquette is that of the propagator's configuration",
                         std::abs(gauge.plaquette.average - loaded.facts.plaquette), 1e-12);
   cpu::require_source_on(loaded.facts.source, run.geometry.global());
-  solver_options stored = run.options;  // what was solved stands in the file
+  solver_options stored = options;  // what was solved stands in the file
   stored.shared.action = loaded.facts.action;
   stored.source = loaded.facts.source;
   stored.shared.tolerance = loaded.facts.tolerance;
@@ -321,49 +257,56 @@ exit_status run_read(run_state& run, const gauge_input& gauge) {
   return finish(run, exit_status::success);
 }
 
-/// None where the run was stopped while it was made; the report then says so.
-std::optional<gauge_input> gauge_of_run(run_state& run) {
-  auto gauge =
-      obtain_gauge(run.result, run.options.shared, run.geometry, run.world, run.control, run.progress, run.gpu.get());
-  if (gauge && run.talks()) print_gauge(*gauge);
-  return gauge;
-}
-
 }  // namespace
 
-exit_status run_solver(const solver_options& asked, const communicator& world) {
-  solver_options options = asked;
-  const lattice_geometry geometry = geometry_of_run(options.shared, world);
-  cpu::require_source_on(options.source, geometry.global());
-  run_state run{options,
-                world,
-                geometry,
-                run_control(world, options.shared.time_limit),
-                progress_line(world.rank() == 0),
-                new_report(options, geometry, world)};
-  require_outputs(run);
-  if (!options.shared.dry_run) run.gpu = open_gpu(options.shared, geometry, world);
-  if (run.gpu) note_gpu(run.result.machine, *run.gpu);
-  fit_batch(run, options);
-  const work_estimate work = estimate_work(options, geometry, world);
-  if (run.talks()) {
-    print_machine(run.result);
-    if (run.gpu) fmt::print("{}", describe(*run.gpu));
-    if (options.read_propagator.empty()) {
-      print_problem(options, geometry);
-      print_work(options, work);
-      if (options.batch != asked.batch)
-        fmt::print("batches    {} right-hand sides at a time: the GPU has no memory for all {}\n", options.batch,
-                   options.shared.rhs);
-    }
-  }
-  if (options.shared.dry_run) return exit_status::success;
-  require_memory(world, work.memory() - work.program_bytes, "this run");
-  if (run.gpu) require_gpu_memory(*run.gpu, work.gpu_bytes, "this run");
+program_text solver_program::text() const {
+  return {"mixed-precision-solver", "solves/s", "right-hand sides solved and verified per second"};
+}
 
-  const std::optional<gauge_input> gauge = gauge_of_run(run);
-  if (!gauge) return finish(run, exit_status::interrupted);
-  return options.read_propagator.empty() ? run_solve(run, *gauge) : run_read(run, *gauge);
+void solver_program::parse(int argc, const char* const* argv) { options_ = parse_solver_options(argc, argv); }
+
+lattice_geometry solver_program::geometry(const communicator& world) {
+  const lattice_geometry geometry = geometry_of_run(options_.shared, world);
+  cpu::require_source_on(options_.source, geometry.global());
+  return geometry;
+}
+
+std::vector<named_file> solver_program::files() const {
+  using enum named_file::use;
+  if (!has_hdf5() && !(options_.write_propagator + options_.read_propagator + options_.checkpoint).empty())
+    throw input_error("--propagator, --read-propagator, --checkpoint: this program was built without HDF5");
+  return {{"--gauge", options_.shared.gauge.path, input},
+          {"--read-propagator", options_.read_propagator, input},
+          {"--propagator", options_.write_propagator, output},
+          {"--checkpoint", options_.checkpoint, checkpoint}};
+}
+
+std::vector<std::string> solver_program::files_of_stopped_run() const {
+  return plaquette::files_of_stopped_run(options_.checkpoint);
+}
+
+run_estimate solver_program::estimate(app_run& run) {
+  const int asked = options_.batch;
+  fit_batch(run, options_);
+  const work_estimate work = estimate_work(options_, run.geometry, run.world);
+  run_estimate needs{work.memory() - work.program_bytes, work.gpu_bytes};
+  if (!options_.read_propagator.empty()) return needs;
+  needs.lines = lines_of(options_, work);
+  if (options_.batch != asked)
+    needs.lines.emplace_back("batches", fmt::format("{} right-hand sides at a time: the GPU has no memory for all {}",
+                                                    options_.batch, options_.shared.rhs));
+  return needs;
+}
+
+json_document solver_program::parameters(const app_run& run) const { return parameters_of(options_, run.geometry); }
+
+void solver_program::print_problem(const app_run& run) const {
+  if (options_.read_propagator.empty()) plaquette::print_problem(options_, run.geometry);
+}
+
+exit_status solver_program::body(app_run& run) {
+  const gauge_input& gauge = run.gauge();
+  return options_.read_propagator.empty() ? run_solve(run, options_, gauge) : run_read(run, options_, gauge);
 }
 
 }  // namespace plaquette

@@ -50,13 +50,6 @@ std::string precision_text(const solver_options& options) {
 
 }  // namespace
 
-void print_machine(const report& r) {
-  fmt::print("plaquette-mixed-precision-solver {}, revision {}{}\n", r.build.version, r.build.revision.substr(0, 12),
-             r.build.dirty ? " with changes" : "");
-  fmt::print("machine    {}, {} rank{} of {} thread{}\n", r.machine.cpu, r.machine.ranks,
-             r.machine.ranks == 1 ? "" : "s", r.machine.threads, r.machine.threads == 1 ? "" : "s");
-}
-
 void print_problem(const solver_options& options, const lattice_geometry& geometry) {
   const shared_options& shared = options.shared;
   const bool stored = !options.read_propagator.empty();
@@ -72,14 +65,13 @@ void print_problem(const solver_options& options, const lattice_geometry& geomet
                name(options.preconditioning), precision_text(options), options.tolerance());
 }
 
-void print_work(const solver_options& options, const work_estimate& work) {
-  fmt::print("memory     {} a rank: {} canonical fields, {} operator, {} vectors, {} program and measurement\n",
-             format_bytes(work.memory()), format_bytes(work.canonical_bytes), format_bytes(work.operator_bytes),
-             format_bytes(work.vector_bytes), format_bytes(work.program_bytes + work.measurement_bytes));
-  if (work.gpu_bytes > 0)
-    fmt::print("gpu memory {}: operators, vectors, arrays of measurements\n", format_bytes(work.gpu_bytes));
-  fmt::print("iteration  {:.4g} Gflop and {} at least through memory, for all {} right-hand sides\n",
-             1e-9 * work.flops_per_iteration, format_bytes(work.bytes_per_iteration), options.shared.rhs);
+std::vector<std::pair<std::string, std::string>> lines_of(const solver_options& options, const work_estimate& work) {
+  return {{"", fmt::format("memory: {} canonical fields, {} operator, {} vectors, {} program and measurement",
+                           format_bytes(work.canonical_bytes), format_bytes(work.operator_bytes),
+                           format_bytes(work.vector_bytes), format_bytes(work.program_bytes + work.measurement_bytes))},
+          {"iteration",
+           fmt::format("{:.4g} Gflop and {} at least through memory, for all {} right-hand sides",
+                       1e-9 * work.flops_per_iteration, format_bytes(work.bytes_per_iteration), options.shared.rhs)}};
 }
 
 void print_columns(const std::vector<column_result>& columns) {
@@ -149,13 +141,6 @@ void print_timing(const report& r) {
                                  : fmt::format("{:.0f}% of FMA peak", 100.0 * f.fraction_of_fma_peak));
     if (f.details.contains("halo")) print_halo(f.details["halo"]);
   }
-}
-
-void print_verdict(const report& r) {
-  fmt::print("\ncheck                                                 value   tolerance\n");
-  for (const check& c : r.checks.checks())
-    fmt::print("{:<48}  {:9.3e}   {:9.3e}  {}\n", c.name, c.value, c.tolerance, c.passed() ? "passed" : "FAILED");
-  fmt::print("\n{}\n{}\n", fom_line(r.fom), r.checks.line());
 }
 
 }  // namespace plaquette

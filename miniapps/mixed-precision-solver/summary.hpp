@@ -3,6 +3,8 @@
 /// What a person reads on stdout. All of it for the one rank that talks.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "common/app/report.hpp"
@@ -13,13 +15,11 @@
 
 namespace plaquette {
 
-void print_machine(const report& r);
 void print_problem(const solver_options& options, const lattice_geometry& geometry);
-void print_work(const solver_options& options, const work_estimate& work);
+/// What --dryrun says of the work, beside the memory (run_estimate::lines).
+std::vector<std::pair<std::string, std::string>> lines_of(const solver_options& options, const work_estimate& work);
 void print_columns(const std::vector<column_result>& columns);
 void print_correlators(const std::vector<double>& pion, const std::vector<double>& rho);
 void print_timing(const report& r);
-/// The checks one by one, then the figure of merit and the verdict as the last two lines.
-void print_verdict(const report& r);
 
 }  // namespace plaquette

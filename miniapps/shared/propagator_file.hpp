@@ -16,6 +16,7 @@
 
 #include "common/algebra/gamma.hpp"
 #include "common/comms/communicator.hpp"
+#include "common/io/hdf5_file.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "cpu_ref/observables/correlators.hpp"
 #include "cpu_ref/sources/sources.hpp"
@@ -32,15 +33,13 @@ struct propagator_facts {
   gamma_basis basis = gamma_basis::degrand_rossi;  ///< of the file
   std::string gauge;                               ///< as --gauge says it
   double plaquette = 0.0;
-  std::vector<double> residuals;  ///< relative, of the full system, by the reference; a column each
-  double tolerance = 0.0;         ///< that the residuals were held to
+  std::vector<double> residuals;       ///< relative, of the full system, by the reference; a column each
+  double tolerance = 0.0;              ///< that the residuals were held to
+  std::vector<hdf5_attribute> more{};  ///< what else the file says, of another operator; is not read
 };
 
 /// "degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd": the inverse of parse_gamma_basis.
 std::string name_of(gamma_basis basis);
-
-/// True where the suite was built with HDF5.
-bool has_propagator_files();
 
 /// Bytes of the data of a file for this lattice.
 double propagator_file_bytes(const extents& lattice);

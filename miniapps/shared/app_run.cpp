@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/shared/app_run.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <span>
+
+#include "common/app/checkpoint.hpp"
+
+namespace plaquette {
+
+app_run::app_run(const shared_options& options, const lattice_geometry& lattice, const communicator& ranks)
+    : shared(options),
+      world(ranks),
+      geometry(lattice),
+      control(ranks, options.time_limit),
+      progress(ranks.rank() == 0) {}
+
+bool app_run::replaces(const std::string& path) const { return shared.force || was_left_by(left_files, path); }
+
+void app_run::begin(const std::string& step) {
+  now_doing("the " + step);
+  progress.begin(step);
+  progress.update(-1.0);
+}
+
+void app_run::stop_if_asked() {
+  if (!control.should_stop()) return;
+  control.note_stop(result.checks);
+  throw run_stopped{};
+}
+
+const gauge_input& app_run::gauge() {
+  if (!gauge_) {
+    gauge_ = obtain_gauge(result, shared, geometry, world, control, progress, gpu.get());
+    if (!gauge_) throw run_stopped{};
+    if (talks()) print_gauge(*gauge_);
+  }
+  return *gauge_;
+}
+
+double app_run::tuning_seconds() const { return gpu ? gpu->tuning()["seconds"].get<double>() : 0.0; }
+
+app_run::stage_clock app_run::start_stage(const std::string& name) {
+  begin(name);
+  if (gpu) gpu->finish();
+  world.barrier();
+  return {stopwatch(), tuning_seconds()};
+}
+
+void app_run::end_stage(const std::string& name, const stage_clock& clock) {
+  if (gpu) gpu->finish();
+  std::array<double, 2> spent{clock.watch.seconds(), tuning_seconds() - clock.tuned};
+  world.maximum(std::span(spent));
+  progress.clear();
+  if (result.stages.is_null()) result.stages = json_document::array();
+  result.stages.push_back({{"name", name}, {"seconds", spent[0]}, {"tuning_seconds", spent[1]}});
+  if (!talks()) return;
+  fmt::print("stage      {}: {:.4g} s{}\n", name, spent[0],
+             spent[1] > 0.0 ? fmt::format(", of which tuning {:.4g} s", spent[1]) : "");
+}
+
+exit_status app_run::finish(exit_status status) {
+  if (status == exit_status::success && !result.checks.passed()) status = exit_status::verification_failed;
+  progress.clear();
+  if (gpu) result.tuning = gpu->tuning();
+  if (!talks()) return status;
+  if (!shared.json.empty()) {
+    write_report(result, shared.json, replaces(shared.json));
+    fmt::print("report     {}\n", shared.json);
+  }
+  print_verdict(result);
+  return status;
+}
+
+}  // namespace plaquette

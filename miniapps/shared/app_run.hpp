@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What every run of a program has: the options that all share, ranks, lattice, GPU, progress, stop, report. A
+/// program's body gets one (miniapps/shared/program.hpp).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/app/options.hpp"
+#include "common/app/progress.hpp"
+#include "common/app/report.hpp"
+#include "common/app/run_app.hpp"
+#include "common/app/run_control.hpp"
+#include "common/app/timing.hpp"
+#include "common/comms/communicator.hpp"
+#include "common/lattice/geometry.hpp"
+#include "miniapps/shared/gauge_input.hpp"
+#include "miniapps/shared/gpu_access.hpp"
+
+namespace plaquette {
+
+/// One run. Members are public: this is what the steps of a program share, not an abstraction.
+struct app_run {
+  app_run(const shared_options& options, const lattice_geometry& lattice, const communicator& ranks);
+
+  shared_options shared;
+  const communicator& world;
+  lattice_geometry geometry;
+  run_control control;  ///< signals and the time limit
+  progress_line progress;
+  report result;
+  std::unique_ptr<gpu_access> gpu{};      ///< null on the CPU
+  std::vector<std::string> left_files{};  ///< outputs of stopped runs, which this run continues
+
+  /// True on the one rank that prints.
+  bool talks() const { return world.rank() == 0; }
+  /// Returns whether an output that exists already is replaced: with --force, or where a stopped run has left it.
+  bool replaces(const std::string& path) const;
+
+  /// Names the current step: for the progress line, and for the message of an error.
+  void begin(const std::string& step);
+  /// Ends the run with exit status 6 where a signal came or the time is over. Collective.
+  void stop_if_asked();
+
+  /// Reads or makes the links of --gauge at the first call, adds their checks to the report and prints the plaquette.
+  /// Ends the run where it is stopped meanwhile. Collective.
+  const gauge_input& gauge();
+
+  /// Runs a step that counts as a figure of its own (a set-up): its seconds, those of the slowest rank, go to the
+  /// report's "stages", with the seconds of tuning in it apart. Returns what the step returns. Collective.
+  template <class Step>
+  auto stage(const std::string& name, Step&& step) {
+    const stage_clock clock = start_stage(name);
+    if constexpr (std::is_void_v<decltype(step())>) {
+      step();
+      end_stage(name, clock);
+    } else {
+      auto result_of_step = step();
+      end_stage(name, clock);
+      return result_of_step;
+    }
+  }
+
+  /// Prints the checks, the figure of merit and the verdict, writes the report and returns the exit status: `status`,
+  /// or 1 where that is success and a check failed. The last call of a body.
+  exit_status finish(exit_status status);
+
+ private:
+  struct stage_clock {
+    stopwatch watch;
+    double tuned = 0.0;
+  };
+  stage_clock start_stage(const std::string& name);
+  void end_stage(const std::string& name, const stage_clock& clock);
+  double tuning_seconds() const;
+
+  std::optional<gauge_input> gauge_;
+};
+
+/// Thrown where a run is stopped in the middle of a step. The report is written, the exit status is 6.
+struct run_stopped {};
+
+}  // namespace plaquette

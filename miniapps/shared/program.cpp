@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/shared/program.hpp"
+
+#include <fmt/core.h>
+#include <omp.h>
+
+#include <limits>
+
+#include "common/app/memory.hpp"
+#include "miniapps/shared/distinct_files.hpp"
+
+namespace plaquette {
+
+namespace {
+
+std::vector<named_file> files_of(const program& app) {
+  std::vector<named_file> files = app.files();
+  files.push_back({"--json", app.shared().json});
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const named_file& file : files) names.emplace_back(file.option, file.path);
+  require_distinct_files(names);
+  return files;
+}
+
+void require_outputs(const std::vector<named_file>& files, const app_run& run) {
+  if (!run.talks()) return;
+  for (const named_file& file : files)
+    if (!file.path.empty() && file.how != named_file::use::input)
+      require_writable(file.path, file.how == named_file::use::checkpoint || run.replaces(file.path));
+}
+
+/// Returns the placement for the report; null where nothing is placed.
+json_document open_machine(const program& app, app_run& run) {
+  const auto policy = app.placement();
+  std::optional<placement_record> placement;
+  if (policy) placement = place_threads(*policy, omp_get_max_threads(), run.world);
+  if (!run.shared.dry_run)
+    run.gpu = open_gpu(run.shared, run.geometry, run.world, policy.value_or(placement_policy::none));
+  run.result.machine = machine_information(run.world);
+  if (run.gpu) note_gpu(run.result.machine, *run.gpu);
+  if (run.talks()) {
+    print_machine(run.result);
+    if (run.gpu) fmt::print("{}", describe(*run.gpu));
+    if (placement) fmt::print("{}", describe(*placement));
+  }
+  return placement ? to_json(*placement) : json_document(nullptr);
+}
+
+void print_estimate(const run_estimate& needs) {
+  if (needs.host_bytes > 0.0) fmt::print("memory     {} a rank\n", format_bytes(peak_memory() + needs.host_bytes));
+  if (needs.gpu_bytes > 0.0) fmt::print("gpu memory {}\n", format_bytes(needs.gpu_bytes));
+  for (const auto& [word, text] : needs.lines) fmt::print("{:<10} {}\n", word, text);
+}
+
+}  // namespace
+
+lattice_geometry no_lattice(const communicator& world) {
+  return lattice_geometry({4, 4, 4, 4 * world.size()}, {1, 1, 1, world.size()}, world.rank());
+}
+
+exit_status run_parsed(program& app, const communicator& world) {
+  const std::vector<named_file> files = files_of(app);  // before any of them is read
+  const lattice_geometry geometry = app.geometry(world);
+  app_run run(app.shared(), geometry, world);
+  const program_text text = app.text();
+  run.result.app = text.name;
+  run.result.fom = {std::numeric_limits<double>::quiet_NaN(), text.fom_unit, text.fom_what};
+  run.result.build = build_information();
+  run.left_files = app.files_of_stopped_run();
+  require_outputs(files, run);
+  const json_document placement = open_machine(app, run);
+  const run_estimate needs = app.estimate(run);
+  run.result.parameters = app.parameters(run);
+  if (!placement.is_null()) run.result.parameters["placement"] = placement;
+  if (run.talks()) {
+    app.print_problem(run);
+    print_estimate(needs);
+  }
+  if (run.shared.dry_run) return exit_status::success;
+  require_memory(world, needs.host_bytes, "this run");
+  if (run.gpu) require_gpu_memory(*run.gpu, needs.gpu_bytes, "this run");
+  try {
+    return app.body(run);
+  } catch (const run_stopped&) {
+    return run.finish(exit_status::interrupted);
+  }
+}
+
+int run_program(program& app, int argc, char** argv) {
+  const std::string name = "plaquette-" + app.text().name;
+  return run_app(name.c_str(), argc, argv, [&app](int count, const char* const* arguments, const communicator& world) {
+    app.parse(count, arguments);
+    set_threads(app.shared().threads, world);
+    return run_parsed(app, world);
+  });
+}
+
+}  // namespace plaquette
