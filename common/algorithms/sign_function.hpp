@@ -98,7 +98,8 @@ inline double share_in_double(double delta) {
   if (delta >= 1e-6) return 0.0;
   if (delta >= 1e-8) return 0.25;
   if (delta >= 5e-10) return 0.4;
-  return delta >= 5e-11 ? 0.5 : 0.65;
+  if (delta >= 5e-11) return 0.5;
+  return delta >= 5e-12 ? 0.65 : 1.0;
 }
 
 /// sign(H), deflated.
