@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What kernels of nodal discontinuous Galerkin read and write: nodes, geometry, links between elements.
+///
+/// A state is [column][node places]; the place of node n of element e is e Np + n, and behind the elements' nodes lie
+/// those of the ghost faces, Nfp each: what other ranks send, what comes in from outside. A place holds the numbers of
+/// one node side by side.
+#pragma once
+
+#include <cstdint>
+
+#include "common/algebra/complex.hpp"
+#include "gpu/device/unroll.hpp"
+
+namespace plaquette::gpu::dg {
+
+/// The numbers of one node; of three fields the fourth is 0.
+template <class T, int fields>
+struct alignas(fields * sizeof(T) % 16 == 0 ? 16 : 8) node_values {
+  T f[fields];
+};
+
+// What lies behind a face is one number: place * link_codes + code, with a code below link_codes. It chooses the row of
+// the table that says where node m of the face finds its partner.
+inline constexpr std::uint32_t link_codes = 36;
+inline constexpr std::uint32_t first_ghost_code = 24;  ///< below: face * 6 + orientation of the neighbouring element
+inline constexpr std::uint32_t open_code = 30;         ///< a ghost face where waves leave, upwind whatever the flux
+inline constexpr std::uint32_t mirror_code = 31;       ///< + face: the element's own face, with one field negated
+
+struct decoded_link {
+  std::int64_t place;  ///< of the first node of the element, or the ghost face
+  std::uint32_t code;
+  bool is_mirror;
+};
+PLAQUETTE_HOST_DEVICE inline decoded_link decode(std::uint32_t link, std::int32_t elements, std::int32_t nodes,
+                                                 std::int32_t face_nodes) {
+  const std::uint32_t block = link / link_codes, code = link - block * link_codes;
+  const bool is_ghost = code >= first_ghost_code && code <= open_code;
+  const std::int64_t place = is_ghost ? std::int64_t{elements} * nodes + (std::int64_t{block} - elements) * face_nodes
+                                      : std::int64_t{block} * nodes;
+  return {place, code, code >= mirror_code};
+}
+
+/// Numbers of an element in `media`.
+inline constexpr int media_numbers = 8;
+
+/// A mesh on the device, in the precision of the kernels.
+template <class T>
+struct mesh_arrays {
+  std::int32_t elements;
+  int nodes, face_nodes, faces;
+  /// [element][face 0..3][4]: m_f = 2 grad lambda_f (3 numbers), Fscale = |m_f|. m_1, m_2, m_3 are grad r, grad s, grad
+  /// t; the outward normal is -m_f / Fscale. Of a triangle m_3 = 0.
+  const T* geometry;
+  const std::uint32_t* links;   ///< [element][4]
+  const std::uint8_t* partner;  ///< [link_codes][Nfp]
+  /// [element][8]: 1 / first, 1 / second, impedance, 0, impedance behind each face. Null where every medium is {1, 1}.
+  const T* media;
+  const T* derivative;  ///< [column k][row n][4]: Dr, Ds, Dt, 0
+  const T* lift;        ///< [face node fm][row n]
+  T upwinding;          ///< alpha of the flux, but at open faces
+};
+
+/// One stage of the Runge-Kutta method for elements begin <= e < end of every column:
+/// residual = a residual + dt rhs(in); out = in + b residual.
+template <class T, int fields>
+struct stage_arguments {
+  mesh_arrays<T> mesh;
+  const node_values<T, fields>* in;
+  node_values<T, fields>* out;
+  node_values<T, fields>* residual;  ///< [column][element][node]: no ghosts
+  std::int64_t column_stride;        ///< places of a column of in and out
+  int columns;
+  std::int32_t begin, end;
+  T a, b, dt;
+
+  PLAQUETTE_HOST_DEVICE std::int64_t residual_stride() const { return std::int64_t{mesh.elements} * mesh.nodes; }
+};
+
+}  // namespace plaquette::gpu::dg
