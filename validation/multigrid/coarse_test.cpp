@@ -247,27 +247,21 @@ TEST(CoarseFields, OperationsAreTheirFormulas) {
       EXPECT_TRUE(std::sqrt(norm2(found[static_cast<int>(k)] - sum)) <= 1e-11) << what;
     }
   };
-  sums(
-      dot(u, v), [&](std::size_t i, std::size_t) { return conj(U[i]) * V[i]; }, "dot");
-  sums(
-      norm2(u), [&](std::size_t i, std::size_t) { return conj(U[i]) * U[i]; }, "norm2");
+  sums(dot(u, v), [&](std::size_t i, std::size_t) { return conj(U[i]) * V[i]; }, "dot");
+  sums(norm2(u), [&](std::size_t i, std::size_t) { return conj(U[i]) * U[i]; }, "norm2");
   F x = fresh(3), y = fresh(4), z = fresh(5);
   auto X = numbers(x);
   axpy(x, A, u);
-  same(
-      x, [&](std::size_t i, std::size_t k) { return X[i] + a[k] * U[i]; }, "axpy");
+  same(x, [&](std::size_t i, std::size_t k) { return X[i] + a[k] * U[i]; }, "axpy");
   X = numbers(x);
   xpay(x, u, A);
-  same(
-      x, [&](std::size_t i, std::size_t k) { return U[i] + a[k] * X[i]; }, "xpay");
+  same(x, [&](std::size_t i, std::size_t k) { return U[i] + a[k] * X[i]; }, "xpay");
   X = numbers(x);
   axpy_pair(x, A, u, B, v);
-  same(
-      x, [&](std::size_t i, std::size_t k) { return X[i] + a[k] * U[i] + b[k] * V[i]; }, "axpy_pair");
+  same(x, [&](std::size_t i, std::size_t k) { return X[i] + a[k] * U[i] + b[k] * V[i]; }, "axpy_pair");
   X = numbers(x);
   bicgstab_direction(x, u, A, B, v);
-  same(
-      x, [&](std::size_t i, std::size_t k) { return U[i] + a[k] * (X[i] - b[k] * V[i]); }, "bicgstab_direction");
+  same(x, [&](std::size_t i, std::size_t k) { return U[i] + a[k] * (X[i] - b[k] * V[i]); }, "bicgstab_direction");
   sums(
       subtract_norm2(x, u, v), [&](std::size_t i, std::size_t) { return conj(U[i] - V[i]) * (U[i] - V[i]); },
       "subtract_norm2");
@@ -280,8 +274,7 @@ TEST(CoarseFields, OperationsAreTheirFormulas) {
         return conj(w) * w;
       },
       "cg_update");
-  same(
-      x, [&](std::size_t i, std::size_t k) { return X[i] + a[k] * U[i]; }, "cg_update x");
+  same(x, [&](std::size_t i, std::size_t k) { return X[i] + a[k] * U[i]; }, "cg_update x");
   X = numbers(x), Y = numbers(y);
   const auto Z = numbers(z);
   sums(
@@ -291,18 +284,15 @@ TEST(CoarseFields, OperationsAreTheirFormulas) {
         return conj(w) * w;
       },
       "bicgstab_step");
-  same(
-      x, [&](std::size_t i, std::size_t k) { return X[i] + a[k] * Z[i] + b[k] * Y[i]; }, "bicgstab_step x");
+  same(x, [&](std::size_t i, std::size_t k) { return X[i] + a[k] * Z[i] + b[k] * Y[i]; }, "bicgstab_step x");
   same(
       z, [&](std::size_t i, std::size_t k) { return Y[i] - b[k] * U[i] + c[k] * (Z[i] - b[k] * V[i]); },
       "bicgstab_step z");
   X = numbers(x);
   const auto [d, d2] = axpy_dot_norm2(x, A, u, v);
-  sums(
-      d, [&](std::size_t i, std::size_t k) { return conj(V[i]) * (X[i] + a[k] * U[i]); }, "axpy_dot_norm2");
+  sums(d, [&](std::size_t i, std::size_t k) { return conj(V[i]) * (X[i] + a[k] * U[i]); }, "axpy_dot_norm2");
   const auto [e, e2] = dot_norm2(u, v);
-  sums(
-      e2, [&](std::size_t i, std::size_t) { return conj(U[i]) * U[i]; }, "dot_norm2");
+  sums(e2, [&](std::size_t i, std::size_t) { return conj(U[i]) * U[i]; }, "dot_norm2");
 }
 
 }  // namespace
