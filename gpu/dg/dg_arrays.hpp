@@ -20,25 +20,28 @@ struct alignas(fields * sizeof(T) % 16 == 0 ? 16 : 8) node_values {
   T f[fields];
 };
 
-// What lies behind a face is one number: place * link_codes + code, with a code below link_codes. It chooses the row of
-// the table that says where node m of the face finds its partner.
-inline constexpr std::uint32_t link_codes = 36;
+// What lies behind a face is one number: block * 64 + code. The block is an element's number, or that of a ghost face
+// plus the number of elements. The code, below link_codes, chooses the row of the table that says where node m of the
+// face finds its partner.
+inline constexpr int link_code_bits = 6;
+inline constexpr std::uint32_t link_codes = 35;
 inline constexpr std::uint32_t first_ghost_code = 24;  ///< below: face * 6 + orientation of the neighbouring element
 inline constexpr std::uint32_t open_code = 30;         ///< a ghost face where waves leave, upwind whatever the flux
 inline constexpr std::uint32_t mirror_code = 31;       ///< + face: the element's own face, with one field negated
 
 struct decoded_link {
-  std::int64_t place;  ///< of the first node of the element, or the ghost face
-  std::uint32_t code;
+  std::int32_t place;  ///< of the first node of the element, or the ghost face, in a column
+  std::int32_t code;
   bool is_mirror;
 };
-PLAQUETTE_HOST_DEVICE inline decoded_link decode(std::uint32_t link, std::int32_t elements, std::int32_t nodes,
+/// \param ghost_shift  elements * (nodes - face_nodes), from a ghost's block to its place
+PLAQUETTE_HOST_DEVICE inline decoded_link decode(std::uint32_t link, std::int32_t ghost_shift, std::int32_t nodes,
                                                  std::int32_t face_nodes) {
-  const std::uint32_t block = link / link_codes, code = link - block * link_codes;
-  const bool is_ghost = code >= first_ghost_code && code <= open_code;
-  const std::int64_t place = is_ghost ? std::int64_t{elements} * nodes + (std::int64_t{block} - elements) * face_nodes
-                                      : std::int64_t{block} * nodes;
-  return {place, code, code >= mirror_code};
+  const auto block = static_cast<std::int32_t>(link >> link_code_bits);
+  const std::uint32_t code = link & ((1U << link_code_bits) - 1);
+  const bool is_ghost = code - first_ghost_code <= open_code - first_ghost_code;
+  return {block * (is_ghost ? face_nodes : nodes) + (is_ghost ? ghost_shift : 0), static_cast<std::int32_t>(code),
+          code >= mirror_code};
 }
 
 /// Numbers of an element in `media`.
@@ -59,6 +62,10 @@ struct mesh_arrays {
   const T* derivative;  ///< [column k][row n][4]: Dr, Ds, Dt, 0
   const T* lift;        ///< [face node fm][row n]
   T upwinding;          ///< alpha of the flux, but at open faces
+
+  PLAQUETTE_HOST_DEVICE decoded_link link(std::int64_t element, int face) const {
+    return decode(links[element * 4 + face], elements * (nodes - face_nodes), nodes, face_nodes);
+  }
 };
 
 /// One stage of the Runge-Kutta method for elements begin <= e < end of every column:

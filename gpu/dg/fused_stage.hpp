@@ -144,13 +144,12 @@ struct fused_kernel {
       values v[batch];
       PLAQUETTE_DG_UNROLL
       for (int b = 0; b < batch; ++b) {
-        const int i = i0 + b * threads, e = i / nodes;
-        if (i < count) v[b] = read_values(q + std::int64_t{element_of(place, e)} * nodes + (i - e * nodes));
+        const int i = min_of(i0 + b * threads, count - 1), e = i / nodes;  // whoever is behind does the last again
+        v[b] = read_values(q + (element_of(place, e) * nodes + (i - e * nodes)));
       }
       PLAQUETTE_DG_UNROLL
       for (int b = 0; b < batch; ++b) {
-        const int i = i0 + b * threads, e = i / nodes;
-        if (i >= count) continue;
+        const int i = min_of(i0 + b * threads, count - 1), e = i / nodes;
         T t[fields];
         System::to_element(record + e * System::record, v[b], t);
         PLAQUETTE_DG_UNROLL
@@ -173,26 +172,25 @@ struct fused_kernel {
                                        const T* record, const std::uint32_t* link, const std::uint8_t* partner) const {
     const values* const q = stage.in + place.column * stage.column_stride;
     constexpr int batch = shape::face_batch, count = elements * face_nodes;
+    const std::int32_t ghost_shift = stage.mesh.elements * (nodes - face_nodes);
     for (int i0 = thread; i0 < count; i0 += batch * threads) {
       values there[batch][4];
       unsigned mirrors = 0;
       PLAQUETTE_DG_UNROLL
       for (int b = 0; b < batch; ++b) {
-        const int i = i0 + b * threads, e = i / face_nodes, m = i - e * face_nodes;
-        if (i >= count) continue;
+        const int i = min_of(i0 + b * threads, count - 1), e = i / face_nodes, m = i - e * face_nodes;
         std::uint32_t l[4];
         read_numbers<4, true>(l, link + 4 * e);
         PLAQUETTE_DG_UNROLL
         for (int f = 0; f < 4; ++f) {
-          const decoded_link d = decode(l[f], stage.mesh.elements, nodes, face_nodes);
-          there[b][f] = read_values(q + d.place + partner[static_cast<int>(d.code) * face_nodes + m]);
+          const decoded_link d = decode(l[f], ghost_shift, nodes, face_nodes);
+          there[b][f] = read_values(q + d.place + partner[d.code * face_nodes + m]);
           if (d.is_mirror) mirrors |= 1U << (4 * b + f);
         }
       }
       PLAQUETTE_DG_UNROLL
       for (int b = 0; b < batch; ++b) {
-        const int i = i0 + b * threads, e = i / face_nodes, m = i - e * face_nodes;
-        if (i >= count) continue;
+        const int i = min_of(i0 + b * threads, count - 1), e = i / face_nodes, m = i - e * face_nodes;
         T h[System::sets];
         PLAQUETTE_DG_UNROLL
         for (int f = 0; f < 4; ++f) {
@@ -320,16 +318,14 @@ struct fused_kernel {
       values k[batch], q[batch];
       PLAQUETTE_DG_UNROLL
       for (int b = 0; b < batch; ++b) {
-        const int n = row + Engine::row(lane, i0 + b), e = column + Engine::column(lane, i0 + b);
-        if (n >= nodes || place.first + e >= stage.end) continue;
-        const std::int64_t at = std::int64_t{place.first + e} * nodes + n;
+        const int n = min_of(row + Engine::row(lane, i0 + b), nodes - 1), e = column + Engine::column(lane, i0 + b);
+        const std::int32_t at = element_of(place, e) * nodes + n;
         k[b] = read_once(residual + at);
         q[b] = read_values(in + at);
       }
       PLAQUETTE_DG_UNROLL
       for (int b = 0; b < batch; ++b) {
         const int n = row + Engine::row(lane, i0 + b), e = column + Engine::column(lane, i0 + b);
-        if (n >= nodes || place.first + e >= stage.end) continue;
         T sums[System::sets], rhs[fields];
         PLAQUETTE_DG_UNROLL
         for (int s = 0; s < System::sets; ++s) sums[s] = z[s][lane].x[i0 + b];
@@ -339,7 +335,8 @@ struct fused_kernel {
           k[b].f[f] = stage.a * k[b].f[f] + stage.dt * rhs[f];
           q[b].f[f] += stage.b * k[b].f[f];
         }
-        const std::int64_t at = std::int64_t{place.first + e} * nodes + n;
+        if (n >= nodes || place.first + e >= stage.end) continue;
+        const std::int32_t at = (place.first + e) * nodes + n;
         write_once(residual + at, k[b]);
         out[at] = q[b];
       }

@@ -22,6 +22,25 @@
 
 namespace plaquette::gpu::dg {
 
+/// 1 / x of a number that is neither tiny nor huge, without the branches that those need.
+template <class T>
+PLAQUETTE_DG_DEVICE T reciprocal(T x) {
+#ifdef __CUDACC__
+  if constexpr (sizeof(T) == 8) {
+    T y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));  // 20 bits
+    y = fma(y, fma(-x, y, 1.0), y);
+    return fma(y, fma(-x, y, 1.0), y);
+  } else {
+    T y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return fmaf(y, fmaf(-x, y, 1.0F), y);
+  }
+#else
+  return T(1) / x;
+#endif
+}
+
 template <class T>
 struct acoustics_in_element {
   using real = T;
@@ -38,14 +57,14 @@ struct acoustics_in_element {
     T share = T(0.5), kappa = T(0.5), per_impedance = T(1), per_first = T(1), per_second = T(1);
     if (medium != nullptr) {
       const T here = medium[2], there = medium[4 + face];
-      share = here / (here + there);
+      share = here * reciprocal(here + there);
       kappa = share * there;
-      per_impedance = T(1) / here;
+      per_impedance = reciprocal(here);
       per_first = medium[0];
       per_second = medium[1];
     }
     to[2 * face] = share;
-    to[2 * face + 1] = kappa / scale;
+    to[2 * face + 1] = kappa * reciprocal(scale);
     to[8 + face] = scale * per_impedance;
     if (face == 0) to[12] = per_first, to[13] = per_second;
   }
@@ -108,9 +127,9 @@ struct maxwell_in_element {
     T y_e = T(0.5), y_h = T(0.5), per_impedance = T(1), per_first = T(1), per_second = T(1);
     if (medium != nullptr) {
       const T here = medium[2], there = medium[4 + face];
-      y_e = here / (here + there);
+      y_e = here * reciprocal(here + there);
       y_h = y_e * there;
-      per_impedance = T(1) / here;
+      per_impedance = reciprocal(here);
       per_first = medium[0];
       per_second = medium[1];
     }

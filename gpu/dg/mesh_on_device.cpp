@@ -2,6 +2,7 @@
 #include "gpu/dg/mesh_on_device.hpp"
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "common/error.hpp"
@@ -11,7 +12,7 @@ namespace plaquette::gpu::dg {
 namespace {
 
 std::uint32_t link_number(std::int64_t block, std::uint32_t code) {
-  return static_cast<std::uint32_t>(block) * link_codes + code;
+  return static_cast<std::uint32_t>(block) << link_code_bits | code;
 }
 
 /// Geometry, [element][face 0..3][4].
@@ -86,9 +87,12 @@ std::vector<std::uint32_t> encode_links(const dg_domain& domain, ghost_faces& gh
           ghosts.incident_nodes.push_back(domain.node_position(e, domain.reference.node_of_face(f, m)));
       }
     }
-  if (elements + ghosts.count() >= std::int64_t{0xFFFFFFFF} / link_codes)
-    throw input_error("mesh: " + std::to_string(elements) + " elements on one rank; kernels of the GPU take up to " +
-                      std::to_string(0xFFFFFFFF / link_codes - 1) + ", ghost faces included: use more ranks");
+  const std::int64_t blocks = elements + ghosts.count(), most_blocks = std::int64_t{1} << (32 - link_code_bits);
+  const std::int64_t places = elements * domain.nodes() + std::int64_t{ghosts.count()} * face_nodes;
+  if (blocks >= most_blocks || places > std::numeric_limits<std::int32_t>::max())
+    throw input_error("mesh: " + std::to_string(elements) + " elements of " + std::to_string(domain.nodes()) +
+                      " nodes on one rank; kernels of the GPU take up to " + std::to_string(most_blocks - 1) +
+                      " elements and 2^31 - 1 nodes, ghost faces included: use more ranks");
   return numbers;
 }
 

@@ -100,10 +100,10 @@ struct classic_surface : classic_kernel<Equations> {
     const values* const q = this->stage.in + column * this->stage.column_stride;
     for (int fm = thread; fm < mesh.faces * mesh.face_nodes; fm += threads) {
       const int face = fm / mesh.face_nodes, m = fm - face * mesh.face_nodes;
-      const decoded_link link = decode(mesh.links[element * 4 + face], mesh.elements, mesh.nodes, mesh.face_nodes);
+      const decoded_link link = mesh.link(element, face);
       T difference[fields], flux[fields];
       face_difference<Equations>(mesh, q, element, face, m, link, difference);
-      Equations::flux(read_face(mesh, element, face, link.code == open_code), difference, flux);
+      Equations::flux(read_face(mesh, element, face, link.code == static_cast<int>(open_code)), difference, flux);
       values& to = reinterpret_cast<values*>(shared)[fm];
       PLAQUETTE_GPU_UNROLL
       for (int f = 0; f < fields; ++f) to.f[f] = flux[f];

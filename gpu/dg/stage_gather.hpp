@@ -62,8 +62,8 @@ struct gather_stage {
   }
   PLAQUETTE_HOST_DEVICE void add_face(const values* q, std::int64_t element, int face, int n, T (&rhs)[fields]) const {
     const mesh_arrays<T>& mesh = stage.mesh;
-    const decoded_link link = decode(mesh.links[element * 4 + face], mesh.elements, mesh.nodes, mesh.face_nodes);
-    const face_side<T> side = read_face(mesh, element, face, link.code == open_code);
+    const decoded_link link = mesh.link(element, face);
+    const face_side<T> side = read_face(mesh, element, face, link.code == static_cast<int>(open_code));
     for (int m = 0; m < mesh.face_nodes; ++m) {
       T difference[fields], flux[fields];
       face_difference<Equations>(mesh, q, element, face, m, link, difference);

@@ -141,7 +141,7 @@ PLAQUETTE_HOST_DEVICE void face_difference(const mesh_arrays<T>& mesh, const nod
                                            std::int64_t element, int face, int m, const decoded_link& link,
                                            T (&difference)[fields]) {
   const int own = mesh.partner[static_cast<int>(mirror_code + static_cast<unsigned>(face)) * mesh.face_nodes + m];
-  const int other = mesh.partner[static_cast<int>(link.code) * mesh.face_nodes + m];
+  const int other = mesh.partner[link.code * mesh.face_nodes + m];
   const node_values<T, fields> here = column[element * mesh.nodes + own], there = column[link.place + other];
   for (int f = 0; f < fields; ++f) {
     const bool is_negated = link.is_mirror && f >= Equations::negated_from && f < Equations::negated_to;
