@@ -10,6 +10,8 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,10 +28,12 @@ namespace plaquette {
 template <field_batch F>
 class any_relaxation {
  public:
+  /// \param keeps  what r refers to, kept alive
   template <class R>
-  requires(!std::same_as<std::remove_cvref_t<R>, any_relaxation>) explicit any_relaxation(R r) {
+    requires(!std::same_as<std::remove_cvref_t<R>, any_relaxation>)
+  explicit any_relaxation(R r, std::shared_ptr<const void> keeps = nullptr) {
     auto held = std::make_shared<const R>(std::move(r));
-    solve_ = [held](F& x, const F& b) { held->solve(x, b); };
+    solve_ = [held, keeps](F& x, const F& b) { held->solve(x, b); };
     improve_ = [held](F& x, const F& b) { held->improve(x, b); };
   }
   /// x = about A^-1 b. x is not read.
@@ -39,6 +43,33 @@ class any_relaxation {
 
  private:
   std::function<void(F&, const F&)> solve_, improve_;
+};
+
+/// Where the time of cycles goes on one lattice.
+struct lattice_profile {
+  double smoothing = 0.0, transfer = 0.0;  ///< seconds; transfer: residual, restriction, prolongation
+  double below = 0.0;                      ///< seconds in the coarser lattices
+  double whole = 0.0;                      ///< seconds of whole cycles
+  std::int64_t cycles = 0;
+  std::int64_t krylov_steps = 0;  ///< of the GCR on this lattice
+};
+
+/// The same for all lattices, 0 the finest. Where it is on, every stage waits for what was queued.
+struct cycle_profile {
+  bool on = false;
+  std::function<void()> finish = [] {};
+  std::vector<lattice_profile> lattices{};
+
+  /// Runs `body`, adding its seconds where the profile is on.
+  template <class Body>
+  void timed(std::size_t lattice, double lattice_profile::* where, Body&& body) {
+    if (!on) return body();
+    finish();
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    finish();
+    lattices.at(lattice).*where += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
 };
 
 /// One cycle on one grid: relax, restrict the residual, correct from the coarser grid, relax. (Brandt 1977)
@@ -51,13 +82,17 @@ class multigrid_cycle {
   /// \param shape   a field of the red-black system, with as many columns as the widest batch
   /// \param before  absent: no relaxation before the coarse correction
   /// \param next    x = about M^-1 b for full fields of the coarser lattice
+  /// \param number  of this lattice in the profile
   multigrid_cycle(std::shared_ptr<const System> a, std::shared_ptr<const Transfer> transfer, const Fine& shape,
-                  std::optional<any_relaxation<Fine>> before, any_relaxation<Fine> after, any_operator<Coarse> next)
+                  std::optional<any_relaxation<Fine>> before, any_relaxation<Fine> after, any_operator<Coarse> next,
+                  std::shared_ptr<cycle_profile> profile, std::size_t number)
       : a_(std::move(a)),
         transfer_(std::move(transfer)),
         before_(std::move(before)),
         after_(std::move(after)),
         next_(std::move(next)),
+        profile_(std::move(profile)),
+        number_(number),
         r_(like(shape)),
         ax_(like(shape)),
         rc_(transfer_->coarse_like(shape.columns())),
@@ -67,27 +102,34 @@ class multigrid_cycle {
   void apply(Fine& x, const Fine& b) const {
     Fine r = view(r_, 0, b.columns());
     Coarse rc = view(rc_, 0, b.columns()), ec = view(ec_, 0, b.columns());
+    if (profile_->on) ++profile_->lattices.at(number_).cycles;
+    profile_->timed(number_, &lattice_profile::whole, [&] {
+      relax_before(x, r, b);
+      profile_->timed(number_, &lattice_profile::transfer, [&] { restrict_residual(rc, r); });
+      profile_->timed(number_, &lattice_profile::below, [&] { next_.apply(ec, rc); });
+      profile_->timed(number_, &lattice_profile::transfer, [&] { transfer_->add_prolonged(x, ec); });
+      profile_->timed(number_, &lattice_profile::smoothing, [&] { after_.improve(x, b); });
+    });
+  }
+
+ private:
+  /// x = a few steps from 0, r = b - A x.
+  void relax_before(Fine& x, Fine& r, const Fine& b) const {
     if (before_) {
-      before_->solve(x, b);
-      residual_of(r, x, b);
+      profile_->timed(number_, &lattice_profile::smoothing, [&] { before_->solve(x, b); });
+      profile_->timed(number_, &lattice_profile::transfer, [&] { residual_of(r, x, b); });
     } else {
       zero(x);
       copy(r, b);
     }
-    restrict_residual(rc, r);
-    next_.apply(ec, rc);
-    transfer_->add_prolonged(x, ec);
-    after_.improve(x, b);
   }
-
- private:
   void residual_of(Fine& r, const Fine& x, const Fine& b) const {
     Fine ax = view(ax_, 0, b.columns());
     a_->apply(ax, x);
     subtract_norm2(r, b, ax);
   }
   void restrict_residual(Coarse& rc, const Fine& r) const {
-    if constexpr (requires(Fine & f) { a_->full_residual(f, r); }) {
+    if constexpr (requires(Fine& f) { a_->full_residual(f, r); }) {
       Fine full = view(ax_, 0, r.columns());
       a_->full_residual(full, r);
       transfer_->restrict_to(rc, full);
@@ -101,6 +143,8 @@ class multigrid_cycle {
   std::optional<any_relaxation<Fine>> before_;
   any_relaxation<Fine> after_;
   any_operator<Coarse> next_;
+  std::shared_ptr<cycle_profile> profile_;
+  std::size_t number_;
   mutable Fine r_, ax_;
   mutable Coarse rc_, ec_;
 };
@@ -121,8 +165,13 @@ class inner_gcr {
 
  public:
   inner_gcr(std::shared_ptr<const A> a, const F& shape, const inner_gcr_parameters& parameters,
-            std::optional<any_operator<F>> inverse = std::nullopt)
-      : a_(std::move(a)), parameters_(parameters), inverse_(std::move(inverse)), r_(like(shape)) {
+            std::optional<any_operator<F>> inverse, std::shared_ptr<cycle_profile> profile, std::size_t number)
+      : a_(std::move(a)),
+        parameters_(parameters),
+        inverse_(std::move(inverse)),
+        profile_(std::move(profile)),
+        number_(number),
+        r_(like(shape)) {
     if (parameters.steps < 1)
       throw input_error("multigrid: inner GCR needs at least 1 step, found " + std::to_string(parameters.steps));
     for (int k = 0; k < parameters.steps; ++k) p_.push_back(like(shape)), q_.push_back(like(shape));
@@ -142,6 +191,7 @@ class inner_gcr {
     std::vector<scalars> qq;
     for (std::size_t m = 0; m < p_.size(); ++m) {
       p.push_back(view(p_[m], 0, columns)), q.push_back(view(q_[m], 0, columns));
+      if (profile_->on) ++profile_->lattices.at(number_).krylov_steps;
       if (inverse_)
         inverse_->apply(p[m], r);
       else
@@ -186,6 +236,8 @@ class inner_gcr {
   std::shared_ptr<const A> a_;
   inner_gcr_parameters parameters_;
   std::optional<any_operator<F>> inverse_;
+  std::shared_ptr<cycle_profile> profile_;
+  std::size_t number_;
   mutable F r_;
   mutable std::vector<F> p_, q_;
 };

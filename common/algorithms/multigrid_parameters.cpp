@@ -25,13 +25,15 @@ const char* name(smoother_kind kind) { return kind == smoother_kind::mr ? "mr" :
 
 namespace {
 
-/// A divisor of `local` by which a direction is coarsened, the wanted one where it divides.
+/// The length of aggregates in a direction: near the wanted one, a divisor of what a rank holds, and such that the
+/// coarse lattice has an even extent, so that it falls into two parities; an odd extent where no divisor does that.
 int aggregate_length(int global, int local, int wanted) {
-  for (int length = wanted; length > 1; --length)
-    if (local % length == 0 && global / length >= 2) return length;
-  // An odd box, or one that is as small as it gets.
-  for (int length = 2; length <= 5; ++length)
-    if (local % length == 0 && global / length >= 2) return length;
+  for (const bool even : {true, false})
+    for (const int difference : {0, -1, 1, 2, -2, 3}) {
+      const int length = wanted + difference;
+      if (length < 2 || local % length != 0 || global / length < 2) continue;
+      if (!even || global / length % 2 == 0) return length;
+    }
   return 1;
 }
 

@@ -56,6 +56,8 @@ class multigrid {
   /// Makes null vectors and coarse operators. Collective.
   multigrid(const Library& library, const multigrid_parameters& parameters)
       : library_(library), parameters_(parameters) {
+    profile_->lattices.resize(parameters.coarsenings.size() + 1);
+    profile_->finish = [library] { library.finish(); };
     const int count = parameters.coarsenings.front().vectors;
     quark_field v = library.random_quarks(count, parameters.seed);
     timed(report_.relaxation_seconds, [&] { relax(*library.system(), v); });
@@ -67,10 +69,27 @@ class multigrid {
     note_quality(v);
   }
 
+  /// From null vectors that are there already (a file, another mass): makes the coarse operators.
+  multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<basis> vectors)
+      : library_(library), parameters_(parameters) {
+    profile_->lattices.resize(parameters.coarsenings.size() + 1);
+    profile_->finish = [library] { library.finish(); };
+    for (std::size_t number = 0; number < vectors.size(); ++number) {
+      level next;
+      timed(report_.galerkin_seconds, [&] {
+        next.vectors = std::make_shared<const basis>(std::move(vectors[number]));
+        take_vectors(next, number);
+      });
+      levels_.push_back(next);
+    }
+  }
+
   const std::vector<level>& levels() const { return levels_; }
   const multigrid_setup_report& report() const { return report_; }
   const multigrid_parameters& parameters() const { return parameters_; }
   const Library& library() const { return library_; }
+  /// Of all cycles of this object.
+  cycle_profile& profile() const { return *profile_; }
 
   /// x = about Mhat^-1 b for even fields of quarks, of up to so many columns.
   any_operator<quark_field> cycle(int columns) const {
@@ -142,14 +161,8 @@ class multigrid {
       auto vectors = number == 0 ? library_.gather(v, c.aggregate) : library_.gather(v, c.aggregate);
       report_.replaced += library_.make_orthonormal(vectors);
       next.vectors = std::make_shared<const basis>(std::move(vectors));
-      next.from_finer = library_.make_transfer(*next.vectors);
     });
-    timed(report_.galerkin_seconds, [&] {
-      next.operator_numbers = std::make_shared<const matrices>(
-          number == 0 ? library_.galerkin(*next.vectors)
-                      : library_.galerkin(*levels_[number - 1].operator_numbers, *next.vectors));
-      next.system = library_.make_system(*next.operator_numbers);
-    });
+    timed(report_.galerkin_seconds, [&] { take_vectors(next, number); });
     levels_.push_back(next);
     if (number + 1 == parameters_.coarsenings.size()) return;
 
@@ -163,6 +176,15 @@ class multigrid {
     coarse_field some = view(below, 0, taken);
     next.from_finer->restrict_to(some, view(v, 0, taken));
     add_level(below, number + 1);
+  }
+
+  /// Makes transfer and operator of a level whose vectors are there.
+  void take_vectors(level& next, std::size_t number) const {
+    next.from_finer = library_.make_transfer(*next.vectors);
+    next.operator_numbers = std::make_shared<const matrices>(
+        number == 0 ? library_.galerkin(*next.vectors)
+                    : library_.galerkin(*levels_[number - 1].operator_numbers, *next.vectors));
+    next.system = library_.make_system(*next.operator_numbers);
   }
 
   void note_quality(const quark_field& v) {
@@ -180,10 +202,9 @@ class multigrid {
 
   template <class F, class System>
   any_relaxation<F> smoother(std::shared_ptr<const System> a, const F& shape, int steps) const {
-    held_.push_back(a);
     if (parameters_.smoother == smoother_kind::mr)
-      return any_relaxation<F>(mr_relaxation(*a, shape, steps, parameters_.relaxation_factor));
-    return any_relaxation<F>(gcr_relaxation(*a, shape, steps));
+      return any_relaxation<F>(mr_relaxation(*a, shape, steps, parameters_.relaxation_factor), a);
+    return any_relaxation<F>(gcr_relaxation(*a, shape, steps), a);
   }
 
   /// The cycle of lattice `number`, 0 the finest, which is not the coarsest.
@@ -193,7 +214,7 @@ class multigrid {
     if (parameters_.steps_before > 0) before = smoother(a, shape, parameters_.steps_before);
     return multigrid_cycle<F, System, transfer, coarse_field>(a, levels_[number].from_finer, shape, std::move(before),
                                                               smoother(a, shape, parameters_.steps_after),
-                                                              solver_of(number + 1, columns));
+                                                              solver_of(number + 1, columns), profile_, number);
   }
 
   /// x = about M^-1 b on the coarse lattice `number`.
@@ -207,19 +228,20 @@ class multigrid {
     };
     const double watches = library_.answers_at_once() ? 1.0 : 0.0;
     if (number == levels_.size())
-      return on_red_black(gcr(a, shape, {parameters_.coarsest_steps, watches * parameters_.coarsest_tolerance}));
+      return on_red_black(gcr(a, shape, {parameters_.coarsest_steps, watches * parameters_.coarsest_tolerance},
+                              std::nullopt, profile_, number));
     auto inner = cycle_of<coarse_field>(a, shape, number, columns);
     if (parameters_.cycle == cycle_kind::v) return on_red_black(std::move(inner));
     const int steps = parameters_.cycle == cycle_kind::w ? 2 : parameters_.k_steps;
-    return on_red_black(
-        gcr(a, shape, {steps, watches * parameters_.k_tolerance}, any_operator<coarse_field>(std::move(inner))));
+    return on_red_black(gcr(a, shape, {steps, watches * parameters_.k_tolerance},
+                            any_operator<coarse_field>(std::move(inner)), profile_, number));
   }
 
   Library library_;
   multigrid_parameters parameters_;
   std::vector<level> levels_;
   mutable multigrid_setup_report report_;
-  mutable std::vector<std::shared_ptr<const void>> held_;  ///< what relaxations refer to
+  std::shared_ptr<cycle_profile> profile_ = std::make_shared<cycle_profile>();
 };
 
 }  // namespace plaquette
