@@ -26,13 +26,11 @@ struct coarse_pointer {
     return begin + site * site_stride + static_cast<std::int64_t>(column) * n;
   }
   template <class N = Number>
-  requires(!std::is_const_v<N>) PLAQUETTE_HOST_DEVICE operator coarse_pointer<const N>() const {
+    requires(!std::is_const_v<N>)
+  PLAQUETTE_HOST_DEVICE operator coarse_pointer<const N>() const {
     return {begin, site_stride, n};
   }
 };
-}
-}
-;
 
 /// T is double or float. Numbers lie as [site][column][n], n = spins * colours = 2 * vectors, index chirality * vectors
 /// + vector, sites as `coarse_geometry` numbers them: the even sites of a full field come first. Copies share storage.
