@@ -199,6 +199,13 @@ void for_tile_counts(int columns, const Function& launch) {
 
 }  // namespace detail
 
+/// Ranges of blocks for which there are as many blocks of threads as the device holds.
+inline int blocks_at_once(int multiprocessors, int v_columns, int w_columns) {
+  constexpr int of_block = detail::warps_of_tiles * detail::rows_of_warp;
+  const int resident = w_columns > 3 * tile_columns ? 2 : 3;  // the launch bounds of products_in_tiles
+  return multiprocessors * resident / ((v_columns + of_block - 1) / of_block);
+}
+
 /// partial[range][j][i], for ranges of `of_range` blocks.
 /// \param rows  of a block: a multiple of 8
 inline void launch_products_in_tiles(const queue& q, const basis_blocks& v, const basis_blocks& w, std::int32_t rows,

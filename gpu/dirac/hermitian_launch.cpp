@@ -83,6 +83,7 @@ std::string hermitian_launch::name() const {
   if (small) s += " small";
   if (groups > 1) s += " groups " + std::to_string(groups);
   if (slab > 0) s += " slab " + std::to_string(slab);
+  if (halves) s += " halves";
   if (past_caches) s += " past";
   if (turns) s += " turns";
   if (dependent) s += " dependent";
@@ -108,16 +109,16 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
             if (steps * tile.tile[3] > p.local[3] || (z_of_slab > 0 && p.local[2] <= z_of_slab)) continue;
             for (const bool dependent : {true, false})
               for (const bool small : {false, true})
-                for (const bool past : {false, true}) {
+                for (const bool halves : {true, false}) {
                   if ((dependent && !p.starts_early) || (small && (batch || tile.threads() > 96)) ||
-                      (past && (resident || dependent)))
+                      (halves && resident))
                     continue;
                   hermitian_launch launch = tile;
                   launch.steps = steps;
                   launch.slab = z_of_slab == 0 ? 0 : std::max(1, z_of_slab / tile.tile[2]);
                   launch.dependent = dependent;
                   launch.small = small;
-                  launch.past_caches = past;
+                  launch.halves = halves;
                   launch.turns = !resident;
                   list.push_back(launch);
                 }
