@@ -166,7 +166,8 @@ bool in_tiles(const context& ctx, int columns) {
 
 #ifdef __CUDACC__
 /// products += V^+ W over `count` blocks from `first` on, on the tensor cores.
-void add_products_in_tiles(std::vector<complex<double>>& products, const field<double>& v, const field<double>& w,
+template <class T>
+void add_products_in_tiles(std::vector<complex<double>>& products, const field<T>& v, const field<T>& w,
                            std::int32_t first, std::int32_t count) {
   if (count == 0) return;
   const context& ctx = v.get_context();
@@ -176,7 +177,7 @@ void add_products_in_tiles(std::vector<complex<double>>& products, const field<d
   const auto of_range = static_cast<std::int32_t>((count + most - 1) / most);
   const std::int32_t ranges = (count + of_range - 1) / of_range;
   const auto partial = ctx.workspace().take(sizeof(complex<double>) * static_cast<std::size_t>(pairs * ranges));
-  const auto blocks_of = [&](const field<double>& x) {
+  const auto blocks_of = [&](const field<T>& x) {
     return basis_blocks{numbers_of(x, first), numbers_of_block(x), x.columns()};
   };
   launch_products_in_tiles(ctx.queue(), blocks_of(v), blocks_of(w), v.components() * lanes, count, of_range,

@@ -22,9 +22,8 @@ struct lattice_walk {
   divisor by_t;                             ///< of tile[3]
   int steps, groups, tiles;
   bool backwards;  ///< the last tile first
-  /// Where not null: blocks stay, and take one tile after the other, those of each half of the cache from a share of
-  /// their own as long as there are any. Counters: tiles taken of each share, blocks that are done; zero before and
-  /// after.
+  /// Of a batch, where not null: a block takes a tile of the share of its multiprocessor's half of the cache, as long
+  /// as there are any. Counters: tiles taken of each share, blocks that have one; zero before and after.
   const std::uint8_t* half_of;
   unsigned* counters;
   int first_share;  ///< tiles of half 0: the first ones
@@ -70,32 +69,22 @@ __device__ __forceinline__ int take_tile(const lattice_walk& walk, int half) {
   return -1;
 }
 
-/// work(tile) for the tiles of a block, by all its threads. The number of the next one is asked for before a tile is
-/// worked on.
-template <class Work>
-__device__ __forceinline__ void for_tiles(const lattice_walk& walk, const Work& work) {
-  if (walk.half_of == nullptr) {
-    work(walk.backwards ? walk.tiles - 1 - static_cast<int>(blockIdx.x) : static_cast<int>(blockIdx.x));
-    return;
-  }
-  __shared__ int next[2];
-  const bool first_thread = threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0;
+__device__ __forceinline__ int tile_of_block(const lattice_walk& walk) {
+  return walk.backwards ? walk.tiles - 1 - static_cast<int>(blockIdx.x) : static_cast<int>(blockIdx.x);
+}
+
+/// The tile of a block where they are taken from shares; all threads call this.
+/// \param room  shared memory
+__device__ __forceinline__ int taken_tile(const lattice_walk& walk, int* room) {
   wait_for_previous_kernel();
-  unsigned multiprocessor;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
-  const int half = walk.half_of[multiprocessor];
-  if (first_thread) next[0] = take_tile(walk, half);
-  __syncthreads();
-  int tile = next[0];
-  for (int turn = 1; tile >= 0; turn ^= 1) {
-    int taken = -1;
-    if (first_thread) taken = take_tile(walk, half);
-    work(tile);
-    if (first_thread) next[turn] = taken;
-    __syncthreads();
-    tile = next[turn];
+  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+    unsigned multiprocessor;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+    *room = take_tile(walk, walk.half_of[multiprocessor]);
+    if (is_last_block(walk.counters + 2, gridDim.x - 1)) walk.counters[0] = walk.counters[1] = 0;
   }
-  if (first_thread && is_last_block(walk.counters + 2, gridDim.x - 1)) walk.counters[0] = walk.counters[1] = 0;
+  __syncthreads();
+  return *room;
 }
 
 /// One column. Threads go through a tile's steps along t without waiting for each other: they keep step by themselves.
@@ -109,29 +98,30 @@ __global__ void __launch_bounds__(small ? 96 : most_threads(is_half<T> ? 2 : siz
   constexpr int early = sizeof(real_of<T>) == 8 ? 2 : 4;
   const hopping_arguments<T>& hops = arg.hops;
   let_next_kernel_start();
-  for_tiles(walk, [&](int tile) {
-    lattice_site s = find_lattice_site(walk, tile);
+  lattice_site s = find_lattice_site(walk, tile_of_block(walk));
 #pragma unroll 1
-    for (int step = 0; step < walk.steps; ++step, s.t += walk.tile[3]) {
-      if (!inside(s, hops.order)) return;
-      const hop_neighbours n = neighbours_on_lattice(hops.order, arg.parity_step, s.parity, s.half_x, s.y, s.z, s.t);
-      loaded_link<T, stored> first_links[early];
-      for_directions<0, early>(
-          [&]<int d>() { load_link_of_hop<T, stored, d, load_hint::constant>(first_links[d], hops, n); });
-      wait_for_previous_kernel();
-      spin_rows<real_of<T>, 4> h[1] = {};
-      for_directions<0, hop_directions>([&]<int d>() {
-        loaded_link<T, stored> link;
-        if constexpr (d < early)
-          link = first_links[d];
-        else
-          load_link_of_hop<T, stored, d, load_hint::constant>(link, hops, n);
-        add_hop<d, T, stored, false, load_hint::ordered>(h, hops, hops.in.begin, n, link, no_phases{});
-      });
-      finish_hermitian(h[0], arg, 0, n.here);
-    }
-  });
+  for (int step = 0; step < walk.steps; ++step, s.t += walk.tile[3]) {
+    if (!inside(s, hops.order)) return;
+    const hop_neighbours n = neighbours_on_lattice(hops.order, arg.parity_step, s.parity, s.half_x, s.y, s.z, s.t);
+    loaded_link<T, stored> first_links[early];
+    for_directions<0, early>(
+        [&]<int d>() { load_link_of_hop<T, stored, d, load_hint::constant>(first_links[d], hops, n); });
+    wait_for_previous_kernel();
+    spin_rows<real_of<T>, 4> h[1] = {};
+    for_directions<0, hop_directions>([&]<int d>() {
+      loaded_link<T, stored> link;
+      if constexpr (d < early)
+        link = first_links[d];
+      else
+        load_link_of_hop<T, stored, d, load_hint::constant>(link, hops, n);
+      add_hop<d, T, stored, false, load_hint::ordered>(h, hops, hops.in.begin, n, link, no_phases{});
+    });
+    finish_hermitian(h[0], arg, 0, n.here);
+  }
 }
+
+/// Bytes of shared memory before the links, for `taken_tile`.
+inline constexpr int room_bytes = 16;
 
 /// Several columns: the links of the tile come to shared memory once. See `hop_batch`.
 /// \tparam alone  one group: a thread reads the links that it has copied itself
@@ -144,55 +134,55 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   const int groups = alone ? 1 : walk.groups;
   extern __shared__ __align__(16) std::byte shared[];
   let_next_kernel_start();
-  for_tiles(walk, [&](int tile) {
-    const lattice_site s = find_lattice_site(walk, tile);
-    const bool works = inside(s, hops.order);
-    if (alone && !works) return;
-    const hop_neighbours n = neighbours_on_lattice(hops.order, arg.parity_step, s.parity, s.half_x, s.y, s.z, s.t);
-    const int place = s.position + s.parity * walk.tile[0] * walk.tile[1] * walk.tile[2] * walk.tile[3];
-    std::byte* const slots = shared + static_cast<std::uint32_t>(place) / lanes * (hop_directions * slot_bytes);
-    const std::uint32_t lane = lane_of(place);
-    if (works)
-      for_directions<0, hop_directions>([&]<int d>() {
-        if (!alone && (d & (groups - 1)) != s.group) return;
-        const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
-        copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane, link_of<T, stored>(hops.links_here, i, d / 2),
-                                       lane_of(i));
-        if (alone) asm volatile("cp.async.commit_group;" ::: "memory");
-      });
-    if constexpr (!alone) {
-      asm volatile("cp.async.wait_all;" ::: "memory");
-      __syncthreads();
-      if (!works) return;
-    }
-    wait_for_previous_kernel();
-    const std::uint32_t packed_here = packed_place<T>(hops.out.block_stride, n.here);
-    std::uint32_t packed[hop_directions];
+  const lattice_site s = find_lattice_site(
+      walk, walk.half_of == nullptr ? tile_of_block(walk) : taken_tile(walk, reinterpret_cast<int*>(shared)));
+  const bool works = inside(s, hops.order);
+  if (alone && !works) return;
+  const hop_neighbours n = neighbours_on_lattice(hops.order, arg.parity_step, s.parity, s.half_x, s.y, s.z, s.t);
+  const int place = s.position + s.parity * walk.tile[0] * walk.tile[1] * walk.tile[2] * walk.tile[3];
+  std::byte* const slots =
+      shared + room_bytes + static_cast<std::uint32_t>(place) / lanes * (hop_directions * slot_bytes);
+  const std::uint32_t lane = lane_of(place);
+  if (works)
+    for_directions<0, hop_directions>([&]<int d>() {
+      if (!alone && (d & (groups - 1)) != s.group) return;
+      const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
+      copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane, link_of<T, stored>(hops.links_here, i, d / 2),
+                                     lane_of(i));
+      if (alone) asm volatile("cp.async.commit_group;" ::: "memory");
+    });
+  if constexpr (!alone) {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+    if (!works) return;
+  }
+  wait_for_previous_kernel();
+  const std::uint32_t packed_here = packed_place<T>(hops.out.block_stride, n.here);
+  std::uint32_t packed[hop_directions];
 #pragma unroll
-    for (int d = 0; d < hop_directions; ++d) packed[d] = packed_place<T>(hops.in.block_stride, n.index[d]);
+  for (int d = 0; d < hop_directions; ++d) packed[d] = packed_place<T>(hops.in.block_stride, n.index[d]);
 #pragma unroll 1
-    for (int column = s.group * at_once; column < hops.columns; column += groups * at_once) {
-      spin_rows<real_of<T>, 4> h[at_once] = {};
-      // The last ones go back over a column that is done already, where their number is odd.
-      const int first = at_once == 1 ? column : min(column, hops.columns - at_once);
-      const std::byte* const in = column_of<T>(hops.in.begin, first);
-      for_directions<0, hop_directions>([&]<int d>() {
-        if constexpr (alone) asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d) : "memory");
-        loaded_link<T, stored> link;
-        link.template load<load_hint::none>(slots + d * slot_bytes, lane);
-        const auto from = place_of<T>(in, packed[d]);
-        spinor_in_memory<T, false> psi[at_once];
-#pragma unroll
-        for (int k = 0; k < at_once; ++k)
-          psi[k].template load<load_hint::ordered, part_of_hop<d>>(columns_further(from, k), 0);
-        add_loaded_hop<d, T, false>(h, hops, psi, n.across[d], link, no_phases{});
-      });
-      const auto to = place_of<T>(column_of<T>(hops.out.begin, first), packed_here);
+  for (int column = s.group * at_once; column < hops.columns; column += groups * at_once) {
+    spin_rows<real_of<T>, 4> h[at_once] = {};
+    // The last ones go back over a column that is done already, where their number is odd.
+    const int first = at_once == 1 ? column : min(column, hops.columns - at_once);
+    const std::byte* const in = column_of<T>(hops.in.begin, first);
+    for_directions<0, hop_directions>([&]<int d>() {
+      if constexpr (alone) asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d) : "memory");
+      loaded_link<T, stored> link;
+      link.template load<load_hint::none>(slots + d * slot_bytes, lane);
+      const auto from = place_of<T>(in, packed[d]);
+      spinor_in_memory<T, false> psi[at_once];
 #pragma unroll
       for (int k = 0; k < at_once; ++k)
-        if (at_once == 1 || first + k >= column) finish_hermitian(h[k], arg, first + k, n.here, columns_further(to, k));
-    }
-  });
+        psi[k].template load<load_hint::ordered, part_of_hop<d>>(columns_further(from, k), 0);
+      add_loaded_hop<d, T, false>(h, hops, psi, n.across[d], link, no_phases{});
+    });
+    const auto to = place_of<T>(column_of<T>(hops.out.begin, first), packed_here);
+#pragma unroll
+    for (int k = 0; k < at_once; ++k)
+      if (at_once == 1 || first + k >= column) finish_hermitian(h[k], arg, first + k, n.here, columns_further(to, k));
+  }
 }
 
 template <class T>
@@ -200,15 +190,6 @@ struct lattice_kernel {
   void (*function)(const hermitian_arguments<T>, const lattice_walk);
   std::atomic<std::int64_t>* prepared;  ///< for which shared memory and device
 };
-
-/// Blocks of a kernel that the device holds at a time.
-template <class T>
-int resident_blocks_of(const lattice_kernel<T>& kernel, int threads, int shared_bytes, const cache_halves& halves) {
-  int of_multiprocessor = 0;
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_multiprocessor, kernel.function, threads,
-                                                      static_cast<std::size_t>(shared_bytes)));
-  return of_multiprocessor * (halves.multiprocessors[0] + halves.multiprocessors[1]);
-}
 
 template <class T, reconstruct stored>
 void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermitian_launch& how) {
@@ -218,7 +199,7 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
   const auto parts = [](int length, int of) { return (length + of - 1) / of; };
   if (how.threads() > most_threads(bytes) || how.threads() > how.tile[0] * how.tile[1] * most_threads_in_z ||
       (1 << log2_of(how.tile[2])) != how.tile[2] || (how.groups & (how.groups - 1)) != 0 ||
-      (batch ? how.steps != 1 || how.small : how.groups != 1) || (how.small && how.threads() > 96))
+      (batch ? how.steps != 1 || how.small : how.groups != 1 || how.halves) || (how.small && how.threads() > 96))
     throw std::logic_error("hermitian_wilson: a launch that does not fit its kernel");
   lattice_walk walk;
   std::copy(std::begin(how.tile), std::end(how.tile), walk.tile);
@@ -246,9 +227,8 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
     take.template operator()<hermitian_batch<T, stored, true>>();
   else
     take.template operator()<hermitian_batch<T, stored, false>>();
-  const int shared = batch ? parts(2 * how.positions(), lanes) * batch_block_bytes<T, stored>(false) : 0;
+  const int shared = batch ? parts(2 * how.positions(), lanes) * batch_block_bytes<T, stored>(false) + room_bytes : 0;
   detail::prepare_kernel(kernel, shared, std::max(1, most_threads(bytes) * 2 / how.threads()), q.device());
-  int blocks = walk.tiles;
   walk.half_of = nullptr;
   if (how.halves) {
     const cache_halves& halves = cache_halves_of(q);
@@ -256,9 +236,8 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
     walk.counters = q.counters(3);
     const std::int64_t all = halves.multiprocessors[0] + halves.multiprocessors[1];
     walk.first_share = static_cast<int>(std::int64_t{walk.tiles} * halves.multiprocessors[0] / all);
-    blocks = std::min(blocks, resident_blocks_of(kernel, how.threads(), shared, halves));
   }
-  launch_kernel(q, dim3(static_cast<unsigned>(blocks)),
+  launch_kernel(q, dim3(static_cast<unsigned>(walk.tiles)),
                 dim3(static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
                      static_cast<unsigned>(how.tile[2] * how.tile[3] * 2 * how.groups)),
                 shared, how.dependent, kernel.function, arg, walk);
