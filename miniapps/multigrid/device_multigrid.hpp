@@ -24,7 +24,7 @@ namespace plaquette {
 /// \tparam Device  names `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>`, `library` (what multigrid_setup.hpp
 ///                 asks for); constants `look_every`, `look_behind`; members `ctx`, `links` (what operators are made
 ///                 of), `multigrid_library(action)`, `make_source(b, place, column, source)`, `on_host(basis)`,
-///                 `from_host(null_space)`
+///                 `from_host(null_space, is coarse)`
 template <class Device>
 class device_multigrid final : public multigrid_engine {
   using library = typename Device::library;
@@ -54,7 +54,7 @@ class device_multigrid final : public multigrid_engine {
     } else {
       std::vector<typename library::basis> vectors;
       for (null_space& v : read_setup(options_.load_setup, device_.ctx.geometry(), plaquette_, device_.ctx.comm()))
-        vectors.push_back(device_.from_host(v));
+        vectors.push_back(device_.from_host(v, !vectors.empty()));
       multigrid_.emplace(library_, options_.multigrid, std::move(vectors));
     }
     library_.finish();
