@@ -268,8 +268,9 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
   F partners = detail::half_like(shape_of, l);
   if (l > 0) {
     const int keep = search.keep > 0 ? search.keep : l + std::max(3, l / 10);
-    const restart_sizes sizes{
-        .keep = keep, .most = search.most > 0 ? search.most : std::max(keep + 10, (5 * l) / 2), .cycles = search.cycles};
+    const restart_sizes sizes{.keep = keep,
+                              .most = search.most > 0 ? search.most : std::max(keep + 10, (5 * l) / 2),
+                              .cycles = search.cycles};
     F basis = detail::half_like(shape_of, sizes.most + 1);
     F start = view(basis, 0, 1);
     restart_state state;
@@ -359,8 +360,8 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
   }
   chiral_modes<F> zero_modes{detail::half_like(shape_of, 0)};
   if (zeros == 0 && l > 0) {
-    zero_modes = detail::search_zero_modes(sign, -chi, pair_vectors, main.squares.back(), search, fill, final_delta,
-                                           width);
+    zero_modes =
+        detail::search_zero_modes(sign, -chi, pair_vectors, main.squares.back(), search, fill, final_delta, width);
     (chi > 0 ? found.zero_minus : found.zero_plus) = zero_modes.vectors.columns();
   }
   const int extra = zero_modes.vectors.columns();

@@ -17,9 +17,9 @@
 namespace plaquette {
 
 enum class overlap_scheme {
-  fixed,     ///< one accuracy, in double
-  relaxed,   ///< accuracy follows the residual, high orders in single precision
-  defect     ///< CG with a cheap sign function inside, true residuals outside (Giusti et al. 2002)
+  fixed,    ///< one accuracy, in double
+  relaxed,  ///< accuracy follows the residual, high orders in single precision
+  defect    ///< CG with a cheap sign function inside, true residuals outside (Giusti et al. 2002)
 };
 
 struct overlap_solve_rule {
@@ -38,10 +38,11 @@ struct overlap_solve_rule {
 /// How a mass was solved. Vectors have a number a column.
 struct overlap_mass_report {
   double mass = 0.0;
-  int iterations = 0;   ///< of the multi-shift solve
-  int corrections = 0;  ///< solves from true residuals after it
+  int iterations = 0;            ///< of the multi-shift solve
+  int corrections = 0;           ///< solves from true residuals after it
   std::vector<double> iterated;  ///< |r| / |b| at the end of the last solve
-  std::vector<double> residual;  ///< |b - D(m) x| / |b| of x = D(m)^+ y, from |b - D(m)^+ D(m) y|, accurate sign function
+  std::vector<double>
+      residual;  ///< |b - D(m) x| / |b| of x = D(m)^+ y, from |b - D(m)^+ D(m) y|, accurate sign function
   bool converged = false;
 };
 
@@ -179,8 +180,7 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
   deflation.project(b_high);
   std::vector<F> y;
   for (std::size_t i = 0; i < masses.size(); ++i) y.push_back(like(b));
-  const double first_tolerance =
-      rule.scheme == overlap_scheme::defect ? rule.inner_tolerance : 0.5 * rule.tolerance;
+  const double first_tolerance = rule.scheme == overlap_scheme::defect ? rule.inner_tolerance : 0.5 * rule.tolerance;
   const multishift_report solved = solve_off_modes(
       y, b_high, sigma, std::vector<double>(static_cast<std::size_t>(columns), first_tolerance), 1.0, true);
 

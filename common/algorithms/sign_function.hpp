@@ -92,14 +92,19 @@ struct sign_options {
   int degree = 0, poles = 0;           ///< whatever accuracy is asked for
 };
 
-/// The share of the orders, from above, that single precision does without harm to an accuracy delta: measured on random
-/// vectors (error near 0.65 delta in double, 0.7 to 0.95 with these).
-inline double share_in_double(double delta) {
-  if (delta >= 1e-6) return 0.0;
-  if (delta >= 1e-8) return 0.25;
-  if (delta >= 5e-10) return 0.4;
-  if (delta >= 5e-11) return 0.5;
-  return delta >= 5e-12 ? 0.65 : 1.0;
+/// The lowest order of a Clenshaw recurrence that single precision may compute when the result is to be right to delta.
+/// Rounding in the orders above k errs by some u sum_{j > k} |c_j|, u = 2^-24, of which 0.4 delta is allowed: the
+/// polynomial itself errs by 0.65 delta on a random vector. Above 1e-6 all of it: the floor of single precision is at
+/// 8e-7.
+inline int first_order_in_single(const minimax_polynomial& p, double delta) {
+  if (delta >= 1e-6) return 0;
+  constexpr double u = 0x1p-24;
+  double tail = 0.0;
+  for (int k = p.degree(); k > 0; --k) {
+    tail += std::abs(p.coefficients[static_cast<std::size_t>(k)]);
+    if (u * tail > 0.4 * delta) return k;
+  }
+  return 0;
 }
 
 /// sign(H), deflated.
@@ -163,6 +168,12 @@ class sign_function {
       std::vector<double> signs;
       for (const double value : values_) signs.push_back(value > 0.0 ? 1.0 : -1.0);
       scale_rows(c, signs);
+      // Single precision errs along the modes too, where Clenshaw's recurrence amplifies; nothing of y belongs there.
+      if (precision == sign_precision::mixed && delta < 1e-6) {
+        host_matrix errors = overlaps(modes_, y);
+        scale_rows(errors, std::vector<double>(values_.size(), -1.0));
+        c = sum(c, errors);
+      }
       add_combinations(y, modes_, c.numbers());
     }
   }
@@ -172,8 +183,8 @@ class sign_function {
   void apply_polynomial(F& y, const F& psi, double delta, sign_precision precision) const {
     const minimax_polynomial& p = polynomial(delta);
     const int n = p.degree();
-    const double share = precision == sign_precision::wide ? 1.0 : share_in_double(std::max(delta, p.delta));
-    const int first_narrow = static_cast<int>(std::lround(share * n));  // orders above are narrow
+    const int first_narrow =  // orders above are narrow
+        precision == sign_precision::wide ? n : first_order_in_single(p, std::max(delta, p.delta));
     F b1 = like(psi), b2 = like(psi);
     int k = n - 1;
     if (first_narrow < n) {
@@ -249,7 +260,8 @@ class sign_function {
       multishift_cg(h2, x, psi, f.shifts, rule);
       zero(sum_of_poles);
       for (int l = 0; l < f.poles(); ++l)
-        axpy(sum_of_poles, uniform_scalars(psi, f.weights[static_cast<std::size_t>(l)]), x[static_cast<std::size_t>(l)]);
+        axpy(sum_of_poles, uniform_scalars(psi, f.weights[static_cast<std::size_t>(l)]),
+             x[static_cast<std::size_t>(l)]);
     } else {
       double_pass_sum(h2, sum_of_poles, psi, f, rule.tolerance, rule.limit);
     }
@@ -277,8 +289,7 @@ class sign_function {
           for (const complex<double>& number : host_values(rr)) now.push_back(number.re);
           r2.push_back(now);
           bool all = true;
-          for (int n = 0; n < columns; ++n)
-            all = all && at(now, n) <= tolerance * tolerance * at(r2.front(), n);
+          for (int n = 0; n < columns; ++n) all = all && at(now, n) <= tolerance * tolerance * at(r2.front(), n);
           if (all || j >= limit) return j;
         } else if (j == std::ssize(alpha)) {
           return j;
@@ -329,8 +340,7 @@ class sign_function {
       }
     zero(y);
     pass(false, [&](int j, const F& r) {
-      if (j < steps)
-        axpy(y, make_scalars(r, std::span<const complex<double>>(at(coefficients, j))), r);
+      if (j < steps) axpy(y, make_scalars(r, std::span<const complex<double>>(at(coefficients, j))), r);
     });
   }
 

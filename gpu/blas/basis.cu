@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
+#include "gpu/blas/basis_tiles.hpp"
 #include "gpu/blas/cublas_library.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/number_groups.hpp"
@@ -148,6 +150,40 @@ long long numbers_of_block(const field<T>& x) {
   return x.sites(0).block_stride / static_cast<long long>(sizeof(complex<T>));
 }
 
+/// Whether the kernels of basis_tiles.hpp take so many columns on the other side: where V is read several times for
+/// them, and cuBLAS is there, that is the better one.
+template <class T>
+bool in_tiles(const context& ctx, int columns) {
+#ifdef __CUDACC__
+  return std::is_same_v<T, double> && ctx.device().compute_capability >= 90 &&
+         (columns <= 6 * tile_columns || !has_cublas(ctx.queue()));
+#else
+  static_cast<void>(ctx), static_cast<void>(columns);
+  return false;
+#endif
+}
+
+#ifdef __CUDACC__
+/// products += V^+ W over `count` blocks from `first` on, on the tensor cores.
+void add_products_in_tiles(std::vector<complex<double>>& products, const field<double>& v, const field<double>& w,
+                           std::int32_t first, std::int32_t count) {
+  if (count == 0) return;
+  const context& ctx = v.get_context();
+  const auto pairs = static_cast<std::int64_t>(products.size());
+  // As many ranges as keep the device busy, with parts of the result that stay small beside the basis.
+  const std::int64_t most = std::clamp<std::int64_t>((std::int64_t{1} << 22) / pairs, 1, 1056);
+  const auto of_range = static_cast<std::int32_t>((count + most - 1) / most),
+             ranges = (count + of_range - 1) / of_range;
+  const auto partial = ctx.workspace().take(sizeof(complex<double>) * static_cast<std::size_t>(pairs * ranges));
+  const auto blocks_of = [&](const field<double>& x) {
+    return basis_blocks{numbers_of(x, first), numbers_of_block(x), x.columns()};
+  };
+  launch_products_in_tiles(ctx.queue(), blocks_of(v), blocks_of(w), v.components() * lanes, count, of_range,
+                           reinterpret_cast<complex<double>*>(partial.get()));
+  add_parts<double>(ctx, products, partial, 1, pairs, ranges);
+}
+#endif
+
 /// products += V^+ W over `count` blocks from `first` on, as products of matrices: a group of blocks adds to a matrix
 /// of its own, a block of each group at a time, so that there are enough of them to keep the device busy.
 template <class T>
@@ -230,6 +266,13 @@ void add_products(field<T>& target, const field<T>& v, std::span<const complex<d
   const auto memory = ctx.workspace().take(sizeof(number) * numbers.size());
   copy_to_device(ctx.queue(), memory.get(), numbers.data(), sizeof(number) * numbers.size());
   const auto* const on_device = reinterpret_cast<const number*>(memory.get());
+#ifdef __CUDACC__
+  if constexpr (std::is_same_v<T, double>)
+    if (in_tiles<T>(ctx, target.columns()))
+      return launch_combine_in_tiles(ctx.queue(), {numbers_of(v, 0), numbers_of_block(v), v.columns()},
+                                     numbers_of(target, 0), numbers_of_block(target), target.columns(),
+                                     v.components() * lanes, v.all_blocks(), on_device, start != 0.0);
+#endif
   if (is_dense(v) && has_cublas(ctx.queue())) {
     matrix_products<T> work;
     work.rows = work.a_column = work.c_column = v.components() * lanes;

@@ -55,8 +55,12 @@ __device__ __forceinline__ bool inside(const lattice_site& s, const site_order& 
 }
 
 /// One column. Threads go through tiles along t without waiting for each other: they keep step by themselves.
-template <class T, reconstruct stored>
-__global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), 2)
+/// \tparam small  blocks of up to 96 threads, of which registers leave room for more
+template <class T, reconstruct stored, bool small>
+__global__ void __launch_bounds__(small ? 96 : most_threads(is_half<T> ? 2 : sizeof(real_of<T>)),
+                                  !small                    ? 2
+                                  : sizeof(real_of<T>) == 8 ? 3
+                                                            : 6)
     hermitian_tiles(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk) {
   constexpr int early = sizeof(real_of<T>) == 8 ? 2 : 4;
   const hopping_arguments<T>& hops = arg.hops;
@@ -157,7 +161,7 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
   const auto parts = [](int length, int of) { return (length + of - 1) / of; };
   if (how.threads() > most_threads(bytes) || how.threads() > how.tile[0] * how.tile[1] * most_threads_in_z ||
       (1 << log2_of(how.tile[2])) != how.tile[2] || (how.groups & (how.groups - 1)) != 0 ||
-      (batch ? how.steps != 1 : how.groups != 1))
+      (batch ? how.steps != 1 || how.small : how.groups != 1) || (how.small && how.threads() > 96))
     throw std::logic_error("hermitian_wilson: a launch that does not fit its kernel");
   lattice_walk walk;
   std::copy(std::begin(how.tile), std::end(how.tile), walk.tile);
@@ -175,8 +179,10 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
 
   lattice_kernel<T> kernel;
   const auto take = [&]<auto function>() { kernel = {function, detail::prepared_of<function>()}; };
-  if (!batch)
-    take.template operator()<hermitian_tiles<T, stored>>();
+  if (!batch && how.small)
+    take.template operator()<hermitian_tiles<T, stored, true>>();
+  else if (!batch)
+    take.template operator()<hermitian_tiles<T, stored, false>>();
   else if (how.groups == 1)
     take.template operator()<hermitian_batch<T, stored, true>>();
   else

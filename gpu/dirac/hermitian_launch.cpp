@@ -30,12 +30,13 @@ double share_of_threads(const hermitian_launch& launch, const extents& local) {
   return share;
 }
 
-/// Tiles with about so many threads: whole rows of x, or halves of them.
+/// Tiles with about so many threads: rows of x, or equal parts of them.
 std::vector<hermitian_launch> tiles_of(const extents& local, int threads, int groups) {
   std::vector<hermitian_launch> list;
   const int row = local[0] / 2, positions = threads / (2 * groups);
   std::vector<int> widths{std::min(row, std::max(positions, 1))};
-  if (row % 2 == 0 && row >= 12) widths.push_back(row / 2);
+  for (const int parts : {2, 3, 4})
+    if (row % parts == 0 && row / parts >= 4) widths.push_back(row / parts);
   for (const int x : widths)
     for (int y = 1; y <= local[1] && y <= 16; ++y) {
       const bool power = (y & (y - 1)) == 0;
@@ -79,6 +80,7 @@ std::string hermitian_launch::name() const {
   std::string s;
   for (int mu = 0; mu < dimensions; ++mu) s += (mu == 0 ? "" : ".") + std::to_string(tile[mu]);
   if (steps > 1) s += " steps " + std::to_string(steps);
+  if (small) s += " small";
   if (groups > 1) s += " groups " + std::to_string(groups);
   if (slab > 0) s += " slab " + std::to_string(slab);
   if (past_caches) s += " past";
@@ -104,16 +106,21 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
         for (const int steps : batch ? std::vector{1} : std::vector{1, 2, 4, 8})
           for (const int z_of_slab : batch ? std::vector{8, 16, 0} : std::vector{0}) {
             if (steps * tile.tile[3] > p.local[3] || (z_of_slab > 0 && p.local[2] <= z_of_slab)) continue;
-            for (const bool dependent : {true, false}) {
-              if (dependent && !p.starts_early) continue;
-              hermitian_launch launch = tile;
-              launch.steps = steps;
-              launch.slab = z_of_slab == 0 ? 0 : std::max(1, z_of_slab / tile.tile[2]);
-              launch.dependent = dependent;
-              launch.past_caches = false;
-              launch.turns = !resident;
-              list.push_back(launch);
-            }
+            for (const bool dependent : {true, false})
+              for (const bool small : {false, true})
+                for (const bool past : {false, true}) {
+                  if ((dependent && !p.starts_early) || (small && (batch || tile.threads() > 96)) ||
+                      (past && (resident || dependent)))
+                    continue;
+                  hermitian_launch launch = tile;
+                  launch.steps = steps;
+                  launch.slab = z_of_slab == 0 ? 0 : std::max(1, z_of_slab / tile.tile[2]);
+                  launch.dependent = dependent;
+                  launch.small = small;
+                  launch.past_caches = past;
+                  launch.turns = !resident;
+                  list.push_back(launch);
+                }
           }
       }
     }
@@ -130,7 +137,9 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
       blocks *= std::ceil((mu == 0 ? 0.5 : 1.0) * p.local[mu] / (launch.tile[mu] * (mu == 3 ? launch.steps : 1)));
     const double at_once = 2.0 * 132.0 * most_of_block / launch.threads();
     r *= 1.0 + 0.25 * at_once / blocks;
-    if (launch.threads() <= most_of_block / 2) r *= 1.02;
+    // Threads that a multiprocessor holds.
+    const int most = launch.small ? (most_of_block == 128 ? 384 : 576) : 2 * most_of_block;
+    r *= std::pow(2.0 * most_of_block / (most / launch.threads() * launch.threads()), 0.7);
     if (batch && launch.groups != (p.number_bytes == 2 ? 1 : 2)) r *= 1.05;
     if (batch && p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= launch.slab == 0 ? 1.04 : 1.01;
     if (!launch.dependent) r *= 1.01;

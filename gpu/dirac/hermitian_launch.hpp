@@ -23,6 +23,9 @@ struct hermitian_launch {
   int slab = 0;
   /// Of a batch: groups of threads that share the links of the tile and divide the columns; a power of two.
   int groups = 1;
+  /// Of one column: blocks of up to 96 threads have a kernel of their own, of which a multiprocessor holds six (three
+  /// in double).
+  bool small = false;
   /// See `hopping_launch`.
   bool past_caches = false, turns = false, dependent = false;
 
