@@ -200,8 +200,9 @@ TEST(GmshFile, TextOfVersionTwo) {
 }
 
 TEST(GmshFile, WhatIsWrittenIsRead) {
-  const simplex_mesh mesh = box_mesh({.cells = {2, 1, 2}, .shaking = 0.1});
+  const simplex_mesh mesh = box_mesh({.cells = {2, 1, 2}, .periodic = {true, false, true}, .shaking = 0.1});
   const simplex_mesh again = read_text(gmsh_text(mesh));
+  EXPECT_EQ(boundary_faces(again), boundary_faces(mesh));
   EXPECT_EQ(again.vertices, mesh.vertices);
   EXPECT_EQ(again.elements, mesh.elements);
   EXPECT_EQ(again.boundary_tags.size(), mesh.boundary_tags.size());
