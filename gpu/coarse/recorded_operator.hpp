@@ -53,7 +53,8 @@ class recorded_operator {
   struct state {
     std::map<int, recording> by_columns;
   };
-  static const void* address(const F& x) { return x.blocks(0).data; }
+  /// Of a batch that begins at its storage, as those of `bridge` do.
+  static const void* address(const F& x) { return x.storage().get(); }
 
   context context_;
   any_operator<F> a_;
