@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs whose kernels or solves cheat while they are timed: what is timed is what is verified, so they fail."""
+import os
+import unittest
+
+from harness import FAILED, CommandLineTest, run
+
+DSLASH = os.environ["PLAQUETTE_CHEATING_DSLASH"]
+SOLVER = os.environ["PLAQUETTE_CHEATING_SOLVER"]
+DEVICE = os.environ.get("PLAQUETTE_CHEATING_DEVICE", "cpu")
+
+
+class Cheats(CommandLineTest):
+    def verdict(self, result):
+        self.assertEqual(result.status, FAILED, result.out + result.err)
+        self.assertIn("VERIFIED   FAILED", result.out)
+        return [line for line in result.out.splitlines() if line.endswith("FAILED")]
+
+    def test_an_operator_that_skips_calls_it_has_seen(self):
+        for arguments in (["--operator", "hopping", "--layout", "even-odd", "--precision", "single,half"],
+                          ["--operator", "clover_schur", "--precision", "double", "--rhs", "3"]):
+            with self.subTest(arguments=arguments):
+                result = run(*arguments, "--lattice", "4x4x4x8", "--samples", "3", "--gauge", "weak:0.2",
+                             "--device", DEVICE, *self.protocol(), program=DSLASH)
+                failed = self.verdict(result)
+                self.assertTrue(any("last timed output" in line for line in failed), failed)
+
+    def test_solves_that_leave_zero_once_they_are_timed(self):
+        for precision in ("double", "double-half"):
+            with self.subTest(precision=precision):
+                result = run("--lattice", "4x4x4x8", "--gauge", "weak:0.2", "--mass", "0.2", "--rhs", "2", "--repeat", "2",
+                             "--precision", precision, "--device", DEVICE, *self.protocol(), program=SOLVER)
+                failed = self.verdict(result)
+                self.assertTrue(any("timed solves" in line for line in failed), failed)
+
+    def protocol(self):
+        return ["--protocol-seconds", "0,0", "--tune", "off"] if DEVICE == "gpu" else []
+
+
+if __name__ == "__main__":
+    unittest.main()
