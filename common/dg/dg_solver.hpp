@@ -60,8 +60,8 @@ struct dg_domain {
 dg_domain make_domain(const simplex_mesh& mesh, const std::vector<std::int32_t>& partition, int order,
                       const dg_problem& problem, const communicator& comm);
 
-/// Largest time step that is stable: safety * the smallest of (height of an element / speed) * a constant of the order.
-/// Collective.
+/// Time step that is stable: safety times the smallest of all elements' height / speed, times a constant of the order
+/// that was measured. Collective.
 double stable_time_step(const dg_domain& domain, double safety = 0.9);
 
 /// Seconds spent since `reset_timings`, on this rank; parts that a library does not tell apart are 0.

@@ -47,7 +47,7 @@ element_geometry geometry_of(const simplex_mesh& mesh, std::int64_t element) {
   // r = 2 lambda_1 - 1, s = 2 lambda_2 - 1, t = 2 lambda_3 - 1
   for (std::size_t a = 0; a < static_cast<std::size_t>(mesh.dimension); ++a)
     for (std::size_t i = 0; i < 3; ++i) g.metric[a][i] = 2.0 * gradients[a][i];
-  g.jacobian = dot(edges[0], cross(edges[1], edges[2])) / (mesh.dimension == 3 ? 8.0 : 4.0);
+  g.jacobian = std::abs(dot(edges[0], cross(edges[1], edges[2]))) / (mesh.dimension == 3 ? 8.0 : 4.0);
   for (std::size_t face = 0; face < static_cast<std::size_t>(mesh.faces()); ++face) {
     vector3 inward{};
     for (std::size_t a = 0; a < static_cast<std::size_t>(mesh.dimension); ++a)

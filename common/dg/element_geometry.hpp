@@ -15,7 +15,7 @@ namespace plaquette {
 struct element_geometry {
   /// d(r, s, t) / d(x, y, z): metric[a][i] = d r_a / d x_i (rx, ry, rz; sx, ...). Zero where a dimension is not there.
   std::array<std::array<double, 3>, 3> metric{};
-  double jacobian = 0.0;  ///< J = volume here / volume of the reference element (4/3; 2 of a triangle)
+  double jacobian = 0.0;  ///< |J| = volume here / volume of the reference element (4/3; 2 of a triangle)
   std::array<std::array<double, 3>, most_faces> normal{};  ///< outward, of length one
   std::array<double, most_faces> face_scale{};             ///< Fscale = sJ / J = 2 / (height above the face)
 };

@@ -52,7 +52,7 @@ class grid_points {
   }
 
   box_shape shape_;
-  std::array<int, 3> points_;
+  std::array<int, 3> points_{};
 };
 
 void require_sense(const box_shape& shape) {
@@ -69,8 +69,8 @@ void require_sense(const box_shape& shape) {
 /// Faces on the sides that are not periodic: all their corners have the same first or last index.
 std::vector<tagged_face> sides_of(const simplex_mesh& mesh, const box_shape& shape, const std::array<int, 3>& points) {
   const auto index_of = [&points](std::int32_t vertex, std::size_t direction) {
-    for (std::size_t d = 0; d < direction; ++d) vertex /= points[d];
-    return vertex % points[direction];
+    const std::array<int, 3> index{vertex % points[0], vertex / points[0] % points[1], vertex / points[0] / points[1]};
+    return index[direction];
   };
   std::vector<tagged_face> sides;
   for (const auto& corners : mesh.elements)

@@ -77,8 +77,8 @@ void join(simplex_mesh& mesh, const face_of_element& a, const face_of_element& b
   link_of(mesh, b) = {a.element, a.face, back, -1};
 }
 
-/// Checks corners, and makes every volume positive.
-void orient_elements(simplex_mesh& mesh, const std::string& name) {
+/// Checks corners and sorts them.
+void sort_corners(simplex_mesh& mesh, const std::string& name) {
   const auto refuse = [&name](std::int64_t e, const std::string& what) {
     throw input_error(name + ": element " + std::to_string(e) + " " + what);
   };
@@ -104,7 +104,7 @@ void orient_elements(simplex_mesh& mesh, const std::string& name) {
     // Rounding of a determinant is some 1e-16 times the cube of the longest edge.
     if (!(std::abs(volume) > 1e-13 * std::pow(longest, 0.5 * mesh.dimension)))
       refuse(e, mesh.dimension == 3 ? "is flat: its volume is zero" : "is flat: its area is zero");
-    if (volume < 0.0) std::swap(corners[last - 1], corners[last]);
+    std::sort(corners.begin(), corners.begin() + mesh.dimension + 1);
   }
 }
 
@@ -255,7 +255,7 @@ void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const s
   if (mesh.elements.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / 4)
     throw input_error(name + ": more elements than this program numbers");
   mesh.materials.resize(mesh.elements.size(), 0);
-  orient_elements(mesh, name);
+  sort_corners(mesh, name);
   mesh.links.assign(mesh.elements.size(), {});
   const auto faces = all_faces(mesh);
   join_inside(mesh, faces, name);

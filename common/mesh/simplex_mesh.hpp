@@ -46,7 +46,9 @@ constexpr std::array<int, 3> corners_of_face(int dimension, int face) {
 /// opposite one. One map a pair of sides.
 using vertex_pairs = std::map<std::int32_t, std::int32_t>;
 
-/// A conforming mesh. Elements have positive volume: corner 1 - corner 0, corner 2 - corner 0, ... are right-handed.
+/// A conforming mesh. Corners of an element are numbered by ascending vertex, so that both sides of a face count its
+/// corners in the same order (orientation 0, but for some periodic faces). Half of the elements are left-handed, which
+/// the method does not see.
 struct simplex_mesh {
   int dimension = 3;  ///< 2: triangles in the plane z = 0; 3: tetrahedra
   std::vector<std::array<double, 3>> vertices;
@@ -67,11 +69,11 @@ struct tagged_face {
   int tag;
 };
 
-/// Area or volume, with the sign of its orientation.
+/// Area or volume; negative where the element is left-handed.
 double signed_volume(const simplex_mesh& mesh, std::int64_t element);
 
 /// Fills `links` and `boundary_tags` from vertices, elements, `periodic` and the faces that have tags (those of faces
-/// inside are ignored). Elements of negative volume have two corners swapped. Throws input_error, with one line that
+/// inside are ignored). Corners of elements are sorted. Throws input_error, with one line that
 /// begins with `name`, where an element is flat or names a vertex that is not there, where a face has three elements or
 /// more, where a tagged face belongs to no element, or a periodic face has no counterpart.
 void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const std::string& name);

@@ -324,37 +324,58 @@ class local_basis {
   std::vector<double> numbers_;
 };
 
-}  // namespace
+// A vector of which so little is left by the others is rounding of single precision.
+constexpr double least_part = 1e-5;
 
-orthonormalisation orthonormalise(null_space& v, const context& ctx) {
-  // A vector of which so little is left by the others is rounding of single precision.
-  constexpr double least_part = 1e-5;
-  const aggregates& blocks = v.blocks;
-  const int rows = blocks.volume() * v.rows;
-  if (v.vectors > rows)
-    throw input_error("multigrid: " + std::to_string(v.vectors) + " null vectors a chirality on aggregates of " +
-                      to_string(blocks.shape()) + ", which hold " + std::to_string(rows) +
-                      " numbers of one: take fewer vectors or larger aggregates");
-  std::uint64_t replaced = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic) reduction(+ : replaced)
-  for (std::int64_t task = 0; task < blocks.coarse().sites() * chiralities; ++task) {
-    const std::int64_t s = task / chiralities;
-    const int chirality = static_cast<int>(task % chiralities);
-    // The rows of the even sites, then those of the odd ones.
-    const int even_rows = blocks.sites_of(s, 0) * v.rows;
-    const auto row = [&](int j) {
-      return j < even_rows ? blocks.block_begin(s, 0, chirality, v.rows) + j
-                           : blocks.block_begin(s, 1, chirality, v.rows) + j - even_rows;
-    };
-    local_basis basis(rows, v.vectors);
-    for (int j = 0; j < rows; ++j)
-      for (int k = 0; k < v.vectors; ++k) {
-        basis.re(k)[j] = v.row(row(j))[k].re;
-        basis.im(k)[j] = v.row(row(j))[k].im;
+/// The vectors of one aggregate and chirality, made orthonormal. Both ways take them from `load(row, vector)` and give
+/// them to `store(row, vector, number)`.
+class local_orthonormaliser {
+ public:
+  local_orthonormaliser(int rows, int vectors, instruction_set isa)
+      : rows_(rows),
+        vectors_(vectors),
+        kernels_(coarse_kernels_of<double>(isa)),
+        split_(static_cast<std::size_t>(2 * padded_row(vectors) * rows)) {}
+
+  /// Cholesky QR, twice: V = Q R with R^+ R = V^+ V. Products of matrices; but only for vectors that each add something
+  /// to those before. Returns whether they do; nothing is stored where not.
+  template <class Load, class Store>
+  bool by_cholesky(const Load& load, const Store& store) {
+    const int padded = padded_row(vectors_);
+    columns_.resize(static_cast<std::size_t>(rows_ * vectors_));
+    for (int j = 0; j < rows_; ++j)
+      for (int k = 0; k < vectors_; ++k) columns_[static_cast<std::size_t>(k * rows_ + j)] = load(j, k);
+    for (int pass = 0; pass < 2; ++pass) {
+      split(padded);
+      if (!make_inverse_factor()) return false;
+      column_products<double> p;
+      p.matrix = split_.data();
+      p.x = inverse_.data();
+      p.x_stride = vectors_;
+      p.rows = rows_;
+      p.length = p.columns = vectors_;
+      p.out = columns_.data();
+      p.out_stride = rows_;
+      kernels_.by_columns(p);
+    }
+    for (int j = 0; j < rows_; ++j)
+      for (int k = 0; k < vectors_; ++k) store(j, k, columns_[static_cast<std::size_t>(k * rows_ + j)]);
+    return true;
+  }
+
+  /// Gram-Schmidt, twice. A vector that adds nothing gives way to a random one. Returns how many did.
+  template <class Load, class Store>
+  int by_gram_schmidt(const Load& load, const Store& store, std::uint64_t stream) const {
+    int replaced = 0;
+    local_basis basis(rows_, vectors_);
+    for (int j = 0; j < rows_; ++j)
+      for (int k = 0; k < vectors_; ++k) {
+        const complex<double> z = load(j, k);
+        basis.re(k)[j] = z.re;
+        basis.im(k)[j] = z.im;
       }
-    for (int k = 0; k < v.vectors; ++k) {
-      random_stream random(static_cast<std::uint64_t>(k), random_stream_id(random_purpose::test, 1),
-                           static_cast<std::uint64_t>(blocks.coarse().global_index(s) * chiralities + chirality));
+    for (int k = 0; k < vectors_; ++k) {
+      random_stream random(static_cast<std::uint64_t>(k), random_stream_id(random_purpose::test, 1), stream);
       for (bool done = false; !done;) {
         const double before = std::sqrt(basis.norm2(k));
         for (int pass = 0; pass < 2; ++pass)
@@ -369,9 +390,101 @@ orthonormalisation orthonormalise(null_space& v, const context& ctx) {
         }
       }
     }
-    for (int j = 0; j < rows; ++j)
-      for (int k = 0; k < v.vectors; ++k)
-        v.row(row(j))[k] = {static_cast<float>(basis.re(k)[j]), static_cast<float>(basis.im(k)[j])};
+    for (int j = 0; j < rows_; ++j)
+      for (int k = 0; k < vectors_; ++k) store(j, k, complex<double>{basis.re(k)[j], basis.im(k)[j]});
+    return replaced;
+  }
+
+ private:
+  /// Rows of the columns, as kernels take a matrix.
+  void split(int padded) {
+    for (int j = 0; j < rows_; ++j) {
+      double *re = split_.data() + static_cast<std::size_t>(2 * padded * j), *im = re + padded;
+      for (int k = 0; k < padded; ++k) {
+        const auto z = k < vectors_ ? columns_[static_cast<std::size_t>(k * rows_ + j)] : complex<double>{};
+        re[k] = z.re;
+        im[k] = z.im;
+      }
+    }
+  }
+
+  /// R^-1, [column][row], of V^+ V = R^+ R. Returns false where R has no inverse to speak of.
+  bool make_inverse_factor() {
+    const int n = vectors_;
+    std::vector<complex<double>> gram(static_cast<std::size_t>(n * n));  // [c][k] = <v_k, v_c>
+    row_products<double> p;
+    p.products = 1;
+    p.matrix[0] = split_.data();
+    p.x[0] = columns_.data();
+    p.x_stride[0] = rows_;
+    p.rows = rows_;
+    p.length = p.columns = n;
+    p.conjugate = true;
+    p.out = gram.data();
+    p.out_stride = n;
+    kernels_.by_rows(p);
+    // L L^+ = V^+ V, L lower, in place of gram: [row][column].
+    std::vector<complex<double>> l(static_cast<std::size_t>(n * n));
+    const auto at = [n](auto& m, int i, int j) -> auto& { return m[static_cast<std::size_t>(i * n + j)]; };
+    for (int j = 0; j < n; ++j) {
+      const double whole = at(gram, j, j).re;
+      double left = whole;
+      for (int k = 0; k < j; ++k) left -= norm2(at(l, j, k));
+      if (!(left > least_part * least_part * whole)) return false;
+      const double pivot = std::sqrt(left);
+      at(l, j, j) = {pivot, 0.0};
+      for (int i = j + 1; i < n; ++i) {
+        complex<double> sum = at(gram, j, i);  // <v_i, v_j>
+        for (int k = 0; k < j; ++k) sum -= at(l, i, k) * conj(at(l, j, k));
+        at(l, i, j) = (1.0 / pivot) * sum;
+      }
+    }
+    // R = L^+, upper. Column c of R^-1 by back substitution.
+    inverse_.assign(static_cast<std::size_t>(n * n), {});
+    for (int c = 0; c < n; ++c)
+      for (int i = c; i >= 0; --i) {
+        complex<double> sum{i == c ? 1.0 : 0.0, 0.0};
+        for (int k = i + 1; k <= c; ++k) sum -= conj(at(l, k, i)) * at(inverse_, c, k);
+        at(inverse_, c, i) = (1.0 / at(l, i, i).re) * sum;
+      }
+    return true;
+  }
+
+  int rows_, vectors_;
+  const coarse_kernels<double>& kernels_;
+  std::vector<complex<double>> columns_, inverse_;  ///< [vector][row]; [column][row]
+  aligned_buffer<double> split_;
+};
+
+}  // namespace
+
+orthonormalisation orthonormalise(null_space& v, const context& ctx) {
+  const aggregates& blocks = v.blocks;
+  const int rows = blocks.volume() * v.rows;
+  if (v.vectors > rows)
+    throw input_error("multigrid: " + std::to_string(v.vectors) + " null vectors a chirality on aggregates of " +
+                      to_string(blocks.shape()) + ", which hold " + std::to_string(rows) +
+                      " numbers of one: take fewer vectors or larger aggregates");
+  std::uint64_t replaced = 0;
+#pragma omp parallel num_threads(ctx.threads()) reduction(+ : replaced)
+  {
+    local_orthonormaliser orthonormaliser(rows, v.vectors, ctx.isa());
+#pragma omp for schedule(dynamic)
+    for (std::int64_t task = 0; task < blocks.coarse().sites() * chiralities; ++task) {
+      const std::int64_t s = task / chiralities;
+      const int chirality = static_cast<int>(task % chiralities);
+      // The rows of the even sites, then those of the odd ones.
+      const int even_rows = blocks.sites_of(s, 0) * v.rows;
+      const auto row = [&](int j) {
+        return v.row(j < even_rows ? blocks.block_begin(s, 0, chirality, v.rows) + j
+                                   : blocks.block_begin(s, 1, chirality, v.rows) + j - even_rows);
+      };
+      const auto load = [&](int j, int k) { return complex_cast<double>(row(j)[k]); };
+      const auto store = [&](int j, int k, const complex<double>& z) { row(j)[k] = complex_cast<float>(z); };
+      if (!orthonormaliser.by_cholesky(load, store))
+        replaced += static_cast<std::uint64_t>(orthonormaliser.by_gram_schmidt(
+            load, store, static_cast<std::uint64_t>(blocks.coarse().global_index(s) * chiralities + chirality)));
+    }
   }
   ctx.comm().sum(std::span(&replaced, 1));
   return {static_cast<std::int64_t>(replaced)};

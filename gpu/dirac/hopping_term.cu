@@ -394,10 +394,17 @@ hopping_work<T> hopping_term<T>::work_for(field<T>& out, const field<T>& in, boo
   arg.exchange = daggered && !is_half<T> ? spinor_block_bytes<T> / 2 : 0;
   arg.finish = finish.finish;
   arg.a = static_cast<real_of<T>>(finish.a);
+  set_weights(work, finish.scale);
+  return work;
+}
+
+template <class T>
+void hopping_term<T>::set_weights(hopping_work<T>& work, double scale) const {
+  hopping_arguments<T>& arg = work.arg;
   for (int d = 0; d < hop_directions; ++d) {
     const int mu = d / 2;
     const complex<double> phase = phase_across(d);
-    const double weight = finish.scale * action_.hop_coefficient(mu) * (mu == 3 ? 2.0 : 1.0);
+    const double weight = scale * action_.hop_coefficient(mu) * (mu == 3 ? 2.0 : 1.0);
     arg.inside[d] = static_cast<real_of<T>>(weight);
     arg.across[d] = static_cast<real_of<T>>(is_real(phase) ? weight * phase.re : weight);
     // A complex phase is a factor of the link: U backwards is conjugated.
@@ -407,6 +414,14 @@ hopping_work<T> hopping_term<T>::work_for(field<T>& out, const field<T>& in, boo
       work.phases.used = true;
     }
   }
+}
+
+template <class T>
+hopping_work<T> hopping_term<T>::work_on_lattice(double scale) const {
+  hopping_work<T> work;
+  work.arg.links_here = work.arg.links_there = links_.get();
+  work.arg.order = context_.order();
+  set_weights(work, scale);
   return work;
 }
 

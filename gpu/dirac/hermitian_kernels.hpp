@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The kernels of the Hermitian Wilson operator and their launch, instantiated a precision a file. For .cu files only.
+///
+/// Variant 1 is `gather_hermitian` (hermitian_site.hpp), which also takes links of 18 reals and complex phases of the
+/// boundary. The others do the same with the same functions, for links of 12 and 8 reals.
+#pragma once
+
+#include "gpu/dirac/hermitian_site.hpp"
+#include "gpu/dirac/hopping_kernels.hpp"
+
+namespace plaquette::gpu {
+
+#ifdef __CUDACC__
+
+/// How blocks and threads find their site.
+struct lattice_walk {
+  int tile[dimensions];  ///< of x/2, y, z, t
+  int log2_z;            ///< of tile[2]
+  divisor by_x, by_y;    ///< of the tiles along x, y
+  divisor by_t;          ///< of tile[3]
+  int slab, steps, groups;
+  bool backwards;  ///< the last block first
+};
+
+struct lattice_site {
+  int half_x, y, z, t;
+  int parity, group;
+  int position;  ///< in the tile
+};
+
+/// blockIdx: x along x, y, and z inside a slab; y along t; z along slabs. threadIdx: x/2, y, then z, t, parity, group.
+__device__ __forceinline__ lattice_site find_lattice_site(const lattice_walk& walk) {
+  const auto number = [&](unsigned i, unsigned count) { return static_cast<int>(walk.backwards ? count - 1 - i : i); };
+  const int block = number(blockIdx.x, gridDim.x);
+  const int row = walk.by_x.quotient(block), tile_x = block - row * walk.by_x.value;
+  const int in_slab = walk.by_y.quotient(row), tile_y = row - in_slab * walk.by_y.value;
+  const int z = static_cast<int>(threadIdx.z) & ((1 << walk.log2_z) - 1);
+  const int rest = static_cast<int>(threadIdx.z) >> walk.log2_z, kind = walk.by_t.quotient(rest);
+  const int t = rest - kind * walk.tile[3];
+  lattice_site s;
+  s.half_x = tile_x * walk.tile[0] + static_cast<int>(threadIdx.x);
+  s.y = tile_y * walk.tile[1] + static_cast<int>(threadIdx.y);
+  s.z = (number(blockIdx.z, gridDim.z) * walk.slab + in_slab) * walk.tile[2] + z;
+  s.t = number(blockIdx.y, gridDim.y) * walk.tile[3] * walk.steps + t;
+  s.parity = kind & 1;
+  s.group = kind >> 1;
+  s.position = static_cast<int>(threadIdx.x) +
+               walk.tile[0] * (static_cast<int>(threadIdx.y) + walk.tile[1] * (z + (t << walk.log2_z)));
+  return s;
+}
+
+__device__ __forceinline__ bool inside(const lattice_site& s, const site_order& order) {
+  return s.half_x < order.half_x.value && s.y < order.length[1] && s.z < order.length[2] && s.t < order.length[3];
+}
+
+/// One column. Threads go through tiles along t without waiting for each other: they keep step by themselves.
+/// \tparam small  blocks of up to 96 threads, of which registers leave room for more
+template <class T, reconstruct stored, bool small>
+__global__ void __launch_bounds__(small ? 96 : most_threads(is_half<T> ? 2 : sizeof(real_of<T>)),
+                                  !small                    ? 2
+                                  : sizeof(real_of<T>) == 8 ? 3
+                                                            : 6)
+    hermitian_tiles(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk) {
+  constexpr int early = sizeof(real_of<T>) == 8 ? 2 : 4;
+  const hopping_arguments<T>& hops = arg.hops;
+  let_next_kernel_start();
+  lattice_site s = find_lattice_site(walk);
+#pragma unroll 1
+  for (int step = 0; step < walk.steps; ++step, s.t += walk.tile[3]) {
+    if (!inside(s, hops.order)) return;
+    const hop_neighbours n = neighbours_on_lattice(hops.order, arg.parity_step, s.parity, s.half_x, s.y, s.z, s.t);
+    loaded_link<T, stored> first_links[early];
+    for_directions<0, early>(
+        [&]<int d>() { load_link_of_hop<T, stored, d, load_hint::constant>(first_links[d], hops, n); });
+    wait_for_previous_kernel();
+    spin_rows<real_of<T>, 4> h[1] = {};
+    for_directions<0, hop_directions>([&]<int d>() {
+      loaded_link<T, stored> link;
+      if constexpr (d < early)
+        link = first_links[d];
+      else
+        load_link_of_hop<T, stored, d, load_hint::constant>(link, hops, n);
+      add_hop<d, T, stored, false, load_hint::ordered>(h, hops, hops.in.begin, n, link, no_phases{});
+    });
+    finish_hermitian(h[0], arg, 0, n.here);
+  }
+}
+
+/// Several columns: the links of the tile come to shared memory once. See `hop_batch`.
+/// \tparam alone  one group: a thread reads the links that it has copied itself
+template <class T, reconstruct stored, bool alone>
+__global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), 2)
+    hermitian_batch(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk) {
+  constexpr int at_once = batch_columns_at_once(is_half<T> ? 2 : sizeof(real_of<T>));
+  constexpr int slot_bytes = lanes * link_bytes<T>(stored);
+  const hopping_arguments<T>& hops = arg.hops;
+  const int groups = alone ? 1 : walk.groups;
+  extern __shared__ __align__(16) std::byte shared[];
+  let_next_kernel_start();
+  const lattice_site s = find_lattice_site(walk);
+  const bool works = inside(s, hops.order);
+  if (alone && !works) return;
+  const hop_neighbours n = neighbours_on_lattice(hops.order, arg.parity_step, s.parity, s.half_x, s.y, s.z, s.t);
+  const int place = s.position + s.parity * walk.tile[0] * walk.tile[1] * walk.tile[2] * walk.tile[3];
+  std::byte* const slots = shared + static_cast<std::uint32_t>(place) / lanes * (hop_directions * slot_bytes);
+  const std::uint32_t lane = lane_of(place);
+  if (works)
+    for_directions<0, hop_directions>([&]<int d>() {
+      if (!alone && (d & (groups - 1)) != s.group) return;
+      const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
+      copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane, link_of<T, stored>(hops.links_here, i, d / 2),
+                                     lane_of(i));
+      if (alone) asm volatile("cp.async.commit_group;" ::: "memory");
+    });
+  if constexpr (!alone) {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+    if (!works) return;
+  }
+  wait_for_previous_kernel();
+  const std::uint32_t packed_here = packed_place<T>(hops.out.block_stride, n.here);
+  std::uint32_t packed[hop_directions];
+#pragma unroll
+  for (int d = 0; d < hop_directions; ++d) packed[d] = packed_place<T>(hops.in.block_stride, n.index[d]);
+#pragma unroll 1
+  for (int column = s.group * at_once; column < hops.columns; column += groups * at_once) {
+    spin_rows<real_of<T>, 4> h[at_once] = {};
+    // The last ones go back over a column that is done already, where their number is odd.
+    const int first = at_once == 1 ? column : min(column, hops.columns - at_once);
+    const std::byte* const in = column_of<T>(hops.in.begin, first);
+    for_directions<0, hop_directions>([&]<int d>() {
+      if constexpr (alone) asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d) : "memory");
+      loaded_link<T, stored> link;
+      link.template load<load_hint::none>(slots + d * slot_bytes, lane);
+      const auto from = place_of<T>(in, packed[d]);
+      spinor_in_memory<T, false> psi[at_once];
+#pragma unroll
+      for (int k = 0; k < at_once; ++k)
+        psi[k].template load<load_hint::ordered, part_of_hop<d>>(columns_further(from, k), 0);
+      add_loaded_hop<d, T, false>(h, hops, psi, n.across[d], link, no_phases{});
+    });
+    const auto to = place_of<T>(column_of<T>(hops.out.begin, first), packed_here);
+#pragma unroll
+    for (int k = 0; k < at_once; ++k)
+      if (at_once == 1 || first + k >= column) finish_hermitian(h[k], arg, first + k, n.here, columns_further(to, k));
+  }
+}
+
+template <class T>
+struct lattice_kernel {
+  void (*function)(const hermitian_arguments<T>, const lattice_walk);
+  std::atomic<std::int64_t>* prepared;  ///< for which shared memory and device
+};
+
+template <class T, reconstruct stored>
+void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermitian_launch& how) {
+  constexpr int bytes = is_half<T> ? 2 : sizeof(real_of<T>);
+  const site_order& order = arg.hops.order;
+  const bool batch = arg.hops.columns > 1;
+  const auto parts = [](int length, int of) { return (length + of - 1) / of; };
+  if (how.threads() > most_threads(bytes) || how.threads() > how.tile[0] * how.tile[1] * most_threads_in_z ||
+      (1 << log2_of(how.tile[2])) != how.tile[2] || (how.groups & (how.groups - 1)) != 0 ||
+      (batch ? how.steps != 1 || how.small : how.groups != 1) || (how.small && how.threads() > 96))
+    throw std::logic_error("hermitian_wilson: a launch that does not fit its kernel");
+  lattice_walk walk;
+  std::copy(std::begin(how.tile), std::end(how.tile), walk.tile);
+  walk.log2_z = log2_of(how.tile[2]);
+  walk.by_x = divisor(parts(order.half_x.value, how.tile[0]));
+  walk.by_y = divisor(parts(order.length[1], how.tile[1]));
+  walk.by_t = divisor(how.tile[3]);
+  const int tiles_z = parts(order.length[2], how.tile[2]);
+  const int tiles_t = parts(order.length[3], how.tile[3] * how.steps);
+  walk.slab = how.slab == 0 || how.slab > tiles_z ? tiles_z : how.slab;
+  walk.steps = how.steps;
+  walk.groups = how.groups;
+  walk.backwards = how.turns && q.turn_around();
+  arg.hops.past_caches = how.past_caches;
+
+  lattice_kernel<T> kernel;
+  const auto take = [&]<auto function>() { kernel = {function, detail::prepared_of<function>()}; };
+  if (!batch && how.small)
+    take.template operator()<hermitian_tiles<T, stored, true>>();
+  else if (!batch)
+    take.template operator()<hermitian_tiles<T, stored, false>>();
+  else if (how.groups == 1)
+    take.template operator()<hermitian_batch<T, stored, true>>();
+  else
+    take.template operator()<hermitian_batch<T, stored, false>>();
+  const int shared = batch ? parts(2 * how.positions(), lanes) * batch_block_bytes<T, stored>(false) : 0;
+  detail::prepare_kernel(kernel, shared, std::max(1, most_threads(bytes) * 2 / how.threads()), q.device());
+  launch_kernel(q,
+                dim3(static_cast<unsigned>(walk.by_x.value * walk.by_y.value * walk.slab),
+                     static_cast<unsigned>(tiles_t), static_cast<unsigned>(parts(tiles_z, walk.slab))),
+                dim3(static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
+                     static_cast<unsigned>(how.tile[2] * how.tile[3] * 2 * how.groups)),
+                shared, how.dependent, kernel.function, arg, walk);
+}
+
+#endif
+
+template <class T>
+void launch_hermitian(const queue& q, const hermitian_work<T>& work, reconstruct stored, const hermitian_launch& how) {
+#ifdef __CUDACC__
+  hopping_arguments<T> both = work.arg.hops;  // whose places, of two parities, must have 32 bits
+  both.order.sites *= 2;
+  const bool fits = work.arg.hops.columns == 1 || places_have_32_bits(both);
+  if (!how.gather && fits && !work.phases.used && stored != reconstruct::none) {
+    if (stored == reconstruct::twelve) return launch_on_lattice<T, reconstruct::twelve>(q, work.arg, how);
+    return launch_on_lattice<T, reconstruct::eight>(q, work.arg, how);
+  }
+#endif
+  static_cast<void>(how);
+  const std::int64_t count = 2 * std::int64_t{work.arg.hops.order.sites} * work.arg.hops.columns;
+  const auto run = [&]<reconstruct kept>() {
+    for_each_index(q, count, gather_hermitian<T, kept>{work.arg, work.phases}, 128);
+  };
+  if (stored == reconstruct::none) return run.template operator()<reconstruct::none>();
+  if (stored == reconstruct::twelve) return run.template operator()<reconstruct::twelve>();
+  run.template operator()<reconstruct::eight>();
+}
+
+}  // namespace plaquette::gpu
