@@ -7,8 +7,8 @@
 ///   hopping_speed LATTICE PRECISION REALS COLUMNS [clover] [try=N] [sustained=M] [launch=SUBSTRING]
 ///
 /// tries the first N candidates (default 1, the table's choice), and prints a line for each of the six fastest and for
-/// the fastest of each kind, with its share of the limit, which is the fewest bytes at the bandwidth of a copy; then the
-/// M fastest and the first, cool and sustained.
+/// the fastest of each kind, with its share of the limit, which is the fewest bytes at the bandwidth of a copy; then
+/// the M fastest and the first, cool and sustained.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -195,8 +195,8 @@ int measure(const context& ctx, const request& r) {
         outcomes[i].how.variant == hopping_variant::gather)
       std::printf("%s: %7.3f TFLOP/s %8.2f us %5.1f%% of the limit  differs %.1e  %s%s\n", what.c_str(),
                   pair_flops / outcomes[i].seconds * 1e-12, 0.5e6 * outcomes[i].seconds,
-                  100.0 * limit / outcomes[i].seconds, outcomes[i].difference,
-                  outcomes[i].how.name().c_str(), is_default ? "  (default)" : "");
+                  100.0 * limit / outcomes[i].seconds, outcomes[i].difference, outcomes[i].how.name().c_str(),
+                  is_default ? "  (default)" : "");
   }
   if (r.finalists > 0) {
     std::vector<hopping_launch> finalists{list[0]};
@@ -213,7 +213,8 @@ int measure(const context& ctx, const request& r) {
         timing_rule rule;
         rule.idle_seconds = 0.7;
         rule.running_seconds = 0.8;
-        auto seconds = timed_launches(q, protocol, [&] { graph.launch(); }, rule);
+        auto seconds = timed_launches(
+            q, protocol, [&] { graph.launch(); }, rule);
         std::ranges::sort(seconds);
         rate[protocol == timing_protocol::cool ? 0 : 1] = pair_flops * pairs / seconds[seconds.size() / 2] * 1e-12;
       }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <type_traits>
@@ -62,7 +63,7 @@ class device_operator final : public timed_operator {
     was_other_ = next_is_other_;
     next_is_other_ = !next_is_other_;
 #ifdef PLAQUETTE_CHEAT_SKIPS_CALLS_IT_HAS_SEEN  // for tests: what a timed operator must not get away with
-    if (seen_[was_other_ ? 1 : 0]) return;
+    if (std::getenv("PLAQUETTE_CHEAT") != nullptr && seen_[was_other_ ? 1 : 0]) return;
     seen_[was_other_ ? 1 : 0] = true;
 #endif
     apply_to(was_other_ ? other_in_ : in_, false);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -101,7 +102,7 @@ class device_engine final : public solve_engine {
     here.guess_is_zero = true;
     timed_solve result;
 #ifdef PLAQUETTE_CHEAT_TIMED_SOLVES_LEAVE_ZERO  // for tests: what a timed solve must not get away with
-    if (is_timed_) {
+    if (is_timed_ && std::getenv("PLAQUETTE_CHEAT") != nullptr) {
       result.report = honest_report_;
       result.seconds = slowest(context().comm(), watch.seconds());
       return result;

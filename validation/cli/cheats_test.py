@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs whose kernels or solves cheat while they are timed: what is timed is what is verified, so they fail."""
+"""Programs whose kernels or solves cheat while they are timed, where PLAQUETTE_CHEAT is set: what is timed is what is
+verified, so they fail. The same programs pass where it is not."""
 import os
 import sys
 import unittest
 
-from harness import FAILED, CommandLineTest, run
+from harness import FAILED, SUCCESS, CommandLineTest, run
 
 DSLASH = os.environ["PLAQUETTE_CHEATING_DSLASH"]
 SOLVER = os.environ["PLAQUETTE_CHEATING_SOLVER"]
@@ -12,7 +13,14 @@ DEVICE = os.environ.get("PLAQUETTE_CHEATING_DEVICE", "cpu")
 
 
 class Cheats(CommandLineTest):
-    def verdict(self, result):
+    def verdict(self, *arguments, program):
+        """The checks that fail where the program cheats. Without the cheat it passes."""
+        os.environ.pop("PLAQUETTE_CHEAT", None)
+        honest = run(*arguments, program=program)
+        self.assertEqual(honest.status, SUCCESS, honest.out + honest.err)
+        os.environ["PLAQUETTE_CHEAT"] = "yes"
+        self.addCleanup(os.environ.pop, "PLAQUETTE_CHEAT", None)
+        result = run(*arguments, program=program)
         self.assertEqual(result.status, FAILED, result.out + result.err)
         self.assertIn("VERIFIED   FAILED", result.out)
         return [line for line in result.out.splitlines() if line.endswith("FAILED")]
@@ -21,17 +29,16 @@ class Cheats(CommandLineTest):
         for arguments in (["--operator", "hopping", "--layout", "even-odd", "--precision", "single,half"],
                           ["--operator", "clover_schur", "--precision", "double", "--rhs", "3"]):
             with self.subTest(arguments=arguments):
-                result = run(*arguments, "--lattice", "4x4x4x8", "--samples", "3", "--gauge", "weak:0.2",
-                             "--device", DEVICE, *self.protocol(), program=DSLASH)
-                failed = self.verdict(result)
+                failed = self.verdict(*arguments, "--lattice", "4x4x4x8", "--samples", "3", "--gauge", "weak:0.2",
+                                      "--device", DEVICE, *self.protocol(), program=DSLASH)
                 self.assertTrue(any("last timed output" in line for line in failed), failed)
 
     def test_solves_that_leave_zero_once_they_are_timed(self):
         for precision in ("double", "double-half"):
             with self.subTest(precision=precision):
-                result = run("--lattice", "4x4x4x8", "--gauge", "weak:0.2", "--mass", "0.2", "--rhs", "2", "--repeat", "2",
-                             "--precision", precision, "--device", DEVICE, *self.protocol(), program=SOLVER)
-                failed = self.verdict(result)
+                failed = self.verdict("--lattice", "4x4x4x8", "--gauge", "weak:0.2", "--mass", "0.2", "--rhs", "2",
+                                      "--repeat", "2", "--precision", precision, "--device", DEVICE, *self.protocol(),
+                                      program=SOLVER)
                 self.assertTrue(any("timed solves" in line for line in failed), failed)
 
     def protocol(self):
