@@ -34,16 +34,16 @@ struct multigrid_parameters {
 
   smoother_kind smoother = smoother_kind::gcr;
   int steps_before = 0;  ///< relaxation before the coarse correction
-  int steps_after = 4;
+  int steps_after = 6;
   double relaxation_factor = 0.85;  ///< of MR
 
   cycle_kind cycle = cycle_kind::k;
   int k_steps = 8;            ///< of the GCR around the cycle of an intermediate level
   double k_tolerance = 0.25;  ///< ends it early where the host may look (not on a device)
-  int coarsest_steps = 24;    ///< of the GCR on the coarsest lattice
+  int coarsest_steps = 16;    ///< of the GCR on the coarsest lattice
   double coarsest_tolerance = 0.1;
 
-  int relaxation_iterations = 40;  ///< of BiCGstab on M v = 0, from random vectors
+  int relaxation_iterations = 20;  ///< of BiCGstab on M v = 0, from random vectors
   int refinements = 3;             ///< inverse iterations with the cycle itself
   std::uint64_t seed = 1;
 };

@@ -93,8 +93,14 @@ class multigrid {
 
   /// x = about Mhat^-1 b for even fields of quarks, of up to so many columns.
   any_operator<quark_field> cycle(int columns) const {
-    return any_operator<quark_field>(
-        cycle_of<quark_field>(library_.system(), library_.working_quarks(columns), 0, columns));
+    return cycle_in(library_.system(), library_.working_quarks(columns));
+  }
+  /// The same in another precision on the finest lattice.
+  /// \param a      Mhat in it, of the kind of `Library::quark_system`
+  /// \param shape  an even field of as many columns as the widest batch
+  template <class System, field_batch F>
+  any_operator<F> cycle_in(std::shared_ptr<const System> a, const F& shape) const {
+    return any_operator<F>(cycle_of<F>(std::move(a), shape, 0, shape.columns()));
   }
 
  private:

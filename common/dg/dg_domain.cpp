@@ -53,9 +53,9 @@ void place_sources(dg_domain& domain, const simplex_mesh& mesh) {
   }
 }
 
-/// Largest stable time steps of LSERK4 with upwind fluxes, by order N, in units of height / (speed (N + 1)^2): the
-/// smallest of those found on boxes, regular and shaken by up to 22% of a cell, periodic or not, and on a mesh of Gmsh,
-/// in all equations, less a twentieth. Regular boxes of Kuhn's tetrahedra have the smallest.
+/// Largest stable time steps of LSERK4 with upwind fluxes, by order N, in units of height / (speed (N + 1)^2). Found on
+/// regular boxes, on boxes shaken by up to 22% of a cell, periodic or not, and on a mesh of Gmsh. The smallest are
+/// taken, less a twentieth. Regular boxes of Kuhn's tetrahedra have the smallest.
 constexpr double largest_step_2d[highest_order + 1] = {1.0, 1.8, 2.3, 2.75, 3.05, 3.3, 3.5, 3.7, 3.8, 3.95, 4.0};
 constexpr double largest_step_3d[highest_order + 1] = {1.0, 1.02, 1.5, 1.83, 2.03, 2.3, 2.4, 2.6, 2.65, 2.8, 2.85};
 

@@ -81,7 +81,7 @@ class dg_solver {
   virtual void get_state(std::span<double> state) const = 0;
   /// The right-hand side at the present state and time, in the same order; the state stays. Collective.
   virtual void right_hand_side(std::span<double> rhs) = 0;
-  /// So many steps of length dt. Collective.
+  /// Does `steps` steps of length dt. Collective.
   virtual void advance(std::int64_t steps, double dt) = 0;
   virtual double time() const = 0;
   /// Of each column over all ranks: integral of (first p^2 + second u^2) / 2, (eps E^2 + mu H^2) / 2; in double.

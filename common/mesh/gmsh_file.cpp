@@ -62,7 +62,7 @@ class gmsh_scanner {
   std::int64_t integer32() { return binary ? raw<std::int32_t>() : text_integer(); }
   std::int64_t integer64() { return binary ? static_cast<std::int64_t>(raw<std::uint64_t>()) : text_integer(); }
   double real() { return binary ? raw<double>() : text_real(); }
-  /// A number of things, each of at least so many bytes of a binary file, that are still to come.
+  /// Returns a number of things that are still to come. Refuses more than the rest of the file holds at `bytes` each.
   std::int64_t count(std::int64_t number, std::int64_t bytes) const {
     const std::int64_t least = binary ? bytes : 2;
     if (number < 0 || number > static_cast<std::int64_t>(text_.size() - at_) / least + 1)
@@ -511,7 +511,7 @@ std::string gmsh_text(const simplex_mesh& mesh) {
     for (const double x : mesh.vertices[v]) {
       std::array<char, 32> digits{};
       const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), x).ptr;
-      text += " " + std::string(digits.data(), end);
+      text.append(" ").append(digits.data(), end);
     }
     text += "\n";
   }
@@ -537,6 +537,13 @@ std::string gmsh_text(const simplex_mesh& mesh) {
         mesh.dimension + 1);
   }
   text += "$EndNodes\n$Elements\n" + std::to_string(number) + "\n" + elements + "$EndElements\n";
+  if (mesh.periodic.empty()) return text;
+  text += "$Periodic\n" + std::to_string(mesh.periodic.size()) + "\n";
+  for (const vertex_pairs& pairs : mesh.periodic) {
+    text += std::to_string(mesh.dimension - 1) + " 2 1\n" + std::to_string(pairs.size()) + "\n";
+    for (const auto& [from, to] : pairs) text += std::to_string(from + 1) + " " + std::to_string(to + 1) + "\n";
+  }
+  text += "$EndPeriodic\n";
   return text;
 }
 

@@ -213,8 +213,8 @@ double squared_distance(const simplex_mesh& mesh, std::int32_t a, std::int32_t b
   return sum;
 }
 
-/// The four corners cut off and the octahedron between them in four, along its shortest diagonal (Bey 1995 cuts along
-/// a fixed one, which keeps the number of shapes finite; the shortest keeps elements round).
+/// Cuts the four corners off, and the octahedron between them in four along its shortest diagonal. (Bey 1995 takes a
+/// fixed one, which keeps the number of shapes finite; the shortest keeps elements round.)
 std::vector<std::array<std::int32_t, 4>> halves_of_tetrahedron(simplex_mesh& mesh, middles& middle,
                                                                const std::array<std::int32_t, 4>& v) {
   const std::int32_t m01 = middle.of(v[0], v[1]), m02 = middle.of(v[0], v[2]), m03 = middle.of(v[0], v[3]);

@@ -120,8 +120,8 @@ void dg_plan<T>::make_matrices(const dg_domain& domain, int panel_rows) {
   }
 }
 
-/// Slots: of all elements and faces here, lanes without an element included; of the halo; of faces with an incident
-/// wave; one of zeros, which lies behind absorbing faces and lanes without an element.
+/// Lists slots in this order: of all elements and faces here, lanes without an element included; of the halo; of faces
+/// with an incident wave. The last is one of zeros, behind absorbing faces and lanes without an element.
 template <class T>
 void dg_plan<T>::make_slots(const dg_domain& domain) {
   halo_slot = blocks * block * faces_;

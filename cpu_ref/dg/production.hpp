@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Nodal discontinuous Galerkin on the CPU, fast: elements in the lanes of vectors, threads over blocks of elements,
-/// ranks over parts of the mesh, float or double, several states at once.
+/// Nodal discontinuous Galerkin on the CPU, fast. Elements lie in the lanes of vectors, threads share blocks of
+/// elements, ranks parts of the mesh. Float or double, several states at once.
 #pragma once
 
 #include <memory>

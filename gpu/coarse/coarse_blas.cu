@@ -32,7 +32,7 @@ struct coarse_arguments {
 template <class T, vector_operation operation>
 struct coarse_vector_kernel {
   static constexpr operation_traits traits = traits_of(operation);
-  static constexpr int least_sites_of_a_thread = 4;
+  [[maybe_unused]] static constexpr int least_sites_of_a_thread = 4;
   coarse_arguments<T> arg;
 
   struct factors {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "gpu/coarse/coarse_products.hpp"
+#include "gpu/device/launch.hpp"
 
 namespace plaquette::gpu {
 
@@ -47,8 +48,9 @@ void multiply_gamma5(coarse_field<T>& out, const coarse_field<T>& in) {
 }
 
 template <class T>
-coarse_products<T> products_of(coarse_field<T>& out, const coarse_field<T>& in) {
+coarse_products<T> products_of(coarse_field<T>& out, const coarse_field<T>& in, const tiled_matrices& matrices) {
   coarse_products<T> p;
+  p.matrices = matrices.pointer();
   p.out = out.numbers();
   p.in = in.numbers();
   p.first_site = out.first_site();
@@ -86,19 +88,21 @@ const complex<T>* coarse_ghosts<T>::fetch(const coarse_field<T>& x) {
 }
 
 template <class T>
-coarse_operator<T>::coarse_operator(const context& ctx, const coarse_matrices& m) : context_(ctx), matrices_(m) {}
+coarse_operator<T>::coarse_operator(const context& ctx, const coarse_matrices& m, coarse_storage storage)
+    : context_(ctx),
+      matrices_(ctx, storage, m.n(), coarse_matrices_of_a_site, m.lattice().geometry().sites(), m.begin(),
+                std::int64_t{coarse_matrices_of_a_site} * m.n() * m.n()) {
+  ctx.queue().synchronize();  // kernels load matrices before they wait for those before them
+}
 
 template <class T>
 void coarse_operator<T>::apply(coarse_field<T>& out, const coarse_field<T>& in) const {
-  if (in.shape().sites != site_subset::full || !(out.shape() == in.shape()) || in.components() != matrices_.n())
+  if (in.shape().sites != site_subset::full || !(out.shape() == in.shape()) ||
+      in.components() != matrices_.pointer().order.n)
     throw std::logic_error("coarse_operator: fields must have all sites");
-  const std::int64_t size = std::int64_t{matrices_.n()} * matrices_.n();
-  coarse_products<T> p = products_of(out, in);
+  coarse_products<T> p = products_of(out, in, matrices_);
   p.ghosts = ghosts_.fetch(in);
-  p.diagonal = matrices_.begin();
-  p.links = matrices_.begin() + size;
-  p.diagonal_stride = p.links_stride = coarse_matrices_of_a_site * size;
-  queue_gathered(context_.queue(), p);
+  queue_products(context_.queue(), p, kernel_);
 }
 
 template <class T>
@@ -110,14 +114,25 @@ void coarse_operator<T>::apply_dagger(coarse_field<T>& out, const coarse_field<T
 }
 
 template <class T>
-coarse_schur<T>::coarse_schur(const context& ctx, const coarse_matrices& m)
-    : context_(ctx), lattice_(m.shared_lattice()), n_(m.n()), matrices_(m) {
+coarse_schur<T>::coarse_schur(const context& ctx, const coarse_matrices& m, coarse_storage storage)
+    : context_(ctx), lattice_(m.shared_lattice()), n_(m.n()), storage_(storage) {
   if (!geometry().red_black()) {
-    whole_.emplace(ctx, m);
+    whole_.emplace(ctx, m, storage);
     return;
   }
-  inverse_ = inverse_diagonals(m);
-  links_ = preconditioned_links(m, inverse_.get());
+  const std::int64_t size = std::int64_t{n_} * n_, sites = geometry().sites();
+  const auto inverse = inverse_diagonals(m);
+  const auto links = preconditioned_links(m, inverse.get());
+  diagonal_ = tiled_matrices(ctx, storage, n_, 1, geometry().even_sites(), m.begin(), coarse_matrices_of_a_site * size);
+  inverse_ = tiled_matrices(ctx, storage, n_, 1, sites, inverse.get(), size);
+  links_ = tiled_matrices(ctx, storage, n_, hop_directions, sites, links.get(), hop_directions * size);
+  ctx.queue().synchronize();  // kernels load matrices before they wait for those before them
+}
+
+template <class T>
+void coarse_schur<T>::set_kernel(product_kernel kernel) {
+  kernel_ = kernel;
+  if (whole_) whole_->set_kernel(kernel);
 }
 
 template <class T>
@@ -132,23 +147,18 @@ coarse_field<T>& coarse_schur<T>::scratch(int which, site_subset sites, int colu
 template <class T>
 void coarse_schur<T>::hop(coarse_field<T>& out, const coarse_field<T>& in, double factor,
                           const coarse_field<T>* start) const {
-  coarse_products<T> p = products_of(out, in);
+  coarse_products<T> p = products_of(out, in, links_);
   p.ghosts = ghosts_.fetch(in);
-  p.links = links_.get();
-  p.links_stride = std::int64_t{hop_directions} * n_ * n_;
   p.factor = static_cast<T>(factor);
   if (start != nullptr) p.start = start->numbers();
-  queue_gathered(context_.queue(), p);
+  queue_products(context_.queue(), p, kernel_);
 }
 
 /// out = matrix of each site times in; fields of one parity.
 template <class T>
-void coarse_schur<T>::multiply(coarse_field<T>& out, const coarse_field<T>& in, const complex<float>* matrices,
-                               std::int64_t stride) const {
-  coarse_products<T> p = products_of(out, in);
-  p.diagonal = matrices;
-  p.diagonal_stride = stride;
-  queue_gathered(context_.queue(), p);
+void coarse_schur<T>::multiply(coarse_field<T>& out, const coarse_field<T>& in, const tiled_matrices& matrices) const {
+  const coarse_products<T> p = products_of(out, in, matrices);
+  queue_products(context_.queue(), p, kernel_);
 }
 
 template <class T>
@@ -164,23 +174,21 @@ void coarse_schur<T>::apply(coarse_field<T>& out, const coarse_field<T>& in) con
 template <class T>
 void coarse_schur<T>::apply_dagger(coarse_field<T>& out, const coarse_field<T>& in) const {
   if (whole_) return whole_->apply_dagger(out, in);
-  const std::int64_t size = std::int64_t{n_} * n_;
   coarse_field<T>& turned = scratch(1, site_subset::even, in.columns());
   multiply_gamma5(turned, in);
-  multiply(out, turned, inverse_.get(), size);
+  multiply(out, turned, inverse_);
   apply(turned, out);
-  multiply(out, turned, matrices_.begin(), coarse_matrices_of_a_site * size);
+  multiply(out, turned, diagonal_);
   multiply_gamma5(out, out);
 }
 
 template <class T>
 void coarse_schur<T>::prepare_source(coarse_field<T>& even, const coarse_field<T>& b) const {
   if (whole_) return copy(even, b);
-  const std::int64_t size = std::int64_t{n_} * n_;
   coarse_field<T>& odd = scratch(0, site_subset::odd, b.columns());
-  multiply(odd, b.parity(1), inverse_.get(), size);
+  multiply(odd, b.parity(1), inverse_);
   coarse_field<T>& diagonal_part = scratch(1, site_subset::even, b.columns());
-  multiply(diagonal_part, b.parity(0), inverse_.get(), size);
+  multiply(diagonal_part, b.parity(0), inverse_);
   hop(even, odd, -1.0, &diagonal_part);
 }
 
@@ -191,7 +199,7 @@ void coarse_schur<T>::reconstruct_solution(coarse_field<T>& x, const coarse_fiel
   coarse_field<T> x_even = x.parity(0), x_odd = x.parity(1);
   copy(x_even, even);
   coarse_field<T>& odd = scratch(0, site_subset::odd, b.columns());
-  multiply(odd, b.parity(1), inverse_.get(), std::int64_t{n_} * n_);
+  multiply(odd, b.parity(1), inverse_);
   hop(x_odd, even, -1.0, &odd);
 }
 
@@ -203,7 +211,7 @@ coarse_field<T> coarse_schur<T>::even_like(const coarse_field<T>& full) const {
 template <class T>
 void coarse_schur<T>::full_residual(coarse_field<T>& full, const coarse_field<T>& r) const {
   if (whole_) return copy(full, r);
-  multiply(full, r, matrices_.begin(), coarse_matrices_of_a_site * std::int64_t{n_} * n_);
+  multiply(full, r, diagonal_);
 }
 
 template <class T>
@@ -224,7 +232,7 @@ double coarse_schur<T>::flops() const {
 template <class T>
 double coarse_schur<T>::bytes(int columns) const {
   const double n = n_, sites = static_cast<double>(geometry().sites());
-  const double matrices = (whole_ ? 9.0 : 8.0) * n * n * sizeof(complex<float>);
+  const double matrices = (whole_ ? 9.0 : 8.0) * n * n * (storage_ == coarse_storage::single ? 8.0 : 4.0);
   return sites * (matrices + 2.0 * n * columns * sizeof(complex<T>));
 }
 

@@ -10,6 +10,7 @@
 
 #include "gpu/coarse/coarse_field.hpp"
 #include "gpu/coarse/coarse_matrices.hpp"
+#include "gpu/coarse/coarse_products.hpp"
 
 namespace plaquette::gpu {
 
@@ -30,7 +31,10 @@ class coarse_ghosts {
 template <class T>
 class coarse_operator {
  public:
-  coarse_operator(const context& ctx, const coarse_matrices& matrices);
+  coarse_operator(const context& ctx, const coarse_matrices& matrices, coarse_storage storage = coarse_storage::single);
+
+  /// For tests: the pure gather.
+  void set_kernel(product_kernel kernel) { kernel_ = kernel; }
 
   void apply(coarse_field<T>& out, const coarse_field<T>& in) const;
   /// M^+ = gamma_5 M gamma_5.
@@ -38,7 +42,8 @@ class coarse_operator {
 
  private:
   context context_;
-  coarse_matrices matrices_;
+  tiled_matrices matrices_;
+  product_kernel kernel_ = product_kernel::fastest;
   mutable coarse_ghosts<T> ghosts_;
 };
 
@@ -48,8 +53,13 @@ class coarse_operator {
 template <class T>
 class coarse_schur {
  public:
+  /// \param matrices  not kept
+  /// \param storage   of X^-1 Y, X^-1 and X
   /// Throws input_error where X has no inverse.
-  coarse_schur(const context& ctx, const coarse_matrices& matrices);
+  coarse_schur(const context& ctx, const coarse_matrices& matrices, coarse_storage storage = coarse_storage::single);
+
+  /// For tests: the pure gather.
+  void set_kernel(product_kernel kernel);
 
   const coarse_geometry& geometry() const { return lattice_->geometry(); }
   const std::shared_ptr<const coarse_lattice>& shared_lattice() const { return lattice_; }
@@ -79,15 +89,15 @@ class coarse_schur {
  private:
   coarse_field<T>& scratch(int which, site_subset sites, int columns) const;
   void hop(coarse_field<T>& out, const coarse_field<T>& in, double factor, const coarse_field<T>* start) const;
-  void multiply(coarse_field<T>& out, const coarse_field<T>& in, const complex<float>* matrices,
-                std::int64_t stride) const;
+  void multiply(coarse_field<T>& out, const coarse_field<T>& in, const tiled_matrices& matrices) const;
 
   context context_;
   std::shared_ptr<const coarse_lattice> lattice_;
   int n_;
-  coarse_matrices matrices_;                               ///< X of even sites
-  std::optional<coarse_operator<T>> whole_;                ///< where there are no two parities
-  std::shared_ptr<const complex<float>> inverse_, links_;  ///< [site][n][n], [site][8][n][n]
+  coarse_storage storage_;
+  std::optional<coarse_operator<T>> whole_;    ///< where there are no two parities
+  tiled_matrices diagonal_, inverse_, links_;  ///< X of even sites, X^-1, X^-1 Y
+  product_kernel kernel_ = product_kernel::fastest;
   mutable coarse_ghosts<T> ghosts_;
   mutable std::vector<std::shared_ptr<coarse_field<T>>> scratch_ = std::vector<std::shared_ptr<coarse_field<T>>>(2);
 };

@@ -278,7 +278,9 @@ class device_dg_solver final : public dg_solver {
     sent_ = device_array<sent_face>(queue_, sent);
     sent_nodes_ = static_cast<std::int64_t>(sent.size()) * mesh_.arrays().face_nodes;
     outgoing_ = device_array<values>(queue_, static_cast<std::size_t>(sent_nodes_ * columns_));
-    messages_ = std::make_unique<device_messages>(comm_, queue_.device(), options.ranks.policy, options.ranks.wait);
+    const halo_policy policy =
+        options.ranks.policy == halo_policy::peer ? halo_policy::automatic : options.ranks.policy;
+    messages_ = std::make_unique<device_messages>(comm_, queue_.device(), policy, options.ranks.wait);
   }
 
   /// From `now` to the other state; `residual` is the register.

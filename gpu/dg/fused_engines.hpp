@@ -210,15 +210,16 @@ struct dmma_engine {
   }
 };
 
-/// A float as the sum of two numbers of TF32 (11 significant bits).
+/// A float as the sum of two numbers of TF32 (11 significant bits). The first is rounded to nearest: cut off, it would
+/// leave a rest of twice the size whose sign is always the same, and low times low would no longer be small.
 struct split_float {
   float high, low;
 };
 PLAQUETTE_DG_DEVICE split_float split(float x) {
 #ifdef __CUDACC__
-  const float high = __uint_as_float(__float_as_uint(x) & 0xffffe000U);
+  const float high = __uint_as_float((__float_as_uint(x) + 0x1000U) & 0xffffe000U);
 #else
-  const auto high = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffffe000U);
+  const auto high = std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000U) & 0xffffe000U);
 #endif
   return {high, x - high};
 }

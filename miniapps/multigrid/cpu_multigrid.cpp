@@ -24,7 +24,7 @@ struct cpu_device : cpu_library {
     import_column(b, place, cpu::make_source(source, spin, colour, links, ctx.comm()));
   }
   static const null_space& on_host(const null_space& vectors) { return vectors; }
-  static null_space from_host(null_space& vectors) { return std::move(vectors); }
+  static null_space from_host(null_space& vectors, bool) { return std::move(vectors); }
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ namespace plaquette {
 /// \tparam Device  names `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>`, `library` (what multigrid_setup.hpp
 ///                 asks for); constants `look_every`, `look_behind`; members `ctx`, `links` (what operators are made
 ///                 of), `multigrid_library(action)`, `make_source(b, place, column, source)`, `on_host(basis)`,
-///                 `from_host(null_space)`
+///                 `from_host(null_space, is coarse)`
 template <class Device>
 class device_multigrid final : public multigrid_engine {
   using library = typename Device::library;
@@ -54,7 +54,7 @@ class device_multigrid final : public multigrid_engine {
     } else {
       std::vector<typename library::basis> vectors;
       for (null_space& v : read_setup(options_.load_setup, device_.ctx.geometry(), plaquette_, device_.ctx.comm()))
-        vectors.push_back(device_.from_host(v));
+        vectors.push_back(device_.from_host(v, !vectors.empty()));
       multigrid_.emplace(library_, options_.multigrid, std::move(vectors));
     }
     library_.finish();
@@ -167,10 +167,7 @@ class device_multigrid final : public multigrid_engine {
 
   template <class Low>
   timed_multigrid_solve solve_mixed_bicgstab(const stopping_rule& rule) {
-    // One operator of the reference at a time is kept.
-    auto& held = low_operator<Low>();
-    if (!held) held = std::make_shared<full_operator<Low>>(device_.ctx, device_.links, options_.shared.action);
-    const schur_operator<Low> inner(held, schur_kind::symmetric);
+    const schur_operator<Low> inner(low_operator<Low>(), schur_kind::symmetric);
     const mixed_precision_defaults defaults = default_parameters(precision::double_, precision_of<low_field<Low>>);
     const reliable_updates updates{.delta = defaults.delta, .longest_interval = defaults.longest_interval};
     return solve(reference_schur_, rule,
@@ -181,12 +178,17 @@ class device_multigrid final : public multigrid_engine {
   }
   template <class Low>
   using low_field = typename Device::template field<Low>;
+  /// Made at the first call.
   template <class Low>
-  std::shared_ptr<full_operator<Low>>& low_operator() {
+  std::shared_ptr<full_operator<Low>> low_operator() {
+    const auto made = [&](auto& held) {
+      if (!held) held = std::make_shared<full_operator<Low>>(device_.ctx, device_.links, options_.shared.action);
+      return held;
+    };
     if constexpr (std::is_same_v<Low, float>)
-      return single_;
+      return made(single_);
     else
-      return half_;
+      return made(half_);
   }
 
   template <class Solver>
@@ -210,7 +212,14 @@ class device_multigrid final : public multigrid_engine {
     if (!cycle_ || cycle_columns_ != columns) {
       cycle_.reset();
       high_field shape(device_.ctx, {.sites = site_subset::even, .columns = columns});
-      cycle_.emplace(bridge<cycle_field>(multigrid_->cycle(columns), shape));
+      if (options_.cycle_precision == "half") {
+        const field_shape like_shape{.sites = site_subset::even, .columns = columns};
+        const low_field<half> low_shape(device_.ctx, like_shape);
+        const auto a = std::make_shared<const schur_operator<half>>(low_operator<half>(), schur_kind::asymmetric);
+        cycle_.emplace(bridge<low_field<half>>(multigrid_->cycle_in(a, low_shape), shape));
+      } else {
+        cycle_.emplace(bridge<cycle_field>(multigrid_->cycle(columns), shape));
+      }
       cycle_columns_ = columns;
     }
     return *cycle_;

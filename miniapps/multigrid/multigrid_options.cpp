@@ -41,6 +41,8 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.integer("--pre", p.steps_before, "Relaxation steps before the coarse correction", 0, 100);
   line.integer("--post", p.steps_after, "Relaxation steps after it", 1, 100);
   line.real("--relaxation", p.relaxation_factor, "Factor of mr's steps", {0.0, 2.0, true});
+  line.choice("--cycle-precision", o.cycle_precision, {"single", "half"},
+              "Of the cycle on the finest lattice (where not given: half on a GPU, single on a CPU)");
   line.integer("--k-steps", p.k_steps, "GCR steps at most on an intermediate lattice", 1, 100);
   line.real("--k-tolerance", p.k_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
   line.integer("--coarsest-steps", p.coarsest_steps, "GCR steps at most on the coarsest lattice", 1, 1000);
@@ -100,6 +102,10 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   options.multigrid.cycle = parse_cycle_kind(raw.cycle);
   options.multigrid.smoother = parse_smoother_kind(raw.smoother);
   options.multigrid.seed = options.shared.seed;
+  const bool on_gpu = options.shared.device == "gpu";
+  if (options.cycle_precision.empty()) options.cycle_precision = on_gpu ? "half" : "single";
+  // A device takes all steps that it is given: it cannot stop early without an answer to the host.
+  if (on_gpu && !line.given("--k-steps")) options.multigrid.k_steps = 3;
   if (options.shared.rhs > spin_colours)
     throw input_error(
         fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", options.shared.rhs));
@@ -165,6 +171,7 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
                    {"batches", options.batches},
                    {"levels", levels},
                    {"cycle", name(p.cycle)},
+                   {"cycle_precision", options.cycle_precision},
                    {"smoother", name(p.smoother)},
                    {"pre", p.steps_before},
                    {"post", p.steps_after},

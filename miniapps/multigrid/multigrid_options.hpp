@@ -20,6 +20,7 @@ struct multigrid_options {
   std::string aggregates;          ///< empty: from the lattice
   std::vector<int> vectors;        ///< null vectors of each chirality, a coarse lattice each; empty: 24
   multigrid_parameters multigrid;  ///< completed by `choose_parameters`
+  std::string cycle_precision;     ///< on the finest lattice: "single", "half"
   std::string save_setup, load_setup;
 
   source_description source;

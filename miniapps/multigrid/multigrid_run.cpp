@@ -31,7 +31,7 @@ class measurement {
 
   series solve_all(bool by_multigrid, int batch) {
     series all{by_multigrid ? "multigrid" : "bicgstab",
-               by_multigrid ? "double-single" : options_.reference,
+               by_multigrid ? "double-" + options_.cycle_precision : options_.reference,
                batch,
                {},
                0.0,
@@ -180,8 +180,9 @@ void multigrid_program::print_problem(const app_run& run) const {
              shared.action.clover_temporal);
   std::string shapes;
   for (const coarsening& c : p.coarsenings) shapes += (shapes.empty() ? "" : ", then ") + text_of(c);
-  fmt::print("multigrid  aggregates {}; {}-cycle, {} {}+{}, coarsest gcr {}\n", shapes, name(p.cycle), name(p.smoother),
-             p.steps_before, p.steps_after, p.coarsest_steps);
+  fmt::print("multigrid  aggregates {}; {}-cycle, {} {}+{} in {}, gcr {} on coarse lattices, {} on the coarsest\n",
+             shapes, name(p.cycle), name(p.smoother), p.steps_before, p.steps_after, options_.cycle_precision,
+             p.k_steps, p.coarsest_steps);
   fmt::print("solves     {} sources to {:g}, reference {}\n", shared.rhs, options_.tolerance(),
              options_.has_reference() ? "bicgstab " + options_.reference : "none");
 }

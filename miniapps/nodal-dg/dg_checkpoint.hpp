@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The state of a run between two time steps, in one file that any number of ranks reads and writes: which run this is,
-/// then the fields of all elements, double, by their number in the whole mesh, with a checksum.
+/// The state of a run between two time steps, in one file that any number of ranks reads and writes. It says which run
+/// this is. Then come the fields of all elements in double, by their number in the whole mesh, with a checksum.
 #pragma once
 
 #include <cstdint>

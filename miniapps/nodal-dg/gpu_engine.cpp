@@ -8,7 +8,7 @@ namespace plaquette::nodal_dg {
 namespace {
 
 precision precision_of(const nodal_dg_options& options) {
-  return options.shared.precision == "single" ? precision::single_precision : precision::double_precision;
+  return options.shared.precision == "single" ? precision::single : precision::double_;
 }
 
 }  // namespace

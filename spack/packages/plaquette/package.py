@@ -27,6 +27,7 @@ class Plaquette(CMakePackage):
     depends_on("fmt@9:", when="+apps")
     depends_on("hdf5~mpi", when="+hdf5")
     depends_on("hwloc", when="+apps")
+    depends_on("metis@5:")
     depends_on("googletest@1.12: +gmock", when="+tests")
     depends_on("python@3.9:", type="test", when="+tests")
 

@@ -104,6 +104,47 @@ TYPED_TEST(GpuCoarseOperator, HasTheSchurComplementOfTheCpu) {
       }
 }
 
+TEST(GpuMatrixTiles, RoundToTheNearestNumberOf16Bits) {
+  for (std::uint32_t bits = 0; bits < 0x10000U; ++bits) {
+    const float x = gpu::float_of_half(bits);
+    if (std::isnan(x)) continue;
+    EXPECT_EQ(gpu::half_bits(x), bits);
+    const float above = gpu::float_of_half(bits + 1);
+    if (!std::isfinite(above) || (bits & 0x7fffU) >= 0x7c00U || (bits & 0x7fffU) == 0) continue;
+    const auto middle = static_cast<float>((static_cast<double>(x) + above) / 2.0);
+    EXPECT_EQ(gpu::half_bits(middle), bits + (bits & 1U));  // to the even one
+    EXPECT_EQ(gpu::half_bits(std::nextafter(middle, x)), bits);
+    EXPECT_EQ(gpu::half_bits(std::nextafter(middle, above)), bits + 1);
+  }
+  EXPECT_EQ(gpu::half_bits(1e30F), 0x7c00U);
+  EXPECT_TRUE(std::isnan(gpu::float_of_half(gpu::half_bits(std::nanf("")))));
+}
+
+TEST(GpuCoarseOperator16Bits, IsThatOfRoundedMatrices) {
+  for (const int vectors : {4, 5, 13, 24, 32})
+    for (const int columns : {1, 3, 12, 17}) {
+      const coarse_pair both({4, 4, 4, 4}, {3, 2, 1, 4});
+      auto m = random_matrices(*both.geometry, 2 * vectors, 12);
+      const auto dm = gpu::import_matrices(both.device, m);
+      for (auto& z : m.numbers)
+        z = {gpu::float_of_half(gpu::half_bits(z.re)), gpu::float_of_half(gpu::half_bits(z.im))};
+      const auto in = both.on_host<float>({2, vectors, site_subset::full, columns}, 1);
+      auto expected = like(in);
+      const auto din = both.on_device(in);
+      auto found = like(din);
+      poison_coarse(found);
+      cpu::coarse_operator<float>(both.host, m).apply(expected, in);
+      gpu::coarse_operator<float> a(both.device, dm, gpu::coarse_storage::half);
+      a.apply(found, din);
+      // 9 n products each, errors of random sign; on tensor cores vectors count to 22 bits.
+      EXPECT_TRUE(distance_of(found, expected) <= 10 * std::sqrt(18.0 * vectors) * 0x1p-24);
+      a.set_kernel(gpu::product_kernel::gather);
+      poison_coarse(found);
+      a.apply(found, din);
+      EXPECT_TRUE(distance_of(found, expected) <= 10 * std::sqrt(18.0 * vectors) * 0x1p-24);
+    }
+}
+
 TEST(GpuCoarseSchur, RefusesADiagonalWithoutInverse) {
   const coarse_pair both({4, 4, 4, 4}, {2, 2, 2, 2});
   for (const float damage : {0.0F, std::numeric_limits<float>::quiet_NaN()}) {
@@ -211,12 +252,12 @@ cpu::field<double> fine_field(const level_setting& s, const field_shape& shape, 
 
 template <class T>
 void expect_quark_transfer(double bound) {
-  for (const auto& [lattice, aggregate, count] : levels)
+  for (const auto& [lattice, aggregate, count] : levels) {
+    const level_setting s(lattice, aggregate, count);
+    const cpu::transfer<double> p(s.host, s.vectors);
+    const gpu::transfer<float> dp(s.device, gpu::import_null_space(s.device, s.vectors, false));
     for (const auto sites : {site_subset::full, site_subset::even, site_subset::odd})
       for (const int columns : {1, 3}) {
-        const level_setting s(lattice, aggregate, count);
-        const cpu::transfer<double> p(s.host, s.vectors);
-        const gpu::transfer<float> dp(s.device, gpu::import_null_space(s.device, s.vectors, false));
         const field_shape shape{spins, colours, sites, columns};
         auto fine = fine_field<cpu::field<double>>(s, shape, 5);
         gpu::field<T> dfine(s.device, shape);
@@ -238,6 +279,7 @@ void expect_quark_transfer(double bound) {
         p.prolong(fine, coarse), dp.prolong(dfine, dcoarse);
         for (int c = 0; c < columns; ++c) EXPECT_TRUE(distance_of_fine(c) <= bound) << distance_of_fine(c);
       }
+  }
 }
 
 TEST(GpuTransfer, BetweenQuarksAndACoarseLatticeIsTheCpus) {
