@@ -83,6 +83,7 @@ std::string hermitian_launch::name() const {
   if (small) s += " small";
   if (groups > 1) s += " groups " + std::to_string(groups);
   if (slab > 0) s += " slab " + std::to_string(slab);
+  if (halves) s += " halves";
   if (past_caches) s += " past";
   if (turns) s += " turns";
   if (dependent) s += " dependent";
@@ -108,16 +109,16 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
             if (steps * tile.tile[3] > p.local[3] || (z_of_slab > 0 && p.local[2] <= z_of_slab)) continue;
             for (const bool dependent : {true, false})
               for (const bool small : {false, true})
-                for (const bool past : {false, true}) {
+                for (const bool halves : {true, false}) {
                   if ((dependent && !p.starts_early) || (small && (batch || tile.threads() > 96)) ||
-                      (past && (resident || dependent)))
+                      (halves && (resident || !batch)))
                     continue;
                   hermitian_launch launch = tile;
                   launch.steps = steps;
                   launch.slab = z_of_slab == 0 ? 0 : std::max(1, z_of_slab / tile.tile[2]);
                   launch.dependent = dependent;
                   launch.small = small;
-                  launch.past_caches = past;
+                  launch.halves = halves;
                   launch.turns = !resident;
                   list.push_back(launch);
                 }
@@ -126,23 +127,27 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
     }
   if (list.empty()) return {hermitian_launch{}};
 
+  // What was measured on H200 (NOTES.md), as factors of time.
   const auto rank = [&](const hermitian_launch& launch) {
     const double length[] = {2.0 * launch.tile[0], static_cast<double>(launch.tile[1]),
                              static_cast<double>(launch.tile[2]), static_cast<double>(launch.tile[3] * launch.steps)};
     const double links = batch ? 2.0 * links_of_site / p.columns : links_of_site;
-    double r = reads_of(length, p.local, links) / share_of_threads(launch, p.local);
+    double r = (1.0 + 0.15 * reads_of(length, p.local, links)) / share_of_threads(launch, p.local);
+    // Lines of 128 bytes, of which short rows of x use a part.
+    if (2 * launch.tile[0] < p.local[0]) r *= launch.tile[0] % 8 == 0 ? 1.03 : 1.12;
     // The last blocks of a launch leave the machine half empty: of long ones that costs more.
     double blocks = 1.0;
     for (int mu = 0; mu < dimensions; ++mu)
       blocks *= std::ceil((mu == 0 ? 0.5 : 1.0) * p.local[mu] / (launch.tile[mu] * (mu == 3 ? launch.steps : 1)));
-    const double at_once = 2.0 * 132.0 * most_of_block / launch.threads();
-    r *= 1.0 + 0.25 * at_once / blocks;
-    // Threads that a multiprocessor holds.
-    const int most = launch.small ? (most_of_block == 128 ? 384 : 576) : 2 * most_of_block;
-    r *= std::pow(2.0 * most_of_block / (most / launch.threads() * launch.threads()), 0.7);
-    if (batch && launch.groups != (p.number_bytes == 2 ? 1 : 2)) r *= 1.05;
+    // Threads that a multiprocessor holds: so many registers are there for a quarter of its warps.
+    const int warps_at_most = (launch.small ? (p.number_bytes == 8 ? 12 : 20) : (p.number_bytes == 8 ? 8 : 16));
+    const int warps = (launch.threads() + 31) / 32, at_once = std::max(1, warps_at_most / warps);
+    r *= 1.0 + 0.15 * 132.0 * at_once / blocks;
+    r *= std::pow((p.number_bytes == 8 ? 8.0 : 16.0) / (at_once * warps), 0.3);
+    if (launch.small && p.number_bytes != 8) r *= 1.05;
+    if (batch && launch.groups != (p.number_bytes == 2 ? 1 : 2)) r *= 1.02;
     if (batch && p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= launch.slab == 0 ? 1.04 : 1.01;
-    if (!launch.dependent) r *= 1.01;
+    if (!launch.dependent) r *= 1.005;
     return r;
   };
   std::ranges::stable_sort(list, {}, rank);

@@ -26,6 +26,9 @@ struct hermitian_launch {
   /// Of one column: blocks of up to 96 threads have a kernel of their own, of which a multiprocessor holds six (three
   /// in double).
   bool small = false;
+  /// Of a batch: a block takes a tile of the share of the lattice that is its half's of the second-level cache
+  /// (gpu/device/cache_halves.hpp).
+  bool halves = false;
   /// See `hopping_launch`.
   bool past_caches = false, turns = false, dependent = false;
 
