@@ -96,10 +96,12 @@ constexpr int resident_blocks_of(bool small) { return small ? 4 : 2; }
 
 /// One column. Threads go through a tile's steps along t without waiting for each other: they keep step by themselves.
 /// (Nothing is asked for before the kernel before has ended: of the registers that this takes some would be in memory.)
+/// In single and half precision the first links are asked for together, and so more numbers are under way.
 /// \tparam small  blocks of up to 96 threads with fewer registers, of which a multiprocessor holds more
 template <class T, reconstruct stored, bool small>
 __global__ void __launch_bounds__(threads_of_block<T>(small), resident_blocks_of(small))
     hermitian_tiles(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk) {
+  constexpr int early = sizeof(real_of<T>) == 8 ? 0 : 4;
   const hopping_arguments<T>& hops = arg.hops;
   let_next_kernel_start();
   wait_for_previous_kernel();
@@ -108,10 +110,16 @@ __global__ void __launch_bounds__(threads_of_block<T>(small), resident_blocks_of
   for (int step = 0; step < walk.steps; ++step, s.t += walk.tile[3]) {
     if (!inside(s, hops.order)) return;
     const hop_neighbours n = neighbours_on_lattice(hops.order, arg.parity_step, s.parity, s.half_x, s.y, s.z, s.t);
+    loaded_link<T, stored> first_links[early > 0 ? early : 1];
+    for_directions<0, early>(
+        [&]<int d>() { load_link_of_hop<T, stored, d, load_hint::constant>(first_links[d], hops, n); });
     spin_rows<real_of<T>, 4> h[1] = {};
     for_directions<0, hop_directions>([&]<int d>() {
       loaded_link<T, stored> link;
-      load_link_of_hop<T, stored, d, load_hint::constant>(link, hops, n);
+      if constexpr (d < early)
+        link = first_links[d];
+      else
+        load_link_of_hop<T, stored, d, load_hint::constant>(link, hops, n);
       add_hop<d, T, stored, false, load_hint::ordered>(h, hops, hops.in.begin, n, link, no_phases{});
     });
     finish_hermitian(h[0], arg, 0, n.here);
@@ -123,8 +131,8 @@ inline constexpr int room_bytes = 16;
 
 /// Several columns: the links of the tile come to shared memory once. See `hop_batch`.
 /// \tparam alone  one group: a thread reads the links that it has copied itself
-template <class T, reconstruct stored, bool alone, bool small>
-__global__ void __launch_bounds__(threads_of_block<T>(small), resident_blocks_of(small))
+template <class T, reconstruct stored, bool alone>
+__global__ void __launch_bounds__(threads_of_block<T>(false), resident_blocks_of(false))
     hermitian_batch(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk) {
   constexpr int at_once = batch_columns_at_once(is_half<T> ? 2 : sizeof(real_of<T>));
   constexpr int slot_bytes = lanes * link_bytes<T>(stored);
@@ -197,7 +205,8 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
   const auto parts = [](int length, int of) { return (length + of - 1) / of; };
   if (how.threads() > most_threads(bytes) || how.threads() > how.tile[0] * how.tile[1] * most_threads_in_z ||
       (1 << log2_of(how.tile[2])) != how.tile[2] || (how.groups & (how.groups - 1)) != 0 ||
-      (batch ? how.steps != 1 : how.groups != 1 || how.halves) || (how.small && (how.threads() > 96 || bytes != 8)))
+      (batch ? how.steps != 1 || how.small : how.groups != 1 || how.halves) ||
+      (how.small && (how.threads() > 96 || bytes != 8)))
     throw std::logic_error("hermitian_wilson: a launch that does not fit its kernel");
   lattice_walk walk;
   std::copy(std::begin(how.tile), std::end(how.tile), walk.tile);
@@ -217,21 +226,14 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
 
   lattice_kernel<T> kernel;
   const auto take = [&]<auto function>() { kernel = {function, detail::prepared_of<function>()}; };
-  const auto take_small_or_not = [&]<bool small>() {
-    if (!batch)
-      take.template operator()<hermitian_tiles<T, stored, small>>();
-    else if (how.groups == 1)
-      take.template operator()<hermitian_batch<T, stored, true, small>>();
-    else
-      take.template operator()<hermitian_batch<T, stored, false, small>>();
-  };
-  if constexpr (sizeof(real_of<T>) == 8) {
-    if (how.small)
-      take_small_or_not.template operator()<true>();
-    else
-      take_small_or_not.template operator()<false>();
-  } else {
-    take_small_or_not.template operator()<false>();
+  if (batch && how.groups == 1)
+    take.template operator()<hermitian_batch<T, stored, true>>();
+  else if (batch)
+    take.template operator()<hermitian_batch<T, stored, false>>();
+  else
+    take.template operator()<hermitian_tiles<T, stored, false>>();
+  if constexpr (bytes == 8) {
+    if (how.small) take.template operator()<hermitian_tiles<T, stored, true>>();
   }
   const int shared = batch ? parts(2 * how.positions(), lanes) * batch_block_bytes<T, stored>(false) + room_bytes : 0;
   detail::prepare_kernel(kernel, shared, std::max(1, most_threads(bytes) * 2 / how.threads()), q.device());

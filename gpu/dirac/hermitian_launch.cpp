@@ -112,7 +112,8 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
             for (const bool dependent : {true, false})
               for (const bool small : {false, true})
                 for (const bool halves : {true, false}) {
-                  if ((dependent && !p.starts_early) || (small && (p.number_bytes != 8 || tile.threads() > 96)) ||
+                  if ((dependent && !p.starts_early) ||
+                      (small && (batch || p.number_bytes != 8 || tile.threads() > 96)) ||
                       (halves && (resident || !batch)))
                     continue;
                   hermitian_launch launch = tile;
@@ -130,22 +131,33 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
   if (list.empty()) return {hermitian_launch{}};
 
   // What was measured on H200 (NOTES.md), as factors of time.
+  const bool in_double = p.number_bytes == 8;
   const auto rank = [&](const hermitian_launch& launch) {
     const double length[] = {2.0 * launch.tile[0], static_cast<double>(launch.tile[1]),
                              static_cast<double>(launch.tile[2]), static_cast<double>(launch.tile[3])};
     double r = (1.0 + 0.04 * reads_of(length, p.local, links_of_site)) / share_of_threads(launch, p.local);
     // Lines of 128 bytes, of which short rows of x use a part.
     if (2 * launch.tile[0] < p.local[0]) r *= launch.tile[0] % 8 == 0 ? 1.05 : 1.2;
-    // Warps that a multiprocessor holds, where registers leave room for as many in each quarter.
-    const int of_quarters = p.number_bytes == 8 ? (launch.small ? 12 : 8) : 16;
-    const int warps = (launch.threads() + 31) / 32, resident = std::max(1, of_quarters / warps) * warps;
-    r *= std::pow((p.number_bytes == 8 ? 12.0 : 16.0) / resident, 0.3);
-    // Small blocks: the last ones leave less of the machine without work, and of a batch more cache to the others.
-    r *= 1.0 + (batch ? 0.03 : 0.01) * warps;
-    if (launch.steps > 1) r *= p.number_bytes == 8 && sites > 1.5e6 ? 0.99 : 1.02;
-    if (batch && launch.halves) r *= 1.02;
-    if (batch && p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= launch.slab == 0 ? 1.04 : 1.01;
     if (!launch.dependent) r *= 1.005;
+    // Warps that a multiprocessor holds, where registers leave room for as many in each quarter. (Twelve with fewer
+    // registers are worth eight.)
+    const int warps = (launch.threads() + 31) / 32, most = in_double ? 8 : 16;
+    const int resident = launch.small ? most : std::max(1, most / warps) * warps;
+    r *= std::pow(static_cast<double>(most) / resident, 0.3);
+    if (!batch) {
+      // Small blocks: the last ones leave less of the machine without work.
+      r *= 1.0 + 0.01 * warps;
+      if (launch.small) r *= 1.02;
+      if (launch.steps > 1) r *= in_double && !launch.small && sites > 1.5e6 ? 0.99 : 1.02;
+      return r;
+    }
+    // Links of few sites leave more of the first-level cache to the spinors.
+    if (launch.positions() > (in_double ? 32 : 64)) r *= 1.06;
+    if (launch.tile[2] * launch.tile[3] > 1) r *= 1.03;
+    const int usual_groups = p.number_bytes == 4 && 2 * launch.positions() <= 96 ? 1 : 2;
+    if (launch.groups != usual_groups) r *= 1.05;
+    if (launch.halves) r *= 1.02;
+    if (p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= launch.slab == 0 ? 1.04 : 1.01;
     return r;
   };
   std::ranges::stable_sort(list, {}, rank);

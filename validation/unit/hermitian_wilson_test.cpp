@@ -165,6 +165,40 @@ TYPED_TEST(HermitianWilson, TreatsColumnsAlike) {
   }
 }
 
+#ifdef PLAQUETTE_TEST_GPU_BACKEND
+/// On a GPU; the host build has variant 1 alone.
+TYPED_TEST(HermitianWilson, GivesTheSameBitsHoweverItIsLaunched) {
+  for (const extents& lattice : {extents{4, 6, 2, 8}, {8, 8, 8, 8}, {24, 4, 4, 6}}) {
+    const lattice_geometry geometry(lattice);
+    const context ctx = backend::context_with_threads(geometry, communicator(), 2);
+    const auto links = cpu::random_configuration(geometry, 91, communicator());
+    for (const int columns : {1, 5}) {
+      const stored_columns<TypeParam> in(ctx, columns, 92);
+      for (const reconstruct stored : {reconstruct::twelve, reconstruct::eight}) {
+        hermitian_wilson<TypeParam> h(ctx, links, kernel_actions()[0], stored);
+        // As if nothing stayed in the cache: then there are more ways.
+        gpu::hopping_problem problem = h.hopping().problem(columns, false);
+        problem.cache_bytes = 1000;
+        const auto chain = [&](const gpu::hermitian_launch& how) {
+          h.set_launch(how);
+          auto x = inner_columns<TypeParam>(ctx, columns), y = inner_columns<TypeParam>(ctx, columns);
+          h.apply(x, in.packed);
+          h.apply(y, 0.3, x, 0.7, -0.2, &in.packed, 0.0, nullptr);
+          h.apply(x, 0.3, y, 0.0, 0.5, &x, 0.1, &in.packed);
+          return canonical_column(x, columns - 1);
+        };
+        const auto expected = chain(gpu::hermitian_launch{});
+        auto list = gpu::hermitian_candidates(problem, 1000);
+        ASSERT_FALSE(list.empty());
+        const std::size_t every = gpu::kernels_run_on_host() ? list.size() : 1 + list.size() / 60;
+        for (std::size_t i = 0; i < list.size(); i += every)
+          EXPECT_TRUE(same_bits(chain(list[i]), expected)) << to_string(lattice) << ' ' << list[i].name();
+      }
+    }
+  }
+}
+#endif
+
 TYPED_TEST(HermitianWilson, RefusesACloverTerm) {
   const lattice_geometry geometry({2, 2, 2, 2});
   const context ctx = backend::context_with_threads(geometry, communicator(), 1);
