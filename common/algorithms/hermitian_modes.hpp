@@ -41,7 +41,7 @@ struct mode_set {
   // How they were found:
   double highest = 0.0, window = 0.0;
   int degree = 0, block = 1, keep = 0, most = 0, cycles = 0, widened = 0;
-  int late = 0;  ///< how often random vectors brought modes that were not there yet
+  int late = 0;          ///< how often random vectors brought modes that were not there yet
   bool complete = true;  ///< as many as were sought
 };
 
@@ -191,8 +191,8 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     restart_state state = search.method == mode_method::lanczos
                               ? thick_restart_lanczos<F>(basis, sizes, {}, filter, decide, fill)
                               : implicitly_restarted_arnoldi<F>(basis, sizes, filter, decide, fill);
-    // One Krylov space may hold fewer copies of a degenerate mode than there are. So random vectors join what was found,
-    // until nothing new comes.
+    // One Krylov space may hold fewer copies of a degenerate mode than there are. So random vectors join what was
+    // found, until nothing new comes.
     const auto is_converged = [&] { return !too_narrow && !stopped && inside >= l && cycles < search.cycles; };
     for (int probe = 0; probe < 20 && is_converged(); ++probe) {
       const double last = state.values[static_cast<std::size_t>(l) - 1];
@@ -203,7 +203,8 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       restart_sizes few = sizes;
       few.most = std::min(sizes.most, state.kept + std::max(10, 2 * sizes.block));
       few.cycles = state.cycle + 1;
-      state = thick_restart_lanczos<F>(basis, few, state, filter, [](F&, const restart_state&) { return true; }, fill);
+      state = thick_restart_lanczos<F>(
+          basis, few, state, filter, [](F&, const restart_state&) { return true; }, fill);
       ++cycles;
       if (!(state.values[static_cast<std::size_t>(l) - 1] > last * (1.0 + 1e-7))) break;
       ++found.late;

@@ -87,26 +87,32 @@ __device__ __forceinline__ int taken_tile(const lattice_walk& walk, int* room) {
   return *room;
 }
 
+/// Threads of a block, and blocks that a multiprocessor holds.
+template <class T>
+constexpr int threads_of_block(bool small) {
+  return small ? 96 : most_threads(is_half<T> ? 2 : sizeof(real_of<T>));
+}
+constexpr int resident_blocks_of(bool small) { return small ? 4 : 2; }
+
 /// One column. Threads go through a tile's steps along t without waiting for each other: they keep step by themselves.
-/// \tparam small  blocks of up to 96 threads, of which registers leave room for more
+/// (Nothing is asked for before the kernel before has ended: of the registers that this takes some would be in memory.)
+/// In single and half precision the first links are asked for together, and so more numbers are under way.
+/// \tparam small  blocks of up to 96 threads with fewer registers, of which a multiprocessor holds more
 template <class T, reconstruct stored, bool small>
-__global__ void __launch_bounds__(small ? 96 : most_threads(is_half<T> ? 2 : sizeof(real_of<T>)),
-                                  !small                    ? 2
-                                  : sizeof(real_of<T>) == 8 ? 4
-                                                            : 6)
+__global__ void __launch_bounds__(threads_of_block<T>(small), resident_blocks_of(small))
     hermitian_tiles(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk) {
-  constexpr int early = sizeof(real_of<T>) == 8 ? 2 : 4;
+  constexpr int early = sizeof(real_of<T>) == 8 ? 0 : 4;
   const hopping_arguments<T>& hops = arg.hops;
   let_next_kernel_start();
+  wait_for_previous_kernel();
   lattice_site s = find_lattice_site(walk, tile_of_block(walk));
 #pragma unroll 1
   for (int step = 0; step < walk.steps; ++step, s.t += walk.tile[3]) {
     if (!inside(s, hops.order)) return;
     const hop_neighbours n = neighbours_on_lattice(hops.order, arg.parity_step, s.parity, s.half_x, s.y, s.z, s.t);
-    loaded_link<T, stored> first_links[early];
+    loaded_link<T, stored> first_links[early > 0 ? early : 1];
     for_directions<0, early>(
         [&]<int d>() { load_link_of_hop<T, stored, d, load_hint::constant>(first_links[d], hops, n); });
-    wait_for_previous_kernel();
     spin_rows<real_of<T>, 4> h[1] = {};
     for_directions<0, hop_directions>([&]<int d>() {
       loaded_link<T, stored> link;
@@ -126,7 +132,7 @@ inline constexpr int room_bytes = 16;
 /// Several columns: the links of the tile come to shared memory once. See `hop_batch`.
 /// \tparam alone  one group: a thread reads the links that it has copied itself
 template <class T, reconstruct stored, bool alone>
-__global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), 2)
+__global__ void __launch_bounds__(threads_of_block<T>(false), resident_blocks_of(false))
     hermitian_batch(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk) {
   constexpr int at_once = batch_columns_at_once(is_half<T> ? 2 : sizeof(real_of<T>));
   constexpr int slot_bytes = lanes * link_bytes<T>(stored);
@@ -199,7 +205,8 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
   const auto parts = [](int length, int of) { return (length + of - 1) / of; };
   if (how.threads() > most_threads(bytes) || how.threads() > how.tile[0] * how.tile[1] * most_threads_in_z ||
       (1 << log2_of(how.tile[2])) != how.tile[2] || (how.groups & (how.groups - 1)) != 0 ||
-      (batch ? how.steps != 1 || how.small : how.groups != 1 || how.halves) || (how.small && how.threads() > 96))
+      (batch ? how.steps != 1 || how.small : how.groups != 1 || how.halves) ||
+      (how.small && (how.threads() > 96 || bytes != 8)))
     throw std::logic_error("hermitian_wilson: a launch that does not fit its kernel");
   lattice_walk walk;
   std::copy(std::begin(how.tile), std::end(how.tile), walk.tile);
@@ -219,14 +226,15 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
 
   lattice_kernel<T> kernel;
   const auto take = [&]<auto function>() { kernel = {function, detail::prepared_of<function>()}; };
-  if (!batch && how.small)
-    take.template operator()<hermitian_tiles<T, stored, true>>();
-  else if (!batch)
-    take.template operator()<hermitian_tiles<T, stored, false>>();
-  else if (how.groups == 1)
+  if (batch && how.groups == 1)
     take.template operator()<hermitian_batch<T, stored, true>>();
-  else
+  else if (batch)
     take.template operator()<hermitian_batch<T, stored, false>>();
+  else
+    take.template operator()<hermitian_tiles<T, stored, false>>();
+  if constexpr (bytes == 8) {
+    if (how.small) take.template operator()<hermitian_tiles<T, stored, true>>();
+  }
   const int shared = batch ? parts(2 * how.positions(), lanes) * batch_block_bytes<T, stored>(false) + room_bytes : 0;
   detail::prepare_kernel(kernel, shared, std::max(1, most_threads(bytes) * 2 / how.threads()), q.device());
   walk.half_of = nullptr;

@@ -14,7 +14,7 @@ double reads_of(const double (&length)[dimensions], const extents& local, double
   double spinors = 1.0, links = 1.0;
   for (int mu = 0; mu < dimensions; ++mu) {
     if (length[mu] >= local[mu]) continue;
-    spinors += (mu == 3 ? 1.0 : 2.0) / length[mu];
+    spinors += (mu == 3 ? 1.0 : mu == 2 ? 2.1 : 2.0) / length[mu];
     links += 0.25 / length[mu];
   }
   return spinors + links_of_site * links;
@@ -40,7 +40,9 @@ std::vector<hermitian_launch> tiles_of(const extents& local, int threads, int gr
   for (const int x : widths)
     for (int y = 1; y <= local[1] && y <= 16; ++y) {
       const bool power = (y & (y - 1)) == 0;
-      if (!power && y != local[1] && local[1] % y != 0) continue;
+      // Or with a few rows too many.
+      const int rows = (local[1] + y - 1) / y * y;
+      if (!power && y != local[1] && 20 * rows > 21 * local[1]) continue;
       for (int z = 1; z <= 8 && z < 2 * local[2]; z *= 2)
         for (int t = 1; t <= 4 && t <= local[3]; t *= 2) {
           hermitian_launch launch;
@@ -110,7 +112,8 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
             for (const bool dependent : {true, false})
               for (const bool small : {false, true})
                 for (const bool halves : {true, false}) {
-                  if ((dependent && !p.starts_early) || (small && (batch || tile.threads() > 96)) ||
+                  if ((dependent && !p.starts_early) ||
+                      (small && (batch || p.number_bytes != 8 || tile.threads() > 96)) ||
                       (halves && (resident || !batch)))
                     continue;
                   hermitian_launch launch = tile;
@@ -128,26 +131,33 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
   if (list.empty()) return {hermitian_launch{}};
 
   // What was measured on H200 (NOTES.md), as factors of time.
+  const bool in_double = p.number_bytes == 8;
   const auto rank = [&](const hermitian_launch& launch) {
     const double length[] = {2.0 * launch.tile[0], static_cast<double>(launch.tile[1]),
-                             static_cast<double>(launch.tile[2]), static_cast<double>(launch.tile[3] * launch.steps)};
-    const double links = batch ? 2.0 * links_of_site / p.columns : links_of_site;
-    double r = (1.0 + 0.15 * reads_of(length, p.local, links)) / share_of_threads(launch, p.local);
+                             static_cast<double>(launch.tile[2]), static_cast<double>(launch.tile[3])};
+    double r = (1.0 + 0.04 * reads_of(length, p.local, links_of_site)) / share_of_threads(launch, p.local);
     // Lines of 128 bytes, of which short rows of x use a part.
-    if (2 * launch.tile[0] < p.local[0]) r *= launch.tile[0] % 8 == 0 ? 1.03 : 1.12;
-    // The last blocks of a launch leave the machine half empty: of long ones that costs more.
-    double blocks = 1.0;
-    for (int mu = 0; mu < dimensions; ++mu)
-      blocks *= std::ceil((mu == 0 ? 0.5 : 1.0) * p.local[mu] / (launch.tile[mu] * (mu == 3 ? launch.steps : 1)));
-    // Threads that a multiprocessor holds: so many registers are there for a quarter of its warps.
-    const int warps_at_most = (launch.small ? (p.number_bytes == 8 ? 12 : 20) : (p.number_bytes == 8 ? 8 : 16));
-    const int warps = (launch.threads() + 31) / 32, at_once = std::max(1, warps_at_most / warps);
-    r *= 1.0 + 0.15 * 132.0 * at_once / blocks;
-    r *= std::pow((p.number_bytes == 8 ? 8.0 : 16.0) / (at_once * warps), 0.3);
-    if (launch.small && p.number_bytes != 8) r *= 1.05;
-    if (batch && launch.groups != (p.number_bytes == 2 ? 1 : 2)) r *= 1.02;
-    if (batch && p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= launch.slab == 0 ? 1.04 : 1.01;
+    if (2 * launch.tile[0] < p.local[0]) r *= launch.tile[0] % 8 == 0 ? 1.05 : 1.2;
     if (!launch.dependent) r *= 1.005;
+    // Warps that a multiprocessor holds, where registers leave room for as many in each quarter. (Twelve with fewer
+    // registers are worth eight.)
+    const int warps = (launch.threads() + 31) / 32, most = in_double ? 8 : 16;
+    const int resident = launch.small ? most : std::max(1, most / warps) * warps;
+    r *= std::pow(static_cast<double>(most) / resident, 0.3);
+    if (!batch) {
+      // Small blocks: the last ones leave less of the machine without work.
+      r *= 1.0 + 0.01 * warps;
+      if (launch.small) r *= 1.02;
+      if (launch.steps > 1) r *= in_double && !launch.small && sites > 1.5e6 ? 0.99 : 1.02;
+      return r;
+    }
+    // Links of few sites leave more of the first-level cache to the spinors.
+    if (launch.positions() > (in_double ? 32 : 64)) r *= 1.06;
+    if (launch.tile[2] * launch.tile[3] > 1) r *= 1.03;
+    const int usual_groups = p.number_bytes == 4 && 2 * launch.positions() <= 96 ? 1 : 2;
+    if (launch.groups != usual_groups) r *= 1.05;
+    if (launch.halves) r *= 1.02;
+    if (p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= launch.slab == 0 ? 1.04 : 1.01;
     return r;
   };
   std::ranges::stable_sort(list, {}, rank);

@@ -23,6 +23,10 @@ struct cpu_device : cpu_library {
     const auto [spin, colour] = component_of_column(column);
     import_column(b, place, cpu::make_source(source, spin, colour, links, ctx.comm()));
   }
+  template <class F>
+  static any_operator<F> recorded(any_operator<F> cycle) {
+    return cycle;
+  }
   static const null_space& on_host(const null_space& vectors) { return vectors; }
   static null_space from_host(null_space& vectors, bool) { return std::move(vectors); }
 };

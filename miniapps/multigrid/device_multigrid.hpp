@@ -24,7 +24,7 @@ namespace plaquette {
 /// \tparam Device  names `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>`, `library` (what multigrid_setup.hpp
 ///                 asks for); constants `look_every`, `look_behind`; members `ctx`, `links` (what operators are made
 ///                 of), `multigrid_library(action)`, `make_source(b, place, column, source)`, `on_host(basis)`,
-///                 `from_host(null_space, is coarse)`
+///                 `from_host(null_space, is coarse)`, `recorded(any_operator)`: the same, cheaper to queue
 template <class Device>
 class device_multigrid final : public multigrid_engine {
   using library = typename Device::library;
@@ -150,10 +150,14 @@ class device_multigrid final : public multigrid_engine {
 
   solve_profile profile(const stopping_rule& rule) override {
     cycle_profile& p = multigrid_->profile();
+    profiles_ = true;
+    cycle_.reset();
+    cycle_for(b_->columns());
     p.on = true;
     std::ranges::fill(p.lattices, lattice_profile{});
     const double seconds = solve_by_multigrid(rule).seconds;
-    p.on = false;
+    p.on = profiles_ = false;
+    cycle_.reset();
     return {seconds, p.lattices};
   }
 
@@ -207,22 +211,31 @@ class device_multigrid final : public multigrid_engine {
     return result;
   }
 
-  /// Cycles are made once for a width, outside of what is timed.
+  /// Cycles are made once for a width, and run twice, outside of what is timed: a device records the second run.
   const any_operator<high_field>& cycle_for(int columns) {
     if (!cycle_ || cycle_columns_ != columns) {
       cycle_.reset();
-      high_field shape(device_.ctx, {.sites = site_subset::even, .columns = columns});
+      const field_shape even{.sites = site_subset::even, .columns = columns};
+      const high_field shape(device_.ctx, even);
       if (options_.cycle_precision == "half") {
-        const field_shape like_shape{.sites = site_subset::even, .columns = columns};
-        const low_field<half> low_shape(device_.ctx, like_shape);
         const auto a = std::make_shared<const schur_operator<half>>(low_operator<half>(), schur_kind::asymmetric);
-        cycle_.emplace(bridge<low_field<half>>(multigrid_->cycle_in(a, low_shape), shape));
+        cycle_.emplace(in_double(multigrid_->cycle_in(a, low_field<half>(device_.ctx, even)), shape));
       } else {
-        cycle_.emplace(bridge<cycle_field>(multigrid_->cycle(columns), shape));
+        cycle_.emplace(in_double(multigrid_->cycle(columns), shape));
       }
       cycle_columns_ = columns;
+      high_field in = like(shape), out = like(shape);
+      zero(in);
+      for (int run = 0; run < 2; ++run) cycle_->apply(out, in);
+      library_.finish();
     }
     return *cycle_;
+  }
+  /// Recorded, but for a profile: stages of a graph cannot be timed.
+  template <class F>
+  any_operator<high_field> in_double(any_operator<F> cycle, const high_field& shape) const {
+    return any_operator<high_field>(
+        bridge<F>(profiles_ ? std::move(cycle) : device_.recorded(std::move(cycle)), shape));
   }
 
   static std::vector<double> norms(const high_field& x) {
@@ -249,6 +262,7 @@ class device_multigrid final : public multigrid_engine {
   std::optional<multigrid<library>> multigrid_;
   std::optional<any_operator<high_field>> cycle_;
   int cycle_columns_ = 0;
+  bool profiles_ = false;
   std::optional<high_field> b_, x_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/coarse/multigrid_library.hpp"
+#include "gpu/coarse/recorded_operator.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 #include "gpu/sources/sources.hpp"
 #include "miniapps/multigrid/device_multigrid.hpp"
@@ -22,6 +23,12 @@ struct gpu_device : gpu_library {
     const auto [spin, colour] = component_of_column(column);
     gpu::field<double> target = view(b, place, 1);
     gpu::make_source(target, 0, source, spin, colour, links);
+  }
+  /// The cycle as a graph, where one rank has it to itself.
+  template <class F>
+  any_operator<F> recorded(any_operator<F> cycle) const {
+    if (ctx.comm().size() > 1) return cycle;
+    return any_operator<F>(gpu::recorded_operator<F>(ctx, std::move(cycle)));
   }
   static null_space on_host(const gpu::null_space& vectors) { return gpu::export_null_space(vectors); }
   gpu::null_space from_host(const null_space& vectors, bool is_coarse) const {

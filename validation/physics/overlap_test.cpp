@@ -126,14 +126,13 @@ struct dense_overlap {
   /// Eigenvalues of D^+ D in a chirality.
   std::vector<double> squares(int chirality) const {
     const Eigen::Index half = d.rows() / 2;
-    const dense_matrix a = 2.0 * (dense_matrix::Identity(half, half) +
-                                  double(chirality) * sign.block(chirality > 0 ? 0 : half, chirality > 0 ? 0 : half, half, half));
+    const dense_matrix a =
+        2.0 * (dense_matrix::Identity(half, half) +
+               double(chirality) * sign.block(chirality > 0 ? 0 : half, chirality > 0 ? 0 : half, half, half));
     const Eigen::SelfAdjointEigenSolver<dense_matrix> pairs(a, Eigen::EigenvaluesOnly);
     return {pairs.eigenvalues().begin(), pairs.eigenvalues().end()};
   }
-  dense_matrix massive(double m) const {
-    return (rho - 0.5 * m) * d + m * dense_matrix::Identity(d.rows(), d.cols());
-  }
+  dense_matrix massive(double m) const { return (rho - 0.5 * m) * d + m * dense_matrix::Identity(d.rows(), d.cols()); }
 };
 
 const extents small{2, 2, 2, 4};  // 384 components
@@ -175,7 +174,8 @@ dense_matrix one_colour(const gauge_configuration& links, const fermion_action& 
     spinor_configuration in = source, out(geometry);
     cpu::textbook::apply(out, in, links, action, communicator(), false);
     for (Eigen::Index i = 0; i < n; ++i) {
-      const complex<double> z = out.at_site(i % geometry.local_volume())(static_cast<int>(i / geometry.local_volume()), 0);
+      const complex<double> z =
+          out.at_site(i % geometry.local_volume())(static_cast<int>(i / geometry.local_volume()), 0);
       m(i, j) = {z.re, z.im};
     }
   }
@@ -273,7 +273,8 @@ TEST(ModesOfH, are_those_of_the_dense_matrix_none_missed_nor_doubled) {
     ASSERT_EQ(found.values.size(), static_cast<std::size_t>(count)) << what;
     EXPECT_TRUE(found.complete) << what;
     for (int i = 0; i < count; ++i) {
-      EXPECT_NEAR(std::abs(found.values[static_cast<std::size_t>(i)]), dense[static_cast<std::size_t>(i)], 1e-10) << what;
+      EXPECT_NEAR(std::abs(found.values[static_cast<std::size_t>(i)]), dense[static_cast<std::size_t>(i)], 1e-10)
+          << what;
       EXPECT_LE(found.residuals[static_cast<std::size_t>(i)], 1e-10) << what;
     }
   };
@@ -307,15 +308,15 @@ TEST(SignFunction, agrees_with_the_dense_one_whatever_is_deflated_and_however) {
     for (const sign_method method :
          {sign_method::polynomial, sign_method::zolotarev, sign_method::zolotarev_double_pass})
       for (const double delta : {1e-4, 1e-9}) {
-        const sign_of_library sign =
-            field.sign(modes, {.method = method, .lowest = l == 0 ? 0.999 * lowest : 0.0});
+        const sign_of_library sign = field.sign(modes, {.method = method, .lowest = l == 0 ? 0.999 * lowest : 0.0});
         for (const sign_precision precision : {sign_precision::wide, sign_precision::mixed}) {
           sign.apply(y, x, delta, precision);
           const double error = (columns_to_dense(y) - expected).colwise().norm().maxCoeff();
           // Rounding of some thousand operations in double. In single precision it is allowed 0.4 delta where the
-          // Chebyshev polynomials U_k are of size 1; at the edges of the range, where a tenth of so few modes lies, they
-          // are up to n = 20 to 100 times larger: sqrt(0.1) * 0.4 * 20 or so.
-          EXPECT_LE(error, (precision == sign_precision::wide ? 1.0 : 4.0) * delta + 1e-12) << "l " << l << " method " << static_cast<int>(method) << " delta " << delta;
+          // Chebyshev polynomials U_k are of size 1; at the edges of the range, where a tenth of so few modes lies,
+          // they are up to n = 20 to 100 times larger: sqrt(0.1) * 0.4 * 20 or so.
+          EXPECT_LE(error, (precision == sign_precision::wide ? 1.0 : 4.0) * delta + 1e-12)
+              << "l " << l << " method " << static_cast<int>(method) << " delta " << delta;
         }
       }
   }

@@ -60,8 +60,11 @@ TEST(Zolotarev, has_the_errors_that_are_known) {
   const struct {
     int poles;
     double e, delta;
-  } known[] = {{12, 1e-2, 1.04036e-8},  {16, 1e-2, 1.43073e-11}, {18, 1e-3, 1.99420e-9},
-               {20, 1e-3, 1.84578e-10}, {6, 1e-1, 4.22258e-7}};
+  } known[] = {{12, 1e-2, 1.04036e-8},
+               {16, 1e-2, 1.43073e-11},
+               {18, 1e-3, 1.99420e-9},
+               {20, 1e-3, 1.84578e-10},
+               {6, 1e-1, 4.22258e-7}};
   for (const auto& k : known) EXPECT_NEAR(zolotarev_of_poles(k.poles, k.e, 1.0).delta / k.delta, 1.0, 2e-5);
   // Cancellation: delta is of the size of 1e6 roundings of long double.
   EXPECT_NEAR(zolotarev_of_poles(18, 1e-2, 1.0).delta / 5.30571e-13, 1.0, 1e-4);
