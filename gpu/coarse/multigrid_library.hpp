@@ -16,7 +16,8 @@
 
 namespace plaquette::gpu {
 
-/// Single precision on all levels. Copies share everything.
+/// Single precision on all levels, but for the coarse matrices that cycles read, which have 16 bits. Copies share
+/// everything.
 class multigrid_library {
  public:
   using quark_field = field<float>;
@@ -74,7 +75,7 @@ class multigrid_library {
   matrices galerkin(const basis& vectors) const { return galerkin_product(links_, action_, vectors); }
   matrices galerkin(const matrices& finer, const basis& vectors) const { return galerkin_product(finer, vectors); }
   std::shared_ptr<const coarse_system> make_system(const matrices& numbers) const {
-    return std::make_shared<const coarse_system>(context_, numbers);
+    return std::make_shared<const coarse_system>(context_, numbers, coarse_storage::half);
   }
 
  private:

@@ -44,6 +44,10 @@ void try_simple(stage_bench<T, fields>& bench) {
   const wave_equations equations = bench.domain().problem.equations;
   const auto places = std::int64_t{bench.domain().elements()} * bench.domain().nodes();
   bench.run("gather", [&] { return make_gather_launcher<T, fields>(equations); });
+  if (bench.domain().reference.order <= highest_fused_order)
+    bench.run("library", [&] {
+      return make_fused_launcher<T, fields>(bench.domain().reference, bench.domain().geometry, bench.device());
+    });
   bench.run("classic", [&] { return make_classic_launcher<T, fields>(equations, bench.device(), places); });
 }
 
