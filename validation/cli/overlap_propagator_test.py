@@ -96,6 +96,20 @@ class Results(OverlapTest):
         for a, b in zip(first["masses"], solved):
             self.assertAlmostEqual(a["condensate"] / b["condensate"], 1.0, places=7)
 
+    def test_ranks_share_the_lattice_and_find_the_same(self):
+        if not harness.MPIEXEC:
+            self.skipTest("built without MPI")
+        problem = ("--lattice", "2x2x2x8", "--until", "modes")
+        alone = self.report(*problem)["observables"]
+        for ranks in (2, 4):
+            path = self.path("ranks.json")
+            result = run(*self.options(problem), "--json", path, ranks=ranks)
+            self.assertEqual(result.status, SUCCESS, result.err + result.out)
+            with open(path) as file:
+                together = json.load(file)["observables"]
+            for a, b in zip(alone["kernel"]["eigenvalues"], together["kernel"]["eigenvalues"]):
+                self.assertAlmostEqual(a, b, places=10)
+
     def test_files_of_another_problem_are_refused(self):
         prefix = self.path("kept")
         self.report("--checkpoint", prefix, "--until", "modes")
