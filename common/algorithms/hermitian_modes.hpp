@@ -41,6 +41,7 @@ struct mode_set {
   // How they were found:
   double highest = 0.0, window = 0.0;
   int degree = 0, block = 1, keep = 0, most = 0, cycles = 0, widened = 0;
+  int late = 0;          ///< how often random vectors brought modes that were not there yet
   bool complete = true;  ///< as many as were sought
 };
 
@@ -62,31 +63,61 @@ std::vector<double> eigen_residuals(const H& h, const F& v, const std::vector<do
 
 namespace detail {
 
-/// V's columns become Ritz vectors of H, the `count` lowest |lambda|, with residuals. H^2 chooses them: H itself would
-/// take mixtures of high modes of both signs for a low one. H among those, then, tells their signs.
+/// V's columns become Ritz vectors of H in span V, |values| ascending.
 template <field_batch F, class H>
-void rayleigh_ritz(const H& h, F& v, int count, int width, std::vector<double>& values,
-                   std::vector<double>& residuals) {
+void rayleigh_ritz_of_h(const H& h, F& v, int count, int width, std::vector<double>& values) {
   const int m = v.columns();
-  host_matrix projected(m, m), squared(m, m);
+  host_matrix projected(m, m);
   in_batches(m, width, [&](int first, int n) {
-    F hv = like(v, n), hhv = like(v, n);
+    F hv = like(v, n);
     h.apply(hv, view(v, first, n));
-    h.apply(hhv, hv);
     set_block(projected, 0, first, overlaps(v, hv));
-    set_block(squared, 0, first, overlaps(v, hhv));
   });
-  const hermitian_eigenpairs by_square = eigenpairs_of_hermitian(hermitian_part(squared));
-  const host_matrix lowest = block_of(by_square.vectors, 0, 0, m, count);
-  const host_matrix small = hermitian_part(adjoint_product(lowest, product(hermitian_part(projected), lowest)));
-  const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(small);
-  std::vector<int> order(static_cast<std::size_t>(count));
+  const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(projected));
+  std::vector<int> order(static_cast<std::size_t>(m));
   std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, {}, [&](int i) { return std::abs(pairs.values[static_cast<std::size_t>(i)]); });
-  rotate_basis(v, product(lowest, columns_of(pairs.vectors, order)));
+  order.resize(static_cast<std::size_t>(count));
+  rotate_basis(v, columns_of(pairs.vectors, order));
   values.clear();
   for (const int i : order) values.push_back(pairs.values[static_cast<std::size_t>(i)]);
-  F first_ones = view(v, 0, count);
+}
+
+/// The first `kept` columns of the basis become Ritz vectors of H, the `count` lowest |lambda| first, with residuals.
+///
+/// H^2 chooses them: H itself would take mixtures of high modes of both signs for a low one. H among those, then, tells
+/// their signs. Where a degenerate level of H^2 with both signs was cut, what is left is not invariant under H: the
+/// residuals of such vectors complete it.
+template <field_batch F, class H>
+void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, int width, const random_fill<F>& fill,
+                   std::vector<double>& values, std::vector<double>& residuals) {
+  F all = view(basis, 0, kept), first_ones = view(basis, 0, count);
+  host_matrix squared(kept, kept);
+  in_batches(kept, width, [&](int first, int n) {
+    F hv = like(all, n), hhv = like(all, n);
+    h.apply(hv, view(all, first, n));
+    h.apply(hhv, hv);
+    set_block(squared, 0, first, overlaps(all, hhv));
+  });
+  const hermitian_eigenpairs by_square = eigenpairs_of_hermitian(hermitian_part(squared));
+  rotate_basis(all, block_of(by_square.vectors, 0, 0, kept, count));
+  rayleigh_ritz_of_h(h, first_ones, count, width, values);
+  residuals = eigen_residuals(h, first_ones, values, width);
+
+  std::vector<int> cut;
+  for (int i = 0; i < count && count + std::ssize(cut) < basis.columns(); ++i)
+    if (residuals[static_cast<std::size_t>(i)] > tolerance) cut.push_back(i);
+  if (cut.empty()) return;
+  F rest = view(basis, count, static_cast<int>(cut.size()));
+  for (std::size_t k = 0; k < cut.size(); ++k) {
+    const F v = view(basis, cut[k], 1);
+    F r = view(rest, static_cast<int>(k), 1);
+    h.apply(r, v);
+    axpy(r, uniform_scalars(r, -values[static_cast<std::size_t>(cut[k])]), v);
+  }
+  orthogonalise(first_ones, rest, fill);
+  F completed = view(basis, 0, count + rest.columns());
+  rayleigh_ritz_of_h(h, completed, count, width, values);
   residuals = eigen_residuals(h, first_ones, values, width);
 }
 
@@ -157,12 +188,32 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       }
       return true;
     };
-    const restart_state state = search.method == mode_method::lanczos
-                                    ? thick_restart_lanczos<F>(basis, sizes, {}, filter, decide, fill)
-                                    : implicitly_restarted_arnoldi<F>(basis, sizes, filter, decide, fill);
+    restart_state state = search.method == mode_method::lanczos
+                              ? thick_restart_lanczos<F>(basis, sizes, {}, filter, decide, fill)
+                              : implicitly_restarted_arnoldi<F>(basis, sizes, filter, decide, fill);
+    // One Krylov space may hold fewer copies of a degenerate mode than there are. So random vectors join what was
+    // found, until nothing new comes.
+    const auto is_converged = [&] { return !too_narrow && !stopped && inside >= l && cycles < search.cycles; };
+    for (int probe = 0; probe < 20 && is_converged(); ++probe) {
+      const double last = state.values[static_cast<std::size_t>(l) - 1];
+      F next = view(basis, state.kept, sizes.block);
+      fill(next);
+      orthogonalise(view(basis, 0, state.kept), next, fill);
+      state.coupling = {};
+      restart_sizes few = sizes;
+      few.most = std::min(sizes.most, state.kept + std::max(10, 2 * sizes.block));
+      few.cycles = state.cycle + 1;
+      state = thick_restart_lanczos<F>(basis, few, state, filter, [](F&, const restart_state&) { return true; }, fill);
+      ++cycles;
+      if (!(state.values[static_cast<std::size_t>(l) - 1] > last * (1.0 + 1e-7))) break;
+      ++found.late;
+      restart_sizes rest = sizes;
+      rest.cycles = state.cycle + search.cycles;
+      state = thick_restart_lanczos<F>(basis, rest, state, filter, decide, fill);
+    }
     if (too_narrow && cycles < search.cycles && !stopped) {
       // The number of modes below a value grows with a power of it between 1 and 4.
-      found.window *= std::max(1.08, std::pow(1.2 * l / std::max(1, inside), 0.4));
+      found.window *= inside == 0 ? 1.5 : std::max(1.08, std::pow(1.2 * l / inside, 0.4));
       ++found.widened;
       host_matrix mixture(state.kept, sizes.block);  // what was found is in the new start
       for (int i = 0; i < state.kept; ++i) mixture(i, i % sizes.block) = {1.0, 0.0};
@@ -175,9 +226,8 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       copy(start, mixed);
       continue;
     }
-    F ritz = view(basis, 0, state.kept);
     const int count = std::min(l, std::max(inside, 0));
-    detail::rayleigh_ritz(h, ritz, count, width, found.values, found.residuals);
+    detail::rayleigh_ritz(h, basis, state.kept, count, search.tolerance, width, fill, found.values, found.residuals);
     int good = 0;
     while (good < count && found.residuals[static_cast<std::size_t>(good)] <= search.tolerance) ++good;
     found.complete = good == l;

@@ -269,7 +269,7 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
   if (l > 0) {
     const int keep = search.keep > 0 ? search.keep : l + std::max(3, l / 10);
     const restart_sizes sizes{.keep = keep,
-                              .most = search.most > 0 ? search.most : std::max(keep + 10, (5 * l) / 2),
+                              .most = search.most > 0 ? search.most : std::max(keep + 40, (5 * l) / 2),
                               .cycles = search.cycles};
     F basis = detail::half_like(shape_of, sizes.most + 1);
     F start = view(basis, 0, 1);

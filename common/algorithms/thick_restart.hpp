@@ -25,7 +25,7 @@ struct restart_sizes {
 struct restart_state {
   std::vector<double> values;     ///< Ritz values of the kept vectors, descending
   std::vector<double> estimates;  ///< of their residuals |A v - theta v|
-  host_matrix coupling;           ///< <kept, A next>: kept x block
+  host_matrix coupling;           ///< <kept, A next>: kept x block; without columns: not known, and projected anew
   int kept = 0;
   int cycle = 0;
 };
@@ -65,7 +65,7 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
       F next = view(basis, k + p, p);
       apply(next, in);
       orthogonal_factors f = orthogonalise(known, next, fill);
-      if (state.kept > 0) {
+      if (state.kept > 0 && state.coupling.columns() > 0) {
         set_block(f.c, 0, 0, k == state.kept ? state.coupling : host_matrix(state.kept, p));
       }
       set_block(t, 0, k, f.c);

@@ -180,7 +180,7 @@ described_gauge describe_binary(const byte_source& source, bool big_endian, cons
   require_size(
       source, openqcd,
       "openQCD " + to_string(openqcd.header.lattice) + " or DDalphaAMG " + to_string(ddalphaamg.header.lattice));
-  if (!(std::abs(plaquette) <= 1 + 1e-12))
+  if (!(std::abs(plaquette) <= 1 + openqcd.header.plaquette_tolerance))
     throw input_error(source.name() +
                       ": expected three times an average plaquette between -1 and 1 at offset 16, found " +
                       short_number(3 * plaquette));

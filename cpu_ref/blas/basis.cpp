@@ -156,6 +156,34 @@ void combine(field<T>& out, const field<T>& v, std::span<const complex<double>> 
 }
 
 template <class T>
+void rotate(field<T>& v, std::span<const complex<double>> q, int count) {
+  if (count < 0 || count > v.columns()) throw std::logic_error("basis: a rotation to more columns than there are");
+  require_size(q, v.columns(), count);
+  if (count == 0) return;
+  std::vector<complex<T>> matrix;
+  matrix.reserve(q.size());
+  for (const complex<double>& z : q) matrix.push_back(complex_cast<T>(z));
+  basis_arguments<T> all = arguments_for(v, v);
+  all.columns = count;
+  all.matrix = &matrix.data()->re;
+  const auto kernel = v.get_context().template kernels<T>().combine;
+  const std::int64_t words = v.block_words() * count, blocks = v.layout().blocks();
+#pragma omp parallel num_threads(v.get_context().threads())
+  {
+    aligned_buffer<T> result(static_cast<std::size_t>(words));
+    for (int part = 0; part < v.parts(); ++part)
+#pragma omp for schedule(static)
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        basis_arguments<T> arg = all;
+        arg.v = v.block(part, b, 0);
+        arg.target = result.data();
+        kernel(arg, 0, 1);
+        std::copy_n(result.data(), words, v.block(part, b, 0));
+      }
+  }
+}
+
+template <class T>
 void gamma5(field<T>& out, const field<T>& in) {
   require_spinors(in, spins, out);
   // Words, so that numbers of 16 bits stay the integers that they are.
@@ -219,7 +247,8 @@ PLAQUETTE_INSTANTIATE(double)
   template std::vector<complex<double>> inner_products(const field<T>&, const field<T>&);            \
   template void subtract_combinations(field<T>&, const field<T>&, std::span<const complex<double>>); \
   template void add_combinations(field<T>&, const field<T>&, std::span<const complex<double>>);      \
-  template void combine(field<T>&, const field<T>&, std::span<const complex<double>>);
+  template void combine(field<T>&, const field<T>&, std::span<const complex<double>>);               \
+  template void rotate(field<T>&, std::span<const complex<double>>, int);
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)
 #undef PLAQUETTE_INSTANTIATE

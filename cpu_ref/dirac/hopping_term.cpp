@@ -12,6 +12,7 @@
 
 #include "common/algebra/link_reconstruction.hpp"
 #include "common/algebra/projector.hpp"
+#include "common/lattice/ghosts.hpp"
 #include "cpu_ref/fields/cache_size.hpp"
 
 namespace plaquette::cpu {
@@ -275,6 +276,8 @@ hopping_term<T>::hopping_term(const context& ctx, const gauge_configuration& lin
                               reconstruct stored)
     : context_(ctx), stored_(stored) {
   if (!(links.geometry() == ctx.geometry())) throw std::logic_error("hopping_term: links of another lattice");
+  if (!has_current_ghosts(links, ctx.comm()))
+    throw std::logic_error("hopping_term: ghosts of the links are not their neighbours' links: call exchange_ghosts");
   for (int mu = 0; mu < dimensions; ++mu) {
     const double times = mu == 3 ? 2.0 : 1.0;  // of 1 +- gamma_t, which the kernels leave out
     hop_scale_[mu] = is_half<T>

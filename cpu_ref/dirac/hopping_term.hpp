@@ -43,10 +43,10 @@ class hopping_term {
  public:
   using real = real_of<T>;
 
-  /// \param links   with ghosts filled; not kept
+  /// \param links   with ghosts filled (else std::logic_error is thrown); not kept
   /// \param stored  real numbers of each link that are kept
-  /// Throws input_error where links are not what is kept of them can hold: in SU(3) for 12 and 8 reals, with parts up
-  /// to 1 for half precision.
+  /// Collective. Throws input_error where links are not what is kept of them can hold: in SU(3) for 12 and 8 reals,
+  /// with parts up to 1 for half precision.
   hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                reconstruct stored = reconstruct::none);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gpu/blas/basis_tiles.hpp"
+#include "gpu/blas/blas.hpp"
 #include "gpu/blas/cublas_library.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/number_groups.hpp"
@@ -165,17 +166,18 @@ bool in_tiles(const context& ctx, int columns) {
 
 #ifdef __CUDACC__
 /// products += V^+ W over `count` blocks from `first` on, on the tensor cores.
-void add_products_in_tiles(std::vector<complex<double>>& products, const field<double>& v, const field<double>& w,
+template <class T>
+void add_products_in_tiles(std::vector<complex<double>>& products, const field<T>& v, const field<T>& w,
                            std::int32_t first, std::int32_t count) {
   if (count == 0) return;
   const context& ctx = v.get_context();
   const auto pairs = static_cast<std::int64_t>(products.size());
-  // As many ranges as keep the device busy, with parts of the result that stay small beside the basis.
-  const std::int64_t most = std::clamp<std::int64_t>((std::int64_t{1} << 22) / pairs, 1, 1056);
-  const auto of_range = static_cast<std::int32_t>((count + most - 1) / most),
-             ranges = (count + of_range - 1) / of_range;
+  // One round of blocks: as many ranges as the device holds blocks for.
+  const std::int64_t most = std::max(1, blocks_at_once(ctx.device().multiprocessors, v.columns(), w.columns()));
+  const auto of_range = static_cast<std::int32_t>((count + most - 1) / most);
+  const std::int32_t ranges = (count + of_range - 1) / of_range;
   const auto partial = ctx.workspace().take(sizeof(complex<double>) * static_cast<std::size_t>(pairs * ranges));
-  const auto blocks_of = [&](const field<double>& x) {
+  const auto blocks_of = [&](const field<T>& x) {
     return basis_blocks{numbers_of(x, first), numbers_of_block(x), x.columns()};
   };
   launch_products_in_tiles(ctx.queue(), blocks_of(v), blocks_of(w), v.components() * lanes, count, of_range,
@@ -253,46 +255,87 @@ struct combination_of_site {
   }
 };
 
+/// A matrix of the host on the device, times a factor.
 template <class T>
-void add_products(field<T>& target, const field<T>& v, std::span<const complex<double>> c, double start,
-                  double factor) {
-  require_same_sites(target, v);
-  require_size(c, v.columns(), target.columns());
-  using number = complex<real_of<T>>;
-  std::vector<number> numbers;
+std::shared_ptr<std::byte> matrix_on_device(const context& ctx, std::span<const complex<double>> c, double factor) {
+  std::vector<complex<T>> numbers;
   numbers.reserve(c.size());
-  for (const complex<double>& z : c) numbers.push_back(complex_cast<real_of<T>>(factor * z));
+  for (const complex<double>& z : c) numbers.push_back(complex_cast<T>(factor * z));
+  const std::size_t bytes = sizeof(complex<T>) * numbers.size();
+  auto memory = ctx.workspace().take(std::max<std::size_t>(bytes, 1));
+  copy_to_device(ctx.queue(), memory.get(), numbers.data(), bytes);
+  return memory;
+}
+
+/// Blocks of columns of a result, one behind the other.
+template <class T>
+struct column_blocks {
+  complex<T>* begin;
+  long long block_stride;  ///< numbers
+  std::int32_t columns;
+};
+
+/// target = V C over some blocks, or that is added, as products of matrices.
+template <class T>
+void multiply_blocks(const field<T>& v, std::int32_t first, std::int32_t count, const column_blocks<T>& target,
+                     const complex<T>* c, bool add) {
   const context& ctx = v.get_context();
-  const auto memory = ctx.workspace().take(sizeof(number) * numbers.size());
-  copy_to_device(ctx.queue(), memory.get(), numbers.data(), sizeof(number) * numbers.size());
-  const auto* const on_device = reinterpret_cast<const number*>(memory.get());
 #ifdef __CUDACC__
   if constexpr (std::is_same_v<T, double>)
-    if (in_tiles<T>(ctx, target.columns()))
-      return launch_combine_in_tiles(ctx.queue(), {numbers_of(v, 0), numbers_of_block(v), v.columns()},
-                                     numbers_of(target, 0), numbers_of_block(target), target.columns(),
-                                     v.components() * lanes, v.all_blocks(), on_device, start != 0.0);
+    if (in_tiles<T>(ctx, target.columns))
+      return launch_combine_in_tiles(ctx.queue(), {numbers_of(v, first), numbers_of_block(v), v.columns()},
+                                     target.begin, target.block_stride, target.columns, v.components() * lanes, count,
+                                     c, add);
 #endif
-  if (is_dense(v) && has_cublas(ctx.queue())) {
-    matrix_products<T> work;
-    work.rows = work.a_column = work.c_column = v.components() * lanes;
-    work.columns = target.columns();
-    work.inner = work.b_column = v.columns();
-    work.a = numbers_of(v, 0);
-    work.b = on_device;
-    work.c = numbers_of(target, 0);
-    work.beta = static_cast<T>(start);
-    work.a_next = numbers_of_block(v);
-    work.c_next = numbers_of_block(target);
-    work.batches = v.all_blocks();
-    return multiply_matrices(ctx.queue(), work);
-  }
+  matrix_products<T> work;
+  work.rows = work.a_column = work.c_column = v.components() * lanes;
+  work.columns = target.columns;
+  work.inner = work.b_column = v.columns();
+  work.a = numbers_of(v, first);
+  work.b = c;
+  work.c = target.begin;
+  work.beta = add ? T(1) : T(0);
+  work.a_next = numbers_of_block(v);
+  work.c_next = target.block_stride;
+  work.batches = count;
+  multiply_matrices(ctx.queue(), work);
+}
+/// Whether that can be done.
+template <class T>
+bool multiplies_blocks(const field<T>& v, int columns) {
+  const context& ctx = v.get_context();
+  return is_dense(v) && (in_tiles<T>(ctx, columns) || has_cublas(ctx.queue()));
+}
+
+template <class T>
+void add_products(field<T>& target, const field<T>& v, std::span<const complex<double>> c, bool add, double factor) {
+  require_same_sites(target, v);
+  require_size(c, v.columns(), target.columns());
+  const context& ctx = v.get_context();
+  const auto memory = matrix_on_device<T>(ctx, c, factor);
+  const auto* const matrix = reinterpret_cast<const complex<T>*>(memory.get());
+  if (multiplies_blocks(v, target.columns()))
+    return multiply_blocks(v, 0, v.all_blocks(),
+                           column_blocks<T>{numbers_of(target, 0), numbers_of_block(target), target.columns()}, matrix,
+                           add);
   const std::int32_t sites = padded_count(v);
   for_each_index(ctx.queue(), std::int64_t{sites} * target.columns(),
                  combination_of_site<T>{target.sites(0), v.sites(0), v.components(), sites, v.columns(),
-                                        static_cast<real_of<T>>(start), on_device, padded_sites(ctx.order())},
+                                        add ? T(1) : T(0), matrix, padded_sites(ctx.order())},
                  128);
 }
+
+/// Blocks of bytes to places in a field, 16 bytes an index.
+struct put_blocks {
+  const std::byte* from;
+  std::byte* to;
+  std::int64_t block_bytes, to_stride;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const std::int64_t at = index * chunk_bytes, block = at / block_bytes;
+    store_chunk(to + block * to_stride + (at - block * block_bytes), load_chunk(from + at));
+  }
+};
 
 /// One site of a column. Index: sites of all blocks, then columns.
 template <class T>
@@ -428,15 +471,44 @@ std::vector<complex<double>> inner_products(const field<T>& v, const field<T>& w
 
 template <class T>
 void subtract_combinations(field<T>& w, const field<T>& v, std::span<const complex<double>> c) {
-  add_products(w, v, c, 1.0, -1.0);
+  add_products(w, v, c, true, -1.0);
 }
 template <class T>
 void add_combinations(field<T>& w, const field<T>& v, std::span<const complex<double>> c) {
-  add_products(w, v, c, 1.0, 1.0);
+  add_products(w, v, c, true, 1.0);
 }
 template <class T>
 void combine(field<T>& out, const field<T>& v, std::span<const complex<double>> q) {
-  add_products(out, v, q, 0.0, 1.0);
+  add_products(out, v, q, false, 1.0);
+}
+
+template <class T>
+void rotate(field<T>& v, std::span<const complex<double>> q, int count) {
+  if (count < 0 || count > v.columns()) throw std::logic_error("basis: a rotation to more columns than there are");
+  require_size(q, v.columns(), count);
+  if (count == 0) return;
+  const context& ctx = v.get_context();
+  if (!multiplies_blocks(v, count)) {
+    field<T> result = like(v, count), first = view(v, 0, count);
+    combine(result, v, q);
+    return copy(first, result);
+  }
+  const auto memory = matrix_on_device<T>(ctx, q, 1.0);
+  // Room for a part of the result: enough for the device to be busy.
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 29;
+  const spinor_pointer<T> sites = v.sites(0);
+  const std::int64_t block_bytes = std::int64_t{count} * sites.column_stride;
+  const auto at_once = static_cast<std::int32_t>(std::clamp<std::int64_t>(most_bytes / block_bytes, 1, v.all_blocks()));
+  const auto room = ctx.workspace().take(static_cast<std::size_t>(at_once * block_bytes));
+  for (std::int32_t first = 0; first < v.all_blocks(); first += at_once) {
+    const std::int32_t blocks = std::min(at_once, v.all_blocks() - first);
+    multiply_blocks(v, first, blocks,
+                    column_blocks<T>{reinterpret_cast<complex<T>*>(room.get()),
+                                     block_bytes / static_cast<long long>(sizeof(complex<T>)), count},
+                    reinterpret_cast<const complex<T>*>(memory.get()), false);
+    for_each_index(ctx.queue(), blocks * block_bytes / chunk_bytes,
+                   put_blocks{room.get(), sites.begin + first * sites.block_stride, block_bytes, sites.block_stride});
+  }
 }
 
 template <class T>
@@ -490,7 +562,8 @@ PLAQUETTE_INSTANTIATE(double)
   template std::vector<complex<double>> inner_products(const field<T>&, const field<T>&);            \
   template void subtract_combinations(field<T>&, const field<T>&, std::span<const complex<double>>); \
   template void add_combinations(field<T>&, const field<T>&, std::span<const complex<double>>);      \
-  template void combine(field<T>&, const field<T>&, std::span<const complex<double>>);
+  template void combine(field<T>&, const field<T>&, std::span<const complex<double>>);               \
+  template void rotate(field<T>&, std::span<const complex<double>>, int);
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)
 #undef PLAQUETTE_INSTANTIATE

@@ -50,56 +50,105 @@ __device__ __forceinline__ complex<double> load_number(const complex<double>* fr
   return {as_double(w.w[0], w.w[1]), as_double(w.w[2], w.w[3])};
 }
 
-/// partial[range][j][i] = <v_i, w_j> over a range of blocks. blockIdx: range, columns of V.
+/// Of V^+ W, what a warp has of V in shared memory: [stage][column][8 rows]. Columns with odd numbers have their first
+/// and last four rows exchanged, so that eight threads read from all banks.
+inline constexpr int stages = 4, rows_of_stage = 8, stage_bytes = rows_of_warp * rows_of_stage * 16;
+inline constexpr int staged_bytes = warps_of_tiles * stages * stage_bytes;
+
+__device__ __forceinline__ int place_in_stage(int column, int row) {
+  return (column * rows_of_stage + (row ^ ((column & 1) << 2))) * 16;
+}
+
+/// 16 bytes to shared memory past the registers, or zeros.
+__device__ __forceinline__ void copy_number(std::byte* to, const complex<double>* from, bool there) {
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(there ? 16 : 0)
+               : "memory");
+}
+
+/// partial[range][j][i] = <v_i, w_j> over a range of blocks. blockIdx: range, columns of V. V goes through shared
+/// memory, so that whole lines of 128 bytes are asked for.
 template <int tiles>
 __global__ void __launch_bounds__(32 * warps_of_tiles, tiles == 6 ? 2 : 3)
     products_in_tiles(const basis_blocks v, const basis_blocks w, std::int32_t rows, std::int32_t first_column,
                       std::int32_t blocks, std::int32_t of_range, complex<double>* partial) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
-  const int first = (static_cast<int>(blockIdx.y) * warps_of_tiles + static_cast<int>(threadIdx.x) / 32) * rows_of_warp;
+  extern __shared__ __align__(16) std::byte shared[];
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int g = lane / 4, t = lane % 4;
+  const int first = (static_cast<int>(blockIdx.y) * warps_of_tiles + warp) * rows_of_warp;
   let_next_kernel_start();
   wait_for_previous_kernel();
   if (first >= v.columns) return;
-  // Columns that are not there are read as the last one; nobody keeps their sums.
-  std::int64_t of_v[2][2], of_w[tiles];
+  std::byte* const staged = shared + warp * stages * stage_bytes;
+  const std::int32_t begin = static_cast<int>(blockIdx.x) * of_range, end = min(begin + of_range, blocks);
+  const int steps_of_block = rows / rows_of_stage, steps = (end - begin) * steps_of_block;
+
+  // What is copied, some steps ahead: four columns at a time, eight threads each.
+  const complex<double>* ahead = v.begin + begin * v.block_stride + std::int64_t{first + lane / 8} * rows + lane % 8;
+  int left_in_block = steps_of_block, copied = 0;
+  const auto copy_stage = [&] {
+    if (copied < steps) {
+      std::byte* const to = staged + copied % stages * stage_bytes;
 #pragma unroll
-  for (int m = 0; m < 2; ++m)
-#pragma unroll
-    for (int k = 0; k < 2; ++k) of_v[m][k] = std::int64_t{min(first + 16 * m + 8 * k + g, v.columns - 1)} * rows + t;
+      for (int q = 0; q < rows_of_warp / 4; ++q) {
+        const int column = 4 * q + lane / 8;
+        const bool there = first + column < v.columns;
+        copy_number(to + place_in_stage(column, lane % 8), there ? ahead + std::int64_t{4 * q} * rows : v.begin, there);
+      }
+      ahead += rows_of_stage;
+      if (--left_in_block == 0) {
+        left_in_block = steps_of_block;
+        ahead += v.block_stride - rows;
+      }
+    }
+    ++copied;
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  };
+  for (int k = 0; k < stages - 1; ++k) copy_stage();
+
+  // Columns of W that are not there are read as the last one; nobody keeps their sums.
+  std::int64_t of_w[tiles];
 #pragma unroll
   for (int n = 0; n < tiles; ++n)
     of_w[n] = std::int64_t{min(first_column + tile_columns * n + g / 2, w.columns - 1)} * rows + t;
   double c[2][tiles][4] = {};
-  const std::int32_t begin = static_cast<int>(blockIdx.x) * of_range, end = min(begin + of_range, blocks);
   const bool imaginary = g % 2 == 1;
-  for (std::int32_t block = begin; block < end; ++block) {
-    const complex<double>* const v_block = v.begin + block * v.block_stride;
-    const complex<double>* const w_block = w.begin + block * w.block_stride;
-#pragma unroll 2
-    for (int r = 0; r < rows; r += 8) {
-      double a[2][8];
+  const complex<double>* w_rows = w.begin + begin * w.block_stride;
+  int rows_left = rows;
+  for (int step = 0; step < steps; ++step) {
+    asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2) : "memory");
+    __syncwarp();
+    copy_stage();
+    const std::byte* const stage = staged + step % stages * stage_bytes;
+    double a[2][8];
 #pragma unroll
-      for (int m = 0; m < 2; ++m)
+    for (int m = 0; m < 2; ++m)
 #pragma unroll
-        for (int k = 0; k < 2; ++k)
-#pragma unroll
-          for (int h = 0; h < 2; ++h) {
-            const auto z = load_number<load_hint::constant_once>(v_block + of_v[m][k] + r + 4 * h);
-            a[m][4 * h + k] = z.re;
-            a[m][4 * h + 2 + k] = z.im;
-          }
-#pragma unroll
-      for (int n = 0; n < tiles; ++n) {
-        double b[4];
+      for (int k = 0; k < 2; ++k)
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-          const auto z = load_number<load_hint::constant>(w_block + of_w[n] + r + 4 * h);
-          b[2 * h] = imaginary ? z.im : z.re;
-          b[2 * h + 1] = imaginary ? -z.re : z.im;
+          const auto z = load_number<load_hint::none>(
+              reinterpret_cast<const complex<double>*>(stage + place_in_stage(16 * m + 8 * k + g, t + 4 * h)));
+          a[m][4 * h + k] = z.re;
+          a[m][4 * h + 2 + k] = z.im;
         }
 #pragma unroll
-        for (int m = 0; m < 2; ++m) multiply_add(c[m][n], a[m], b);
+    for (int n = 0; n < tiles; ++n) {
+      double b[4];
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const auto z = load_number<load_hint::constant>(w_rows + of_w[n] + 4 * h);
+        b[2 * h] = imaginary ? z.im : z.re;
+        b[2 * h + 1] = imaginary ? -z.re : z.im;
       }
+#pragma unroll
+      for (int m = 0; m < 2; ++m) multiply_add(c[m][n], a[m], b);
+    }
+    w_rows += rows_of_stage;
+    rows_left -= rows_of_stage;
+    if (rows_left == 0) {
+      rows_left = rows;
+      w_rows += w.block_stride - rows;
     }
   }
 #pragma unroll
@@ -199,6 +248,13 @@ void for_tile_counts(int columns, const Function& launch) {
 
 }  // namespace detail
 
+/// Ranges of blocks for which there are as many blocks of threads as the device holds.
+inline int blocks_at_once(int multiprocessors, int v_columns, int w_columns) {
+  constexpr int of_block = detail::warps_of_tiles * detail::rows_of_warp;
+  const int resident = w_columns > 3 * tile_columns ? 2 : 3;  // the launch bounds of products_in_tiles
+  return multiprocessors * resident / ((v_columns + of_block - 1) / of_block);
+}
+
 /// partial[range][j][i], for ranges of `of_range` blocks.
 /// \param rows  of a block: a multiple of 8
 inline void launch_products_in_tiles(const queue& q, const basis_blocks& v, const basis_blocks& w, std::int32_t rows,
@@ -207,8 +263,10 @@ inline void launch_products_in_tiles(const queue& q, const basis_blocks& v, cons
   const dim3 grid(static_cast<unsigned>((blocks + of_range - 1) / of_range),
                   static_cast<unsigned>((v.columns + of_block - 1) / of_block));
   detail::for_tile_counts(w.columns, [&]<int tiles>(int first) {
-    launch_kernel(q, grid, dim3(32 * detail::warps_of_tiles), 0, true, detail::products_in_tiles<tiles>, v, w, rows,
-                  first, blocks, of_range, partial);
+    check(cudaFuncSetAttribute(detail::products_in_tiles<tiles>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               detail::staged_bytes));
+    launch_kernel(q, grid, dim3(32 * detail::warps_of_tiles), detail::staged_bytes, true,
+                  detail::products_in_tiles<tiles>, v, w, rows, first, blocks, of_range, partial);
   });
 }
 

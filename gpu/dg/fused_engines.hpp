@@ -108,6 +108,8 @@ struct fma_engine {
   PLAQUETTE_HOST_DEVICE static constexpr int column(int lane, int i) {
     return i % column_block * column_lanes + lane / row_lanes;
   }
+  /// Number j of a lane's sums, taken column by column.
+  PLAQUETTE_HOST_DEVICE static constexpr int by_column(int j) { return j % row_block * column_block + j / row_block; }
   PLAQUETTE_HOST_DEVICE static constexpr int left_row(int lane, int i) { return i * row_lanes + lane; }
   PLAQUETTE_HOST_DEVICE static constexpr int left_depth(int, int) { return 0; }
   PLAQUETTE_HOST_DEVICE static constexpr int right_depth(int, int) { return 0; }
@@ -172,6 +174,9 @@ struct dmma_engine {
   }
   PLAQUETTE_HOST_DEVICE static constexpr int column(int lane, int i) {
     return i / of_tile * 8 + (lane & 3) * 2 + (i & 1);
+  }
+  PLAQUETTE_HOST_DEVICE static constexpr int by_column(int j) {
+    return rows == 8 ? j : (j & ~3) | (j & 1) << 1 | (j >> 1 & 1);
   }
   PLAQUETTE_HOST_DEVICE static constexpr int left_row(int lane, int i) { return (i & 1) * 8 + (lane >> 2); }
   PLAQUETTE_HOST_DEVICE static constexpr int left_depth(int lane, int i) { return (i >> 1) * 4 + (lane & 3); }
@@ -245,6 +250,9 @@ struct tf32_engine {
 
   PLAQUETTE_HOST_DEVICE static constexpr int row(int lane, int i) { return (i >> 1 & 1) * 8 + (lane >> 2); }
   PLAQUETTE_HOST_DEVICE static constexpr int column(int lane, int i) { return i / 4 * 8 + (lane & 3) * 2 + (i & 1); }
+  PLAQUETTE_HOST_DEVICE static constexpr int by_column(int j) {
+    return rows == 8 ? j : (j & ~3) | (j & 1) << 1 | (j >> 1 & 1);
+  }
   PLAQUETTE_HOST_DEVICE static constexpr int left_row(int lane, int i) { return (i & 1) * 8 + (lane >> 2); }
   PLAQUETTE_HOST_DEVICE static constexpr int left_depth(int lane, int i) { return (i >> 1) * 4 + (lane & 3); }
   PLAQUETTE_HOST_DEVICE static constexpr int right_depth(int lane, int i) { return i % 2 * 4 + (lane & 3); }

@@ -3,13 +3,16 @@
 /// Makes launchers from kernels. For the files of fused kernels and the timing program only.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "common/dg/element_geometry.hpp"
 #include "common/dg/reference_element.hpp"
 #include "gpu/dg/fused_launcher.hpp"
 #include "gpu/dg/fused_shapes.hpp"
+#include "gpu/dg/lane_stage.hpp"
 #include "gpu/dg/mesh_on_device.hpp"
 
 namespace plaquette::gpu::dg {
@@ -72,14 +75,44 @@ class fused_launcher final : public stage_launcher<typename System::real, System
   device_array<T> matrices_, records_;
 };
 
+/// The same of a kernel with an element a lane.
+template <class System, int order, class shape>
+class lane_launcher final : public stage_launcher<typename System::real, System::fields> {
+ public:
+  using T = typename System::real;
+  using kernel = lane_kernel<System, order, shape>;
+
+  lane_launcher(const reference_element& reference, const std::vector<element_geometry>& geometry, const queue& q) {
+    for (int n = 0; n < kernel::nodes; ++n) {
+      for (int k = 0; k < kernel::nodes; ++k)
+        for (int a = 0; a < 3; ++a)
+          matrices_.derivative[k][a][n] = static_cast<T>(reference.derivative[static_cast<std::size_t>(a)](n, k));
+      for (int f = 0; f < 4; ++f)
+        for (int m = 0; m < kernel::face_nodes; ++m)
+          matrices_.lift[f][m][n] = static_cast<T>(reference.lift(n, f * kernel::face_nodes + m));
+    }
+    for (int f = 0; f < 4; ++f)
+      for (int m = 0; m < kernel::face_nodes; ++m)
+        if (node_of_face(order, f, m) != reference.node_of_face(f, m))
+          throw std::logic_error("lane_launcher: the reference element numbers nodes of faces in another way");
+    if constexpr (System::fields == 6) records_ = device_array<T>(q, maxwell_records<T>(geometry));
+  }
+  void run(const queue& q, const stage_arguments<T, System::fields>& stage) override {
+    const T* const records = System::fields == 6 ? records_.data() : stage.mesh.geometry;
+    launch_lanes(q, kernel{stage, records, matrices_});
+  }
+
+ private:
+  typename kernel::matrices_type matrices_{};
+  device_array<T> records_;
+};
+
 template <class System, int first, int last>
 std::unique_ptr<stage_launcher<typename System::real, System::fields>> launcher_of_order(
     const reference_element& reference, const std::vector<element_geometry>& geometry, const queue& q) {
   if constexpr (first <= last) {
-    using choice = fused_choice<System, first>;
     if (reference.order == first)
-      return std::make_unique<fused_launcher<System, typename choice::engine, first, typename choice::shape>>(
-          reference, geometry, q);
+      return std::make_unique<typename fused_choice<System, first>::launcher>(reference, geometry, q);
     return launcher_of_order<System, first + 1, last>(reference, geometry, q);
   }
   return nullptr;

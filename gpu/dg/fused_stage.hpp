@@ -33,6 +33,59 @@ struct fused_shape {
   static constexpr int face_batch = face_batch_, node_batch = node_batch_, update_batch = update_batch_;
 };
 
+/// Of memory that this kernel does not write.
+template <class T, int fields>
+PLAQUETTE_DG_DEVICE node_values<T, fields> read_values(const node_values<T, fields>* at) {
+  node_values<T, fields> v;
+  read_numbers<fields, false>(v.f, at->f);
+  return v;
+}
+/// Of the register, which no other thread reads: it is not to stay in caches.
+template <class T, int fields>
+PLAQUETTE_DG_DEVICE node_values<T, fields> read_streamed(const node_values<T, fields>* at) {
+  node_values<T, fields> v;
+#ifdef __CUDACC__
+  if constexpr (sizeof(v) % 16 == 0) {
+    PLAQUETTE_DG_UNROLL
+    for (int i = 0; i < static_cast<int>(sizeof(v)) / 16; ++i) {
+      const uint4 u = __ldcs(reinterpret_cast<const uint4*>(at) + i);
+      __builtin_memcpy(v.f + i * 16 / static_cast<int>(sizeof(T)), &u, 16);
+    }
+  } else {
+    PLAQUETTE_DG_UNROLL
+    for (int i = 0; i < static_cast<int>(sizeof(v)) / 8; ++i) {
+      const uint2 u = __ldcs(reinterpret_cast<const uint2*>(at) + i);
+      __builtin_memcpy(v.f + i * 8 / static_cast<int>(sizeof(T)), &u, 8);
+    }
+  }
+#else
+  v = *at;
+#endif
+  return v;
+}
+template <class T, int fields>
+PLAQUETTE_DG_DEVICE void write_streamed(node_values<T, fields>* at, const node_values<T, fields>& v) {
+#ifdef __CUDACC__
+  if constexpr (sizeof(v) % 16 == 0) {
+    PLAQUETTE_DG_UNROLL
+    for (int i = 0; i < static_cast<int>(sizeof(v)) / 16; ++i) {
+      uint4 u;
+      __builtin_memcpy(&u, v.f + i * 16 / static_cast<int>(sizeof(T)), 16);
+      __stcs(reinterpret_cast<uint4*>(at) + i, u);
+    }
+  } else {
+    PLAQUETTE_DG_UNROLL
+    for (int i = 0; i < static_cast<int>(sizeof(v)) / 8; ++i) {
+      uint2 u;
+      __builtin_memcpy(&u, v.f + i * 8 / static_cast<int>(sizeof(T)), 8);
+      __stcs(reinterpret_cast<uint2*>(at) + i, u);
+    }
+  }
+#else
+  *at = v;
+#endif
+}
+
 /// Strides between elements in shared memory that keep the lanes of a warp on different banks.
 constexpr int spread(int nodes) { return nodes + (12 - nodes % 8) % 8; }
 
@@ -139,6 +192,31 @@ struct fused_kernel {
     if constexpr (4 * elements > threads)
       for (int i = thread + threads; i < 4 * elements; i += threads) derive(place, i, memory, record);
     const values* const q = stage.in + place.column * stage.column_stride;
+    if constexpr (nodes >= 48)
+      load_by_element(place, thread, memory, record, q);
+    else
+      load_by_node(place, thread, memory, record, q);
+  }
+  /// An element a warp: its record is read once.
+  PLAQUETTE_DG_DEVICE void load_by_element(const group_place& place, int thread, const group_memory& memory,
+                                           const T* record, const values* q) const {
+    constexpr int rounds = (nodes + 31) / 32, batch = shape::node_batch;
+    for (int e = thread / 32; e < elements; e += shape::warps) {
+      const values* const from = q + element_of(place, e) * nodes;
+      PLAQUETTE_DG_UNROLL
+      for (int r0 = 0; r0 < rounds; r0 += batch) {
+        values v[batch];
+        PLAQUETTE_DG_UNROLL
+        for (int b = 0; b < batch; ++b)
+          if (r0 + b < rounds) v[b] = read_values(from + min_of((r0 + b) * 32 + thread % 32, nodes - 1));
+        PLAQUETTE_DG_UNROLL
+        for (int b = 0; b < batch; ++b)
+          if (r0 + b < rounds) put_node(memory, record, e, min_of((r0 + b) * 32 + thread % 32, nodes - 1), v[b]);
+      }
+    }
+  }
+  PLAQUETTE_DG_DEVICE void load_by_node(const group_place& place, int thread, const group_memory& memory,
+                                        const T* record, const values* q) const {
     constexpr int batch = shape::node_batch, count = elements * nodes;
     for (int i0 = thread; i0 < count; i0 += batch * threads) {
       values v[batch];
@@ -150,15 +228,17 @@ struct fused_kernel {
       PLAQUETTE_DG_UNROLL
       for (int b = 0; b < batch; ++b) {
         const int i = min_of(i0 + b * threads, count - 1), e = i / nodes;
-        T t[fields];
-        System::to_element(record + e * System::record, v[b], t);
-        PLAQUETTE_DG_UNROLL
-        for (int p = 0; p < planes; ++p)
-          write_numbers<System::plane_width>(
-              memory.node + ((p * elements + e) * node_stride + (i - e * nodes)) * System::plane_width,
-              t + p * System::plane_width);
+        put_node(memory, record, e, i - e * nodes, v[b]);
       }
     }
+  }
+  PLAQUETTE_DG_DEVICE static void put_node(const group_memory& memory, const T* record, int e, int n, const values& v) {
+    T t[fields];
+    System::to_element(record + e * System::record, v, t);
+    PLAQUETTE_DG_UNROLL
+    for (int p = 0; p < planes; ++p)
+      write_numbers<System::plane_width>(memory.node + ((p * elements + e) * node_stride + n) * System::plane_width,
+                                         t + p * System::plane_width);
   }
   PLAQUETTE_DG_DEVICE void derive(const group_place& place, int i, const group_memory& memory, const T* record) const {
     const int e = i / 4, face = i - e * 4;
@@ -318,17 +398,19 @@ struct fused_kernel {
       values k[batch], q[batch];
       PLAQUETTE_DG_UNROLL
       for (int b = 0; b < batch; ++b) {
-        const int n = min_of(row + Engine::row(lane, i0 + b), nodes - 1), e = column + Engine::column(lane, i0 + b);
+        const int n = min_of(row + Engine::row(lane, Engine::by_column(i0 + b)), nodes - 1),
+                  e = column + Engine::column(lane, Engine::by_column(i0 + b));
         const std::int32_t at = element_of(place, e) * nodes + n;
-        k[b] = read_once(residual + at);
+        k[b] = read_streamed(residual + at);
         q[b] = read_values(in + at);
       }
       PLAQUETTE_DG_UNROLL
       for (int b = 0; b < batch; ++b) {
-        const int n = row + Engine::row(lane, i0 + b), e = column + Engine::column(lane, i0 + b);
+        const int n = row + Engine::row(lane, Engine::by_column(i0 + b)),
+                  e = column + Engine::column(lane, Engine::by_column(i0 + b));
         T sums[System::sets], rhs[fields];
         PLAQUETTE_DG_UNROLL
-        for (int s = 0; s < System::sets; ++s) sums[s] = z[s][lane].x[i0 + b];
+        for (int s = 0; s < System::sets; ++s) sums[s] = z[s][lane].x[Engine::by_column(i0 + b)];
         System::finish(record + e * System::record, memory.derived + e * System::derived, sums, rhs);
         PLAQUETTE_DG_UNROLL
         for (int f = 0; f < fields; ++f) {
@@ -337,63 +419,13 @@ struct fused_kernel {
         }
         if (n >= nodes || place.first + e >= stage.end) continue;
         const std::int32_t at = (place.first + e) * nodes + n;
-        write_once(residual + at, k[b]);
+        write_streamed(residual + at, k[b]);
         out[at] = q[b];
       }
 #ifdef __CUDACC__
       asm volatile("" ::: "memory");  // the next batch's loads are not for now: their registers are not there
 #endif
     }
-  }
-
-  /// Of memory that this kernel does not write.
-  PLAQUETTE_DG_DEVICE static values read_values(const values* at) {
-    values v;
-    read_numbers<fields, false>(v.f, at->f);
-    return v;
-  }
-  /// Of the register, which no other thread reads: it is not to stay in caches.
-  PLAQUETTE_DG_DEVICE static values read_once(const values* at) {
-    values v;
-#ifdef __CUDACC__
-    if constexpr (sizeof(values) % 16 == 0) {
-      PLAQUETTE_DG_UNROLL
-      for (int i = 0; i < static_cast<int>(sizeof(values)) / 16; ++i) {
-        const uint4 u = __ldcs(reinterpret_cast<const uint4*>(at) + i);
-        __builtin_memcpy(v.f + i * word, &u, 16);
-      }
-    } else {
-      PLAQUETTE_DG_UNROLL
-      for (int i = 0; i < static_cast<int>(sizeof(values)) / 8; ++i) {
-        const uint2 u = __ldcs(reinterpret_cast<const uint2*>(at) + i);
-        __builtin_memcpy(v.f + i * word / 2, &u, 8);
-      }
-    }
-#else
-    v = *at;
-#endif
-    return v;
-  }
-  PLAQUETTE_DG_DEVICE static void write_once(values* at, const values& v) {
-#ifdef __CUDACC__
-    if constexpr (sizeof(values) % 16 == 0) {
-      PLAQUETTE_DG_UNROLL
-      for (int i = 0; i < static_cast<int>(sizeof(values)) / 16; ++i) {
-        uint4 u;
-        __builtin_memcpy(&u, v.f + i * word, 16);
-        __stcs(reinterpret_cast<uint4*>(at) + i, u);
-      }
-    } else {
-      PLAQUETTE_DG_UNROLL
-      for (int i = 0; i < static_cast<int>(sizeof(values)) / 8; ++i) {
-        uint2 u;
-        __builtin_memcpy(&u, v.f + i * word / 2, 8);
-        __stcs(reinterpret_cast<uint2*>(at) + i, u);
-      }
-    }
-#else
-    *at = v;
-#endif
   }
 };
 

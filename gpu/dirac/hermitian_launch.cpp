@@ -14,7 +14,7 @@ double reads_of(const double (&length)[dimensions], const extents& local, double
   double spinors = 1.0, links = 1.0;
   for (int mu = 0; mu < dimensions; ++mu) {
     if (length[mu] >= local[mu]) continue;
-    spinors += (mu == 3 ? 1.0 : 2.0) / length[mu];
+    spinors += (mu == 3 ? 1.0 : mu == 2 ? 2.1 : 2.0) / length[mu];
     links += 0.25 / length[mu];
   }
   return spinors + links_of_site * links;
@@ -40,7 +40,9 @@ std::vector<hermitian_launch> tiles_of(const extents& local, int threads, int gr
   for (const int x : widths)
     for (int y = 1; y <= local[1] && y <= 16; ++y) {
       const bool power = (y & (y - 1)) == 0;
-      if (!power && y != local[1] && local[1] % y != 0) continue;
+      // Or with a few rows too many.
+      const int rows = (local[1] + y - 1) / y * y;
+      if (!power && y != local[1] && 20 * rows > 21 * local[1]) continue;
       for (int z = 1; z <= 8 && z < 2 * local[2]; z *= 2)
         for (int t = 1; t <= 4 && t <= local[3]; t *= 2) {
           hermitian_launch launch;
@@ -83,6 +85,7 @@ std::string hermitian_launch::name() const {
   if (small) s += " small";
   if (groups > 1) s += " groups " + std::to_string(groups);
   if (slab > 0) s += " slab " + std::to_string(slab);
+  if (halves) s += " halves";
   if (past_caches) s += " past";
   if (turns) s += " turns";
   if (dependent) s += " dependent";
@@ -108,16 +111,17 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
             if (steps * tile.tile[3] > p.local[3] || (z_of_slab > 0 && p.local[2] <= z_of_slab)) continue;
             for (const bool dependent : {true, false})
               for (const bool small : {false, true})
-                for (const bool past : {false, true}) {
-                  if ((dependent && !p.starts_early) || (small && (batch || tile.threads() > 96)) ||
-                      (past && (resident || dependent)))
+                for (const bool halves : {true, false}) {
+                  if ((dependent && !p.starts_early) ||
+                      (small && (batch || p.number_bytes != 8 || tile.threads() > 96)) ||
+                      (halves && (resident || !batch)))
                     continue;
                   hermitian_launch launch = tile;
                   launch.steps = steps;
                   launch.slab = z_of_slab == 0 ? 0 : std::max(1, z_of_slab / tile.tile[2]);
                   launch.dependent = dependent;
                   launch.small = small;
-                  launch.past_caches = past;
+                  launch.halves = halves;
                   launch.turns = !resident;
                   list.push_back(launch);
                 }
@@ -126,23 +130,34 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
     }
   if (list.empty()) return {hermitian_launch{}};
 
+  // What was measured on H200 (NOTES.md), as factors of time.
+  const bool in_double = p.number_bytes == 8;
   const auto rank = [&](const hermitian_launch& launch) {
     const double length[] = {2.0 * launch.tile[0], static_cast<double>(launch.tile[1]),
-                             static_cast<double>(launch.tile[2]), static_cast<double>(launch.tile[3] * launch.steps)};
-    const double links = batch ? 2.0 * links_of_site / p.columns : links_of_site;
-    double r = reads_of(length, p.local, links) / share_of_threads(launch, p.local);
-    // The last blocks of a launch leave the machine half empty: of long ones that costs more.
-    double blocks = 1.0;
-    for (int mu = 0; mu < dimensions; ++mu)
-      blocks *= std::ceil((mu == 0 ? 0.5 : 1.0) * p.local[mu] / (launch.tile[mu] * (mu == 3 ? launch.steps : 1)));
-    const double at_once = 2.0 * 132.0 * most_of_block / launch.threads();
-    r *= 1.0 + 0.25 * at_once / blocks;
-    // Threads that a multiprocessor holds.
-    const int most = launch.small ? (most_of_block == 128 ? 384 : 576) : 2 * most_of_block;
-    r *= std::pow(2.0 * most_of_block / (most / launch.threads() * launch.threads()), 0.7);
-    if (batch && launch.groups != (p.number_bytes == 2 ? 1 : 2)) r *= 1.05;
-    if (batch && p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= launch.slab == 0 ? 1.04 : 1.01;
-    if (!launch.dependent) r *= 1.01;
+                             static_cast<double>(launch.tile[2]), static_cast<double>(launch.tile[3])};
+    double r = (1.0 + 0.04 * reads_of(length, p.local, links_of_site)) / share_of_threads(launch, p.local);
+    // Lines of 128 bytes, of which short rows of x use a part.
+    if (2 * launch.tile[0] < p.local[0]) r *= launch.tile[0] % 8 == 0 ? 1.05 : 1.2;
+    if (!launch.dependent) r *= 1.005;
+    // Warps that a multiprocessor holds, where registers leave room for as many in each quarter. (Twelve with fewer
+    // registers are worth eight.)
+    const int warps = (launch.threads() + 31) / 32, most = in_double ? 8 : 16;
+    const int resident = launch.small ? most : std::max(1, most / warps) * warps;
+    r *= std::pow(static_cast<double>(most) / resident, 0.3);
+    if (!batch) {
+      // Small blocks: the last ones leave less of the machine without work.
+      r *= 1.0 + 0.01 * warps;
+      if (launch.small) r *= 1.02;
+      if (launch.steps > 1) r *= in_double && !launch.small && sites > 1.5e6 ? 0.99 : 1.02;
+      return r;
+    }
+    // Links of few sites leave more of the first-level cache to the spinors.
+    if (launch.positions() > (in_double ? 32 : 64)) r *= 1.06;
+    if (launch.tile[2] * launch.tile[3] > 1) r *= 1.03;
+    const int usual_groups = p.number_bytes == 4 && 2 * launch.positions() <= 96 ? 1 : 2;
+    if (launch.groups != usual_groups) r *= 1.05;
+    if (launch.halves) r *= 1.02;
+    if (p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= launch.slab == 0 ? 1.04 : 1.01;
     return r;
   };
   std::ranges::stable_sort(list, {}, rank);

@@ -23,9 +23,12 @@ struct hermitian_launch {
   int slab = 0;
   /// Of a batch: groups of threads that share the links of the tile and divide the columns; a power of two.
   int groups = 1;
-  /// Of one column: blocks of up to 96 threads have a kernel of their own, of which a multiprocessor holds six (three
-  /// in double).
+  /// Of one column in double precision: blocks of up to 96 threads have a kernel of their own with fewer registers, of
+  /// which a multiprocessor holds four.
   bool small = false;
+  /// Of a batch: a block takes a tile of the share of the lattice that is its half's of the second-level cache
+  /// (gpu/device/cache_halves.hpp).
+  bool halves = false;
   /// See `hopping_launch`.
   bool past_caches = false, turns = false, dependent = false;
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "common/dg/exact_solutions.hpp"
@@ -42,32 +43,48 @@ void one_after_the_other(const communicator& comm, std::span<const std::byte> mi
   }
 }
 
-/// Straight elements between the nodes of one: the lattice of nodes cut into cubes, of which the corners are cut off.
-std::vector<std::array<std::int32_t, 4>> parts_of_element(int dimension, int order) {
-  std::map<std::array<int, 3>, std::int32_t> number;
-  for (int k = 0; k <= (dimension == 3 ? order : 0); ++k)
-    for (int j = 0; j + k <= order; ++j)
-      for (int i = 0; i + j + k <= order; ++i)
-        number.emplace(std::array<int, 3>{i, j, k}, static_cast<std::int32_t>(number.size()));
-  std::vector<std::array<std::int32_t, 4>> parts;
-  for (const auto& [low, unused] : number)
-    for (const auto& way : face_permutations) {  // Kuhn's simplices of the cube that begins at this node
-      if (dimension == 2 && way[2] != 2) continue;
-      std::array<int, 3> at = low;
-      std::array<std::int32_t, 4> part{number.at(at), -1, -1, -1};
-      bool inside = true;
-      for (int d = 0; d < dimension && inside; ++d) {
-        ++at[static_cast<std::size_t>(way[d])];
-        const auto found = number.find(at);
-        inside = found != number.end();
-        if (inside) part[static_cast<std::size_t>(d) + 1] = found->second;
-      }
-      if (inside) parts.push_back(part);
-    }
-  return parts;
+bool is_left_handed(const dg_domain& domain, std::int32_t element) {
+  const auto& x = domain.corners[static_cast<std::size_t>(element)];
+  std::array<std::array<double, 3>, 3> e{};
+  e[2] = {0.0, 0.0, 1.0};
+  for (std::size_t c = 0; c < static_cast<std::size_t>(domain.reference.dimension); ++c)
+    for (std::size_t i = 0; i < 3; ++i) e[c][i] = x[c + 1][i] - x[0][i];
+  return e[0][0] * (e[1][1] * e[2][2] - e[1][2] * e[2][1]) - e[0][1] * (e[1][0] * e[2][2] - e[1][2] * e[2][0]) +
+             e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0]) <
+         0.0;
 }
 
 }  // namespace
+
+/// In coordinates u = i + j + k, v = j + k, w = k of the lattice the element is where N >= u >= v >= w >= 0, and Kuhn's
+/// simplices of the unit cubes fill it.
+std::vector<std::array<std::int32_t, 4>> parts_of_element(int dimension, int order) {
+  std::map<std::array<int, 3>, std::int32_t> number;  // of (u, v, w)
+  for (int k = 0; k <= (dimension == 3 ? order : 0); ++k)
+    for (int j = 0; j + k <= order; ++j)
+      for (int i = 0; i + j + k <= order; ++i)
+        number.emplace(std::array<int, 3>{i + j + k, j + k, k}, static_cast<std::int32_t>(number.size()));
+  std::vector<std::array<std::int32_t, 4>> parts;
+  for (const auto& [low, first] : number)
+    for (std::size_t way = 0; way < std::size(face_permutations); ++way) {
+      const auto& order_of_steps = face_permutations[way];
+      if (dimension == 2 && order_of_steps[2] != 2) continue;
+      std::array<int, 3> at = low;
+      std::array<std::int32_t, 4> part{first, -1, -1, -1};
+      bool inside = true;
+      for (std::size_t d = 0; d < static_cast<std::size_t>(dimension) && inside; ++d) {
+        ++at[static_cast<std::size_t>(order_of_steps[d])];
+        const auto found = number.find(at);
+        inside = found != number.end();
+        if (inside) part[d + 1] = found->second;
+      }
+      if (!inside) continue;
+      const bool is_odd = way == 1 || way == 2 || way == 5;  // of the permutation
+      if (is_odd) std::swap(part[0], part[1]);
+      parts.push_back(part);
+    }
+  return parts;
+}
 
 #ifdef PLAQUETTE_WITH_HDF5
 
@@ -155,6 +172,9 @@ void write_vtkhdf(const std::string& path, const dg_domain& domain, std::span<co
     });
   };
   gather(mine, points);
+  std::vector<float> turned, left_handed;
+  for (std::int32_t e = 0; e < domain.elements(); ++e) turned.push_back(is_left_handed(domain, e) ? 1.0F : 0.0F);
+  gather(turned, left_handed);
   std::vector<std::vector<float>> fields(static_cast<std::size_t>(domain.fields));
   for (std::size_t f = 0; f < fields.size(); ++f) {
     const auto part = state.subspan(f * numbers, numbers);
@@ -166,7 +186,8 @@ void write_vtkhdf(const std::string& path, const dg_domain& domain, std::span<co
     const auto corners = static_cast<std::size_t>(domain.reference.dimension) + 1;
     std::vector<std::int64_t> connectivity, offsets{0};
     for (std::int64_t e = 0; e < domain.global_elements; ++e)
-      for (const auto& part : parts) {
+      for (auto part : parts) {
+        if (left_handed[static_cast<std::size_t>(e)] != 0.0F) std::swap(part[0], part[1]);
         for (std::size_t c = 0; c < corners; ++c) connectivity.push_back(e * domain.nodes() + part[c]);
         offsets.push_back(static_cast<std::int64_t>(connectivity.size()));
       }

@@ -3,13 +3,20 @@
 /// Fields in files: VTKHDF for ParaView, and a plane of values for a picture.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "common/dg/dg_solver.hpp"
 #include "common/io/atomic_file.hpp"
 
 namespace plaquette::nodal_dg {
+
+/// Straight elements between the nodes of one: N^3 tetrahedra (N^2 triangles) by the numbers of their nodes, of
+/// positive volume in the reference element.
+std::vector<std::array<std::int32_t, 4>> parts_of_element(int dimension, int order);
 
 /// Whether the program was built with HDF5.
 bool has_vtkhdf();

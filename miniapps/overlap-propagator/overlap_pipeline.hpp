@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -194,8 +195,9 @@ class overlap_pipeline {
     search.most = options_.search_space;
     search.cycles = options_.mode_cycles;
     search.interrupted = stop();
-    search.progress = [&](int, int converged, double) {
-      run_.progress.update(static_cast<double>(converged) / search.modes);
+    const stopwatch watch;
+    search.progress = [&](int cycle, int converged, double worst) {
+      tell_cycle("H", cycle, converged, search.modes, worst, watch.seconds());
     };
     search.highest = largest_eigenvalue(wide, shape_, fill);
     const double bound = 8.0 - options_.rho;
@@ -224,6 +226,17 @@ class overlap_pipeline {
       modes_.values.clear();
       modes_.residuals.clear();
     }
+  }
+
+  /// A line for a search that takes long, and the progress line.
+  void tell_cycle(const char* what, int cycle, int converged, int sought, double worst, double seconds) {
+    if (seconds > 10.0 && run_.talks()) {
+      run_.progress.clear();
+      fmt::print("cycle      {}: {} of {} modes of {}, largest residual about {:.1e}, {:.0f} s\n", cycle, converged,
+                 sought, what, worst, seconds);
+      std::fflush(stdout);
+    }
+    run_.progress.update(static_cast<double>(converged) / sought);
   }
 
   void store_kernel_modes() {
@@ -474,8 +487,9 @@ class overlap_pipeline {
     search.relaxed = options_.relaxed_modes;
     search.most = options_.overlap_search_space;
     search.interrupted = stop();
-    search.progress = [&](int, int converged, double, double) {
-      run_.progress.update(static_cast<double>(converged) / std::max(1, search.modes));
+    const stopwatch watch;
+    search.progress = [&](int cycle, int converged, double worst, double) {
+      tell_cycle("D", cycle, converged, std::max(1, search.modes), worst, watch.seconds());
     };
     std::optional<std::pair<F, restart_state>> stored;
     int stored_chirality = 0;

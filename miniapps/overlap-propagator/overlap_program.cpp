@@ -24,8 +24,9 @@ double expected_mode(int modes, double volume) {
 overlap_memory memory_of(const overlap_options& options, const lattice_geometry& geometry) {
   const double spinor = 24.0 * sizeof(double) * static_cast<double>(geometry.local_volume());
   const double search = options.search_space > 0 ? options.search_space : std::max(16.0, 2.5 * options.modes);
-  const double overlap_search =
-      options.overlap_search_space > 0 ? options.overlap_search_space : std::max(13.0, 2.5 * options.overlap_modes);
+  const double overlap_search = options.overlap_search_space > 0
+                                    ? options.overlap_search_space
+                                    : std::max(options.overlap_modes + 43.0, 2.5 * options.overlap_modes);
   overlap_memory memory;
   memory.links = (72.0 * sizeof(double) * 1.5 + 72.0 * sizeof(double)) * static_cast<double>(geometry.local_volume());
   memory.kernel_modes = spinor * (search + options.modes + 60.0);

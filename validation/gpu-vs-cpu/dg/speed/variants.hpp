@@ -27,12 +27,27 @@ void try_fused(stage_bench<typename System::real, System::fields>& bench, const 
   });
 }
 
+/// One element a lane.
+template <class System, int order, class shape>
+void try_lanes(stage_bench<typename System::real, System::fields>& bench) {
+  using launcher = lane_launcher<System, order, shape>;
+  if (bench.domain().reference.order != order) return;
+  static_assert(launcher::kernel::shared_bytes <= 232448);
+  bench.run("lanes w" + std::to_string(shape::warps) + "b" + std::to_string(shape::blocks), [&] {
+    return std::make_unique<launcher>(bench.domain().reference, bench.domain().geometry, bench.device());
+  });
+}
+
 /// The textbook ways, and what the library takes.
 template <class T, int fields>
 void try_simple(stage_bench<T, fields>& bench) {
   const wave_equations equations = bench.domain().problem.equations;
   const auto places = std::int64_t{bench.domain().elements()} * bench.domain().nodes();
   bench.run("gather", [&] { return make_gather_launcher<T, fields>(equations); });
+  if (bench.domain().reference.order <= highest_fused_order)
+    bench.run("library", [&] {
+      return make_fused_launcher<T, fields>(bench.domain().reference, bench.domain().geometry, bench.device());
+    });
   bench.run("classic", [&] { return make_classic_launcher<T, fields>(equations, bench.device(), places); });
 }
 

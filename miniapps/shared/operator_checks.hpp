@@ -10,7 +10,7 @@
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
-#include "miniapps/dslash-scaling/operator_case.hpp"
+#include "miniapps/shared/operator_case.hpp"
 
 namespace plaquette::scaling {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "miniapps/dslash-scaling/operator_case.hpp"
+#include "miniapps/shared/operator_case.hpp"
 
 #include <fmt/core.h>
 

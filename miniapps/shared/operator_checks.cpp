@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "miniapps/dslash-scaling/operator_checks.hpp"
+#include "miniapps/shared/operator_checks.hpp"
 
 #include <Eigen/Dense>
 #include <algorithm>

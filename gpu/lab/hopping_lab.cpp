@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How fast the device's hopping term is in each way to launch it, each verified before it is timed: against variant 1,
-/// bit for bit, in one application and in a chain. For whoever changes a kernel.
+/// Measures the device's hopping term in each way to launch it. Each launch is verified before it is timed: against
+/// variant 1, bit for bit, in a chain of applications (tests hold variant 1 to the CPU). `./plaquette kernel` links
+/// this program with one kernel that it has compiled; the target hopping_speed has all of them.
 ///
 ///   hopping_speed LATTICE PRECISION REALS COLUMNS [clover] [try=N] [sustained=M] [launch=SUBSTRING]
 ///
 /// tries the first N candidates (default 1, the table's choice), and prints a line for each of the six fastest and for
-/// the fastest of each kind; then the M fastest and the first, cool and sustained.
+/// the fastest of each kind, with its share of the limit, which is the fewest bytes at the bandwidth of a copy; then
+/// the M fastest and the first, cool and sustained.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -24,9 +26,11 @@
 #include "common/lattice/extents.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/device/graph.hpp"
+#include "gpu/device/machine_speed.hpp"
 #include "gpu/device/timing.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
+#include "gpu/lab/hopping_kernel.hpp"
 
 namespace plaquette::gpu {
 namespace {
@@ -145,8 +149,19 @@ int measure(const context& ctx, const request& r) {
     double seconds, difference;
   };
   std::vector<outcome> outcomes;
+  const double copy = copy_gbytes_per_s(q);
+  // Of both hops: links once for all columns, a spinor read and one written each; with clover a block a site each, and
+  // the input of the first for the second.
+  const double real = is_half<T> ? 2.0 : sizeof(real_of<T>), spinor = 24.0 * real + (is_half<T> ? 4.0 : 0.0);
+  const double pair_bytes = 0.5 * static_cast<double>(volume(r.lattice)) *
+                            (2.0 * (8.0 * stored_reals(r.stored) * real + (r.clover ? 72.0 * real : 0.0)) +
+                             (r.clover ? 5.0 : 4.0) * spinor * r.columns);
+  const double limit = pair_bytes / (1e9 * copy);  // seconds
   auto list = candidates(w.problem(r.columns), 1000);
-  std::erase_if(list, [&](const hopping_launch& how) { return how.name().find(r.filter) == std::string::npos; });
+  std::erase_if(list, [&](const hopping_launch& how) {
+    return how.name().find(r.filter) == std::string::npos || !lab::has_kernel(how, r.clover);
+  });
+  if (list.empty()) throw std::invalid_argument("no launch of this problem has the kernel that was compiled");
   if (static_cast<int>(list.size()) > r.tries) list.resize(static_cast<std::size_t>(r.tries));
   list.push_back({});  // variant 1
   for (const hopping_launch& how : list) {
@@ -178,9 +193,10 @@ int measure(const context& ctx, const request& r) {
                                    .second;
     if (i < 6 || is_default || first_of_kind || outcomes[i].difference != 0.0 ||
         outcomes[i].how.variant == hopping_variant::gather)
-      std::printf("%s: %7.3f TFLOP/s %8.2f us  differs %.1e  %s%s\n", what.c_str(),
-                  pair_flops / outcomes[i].seconds * 1e-12, 0.5e6 * outcomes[i].seconds, outcomes[i].difference,
-                  outcomes[i].how.name().c_str(), is_default ? "  (default)" : "");
+      std::printf("%s: %7.3f TFLOP/s %8.2f us %5.1f%% of the limit  differs %.1e  %s%s\n", what.c_str(),
+                  pair_flops / outcomes[i].seconds * 1e-12, 0.5e6 * outcomes[i].seconds,
+                  100.0 * limit / outcomes[i].seconds, outcomes[i].difference, outcomes[i].how.name().c_str(),
+                  is_default ? "  (default)" : "");
   }
   if (r.finalists > 0) {
     std::vector<hopping_launch> finalists{list[0]};
@@ -197,7 +213,8 @@ int measure(const context& ctx, const request& r) {
         timing_rule rule;
         rule.idle_seconds = 0.7;
         rule.running_seconds = 0.8;
-        auto seconds = timed_launches(q, protocol, [&] { graph.launch(); }, rule);
+        auto seconds = timed_launches(
+            q, protocol, [&] { graph.launch(); }, rule);
         std::ranges::sort(seconds);
         rate[protocol == timing_protocol::cool ? 0 : 1] = pair_flops * pairs / seconds[seconds.size() / 2] * 1e-12;
       }
@@ -222,7 +239,7 @@ int main(int count, char** words) {
     if (r.precision == "half") return gpu::measure<half>(ctx, r);
     throw std::invalid_argument("precision: double, single or half");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "hopping_speed: %s\n", error.what());
+    std::fprintf(stderr, "hopping lab: %s\n", error.what());
     return 2;
   }
 }
