@@ -35,9 +35,7 @@ host_matrix adjoint_product(const host_matrix& a, const host_matrix& b) {
 }
 host_matrix adjoint(const host_matrix& a) { return from_eigen(as_eigen(a).adjoint()); }
 host_matrix sum(const host_matrix& a, const host_matrix& b) { return from_eigen(as_eigen(a) + as_eigen(b)); }
-host_matrix hermitian_part(const host_matrix& a) {
-  return from_eigen(0.5 * (as_eigen(a) + as_eigen(a).adjoint()));
-}
+host_matrix hermitian_part(const host_matrix& a) { return from_eigen(0.5 * (as_eigen(a) + as_eigen(a).adjoint())); }
 host_matrix block_of(const host_matrix& a, int row, int column, int rows, int columns) {
   return from_eigen(as_eigen(a).block(row, column, rows, columns));
 }

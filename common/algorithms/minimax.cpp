@@ -94,7 +94,8 @@ minimax_polynomial minimax_of_degree(int degree, double eps_given) {
   if (!(eps_given > 0.0 && eps_given < 1.0))
     throw input_error("minimax polynomial: expected an interval [eps, 1] with 0 < eps < 1, found eps = " +
                       std::to_string(eps_given));
-  if (degree < 1) throw input_error("minimax polynomial: expected a degree of 1 or more, found " + std::to_string(degree));
+  if (degree < 1)
+    throw input_error("minimax polynomial: expected a degree of 1 or more, found " + std::to_string(degree));
   const real eps = eps_given;
   const int nodes = degree + 2;
   std::vector<real> theta;

@@ -36,8 +36,7 @@ zolotarev_function zolotarev_of_poles(int poles, double lowest, double highest) 
   if (!(lowest > 0.0 && highest > lowest))
     throw input_error("zolotarev: expected an interval 0 < lowest < highest, found [" + std::to_string(lowest) + ", " +
                       std::to_string(highest) + "]");
-  if (poles < 1 || poles > 100)
-    throw input_error("zolotarev: expected 1 to 100 poles, found " + std::to_string(poles));
+  if (poles < 1 || poles > 100) throw input_error("zolotarev: expected 1 to 100 poles, found " + std::to_string(poles));
   const real e = static_cast<real>(lowest) / highest;
   const real modulus = std::sqrt((1 - e) * (1 + e));
   const real quarter_period = boost::math::ellint_1(modulus);

@@ -19,8 +19,8 @@ struct zolotarev_function {
   double operator()(double x) const;
 };
 
-/// With n poles: c_l = sn^2(u_l) / (1 - sn^2(u_l)), u_l = l K' / (2 n), of modulus k'^2 = 1 - (lowest/highest)^2. Throws
-/// input_error unless 0 < lowest < highest and 1 <= poles <= 100.
+/// With n poles: c_l = sn^2(u_l) / (1 - sn^2(u_l)), u_l = l K' / (2 n), of modulus k'^2 = 1 - (lowest/highest)^2.
+/// Throws input_error unless 0 < lowest < highest and 1 <= poles <= 100.
 zolotarev_function zolotarev_of_poles(int poles, double lowest, double highest);
 
 /// The fewest poles whose delta is not above the one given.

@@ -126,6 +126,11 @@ void shared_option_set::declare_gauge() {
       "Where the links come from: a file (NERSC, ILDG, MILC, ...: its format is recognised by its content), or made "
       "here");
   line_.real("--gauge-anisotropy", options_.gauge_anisotropy, "xi_g of the heat bath's action", real_range::positive());
+  line_.integer("--stout-steps", options_.stout.steps, "Steps of stout smearing of the links, wherever they come from",
+                0, 1000);
+  line_.real("--stout-rho", options_.stout.rho, "Weight of the staples in a step", {0.0, 1.0});
+  line_.flag("--stout-spatial", options_.stout.spatial, "Smear spatial links only, with spatial staples");
+  for (const char* option : {"--stout-rho", "--stout-spatial"}) line_.needs(option, "--stout-steps N");
   declare_seed();
 }
 
@@ -207,6 +212,10 @@ void set_threads(int threads, const communicator& world) {
     omp_set_num_threads(std::max(1, omp_get_num_procs() / sharing));
 }
 
+json_document stout_parameters(const stout_smearing& smearing) {
+  return {{"steps", smearing.steps}, {"rho", smearing.rho}, {"spatial", smearing.spatial}};
+}
+
 json_document shared_parameters(const shared_options& options, const lattice_geometry& geometry) {
   const fermion_action& action = options.action;
   json_document phases = json_document::array();
@@ -223,6 +232,7 @@ json_document shared_parameters(const shared_options& options, const lattice_geo
                            {"anisotropy", action.anisotropy},
                            {"nu", action.nu},
                            {"boundary_phases", phases}};
+  if (options.stout.steps > 0) parameters["stout"] = stout_parameters(options.stout);
   parameters["overlap"] = options.overlap ? "on" : "off";
   if (options.device == "gpu")
     parameters.update({{"tune", options.tune},

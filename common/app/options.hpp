@@ -14,6 +14,7 @@
 #include "common/lattice/extents.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/geometry.hpp"
+#include "common/lattice/stout_smearing.hpp"
 
 namespace plaquette {
 
@@ -38,6 +39,7 @@ struct shared_options {
 
   gauge_choice gauge{.from = gauge_choice::origin::heat_bath, .beta = 6.0};
   double gauge_anisotropy = 1.0;  ///< xi_g of the heat bath
+  stout_smearing stout;           ///< of the links, before anything uses them
   std::uint64_t seed = 1;
 
   fermion_action action;
@@ -96,6 +98,8 @@ class shared_option_set {
 /// M's parameters from the options; mass and kappa are alternatives, and csw stands for both clover coefficients.
 fermion_action make_action(const action_options& options);
 
+/// Steps, rho and whether only spatial links are smeared, for a report.
+json_document stout_parameters(const stout_smearing& smearing);
 /// Lattice, grid, device, gauge and action, for a report.
 json_document shared_parameters(const shared_options& options, const lattice_geometry& geometry);
 

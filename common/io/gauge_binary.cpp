@@ -45,7 +45,7 @@ described_gauge describe_milc(const byte_source& source, bool big_endian) {
   checked_volume(source, lattice);
   std::ranges::transform(lattice, header.lattice.begin(), [](std::int64_t length) { return static_cast<int>(length); });
   const std::string date = source.read_text(date_at, date_bytes);
-  header.text["time_stamp"] = printable(date.substr(0, date.find('\0')));
+  header.text["time_stamp"] = one_line(date.substr(0, date.find('\0')));
   if (const std::uint32_t order = word_at(source, order_at, big_endian); order != 0)
     throw input_error(source.name() + ": expected sites in natural order (0) in the MILC header, found order " +
                       std::to_string(order));
@@ -180,7 +180,7 @@ described_gauge describe_binary(const byte_source& source, bool big_endian, cons
   require_size(
       source, openqcd,
       "openQCD " + to_string(openqcd.header.lattice) + " or DDalphaAMG " + to_string(ddalphaamg.header.lattice));
-  if (!(std::abs(plaquette) <= 1 + 1e-12))
+  if (!(std::abs(plaquette) <= 1 + openqcd.header.plaquette_tolerance))
     throw input_error(source.name() +
                       ": expected three times an average plaquette between -1 and 1 at offset 16, found " +
                       short_number(3 * plaquette));

@@ -45,7 +45,7 @@ keys_and_values header_lines(const byte_source& source, std::uint64_t& data_offs
     const std::string key = cleaned(trimmed(line.substr(0, sign))), value = cleaned(trimmed(line.substr(sign + 1)));
     const auto [entry, is_new] = keys.emplace(key, value);
     if (!is_new && entry->second != value)
-      throw input_error(source.name() + ": expected one value of " + printable(key) + " in the NERSC header, found " +
+      throw input_error(source.name() + ": expected one value of " + one_line(key) + " in the NERSC header, found " +
                         quoted(entry->second) + " and " + quoted(value));
   }
 }

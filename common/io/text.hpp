@@ -41,7 +41,7 @@ inline std::string joined(std::initializer_list<std::string_view> pieces) {
 }
 
 /// The first characters of a text from outside, one line, nothing that a terminal would act on.
-inline std::string printable(std::string_view text) {
+inline std::string one_line(std::string_view text) {
   constexpr std::size_t longest = 60;
   std::string shown(text.substr(0, longest));
   std::ranges::replace_if(shown, [](char c) { return c < ' ' || c > '~'; }, '?');
@@ -49,7 +49,7 @@ inline std::string printable(std::string_view text) {
 }
 
 /// The same in quotation marks.
-inline std::string quoted(std::string_view text) { return joined({"'", printable(text), "'"}); }
+inline std::string quoted(std::string_view text) { return joined({"'", one_line(text), "'"}); }
 
 /// A short decimal form, for messages.
 inline std::string short_number(double value) {

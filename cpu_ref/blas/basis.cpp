@@ -36,31 +36,51 @@ double sign_of(int sign) {
   return sign;
 }
 
-/// target += factor V C
 template <class T>
-void add_products(field<T>& target, const field<T>& v, std::span<const complex<double>> c, double factor) {
-  require_same_sites(target, v);
-  require_size(c, v.columns(), target.columns());
-  const int width = v.layout().width(), components = v.components();
-  for (int part = 0; part < v.parts(); ++part)
-#pragma omp parallel for num_threads(v.get_context().threads())
-    for (std::int64_t b = 0; b < v.layout().blocks(); ++b)
-      for (int j = 0; j < target.columns(); ++j) {
-        T* const to = target.block(part, b, j);
-        for (int i = 0; i < v.columns(); ++i) {
-          const T* const from = v.block(part, b, i);
-          const auto z = complex_cast<T>(
-              factor *
-              c[static_cast<std::size_t>(i) + static_cast<std::size_t>(j) * static_cast<std::size_t>(v.columns())]);
-          for (int k = 0; k < components; ++k)
-            for (int lane = 0; lane < width; ++lane) {
-              const T re = from[2 * k * width + lane], im = from[(2 * k + 1) * width + lane];
-              to[2 * k * width + lane] += z.re * re - z.im * im;
-              to[(2 * k + 1) * width + lane] += z.re * im + z.im * re;
-            }
-        }
-      }
+basis_arguments<T> arguments_for(const field<T>& v, const field<T>& w) {
+  require_same_sites(v, w);
+  basis_arguments<T> arg;
+  arg.v_stride = v.block(0, 1, 0) - v.block(0, 0, 0);
+  arg.w_stride = w.block(0, 1, 0) - w.block(0, 0, 0);
+  arg.components = v.components();
+  arg.rows = v.columns();
+  arg.columns = w.columns();
+  return arg;
 }
+
+/// target = V C times factor, or that is added.
+template <class T>
+void multiply(field<T>& target, const field<T>& v, std::span<const complex<double>> c, double factor, bool add) {
+  basis_arguments<T> arg = arguments_for(v, target);
+  require_size(c, v.columns(), target.columns());
+  std::vector<complex<T>> matrix;
+  matrix.reserve(c.size());
+  for (const complex<double>& z : c) matrix.push_back(complex_cast<T>(factor * z));
+  arg.matrix = &matrix.data()->re;
+  arg.add = add;
+  const auto kernel = v.get_context().template kernels<T>().combine;
+  const std::int64_t blocks = v.layout().blocks();
+  for (int part = 0; part < v.parts(); ++part) {
+    arg.v = v.block(part, 0, 0);
+    arg.target = target.block(part, 0, 0);
+#pragma omp parallel for num_threads(v.get_context().threads()) schedule(static)
+    for (std::int64_t b = 0; b < blocks; ++b) kernel(arg, b, 1);
+  }
+}
+
+/// How V^+ W is divided: rows among tasks, and blocks into ranges whose sums are added at the end. A function of sizes
+/// alone, so that the order of additions is too.
+struct division {
+  static constexpr int rows_of_a_task = 8 * basis_tile_rows;  ///< whose blocks stay in the second-level cache
+  static constexpr std::int64_t enough_tasks = 32;
+
+  int row_tasks;
+  std::int64_t ranges;
+
+  division(int rows, std::int64_t blocks)
+      : row_tasks((rows + rows_of_a_task - 1) / rows_of_a_task),
+        ranges(std::clamp<std::int64_t>(enough_tasks / row_tasks, 1, blocks)) {}
+};
 
 /// visit(numbers of `from`, numbers to be written), each [component], for each site and column.
 template <class T, std::size_t from_count, std::size_t to_count, class Visit>
@@ -91,44 +111,76 @@ constexpr double inverse_root_two = 0.70710678118654752440;
 
 template <class T>
 std::vector<complex<double>> inner_products(const field<T>& v, const field<T>& w) {
-  require_same_sites(v, w);
-  const int width = v.layout().width(), components = v.components();
-  const auto rows = static_cast<std::size_t>(v.columns()), count = rows * static_cast<std::size_t>(w.columns());
-  std::vector<complex<double>> products(count);
-#pragma omp parallel for num_threads(v.get_context().threads())
-  for (std::size_t n = 0; n < count; ++n) {
-    const int i = static_cast<int>(n % rows), j = static_cast<int>(n / rows);
-    complex<double> sum{};
-    for (int part = 0; part < v.parts(); ++part)
-      for (std::int64_t b = 0; b < v.layout().blocks(); ++b) {
-        const T *const left = v.block(part, b, i), *const right = w.block(part, b, j);
-        for (int k = 0; k < components; ++k)
-          for (int lane = 0; lane < width; ++lane) {
-            const int re = 2 * k * width + lane, im = re + width;
-            const complex<double> x{left[re], left[im]}, y{right[re], right[im]};
-            sum += conj(x) * y;
-          }
-      }
-    products[n] = sum;
+  const basis_arguments<T> all = arguments_for(v, w);
+  const context& ctx = v.get_context();
+  const std::int64_t blocks = v.layout().blocks();
+  const division tasks(v.columns(), v.parts() * blocks);
+  const std::size_t count = static_cast<std::size_t>(v.columns()) * static_cast<std::size_t>(w.columns());
+  std::vector<double> partial(2 * count * static_cast<std::size_t>(tasks.ranges));  // [range][column][row][re, im]
+  const auto kernel = ctx.kernels<T>().products;
+#pragma omp parallel for num_threads(ctx.threads()) schedule(dynamic)
+  for (std::int64_t task = 0; task < tasks.ranges * tasks.row_tasks; ++task) {
+    const std::int64_t range = task / tasks.row_tasks;
+    const int row = static_cast<int>(task % tasks.row_tasks) * division::rows_of_a_task;
+    basis_arguments<T> arg = all;
+    arg.sums = partial.data() + 2 * count * static_cast<std::size_t>(range);
+    // A range of the blocks of both parts.
+    const std::int64_t first = v.parts() * blocks * range / tasks.ranges,
+                       last = v.parts() * blocks * (range + 1) / tasks.ranges;
+    for (int part = 0; part < v.parts(); ++part) {
+      const std::int64_t from = std::clamp<std::int64_t>(first - part * blocks, 0, blocks),
+                         to = std::clamp<std::int64_t>(last - part * blocks, 0, blocks);
+      arg.v = v.block(part, 0, 0);
+      arg.w = w.block(part, 0, 0);
+      kernel(arg, row, std::min(division::rows_of_a_task, v.columns() - row), from, to - from);
+    }
   }
-  v.get_context().comm().sum(std::span(&products.data()->re, 2 * count));
+  std::vector<complex<double>> products(count);
+  for (std::size_t k = 0; k < partial.size(); k += 2)
+    products[k / 2 % count] += complex<double>{partial[k], partial[k + 1]};
+  ctx.comm().sum(std::span(&products.data()->re, 2 * count));
   return products;
 }
 
 template <class T>
 void subtract_combinations(field<T>& w, const field<T>& v, std::span<const complex<double>> c) {
-  add_products(w, v, c, -1.0);
+  multiply(w, v, c, -1.0, true);
 }
 template <class T>
 void add_combinations(field<T>& w, const field<T>& v, std::span<const complex<double>> c) {
-  add_products(w, v, c, 1.0);
+  multiply(w, v, c, 1.0, true);
 }
 template <class T>
 void combine(field<T>& out, const field<T>& v, std::span<const complex<double>> q) {
-  for (int part = 0; part < out.parts(); ++part)
-    for (std::int64_t b = 0; b < out.layout().blocks(); ++b)
-      std::fill_n(out.block(part, b, 0), out.block_words() * out.columns(), T(0));
-  add_products(out, v, q, 1.0);
+  multiply(out, v, q, 1.0, false);
+}
+
+template <class T>
+void rotate(field<T>& v, std::span<const complex<double>> q, int count) {
+  if (count < 0 || count > v.columns()) throw std::logic_error("basis: a rotation to more columns than there are");
+  require_size(q, v.columns(), count);
+  if (count == 0) return;
+  std::vector<complex<T>> matrix;
+  matrix.reserve(q.size());
+  for (const complex<double>& z : q) matrix.push_back(complex_cast<T>(z));
+  basis_arguments<T> all = arguments_for(v, v);
+  all.columns = count;
+  all.matrix = &matrix.data()->re;
+  const auto kernel = v.get_context().template kernels<T>().combine;
+  const std::int64_t words = v.block_words() * count, blocks = v.layout().blocks();
+#pragma omp parallel num_threads(v.get_context().threads())
+  {
+    aligned_buffer<T> result(static_cast<std::size_t>(words));
+    for (int part = 0; part < v.parts(); ++part)
+#pragma omp for schedule(static)
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        basis_arguments<T> arg = all;
+        arg.v = v.block(part, b, 0);
+        arg.target = result.data();
+        kernel(arg, 0, 1);
+        std::copy_n(result.data(), words, v.block(part, b, 0));
+      }
+  }
 }
 
 template <class T>
@@ -195,7 +247,8 @@ PLAQUETTE_INSTANTIATE(double)
   template std::vector<complex<double>> inner_products(const field<T>&, const field<T>&);            \
   template void subtract_combinations(field<T>&, const field<T>&, std::span<const complex<double>>); \
   template void add_combinations(field<T>&, const field<T>&, std::span<const complex<double>>);      \
-  template void combine(field<T>&, const field<T>&, std::span<const complex<double>>);
+  template void combine(field<T>&, const field<T>&, std::span<const complex<double>>);               \
+  template void rotate(field<T>&, std::span<const complex<double>>, int);
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)
 #undef PLAQUETTE_INSTANTIATE

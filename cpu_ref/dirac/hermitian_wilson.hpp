@@ -4,11 +4,12 @@
 /// the Wilson operator of mass -rho (no clover term), gamma_5 = diag(1, 1, -1, -1) in the DeGrand-Rossi basis.
 #pragma once
 
-#include <memory>
-
-#include "cpu_ref/dirac/wilson_clover.hpp"
+#include "common/lattice/dirac_operator.hpp"
+#include "cpu_ref/dirac/hopping_term.hpp"
 
 namespace plaquette::cpu {
+
+using plaquette::hopping_flops, plaquette::xpay_flops;
 
 /// H on full-lattice Dirac spinors, any number of columns. Meets `linear_operator`. One caller at a time.
 template <class T>
@@ -21,7 +22,10 @@ class hermitian_wilson {
   hermitian_wilson(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                    reconstruct stored = reconstruct::twelve);
 
-  const fermion_action& action() const { return wilson_->action(); }
+  const fermion_action& action() const { return action_; }
+  const hopping_term<T>& hopping() const { return hopping_; }
+  /// See hopping_term::set_overlap.
+  void set_overlap(bool overlap) { hopping_.set_overlap(overlap); }
 
   /// out = H in; out is not in. Collective.
   void apply(field<T>& out, const field<T>& in) const { apply(out, 1.0, in, 0.0, nullptr, 0.0, nullptr); }
@@ -42,7 +46,8 @@ class hermitian_wilson {
   double flops_per_site() const { return hopping_flops + xpay_flops; }
 
  private:
-  std::shared_ptr<const wilson_clover<T>> wilson_;
+  fermion_action action_;
+  hopping_term<T> hopping_;
 };
 
 }  // namespace plaquette::cpu

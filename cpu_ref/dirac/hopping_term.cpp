@@ -12,6 +12,7 @@
 
 #include "common/algebra/link_reconstruction.hpp"
 #include "common/algebra/projector.hpp"
+#include "common/lattice/ghosts.hpp"
 #include "cpu_ref/fields/cache_size.hpp"
 
 namespace plaquette::cpu {
@@ -275,6 +276,8 @@ hopping_term<T>::hopping_term(const context& ctx, const gauge_configuration& lin
                               reconstruct stored)
     : context_(ctx), stored_(stored) {
   if (!(links.geometry() == ctx.geometry())) throw std::logic_error("hopping_term: links of another lattice");
+  if (!has_current_ghosts(links, ctx.comm()))
+    throw std::logic_error("hopping_term: ghosts of the links are not their neighbours' links: call exchange_ghosts");
   for (int mu = 0; mu < dimensions; ++mu) {
     const double times = mu == 3 ? 2.0 : 1.0;  // of 1 +- gamma_t, which the kernels leave out
     hop_scale_[mu] = is_half<T>
@@ -398,25 +401,13 @@ void hopping_term<T>::fill_slots(const field<T>& in, int parity, bool daggered) 
 }
 
 template <class T>
-void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const {
-  const auto is_spinor = [](const field<T>& f) { return f.parts() == 1 && f.components() == spins * colours; };
-  if (!is_spinor(out) || !is_spinor(in) || out.parity_of_part(0) == in.parity_of_part(0) ||
-      out.columns() != in.columns() || (finish.x != nullptr && !(finish.x->shape() == out.shape())) ||
-      (finish.w != nullptr && !(finish.w->shape() == out.shape())))
-    throw std::logic_error("hopping_term: fields must be Dirac spinors on opposite parities with equal columns");
-  const bool needs_x = finish.finish == epilogue::add || finish.finish == epilogue::add_clover ||
-                       finish.finish == epilogue::clover_x_add;
-  const bool needs_clover = finish.finish == epilogue::clover || finish.finish == epilogue::add_clover ||
-                            finish.finish == epilogue::clover_x_add;
-  if ((needs_x && finish.x == nullptr) || (needs_clover && finish.clover == nullptr))
-    throw std::logic_error("hopping_term: the epilogue lacks its field or its clover blocks");
-
+hopping_arguments<T> hopping_term<T>::arguments_for(field<T>& out, const field<T>& in, bool daggered,
+                                                    double scale) const {
   const block_layout& layout = context_.layout<T>();
   const int p = out.parity_of_part(0);
   hopping_arguments<T> arg;
   arg.out = out.blocks(0);
   arg.in = in.blocks(0);
-  if (finish.x != nullptr) arg.x = finish.x->blocks(0);
   arg.columns = in.columns();
   arg.exchanged = daggered;
   arg.links_here = links_[p].pointer();
@@ -432,11 +423,8 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   arg.permutation_table = context_.permutation_table<T>();
   arg.newly_needed = layout.newly_needed(p).data();
   arg.newly_needed_from = layout.newly_needed_from(p).data();
-  arg.clover = finish.clover;
   const double link_unit = is_half<T> && stored_ != reconstruct::eight ? fixed_point_unit : 1.0;
-  arg.scale = static_cast<real>(finish.scale * link_unit);
-  arg.a = static_cast<real>(finish.a);
-  arg.finish = finish.finish;
+  arg.scale = static_cast<real>(scale * link_unit);
   const std::int64_t bytes =
       layout.blocks() * in.block_words() * in.columns() * static_cast<std::int64_t>(sizeof(word_of<T>));
   const auto link_bytes = static_cast<std::int64_t>(links_[p].words.size() * sizeof(word_of<T>));  // of one parity
@@ -445,10 +433,69 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   arg.prefetch_columns = bytes > prefetch_columns_above_bytes;
   arg.prefetch = bytes > prefetch_above_bytes;
   arg.stream = bytes > stream_above_bytes;
+  return arg;
+}
 
+/// Which kernel: for blocks without slots of the halo, or for those with them.
+template <class T>
+int far_kernel(const hopping_arguments<T>& arg) {
+  return arg.prefetch || arg.prefetch_links.blocks_ahead > 0 || arg.prefetch_columns ? 1 : 0;
+}
+
+template <class T>
+template <class Run>
+void hopping_term<T>::run_with_halo(hopping_arguments<T>& arg, const field<T>& in, int p, bool daggered,
+                                    const Run& run) const {
+  const block_layout& layout = context_.layout<T>();
   const auto& kernels = context_.kernels<T>().hop[static_cast<int>(form_for(in.columns()))];
-  const auto inside = kernels[arg.prefetch || arg.prefetch_links.blocks_ahead > 0 || arg.prefetch_columns ? 1 : 0];
+  const auto inside = kernels[far_kernel(arg)];
+  if (!layout.has_halo()) return run(inside, nullptr, layout.blocks());
+  stopwatch clock;
+  auto exchange = start_halo(in, p, daggered);
+  arg.slots = halo_.slots.data();
+  halo_.times.pack += clock.lap();
+  const std::int32_t* const interior = layout.interior(p).data();
+  const auto interior_blocks = static_cast<std::int64_t>(layout.interior(p).size());
+  if (overlap_) {
+    // In pieces, between which MPI gets a chance to move messages.
+    const std::int64_t piece = piece_of(interior_blocks);
+    for (std::int64_t first = 0; first < interior_blocks; first += piece) {
+      run(inside, interior + first, std::min(piece, interior_blocks - first));
+      exchange.poll();
+    }
+    clock.lap();
+  }
+  exchange.wait();
+  halo_.times.wait += clock.lap();
+  fill_slots(in, p, daggered);
+  halo_.times.unpack += clock.lap();
+  ++halo_.times.exchanges;
+  if (!overlap_) run(inside, interior, interior_blocks);
+  run(kernels[1], layout.boundary(p).data(), static_cast<std::int64_t>(layout.boundary(p).size()));
+}
+
+template <class T>
+void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const {
+  const auto is_spinor = [](const field<T>& f) { return f.parts() == 1 && f.components() == spins * colours; };
+  if (!is_spinor(out) || !is_spinor(in) || out.parity_of_part(0) == in.parity_of_part(0) ||
+      out.columns() != in.columns() || (finish.x != nullptr && !(finish.x->shape() == out.shape())) ||
+      (finish.w != nullptr && !(finish.w->shape() == out.shape())))
+    throw std::logic_error("hopping_term: fields must be Dirac spinors on opposite parities with equal columns");
+  const bool needs_x = finish.finish == epilogue::add || finish.finish == epilogue::add_clover ||
+                       finish.finish == epilogue::clover_x_add;
+  const bool needs_clover = finish.finish == epilogue::clover || finish.finish == epilogue::add_clover ||
+                            finish.finish == epilogue::clover_x_add;
+  if ((needs_x && finish.x == nullptr) || (needs_clover && finish.clover == nullptr))
+    throw std::logic_error("hopping_term: the epilogue lacks its field or its clover blocks");
+
+  const int p = out.parity_of_part(0);
+  hopping_arguments<T> arg = arguments_for(out, in, daggered, finish.scale);
+  if (finish.x != nullptr) arg.x = finish.x->blocks(0);
+  arg.clover = finish.clover;
+  arg.a = static_cast<real>(finish.a);
+  arg.finish = finish.finish;
   const int threads = context_.threads();
+  const block_layout& layout = context_.layout<T>();
   range_sums sums(finish.w != nullptr ? layout.blocks() : 0, in.columns(), layout.width());
   if (finish.w != nullptr) arg.w = finish.w->blocks(0);
   const auto run = [&](auto kernel, const std::int32_t* list, std::int64_t count) {
@@ -475,34 +522,57 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
       }
     }
   };
-  if (!layout.has_halo()) {
-    run(inside, nullptr, layout.blocks());
-    if (finish.w != nullptr) *finish.sums = sums.total(context_.comm());
+  run_with_halo(arg, in, p, daggered, run);
+  if (finish.w != nullptr) *finish.sums = sums.total(context_.comm());
+}
+
+template <class T>
+void hopping_term<T>::apply_hermitian(field<T>& out, double scale, double a, const field<T>& in, double d, double b,
+                                      const field<T>* u, double c, const field<T>* w) const {
+  const auto fits = [&](const field<T>& f) {
+    return f.parts() == 2 && f.shape().spins == spins && f.shape().colours == colours && f.shape() == in.shape();
+  };
+  if (!fits(out) || !fits(in) || (u != nullptr && !fits(*u)) || (w != nullptr && !fits(*w)))
+    throw std::logic_error("hopping_term: fields must be Dirac spinors on the full lattice with equal columns");
+  hopping_arguments<T> of_parity[2];
+  for (int p = 0; p < 2; ++p) {
+    field<T> to = out.parity(p);
+    hopping_arguments<T>& arg = of_parity[p] = arguments_for(to, in.parity(1 - p), false, scale);
+    arg.times_gamma5 = true;
+    arg.finish = epilogue::add;
+    arg.x = in.blocks(p);
+    if (u != nullptr) arg.u = u->blocks(p);
+    if (w != nullptr) arg.w = w->blocks(p);
+    arg.a = static_cast<real>(a);
+    arg.b = static_cast<real>(b);
+    arg.c = static_cast<real>(c);
+    arg.d = static_cast<real>(d);
+  }
+  const int threads = context_.threads();
+  const block_layout& layout = context_.layout<T>();
+  if (layout.has_halo()) {
+    for (int p = 0; p < 2; ++p) {
+      hopping_arguments<T>& arg = of_parity[p];
+      run_with_halo(arg, in.parity(1 - p), p, false, [&](auto kernel, const std::int32_t* list, std::int64_t count) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (int t = 0; t < threads; ++t) {
+          const std::int64_t first = count * t / threads;
+          kernel(arg, list, first, count * (t + 1) / threads - first);
+        }
+      });
+    }
     return;
   }
-  stopwatch clock;
-  auto exchange = start_halo(in, p, daggered);
-  arg.slots = halo_.slots.data();
-  halo_.times.pack += clock.lap();
-  const std::int32_t* const interior = layout.interior(p).data();
-  const auto interior_blocks = static_cast<std::int64_t>(layout.interior(p).size());
-  if (overlap_) {
-    // In pieces, between which MPI gets a chance to move messages.
-    const std::int64_t piece = piece_of(interior_blocks);
-    for (std::int64_t first = 0; first < interior_blocks; first += piece) {
-      run(inside, interior + first, std::min(piece, interior_blocks - first));
-      exchange.poll();
-    }
-    clock.lap();
+  // A few blocks of one parity, then those of the other, which lie between them.
+  constexpr std::int64_t few = 8;
+  const auto kernel = context_.kernels<T>().hop[static_cast<int>(form_for(in.columns()))][far_kernel(of_parity[0])];
+  const std::int64_t blocks = layout.blocks();
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int t = 0; t < threads; ++t) {
+    const std::int64_t last = blocks * (t + 1) / threads;
+    for (std::int64_t first = blocks * t / threads; first < last; first += few)
+      for (const hopping_arguments<T>& arg : of_parity) kernel(arg, nullptr, first, std::min(few, last - first));
   }
-  exchange.wait();
-  halo_.times.wait += clock.lap();
-  fill_slots(in, p, daggered);
-  halo_.times.unpack += clock.lap();
-  ++halo_.times.exchanges;
-  if (!overlap_) run(inside, interior, interior_blocks);
-  run(kernels[1], layout.boundary(p).data(), static_cast<std::int64_t>(layout.boundary(p).size()));
-  if (finish.w != nullptr) *finish.sums = sums.total(context_.comm());
 }
 
 template class hopping_term<half>;

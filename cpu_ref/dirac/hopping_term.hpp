@@ -43,16 +43,22 @@ class hopping_term {
  public:
   using real = real_of<T>;
 
-  /// \param links   with ghosts filled; not kept
+  /// \param links   with ghosts filled (else std::logic_error is thrown); not kept
   /// \param stored  real numbers of each link that are kept
-  /// Throws input_error where links are not what is kept of them can hold: in SU(3) for 12 and 8 reals, with parts up
-  /// to 1 for half precision.
+  /// Collective. Throws input_error where links are not what is kept of them can hold: in SU(3) for 12 and 8 reals,
+  /// with parts up to 1 for half precision.
   hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                reconstruct stored = reconstruct::none);
 
   /// out and in are Dirac spinors on opposite parities with equal columns; x, where used, has out's shape. out may be
   /// x, but not in. Collective.
   void apply(field<T>& out, const field<T>& in, bool daggered = false, const hopping_finish<T>& finish = {}) const;
+
+  /// out = gamma_5 (scale D + a) in + d in + b u + c w on Dirac spinors of the full lattice; without u or w (null) that
+  /// term is left out. Both parities are gone through together, so that links and fields come from memory once. out may
+  /// be u or w, but not in. Collective.
+  void apply_hermitian(field<T>& out, double scale, double a, const field<T>& in, double d, double b, const field<T>* u,
+                       double c, const field<T>* w) const;
 
   const context& get_context() const { return context_; }
   reconstruct stored() const { return stored_; }
@@ -77,6 +83,11 @@ class hopping_term {
 
   void pack_links(const gauge_configuration& links, const fermion_action& action);
   link_form form_for(int columns) const;
+  /// Of one parity, but for fields with an epilogue's own numbers.
+  hopping_arguments<T> arguments_for(field<T>& out, const field<T>& in, bool daggered, double scale) const;
+  /// run(kernel, list of blocks, count) for all blocks, while the halo of `in` is exchanged.
+  template <class Run>
+  void run_with_halo(hopping_arguments<T>& arg, const field<T>& in, int parity, bool daggered, const Run& run) const;
   pending_exchange start_halo(const field<T>& in, int parity, bool daggered) const;
   void fill_slots(const field<T>& in, int parity, bool daggered) const;
 

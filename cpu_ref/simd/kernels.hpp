@@ -84,7 +84,12 @@ struct hopping_arguments {
   real scale = 1;                              ///< of D psi
   real a = 1;                                  ///< of x
   epilogue finish = epilogue::store;
-  field_pointer<const word> w;  ///< for the sums
+  /// The Hermitian operator: what the epilogue makes is multiplied by gamma_5, then d x + b u + c w is added (without
+  /// those that are null).
+  bool times_gamma5 = false;
+  field_pointer<const word> u;
+  real d = 0, b = 0, c = 0;
+  field_pointer<const word> w;  ///< for the sums, or for `times_gamma5`
   double* lane_sums = nullptr;  ///< where not null, re and im of <out, w> and |out|^2 are added: [column][most_sums][W]
   /// Store past the caches: where the output is much larger than the second-level cache.
   bool stream = false;
@@ -144,6 +149,24 @@ struct clover_arguments {
   const word_of<T>* clover = nullptr;  ///< of half the matrix
 };
 
+/// Products of a basis V, many columns, with a matrix. A column of a block is so many words, and lies behind the one
+/// before.
+template <class T>
+struct basis_arguments {
+  const T* v = nullptr;
+  const T* w = nullptr;                     ///< of V^+ W
+  T* target = nullptr;                      ///< of target + V C
+  std::int64_t v_stride = 0, w_stride = 0;  ///< words from a block to the next; w: of target too
+  int components = 0;                       ///< complex numbers a site
+  int rows = 0, columns = 0;                ///< columns of V, of W or target
+  double* sums = nullptr;                   ///< [column][row][re, im]: V^+ W is added
+  const T* matrix = nullptr;                ///< [column][row][re, im]: C
+  bool add = false;                         ///< else target is overwritten
+};
+
+/// Rows of V^+ W that a kernel makes side by side.
+inline constexpr int basis_tile_rows = 4;
+
 template <class T>
 struct kernel_table {
   using real = real_of<T>;
@@ -155,6 +178,11 @@ struct kernel_table {
   void (*operate[static_cast<int>(field_operation::count)])(const operation_arguments<T>&, std::int64_t first,
                                                             std::int64_t count) = {};
   void (*clover)(const clover_arguments<T>&, std::int64_t first, std::int64_t count) = nullptr;
+  /// sums += V^+ W of some rows (a multiple of basis_tile_rows, or up to the last) over some blocks; not of half. And
+  /// target (+)= V C on some blocks.
+  void (*products)(const basis_arguments<T>&, int first_row, int rows, std::int64_t first,
+                   std::int64_t count) = nullptr;
+  void (*combine)(const basis_arguments<T>&, std::int64_t first, std::int64_t count) = nullptr;
   /// Independent fused multiply-adds in registers, to measure the peak rate of one core: makes 2 W fma_chains flops an
   /// iteration. The result is there so that the work cannot be left out.
   real (*multiply_add)(std::int64_t iterations) = nullptr;

@@ -49,7 +49,7 @@ PLAQUETTE_INLINE simd<T, W> permuted(const simd<T, W>& scale, const Lane* from) 
 template <class T, int W>
 inline constexpr int spinor_block_words = site_words<T>(12) * W;
 template <class T, int W>
-inline constexpr int spinor_half_words = 6 * storage<T>::words_of_complex * W;
+inline constexpr int spinor_half_words = 6 * storage<T>::words_of_complex* W;
 
 /// Where the halves of a spinor lie as the kernels see it. In the basis of the fields gamma_5 exchanges them, and D^+ =
 /// gamma_5 D gamma_5: a daggered hopping term is the hopping term with both exchanged wherever a spinor is read or
@@ -569,14 +569,40 @@ __attribute__((noinline)) void finish_with_clover(const hopping_arguments<T>& ar
   }
 }
 
+/// gamma_5 (a x + scale h) + d x + b u + c w, before gamma_5 exchanges the halves: what is added is read exchanged. A
+/// function of its own for the same reason.
+template <class T, int W, class V>
+__attribute__((noinline)) void finish_hermitian(const hopping_arguments<T>& arg, block_spinor<V>& h, std::int64_t b,
+                                                int c) {
+  const V scale = V::broadcast(arg.scale), a = V::broadcast(arg.a), d = V::broadcast(arg.d);
+  const block_spinor<V> x = load_spinor<T, W>(arg, arg.x, b, c);
+  PLAQUETTE_UNROLL
+  for (int k = 0; k < 12; ++k) {
+    const auto& other = x.c[(k + 6) % 12];
+    h.c[k] = {scale * h.c[k].re + a * x.c[k].re + d * other.re, scale * h.c[k].im + a * x.c[k].im + d * other.im};
+  }
+  const auto add = [&](const field_pointer<const word_of<T>>& from, real_of<T> factor) {
+    if (from.data == nullptr) return;
+    const V f = V::broadcast(factor);
+    const auto u = load_spinor<T, W>(from.data + (b * from.column_stride + c) * spinor_block_words<T, W>, true);
+    PLAQUETTE_UNROLL
+    for (int k = 0; k < 12; ++k) h.c[k] = {h.c[k].re + f * u.c[k].re, h.c[k].im + f * u.c[k].im};
+  };
+  add(arg.u, arg.b);
+  add(arg.w, arg.c);
+}
+
 /// What the epilogue makes of D psi.
 template <class T, int W, class V>
 PLAQUETTE_INLINE block_spinor<V> finished(const hopping_arguments<T>& arg, const block_spinor<V>& sum, std::int64_t b,
                                           int c) {
   if (arg.finish == epilogue::store) return scaled(sum, arg.scale);
-  if (arg.finish == epilogue::add) return added_to_x<T, W>(arg, sum, b, c);
+  if (arg.finish == epilogue::add && !arg.times_gamma5) return added_to_x<T, W>(arg, sum, b, c);
   block_spinor<V> in_memory = sum;
-  finish_with_clover<T, W>(arg, in_memory, b, c);
+  if (arg.times_gamma5)
+    finish_hermitian<T, W>(arg, in_memory, b, c);
+  else
+    finish_with_clover<T, W>(arg, in_memory, b, c);
   return in_memory;
 }
 
@@ -601,7 +627,7 @@ template <class T, int W, class V>
 PLAQUETTE_INLINE void store_block(const hopping_arguments<T>& arg, const block_spinor<V>& r, std::int64_t b, int c) {
   word_of<T>* const to = arg.out.data + (b * arg.out.column_stride + c) * spinor_block_words<T, W>;
   site_writer<T, W, 12> out(to, arg.stream);
-  const spinor_halves<T, W, word_of<T>> halves(to, exchange_of<T, W>(arg.exchanged));
+  const spinor_halves<T, W, word_of<T>> halves(to, exchange_of<T, W>(arg.exchanged != arg.times_gamma5));
   const auto place_of = [&](int k) PLAQUETTE_ALWAYS_INLINE_LAMBDA { return halves.at(k); };
   PLAQUETTE_UNROLL
   for (int k = 0; k < 12; ++k) out.put(k, r.c[k], place_of(k));
@@ -819,8 +845,9 @@ PLAQUETTE_INLINE void operate_on_component(column_sums<V>& sums, const Reader& x
                                            const Reader& v, const Reader& w, Writer& to_x, Writer& to_y,
                                            const complex_simd<V>& a, const complex_simd<V>& b, int k) {
   using enum field_operation;
-  const auto minus = [](const complex_simd<V>& z)
-                         PLAQUETTE_ALWAYS_INLINE_LAMBDA { return complex_simd<V>{-z.re, -z.im}; };
+  const auto minus = [](const complex_simd<V>& z) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
+    return complex_simd<V>{-z.re, -z.im};
+  };
   if constexpr (op == scale) to_x.put(k, a * x(k));
   if constexpr (op == axpy) to_x.put(k, add_product(x(k), a, u(k)));
   if constexpr (op == xpay) to_x.put(k, add_product(u(k), a, x(k)));
@@ -866,8 +893,7 @@ constexpr bool makes_sums =
 template <field_operation op>
 constexpr bool writes_y = op == field_operation::cg_update;
 template <field_operation op>
-constexpr bool writes_x =
-    op != field_operation::dot && op != field_operation::norm2 && op != field_operation::dot_norm2;
+constexpr bool writes_x = op != field_operation::dot&& op != field_operation::norm2&& op != field_operation::dot_norm2;
 
 /// Columns whose sums are kept at a time: few enough to stay in the first-level cache.
 inline constexpr int columns_of_a_pass = 16;
@@ -935,6 +961,132 @@ void operate_kernel(const operation_arguments<T>& arg, std::int64_t first, std::
   }
 }
 
+// --- Products of a basis ---------------------------------------------------------------------------------------------
+
+/// Columns of V^+ W and of target that a kernel makes side by side, and how many numbers of a site: as many sums as
+/// there are registers for.
+#ifdef __AVX512F__
+inline constexpr int tile_columns = 2, combined_columns = 4, combined_numbers = 2;
+#else
+inline constexpr int tile_columns = 1, combined_columns = 2, combined_numbers = 1;
+#endif
+
+/// sums += V^+ W for `rows` rows and `columns` columns over some blocks, which add up lane by lane first.
+template <int rows, int columns, int W, class T>
+PLAQUETTE_INLINE void products_of_tile(const basis_arguments<T>& arg, int row, int column, std::int64_t first,
+                                       std::int64_t count) {
+  using V = simd<T, W>;
+  const std::int64_t of_column = std::int64_t{2} * arg.components * W;
+  V re[rows][columns], im[rows][columns];
+  PLAQUETTE_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    PLAQUETTE_UNROLL
+    for (int j = 0; j < columns; ++j) re[i][j] = im[i][j] = V::broadcast(0);
+  }
+  for (std::int64_t b = first; b < first + count; ++b) {
+    const T* v = arg.v + b * arg.v_stride + row * of_column;
+    const T* w = arg.w + b * arg.w_stride + column * of_column;
+    for (int k = 0; k < arg.components; ++k, v += 2 * W, w += 2 * W) {
+      complex_simd<V> y[columns];
+      PLAQUETTE_UNROLL
+      for (int j = 0; j < columns; ++j) y[j] = load_component<V, W>(w + j * of_column, 0);
+      PLAQUETTE_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        const auto x = load_component<V, W>(v + i * of_column, 0);
+        PLAQUETTE_UNROLL
+        for (int j = 0; j < columns; ++j) {
+          re[i][j] = re[i][j] + x.re * y[j].re + x.im * y[j].im;
+          im[i][j] = im[i][j] + x.re * y[j].im - x.im * y[j].re;
+        }
+      }
+    }
+  }
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j) {
+      double* const sum = arg.sums + 2 * (static_cast<std::int64_t>(column + j) * arg.rows + row + i);
+      const auto wide_re = re[i][j].widened(), wide_im = im[i][j].widened();
+      double of_lanes[2] = {0.0, 0.0};
+      for (int lane = 0; lane < W; ++lane) {
+        of_lanes[0] += wide_re[lane];
+        of_lanes[1] += wide_im[lane];
+      }
+      sum[0] += of_lanes[0];
+      sum[1] += of_lanes[1];
+    }
+}
+
+/// A few blocks at a time, which stay in the second-level cache while all pairs of columns go over them.
+template <int W, class T>
+void products_kernel(const basis_arguments<T>& arg, int first_row, int rows, std::int64_t first, std::int64_t count) {
+  constexpr std::int64_t few = 8;
+  const int last_row = first_row + rows, whole_rows = first_row + rows / basis_tile_rows * basis_tile_rows;
+  for (std::int64_t b = first; b < first + count; b += few) {
+    const std::int64_t blocks = b + few < first + count ? few : first + count - b;
+    int j = 0;
+    for (; j + tile_columns <= arg.columns; j += tile_columns) {
+      for (int i = first_row; i < whole_rows; i += basis_tile_rows)
+        products_of_tile<basis_tile_rows, tile_columns, W>(arg, i, j, b, blocks);
+      for (int i = whole_rows; i < last_row; ++i) products_of_tile<1, tile_columns, W>(arg, i, j, b, blocks);
+    }
+    for (; tile_columns > 1 && j < arg.columns; ++j) {
+      for (int i = first_row; i < whole_rows; i += basis_tile_rows)
+        products_of_tile<basis_tile_rows, 1, W>(arg, i, j, b, blocks);
+      for (int i = whole_rows; i < last_row; ++i) products_of_tile<1, 1, W>(arg, i, j, b, blocks);
+    }
+  }
+}
+
+/// target (+)= V C for `columns` columns and `numbers` numbers of a site of one block.
+template <int columns, int numbers, int W, class T>
+PLAQUETTE_INLINE void combine_tile(const basis_arguments<T>& arg, std::int64_t block, int column, int number) {
+  using V = simd<T, W>;
+  const std::int64_t of_column = std::int64_t{2} * arg.components * W;
+  const T* v = arg.v + block * arg.v_stride + 2 * number * W;
+  T* const target = arg.target + block * arg.w_stride + column * of_column + 2 * number * W;
+  complex_simd<V> sum[columns][numbers];
+  PLAQUETTE_UNROLL
+  for (int j = 0; j < columns; ++j) {
+    PLAQUETTE_UNROLL
+    for (int k = 0; k < numbers; ++k)
+      sum[j][k] =
+          arg.add ? load_component<V, W>(target + j * of_column, k) : complex_simd<V>{V::broadcast(0), V::broadcast(0)};
+  }
+  const T* const c = arg.matrix + 2 * static_cast<std::int64_t>(column) * arg.rows;
+  for (int i = 0; i < arg.rows; ++i, v += of_column) {
+    complex_simd<V> x[numbers];
+    PLAQUETTE_UNROLL
+    for (int k = 0; k < numbers; ++k) x[k] = load_component<V, W>(v, k);
+    PLAQUETTE_UNROLL
+    for (int j = 0; j < columns; ++j) {
+      const T* const z = c + 2 * (static_cast<std::int64_t>(j) * arg.rows + i);
+      const complex_simd<V> factor{V::broadcast(z[0]), V::broadcast(z[1])};
+      PLAQUETTE_UNROLL
+      for (int k = 0; k < numbers; ++k) sum[j][k] = add_product(sum[j][k], factor, x[k]);
+    }
+  }
+  PLAQUETTE_UNROLL
+  for (int j = 0; j < columns; ++j) {
+    PLAQUETTE_UNROLL
+    for (int k = 0; k < numbers; ++k) store_component<W>(target + j * of_column, k, sum[j][k]);
+  }
+}
+
+template <int W, class T>
+void combine_kernel(const basis_arguments<T>& arg, std::int64_t first, std::int64_t count) {
+  const auto all_numbers = [&]<int columns>(std::int64_t b, int j) {
+    int k = 0;
+    for (; k + combined_numbers <= arg.components; k += combined_numbers)
+      combine_tile<columns, combined_numbers, W>(arg, b, j, k);
+    for (; combined_numbers > 1 && k < arg.components; ++k) combine_tile<columns, 1, W>(arg, b, j, k);
+  };
+  for (std::int64_t b = first; b < first + count; ++b) {
+    int j = 0;
+    for (; j + combined_columns <= arg.columns; j += combined_columns)
+      all_numbers.template operator()<combined_columns>(b, j);
+    for (; j < arg.columns; ++j) all_numbers.template operator()<1>(b, j);
+  }
+}
+
 template <int W, class T>
 T multiply_add_kernel(std::int64_t iterations) {
   using V = simd<T, W>;
@@ -977,6 +1129,10 @@ kernel_table<T> make_table() {
     for (int far = 0; far < 2; ++far)
       table.hop[static_cast<int>(link_form::expanded)][far] = table.hop[static_cast<int>(link_form::whole)][far];
   table.clover = clover_kernel<W, T>;
+  if constexpr (!is_half<T>) {
+    table.products = products_kernel<W, T>;
+    table.combine = combine_kernel<W, T>;
+  }
   table.multiply_add = multiply_add_kernel<W, real_of<T>>;
   table.copy = copy_kernel<W, real_of<T>>;
   const auto fill = [&]<int... op>(std::integer_sequence<int, op...>) {

@@ -2,8 +2,14 @@
 #include "gpu/blas/basis.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 
+#include "gpu/blas/basis_tiles.hpp"
+#include "gpu/blas/blas.hpp"
+#include "gpu/blas/cublas_library.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/number_groups.hpp"
 
@@ -42,13 +48,18 @@ std::int32_t padded_count(const field<T>& x) {
   return x.all_blocks() * lanes;
 }
 
+/// Blocks of a field: first, first + step, first + 2 step ...
+struct block_list {
+  std::int32_t first, step, count;
+};
+
 /// <v_i, w_j> over sites r, r + ranges, r + 2 ranges ... of range r. Index: range fastest, then i, then j.
 template <class T>
 struct products_of_ranges {
   spinor_pointer<const T> v, w;
   int components;
-  std::int32_t sites, ranges;
-  std::int32_t rows;
+  block_list blocks;
+  std::int32_t ranges, rows;
   padded_sites padded;
   complex<double>* partial;  ///< [j][i][range]
 
@@ -57,7 +68,8 @@ struct products_of_ranges {
     const auto pair = static_cast<std::int32_t>(index / ranges);
     const std::int32_t j = pair / rows, i = pair - j * rows;
     complex<double> sum{};
-    for (std::int32_t s = range; s < sites; s += ranges) {
+    for (std::int32_t k = range; k < blocks.count * lanes; k += ranges) {
+      const std::int32_t s = (blocks.first + block_of(k) * blocks.step) * lanes + lane_of(k);
       if (!padded.has(s)) continue;
       const site_reader<T> left(v, s, i, components), right(w, s, j, components);
       for (int g = 0; g < groups_of(components); ++g) {
@@ -65,13 +77,151 @@ struct products_of_ranges {
         left.read(g, x);
         right.read(g, y);
         PLAQUETTE_GPU_UNROLL
-        for (int k = 0; k < group_size; ++k)
-          if (g * group_size + k < components) sum += conj(complex_cast<double>(x[k])) * complex_cast<double>(y[k]);
+        for (int c = 0; c < group_size; ++c)
+          if (g * group_size + c < components) sum += conj(complex_cast<double>(x[c])) * complex_cast<double>(y[c]);
       }
     }
     partial[index] = sum;
   }
 };
+
+/// Adds up parts of a matrix. Index: elements.
+template <class Real>
+struct sum_of_parts {
+  const complex<Real>* partial;
+  std::int64_t element_stride, part_stride;
+  std::int32_t parts;
+  complex<double>* sums;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    complex<double> sum{};
+    for (std::int32_t k = 0; k < parts; ++k)
+      sum += complex_cast<double>(partial[index * element_stride + k * part_stride]);
+    sums[index] = sum;
+  }
+};
+
+/// products += the sum of parts of a matrix on the device.
+template <class Real>
+void add_parts(const context& ctx, std::vector<complex<double>>& products, const std::shared_ptr<std::byte>& partial,
+               std::int64_t element_stride, std::int64_t part_stride, std::int32_t parts) {
+  const std::size_t bytes = sizeof(complex<double>) * products.size();
+  const auto sums = ctx.workspace().take(bytes);
+  for_each_index(ctx.queue(), static_cast<std::int64_t>(products.size()),
+                 sum_of_parts<Real>{reinterpret_cast<const complex<Real>*>(partial.get()), element_stride, part_stride,
+                                    parts, reinterpret_cast<complex<double>*>(sums.get())},
+                 128);
+  std::vector<complex<double>> found(products.size());
+  copy_to_host(ctx.queue(), found.data(), sums.get(), bytes);
+  for (std::size_t k = 0; k < found.size(); ++k) products[k] += found[k];
+}
+
+/// Variant 1: products += V^+ W over some blocks, each thread on its own.
+template <class T>
+void add_products_of_sites(std::vector<complex<double>>& products, const field<T>& v, const field<T>& w,
+                           const block_list& blocks) {
+  const context& ctx = v.get_context();
+  const std::int32_t ranges = std::min(blocks.count * lanes, 256);
+  const auto pairs = static_cast<std::int64_t>(products.size());
+  const auto partial = ctx.workspace().take(sizeof(complex<double>) * static_cast<std::size_t>(pairs * ranges));
+  for_each_index(ctx.queue(), pairs * ranges,
+                 products_of_ranges<T>{v.sites(0), w.sites(0), v.components(), blocks, ranges, v.columns(),
+                                       padded_sites(ctx.order()), reinterpret_cast<complex<double>*>(partial.get())},
+                 128);
+  add_parts<double>(ctx, products, partial, ranges, 1, ranges);
+}
+
+/// Whether a column of a block is one stretch of numbers, with nothing between them.
+template <class T>
+bool is_dense(const field<T>& x) {
+  return x.components() % numbers_of_chunk<T> == 0;
+}
+template <class T>
+const complex<T>* numbers_of(const field<T>& x, std::int32_t block) {
+  const spinor_pointer<const T> sites = x.sites(0);
+  return reinterpret_cast<const complex<T>*>(sites.begin + block * sites.block_stride);
+}
+template <class T>
+complex<T>* numbers_of(field<T>& x, std::int32_t block) {
+  return const_cast<complex<T>*>(numbers_of(std::as_const(x), block));
+}
+/// Numbers from a block to the next.
+template <class T>
+long long numbers_of_block(const field<T>& x) {
+  return x.sites(0).block_stride / static_cast<long long>(sizeof(complex<T>));
+}
+
+/// Whether the kernels of basis_tiles.hpp take so many columns on the other side: where V is read several times for
+/// them, and cuBLAS is there, that is the better one.
+template <class T>
+bool in_tiles(const context& ctx, int columns) {
+#ifdef __CUDACC__
+  return std::is_same_v<T, double> && ctx.device().compute_capability >= 90 &&
+         (columns <= 6 * tile_columns || !has_cublas(ctx.queue()));
+#else
+  static_cast<void>(ctx), static_cast<void>(columns);
+  return false;
+#endif
+}
+
+#ifdef __CUDACC__
+/// products += V^+ W over `count` blocks from `first` on, on the tensor cores.
+template <class T>
+void add_products_in_tiles(std::vector<complex<double>>& products, const field<T>& v, const field<T>& w,
+                           std::int32_t first, std::int32_t count) {
+  if (count == 0) return;
+  const context& ctx = v.get_context();
+  const auto pairs = static_cast<std::int64_t>(products.size());
+  // One round of blocks: as many ranges as the device holds blocks for.
+  const std::int64_t most = std::max(1, blocks_at_once(ctx.device().multiprocessors, v.columns(), w.columns()));
+  const auto of_range = static_cast<std::int32_t>((count + most - 1) / most);
+  const std::int32_t ranges = (count + of_range - 1) / of_range;
+  const auto partial = ctx.workspace().take(sizeof(complex<double>) * static_cast<std::size_t>(pairs * ranges));
+  const auto blocks_of = [&](const field<T>& x) {
+    return basis_blocks{numbers_of(x, first), numbers_of_block(x), x.columns()};
+  };
+  launch_products_in_tiles(ctx.queue(), blocks_of(v), blocks_of(w), v.components() * lanes, count, of_range,
+                           reinterpret_cast<complex<double>*>(partial.get()));
+  add_parts<double>(ctx, products, partial, 1, pairs, ranges);
+}
+#endif
+
+/// products += V^+ W over `count` blocks from `first` on, as products of matrices: a group of blocks adds to a matrix
+/// of its own, a block of each group at a time, so that there are enough of them to keep the device busy.
+template <class T>
+void add_products_of_blocks(std::vector<complex<double>>& products, const field<T>& v, const field<T>& w,
+                            std::int32_t first, std::int32_t count) {
+  if (count == 0) return;
+  constexpr std::int64_t tile = 64 * 32, enough_tiles = 1024;
+  const context& ctx = v.get_context();
+  const auto pairs = static_cast<std::int64_t>(products.size());
+  const auto groups = static_cast<std::int32_t>(
+      std::min<std::int64_t>(count, std::clamp<std::int64_t>(enough_tiles * tile / pairs, 4, 512)));
+  const std::int32_t of_group = (count + groups - 1) / groups, whole_groups = count / of_group;
+  const auto partial = ctx.workspace().take(sizeof(complex<T>) * static_cast<std::size_t>(pairs * (whole_groups + 1)));
+  matrix_products<T> work;
+  work.adjoint = true;
+  work.rows = v.columns();
+  work.columns = w.columns();
+  work.inner = v.components() * lanes;
+  work.a_column = work.b_column = work.inner;
+  work.a_next = of_group * numbers_of_block(v);
+  work.b_next = of_group * numbers_of_block(w);
+  work.c = reinterpret_cast<complex<T>*>(partial.get());
+  work.c_column = v.columns();
+  work.c_next = pairs;
+  for (std::int32_t k = 0; k < of_group; ++k) {
+    // The last group may be shorter.
+    const bool in_last = whole_groups * of_group + k < count;
+    work.a = numbers_of(v, first + k);
+    work.b = numbers_of(w, first + k);
+    work.beta = k == 0 ? T(0) : T(1);
+    work.batches = whole_groups + (in_last ? 1 : 0);
+    multiply_matrices(ctx.queue(), work);
+  }
+  const std::int32_t parts = whole_groups + (whole_groups * of_group < count ? 1 : 0);
+  add_parts<T>(ctx, products, partial, 1, pairs, parts);
+}
 
 /// target = start target + V C. Index: sites of all blocks, then columns of the target.
 template <class T>
@@ -105,25 +255,87 @@ struct combination_of_site {
   }
 };
 
+/// A matrix of the host on the device, times a factor.
 template <class T>
-void add_products(field<T>& target, const field<T>& v, std::span<const complex<double>> c, double start,
-                  double factor) {
+std::shared_ptr<std::byte> matrix_on_device(const context& ctx, std::span<const complex<double>> c, double factor) {
+  std::vector<complex<T>> numbers;
+  numbers.reserve(c.size());
+  for (const complex<double>& z : c) numbers.push_back(complex_cast<T>(factor * z));
+  const std::size_t bytes = sizeof(complex<T>) * numbers.size();
+  auto memory = ctx.workspace().take(std::max<std::size_t>(bytes, 1));
+  copy_to_device(ctx.queue(), memory.get(), numbers.data(), bytes);
+  return memory;
+}
+
+/// Blocks of columns of a result, one behind the other.
+template <class T>
+struct column_blocks {
+  complex<T>* begin;
+  long long block_stride;  ///< numbers
+  std::int32_t columns;
+};
+
+/// target = V C over some blocks, or that is added, as products of matrices.
+template <class T>
+void multiply_blocks(const field<T>& v, std::int32_t first, std::int32_t count, const column_blocks<T>& target,
+                     const complex<T>* c, bool add) {
+  const context& ctx = v.get_context();
+#ifdef __CUDACC__
+  if constexpr (std::is_same_v<T, double>)
+    if (in_tiles<T>(ctx, target.columns))
+      return launch_combine_in_tiles(ctx.queue(), {numbers_of(v, first), numbers_of_block(v), v.columns()},
+                                     target.begin, target.block_stride, target.columns, v.components() * lanes, count,
+                                     c, add);
+#endif
+  matrix_products<T> work;
+  work.rows = work.a_column = work.c_column = v.components() * lanes;
+  work.columns = target.columns;
+  work.inner = work.b_column = v.columns();
+  work.a = numbers_of(v, first);
+  work.b = c;
+  work.c = target.begin;
+  work.beta = add ? T(1) : T(0);
+  work.a_next = numbers_of_block(v);
+  work.c_next = target.block_stride;
+  work.batches = count;
+  multiply_matrices(ctx.queue(), work);
+}
+/// Whether that can be done.
+template <class T>
+bool multiplies_blocks(const field<T>& v, int columns) {
+  const context& ctx = v.get_context();
+  return is_dense(v) && (in_tiles<T>(ctx, columns) || has_cublas(ctx.queue()));
+}
+
+template <class T>
+void add_products(field<T>& target, const field<T>& v, std::span<const complex<double>> c, bool add, double factor) {
   require_same_sites(target, v);
   require_size(c, v.columns(), target.columns());
-  using number = complex<real_of<T>>;
-  std::vector<number> numbers;
-  numbers.reserve(c.size());
-  for (const complex<double>& z : c) numbers.push_back(complex_cast<real_of<T>>(factor * z));
   const context& ctx = v.get_context();
-  const auto memory = ctx.workspace().take(sizeof(number) * numbers.size());
-  copy_to_device(ctx.queue(), memory.get(), numbers.data(), sizeof(number) * numbers.size());
+  const auto memory = matrix_on_device<T>(ctx, c, factor);
+  const auto* const matrix = reinterpret_cast<const complex<T>*>(memory.get());
+  if (multiplies_blocks(v, target.columns()))
+    return multiply_blocks(v, 0, v.all_blocks(),
+                           column_blocks<T>{numbers_of(target, 0), numbers_of_block(target), target.columns()}, matrix,
+                           add);
   const std::int32_t sites = padded_count(v);
   for_each_index(ctx.queue(), std::int64_t{sites} * target.columns(),
                  combination_of_site<T>{target.sites(0), v.sites(0), v.components(), sites, v.columns(),
-                                        static_cast<real_of<T>>(start), reinterpret_cast<const number*>(memory.get()),
-                                        padded_sites(ctx.order())},
+                                        add ? T(1) : T(0), matrix, padded_sites(ctx.order())},
                  128);
 }
+
+/// Blocks of bytes to places in a field, 16 bytes an index.
+struct put_blocks {
+  const std::byte* from;
+  std::byte* to;
+  std::int64_t block_bytes, to_stride;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const std::int64_t at = index * chunk_bytes, block = at / block_bytes;
+    store_chunk(to + block * to_stride + (at - block * block_bytes), load_chunk(from + at));
+  }
+};
 
 /// One site of a column. Index: sites of all blocks, then columns.
 template <class T>
@@ -240,20 +452,18 @@ template <class T>
 std::vector<complex<double>> inner_products(const field<T>& v, const field<T>& w) {
   require_same_sites(v, w);
   const context& ctx = v.get_context();
-  const std::int32_t sites = padded_count(v), ranges = std::min(sites, 256);
-  const std::int64_t pairs = std::int64_t{v.columns()} * w.columns();
-  const std::size_t bytes = sizeof(complex<double>) * static_cast<std::size_t>(pairs * ranges);
-  const auto memory = ctx.workspace().take(bytes);
-  for_each_index(ctx.queue(), pairs * ranges,
-                 products_of_ranges<T>{v.sites(0), w.sites(0), v.components(), sites, ranges, v.columns(),
-                                       padded_sites(ctx.order()), reinterpret_cast<complex<double>*>(memory.get())},
-                 128);
-  std::vector<complex<double>> partial(static_cast<std::size_t>(pairs * ranges)), products;
-  copy_to_host(ctx.queue(), partial.data(), memory.get(), bytes);
-  for (auto it = partial.begin(); it != partial.end(); it += ranges) {
-    complex<double> sum{};
-    for (std::int32_t r = 0; r < ranges; ++r) sum += it[r];
-    products.push_back(sum);
+  const std::int32_t of_part = v.order().blocks();
+  std::vector<complex<double>> products(static_cast<std::size_t>(v.columns()) * static_cast<std::size_t>(w.columns()));
+  if (is_dense(v) && has_cublas(ctx.queue())) {
+    const bool has_padding = v.order().sites % lanes != 0;  // which may hold anything
+    if (has_padding) {
+      for (int part = 0; part < v.parts(); ++part) add_products_of_blocks(products, v, w, part * of_part, of_part - 1);
+      add_products_of_sites(products, v, w, {of_part - 1, of_part, v.parts()});
+    } else {
+      add_products_of_blocks(products, v, w, 0, v.all_blocks());
+    }
+  } else {
+    add_products_of_sites(products, v, w, {0, 1, v.all_blocks()});
   }
   ctx.comm().sum(std::span(&products.data()->re, 2 * products.size()));
   return products;
@@ -261,15 +471,44 @@ std::vector<complex<double>> inner_products(const field<T>& v, const field<T>& w
 
 template <class T>
 void subtract_combinations(field<T>& w, const field<T>& v, std::span<const complex<double>> c) {
-  add_products(w, v, c, 1.0, -1.0);
+  add_products(w, v, c, true, -1.0);
 }
 template <class T>
 void add_combinations(field<T>& w, const field<T>& v, std::span<const complex<double>> c) {
-  add_products(w, v, c, 1.0, 1.0);
+  add_products(w, v, c, true, 1.0);
 }
 template <class T>
 void combine(field<T>& out, const field<T>& v, std::span<const complex<double>> q) {
-  add_products(out, v, q, 0.0, 1.0);
+  add_products(out, v, q, false, 1.0);
+}
+
+template <class T>
+void rotate(field<T>& v, std::span<const complex<double>> q, int count) {
+  if (count < 0 || count > v.columns()) throw std::logic_error("basis: a rotation to more columns than there are");
+  require_size(q, v.columns(), count);
+  if (count == 0) return;
+  const context& ctx = v.get_context();
+  if (!multiplies_blocks(v, count)) {
+    field<T> result = like(v, count), first = view(v, 0, count);
+    combine(result, v, q);
+    return copy(first, result);
+  }
+  const auto memory = matrix_on_device<T>(ctx, q, 1.0);
+  // Room for a part of the result: enough for the device to be busy.
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 29;
+  const spinor_pointer<T> sites = v.sites(0);
+  const std::int64_t block_bytes = std::int64_t{count} * sites.column_stride;
+  const auto at_once = static_cast<std::int32_t>(std::clamp<std::int64_t>(most_bytes / block_bytes, 1, v.all_blocks()));
+  const auto room = ctx.workspace().take(static_cast<std::size_t>(at_once * block_bytes));
+  for (std::int32_t first = 0; first < v.all_blocks(); first += at_once) {
+    const std::int32_t blocks = std::min(at_once, v.all_blocks() - first);
+    multiply_blocks(v, first, blocks,
+                    column_blocks<T>{reinterpret_cast<complex<T>*>(room.get()),
+                                     block_bytes / static_cast<long long>(sizeof(complex<T>)), count},
+                    reinterpret_cast<const complex<T>*>(memory.get()), false);
+    for_each_index(ctx.queue(), blocks * block_bytes / chunk_bytes,
+                   put_blocks{room.get(), sites.begin + first * sites.block_stride, block_bytes, sites.block_stride});
+  }
 }
 
 template <class T>
@@ -323,7 +562,8 @@ PLAQUETTE_INSTANTIATE(double)
   template std::vector<complex<double>> inner_products(const field<T>&, const field<T>&);            \
   template void subtract_combinations(field<T>&, const field<T>&, std::span<const complex<double>>); \
   template void add_combinations(field<T>&, const field<T>&, std::span<const complex<double>>);      \
-  template void combine(field<T>&, const field<T>&, std::span<const complex<double>>);
+  template void combine(field<T>&, const field<T>&, std::span<const complex<double>>);               \
+  template void rotate(field<T>&, std::span<const complex<double>>, int);
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)
 #undef PLAQUETTE_INSTANTIATE

@@ -30,6 +30,11 @@ void add_combinations(field<T>& w, const field<T>& v, std::span<const complex<do
 template <class T>
 void combine(field<T>& out, const field<T>& v, std::span<const complex<double>> q);
 
+/// The first `count` columns of V become V Q, where Q has v.columns() rows and `count` columns: a few blocks of sites
+/// at a time, so that no second basis is in memory. The other columns of v keep their numbers.
+template <class T>
+void rotate(field<T>& v, std::span<const complex<double>> q, int count);
+
 /// out = gamma_5 in, of Dirac spinors; out may be in. T is half too, as in the next three.
 template <class T>
 void gamma5(field<T>& out, const field<T>& in);

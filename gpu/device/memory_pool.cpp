@@ -16,9 +16,15 @@ constexpr std::size_t largest_small_request = std::size_t{1} << 20, small_segmen
 
 bool is_small(std::size_t bytes) { return bytes <= largest_small_request; }
 
+thread_local memory_pool* redirected_to = nullptr;
+
 }  // namespace
 
+redirected_memory::redirected_memory(memory_pool& to) : before_(std::exchange(redirected_to, &to)) {}
+redirected_memory::~redirected_memory() { redirected_to = before_; }
+
 std::shared_ptr<std::byte> memory_pool::take(std::size_t bytes) {
+  if (redirected_to != nullptr && redirected_to != this) return redirected_to->take(bytes);
   bytes = std::max((bytes + alignment - 1) / alignment * alignment, alignment);
   std::byte* begin = nullptr;
   {

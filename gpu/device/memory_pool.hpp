@@ -67,4 +67,17 @@ class memory_pool : public std::enable_shared_from_this<memory_pool> {
   std::size_t in_use_ = 0, most_in_use_ = 0, reserved_ = 0;
 };
 
+/// While it lives, all that this thread takes from any pool comes from this one. A recorded stretch of work needs
+/// memory that nobody else is given between two runs of it. They nest.
+class redirected_memory {
+ public:
+  explicit redirected_memory(memory_pool& to);
+  ~redirected_memory();
+  redirected_memory(const redirected_memory&) = delete;
+  redirected_memory& operator=(const redirected_memory&) = delete;
+
+ private:
+  memory_pool* before_;
+};
+
 }  // namespace plaquette::gpu

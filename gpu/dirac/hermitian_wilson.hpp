@@ -5,13 +5,20 @@
 /// DeGrand-Rossi basis. The twin of cpu_ref/dirac/hermitian_wilson.
 #pragma once
 
-#include <memory>
+#include <map>
+#include <optional>
 
-#include "gpu/dirac/wilson_clover.hpp"
+#include "gpu/dirac/hermitian_launch.hpp"
+#include "gpu/dirac/hopping_term.hpp"
 
 namespace plaquette::gpu {
 
+using plaquette::hopping_flops, plaquette::xpay_flops;
+
 /// H on full-lattice Dirac spinors, any number of columns. Meets `linear_operator`. One caller at a time.
+///
+/// One kernel goes over both parities, so that of links and fields each number comes from memory once. On several
+/// ranks, where faces of `in` are exchanged, it is the hopping term of each parity, and a kernel for the rest.
 template <class T>
 class hermitian_wilson {
  public:
@@ -26,7 +33,8 @@ class hermitian_wilson {
                    reconstruct stored = reconstruct::twelve)
       : hermitian_wilson(ctx, import_links(ctx, links), action, stored) {}
 
-  const fermion_action& action() const { return wilson_->action(); }
+  const fermion_action& action() const { return hopping_.action(); }
+  const hopping_term<T>& hopping() const { return hopping_; }
 
   /// out = H in; out is not in. Collective.
   void apply(field<T>& out, const field<T>& in) const { apply(out, 1.0, in, 0.0, nullptr, 0.0, nullptr); }
@@ -46,8 +54,21 @@ class hermitian_wilson {
   /// Standard flops of H a site (of the full lattice) and column: the hops and 48 of the diagonal.
   double flops_per_site() const { return hopping_flops + xpay_flops; }
 
+  /// Bytes of memory traffic a site and column of one application at the least, each number read or written once.
+  /// \param addends  fields among u and w
+  double bytes_per_site(int columns, int addends) const;
+
+  /// How a problem of this size is launched: what was set, else the tuner's choice, else the table's.
+  hermitian_launch launch_for(int columns) const;
+  /// For measurements and tests; none gives the choice back.
+  void set_launch(std::optional<hermitian_launch> launch) { forced_ = launch; }
+
  private:
-  std::shared_ptr<const wilson_clover<T>> wilson_;
+  double seconds_of(const hermitian_launch& launch, int columns) const;
+
+  hopping_term<T> hopping_;
+  std::optional<hermitian_launch> forced_;
+  mutable std::map<int, hermitian_launch> chosen_;  ///< by columns
 };
 
 }  // namespace plaquette::gpu

@@ -262,7 +262,10 @@ hopping_launch hopping_term<T>::launch_for(int columns, bool with_clover) const 
   const auto found = chosen_.find(key);
   if (found != chosen_.end()) return found->second;
   const int tuned = columns_tuned_for(columns);
-  const std::vector<hopping_launch> list = candidates(problem(tuned, with_clover));
+  // A batch passes through 8, 4 and 2 columns while the last of them converge: few candidates are worth a trial there.
+  const bool is_passing = tuned > 1 && tuned < 12;
+  constexpr int few = 12, all = 64;
+  const std::vector<hopping_launch> list = candidates(problem(tuned, with_clover), is_passing ? few : all);
   std::vector<std::string> names;
   for (const hopping_launch& launch : list) names.push_back(launch.name());
   const tuning_key what{"hopping", plaquette::to_string(context_.geometry().local()),
@@ -320,7 +323,7 @@ double hopping_term<T>::seconds_of(const hopping_launch& launch, int columns, bo
   seconds(apply);  // loads the kernels
   const double once = seconds(apply);
   // A few milliseconds, as a graph: on a small lattice single launches would time the host.
-  const int times = std::clamp(static_cast<int>(1e-3 / std::max(once, 1e-7)), 1, 50), rounds = 5;
+  const int times = std::clamp(static_cast<int>(1e-3 / std::max(once, 1e-7)), 1, 50), rounds = once > 1e-3 ? 2 : 5;
   const work_graph graph(q, times, apply);
   double sum = 0.0;
   for (int k = 0; k < rounds; ++k) sum += seconds([&] { graph.launch(); });
@@ -394,10 +397,17 @@ hopping_work<T> hopping_term<T>::work_for(field<T>& out, const field<T>& in, boo
   arg.exchange = daggered && !is_half<T> ? spinor_block_bytes<T> / 2 : 0;
   arg.finish = finish.finish;
   arg.a = static_cast<real_of<T>>(finish.a);
+  set_weights(work, finish.scale);
+  return work;
+}
+
+template <class T>
+void hopping_term<T>::set_weights(hopping_work<T>& work, double scale) const {
+  hopping_arguments<T>& arg = work.arg;
   for (int d = 0; d < hop_directions; ++d) {
     const int mu = d / 2;
     const complex<double> phase = phase_across(d);
-    const double weight = finish.scale * action_.hop_coefficient(mu) * (mu == 3 ? 2.0 : 1.0);
+    const double weight = scale * action_.hop_coefficient(mu) * (mu == 3 ? 2.0 : 1.0);
     arg.inside[d] = static_cast<real_of<T>>(weight);
     arg.across[d] = static_cast<real_of<T>>(is_real(phase) ? weight * phase.re : weight);
     // A complex phase is a factor of the link: U backwards is conjugated.
@@ -407,6 +417,14 @@ hopping_work<T> hopping_term<T>::work_for(field<T>& out, const field<T>& in, boo
       work.phases.used = true;
     }
   }
+}
+
+template <class T>
+hopping_work<T> hopping_term<T>::work_on_lattice(double scale) const {
+  hopping_work<T> work;
+  work.arg.links_here = work.arg.links_there = links_.get();
+  work.arg.order = context_.order();
+  set_weights(work, scale);
   return work;
 }
 

@@ -63,7 +63,12 @@ class hopping_term {
   void apply(field<T>& out, const field<T>& in, bool daggered = false, const hopping_finish<T>& finish = {}) const;
 
   const context& get_context() const { return context_; }
+  const fermion_action& action() const { return action_; }
   reconstruct stored() const { return stored_; }
+
+  /// What a kernel needs that goes over both parities of a lattice that is not divided among ranks: links, weights of the
+  /// hops times `scale`, the order of sites. The fields are the caller's.
+  hopping_work<T> work_on_lattice(double scale) const;
 
   /// How a problem of this size is launched: what was set, else the tuner's choice, else the table's.
   hopping_launch launch_for(int columns, bool with_clover) const;
@@ -94,6 +99,7 @@ class hopping_term {
  private:
   void pack_links(const gauge_configuration& links);
   void pack_ghost_links(const gauge_configuration& links);
+  void set_weights(hopping_work<T>& work, double scale) const;
   hopping_work<T> work_for(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const;
   /// What a kernel has left to `runs` for all sites.
   std::pair<scalars, scalars> add_up(const sums_of_runs& runs, const std::shared_ptr<std::byte>& memory,

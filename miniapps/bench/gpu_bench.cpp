@@ -13,6 +13,7 @@
 #include "miniapps/bench/gpu_solver_bench.hpp"
 #include "miniapps/bench/gpu_vector_bench.hpp"
 #include "miniapps/shared/gpu_access.hpp"
+#include "miniapps/shared/possible_figures.hpp"
 
 namespace plaquette::bench {
 
@@ -76,7 +77,8 @@ std::string operator_name(const gpu_row& row) {
   return row.subject == gpu_subject::hopping ? "hopping" : "clover_schur";
 }
 
-operator_figure figure_of(const gpu_row& row, const gpu_samples& samples, const device_limits& limits) {
+operator_figure figure_of(const gpu_row& row, const gpu_samples& samples, const device_limits& limits,
+                          const std::string& device) {
   const double sites = sites_of_parity(row) * row.rhs, median = samples.seconds.median;
   operator_figure figure;
   figure.operator_name = operator_name(row);
@@ -95,46 +97,43 @@ operator_figure figure_of(const gpu_row& row, const gpu_samples& samples, const 
                     {"row", row.name},
                     {"speed", speed_of(row, median, limits)},
                     {"limit", limit_of(row, limits)}};
-  if (row.quda) figure.details["quda"] = *row.quda;
-  const auto& asked = samples.protocol == gpu::timing_protocol::cool ? row.asked_cool : row.asked_sustained;
-  if (asked) figure.details["asked"] = *asked;
+  if (const auto peer = peer_of(row.name, device))
+    figure.details["peer"] = {{"program", peer->program}, {"tflops", peer->tflops}};
   if (!samples.launch.empty()) figure.details["launch"] = samples.launch;
   if (!samples.watched.is_null()) figure.details["gpu"] = samples.watched;
   return figure;
 }
 
 void print_head() {
-  fmt::print("{:<30} {:>9} {:>7} {:>9} {:>7} {:>7} {:>6} {:>7} {:>7}  {}\n", "row", "cool", "asked", "sustained",
-             "asked", "limit", "share", "QUDA", "ratio", "launch");
+  fmt::print("{:<30} {:>9} {:>9} {:>7} {:>6} {:>7} {:>7}  {}\n", "row", "cool", "sustained", "limit", "share", "peer",
+             "ratio", "launch");
   std::fflush(stdout);
 }
 
-/// TFLOP/s, or shares of the copy bandwidth; the share of the limit and the ratio to QUDA are those of the first
+/// TFLOP/s, or shares of the copy bandwidth; the share of the limit and the ratio to the peer are those of the first
 /// protocol.
-void print_row(const gpu_row& row, const std::vector<gpu_samples>& all, const device_limits& limits) {
-  std::optional<double> cool, sustained;
+void print_row(const gpu_row& row, const std::vector<gpu_samples>& all, const device_limits& limits,
+               const std::string& device) {
+  std::optional<double> cool, sustained, peer, ratio;
   for (const gpu_samples& samples : all)
     (samples.protocol == gpu::timing_protocol::cool ? cool : sustained) = speed_of(row, samples.seconds.median, limits);
   const double first = cool ? *cool : sustained.value_or(NAN), limit = limit_of(row, limits);
-  const std::optional<double> ratio = row.quda ? std::optional<double>(first / *row.quda) : std::nullopt;
-  fmt::print("{:<30} {:>9} {:>7} {:>9} {:>7} {:>7.2f} {:>5.1f}% {:>7} {:>7}  {}\n", row.name, or_dash(cool),
-             or_dash(row.asked_cool), or_dash(sustained), or_dash(row.asked_sustained), limit, 100.0 * first / limit,
-             or_dash(row.quda), or_dash(ratio), all.front().launch);
+  if (const auto found = peer_of(row.name, device)) {
+    peer = found->tflops;
+    ratio = first / *peer;
+  }
+  fmt::print("{:<30} {:>9} {:>9} {:>7.2f} {:>5.1f}% {:>7} {:>7}  {}\n", row.name, or_dash(cool), or_dash(sustained),
+             limit, 100.0 * first / limit, or_dash(peer), or_dash(ratio), all.front().launch);
   std::fflush(stdout);
 }
 
-/// " (asked 1.25)"
-std::string asked_text(double asked) { return fmt::format(" (asked {:.4g})", asked); }
-
 void print_solve(const gpu_row& row, const gpu_solve& s) {
-  const std::string gain = s.batch_gain ? fmt::format(", {:.2f}x one by one{}", *s.batch_gain,
-                                                      row.asked_cool ? asked_text(*row.asked_cool) : "")
-                                        : "";
   fmt::print(
       "{:<30} {:>9.3f} s {:>6} iterations, {} updates, residual {:.1e}, {:.2f} TFLOP/s, {:.0f}% of the predicted "
       "rate{}\n",
       row.name, s.seconds.median, s.iterations, s.updates, s.residual, s.tflops,
-      100.0 * s.predicted_seconds / s.seconds.median, gain);
+      100.0 * s.predicted_seconds / s.seconds.median,
+      s.batch_gain ? fmt::format(", {:.2f}x one by one", *s.batch_gain) : "");
   std::fflush(stdout);
 }
 
@@ -152,7 +151,6 @@ json_document to_json(const gpu_row& row, const gpu_solve& s) {
                   {"tflops", s.tflops},
                   {"predicted_seconds", s.predicted_seconds}};
   if (s.batch_gain) j["batch_gain"] = *s.batch_gain;
-  if (row.asked_cool) j["asked_gain"] = *row.asked_cool;
   return j;
 }
 
@@ -168,9 +166,8 @@ void compare_with_double(json_document& solves) {
       const int rhs = other["rhs"].get<int>();
       const double gain = rhs * uniform["seconds"].get<double>() / other["seconds"].get<double>();
       other["gain_over_double"] = gain;
-      const bool is_asked = rhs == 1 && other.contains("asked_gain");
-      fmt::print("{:<30} {:.2f} times as fast as double{}{}\n", other["row"].get<std::string>(), gain,
-                 rhs > 1 ? " a right-hand side" : "", is_asked ? asked_text(other["asked_gain"].get<double>()) : "");
+      fmt::print("{:<30} {:.2f} times as fast as double{}\n", other["row"].get<std::string>(), gain,
+                 rhs > 1 ? " a right-hand side" : "");
     }
   }
 }
@@ -214,6 +211,7 @@ class gpu_bench {
     if (report_.observables.contains("gpu_solves")) compare_with_double(report_.observables["gpu_solves"]);
     if (report_.fom.what.empty()) report_.fom = {limits_.copy, "GB/s", "copy bandwidth"};
     report_.parameters["tuning"] = gpu_.tuning();
+    check_figures_are_possible(report_.checks, report_.figures, gpu_.facts().cache_bytes);
   }
 
  private:
@@ -232,8 +230,8 @@ class gpu_bench {
                          : row.subject == gpu_subject::clover_schur
                              ? time_clover_schur(lattice, row, timing_, report_.checks)
                              : time_vector_operation(lattice.get_context(), row, timing_, report_.checks);
-    for (const gpu_samples& s : samples) report_.figures.push_back(figure_of(row, s, limits_));
-    print_row(row, samples, limits_);
+    for (const gpu_samples& s : samples) report_.figures.push_back(figure_of(row, s, limits_, gpu_.facts().name));
+    print_row(row, samples, limits_, gpu_.facts().name);
     if (report_.fom.what.empty() && row.subject != gpu_subject::vector_operation)
       report_.fom = {report_.figures.back().gflops, "GFLOP/s",
                      fmt::format("{}, {}", row.name, std::string(name_of(samples.back().protocol)))};
@@ -278,12 +276,8 @@ class gpu_bench {
 
 }  // namespace
 
-void run_gpu_bench(const gpu_bench_options& options, const communicator& world, run_control& control, report& r) {
-  const std::vector<gpu_row> rows = rows_named(options.rows);
-  const auto gpu = open_gpu(options.shared, lattice_geometry({8, 8, 8, 8}), world);
-  note_gpu(r.machine, *gpu);
-  fmt::print("{}", describe(*gpu));
-  gpu_bench(options, *gpu, r).measure(rows, control);
+void run_gpu_bench(const gpu_bench_options& options, gpu_access& gpu, run_control& control, report& r) {
+  gpu_bench(options, gpu, r).measure(rows_named(options.rows), control);
 }
 
 }  // namespace plaquette::bench

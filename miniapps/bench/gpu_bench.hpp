@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The bench on a GPU: rows of kernels and solves with what the device allows, what QUDA reaches on an H200 and what is
-/// asked of this library there.
+/// The bench on a GPU: rows of kernels and solves, what the device allows, and what other programs reach on it.
 #pragma once
 
 #include <optional>
@@ -10,7 +9,10 @@
 #include "common/app/options.hpp"
 #include "common/app/report.hpp"
 #include "common/app/run_control.hpp"
-#include "common/comms/communicator.hpp"
+
+namespace plaquette {
+class gpu_access;
+}
 
 namespace plaquette::bench {
 
@@ -26,9 +28,8 @@ struct gpu_bench_options {
   double mass = -0.285, csw = 1.769, delta = 0.03;  ///< of the solves
 };
 
-/// Measures the rows, prints the table and fills figures, checks, figure of merit and the GPU's part of the machine.
-/// Stops between two rows where `control` says so. Throws input_error where there is no GPU, or the program was built
-/// without CUDA.
-void run_gpu_bench(const gpu_bench_options& options, const communicator& world, run_control& control, report& r);
+/// Measures the rows, prints the table and fills figures, checks and figure of merit. Stops between two rows where
+/// `control` says so. Throws input_error where the program was built without CUDA.
+void run_gpu_bench(const gpu_bench_options& options, gpu_access& gpu, run_control& control, report& r);
 
 }  // namespace plaquette::bench

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <exception>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "common/error.hpp"
+#include "plaquette_bench_peers.hpp"  // made of data/bench-peers.json
 
 namespace plaquette::bench {
 
@@ -40,26 +42,22 @@ class row_list {
     row.name = name_of(row);
     rows_.push_back(std::move(row));
   }
-  /// \param quda, cool, sustained  TFLOP/s; 0: none is known
-  void hopping(const extents& lattice, const std::string& precision, int reals, int rhs, double quda = 0.0,
-               double cool = 0.0, double sustained = 0.0) {
-    add({{}, gpu_subject::hopping, {}, lattice, precision, reals, rhs, known(quda), known(cool), known(sustained)});
+  void hopping(const extents& lattice, const std::string& precision, int reals, int rhs) {
+    add({{}, gpu_subject::hopping, {}, lattice, precision, reals, rhs});
   }
-  void clover(const extents& lattice, const std::string& precision, int rhs, double quda = 0.0, double cool = 0.0) {
-    add({{}, gpu_subject::clover_schur, {}, lattice, precision, 12, rhs, known(quda), known(cool), {}});
+  void clover(const extents& lattice, const std::string& precision, int rhs) {
+    add({{}, gpu_subject::clover_schur, {}, lattice, precision, 12, rhs});
   }
   void vector_operation(const std::string& operation, const std::string& precision) {
     constexpr int columns = 4;  // 160 MB a field at the least: no cache holds two
-    add({{}, gpu_subject::vector_operation, operation, lattice_32, precision, 12, columns, {}, 0.95, 0.95});
+    add({{}, gpu_subject::vector_operation, operation, lattice_32, precision, 12, columns});
   }
-  /// \param gain  that is asked for; 0: none
-  void solve(const extents& lattice, const std::string& how, int rhs, double gain = 0.0) {
-    add({{}, gpu_subject::solve, how, lattice, how, 12, rhs, {}, known(gain), known(gain)});
+  void solve(const extents& lattice, const std::string& how, int rhs) {
+    add({{}, gpu_subject::solve, how, lattice, how, 12, rhs});
   }
   std::vector<gpu_row> take() { return std::move(rows_); }
 
  private:
-  static std::optional<double> known(double value) { return value > 0.0 ? std::optional<double>(value) : std::nullopt; }
   std::vector<gpu_row> rows_;
 };
 
@@ -78,39 +76,47 @@ bool selects(const std::string& name, const gpu_row& row) {
 
 std::vector<gpu_row> gpu_rows() {
   row_list rows;
-  rows.hopping(lattice_32, "double", 12, 1, 3.56, 4.7, 4.65);
-  rows.hopping(lattice_32, "single", 12, 1, 7.47, 9.4, 9.2);
-  rows.hopping(lattice_32, "single", 8, 1, 0, 11.2, 10.4);
-  rows.hopping(lattice_32, "half", 12, 1, 11.6, 15.0, 13.3);
-  rows.hopping(lattice_32, "single", 12, 12, 12.4, 17.5, 15.5);
-  rows.hopping(lattice_32, "half", 12, 12, 12.7, 20.0, 17.8);
-  rows.hopping(lattice_32, "double", 12, 12, 5.27, 7.0, 7.0);
+  rows.hopping(lattice_32, "double", 12, 1);
+  rows.hopping(lattice_32, "single", 12, 1);
+  rows.hopping(lattice_32, "single", 8, 1);
+  rows.hopping(lattice_32, "half", 12, 1);
+  rows.hopping(lattice_32, "single", 12, 12);
+  rows.hopping(lattice_32, "half", 12, 12);
+  rows.hopping(lattice_32, "double", 12, 12);
   for (const char* precision : {"double", "single", "half"}) rows.hopping(lattice_32, precision, 18, 1);
   for (const char* precision : {"double", "half"}) rows.hopping(lattice_32, precision, 8, 1);
-  rows.clover(lattice_32, "double", 1, 3.60, 4.1);
-  rows.clover(lattice_32, "single", 1, 6.93, 8.5);
-  rows.clover(lattice_32, "half", 1, 11.06, 13.5);
+  rows.clover(lattice_32, "double", 1);
+  rows.clover(lattice_32, "single", 1);
+  rows.clover(lattice_32, "half", 1);
   for (const char* precision : {"double", "single", "half"}) rows.clover(lattice_32, precision, 12);
-  rows.hopping(lattice_16, "single", 12, 1, 7.34, 12.4);
-  rows.hopping(lattice_16, "half", 12, 1, 7.34, 14.5);
-  rows.hopping(lattice_16, "single", 12, 12, 11.5, 17.0);
-  rows.hopping(lattice_16, "half", 12, 12, 11.6, 18.0);
+  rows.hopping(lattice_16, "single", 12, 1);
+  rows.hopping(lattice_16, "half", 12, 1);
+  rows.hopping(lattice_16, "single", 12, 12);
+  rows.hopping(lattice_16, "half", 12, 12);
   rows.hopping(lattice_16, "double", 12, 1);
-  rows.hopping(lattice_24, "single", 12, 1, 6.39, 9.0);
-  rows.hopping(lattice_24, "half", 12, 1, 8.95, 14.3);
+  rows.hopping(lattice_24, "single", 12, 1);
+  rows.hopping(lattice_24, "half", 12, 1);
   rows.hopping(lattice_24, "double", 12, 1);
-  rows.hopping(lattice_48, "single", 12, 1, 6.88, 9.5);
-  rows.hopping(lattice_48, "half", 12, 1, 11.35, 15.0);
+  rows.hopping(lattice_48, "single", 12, 1);
+  rows.hopping(lattice_48, "half", 12, 1);
   rows.hopping(lattice_48, "double", 12, 1);
   for (const char* precision : {"double", "single", "half"})
     for (const auto& [operation, fields] : vector_operations()) rows.vector_operation(operation, precision);
   for (const char* how : {"double", "double-single"}) rows.solve(lattice_32, how, 1);
-  rows.solve(lattice_32, "double-half", 1, 2.8);
+  rows.solve(lattice_32, "double-half", 1);
   rows.solve(lattice_32, "single-half", 1);
-  rows.solve(lattice_32, "double-single", 12, 1.6);
-  rows.solve(lattice_32, "double-half", 12, 1.25);
+  rows.solve(lattice_32, "double-single", 12);
+  rows.solve(lattice_32, "double-half", 12);
   for (const char* how : {"single-half", "double-half"}) rows.solve(lattice_long, how, 1);
   return rows.take();
+}
+
+std::optional<peer_figure> peer_of(const std::string& row, const std::string& device) {
+  static const auto all = nlohmann::json::parse(bench_peers_text);
+  for (const auto& peer : all.at("peers"))
+    if (device.find(peer.at("device").get<std::string>()) != std::string::npos && peer.at("rows").contains(row))
+      return peer_figure{peer.at("program").get<std::string>(), peer.at("rows").at(row).get<double>()};
+  return std::nullopt;
 }
 
 std::vector<gpu_row> rows_named(const std::string& names) {

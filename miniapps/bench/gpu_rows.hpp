@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the bench times on a GPU: one row a kernel, lattice, precision and number of right-hand sides, with what others
-/// reach on an H200 and what this library is asked to reach there.
+/// What the bench times on a GPU: one row a kernel, lattice, precision and number of right-hand sides.
 #pragma once
 
 #include <functional>
@@ -28,11 +27,16 @@ struct gpu_row {
   extents lattice{};
   std::string precision = "single";
   int reals = 12, rhs = 1;
-  /// On an H200: TFLOP/s in standard flops of all right-hand sides; of vector operations the share of the copy
-  /// bandwidth. Of a solve with one right-hand side how many times as fast as uniform double it is asked to be, of a
-  /// batch the same beside one right-hand side after the other.
-  std::optional<double> quda, asked_cool, asked_sustained;
 };
+
+/// What another program reaches on a row.
+struct peer_figure {
+  std::string program;
+  double tflops;  ///< in standard flops of all right-hand sides
+};
+/// The figure of data/bench-peers.json for a row and a device (NVIDIA H200); none where there is none. The file says
+/// where each figure comes from.
+std::optional<peer_figure> peer_of(const std::string& row, const std::string& device);
 
 /// All rows, by lattice.
 std::vector<gpu_row> gpu_rows();

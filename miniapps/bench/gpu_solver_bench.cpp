@@ -3,15 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "common/algorithms/bicgstab.hpp"
 #include "common/algorithms/precision.hpp"
 #include "common/algorithms/reliable_solvers.hpp"
 #include "common/app/timing.hpp"
+#include "cpu_ref/blas/blas.hpp"
+#include "cpu_ref/dirac/wilson_clover.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
+#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette::bench {
 
@@ -70,16 +74,37 @@ double predicted_iteration(const operator_of<T>& a, const gpu::field<T>& x, doub
   return 2.0 * application + first_update + second_update + bytes_of_sums / (1e9 * copy_gbytes_per_s);
 }
 
+/// |b - S x| / |b| of the worst column, by the CPU's operator in double on the links of the host.
 template <class High>
-double worst_residual(const operator_of<High>& a, const gpu::field<High>& x, const gpu::field<High>& b) {
-  auto r = like(b);
-  const auto rr = host_values(residual(r, a, x, b)), bb = host_values(norm2(b));
+double worst_residual(gpu_lattice& lattice, const gpu_system& system, const gpu::field<High>& x,
+                      const gpu::field<High>& b) {
+  const lattice_geometry& geometry = lattice.get_context().geometry();
+  const cpu::context ctx(geometry, lattice.get_context().comm());
+  const cpu::schur_wilson_clover<double> s(
+      std::make_shared<const cpu::wilson_clover<double>>(ctx, lattice.links_on_host(),
+                                                         fermion_action::isotropic(system.mass, system.csw)),
+      cpu::schur_kind::symmetric);
+  cpu::field<double> solution(ctx, {spins, colours, site_subset::even, 1}), source = like(solution), r = like(solution);
+  spinor_configuration column(geometry);
   double worst = 0.0;
-  for (std::size_t c = 0; c < rr.size(); ++c) {
-    const double relative = std::sqrt(rr[c].re / bb[c].re);
-    if (!(relative <= worst)) worst = relative;
+  for (int c = 0; c < x.columns(); ++c) {
+    gpu::export_column(column, x, c);
+    cpu::import_column(solution, 0, column);
+    gpu::export_column(column, b, c);
+    cpu::import_column(source, 0, column);
+    const double relative = std::sqrt(residual(r, s, solution, source)[0].re / norm2(source)[0].re);
+    if (!(relative <= worst) && !std::isnan(worst)) worst = relative;
   }
   return worst;
+}
+
+/// The largest |x| / |b| of a column.
+template <class High>
+double largest_ratio(const gpu::field<High>& x, const gpu::field<High>& b) {
+  const auto xx = host_values(norm2(x)), bb = host_values(norm2(b));
+  double largest = 0.0;
+  for (std::size_t c = 0; c < xx.size(); ++c) largest = std::max(largest, std::sqrt(xx[c].re / bb[c].re));
+  return largest;
 }
 
 template <class High, class Low>
@@ -129,12 +154,17 @@ gpu_solve time_in(gpu_lattice& lattice, const gpu_row& row, const gpu_system& sy
   solve_once<High, Low>(outer, inner, x, b, row.rhs > 1 ? rule : short_rule, system.delta);
   solve_report report;
   std::vector<double> seconds;
-  for (int i = 0; i < counted_solves; ++i) seconds.push_back(seconds_of(x, b, report));
+  for (int i = 0; i < counted_solves; ++i) {
+    // A source of its own for each solve, and nothing of the last solution.
+    scale(b, scaling::phases(b, i));
+    scale(x, make_scalars(x, std::vector<complex<double>>(static_cast<std::size_t>(row.rhs), scaling::not_a_number)));
+    seconds.push_back(seconds_of(x, b, report));
+  }
   result.seconds = statistics(seconds);
   result.iterations = report.iterations();
   for (const column_report& column : report.columns)
     result.updates = std::max(result.updates, static_cast<int>(column.updates.size()));
-  result.residual = worst_residual(outer, x, b);
+  result.residual = worst_residual(lattice, system, x, b);
   const double sites = 0.5 * static_cast<double>(ctx.geometry().local_volume());
   result.tflops =
       1e-12 * static_cast<double>(report.column_applications) * outer.flops_per_site() * sites / result.seconds.median;
@@ -154,7 +184,10 @@ gpu_solve time_in(gpu_lattice& lattice, const gpu_row& row, const gpu_system& sy
   }
   // The iterated residual of uniform precision parts from the true one by rounding; a reliable update measures the
   // true one.
-  checks.add(row.name, result.residual, (std::is_same_v<High, Low> ? 2.0 : 1.01) * result.tolerance);
+  // And the operator that solved rounds what the CPU's does not: u |S| |x| / |b| with |S| below 2, some four times.
+  const double u = 0.5 * std::numeric_limits<gpu::real_of<High>>::epsilon();
+  const double rounding = 8.0 * u * largest_ratio(x, b);
+  checks.add(row.name, result.residual, (std::is_same_v<High, Low> ? 2.0 : 1.01) * result.tolerance + rounding);
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include "cpu_ref/dirac/wilson_clover.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
+#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette::bench {
 
@@ -59,6 +60,7 @@ precision_gain bench_precision(const extents& lattice, int threads, cpu::instruc
   auto x = like(b);
   double uniform_residual = 0.0, mixed_residual = 0.0;
   for (int sample = 0; sample < samples; ++sample) {
+    scale(b, scaling::phases(b, sample));
     zero(x);
     const stopwatch uniform;
     result.double_iterations = bicgstab(outer, x, b, rule).columns[0].iterations;

@@ -3,11 +3,14 @@
 /// A timed vector operation of any device, written once over the names that its library gives to things.
 #pragma once
 
+#include <cmath>
+#include <numbers>
 #include <optional>
 #include <vector>
 
 #include "common/concepts.hpp"
 #include "miniapps/dslash-scaling/timed_operator.hpp"
+#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette::scaling {
 
@@ -22,30 +25,57 @@ class device_vector_operation final : public timed_operator {
         case_(c),
         u_(device.ctx, {spins, colours, sites_of(c), c.rhs}),
         x_(device.ctx, {spins, colours, sites_of(c), c.kind == operator_kind::norm2 ? 1 : c.rhs}),
-        a_(make_scalars(u_, std::vector<complex<double>>(static_cast<std::size_t>(c.rhs), axpy_factor))),
-        minus_a_(-a_) {}
+        kept_x_(like(x_)) {
+    for (int state = 0; state < states; ++state)
+      a_.push_back(make_scalars(u_, std::vector<complex<double>>(static_cast<std::size_t>(c.rhs), factor_of(state))));
+  }
 
   void set_input(int column, const spinor_configuration& psi) override { import_column(u_, column, psi); }
   void set_second_input(int column, const spinor_configuration& psi) override {
     if (case_.kind != operator_kind::norm2) import_column(x_, column, psi);
-    forwards_ = true;
+    copy(kept_x_, x_);
+    state_ = 0;
   }
   void get_output(int column, spinor_configuration& out) const override { export_column(out, x_, column); }
   std::vector<complex<double>> get_numbers() const override { return host_values(*numbers_); }
 
-  /// An axpy that is done again and again goes back and forth, so that its numbers stay what they are.
   void apply(bool /*dagger*/) override {
+    state_ = 0;
+    step();
+  }
+
+  void begin_stretch(int number) override {
+    scale(u_, phases(u_, number));
+    scale(kept_x_, phases(kept_x_, 2 * number + 1));
+    copy(x_, kept_x_);
+    numbers_.reset();
+    state_ = steps_ = 0;
+  }
+  /// An axpy that is done again and again goes through three states, so that its numbers stay what they are; a scalar
+  /// product alternates between <u, v> and <v, u>.
+  void step() override {
+    const int state = state_;
+    ++steps_;
+    state_ = (state_ + 1) % (case_.kind == operator_kind::axpy ? states : 2);
     if (case_.kind == operator_kind::dot) {
-      numbers_ = dot(u_, x_);
+      numbers_ = state == 0 ? dot(u_, x_) : dot(x_, u_);
     } else if (case_.kind == operator_kind::norm2) {
       numbers_ = norm2(u_);
     } else {
-      axpy(x_, forwards_ ? a_ : minus_a_, u_);
-      forwards_ = !forwards_;
+      axpy(x_, a_[static_cast<std::size_t>(state)], u_);
     }
     // Where sums over ranks wait until somebody wants them: somebody does.
     if constexpr (requires { device_.ctx.complete_sums(); }) device_.ctx.complete_sums();
   }
+  void get_input(int column, spinor_configuration& psi) const override { export_column(psi, u_, column); }
+  void get_second_input(int column, spinor_configuration& psi) const override { export_column(psi, kept_x_, column); }
+  complex<double> factor_of_stretch() const override {
+    complex<double> sum{};
+    for (int state = 0; state < state_; ++state) sum += factor_of(state);
+    return sum;  // all three are nothing
+  }
+  bool is_swapped() const override { return state_ == 0; }
+  int steps_of_stretch() const override { return steps_; }
   void finish() const override { device_.finish(); }
 
   void set_overlap(bool) override {}
@@ -60,14 +90,21 @@ class device_vector_operation final : public timed_operator {
   static site_subset sites_of(const operator_case& c) {
     return c.layout == site_layout::full ? site_subset::full : site_subset::even;
   }
+  /// The factors of an axpy's three states: a times the third roots of unity, whose sum is zero.
+  static constexpr int states = 3;
+  static complex<double> factor_of(int state) {
+    const double angle = 2.0 * std::numbers::pi / states * state;
+    return axpy_factor * complex<double>{std::cos(angle), std::sin(angle)};
+  }
   using scalar_batch = decltype(norm2(std::declval<const field&>()));
 
   Device device_;
   operator_case case_;
-  field u_, x_;
-  scalar_batch a_, minus_a_;
+  field u_, x_, kept_x_;
+  std::vector<scalar_batch> a_;  ///< of the states
   std::optional<scalar_batch> numbers_;
-  bool forwards_ = true;
+  int state_ = 0;  ///< of the next step
+  int steps_ = 0;  ///< of the stretch
 };
 
 }  // namespace plaquette::scaling

@@ -15,7 +15,7 @@ namespace plaquette::scaling {
 namespace {
 
 constexpr double sample_seconds = 0.02;  // long against the clock and a barrier, short against what else the host does
-constexpr int most_applications = 10'000;
+constexpr int most_applications = 10'001;
 
 double sites_of(const operator_case& c, const lattice_geometry& geometry) {
   return share_of_sites(c.layout) * static_cast<double>(geometry.global_volume());
@@ -28,10 +28,11 @@ class sample_list {
  public:
   /// Times so many applications between barriers. Collective.
   void add(timed_operator& op, int applications, const communicator& comm) {
+    op.begin_stretch(stretch_++);
     op.reset_halo_cost();
     comm.barrier();
     const stopwatch watch;
-    for (int i = 0; i < applications; ++i) op.apply();
+    for (int i = 0; i < applications; ++i) op.step();
     std::array<double, 1> longest{watch.seconds()};
     comm.maximum(std::span(longest));
     seconds_.push_back(longest[0] / applications);
@@ -48,13 +49,13 @@ class sample_list {
   double bytes() const { return median(halo_[3]); }
 
  private:
+  int stretch_ = 0;
   std::vector<double> seconds_;
   std::array<std::vector<double>, 4> halo_;
 };
 
 int applications_for(double seconds) {
-  if (!(seconds > 0.0)) return 1;
-  return static_cast<int>(std::clamp(sample_seconds / seconds, 1.0, double{most_applications}));
+  return seconds > 0.0 ? stretch_length(sample_seconds / seconds, most_applications) : 1;
 }
 
 double peak_of(number_precision precision, const cpu::context& ctx) {
@@ -96,7 +97,8 @@ operator_figure figure_of(const operator_case& c, const sample_statistics& secon
 
 std::optional<operator_figure> measure(timed_operator& op, const operator_case& c, const cpu::context& ctx,
                                        bool overlap, int samples, run_control& control,
-                                       const std::function<void(double done)>& seen) {
+                                       const std::function<void(double done)>& seen,
+                                       const std::function<void()>& judge) {
   const communicator& comm = ctx.comm();
   const bool halo = has_halo(ctx.geometry()) && !c.is_vector();
   const bool compares_overlap = overlap && halo;
@@ -119,6 +121,7 @@ std::optional<operator_figure> measure(timed_operator& op, const operator_case& 
     }
     seen((i + 1.0) / samples);
   }
+  judge();
 
   operator_figure figure = figure_of(c, statistics(timed.seconds()), ctx.geometry());
   figure.ranks = comm.size();
@@ -142,9 +145,10 @@ timed_work prepared(timed_operator& op, const halo_setting& setting, const gpu_a
     op.set_overlap(setting.overlap);
     op.set_communication(setting.communication);
   };
-  const auto apply = [&op] { op.apply(); };
+  const auto apply = [&op] { op.step(); };
   set();
-  op.apply();  // what is recorded has run before
+  op.begin_stretch(0);
+  for (int i = 0; i < 2; ++i) op.step();  // what is recorded has run before, and begins with the first input
   const timed_work timed = gpu.prepared(apply, op.recordable());
   return [set, timed](int applications) {
     set();
@@ -173,21 +177,24 @@ json_document halo_of(timed_operator& op, const timed_samples& timed, bool overl
 
 std::vector<operator_figure> measure_on_gpu(timed_operator& op, const operator_case& c, gpu_access& gpu,
                                             const lattice_geometry& geometry, const communicator& comm, bool overlap,
-                                            int samples, run_control& control) {
+                                            int samples, run_control& control, const std::function<void()>& judge) {
   const double copy = gpu.copy_gbytes_per_s();
+  const double fma = gpu.fma_gflops(c.precision == number_precision::double_precision);
   const bool halo = has_halo(geometry) && !c.is_vector();
   std::vector<timed_work> beside;
   if (halo && overlap) beside.push_back(prepared(op, {.overlap = false}, gpu));
   if (halo) beside.push_back(prepared(op, {.overlap = overlap, .communication = false}, gpu));
   const timed_work work = prepared(op, {.overlap = overlap}, gpu);
+  int stretch = 1;
+  const stretch_guard guard{[&op, &stretch] { op.begin_stretch(stretch++); }, judge};
   std::vector<operator_figure> figures;
-  for (const timed_samples& timed :
-       time_applications(&gpu, samples, work, [&control] { return control.should_stop(); }, beside)) {
+  for (const timed_samples& timed : time_applications(
+           &gpu, samples, work, [&control] { return control.should_stop(); }, beside, guard)) {
     operator_figure figure = figure_of(c, timed.seconds, geometry);
     figure.device = "gpu";
     figure.ranks = comm.size();
     figure.details = timed.details;
-    figure.fraction_of_copy = figure.gbytes_per_s / copy;
+    relate_to_machine(figure, copy, fma);
     work(1);  // the settings that the figure is of
     if (halo) figure.details["halo"] = halo_of(op, timed, overlap, comm);
     figures.push_back(std::move(figure));

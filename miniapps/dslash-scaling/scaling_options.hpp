@@ -13,7 +13,7 @@
 #include "common/app/report.hpp"
 #include "common/comms/communicator.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
-#include "miniapps/dslash-scaling/operator_case.hpp"
+#include "miniapps/shared/operator_case.hpp"
 
 namespace plaquette::scaling {
 

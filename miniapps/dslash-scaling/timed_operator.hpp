@@ -10,8 +10,8 @@
 
 #include "common/lattice/site_field.hpp"
 #include "cpu_ref/context.hpp"
-#include "miniapps/dslash-scaling/operator_case.hpp"
 #include "miniapps/dslash-scaling/scaling_options.hpp"
+#include "miniapps/shared/operator_case.hpp"
 
 namespace plaquette {
 class gpu_access;
@@ -35,6 +35,21 @@ class timed_operator {
   virtual void set_second_input(int /*column*/, const spinor_configuration& /*psi*/) {}
   /// The operator, or its adjoint, on all columns; on a GPU it is queued. Collective.
   virtual void apply(bool dagger = false) = 0;
+
+  /// Prepares a timed stretch: multiplies the inputs by phases of their own and poisons the output.
+  /// \param number  of the stretch; each has other phases
+  virtual void begin_stretch(int number) = 0;
+  /// A timed application: as apply(), on inputs that alternate from one call to the next. Collective.
+  virtual void step() = 0;
+  /// Column `column` of the input of the last step.
+  virtual void get_input(int column, spinor_configuration& psi) const = 0;
+  /// The other operand of a vector operation, as it was when the stretch began.
+  virtual void get_second_input(int /*column*/, spinor_configuration& /*psi*/) const {}
+  /// What the last step of a vector operation has done since the stretch began: x + factor u, <u, v> or <v, u>.
+  virtual complex<double> factor_of_stretch() const { return {}; }
+  virtual bool is_swapped() const { return false; }
+  /// Steps since the stretch began.
+  virtual int steps_of_stretch() const { return 0; }
   /// Waits for all that was queued.
   virtual void finish() const = 0;
   /// Column `column` of the output; sites that it does not have become zero, ghosts are left alone.

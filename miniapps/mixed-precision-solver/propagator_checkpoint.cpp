@@ -10,16 +10,14 @@
 #include "common/app/checkpoint.hpp"
 #include "common/app/parse.hpp"
 #include "common/io/checksum.hpp"
-#include "miniapps/mixed-precision-solver/propagator_file.hpp"
+#include "common/lattice/sum_rounding.hpp"
+#include "miniapps/shared/propagator_file.hpp"
 
 namespace plaquette {
 
 namespace {
 
 constexpr int format_version = 1;
-
-/// Two process grids sum a plaquette in different orders; two configurations do not agree to this.
-constexpr double plaquette_tolerance = 1e-12;
 
 /// What a solution depends on: everything the program was told, but for the ways to compute the same.
 json_document problem_of(const solver_options& options, const lattice_geometry& geometry) {
@@ -111,7 +109,9 @@ void propagator_checkpoint::load(propagator_result& result) const {
   const json_document state = state_in(path);
   require_same_parameters(path, checkpoint_value<json_document>(name, state, "problem"), problem_);
   const auto plaquette = checkpoint_value<double>(name, state, "plaquette");
-  if (!(std::abs(plaquette - plaquette_) <= plaquette_tolerance))
+  // Two process grids sum a plaquette in different orders; two configurations do not agree to this.
+  const extents& lattice = result.columns.front().geometry().global();
+  if (!(std::abs(plaquette - plaquette_) <= sum_rounding(lattice)))
     throw input_error(fmt::format("{}: expected a checkpoint on the configuration of plaquette {:.12f}, found {:.12f}",
                                   name, plaquette_, plaquette));
   const auto which = checkpoint_value<std::vector<int>>(name, state, "columns");

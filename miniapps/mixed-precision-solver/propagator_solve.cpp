@@ -133,17 +133,27 @@ int additions_of(const column_result& c) {
 
 }  // namespace
 
+namespace {
+
+/// The reference residual of one column, and what it is held to.
+void judge_column(column_result& result, int column, spinor_configuration& x, const cpu::source_description& source,
+                  const fermion_action& action, double tolerance, double roundoff, const gauge_configuration& links,
+                  const communicator& world) {
+  const auto [spin, colour] = cpu::component_of_column(column);
+  const spinor_configuration b = cpu::make_source(source, spin, colour, links, world);
+  result.reference = cpu::textbook::relative_residual(b, x, links, action, world);
+  result.rounding = residual_rounding(action, roundoff, norm(x, world), norm(b, world));
+  result.unit_roundoff = roundoff;
+  result.tolerance = tolerance + residual_floor(result.rounding, additions_of(result), roundoff);
+}
+
+}  // namespace
+
 void judge_columns(std::vector<column_result>& results, cpu::propagator& columns, const cpu::source_description& source,
                    const fermion_action& action, double tolerance, double roundoff, const gauge_configuration& links,
                    const communicator& world) {
-  for (std::size_t n = 0; n < columns.size(); ++n) {
-    const auto [spin, colour] = cpu::component_of_column(static_cast<int>(n));
-    const spinor_configuration b = cpu::make_source(source, spin, colour, links, world);
-    results[n].reference = cpu::textbook::relative_residual(b, columns[n], links, action, world);
-    results[n].rounding = residual_rounding(action, roundoff, norm(columns[n], world), norm(b, world));
-    results[n].unit_roundoff = roundoff;
-    results[n].tolerance = tolerance + residual_floor(results[n].rounding, additions_of(results[n]), roundoff);
-  }
+  for (std::size_t n = 0; n < columns.size(); ++n)
+    judge_column(results[n], static_cast<int>(n), columns[n], source, action, tolerance, roundoff, links, world);
 }
 
 namespace {
@@ -178,6 +188,7 @@ void solve_columns(propagator_result& result, const solve_setting& run, const sc
     result.batches.push_back({batch, solve.flops, {solve.seconds}});
     result.flops += solve.flops;
     result.first_seconds += solve.seconds;
+    result.tuning_seconds += solve.tuning_seconds;
     result.gpu = solve.gpu;
     take_solutions(result, run.engine, solve.report, batch);
     if (!run.checkpoint) continue;
@@ -207,21 +218,43 @@ bool needs_corrections(const propagator_result& result, const solver_options& op
   });
 }
 
-/// One more solve of the batches; false where the run was stopped before its end.
-bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches,
-                  std::vector<std::optional<outcome>>& outcomes, const solve_setting& run,
+/// What the reference says of the columns of a timed solve, whose phase is taken away again.
+void judge_timed(propagator_result& result, const solve_setting& run, const std::vector<int>& columns,
+                 const schur_report& report, complex<double> phase) {
+  spinor_configuration x(run.links.geometry());
+  for (std::size_t place = 0; place < columns.size(); ++place) {
+    run.engine.get_solution(static_cast<int>(place), x);
+    cpu::for_each_site(x.geometry(), [&](const coordinate& at) { x(at) = conj(phase) * x(at); });
+    column_result judged;
+    judged.iterations = report.columns[place].iterations;
+    judged.updates = report.columns[place].updates;
+    judge_column(judged, columns[place], x, run.options.source, run.options.shared.action, run.options.tolerance(),
+                 unit_roundoff(run.options.outer), run.links, run.world);
+    result.timed_residuals.push_back(judged.reference);
+    result.timed_tolerances.push_back(judged.tolerance);
+  }
+}
+
+/// Number `index` of the timed solves, of all batches, from sources with a phase of their own; false where the run was
+/// stopped before its end. The last one is judged.
+bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches, int index, const solve_setting& run,
                   const schur_parameters& parameters) {
+  const complex<double> phase = scaling::phase_of_stretch(static_cast<int>(run.options.shared.seed % 1000) + index);
   double seconds = 0.0, flops = 0.0;
   long inner_applications = 0, outer_applications = 0;
   for (solved_batch& batch : batches) {
     if (run.control.should_stop()) return false;
-    run.engine.set_sources(batch.columns);
+    run.engine.set_sources(batch.columns, phase);
     const timed_solve again = run.engine.solve(run.rule, parameters);
     if (run.control.stopped()) return false;
-    result.repeats_agree = same_outcomes(again.report, batch.columns, outcomes) && result.repeats_agree;
+    for (std::size_t place = 0; place < batch.columns.size(); ++place)
+      result.timed_solves_converge =
+          result.timed_solves_converge && again.report.columns[place].status == solve_status::converged;
+    if (index + 1 == run.options.repeat) judge_timed(result, run, batch.columns, again.report, phase);
     batch.seconds.push_back(again.seconds);
     batch.flops = again.flops;
     result.gpu = again.gpu;
+    result.tuning_seconds += again.tuning_seconds;
     seconds += again.seconds;
     flops += again.flops;
     inner_applications += again.report.operator_applications - again.report.outer_applications;
@@ -236,18 +269,32 @@ bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches,
   return true;
 }
 
+/// One more solve of the first batch, from the same sources: the same bits.
+void check_repeats(propagator_result& result, const std::vector<int>& columns, const solve_setting& run,
+                   const schur_parameters& parameters) {
+  if (run.control.should_stop()) return;
+  std::vector<std::optional<outcome>> outcomes(result.results.size());
+  for (const int column : columns) {
+    const auto n = static_cast<std::size_t>(column);
+    // One that a run before has solved may have been solved on another process grid.
+    if (!run.loaded[n]) outcomes[n] = {result.results[n].iterations, result.results[n].device};
+  }
+  run.engine.set_sources(columns);
+  const timed_solve again = run.engine.solve(run.rule, parameters);
+  if (!run.control.stopped()) result.repeats_agree = same_outcomes(again.report, columns, outcomes);
+}
+
 /// Solves of the same columns again, for their time.
 void time_solves(propagator_result& result, const solve_setting& run, const schur_parameters& parameters) {
   now_doing("the timed solves");
   std::vector<solved_batch> batches;
   for (auto& columns : batches_to_solve(std::vector<bool>(result.kept.size(), false), run.options.batch_size()))
     batches.push_back({std::move(columns), 0.0, {}});
-  std::vector<std::optional<outcome>> outcomes(result.results.size());
-  for (std::size_t n = 0; n < outcomes.size(); ++n)
-    if (!run.loaded[n]) outcomes[n] = {result.results[n].iterations, result.results[n].device};
+  if (run.options.shared.check && run.options.repeat > 0 && result.solved())
+    check_repeats(result, batches.front().columns, run, parameters);
   for (int i = 0; result.solved() && i < run.options.repeat; ++i) {
     run.progress.begin(fmt::format("timed solve {} of {}", i + 1, run.options.repeat));
-    if (!time_a_solve(result, batches, outcomes, run, parameters)) break;
+    if (!time_a_solve(result, batches, i, run, parameters)) break;
   }
   result.warmed_up = !result.seconds.empty();
   if (result.warmed_up)
@@ -285,6 +332,7 @@ propagator_result solve_propagator(solve_engine& engine, const solver_options& o
     solve_columns(result, run, parameters);
     judge(result, run);
   }
+  if (!control.stopped()) result.correlators = engine.correlators();
   time_solves(result, run, parameters);
   result.halo = engine.halo();
   return result;
@@ -367,6 +415,7 @@ solve_record record_of(const propagator_result& result, const solver_options& op
                       {"samples", seconds.samples},
                       {"after_warm_up", result.warmed_up}}},
                     {"gflops", seconds.median > 0.0 ? 1e-9 * result.flops / seconds.median : 0.0},
+                    {"tuning_seconds", result.tuning_seconds},
                     {"reference_seconds", result.reference_seconds},
                     {"columns", columns}};
   if (!result.gpu.is_null()) record.details["gpu"] = result.gpu;

@@ -3,6 +3,7 @@
 /// The heart of the mini-app: all columns of a propagator as one batch, each solution judged by the reference.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,13 @@ struct propagator_result {
   std::vector<double> seconds;                 ///< of the timed solves; of the first one where there were none
   std::vector<solved_batch> batches;           ///< that make up a timed solve; empty where there was none
   bool warmed_up = false;                      ///< a solve came before the timed ones
-  bool repeats_agree = true;                   ///< every repeated solve took the same iterations to the same residuals
+  /// With --check: whether one more solve, from the same sources, took the same iterations to the same residuals.
+  std::optional<bool> repeats_agree{};
+  /// Of each column, by the reference: the relative residual of its last timed solve, and what it is held to.
+  std::vector<double> timed_residuals{}, timed_tolerances{};
+  bool timed_solves_converge = true;
+  double tuning_seconds = 0.0;                   ///< of all solves; no other time holds them
+  std::optional<correlator_pair> correlators{};  ///< by the device, of the first solve; see solve_engine::correlators
   double flops = 0.0;           ///< of the timed solve, else of the first: standard counts of the Schur operator
   double true_tolerance = 0.0;  ///< what true residuals are held to, see schur_parameters
   std::vector<std::string> unfinished_files;  ///< that runs which were stopped have left, as the checkpoint says

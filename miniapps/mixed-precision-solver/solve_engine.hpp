@@ -13,6 +13,7 @@
 #include "common/app/report.hpp"
 #include "cpu_ref/context.hpp"
 #include "miniapps/mixed-precision-solver/solver_options.hpp"
+#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette {
 
@@ -21,7 +22,8 @@ class gpu_access;
 /// A solve of a batch of columns from a zero guess.
 struct timed_solve {
   schur_report report;
-  double seconds = 0.0;
+  double seconds = 0.0;         ///< without those of tuning
+  double tuning_seconds = 0.0;  ///< that finding out how to launch kernels took meanwhile
   double flops = 0.0;           ///< of the Schur operator's applications on all ranks, in the field's standard counts
   json_document gpu = nullptr;  ///< clocks of the first rank's GPU and energy of all meanwhile; null on the CPU
 };
@@ -31,6 +33,11 @@ struct correlator_pair {
   std::vector<double> pion, rho;
 };
 
+/// Gets the columns of an even-odd operator's last timed input and output, each summed with weights
+/// (stretch_numbers.hpp), and the precision and links of the operator. Collective.
+using operator_judge =
+    std::function<void(const scaling::weighed_sums& sums, int columns, precision numbers, reconstruct links)>;
+
 /// Holds a batch of options.batch_size() columns; a place is a column's number there.
 class solve_engine {
  public:
@@ -39,8 +46,8 @@ class solve_engine {
   /// M of this engine, in the precision of the solution, on one canonical spinor, full lattice.
   virtual void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) = 0;
   /// The right-hand sides of the batch: at place 0, 1, ... the source of the options with the spin and colour of these
-  /// columns of a propagator; zero at the places that are left. Collective.
-  virtual void set_sources(const std::vector<int>& columns) = 0;
+  /// columns of a propagator, times a phase; zero at the places that are left. Collective.
+  virtual void set_sources(const std::vector<int>& columns, complex<double> phase = {1.0, 0.0}) = 0;
   /// Collective; seconds are those of the slowest rank. The report has an entry a place.
   virtual timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) = 0;
   /// The solution at a place. Ghosts are not filled.
@@ -51,7 +58,8 @@ class solve_engine {
   /// Times the even-odd operators on a batch, that of the Krylov space first, then that of the residual where it is
   /// another: repeated samples after a warm-up. On a GPU each comes twice, cool and sustained; on several of them with
   /// what the halo costs.
-  virtual std::vector<operator_figure> time_operators() = 0;
+  /// \param judge  gets what the last timed application of each operator has made of its input
+  virtual std::vector<operator_figure> time_operators(const operator_judge& judge) = 0;
   /// How faces get to other ranks: {"policy" (GPU), "overlap"}; null where nothing is cut.
   virtual json_document halo() const { return nullptr; }
 };

@@ -8,7 +8,7 @@
 
 #include "common/app/command_line.hpp"
 #include "common/error.hpp"
-#include "miniapps/mixed-precision-solver/propagator_file.hpp"
+#include "miniapps/shared/propagator_file.hpp"
 
 namespace plaquette {
 

@@ -148,9 +148,9 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
   const auto local = static_cast<double>(geometry.local_volume());
   work_estimate work;
   work.program_bytes = peak_memory();
-  // The propagator, a copy of it where it is written in another basis, and three fields for its checks.
+  // The propagator, a copy of it where it is written in another basis, and four fields for its checks.
   const bool copied = !options.write_propagator.empty() && options.basis != gamma_basis::degrand_rossi;
-  const double spinor_fields = columns * (copied ? 2.0 : 1.0) + 3.0;
+  const double spinor_fields = columns * (copied ? 2.0 : 1.0) + 4.0;
   work.canonical_bytes = padded_volume(geometry) * (sizeof(site_links) + spinor_fields * sizeof(spinor<double>));
   if (on_gpu) {
     work.gpu_bytes = bytes_on_gpu(options, local, options.batch_size());

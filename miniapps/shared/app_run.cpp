@@ -40,7 +40,7 @@ const gauge_input& app_run::gauge() {
   return *gauge_;
 }
 
-double app_run::tuning_seconds() const { return gpu ? gpu->tuning()["seconds"].get<double>() : 0.0; }
+double app_run::tuning_seconds() const { return gpu ? gpu->tuning_seconds() : 0.0; }
 
 app_run::stage_clock app_run::start_stage(const std::string& name) {
   begin(name);
@@ -55,10 +55,11 @@ void app_run::end_stage(const std::string& name, const stage_clock& clock) {
   world.maximum(std::span(spent));
   progress.clear();
   if (result.stages.is_null()) result.stages = json_document::array();
-  result.stages.push_back({{"name", name}, {"seconds", spent[0]}, {"tuning_seconds", spent[1]}});
+  const double seconds = spent[0] - spent[1];
+  result.stages.push_back({{"name", name}, {"seconds", seconds}, {"tuning_seconds", spent[1]}});
   if (!talks()) return;
-  fmt::print("stage      {}: {:.4g} s{}\n", name, spent[0],
-             spent[1] > 0.0 ? fmt::format(", of which tuning {:.4g} s", spent[1]) : "");
+  fmt::print("stage      {}: {:.4g} s{}\n", name, seconds,
+             spent[1] > 0.0 ? fmt::format(", and tuning {:.4g} s", spent[1]) : "");
 }
 
 exit_status app_run::finish(exit_status status) {

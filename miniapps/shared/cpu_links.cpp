@@ -4,6 +4,7 @@
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/heatbath.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
+#include "cpu_ref/gauge/stout.hpp"
 #include "miniapps/shared/device_links.hpp"
 
 namespace plaquette {
@@ -19,6 +20,7 @@ class cpu_links final : public device_links {
                       std::uint64_t number) override {
     updater_.combined_sweep(links_, action, plan, seed, number);
   }
+  void smear(const stout_smearing& smearing) override { links_ = cpu::stout_smeared(links_, smearing, world_); }
   plaquettes measure() override { return cpu::measure_plaquettes(links_, world_); }
   const gauge_configuration& on_host() override { return links_; }
   gauge_configuration take() override { return std::move(links_); }

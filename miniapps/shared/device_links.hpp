@@ -10,6 +10,7 @@
 #include "common/comms/communicator.hpp"
 #include "common/lattice/gauge_action.hpp"
 #include "common/lattice/site_field.hpp"
+#include "common/lattice/stout_smearing.hpp"
 
 namespace plaquette {
 
@@ -22,6 +23,8 @@ class device_links {
   /// See cpu::heatbath_updater. Collective; it is done when it returns.
   virtual void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
                               std::uint64_t number) = 0;
+  /// Stout smearing. Collective; it is done when it returns.
+  virtual void smear(const stout_smearing& smearing) = 0;
   virtual plaquettes measure() = 0;
   /// The links on the host, ghosts filled; good until the next sweep.
   virtual const gauge_configuration& on_host() = 0;

@@ -18,7 +18,7 @@ constexpr double gpu_sample_seconds = 0.005;  // cool means that few: a second o
 constexpr int most_applications = 10'000;
 
 int applications_for(double seconds, double of_one) {
-  return of_one > 0.0 ? static_cast<int>(std::clamp(seconds / of_one, 1.0, double{most_applications})) : 1;
+  return of_one > 0.0 ? stretch_length(seconds / of_one, most_applications) : 1;
 }
 
 /// Waits in short steps, so that a signal is heard; as many on every rank.
@@ -40,10 +40,11 @@ void keep_running(double seconds, const timed_work& work, int applications, gpu_
 
 /// Seconds of one application in each sample; empty where it was stopped.
 std::vector<double> take(int samples, const timed_work& work, int applications,
-                         const std::function<bool()>& should_stop) {
+                         const std::function<bool()>& should_stop, const std::function<void()>& refresh = {}) {
   std::vector<double> seconds;
   for (int i = 0; i < samples; ++i) {
     if (should_stop && should_stop()) return {};
+    if (refresh) refresh();
     seconds.push_back(work(applications) / applications);
   }
   return seconds;
@@ -66,14 +67,20 @@ json_document window_of_ranks(const gpu_window& window, const gpu_access& gpu) {
 
 }  // namespace
 
+int stretch_length(double wanted, int most) {
+  const int n = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(most)));
+  return n < shortest_stretch ? 1 : n - (n - shortest_stretch) % 6;
+}
+
 std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const timed_work& work,
                                              const std::function<bool()>& should_stop,
-                                             const std::vector<timed_work>& beside) {
+                                             const std::vector<timed_work>& beside, const stretch_guard& guard) {
   work(2);  // the first time tunes, and touches memory
   for (const timed_work& other : beside) other(2);
   const double rough = work(2) / 2;
   if (gpu == nullptr) {
-    const auto seconds = take(samples, work, applications_for(cpu_sample_seconds, rough), should_stop);
+    const auto seconds = take(samples, work, applications_for(cpu_sample_seconds, rough), should_stop, guard.refresh);
+    if (!seconds.empty() && guard.judge) guard.judge();
     return seconds.empty() ? std::vector<timed_samples>{} : std::vector<timed_samples>{{statistics(seconds)}};
   }
   gpu_monitor& monitor = gpu->monitor();
@@ -84,9 +91,10 @@ std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const
     if (cool) stay_idle(gpu->idle_seconds(), should_stop);
     monitor.begin();
     if (!cool) keep_running(gpu->running_seconds(), work, applications, *gpu, should_stop);
-    const auto seconds = take(samples, work, applications, should_stop);
+    const auto seconds = take(samples, work, applications, should_stop, guard.refresh);
     const gpu_window window = monitor.end();
     if (seconds.empty()) return {};
+    if (guard.judge) guard.judge();
     both.push_back({statistics(seconds), {{"protocol", protocol}, {"gpu", window_of_ranks(window, *gpu)}}});
     for (const timed_work& other : beside) {
       const auto of_other = take(samples, other, applications, should_stop);

@@ -28,12 +28,27 @@ struct timed_samples {
 /// Does so many applications and returns the seconds that they took, until the last one was done.
 using timed_work = std::function<double(int applications)>;
 
+/// What keeps a timed stretch honest. A timed stretch is a sample: n applications in a row.
+struct stretch_guard {
+  /// Before each sample: changes the input and poisons the output. Not timed.
+  std::function<void()> refresh{};
+  /// After the last sample of each protocol: the output is that of its last application. Not timed.
+  std::function<void()> judge{};
+};
+
+/// The number of applications in a timed stretch, near `wanted`: 1, or 5, 11, 17, ... Applications that alternate
+/// between two inputs then end with the first one, and those that go through three states do not end in the first. A
+/// kernel that skips calls which it has seen leaves another output than the last call's.
+int stretch_length(double wanted, int most);
+inline constexpr int shortest_stretch = 5;  ///< of several applications
+
 /// On the CPU (`gpu` is null): samples of 30 ms after a warm-up. On a GPU: samples of 5 ms after a warm-up, which tunes
 /// what is tuned, cool first, then sustained. On several ranks `work` gives all the same number.
 /// \param should_stop  asked between samples; true ends the measurement, and nothing is returned
 /// \param beside       on a GPU: other ways to do the same, timed behind the samples of each protocol, as hot as these
 std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const timed_work& work,
                                              const std::function<bool()>& should_stop = {},
-                                             const std::vector<timed_work>& beside = {});
+                                             const std::vector<timed_work>& beside = {},
+                                             const stretch_guard& guard = {});
 
 }  // namespace plaquette

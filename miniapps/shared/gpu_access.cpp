@@ -18,6 +18,7 @@
 #include "gpu/device/timing.hpp"
 #include "gpu/tuning/kernel_sources.hpp"
 #include "gpu/tuning/tuner.hpp"
+#include "miniapps/shared/device_timing.hpp"
 
 namespace plaquette {
 
@@ -43,7 +44,7 @@ class gpu_in_use final : public gpu_access {
     if (!recordable) return gpu_access::prepared(launch, false);
     finish();
     const double rough = seconds_of(2, launch) / 2;
-    const int in_graph = rough > 0.0 ? static_cast<int>(std::clamp(graph_seconds / rough, 1.0, 16.0)) : 1;
+    const int in_graph = std::max(stretch_length(rough > 0.0 ? graph_seconds / rough : 1.0, 17), shortest_stretch);
     // Sums over ranks that wait for company belong to what was queued before, and those of `launch` to it.
     context_.complete_sums();
     const auto graph = std::make_shared<const gpu::work_graph>(context_.queue(), in_graph, [this, launch] {
@@ -78,6 +79,16 @@ class gpu_in_use final : public gpu_access {
     }
     return copy_;
   }
+  double fma_gflops(bool in_double) const override {
+    double& known = fma_[in_double ? 1 : 0];
+    if (known == 0.0 && !gpu::kernels_run_on_host()) {
+      start_together();
+      const gpu::queue& q = context_.queue();
+      known = sum_over_ranks(in_double ? gpu::fma_gflops<double>(q) : gpu::fma_gflops<float>(q));
+    }
+    return known;
+  }
+  double tuning_seconds() const override { return context_.tuner().seconds_spent(); }
   json_document tuning() const override {
     const gpu::tuner& tuner = context_.tuner();
     json_document choices = json_document::array();
@@ -111,6 +122,7 @@ class gpu_in_use final : public gpu_access {
 
   gpu::context context_;
   mutable double copy_ = 0.0;
+  mutable std::array<double, 2> fma_{};  ///< single, double
 };
 
 json_document to_json(const gpu::rank_map& map, placement_policy placement) {
@@ -170,7 +182,8 @@ gpu_facts facts_of(const gpu::device_description& device, const gpu_monitor& mon
           .cuda = fmt::format("{} (runtime {})", device.driver_version, device.runtime_version),
           .pci_bus_id = device.pci_bus_id,
           .multiprocessors = device.multiprocessors,
-          .memory_bytes = static_cast<double>(device.memory_bytes)};
+          .memory_bytes = static_cast<double>(device.memory_bytes),
+          .cache_bytes = static_cast<double>(device.cache_bytes)};
 }
 
 std::shared_ptr<gpu::tuner> tuner_of(const shared_options& options, const gpu_facts& facts) {

@@ -30,6 +30,7 @@ struct gpu_facts {
   std::string pci_bus_id;  ///< "0000:1b:00.0"
   int multiprocessors = 0;
   double memory_bytes = 0.0;
+  double cache_bytes = 0.0;            ///< of level 2; 0 where unknown
   int ranks_sharing = 1;               ///< that have this very GPU
   json_document map = nullptr;         ///< of ranks to GPUs, cores and links, as the report has it
   std::vector<std::string> remarks{};  ///< what is not as it should be, a line each
@@ -55,8 +56,9 @@ class gpu_access {
   /// Seconds of so many calls in a row of `launch`, which queues work; waits for them. Of one rank by the device's
   /// clock; of several those of the slowest, which start together. Collective.
   virtual double seconds_of(int times, const std::function<void()>& launch) const = 0;
-  /// A way to time work again and again that has run before: as a CUDA graph, where it is `recordable`. Collective, as
-  /// is what is returned.
+  /// A way to time work again and again that has run before: as a CUDA graph, where it is `recordable`. A graph holds
+  /// `stretch_length(n)` launches (device_timing.hpp), and as many graphs are launched as it takes. Collective, as is
+  /// what is returned.
   virtual std::function<double(int times)> prepared(const std::function<void()>& launch, bool recordable) const {
     (void)recordable;
     return [this, launch](int times) { return seconds_of(times, launch); };
@@ -70,6 +72,11 @@ class gpu_access {
   /// 10^9 bytes read and written per second by a copy between arrays that its cache does not hold, of all ranks' GPUs
   /// together; measured once. Collective.
   virtual double copy_gbytes_per_s() const = 0;
+  /// 10^9 flops per second of fused multiply-adds in registers, in single or double precision, of all ranks' GPUs
+  /// together; measured once. 0 where it is not known. Collective.
+  virtual double fma_gflops(bool /*in_double*/) const { return 0.0; }
+  /// Seconds that finding out how to launch kernels has taken until now, on this rank.
+  virtual double tuning_seconds() const { return 0.0; }
   /// The tuner's mode, its choices, the seconds it took.
   virtual json_document tuning() const = 0;
 

@@ -5,6 +5,7 @@
 #include "gpu/gauge/gauge_fields.hpp"
 #include "gpu/gauge/heatbath.hpp"
 #include "gpu/gauge/plaquette.hpp"
+#include "gpu/gauge/stout.hpp"
 #include "miniapps/shared/device_links.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 
@@ -21,6 +22,11 @@ class gpu_links final : public device_links {
                       std::uint64_t number) override {
     host_.reset();
     updater_.combined_sweep(links_, action, plan, seed, number);
+    gpu_.finish();
+  }
+  void smear(const stout_smearing& smearing) override {
+    host_.reset();
+    links_ = gpu::stout_smeared(links_, smearing);
     gpu_.finish();
   }
   plaquettes measure() override { return gpu::measure_plaquettes(links_); }

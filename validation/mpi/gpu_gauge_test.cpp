@@ -14,6 +14,7 @@
 #include "gpu/gauge/heatbath.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
 #include "gpu/gauge/plaquette.hpp"
+#include "gpu/gauge/stout.hpp"
 #include "gpu/observables/correlators.hpp"
 #include "gpu/sources/sources.hpp"
 #include "validation/support/device_ranks.hpp"
@@ -236,8 +237,9 @@ TEST(GpuGaugeFieldsOnRanks, ComeBackFromTheHostAsTheyWentGhostsIncluded) {
 // --- Heat bath -------------------------------------------------------------------------------------------------------
 
 TEST(GpuHeatBathOnRanks, GivesTheBitsOfOneRankOnEveryGrid) {
-  expect_the_bits_of_one_rank(
-      [](const gpu::context& ctx) { return export_links(heatbath_configuration(ctx, {5.9, 1.3}, {1, 1}, 1, 21)); });
+  expect_the_bits_of_one_rank([](const gpu::context& ctx) {
+    return export_links(heatbath_configuration(ctx, {5.9, 1.3}, {1, 1}, 1, 21));
+  });
 }
 
 TEST(GpuHeatBathOnRanks, SweepsOfEitherKindGiveTheBitsOfOneRankOnEveryGrid) {
@@ -295,6 +297,14 @@ TEST(GpuCloverTermOnRanks, NamesTheFirstSingularSiteOfTheLatticeOnEveryRank) {
     EXPECT_NE(said.find("(1, " + std::to_string(first[1]) + ", 1, " + std::to_string(first[3]) + ")"),
               std::string::npos)
         << describe(ctx) << ": " << said;
+  });
+}
+
+// --- Smeared links ---------------------------------------------------------------------------------------------------
+
+TEST(GpuStoutSmearingOnRanks, GivesTheBitsOfOneRankOnEveryGrid) {
+  expect_the_bits_of_one_rank([](const gpu::context& ctx) {
+    return export_links(stout_smeared(weak_field_configuration(ctx, 0.2, 46), {2, 0.1, false}));
   });
 }
 

@@ -14,6 +14,7 @@
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/gaussian_smearing.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
+#include "cpu_ref/gauge/stout.hpp"
 
 namespace plaquette::cpu {
 namespace {
@@ -103,6 +104,13 @@ TEST(SpinorsOnRanks, RandomAndSmearedOnesHaveTheBitsOfOneRankOnEveryGrid) {
     const auto links = weak_field_configuration(geometry, 0.2, 27, comm);
     return gaussian_smeared(random_spinor(geometry, 28, 3, comm), links, 1.5, 4, comm);
   });
+}
+
+TEST(StoutSmearingOnRanks, GivesTheBitsOfOneRankOnEveryGrid) {
+  for (const bool spatial : {false, true})
+    expect_the_same_bits([&](const lattice_geometry& geometry, const communicator& comm) {
+      return stout_smeared(weak_field_configuration(geometry, 0.2, 30, comm), {2, 0.1, spatial}, comm);
+    });
 }
 
 TEST(PlaquetteOnRanks, AgreesWithOneRankToRounding) {

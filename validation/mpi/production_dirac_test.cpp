@@ -114,6 +114,23 @@ TEST(BlasOnRanks, SumsAgreeWithThoseOfOneRankToRounding) {
   }
 }
 
+TEST(ProductionOperatorOnRanks, RefusesLinksWhoseGhostsAreNotCurrent) {
+  const auto world = communicator::world();
+  const lattice_geometry geometry({4, 4, 4, 4 * world.size()}, {1, 1, 1, world.size()}, world.rank());
+  const context ctx(geometry, world, 1);
+  const fermion_action action;
+  auto links = cpu::random_configuration(geometry, 3, world);
+  EXPECT_NO_THROW(cpu::wilson_clover<double>(ctx, links, action));
+  // One link of one rank, at a corner of its box, changed after the exchange.
+  if (world.rank() == world.size() - 1) links({0, 3, 0, 3})[2] = su3<double>::identity();
+  EXPECT_THROW(cpu::wilson_clover<double>(ctx, links, action), std::logic_error);
+  exchange_ghosts(links, world);
+  EXPECT_NO_THROW(cpu::wilson_clover<float>(ctx, links, action));
+  gauge_configuration never(geometry);
+  cpu::for_each_site(geometry, [&](const coordinate& x) { never(x) = links(x); });
+  EXPECT_THROW(cpu::wilson_clover<double>(ctx, never, action), std::logic_error);
+}
+
 TEST(ContextOnRanks, RefusesAGridOfAnotherSize) {
   const auto world = communicator::world();
   EXPECT_THROW(context(lattice_geometry({8, 8, 8, 8}, {2, 2, 2, 4}, 0), world), input_error);

@@ -10,7 +10,7 @@
 
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
-#include "miniapps/mixed-precision-solver/propagator_file.hpp"
+#include "miniapps/shared/propagator_file.hpp"
 #include "miniapps/mixed-precision-solver/propagator_solve.hpp"
 #include "miniapps/mixed-precision-solver/solver_checks.hpp"
 #include "miniapps/shared/gauge_input.hpp"
@@ -282,7 +282,9 @@ class drifting_engine final : public solve_engine {
   void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) override {
     sound_.apply(out, in, dagger);
   }
-  void set_sources(const std::vector<int>& columns) override { sound_.set_sources(columns); }
+  void set_sources(const std::vector<int>& columns, complex<double> phase) override {
+    sound_.set_sources(columns, phase);
+  }
   timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) override {
     ++solves;
     true_tolerance = parameters.true_tolerance;
@@ -290,28 +292,29 @@ class drifting_engine final : public solve_engine {
   }
   void get_solution(int place, spinor_configuration& out) const override {
     sound_.get_solution(place, out);
-    if (place == 3 && (solves == 1 || always_off)) out(coordinate{1, 1, 1, 1})(2, 0).re += 1e-4;
+    if (place == 3 && (solves == 1 || always_off || solves > off_from)) out(coordinate{1, 1, 1, 1})(2, 0).re += 1e-4;
   }
   std::optional<correlator_pair> correlators() const override { return {}; }
-  std::vector<operator_figure> time_operators() override { return {}; }
+  std::vector<operator_figure> time_operators(const operator_judge&) override { return {}; }
 
   int solves = 0;
   bool always_off = false;
+  int off_from = 1 << 30;  ///< solves after which it is off again
   double true_tolerance = 0.0;
 
  private:
   solve_engine& sound_;
 };
 
-propagator_result solved_by(solve_engine& engine) {
+propagator_result solved_by(solve_engine& engine, const solver_options& options) {
   run_control control(alone, std::numeric_limits<double>::infinity());
   progress_line silent(false);
-  return solve_propagator(engine, problem().options, problem().links, alone, control, silent);
+  return solve_propagator(engine, options, problem().links, alone, control, silent);
 }
 
 TEST(Solve, IsRepeatedWithCorrectionsWhereTheTrueResidualStaysAboveItsTolerance) {
   drifting_engine engine(*problem().engine);
-  const propagator_result result = solved_by(engine);
+  const propagator_result result = solved_by(engine, problem().options);
   EXPECT_TRUE(result.solved());
   EXPECT_EQ(engine.solves, 2);
   EXPECT_GE(engine.true_tolerance, problem().options.tolerance());
@@ -321,11 +324,30 @@ TEST(Solve, IsRepeatedWithCorrectionsWhereTheTrueResidualStaysAboveItsTolerance)
 TEST(Solve, IsNotPresentedAsSolvedWhereCorrectionsDoNotHelp) {
   drifting_engine engine(*problem().engine);
   engine.always_off = true;
-  const propagator_result result = solved_by(engine);
+  const propagator_result result = solved_by(engine, problem().options);
   EXPECT_FALSE(result.solved());
   EXPECT_EQ(engine.solves, 2);
   EXPECT_FALSE(result.results[3].solved());
   EXPECT_TRUE(result.results[4].solved());
+}
+
+TEST(Solve, IsTimedFromASourceOfItsOwnAndTheLastTimedSolutionIsJudged) {
+  const auto passes = [](const propagator_result& result) {
+    return std::ranges::all_of(result.timed_residuals, [&, n = std::size_t{0}](double residual) mutable {
+      return residual <= result.timed_tolerances[n++];
+    });
+  };
+  solver_options options = problem().options;
+  options.repeat = 2;
+  drifting_engine engine(*problem().engine);
+  const propagator_result sound = solved_by(engine, options);
+  EXPECT_EQ(sound.timed_residuals.size(), problem().result.results.size());
+  EXPECT_TRUE(passes(sound));
+  drifting_engine late(*problem().engine);
+  late.off_from = 3;  // the first solve, its correction and the first timed one are sound
+  const propagator_result spoilt = solved_by(late, options);
+  EXPECT_TRUE(spoilt.solved());
+  EXPECT_FALSE(passes(spoilt));
 }
 
 TEST(BasisRotation, GoesThereAndBackAndKeepsThePion) {

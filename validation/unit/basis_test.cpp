@@ -122,6 +122,25 @@ TYPED_TEST(Basis, CombinationsAreThoseOfPlainLoops) {
     }
 }
 
+TYPED_TEST(Basis, RotatesItsFirstColumnsInPlace) {
+  std::uint64_t seed = 200;
+  for (const extents& lattice : lattices)
+    for (const auto& [rows, count] : {std::pair{1, 1}, {9, 4}, {37, 30}, {12, 12}, {5, 0}}) {
+      const context ctx = backend::context_with_threads(lattice_geometry(lattice), communicator(), 2);
+      const stored_columns<TypeParam> v(ctx, rows, ++seed);
+      const matrix q = random_matrix(rows, count, ++seed);
+      field<TypeParam> rotated = v.packed;  // shares the storage
+      rotate(rotated, q, count);
+      for (int j = 0; j < rows; ++j) {
+        const auto k = static_cast<std::size_t>(j);
+        if (j < count)
+          expect_near(rotated, j, expected_sum(nullptr, 1.0, v.canonical, q, k), roundings<TypeParam>);
+        else
+          EXPECT_TRUE(same_bits(canonical_column(rotated, j), v.canonical[k])) << "column " << j;
+      }
+    }
+}
+
 /// Vectors of one chirality, 2 x 3 numbers a site, are a basis like any other.
 TYPED_TEST(Basis, WorksOnVectorsOfOneChirality) {
   const context ctx = backend::context_with_threads(lattice_geometry({4, 6, 2, 8}), communicator(), 2);
@@ -159,6 +178,8 @@ TYPED_TEST(Basis, RefusesShapesThatDoNotFit) {
   EXPECT_THROW(inner_products(v, w.parity(0)), std::logic_error);
   EXPECT_THROW(combine(w, v, matrix(5)), std::logic_error);
   EXPECT_THROW(subtract_combinations(w, v, matrix(7)), std::logic_error);
+  EXPECT_THROW(rotate(v, matrix(12), 4), std::logic_error);
+  EXPECT_THROW(rotate(v, matrix(5), 2), std::logic_error);
   EXPECT_THROW(gamma5(halves, halves), std::logic_error);
   EXPECT_THROW(take_chirality(v, v, 1), std::logic_error);
   EXPECT_THROW(chirality_part(v, v, 2), std::logic_error);

@@ -17,7 +17,8 @@ using backend::context;
 using backend::field;
 using backend::hermitian_wilson;
 
-const std::vector<extents> lattices = {{2, 2, 2, 2}, {4, 6, 2, 8}, {6, 6, 6, 6}, {2, 6, 10, 2}, {4, 6, 8, 10}};
+const std::vector<extents> lattices = {{2, 2, 2, 2}, {4, 6, 2, 8}, {6, 6, 6, 6}, {2, 6, 10, 2}};
+const extents large_lattice{4, 6, 8, 10};
 constexpr int batches[] = {1, 3, 5, 12};
 
 static_assert(linear_operator<hermitian_wilson<float>, field<float>>);
@@ -54,8 +55,11 @@ TYPED_TEST_SUITE(HermitianWilson, precisions);
 TYPED_TEST(HermitianWilson, IsGamma5TimesTheTextbookWilsonOperator) {
   std::uint64_t seed = 10;
   double worst = 0.0;
-  for (const extents& lattice : lattices)
+  std::vector<extents> all = lattices;
+  all.push_back(large_lattice);
+  for (const extents& lattice : all)
     for (const fermion_action& action : kernel_actions()) {
+      if (lattice == large_lattice && action.anisotropy != 1.0) continue;
       const lattice_geometry geometry(lattice);
       const context ctx = backend::context_with_threads(geometry, communicator(), 2);
       const auto links = cpu::random_configuration(geometry, ++seed, communicator());
@@ -121,7 +125,7 @@ TYPED_TEST(HermitianWilson, AddsOneOrTwoFieldsWhichMayBeTheOutput) {
 }
 
 TYPED_TEST(HermitianWilson, IsHermitian) {
-  const lattice_geometry geometry({4, 6, 8, 10});
+  const lattice_geometry geometry(large_lattice);
   const context ctx = backend::context_with_threads(geometry, communicator(), 2);
   const auto links = cpu::random_configuration(geometry, 71, communicator());
   const stored_columns<TypeParam> u(ctx, 3, 72), v(ctx, 3, 73);
@@ -160,6 +164,40 @@ TYPED_TEST(HermitianWilson, TreatsColumnsAlike) {
           << stored_reals(stored) << " reals, column " << c;
   }
 }
+
+#ifdef PLAQUETTE_TEST_GPU_BACKEND
+/// On a GPU; the host build has variant 1 alone.
+TYPED_TEST(HermitianWilson, GivesTheSameBitsHoweverItIsLaunched) {
+  for (const extents& lattice : {extents{4, 6, 2, 8}, {8, 8, 8, 8}, {24, 4, 4, 6}}) {
+    const lattice_geometry geometry(lattice);
+    const context ctx = backend::context_with_threads(geometry, communicator(), 2);
+    const auto links = cpu::random_configuration(geometry, 91, communicator());
+    for (const int columns : {1, 5}) {
+      const stored_columns<TypeParam> in(ctx, columns, 92);
+      for (const reconstruct stored : {reconstruct::twelve, reconstruct::eight}) {
+        hermitian_wilson<TypeParam> h(ctx, links, kernel_actions()[0], stored);
+        // As if nothing stayed in the cache: then there are more ways.
+        gpu::hopping_problem problem = h.hopping().problem(columns, false);
+        problem.cache_bytes = 1000;
+        const auto chain = [&](const gpu::hermitian_launch& how) {
+          h.set_launch(how);
+          auto x = inner_columns<TypeParam>(ctx, columns), y = inner_columns<TypeParam>(ctx, columns);
+          h.apply(x, in.packed);
+          h.apply(y, 0.3, x, 0.7, -0.2, &in.packed, 0.0, nullptr);
+          h.apply(x, 0.3, y, 0.0, 0.5, &x, 0.1, &in.packed);
+          return canonical_column(x, columns - 1);
+        };
+        const auto expected = chain(gpu::hermitian_launch{});
+        auto list = gpu::hermitian_candidates(problem, 1000);
+        ASSERT_FALSE(list.empty());
+        const std::size_t every = gpu::kernels_run_on_host() ? list.size() : 1 + list.size() / 60;
+        for (std::size_t i = 0; i < list.size(); i += every)
+          EXPECT_TRUE(same_bits(chain(list[i]), expected)) << to_string(lattice) << ' ' << list[i].name();
+      }
+    }
+  }
+}
+#endif
 
 TYPED_TEST(HermitianWilson, RefusesACloverTerm) {
   const lattice_geometry geometry({2, 2, 2, 2});

@@ -231,6 +231,7 @@ TEST(ProductionOperatorErrors, FewRealsOfALinkThatIsNotInSU3AreRefused) {
   const context ctx(geometry, comm);
   auto links = cpu::random_configuration(geometry, 8, comm);
   links(coordinate{1, 2, 3, 0})[2](2, 1).re += 1e-3;
+  exchange_ghosts(links, comm);
   EXPECT_NO_THROW(cpu::hopping_term<float>(ctx, links, fermion_action{}));
   EXPECT_NO_THROW(cpu::hopping_term<half>(ctx, links, fermion_action{}));
   EXPECT_THROW(cpu::hopping_term<float>(ctx, links, fermion_action{}, reconstruct::twelve), input_error);
@@ -240,10 +241,12 @@ TEST(ProductionOperatorErrors, FewRealsOfALinkThatIsNotInSU3AreRefused) {
   stretched(0, 0).re = 2.0;
   stretched(1, 1).re = 0.5;
   links(coordinate{1, 2, 3, 0})[2] = stretched;
+  exchange_ghosts(links, comm);
   EXPECT_THROW(cpu::hopping_term<double>(ctx, links, fermion_action{}, reconstruct::twelve), input_error);
   EXPECT_THROW(cpu::hopping_term<double>(ctx, links, fermion_action{}, reconstruct::eight), input_error);
   EXPECT_THROW(cpu::hopping_term<half>(ctx, links, fermion_action{}), input_error);
   links(coordinate{1, 2, 3, 0})[2](0, 0).re = std::nan("");
+  exchange_ghosts(links, comm);
   EXPECT_THROW(cpu::hopping_term<half>(ctx, links, fermion_action{}), input_error);
 }
 

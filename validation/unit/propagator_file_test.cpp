@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/error.hpp"
-#include "miniapps/mixed-precision-solver/propagator_file.hpp"
+#include "miniapps/shared/propagator_file.hpp"
 
 namespace plaquette {
 namespace {

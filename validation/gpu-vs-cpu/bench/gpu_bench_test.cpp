@@ -42,10 +42,7 @@ gpu_row row_of(gpu_subject subject, const std::string& precision, int reals, int
           .lattice = {},
           .precision = precision,
           .reals = reals,
-          .rhs = rhs,
-          .quda = {},
-          .asked_cool = {},
-          .asked_sustained = {}};
+          .rhs = rhs};
 }
 
 TEST(gpu_bench, times_a_hopping_term_that_agrees_with_the_textbook) {

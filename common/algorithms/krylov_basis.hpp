@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Orthonormal bases of many vectors. A basis is a batch of columns; what is done to all of it are matrix products.
+///
+/// A backend offers, found by argument-dependent lookup: inner_products (V^+ W), subtract_combinations (W -= V C),
+/// add_combinations (W += V C), combine (out = V Q), and may offer rotate (V <- V Q in place).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "common/algebra/dense.hpp"
+#include "common/algorithms/batch.hpp"
+
+namespace plaquette {
+
+/// V^+ W on the host.
+template <field_batch F>
+host_matrix overlaps(const F& v, const F& w) {
+  return {v.columns(), w.columns(), inner_products(v, w)};
+}
+
+/// The first q.columns() columns of V become V Q. Collective.
+template <field_batch F>
+void rotate_basis(F& v, const host_matrix& q) {
+  if constexpr (requires { rotate(v, q.numbers(), q.columns()); }) {
+    rotate(v, q.numbers(), q.columns());
+  } else {
+    F rotated = like(v, q.columns());
+    combine(rotated, v, q.numbers());
+    F first = view(v, 0, q.columns());
+    copy(first, rotated);
+  }
+}
+
+/// Fills a batch with random numbers.
+template <class F>
+using random_fill = std::function<void(F&)>;
+
+/// What was found when W was made orthonormal: W_before = V c + W_after r.
+struct orthogonal_factors {
+  host_matrix c, r;
+  int replaced = 0;  ///< columns of W that were combinations of the others, and are random vectors now
+};
+
+namespace detail {
+
+/// W = W_after R by Cholesky's factor of the Gram matrix; false where that is not positive.
+template <field_batch F>
+bool cholesky_orthonormalise(F& w, host_matrix& r) {
+  const auto factor = cholesky_factor(overlaps(w, w));
+  if (!factor) return false;
+  double least = 1e300, most = 0.0;
+  for (int i = 0; i < factor->rows(); ++i) {
+    least = std::min(least, (*factor)(i, i).re);
+    most = std::max(most, (*factor)(i, i).re);
+  }
+  if (!(least > 1e-7 * most)) return false;  // its square is at the rounding of the Gram matrix
+  F before = like(w);
+  copy(before, w);
+  combine(w, before, inverse_of_upper(*factor).numbers());
+  r = product(*factor, r);
+  return true;
+}
+
+/// The same column after column; columns that vanish, beside V and the earlier ones, become random vectors.
+template <field_batch F>
+int gram_schmidt(const F& v, F& w, host_matrix& r, const random_fill<F>& fill) {
+  int replaced = 0;
+  const int p = w.columns();
+  host_matrix step(p, p);
+  for (int j = 0; j < p; ++j) {
+    F column = view(w, j, 1);
+    const double start = std::sqrt(host_values(norm2(column))[0].re);
+    for (int pass = 0; pass < 2 && j > 0; ++pass) {
+      const F earlier = view(w, 0, j);
+      const host_matrix c = overlaps(earlier, column);
+      subtract_combinations(column, earlier, c.numbers());
+      for (int i = 0; i < j; ++i) step(i, j) += c(i, 0);
+    }
+    double norm = std::sqrt(host_values(norm2(column))[0].re);
+    step(j, j) = {norm, 0.0};
+    if (!(norm > 1e-13 * start) || norm == 0.0) {
+      ++replaced;
+      step(j, j) = {};
+      fill(column);
+      for (int pass = 0; pass < 3; ++pass) {
+        if (v.columns() > 0) subtract_combinations(column, v, inner_products(v, column));
+        if (j > 0) {
+          const F earlier = view(w, 0, j);
+          subtract_combinations(column, earlier, inner_products(earlier, column));
+        }
+        norm = std::sqrt(host_values(norm2(column))[0].re);
+        scale(column, uniform_scalars(column, 1.0 / norm));
+      }
+      continue;
+    }
+    scale(column, uniform_scalars(column, 1.0 / norm));
+  }
+  r = product(step, r);
+  return replaced;
+}
+
+}  // namespace detail
+
+/// Makes W orthonormal and orthogonal to the orthonormal V (which may have no columns): block Gram-Schmidt, at least
+/// twice, each time with Cholesky QR within the block. A third pass follows where the second still found more than a
+/// tenth. (Giraud, Langou, Rozloznik, van den Eshof 2005: twice is enough)
+/// \param v  columns orthonormal to rounding
+template <field_batch F>
+orthogonal_factors orthogonalise(const F& v, F& w, const random_fill<F>& fill) {
+  const int k = v.columns(), p = w.columns();
+  orthogonal_factors f{host_matrix(k, p), identity_matrix(p)};
+  constexpr int most_passes = 4;
+  for (int pass = 0; pass < most_passes; ++pass) {
+    double found = 0.0;
+    if (k > 0) {
+      const host_matrix c = overlaps(v, w);
+      subtract_combinations(w, v, c.numbers());
+      f.c = sum(f.c, product(c, f.r));
+      for (const double norm : column_norms(c)) found = std::max(found, norm);
+    }
+    if (!detail::cholesky_orthonormalise(w, f.r)) {
+      const int replaced = detail::gram_schmidt(v, w, f.r, fill);
+      f.replaced += replaced;
+      if (pass == 0) continue;
+    }
+    if (pass > 0 && found < 0.1) break;
+  }
+  return f;
+}
+
+/// Makes W orthonormal; returns R with W_before = W_after R.
+template <field_batch F>
+orthogonal_factors orthonormalise(F& w, const random_fill<F>& fill) {
+  return orthogonalise(view(w, 0, 0), w, fill);
+}
+
+/// Columns of V as the operator takes them: batches of at most `width`, one after the other.
+template <class Body>
+void in_batches(int columns, int width, const Body& body) {
+  for (int first = 0; first < columns; first += width) body(first, std::min(width, columns - first));
+}
+
+}  // namespace plaquette

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The cycle of adaptive multigrid, for any number of levels. Each level is a preconditioner made of preconditioners:
+/// it reads nothing on the host, allocates no field after construction, and does not know where the next level lives.
+/// Brannick, Brower, Clark, Osborn, Rebbi, Phys. Rev. Lett. 100 (2008) 041601; Babich et al., Phys. Rev. Lett. 105
+/// (2010) 201602; Clark et al. (SC16).
+///
+/// Every level iterates on the red-black Schur complement of its lattice. Its residual there is the residual of the
+/// full system on the even sites (`full_residual`), whose odd part is zero: that is what goes to the coarser lattice.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "common/algorithms/relaxation.hpp"
+
+namespace plaquette {
+
+/// A relaxation whose method is chosen at run time. Copies share the method.
+template <field_batch F>
+class any_relaxation {
+ public:
+  /// \param keeps  what r refers to, kept alive
+  template <class R>
+    requires(!std::same_as<std::remove_cvref_t<R>, any_relaxation>)
+  explicit any_relaxation(R r, std::shared_ptr<const void> keeps = nullptr) {
+    auto held = std::make_shared<const R>(std::move(r));
+    solve_ = [held, keeps](F& x, const F& b) { held->solve(x, b); };
+    improve_ = [held](F& x, const F& b) { held->improve(x, b); };
+  }
+  /// x = about A^-1 b. x is not read.
+  void solve(F& x, const F& b) const { solve_(x, b); }
+  /// x becomes a better solution of A x = b.
+  void improve(F& x, const F& b) const { improve_(x, b); }
+
+ private:
+  std::function<void(F&, const F&)> solve_, improve_;
+};
+
+/// Where the time of cycles goes on one lattice.
+struct lattice_profile {
+  double smoothing = 0.0, transfer = 0.0;  ///< seconds; transfer: residual, restriction, prolongation
+  double below = 0.0;                      ///< seconds in the coarser lattices
+  double whole = 0.0;                      ///< seconds of whole cycles
+  std::int64_t cycles = 0;
+  std::int64_t krylov_steps = 0;  ///< of the GCR on this lattice
+};
+
+/// The same for all lattices, 0 the finest. Where it is on, every stage waits for what was queued.
+struct cycle_profile {
+  bool on = false;
+  std::function<void()> finish = [] {};
+  std::vector<lattice_profile> lattices{};
+
+  /// Runs `body`, adding its seconds where the profile is on.
+  template <class Body>
+  void timed(std::size_t lattice, double lattice_profile::* where, Body&& body) {
+    if (!on) return body();
+    finish();
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    finish();
+    lattices.at(lattice).*where += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+};
+
+/// One cycle on one grid: relax, restrict the residual, correct from the coarser grid, relax. (Brandt 1977)
+/// \tparam System    Mhat of this level: apply, and full_residual(full, r), the residual of the full system on its even
+///                   sites; without it r itself is that
+/// \tparam Transfer  restrict_to(coarse, fine), add_prolonged(fine, coarse)
+template <field_batch Fine, class System, class Transfer, field_batch Coarse>
+class multigrid_cycle {
+ public:
+  /// \param shape   a field of the red-black system, with as many columns as the widest batch
+  /// \param before  absent: no relaxation before the coarse correction
+  /// \param next    x = about M^-1 b for full fields of the coarser lattice
+  /// \param number  of this lattice in the profile
+  multigrid_cycle(std::shared_ptr<const System> a, std::shared_ptr<const Transfer> transfer, const Fine& shape,
+                  std::optional<any_relaxation<Fine>> before, any_relaxation<Fine> after, any_operator<Coarse> next,
+                  std::shared_ptr<cycle_profile> profile, std::size_t number)
+      : a_(std::move(a)),
+        transfer_(std::move(transfer)),
+        before_(std::move(before)),
+        after_(std::move(after)),
+        next_(std::move(next)),
+        profile_(std::move(profile)),
+        number_(number),
+        r_(like(shape)),
+        ax_(like(shape)),
+        rc_(transfer_->coarse_like(shape.columns())),
+        ec_(transfer_->coarse_like(shape.columns())) {}
+
+  /// x = about Mhat^-1 b. x is not read.
+  void apply(Fine& x, const Fine& b) const {
+    Fine r = view(r_, 0, b.columns());
+    Coarse rc = view(rc_, 0, b.columns()), ec = view(ec_, 0, b.columns());
+    if (profile_->on) ++profile_->lattices.at(number_).cycles;
+    profile_->timed(number_, &lattice_profile::whole, [&] {
+      relax_before(x, r, b);
+      profile_->timed(number_, &lattice_profile::transfer, [&] { restrict_residual(rc, r); });
+      profile_->timed(number_, &lattice_profile::below, [&] { next_.apply(ec, rc); });
+      profile_->timed(number_, &lattice_profile::transfer, [&] { transfer_->add_prolonged(x, ec); });
+      profile_->timed(number_, &lattice_profile::smoothing, [&] { after_.improve(x, b); });
+    });
+  }
+
+ private:
+  /// x = a few steps from 0, r = b - A x.
+  void relax_before(Fine& x, Fine& r, const Fine& b) const {
+    if (before_) {
+      profile_->timed(number_, &lattice_profile::smoothing, [&] { before_->solve(x, b); });
+      profile_->timed(number_, &lattice_profile::transfer, [&] { residual_of(r, x, b); });
+    } else {
+      zero(x);
+      copy(r, b);
+    }
+  }
+  void residual_of(Fine& r, const Fine& x, const Fine& b) const {
+    Fine ax = view(ax_, 0, b.columns());
+    a_->apply(ax, x);
+    subtract_norm2(r, b, ax);
+  }
+  void restrict_residual(Coarse& rc, const Fine& r) const {
+    if constexpr (requires(Fine& f) { a_->full_residual(f, r); }) {
+      Fine full = view(ax_, 0, r.columns());
+      a_->full_residual(full, r);
+      transfer_->restrict_to(rc, full);
+    } else {
+      transfer_->restrict_to(rc, r);
+    }
+  }
+
+  std::shared_ptr<const System> a_;
+  std::shared_ptr<const Transfer> transfer_;
+  std::optional<any_relaxation<Fine>> before_;
+  any_relaxation<Fine> after_;
+  any_operator<Coarse> next_;
+  std::shared_ptr<cycle_profile> profile_;
+  std::size_t number_;
+  mutable Fine r_, ax_;
+  mutable Coarse rc_, ec_;
+};
+
+/// How GCR runs inside a cycle.
+struct inner_gcr_parameters {
+  int steps = 8;
+  /// Ends early where every column's residual is below this fraction of its source: reads after each step, so only
+  /// where answers are ready at once. 0: never reads.
+  double tolerance = 0.0;
+};
+
+/// x = about A^-1 b by flexible GCR from x = 0, a fixed number of steps with or without a preconditioner: the K-cycle,
+/// where the preconditioner is the cycle of a level, and the solver of the coarsest. (Notay, Vassilevski 2008)
+template <field_batch F, class A>
+class inner_gcr {
+  using scalars = typename F::scalars;
+
+ public:
+  inner_gcr(std::shared_ptr<const A> a, const F& shape, const inner_gcr_parameters& parameters,
+            std::optional<any_operator<F>> inverse, std::shared_ptr<cycle_profile> profile, std::size_t number)
+      : a_(std::move(a)),
+        parameters_(parameters),
+        inverse_(std::move(inverse)),
+        profile_(std::move(profile)),
+        number_(number),
+        r_(like(shape)) {
+    if (parameters.steps < 1)
+      throw input_error("multigrid: inner GCR needs at least 1 step, found " + std::to_string(parameters.steps));
+    for (int k = 0; k < parameters.steps; ++k) p_.push_back(like(shape)), q_.push_back(like(shape));
+  }
+
+  void apply(F& x, const F& b) const {
+    const int columns = b.columns();
+    F r = view(r_, 0, columns);
+    zero(x);
+    copy(r, b);
+    const bool watches = parameters_.tolerance > 0.0;
+    std::vector<double> limits;
+    if (watches)
+      for (const auto& b2 : host_values(norm2(b)))
+        limits.push_back(parameters_.tolerance * parameters_.tolerance * b2.re);
+    std::vector<F> p, q;
+    std::vector<scalars> qq;
+    for (std::size_t m = 0; m < p_.size(); ++m) {
+      p.push_back(view(p_[m], 0, columns)), q.push_back(view(q_[m], 0, columns));
+      if (profile_->on) ++profile_->lattices.at(number_).krylov_steps;
+      if (inverse_)
+        inverse_->apply(p[m], r);
+      else
+        copy(p[m], r);
+      const scalars step = orthogonalise(r, p, q, qq);
+      if (m + 1 == p_.size()) {
+        axpy(x, step, p[m]);
+        return;
+      }
+      const scalars rr = cg_update(x, r, step, p[m], q[m]);
+      if (!watches) continue;
+      const auto values = host_values(rr);
+      bool done = true;
+      for (std::size_t c = 0; c < values.size(); ++c) done = done && values[c].re <= limits[c];
+      if (done) return;
+    }
+  }
+
+ private:
+  /// q_m = A p_m, made orthogonal to the images before. Returns the step along p_m, <q, r> / |q|^2.
+  scalars orthogonalise(const F& r, std::vector<F>& p, std::vector<F>& q, std::vector<scalars>& qq) const {
+    const std::size_t m = qq.size();
+    const auto next = [&](std::size_t j) -> const F& { return j < m ? q[j] : r; };
+    auto [q_next, norm] = apply_dot_norm2(*a_, q[m], p[m], next(0));
+    const scalars norm_before = norm;
+    scalars projection = conj(q_next);
+    std::vector<scalars> taken;
+    for (std::size_t j = 0; j < m; ++j) {
+      taken.push_back(-ratio(projection, qq[j]));
+      std::tie(projection, norm) = axpy_dot_norm2(q[m], taken[j], q[j], next(j + 1));
+    }
+    std::size_t j = 0;
+    for (; j + 1 < m; j += 2) axpy_pair(p[m], taken[j], p[j], taken[j + 1], p[j + 1]);
+    if (j < m) axpy(p[m], taken[j], p[j]);
+    // Where only rounding is left of q, the direction is not used.
+    constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
+    const std::vector<double> least(static_cast<std::size_t>(r.columns()), rounding * rounding);
+    qq.push_back(norm * where_above(ratio(norm, norm_before), std::span<const double>(least)));
+    return ratio(conj(projection), qq.back());
+  }
+
+  std::shared_ptr<const A> a_;
+  inner_gcr_parameters parameters_;
+  std::optional<any_operator<F>> inverse_;
+  std::shared_ptr<cycle_profile> profile_;
+  std::size_t number_;
+  mutable F r_;
+  mutable std::vector<F> p_, q_;
+};
+
+/// x = about M^-1 b on all sites of a lattice, by way of its red-black system.
+template <field_batch F, class System>
+class red_black_inverse {
+ public:
+  /// \param inverse  of the red-black system
+  /// \param shape    one of its fields, with as many columns as the widest batch
+  red_black_inverse(std::shared_ptr<const System> a, const F& shape, any_operator<F> inverse)
+      : a_(std::move(a)), inverse_(std::move(inverse)), x_(like(shape)), b_(like(shape)) {}
+
+  void apply(F& x, const F& b) const {
+    F x_even = view(x_, 0, b.columns()), b_even = view(b_, 0, b.columns());
+    a_->prepare_source(b_even, b);
+    inverse_.apply(x_even, b_even);
+    a_->reconstruct_solution(x, x_even, b);
+  }
+
+ private:
+  std::shared_ptr<const System> a_;
+  any_operator<F> inverse_;
+  mutable F x_, b_;
+};
+
+}  // namespace plaquette

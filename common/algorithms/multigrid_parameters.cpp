@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/algorithms/multigrid_parameters.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "common/error.hpp"
+
+namespace plaquette {
+
+cycle_kind parse_cycle_kind(const std::string& text) {
+  for (const cycle_kind kind : {cycle_kind::v, cycle_kind::w, cycle_kind::k})
+    if (text == name(kind)) return kind;
+  throw input_error("cycle: expected v, w or k, found '" + text + "'");
+}
+
+smoother_kind parse_smoother_kind(const std::string& text) {
+  for (const smoother_kind kind : {smoother_kind::mr, smoother_kind::gcr})
+    if (text == name(kind)) return kind;
+  throw input_error("smoother: expected mr or gcr, found '" + text + "'");
+}
+
+const char* name(cycle_kind kind) { return kind == cycle_kind::v ? "v" : kind == cycle_kind::w ? "w" : "k"; }
+const char* name(smoother_kind kind) { return kind == smoother_kind::mr ? "mr" : "gcr"; }
+
+namespace {
+
+/// The length of aggregates in a direction: near the wanted one, a divisor of what a rank holds, and such that the
+/// coarse lattice has an even extent, so that it falls into two parities; an odd extent where no divisor does that.
+int aggregate_length(int global, int local, int wanted) {
+  for (const bool even : {true, false})
+    for (const int difference : {0, -1, 1, 2, -2, 3}) {
+      const int length = wanted + difference;
+      if (length < 2 || local % length != 0 || global / length < 2) continue;
+      if (!even || global / length % 2 == 0) return length;
+    }
+  return 1;
+}
+
+}  // namespace
+
+multigrid_parameters default_multigrid_parameters(const extents& global, const extents& local, int most_levels) {
+  // A lattice of so few sites is solved by Krylov steps as it is.
+  constexpr std::int64_t few_sites = 64;
+  multigrid_parameters parameters;
+  extents g = global, l = local;
+  int rows = 6;
+  for (int level = 1; level < most_levels; ++level) {
+    if (level > 1 && volume(g) <= few_sites) break;
+    coarsening c;
+    for (int mu = 0; mu < dimensions; ++mu) {
+      c.aggregate[mu] = aggregate_length(g[mu], l[mu], level == 1 ? 4 : 2);
+      g[mu] /= c.aggregate[mu];
+      l[mu] /= c.aggregate[mu];
+    }
+    if (volume(c.aggregate) == 1) break;
+    // A coarse lattice must be much smaller than the one above, or it costs more than it saves.
+    const std::int64_t numbers = rows * volume(c.aggregate);
+    c.vectors = static_cast<int>(std::clamp<std::int64_t>(numbers / 4, 1, 24));
+    rows = c.vectors;
+    parameters.coarsenings.push_back(c);
+  }
+  if (parameters.coarsenings.empty())
+    throw input_error("multigrid: lattice " + to_string(global) + " has no coarser one on this process grid");
+  return parameters;
+}
+
+std::vector<coarsening> parse_coarsenings(const std::string& aggregates, const std::vector<int>& vectors) {
+  std::vector<coarsening> list;
+  std::istringstream stream(aggregates);
+  for (std::string text; std::getline(stream, text, ',');) {
+    const std::size_t level = list.size();
+    if (!vectors.empty() && level >= vectors.size() && vectors.size() != 1)
+      throw input_error("multigrid: " + std::to_string(vectors.size()) +
+                        " numbers of null vectors for more aggregates");
+    const int count = vectors.empty() ? 24 : vectors.size() == 1 ? vectors.front() : vectors[level];
+    if (count < 1)
+      throw input_error("multigrid: the number of null vectors must be at least 1, found " + std::to_string(count));
+    list.push_back({parse_extents(text, "aggregate"), count});
+  }
+  if (list.empty()) throw input_error("multigrid: no aggregate is given; expected, say, 4x4x4x4,2x2x2x2");
+  if (vectors.size() > 1 && vectors.size() != list.size())
+    throw input_error("multigrid: " + std::to_string(vectors.size()) + " numbers of null vectors for " +
+                      std::to_string(list.size()) + " aggregates");
+  return list;
+}
+
+}  // namespace plaquette

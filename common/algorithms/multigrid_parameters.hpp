@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What a multigrid solver is made of, chosen at run time, and the choice for those who do not choose.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/lattice/extents.hpp"
+
+namespace plaquette {
+
+enum class cycle_kind {
+  v,  ///< one cycle of the next level
+  w,  ///< two, from the residual of the first
+  k   ///< GCR preconditioned by the cycle of the next level
+};
+enum class smoother_kind { mr, gcr };
+
+/// "v", "w", "k"; "mr", "gcr". Throw input_error for anything else.
+cycle_kind parse_cycle_kind(const std::string& text);
+smoother_kind parse_smoother_kind(const std::string& text);
+const char* name(cycle_kind kind);
+const char* name(smoother_kind kind);
+
+/// One step from a lattice to the next coarser one.
+struct coarsening {
+  extents aggregate{4, 4, 4, 4};  ///< sites of the lattice above that make one of the next
+  int vectors = 24;               ///< null vectors of each chirality
+};
+
+struct multigrid_parameters {
+  std::vector<coarsening> coarsenings;  ///< levels - 1 of them
+
+  smoother_kind smoother = smoother_kind::gcr;
+  int steps_before = 0;  ///< relaxation before the coarse correction
+  int steps_after = 6;
+  double relaxation_factor = 0.85;  ///< of MR
+
+  cycle_kind cycle = cycle_kind::k;
+  int k_steps = 8;            ///< of the GCR around the cycle of an intermediate level
+  double k_tolerance = 0.25;  ///< ends it early where the host may look (not on a device)
+  int coarsest_steps = 16;    ///< of the GCR on the coarsest lattice
+  double coarsest_tolerance = 0.1;
+
+  int relaxation_iterations = 20;  ///< of BiCGstab on M v = 0, from random vectors
+  int refinements = 3;             ///< inverse iterations with the cycle itself
+  std::uint64_t seed = 1;
+};
+
+/// Aggregates, levels and vectors for a lattice of which a rank holds `local`: 4^4 then 2^4 where these divide it.
+/// \param most_levels  at least 2
+multigrid_parameters default_multigrid_parameters(const extents& global, const extents& local, int most_levels = 3);
+
+/// "4x4x4x4,2x2x2x2" and "24,24" as coarsenings. Throws input_error where they do not match in number, or are none.
+std::vector<coarsening> parse_coarsenings(const std::string& aggregates, const std::vector<int>& vectors);
+
+}  // namespace plaquette

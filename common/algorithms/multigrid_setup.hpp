@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The adaptive setup of multigrid: null vectors, coarse operators, and the cycle made of them. Written once for all
+/// libraries: `Library` names the types and the few functions that differ.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/algorithms/bicgstab.hpp"
+#include "common/algorithms/multigrid.hpp"
+#include "common/algorithms/multigrid_parameters.hpp"
+
+namespace plaquette {
+
+/// What a setup says about itself.
+struct multigrid_setup_report {
+  double relaxation_seconds = 0;   ///< null vectors from random ones
+  double refinement_seconds = 0;   ///< inverse iteration with the cycle
+  double orthonormal_seconds = 0;  ///< of vectors on aggregates
+  double galerkin_seconds = 0;     ///< products P^+ M P, inverses of diagonals
+  std::int64_t replaced = 0;       ///< vectors that added nothing on an aggregate, over all levels
+  /// |M v| / |v|, smallest and largest of the null vectors of the finest lattice.
+  double least_eigenvalue_estimate = 0, largest_of_null_space = 0;
+};
+
+/// The parts of a hierarchy of lattices. Library has
+///   quark_field, coarse_field           field types of the cycle
+///   quark_system, coarse_system         Mhat: apply, prepare_source, reconstruct_solution, (full_residual)
+///   transfer, basis, matrices           P; its columns; P^+ M P
+/// and the functions called below.
+template <class Library>
+class multigrid {
+ public:
+  using quark_field = typename Library::quark_field;
+  using coarse_field = typename Library::coarse_field;
+  using quark_system = typename Library::quark_system;
+  using coarse_system = typename Library::coarse_system;
+  using transfer = typename Library::transfer;
+  using basis = typename Library::basis;
+  using matrices = typename Library::matrices;
+
+  /// One coarse lattice and the way to it.
+  struct level {
+    std::shared_ptr<const transfer> from_finer;
+    std::shared_ptr<const basis> vectors;
+    std::shared_ptr<const matrices> operator_numbers;
+    std::shared_ptr<const coarse_system> system;
+  };
+
+  /// Makes null vectors and coarse operators. Collective.
+  multigrid(const Library& library, const multigrid_parameters& parameters)
+      : library_(library), parameters_(parameters) {
+    profile_->lattices.resize(parameters.coarsenings.size() + 1);
+    profile_->finish = [library] { library.finish(); };
+    const int count = parameters.coarsenings.front().vectors;
+    quark_field v = library.random_quarks(count, parameters.seed);
+    timed(report_.relaxation_seconds, [&] { relax(*library.system(), v); });
+    build(v);
+    for (int pass = 0; pass < parameters.refinements; ++pass) {
+      timed(report_.refinement_seconds, [&] { refine(v); });
+      build(v);
+    }
+    note_quality(v);
+  }
+
+  /// From null vectors that are there already (a file, another mass): makes the coarse operators.
+  multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<basis> vectors)
+      : library_(library), parameters_(parameters) {
+    profile_->lattices.resize(parameters.coarsenings.size() + 1);
+    profile_->finish = [library] { library.finish(); };
+    for (std::size_t number = 0; number < vectors.size(); ++number) {
+      level next;
+      timed(report_.galerkin_seconds, [&] {
+        next.vectors = std::make_shared<const basis>(std::move(vectors[number]));
+        take_vectors(next, number);
+      });
+      levels_.push_back(next);
+    }
+  }
+
+  const std::vector<level>& levels() const { return levels_; }
+  const multigrid_setup_report& report() const { return report_; }
+  const multigrid_parameters& parameters() const { return parameters_; }
+  const Library& library() const { return library_; }
+  /// Of all cycles of this object.
+  cycle_profile& profile() const { return *profile_; }
+
+  /// x = about Mhat^-1 b for even fields of quarks, of up to so many columns.
+  any_operator<quark_field> cycle(int columns) const {
+    return cycle_in(library_.system(), library_.working_quarks(columns));
+  }
+  /// The same in another precision on the finest lattice.
+  /// \param a      Mhat in it, of the kind of `Library::quark_system`
+  /// \param shape  an even field of as many columns as the widest batch
+  template <class System, field_batch F>
+  any_operator<F> cycle_in(std::shared_ptr<const System> a, const F& shape) const {
+    return any_operator<F>(cycle_of<F>(std::move(a), shape, 0, shape.columns()));
+  }
+
+ private:
+  static constexpr int columns_at_once = 12;  ///< null vectors that are relaxed or refined together
+
+  template <class Body>
+  void timed(double& seconds, Body&& body) const {
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    library_.finish();
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  template <class F>
+  static void normalise(F& v) {
+    std::vector<complex<double>> factors;
+    for (const auto& v2 : host_values(norm2(v))) factors.push_back({v2.re > 0.0 ? 1.0 / std::sqrt(v2.re) : 0.0, 0.0});
+    scale(v, make_scalars(v, std::span<const complex<double>>(factors)));
+  }
+
+  /// Calls body(part) for so many columns of v at a time that their workspace is not many times the vectors.
+  template <class F, class Body>
+  static void for_each_group(F& v, const Body& body) {
+    for (int first = 0; first < v.columns(); first += columns_at_once) {
+      F part = view(v, first, std::min(columns_at_once, v.columns() - first));
+      body(part);
+    }
+  }
+
+  /// M v = 0 from random v: BiCGstab for the correction, on the red-black system. (Iterations take out what is quick to
+  /// converge; what stays is the null space.)
+  template <class System, class F>
+  void relax(const System& a, F& v) const {
+    for_each_group(v, [&](F& part) {
+      F zero_source = like(part);
+      zero(zero_source);
+      F even = a.even_like(part), r = like(even), correction = like(even);
+      library_.take_working_sites(even, part);
+      a.apply(r, even);
+      zero(correction);
+      stopping_rule rule;
+      rule.tolerance = 5e-6;
+      rule.limit = parameters_.relaxation_iterations;
+      rule.guess_is_zero = true;
+      if (rule.limit > 0) {
+        bicgstab(a, correction, r, rule);
+        axpy(even, uniform_scalars(even, -1.0), correction);
+      }
+      a.reconstruct_solution(part, even, zero_source);
+    });
+    normalise(v);
+  }
+
+  /// v = about M^-1 v.
+  void refine(quark_field& v) const {
+    const int columns = std::min(columns_at_once, v.columns());
+    red_black_inverse<quark_field, quark_system> inverse(library_.system(), library_.working_quarks(columns),
+                                                         cycle(columns));
+    for_each_group(v, [&](quark_field& part) {
+      quark_field x = like(part);
+      inverse.apply(x, part);
+      copy(part, x);
+    });
+    normalise(v);
+  }
+
+  void build(const quark_field& v) {
+    levels_.clear();
+    add_level(v, 0);
+  }
+
+  /// Adds the lattice that vectors v of the one above make, and those below. The null vectors of a coarse lattice are
+  /// those of the finer one as it sees them.
+  template <class Fine>
+  void add_level(const Fine& v, std::size_t number) {
+    const coarsening& c = parameters_.coarsenings[number];
+    level next;
+    timed(report_.orthonormal_seconds, [&] {
+      auto vectors = number == 0 ? library_.gather(v, c.aggregate) : library_.gather(v, c.aggregate);
+      report_.replaced += library_.make_orthonormal(vectors);
+      next.vectors = std::make_shared<const basis>(std::move(vectors));
+    });
+    timed(report_.galerkin_seconds, [&] { take_vectors(next, number); });
+    levels_.push_back(next);
+    if (number + 1 == parameters_.coarsenings.size()) return;
+
+    const int wanted = parameters_.coarsenings[number + 1].vectors;
+    coarse_field below = next.from_finer->coarse_like(wanted);
+    if (wanted > v.columns()) {
+      library_.fill_random(below, parameters_.seed);
+      relax(*next.system, below);
+    }
+    const int taken = std::min(wanted, v.columns());
+    coarse_field some = view(below, 0, taken);
+    next.from_finer->restrict_to(some, view(v, 0, taken));
+    add_level(below, number + 1);
+  }
+
+  /// Makes transfer and operator of a level whose vectors are there.
+  void take_vectors(level& next, std::size_t number) const {
+    next.from_finer = library_.make_transfer(*next.vectors);
+    next.operator_numbers = std::make_shared<const matrices>(
+        number == 0 ? library_.galerkin(*next.vectors)
+                    : library_.galerkin(*levels_[number - 1].operator_numbers, *next.vectors));
+    next.system = library_.make_system(*next.operator_numbers);
+  }
+
+  void note_quality(const quark_field& v) {
+    quark_field mv = like(v);
+    library_.apply_full(mv, v);
+    const auto m2 = host_values(norm2(mv)), v2 = host_values(norm2(v));
+    report_.least_eigenvalue_estimate = 1e300;
+    report_.largest_of_null_space = 0.0;
+    for (std::size_t k = 0; k < m2.size(); ++k) {
+      const double gain = std::sqrt(m2[k].re / v2[k].re);
+      report_.least_eigenvalue_estimate = std::min(report_.least_eigenvalue_estimate, gain);
+      report_.largest_of_null_space = std::max(report_.largest_of_null_space, gain);
+    }
+  }
+
+  template <class F, class System>
+  any_relaxation<F> smoother(std::shared_ptr<const System> a, const F& shape, int steps) const {
+    if (parameters_.smoother == smoother_kind::mr)
+      return any_relaxation<F>(mr_relaxation(*a, shape, steps, parameters_.relaxation_factor), a);
+    return any_relaxation<F>(gcr_relaxation(*a, shape, steps), a);
+  }
+
+  /// The cycle of lattice `number`, 0 the finest, which is not the coarsest.
+  template <class F, class System>
+  auto cycle_of(std::shared_ptr<const System> a, const F& shape, std::size_t number, int columns) const {
+    std::optional<any_relaxation<F>> before;
+    if (parameters_.steps_before > 0) before = smoother(a, shape, parameters_.steps_before);
+    return multigrid_cycle<F, System, transfer, coarse_field>(a, levels_[number].from_finer, shape, std::move(before),
+                                                              smoother(a, shape, parameters_.steps_after),
+                                                              solver_of(number + 1, columns), profile_, number);
+  }
+
+  /// x = about M^-1 b on the coarse lattice `number`.
+  any_operator<coarse_field> solver_of(std::size_t number, int columns) const {
+    const auto a = levels_[number - 1].system;
+    const coarse_field shape = a->working_field(columns);
+    using gcr = inner_gcr<coarse_field, coarse_system>;
+    const auto on_red_black = [&](auto inverse) {
+      return any_operator<coarse_field>(
+          red_black_inverse<coarse_field, coarse_system>(a, shape, any_operator<coarse_field>(std::move(inverse))));
+    };
+    const double watches = library_.answers_at_once() ? 1.0 : 0.0;
+    if (number == levels_.size())
+      return on_red_black(gcr(a, shape, {parameters_.coarsest_steps, watches * parameters_.coarsest_tolerance},
+                              std::nullopt, profile_, number));
+    auto inner = cycle_of<coarse_field>(a, shape, number, columns);
+    if (parameters_.cycle == cycle_kind::v) return on_red_black(std::move(inner));
+    const int steps = parameters_.cycle == cycle_kind::w ? 2 : parameters_.k_steps;
+    return on_red_black(gcr(a, shape, {steps, watches * parameters_.k_tolerance},
+                            any_operator<coarse_field>(std::move(inner)), profile_, number));
+  }
+
+  Library library_;
+  multigrid_parameters parameters_;
+  std::vector<level> levels_;
+  mutable multigrid_setup_report report_;
+  std::shared_ptr<cycle_profile> profile_ = std::make_shared<cycle_profile>();
+};
+
+}  // namespace plaquette

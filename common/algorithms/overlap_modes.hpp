@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The lowest modes of the overlap operator D, through those of D^+ D in one chirality, where a product takes one sign
+/// function. (Alexandru, Pelissier, Gamari, Lee 2011; Giusti, Hoelbling, Luescher, Wittig, hep-lat/0212012)
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/algorithms/conjugate_gradients.hpp"
+#include "common/algorithms/sign_function.hpp"
+#include "common/algorithms/thick_restart.hpp"
+#include "common/operators/overlap.hpp"
+
+namespace plaquette {
+
+/// Orthonormal eigenvectors of D^+ D in one chirality, fields of 2 spins; e = squares[i] ascending. To each e there are
+/// two eigenvalues of D, e/2 +- i sqrt(e - e^2/4); to e = 0 one.
+template <class F>
+struct chiral_modes {
+  F vectors;
+  std::vector<double> squares;
+  std::vector<double> residuals;  ///< |D^+ D v - e v|
+};
+
+/// The modes of both chiralities: zero modes first, then pairs.
+template <class F>
+struct overlap_mode_set {
+  chiral_modes<F> plus, minus;
+  int zero_plus = 0, zero_minus = 0;
+  int searched = +1;  ///< the chirality that was searched
+  int cycles = 0;
+  int restarts = 0;  ///< searches that began anew, since modes came late
+  bool complete = true;
+
+  chiral_modes<F>& of(int chirality) { return chirality > 0 ? plus : minus; }
+  const chiral_modes<F>& of(int chirality) const { return chirality > 0 ? plus : minus; }
+  /// n+ - n-, zero modes of gamma_5 = +1 less those of -1.
+  int index() const { return zero_plus - zero_minus; }
+};
+
+struct overlap_mode_search {
+  int modes = 0;  ///< in the chirality that is searched, zero modes included
+  double tolerance = 1e-10;
+  int chirality = 0;    ///< that is searched, +1 or -1; 0: the one that seems to have no zero modes
+  bool relaxed = true;  ///< the sign function becomes less accurate as residuals fall
+  int keep = 0, most = 0, cycles = 60;
+  double zero = 1e-8;  ///< e below is a zero mode
+  std::function<void(int cycle, int converged, double worst, double delta)> progress = nullptr;
+  std::function<bool()> interrupted = nullptr;
+};
+
+/// Told after each cycle of the search for pairs: what a later call goes on from. (The basis is an argument, since it
+/// is large.)
+template <class F>
+using restart_keeper = std::function<void(const F& basis, const restart_state& state, int chirality)>;
+
+namespace detail {
+
+/// Half a decade below.
+inline double rounded_down(double delta) { return std::pow(10.0, std::floor(2.0 * std::log10(delta)) / 2.0); }
+
+/// D^+ D on a basis of one chirality, and what D makes of it in the other: -chi sign(H) v there. Accurate.
+template <class Sign, class F>
+void products_of_basis(const Sign& sign, int chirality, const F& v, F& squares, F* others, double delta, int width) {
+  in_batches(v.columns(), width, [&](int first, int n) {
+    field_shape whole = v.shape();
+    whole.spins = 4;
+    whole.columns = n;
+    F x(v.get_context(), whole), y(v.get_context(), whole);
+    const F in = view(v, first, n);
+    put_chirality(x, in, chirality);
+    sign.apply(y, x, delta, sign_precision::wide);
+    F square = view(squares, first, n);
+    take_chirality(square, y, chirality);
+    scale(square, uniform_scalars(square, 2.0 * chirality));
+    axpy(square, uniform_scalars(square, 2.0), in);
+    if (others == nullptr) return;
+    F other = view(*others, first, n);
+    take_chirality(other, y, -chirality);
+    scale(other, uniform_scalars(other, -1.0 * chirality));
+  });
+}
+
+/// Rayleigh-Ritz of D^+ D in span V with accurate products; V becomes Ritz vectors, e ascending. D V in the other
+/// chirality comes with it where `others` is given, and (D^+ D - e) V where `residual_vectors` is.
+template <class Sign, class F>
+void chiral_rayleigh_ritz(const Sign& sign, int chirality, chiral_modes<F>& found, F* others, double delta, int width,
+                          F* residual_vectors = nullptr) {
+  F& v = found.vectors;
+  const int m = v.columns();
+  F av = like(v);
+  products_of_basis(sign, chirality, v, av, others, delta, width);
+  const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(overlaps(v, av)));
+  rotate_basis(v, pairs.vectors);
+  rotate_basis(av, pairs.vectors);
+  if (others != nullptr) rotate_basis(*others, pairs.vectors);
+  found.squares = pairs.values;
+  found.residuals.clear();
+  std::vector<complex<double>> minus;
+  for (int i = 0; i < m; ++i) minus.push_back({-pairs.values[static_cast<std::size_t>(i)], 0.0});
+  axpy(av, make_scalars(av, std::span<const complex<double>>(minus)), v);
+  for (const complex<double>& number : host_values(norm2(av))) found.residuals.push_back(std::sqrt(number.re));
+  if (residual_vectors != nullptr) copy(*residual_vectors, av);
+}
+
+/// A function as an operator.
+template <class Function>
+struct function_operator {
+  const Function& function;
+  template <class F>
+  void apply(F& out, const F& in) const {
+    function(out, in);
+  }
+  template <class F>
+  void apply_dagger(F& out, const F& in) const {
+    function(out, in);
+  }
+};
+
+/// `count` columns of a chirality's shape.
+template <class F>
+F half_like(const F& full, int columns) {
+  return F(full.get_context(), field_shape{2, 3, full.shape().sites, columns});
+}
+
+/// Zero modes in a chirality where the other modes are known: the Krylov space is kept orthogonal to these, so that
+/// whatever falls below half of the lowest eigenvalue expected there is a zero mode. One Krylov space finds one of
+/// several; the search goes on beside those found until there are no more.
+/// \param known  orthonormal; partners of the other chirality's pairs, or all that was found here
+template <class Sign, class F>
+chiral_modes<F> search_zero_modes(const Sign& sign, int chirality, const F& known, double expected,
+                                  const overlap_mode_search& search, const random_fill<F>& fill, double final_delta,
+                                  int width) {
+  const chiral_square<Sign> square(sign, chirality);
+  const double delta = 1e-5;
+  const restart_sizes sizes{.keep = 6, .most = 30, .block = 1, .cycles = 12};
+  chiral_modes<F> found{half_like(known, 0)};
+  F basis = half_like(known, sizes.most + 1);
+  const auto project = [&](F& x) {
+    for (const F& v : {known, found.vectors})
+      if (v.columns() > 0) subtract_combinations(x, v, inner_products(v, x));
+  };
+  while (!(search.interrupted && search.interrupted())) {
+    F start = view(basis, 0, 1);
+    fill(start);
+    project(start);
+    int zeros = 0;
+    thick_restart_lanczos<F>(
+        basis, sizes, {},
+        [&](F& out, const F& in) {
+          // P (4 - D^+ D) P: what is projected off lies at the other end of the spectrum.
+          square.apply(out, in, delta);
+          scale(out, uniform_scalars(out, -1.0));
+          axpy(out, uniform_scalars(out, 4.0), in);
+          project(out);
+        },
+        [&](F&, const restart_state& state) {
+          zeros = 0;
+          bool settled = true;
+          for (std::size_t k = 0; k < state.values.size(); ++k) {
+            const double e = 4.0 - state.values[k], error = state.estimates[k];
+            if (e - error < 0.25 * expected) {  // may be one yet
+              if (e + error < 0.5 * expected)
+                ++zeros;
+              else
+                settled = false;
+              continue;
+            }
+            // Lanczos comes from above: the lowest of the rest has to be known well enough.
+            settled = settled && error < 0.25 * std::max(e, 1e-3);
+            break;
+          }
+          return settled || (search.interrupted && search.interrupted());
+        },
+        fill);
+    if (zeros == 0) break;
+    F all = half_like(known, found.vectors.columns() + zeros);
+    if (found.vectors.columns() > 0) {
+      F before = view(all, 0, found.vectors.columns());
+      copy(before, found.vectors);
+    }
+    F fresh = view(all, found.vectors.columns(), zeros);
+    copy(fresh, view(basis, 0, zeros));
+    found.vectors = all;
+    orthonormalise(found.vectors, fill);
+    if (found.vectors.columns() > 200) break;
+  }
+  // The cheap sign function has left errors all over the spectrum: D^+ D t = -(D^+ D - e) v is solved for them, off all
+  // that is known, by as cheap a sign function.
+  const auto cheap = [&](F& out, const F& in) {
+    square.apply(out, in, delta);
+    project(out);
+  };
+  for (int step = 0; found.vectors.columns() > 0; ++step) {
+    F r = like(found.vectors);
+    chiral_rayleigh_ritz(sign, chirality, found, static_cast<F*>(nullptr), final_delta, width, &r);
+    if (*std::max_element(found.residuals.begin(), found.residuals.end()) <= 0.3 * search.tolerance || step == 8) break;
+    project(r);
+    F t = like(r);
+    zero(t);
+    stopping_rule rule;
+    rule.tolerance = 1e-3;
+    rule.limit = 300;
+    rule.guess_is_zero = true;
+    conjugate_gradients(function_operator<decltype(cheap)>{cheap}, t, r, rule);
+    axpy(found.vectors, uniform_scalars(t, -1.0), t);
+    orthonormalise(found.vectors, fill);
+  }
+  return found;
+}
+
+/// The chirality whose lowest Ritz value of D^+ D stays higher after a short search: the other one may have zero modes.
+template <class Sign, class F>
+int chirality_without_zero_modes(const Sign& sign, const F& shape_of, const random_fill<F>& fill) {
+  double lowest[2] = {0.0, 0.0};
+  for (const int chirality : {+1, -1}) {
+    const chiral_square<Sign> square(sign, chirality);
+    const restart_sizes sizes{.keep = 6, .most = 30, .block = 1, .cycles = 2};
+    F basis = half_like(shape_of, sizes.most + 1);
+    F start = view(basis, 0, 1);
+    fill(start);
+    thick_restart_lanczos<F>(
+        basis, sizes, {},
+        [&](F& out, const F& in) {
+          square.apply(out, in, 1e-4);
+          scale(out, uniform_scalars(out, -1.0));
+        },
+        [&](F&, const restart_state& state) {
+          lowest[chirality > 0 ? 0 : 1] = -state.values[0];
+          return false;
+        },
+        fill);
+  }
+  return lowest[1] > lowest[0] ? -1 : +1;
+}
+
+}  // namespace detail
+
+/// The lowest modes of D in both chiralities. Lanczos on -D^+ D in the chirality of `search`; after each cycle the sign
+/// function's accuracy follows the residuals. Then Rayleigh-Ritz with the accurate sign function, partners in the other
+/// chirality P D v / sqrt(e - e^2/4), and zero modes there, where the first has none. Collective.
+/// \param shape_of  a field of 2 spins
+/// \param stored    a state of an earlier call, with its basis, or none
+template <class B>
+overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
+    const sign_function<B>& sign, const typename sign_function<B>::F& shape_of, const overlap_mode_search& search,
+    const random_fill<typename sign_function<B>::F>& fill, int width,
+    const restart_keeper<typename sign_function<B>::F>& keeper = nullptr,
+    std::optional<std::pair<typename sign_function<B>::F, restart_state>> stored = std::nullopt,
+    int stored_chirality = 0) {
+  using F = typename sign_function<B>::F;
+  const int l = search.modes;
+  const int chi = search.chirality != 0 ? search.chirality
+                  : stored              ? stored_chirality
+                                        : detail::chirality_without_zero_modes(sign, shape_of, fill);
+  constexpr double final_delta = 1e-13;
+  overlap_mode_set<F> found{{detail::half_like(shape_of, 0)}, {detail::half_like(shape_of, 0)}};
+  found.searched = chi;
+  const double least = std::min(1e-11, 0.1 * search.tolerance);
+  chiral_modes<F>& main = found.of(chi);
+  chiral_modes<F>& other = found.of(-chi);
+  F partners = detail::half_like(shape_of, l);
+  if (l > 0) {
+    const int keep = search.keep > 0 ? search.keep : l + std::max(3, l / 10);
+    const restart_sizes sizes{.keep = keep,
+                              .most = search.most > 0 ? search.most : std::max(keep + 40, (5 * l) / 2),
+                              .cycles = search.cycles};
+    F basis = detail::half_like(shape_of, sizes.most + 1);
+    F start = view(basis, 0, 1);
+    restart_state state;
+    double delta = least;
+    bool relaxed = search.relaxed;
+    const auto accuracy_after = [&](double worst) {
+      const double allowed = 0.03 * search.tolerance / std::max(worst, 1e-300);
+      return relaxed ? detail::rounded_down(std::clamp(allowed, least, 1e-4)) : least;
+    };
+    const auto worst_of = [&](const restart_state& s) {
+      double worst = 0.0;
+      for (int i = 0; i < std::min(l, s.kept); ++i) worst = std::max(worst, s.estimates[static_cast<std::size_t>(i)]);
+      return worst;
+    };
+    if (stored) {
+      state = stored->second;
+      F first = view(basis, 0, stored->first.columns());
+      copy(first, stored->first);
+      delta = accuracy_after(worst_of(state));
+    } else {
+      fill(start);
+    }
+    const chiral_square<sign_function<B>> square(sign, chi);
+    for (int attempt = 0;; ++attempt) {
+      bool stopped = false, converged = false, disturbed = false;
+      double best = 1.0;
+      state = thick_restart_lanczos<F>(
+          basis, sizes, state,
+          [&](F& out, const F& in) {
+            square.apply(out, in, delta);
+            scale(out, uniform_scalars(out, -1.0));
+          },
+          [&](F& kept, const restart_state& s) {
+            const double worst = worst_of(s);
+            int good = 0;
+            while (good < l && s.estimates[static_cast<std::size_t>(good)] < 0.3 * search.tolerance) ++good;
+            converged = good == l;
+            // A mode that comes late, as the copies of a degenerate one do, is known no better than the sign function
+            // has become meanwhile.
+            disturbed = relaxed && delta > least && worst > 100.0 * best;
+            best = std::min(best, worst);
+            delta = accuracy_after(worst);
+            ++found.cycles;
+            if (search.progress) search.progress(found.cycles, good, worst, delta);
+            if (keeper && !disturbed) keeper(view(kept, 0, s.kept + 1), s, chi);
+            stopped = search.interrupted && search.interrupted();
+            return converged || stopped || disturbed;
+          },
+          fill);
+      found.complete = converged;
+      if (stopped && !converged) return found;
+      if (!disturbed) {
+        main.vectors = detail::half_like(shape_of, l);
+        copy(main.vectors, view(basis, 0, l));
+        orthonormalise(main.vectors, fill);
+        detail::chiral_rayleigh_ritz(sign, chi, main, &partners, final_delta, width);
+        if (*std::max_element(main.residuals.begin(), main.residuals.end()) <= search.tolerance || attempt == 2) break;
+      }
+      // Once more, accurate all the way, from a mixture of what was found.
+      relaxed = false;
+      delta = least;
+      ++found.restarts;
+      host_matrix mixture(state.kept, 1);
+      for (int i = 0; i < state.kept; ++i) mixture(i, 0) = {1.0, 0.0};
+      F mixed = like(start), noise = like(start);
+      combine(mixed, view(basis, 0, state.kept), mixture.numbers());
+      fill(noise);
+      const double size = std::sqrt(host_values(norm2(noise))[0].re);
+      axpy(mixed, uniform_scalars(mixed, 0.1 / size), noise);
+      copy(start, mixed);
+      state = {};
+    }
+  }
+  int zeros = 0;
+  while (zeros < l && std::abs(main.squares[static_cast<std::size_t>(zeros)]) < search.zero) ++zeros;
+  (chi > 0 ? found.zero_plus : found.zero_minus) = zeros;
+  const int pairs = l - zeros;
+  F pair_vectors = detail::half_like(shape_of, pairs);
+  if (pairs > 0) {
+    copy(pair_vectors, view(partners, zeros, pairs));
+    std::vector<complex<double>> factors;
+    for (int i = zeros; i < l; ++i) {
+      const double e = main.squares[static_cast<std::size_t>(i)];
+      factors.push_back({1.0 / std::sqrt(e - 0.25 * e * e), 0.0});
+    }
+    scale(pair_vectors, make_scalars(pair_vectors, std::span<const complex<double>>(factors)));
+  }
+  chiral_modes<F> zero_modes{detail::half_like(shape_of, 0)};
+  if (zeros == 0 && l > 0) {
+    zero_modes =
+        detail::search_zero_modes(sign, -chi, pair_vectors, main.squares.back(), search, fill, final_delta, width);
+    (chi > 0 ? found.zero_minus : found.zero_plus) = zero_modes.vectors.columns();
+  }
+  const int extra = zero_modes.vectors.columns();
+  other.vectors = detail::half_like(shape_of, extra + pairs);
+  if (extra > 0) {
+    F first = view(other.vectors, 0, extra);
+    copy(first, zero_modes.vectors);
+  }
+  if (pairs > 0) {
+    F rest = view(other.vectors, extra, pairs);
+    copy(rest, pair_vectors);
+  }
+  other.squares = zero_modes.squares;
+  other.residuals = zero_modes.residuals;
+  other.squares.insert(other.squares.end(), main.squares.begin() + zeros, main.squares.end());
+  other.residuals.insert(other.residuals.end(), main.residuals.begin() + zeros, main.residuals.end());
+  return found;
+}
+
+/// The eigenvalues of D: zeros, then pairs e/2 +- i sqrt(e - e^2/4) of the chirality that has more.
+template <class F>
+std::vector<complex<double>> overlap_eigenvalues(const overlap_mode_set<F>& modes) {
+  std::vector<complex<double>> values(static_cast<std::size_t>(modes.zero_plus + modes.zero_minus));
+  const bool plus = modes.plus.squares.size() >= modes.minus.squares.size();
+  const auto& squares = plus ? modes.plus.squares : modes.minus.squares;
+  for (std::size_t i = static_cast<std::size_t>(plus ? modes.zero_plus : modes.zero_minus); i < squares.size(); ++i) {
+    const double e = squares[i], s = std::sqrt(std::max(0.0, e - 0.25 * e * e));
+    values.push_back({0.5 * e, s});
+    values.push_back({0.5 * e, -s});
+  }
+  return values;
+}
+
+}  // namespace plaquette

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// D(m) x = b for many masses at once: deflated multi-shift CG on D^+ D in sectors of definite chirality, with a sign
+/// function that becomes cheaper as the residual falls. (Cundy, van den Eshof, Frommer, Krieg, Lippert, Schaefer,
+/// hep-lat/0502007; Alexandru, Pelissier, Gamari, Lee 2011)
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "common/algorithms/overlap_modes.hpp"
+
+namespace plaquette {
+
+enum class overlap_scheme {
+  fixed,    ///< one accuracy, in double
+  relaxed,  ///< accuracy follows the residual, high orders in single precision
+  defect    ///< CG with a cheap sign function inside, true residuals outside (Giusti et al. 2002)
+};
+
+struct overlap_solve_rule {
+  double tolerance = 1e-8;  ///< of |b - D(m) x| / |b|
+  overlap_scheme scheme = overlap_scheme::relaxed;
+  double relaxation = 0.03;       ///< f in delta_k = f tolerance sqrt(sum_j 1 / |r_j|^2)
+  double fixed_delta = 1e-10;     ///< of the fixed scheme, and of true residuals
+  double cheap_delta = 1e-4;      ///< of the defect correction's inner solves
+  double inner_tolerance = 1e-3;  ///< of these
+  int limit = 3000;
+  int corrections = 8;
+  std::function<bool()> interrupted = nullptr;
+  std::function<void(int iteration, double worst)> progress = nullptr;
+};
+
+/// How a mass was solved. Vectors have a number a column.
+struct overlap_mass_report {
+  double mass = 0.0;
+  int iterations = 0;            ///< of the multi-shift solve
+  int corrections = 0;           ///< solves from true residuals after it
+  std::vector<double> iterated;  ///< |r| / |b| at the end of the last solve
+  std::vector<double>
+      residual;  ///< |b - D(m) x| / |b| of x = D(m)^+ y, from |b - D(m)^+ D(m) y|, accurate sign function
+  bool converged = false;
+};
+
+struct overlap_solve_report {
+  std::vector<overlap_mass_report> masses;
+  std::vector<double> history;  ///< worst iterated residual of the lightest mass
+  std::vector<double> deltas;   ///< accuracy of the sign function in each iteration
+};
+
+/// Projects modes of D off, and adds their exact share. On fields of 4 spins whose columns have a chirality each.
+template <class F>
+class overlap_deflation {
+ public:
+  explicit overlap_deflation(const overlap_mode_set<F>& modes) : modes_(&modes) {}
+
+  /// x loses its part along the modes.
+  void project(F& x) const {
+    for (const int chi : {+1, -1}) {
+      const F& v = modes_->of(chi).vectors;
+      if (v.columns() == 0) continue;
+      F half = detail::half_like(x, x.columns());
+      take_chirality(half, x, chi);
+      const host_matrix c = overlaps(v, half);
+      // x -= P_chi (V c): made from the part itself.
+      F part = detail::half_like(x, x.columns()), whole = like(x);
+      combine(part, v, c.numbers());
+      put_chirality(whole, part, chi);
+      axpy(x, uniform_scalars(x, -1.0), whole);
+    }
+  }
+  /// y += V (e + sigma)^-1 V^+ b
+  void add_solution(F& y, const F& b, double sigma) const {
+    for (const int chi : {+1, -1}) {
+      const chiral_modes<F>& modes = modes_->of(chi);
+      if (modes.vectors.columns() == 0) continue;
+      F half = detail::half_like(b, b.columns());
+      take_chirality(half, b, chi);
+      host_matrix c = overlaps(modes.vectors, half);
+      std::vector<double> factors;
+      for (const double e : modes.squares) factors.push_back(1.0 / (std::max(e, 0.0) + sigma));
+      scale_rows(c, factors);
+      F part = detail::half_like(b, b.columns()), whole = like(b);
+      combine(part, modes.vectors, c.numbers());
+      put_chirality(whole, part, chi);
+      axpy(y, uniform_scalars(y, 1.0), whole);
+    }
+  }
+
+ private:
+  const overlap_mode_set<F>* modes_;
+};
+
+namespace detail {
+
+/// D^+ D with modes projected off, at an accuracy that may change between applications.
+template <class Sign>
+struct deflated_square {
+  using F = typename Sign::F;
+  const overlap_operator<Sign>& d;
+  const overlap_deflation<F>& deflation;
+  const double& delta;
+  void apply(F& out, const F& in) const {
+    d.apply_square_in_sectors(out, in, delta);
+    deflation.project(out);
+  }
+  void apply_dagger(F& out, const F& in) const { apply(out, in); }
+};
+
+inline std::vector<double> square_roots(const std::vector<complex<double>>& numbers) {
+  std::vector<double> roots;
+  for (const complex<double>& number : numbers) roots.push_back(std::sqrt(number.re));
+  return roots;
+}
+
+}  // namespace detail
+
+/// x[i] = D(masses[i])^-1 b for all masses and columns.
+///
+/// D(m)^+ D(m) = m^2 + (rho^2 - m^2/4) D^+ D, so that masses are shifts sigma = m^2 / (rho^2 - m^2/4) of D^+ D; and
+/// D(m)^-1 = D(m)^+ (D(m)^+ D(m))^-1. What the multi-shift solve leaves, judged by the accurate sign function, is
+/// solved for again, mass by mass. Collective.
+/// \param b       columns of definite chirality (gamma_5 b = b or -b, each)
+/// \param masses  ascending, positive
+template <class Sign>
+overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overlap_mode_set<typename Sign::F>& modes,
+                                   std::vector<typename Sign::F>& x, const typename Sign::F& b,
+                                   const std::vector<double>& masses, const overlap_solve_rule& rule) {
+  using F = typename Sign::F;
+  const double rho = d.rho();
+  const overlap_deflation<F> deflation(modes);
+  std::vector<double> sigma;
+  for (const double m : masses) sigma.push_back(m * m / (rho * rho - 0.25 * m * m));
+  const std::vector<double> b_norms = detail::square_roots(host_values(norm2(b)));
+  const int columns = b.columns();
+  overlap_solve_report report;
+
+  // What is solved has eigenvalues from `least_eigenvalue` on: x is longer than b by its inverse, and errors of the
+  // sign function count by |x|. Measured where it was 0.025.
+  double least_eigenvalue = 0.025;
+  for (const int chi : {+1, -1})
+    if (!modes.of(chi).squares.empty()) least_eigenvalue = std::min(least_eigenvalue, modes.of(chi).squares.back());
+  if (modes.plus.squares.empty() && modes.minus.squares.empty()) least_eigenvalue = 2.5e-3;
+  least_eigenvalue += sigma.front();
+  const double relaxation = rule.relaxation * std::min(1.0, least_eigenvalue / 0.025);
+  const double coarsest = std::min(1e-2, 0.03 * least_eigenvalue), finest = 0.1 * rule.fixed_delta;
+
+  double delta = rule.fixed_delta, zeta = 1.0;
+  const detail::deflated_square<Sign> square{d, deflation, delta};
+  /// (D^+ D + sigmas) y = r off the modes, to a tolerance relative to |b|.
+  const auto solve_off_modes = [&](std::vector<F>& y, const F& r, std::vector<double> sigmas,
+                                   const std::vector<double>& relative, double start, bool first) {
+    stopping_rule cg;
+    cg.column_tolerances = relative;
+    cg.limit = rule.limit;
+    cg.interrupted = rule.interrupted;
+    cg.stagnation_window = 300;
+    double least = 1.0;
+    for (const double t : relative) least = std::min(least, t);
+    // The goal is least, relative to the right-hand side: the sign function may err by f least sqrt(sum 1 / r_j^2).
+    const auto set_accuracy = [&](double residual) {
+      if (rule.scheme == overlap_scheme::fixed) {
+        delta = rule.fixed_delta;
+      } else if (rule.scheme == overlap_scheme::defect) {
+        delta = rule.cheap_delta;
+      } else {
+        zeta += 1.0 / (residual * residual);
+        delta = detail::rounded_down(std::clamp(relaxation * least * std::sqrt(zeta), finest, coarsest));
+      }
+    };
+    zeta = 0.0;
+    set_accuracy(1.0);
+    cg.progress = [&](int iteration, double worst) {
+      if (first) {
+        report.history.push_back(worst * start);
+        report.deltas.push_back(delta);
+      }
+      if (worst > 0.0 && std::isfinite(worst)) set_accuracy(worst);
+      if (rule.progress) rule.progress(iteration, worst * start);
+    };
+    return multishift_cg(square, y, r, sigmas, cg);
+  };
+
+  F b_high = like(b);
+  copy(b_high, b);
+  deflation.project(b_high);
+  std::vector<F> y;
+  for (std::size_t i = 0; i < masses.size(); ++i) y.push_back(like(b));
+  const double first_tolerance = rule.scheme == overlap_scheme::defect ? rule.inner_tolerance : 0.5 * rule.tolerance;
+  const multishift_report solved = solve_off_modes(
+      y, b_high, sigma, std::vector<double>(static_cast<std::size_t>(columns), first_tolerance), 1.0, true);
+
+  for (std::size_t i = 0; i < masses.size(); ++i) {
+    overlap_mass_report mass{.mass = masses[i]};
+    for (const column_report& column : solved[i].columns) {
+      mass.iterations = std::max(mass.iterations, column.iterations);
+      mass.iterated.push_back(column.residual);
+    }
+    deflation.add_solution(y[i], b, sigma[i]);
+    const double weight = rho * rho - 0.25 * masses[i] * masses[i];
+    F s = like(b), turned = like(b), r = like(b);
+    for (mass.corrections = 0;; ++mass.corrections) {
+      // One accurate sign function: s = sign(H) y gives both D(m)^+ y and the residual of (D^+ D + sigma) y = b.
+      const auto chi = [&] {
+        gamma5(turned, b);
+        return ratio(dot(b, turned), norm2(b));
+      }();
+      // The error of the sign function is relative to |y|, the residual to |b|.
+      const std::vector<double> y_norms = detail::square_roots(host_values(norm2(y[i])));
+      double longest = 1.0;
+      for (std::size_t n = 0; n < y_norms.size(); ++n)
+        if (b_norms[n] > 0.0) longest = std::max(longest, y_norms[n] / b_norms[n]);
+      d.sign().apply(s, y[i], std::max(1e-13, std::min(rule.fixed_delta, 0.1 * rule.tolerance / longest)));
+      scale(s, chi);
+      axpy(s, uniform_scalars(s, 1.0), y[i]);  // s = y + chi sign(H) y = D^+ y
+      // r = b - P (D^+ D y) - sigma y, P_chi = (1 + chi gamma_5) / 2 of 2 s
+      gamma5(turned, s);
+      copy(r, b);
+      axpy(r, uniform_scalars(r, -1.0), s);
+      axpy(r, -chi, turned);
+      axpy(r, uniform_scalars(r, -sigma[i]), y[i]);
+      const std::vector<double> norms = detail::square_roots(host_values(norm2(r)));
+      mass.residual.clear();
+      double worst = 0.0;
+      for (int n = 0; n < columns; ++n) {
+        const auto k = static_cast<std::size_t>(n);
+        mass.residual.push_back(b_norms[k] > 0.0 ? norms[k] / b_norms[k] : 0.0);
+        worst = std::max(worst, mass.residual.back());
+      }
+      mass.converged = worst <= 0.8 * rule.tolerance;
+      const bool stops = rule.interrupted && rule.interrupted();
+      if (mass.converged || mass.corrections == rule.corrections || stops || !std::isfinite(worst)) break;
+      F r_high = like(r);
+      copy(r_high, r);
+      deflation.project(r_high);
+      std::vector<double> relative;
+      for (const double residual : mass.residual)
+        relative.push_back(std::clamp(0.3 * rule.tolerance / std::max(residual, 1e-300), rule.inner_tolerance, 0.1));
+      std::vector<F> correction{like(b)};
+      solve_off_modes(correction, r_high, {sigma[i]}, relative, worst, false);
+      deflation.add_solution(correction[0], r, sigma[i]);
+      axpy(y[i], uniform_scalars(y[i], 1.0), correction[0]);
+    }
+    // x = D(m)^+ y / weight = ((rho - m/2) D^+ y + m y) / weight
+    copy(x[i], s);
+    scale(x[i], uniform_scalars(s, (rho - 0.5 * masses[i]) / weight));
+    axpy(x[i], uniform_scalars(s, masses[i] / weight), y[i]);
+    report.masses.push_back(mass);
+  }
+  return report;
+}
+
+}  // namespace plaquette

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// sign(H) on a batch of vectors: exact on the modes of H that are known, a polynomial or a rational function of H^2 on
+/// the rest. (Alexandru, Pelissier, Gamari, Lee 2011, eq. 7)
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/algorithms/krylov_basis.hpp"
+#include "common/algorithms/minimax.hpp"
+#include "common/algorithms/multishift_cg.hpp"
+#include "common/algorithms/squared_map.hpp"
+#include "common/algorithms/zolotarev.hpp"
+#include "common/error.hpp"
+
+namespace plaquette {
+
+/// Applications of H, one a column.
+struct kernel_count {
+  double wide = 0.0, narrow = 0.0;
+  double signs = 0.0;  ///< applications of the sign function, one a column
+};
+
+/// H in double (wide) and single precision (narrow), and how often they were applied.
+/// \tparam B  names of a library: field<T>, hermitian_wilson<T>
+template <class B>
+class hermitian_kernel {
+ public:
+  using wide_field = typename B::template field<double>;
+  using narrow_field = typename B::template field<float>;
+  using wide_operator = typename B::template hermitian_wilson<double>;
+  using narrow_operator = typename B::template hermitian_wilson<float>;
+
+  hermitian_kernel(std::shared_ptr<const wide_operator> wide, std::shared_ptr<const narrow_operator> narrow)
+      : wide_(std::move(wide)), narrow_(std::move(narrow)) {}
+
+  /// One precision of H as the algorithms take it.
+  template <class F, class H>
+  class counted {
+   public:
+    counted(const H& h, double& count) : h_(&h), count_(&count) {}
+    void apply(F& out, const F& in) const {
+      *count_ += in.columns();
+      h_->apply(out, in);
+    }
+    void apply_dagger(F& out, const F& in) const { apply(out, in); }
+    /// out = (a H + d) in + b u + c w
+    void apply(F& out, double a, const F& in, double d, double b, const F* u, double c, const F* w) const {
+      *count_ += in.columns();
+      if constexpr (requires { h_->apply(out, a, in, d, b, u, c, w); }) {
+        h_->apply(out, a, in, d, b, u, c, w);
+      } else {
+        h_->apply(out, a, in, d, &in, c, w);
+        if (u != nullptr) axpy(out, uniform_scalars(out, b), *u);
+      }
+    }
+
+   private:
+    const H* h_;
+    double* count_;
+  };
+
+  counted<wide_field, wide_operator> wide() const { return {*wide_, count_->wide}; }
+  counted<narrow_field, narrow_operator> narrow() const { return {*narrow_, count_->narrow}; }
+  kernel_count& count() const { return *count_; }
+
+ private:
+  std::shared_ptr<const wide_operator> wide_;
+  std::shared_ptr<const narrow_operator> narrow_;
+  std::shared_ptr<kernel_count> count_ = std::make_shared<kernel_count>();
+};
+
+enum class sign_method { polynomial, zolotarev, zolotarev_double_pass };
+
+/// How Clenshaw's recurrence is computed.
+enum class sign_precision {
+  wide,  ///< all in double
+  mixed  ///< the high orders, which come first and are small, in single precision
+};
+
+/// What is fixed by hand; zeros are chosen.
+struct sign_options {
+  sign_method method = sign_method::polynomial;
+  sign_precision precision = sign_precision::mixed;
+  double lowest = 0.0, highest = 0.0;  ///< range of |H| on the rest; lowest 0: the last mode's
+  int degree = 0, poles = 0;           ///< whatever accuracy is asked for
+};
+
+/// The lowest order of a Clenshaw recurrence that single precision may compute when the result is to be right to delta.
+/// Rounding in the orders above k errs by some u sum_{j > k} |c_j|, u = 2^-24, in the middle of the spectrum, and more
+/// at its ends, where few modes lie. Of that, 0.08 delta is allowed: the polynomial itself errs by 0.65 delta on a
+/// random vector. Above 1e-6 all of it: the floor of single precision is at 8e-7.
+inline int first_order_in_single(const minimax_polynomial& p, double delta) {
+  if (delta >= 1e-6) return 0;
+  constexpr double u = 0x1p-24;
+  double tail = 0.0;
+  for (int k = p.degree(); k > 0; --k) {
+    tail += std::abs(p.coefficients[static_cast<std::size_t>(k)]);
+    if (u * tail > 0.08 * delta) return k;
+  }
+  return 0;
+}
+
+/// sign(H), deflated.
+template <class B>
+class sign_function {
+ public:
+  using F = typename hermitian_kernel<B>::wide_field;
+  using G = typename hermitian_kernel<B>::narrow_field;
+
+  /// \param modes    orthonormal eigenvectors of H, kept as they are (a shared copy); may have no columns
+  /// \param values   their eigenvalues, |values| ascending
+  /// \param options  highest must be given, lowest too where there are no modes
+  sign_function(const hermitian_kernel<B>& h, F modes, std::vector<double> values, const sign_options& options)
+      : h_(h), modes_(std::move(modes)), values_(std::move(values)), options_(options) {
+    if (options_.lowest <= 0.0 && !values_.empty()) options_.lowest = std::abs(values_.back());
+    if (!(options_.lowest > 0.0 && options_.highest > options_.lowest))
+      throw input_error("sign function: expected a range 0 < lowest < highest of |H|, found [" +
+                        std::to_string(options_.lowest) + ", " + std::to_string(options_.highest) + "]");
+  }
+
+  double lowest() const { return options_.lowest; }
+  double highest() const { return options_.highest; }
+  double eps() const { return std::pow(options_.lowest / options_.highest, 2); }
+  const sign_options& options() const { return options_; }
+  const F& modes() const { return modes_; }
+  const std::vector<double>& values() const { return values_; }
+  const hermitian_kernel<B>& kernel() const { return h_; }
+
+  /// The polynomial of an accuracy; made once.
+  const minimax_polynomial& polynomial(double delta) const {
+    const double key = options_.degree > 0 ? 0.0 : delta;
+    auto found = polynomials_->find(key);
+    if (found == polynomials_->end())
+      found = polynomials_
+                  ->emplace(key, options_.degree > 0 ? minimax_of_degree(options_.degree, eps())
+                                                     : minimax_of_error(delta, eps()))
+                  .first;
+    return found->second;
+  }
+  zolotarev_function rational(double delta) const {
+    return options_.poles > 0 ? zolotarev_of_poles(options_.poles, options_.lowest, options_.highest)
+                              : zolotarev_of_error(delta, options_.lowest, options_.highest);
+  }
+
+  /// y = sign(H) x to an error of about delta |x|. Collective.
+  void apply(F& y, const F& x, double delta) const { apply(y, x, delta, options_.precision); }
+  void apply(F& y, const F& x, double delta, sign_precision precision) const {
+    h_.count().signs += x.columns();
+    F high = like(x);
+    copy(high, x);
+    host_matrix c;
+    if (modes_.columns() > 0) {
+      c = overlaps(modes_, x);
+      subtract_combinations(high, modes_, c.numbers());
+    }
+    if (options_.method == sign_method::polynomial)
+      apply_polynomial(y, high, delta, precision);
+    else
+      apply_rational(y, high, delta);
+    if (modes_.columns() > 0) {
+      std::vector<double> signs;
+      for (const double value : values_) signs.push_back(value > 0.0 ? 1.0 : -1.0);
+      scale_rows(c, signs);
+      // Single precision errs along the modes too, where Clenshaw's recurrence amplifies; nothing of y belongs there.
+      if (precision == sign_precision::mixed && delta < 1e-6) {
+        host_matrix errors = overlaps(modes_, y);
+        scale_rows(errors, std::vector<double>(values_.size(), -1.0));
+        c = sum(c, errors);
+      }
+      add_combinations(y, modes_, c.numbers());
+    }
+  }
+
+ private:
+  /// y = Q P(Q^2) psi, Q = H / highest, by Clenshaw: b_k = c_k psi + 2 z b_{k+1} - b_{k+2}, P = c_0 psi + z b_1 - b_2.
+  void apply_polynomial(F& y, const F& psi, double delta, sign_precision precision) const {
+    const minimax_polynomial& p = polynomial(delta);
+    const int n = p.degree();
+    const int first_narrow =  // orders above are narrow
+        precision == sign_precision::wide ? n : first_order_in_single(p, std::max(delta, p.delta));
+    F b1 = like(psi), b2 = like(psi);
+    int k = n - 1;
+    if (first_narrow < n) {
+      G psi_g = like(psi, psi.columns(), as<G>), b1_g = like(psi_g), b2_g = like(psi_g);
+      convert(psi_g, psi);
+      begin(p, b1_g, b2_g, psi_g);
+      recur(h_.narrow(), p, n - 1, first_narrow + 1, b1_g, b2_g, psi_g);
+      if (first_narrow == 0) {
+        finish(h_.narrow(), p, b1_g, b2_g, psi_g);
+        convert(y, b1_g);
+        return;
+      }
+      convert(b1, b1_g);
+      convert(b2, b2_g);
+      k = first_narrow;
+    } else {
+      begin(p, b1, b2, psi);
+    }
+    recur(h_.wide(), p, k, 1, b1, b2, psi);
+    finish(h_.wide(), p, b1, b2, psi);
+    copy(y, b1);
+  }
+
+  squared_map map() const { return squared_map::of_range(options_.lowest, options_.highest); }
+
+  /// b1 = b_n, b2 = b_{n+1} = 0.
+  template <class V>
+  static void begin(const minimax_polynomial& p, V& b1, V& b2, const V& psi) {
+    copy(b1, psi);
+    scale(b1, uniform_scalars(b1, p.coefficients.back()));
+    zero(b2);
+  }
+  /// Orders k = from, ..., to; b1 is b_to at the end.
+  template <class V, class H>
+  void recur(const H& h, const minimax_polynomial& p, int from, int to, V& b1, V& b2, const V& psi) const {
+    V scratch = like(psi);
+    for (int k = from; k >= to; --k) {
+      apply_map(h, b2, scratch, 2.0, map(), b1, p.coefficients[static_cast<std::size_t>(k)], &psi, -1.0, &b2);
+      std::swap(b1, b2);
+    }
+  }
+  /// b1 = H / highest (c_0 psi + z b_1 - b_2)
+  template <class V, class H>
+  void finish(const H& h, const minimax_polynomial& p, V& b1, V& b2, const V& psi) const {
+    V scratch = like(psi);
+    apply_map(h, b2, scratch, 1.0, map(), b1, p.coefficients[0], &psi, -1.0, &b2);
+    h.apply(b1, 1.0 / options_.highest, b2, 0.0, 0.0, static_cast<const V*>(nullptr), 0.0,
+            static_cast<const V*>(nullptr));
+  }
+
+  /// H^2
+  struct square {
+    const hermitian_kernel<B>& h;
+    void apply(F& out, const F& in) const {
+      F between = like(in);
+      h.wide().apply(between, in);
+      h.wide().apply(out, between);
+    }
+    void apply_dagger(F& out, const F& in) const { apply(out, in); }
+  };
+
+  /// y = H sum_l w_l (H^2 + sigma_l)^-1 psi
+  void apply_rational(F& y, const F& psi, double delta) const {
+    const zolotarev_function f = rational(delta);
+    const square h2{h_};
+    stopping_rule rule;
+    rule.tolerance = 0.3 * delta;
+    rule.limit = 100000;
+    F sum_of_poles = like(psi);
+    if (options_.method == sign_method::zolotarev) {
+      std::vector<F> x;
+      for (int l = 0; l < f.poles(); ++l) x.push_back(like(psi));
+      multishift_cg(h2, x, psi, f.shifts, rule);
+      zero(sum_of_poles);
+      for (int l = 0; l < f.poles(); ++l)
+        axpy(sum_of_poles, uniform_scalars(psi, f.weights[static_cast<std::size_t>(l)]),
+             x[static_cast<std::size_t>(l)]);
+    } else {
+      double_pass_sum(h2, sum_of_poles, psi, f, rule.tolerance, rule.limit);
+    }
+    h_.wide().apply(y, sum_of_poles);
+  }
+
+  /// y = sum_l w_l (A + sigma_l)^-1 psi without a vector for each pole: conjugate gradients once for its numbers, then
+  /// again for the residuals r_j themselves: y = sum_j C_j r_j. (Neuberger 1998; Chiu, Hsieh 2003)
+  void double_pass_sum(const square& a, F& y, const F& psi, const zolotarev_function& f, double tolerance,
+                       int limit) const {
+    const int columns = psi.columns(), poles = f.poles();
+    const auto at = [](auto& list, int i) -> auto& { return list[static_cast<std::size_t>(i)]; };
+    // alpha_j, beta_j and |r_j|^2 of each column
+    std::vector<std::vector<double>> alpha, beta, r2;
+    const double lowest_shift = f.shifts[0];
+    const auto pass = [&](bool first, const auto& with_residual) {
+      F r = like(psi), p = like(psi), ap = like(psi);
+      copy(r, psi);
+      copy(p, psi);
+      auto rr = norm2(r);
+      for (int j = 0;; ++j) {
+        with_residual(j, r);
+        if (first) {
+          std::vector<double> now;
+          for (const complex<double>& number : host_values(rr)) now.push_back(number.re);
+          r2.push_back(now);
+          bool all = true;
+          for (int n = 0; n < columns; ++n) all = all && at(now, n) <= tolerance * tolerance * at(r2.front(), n);
+          if (all || j >= limit) return j;
+        } else if (j == std::ssize(alpha)) {
+          return j;
+        }
+        a.apply(ap, p);
+        axpy(ap, uniform_scalars(ap, lowest_shift), p);
+        const auto step = ratio(rr, dot(p, ap));
+        axpy(r, -step, ap);
+        const auto rr_new = norm2(r);
+        const auto next = ratio(rr_new, rr);
+        if (first) {
+          std::vector<double> here, there;
+          for (const complex<double>& number : host_values(step)) here.push_back(number.re);
+          for (const complex<double>& number : host_values(next)) there.push_back(number.re);
+          alpha.push_back(here);
+          beta.push_back(there);
+        }
+        xpay(p, r, next);
+        rr = rr_new;
+      }
+    };
+    const int steps = pass(true, [](int, const F&) {});
+    // x_s = sum_i alpha_i^s p_i^s with p_i^s = sum_{j <= i} (prod_{k=j+1}^{i} beta_{k-1}^s) zeta_j^s r_j.
+    std::vector<std::vector<complex<double>>> coefficients(
+        static_cast<std::size_t>(steps), std::vector<complex<double>>(static_cast<std::size_t>(columns)));
+    for (int n = 0; n < columns; ++n)
+      for (int s = 0; s < poles; ++s) {
+        const double sigma = at(f.shifts, s) - lowest_shift;
+        std::vector<double> zeta{1.0}, ratio_of(static_cast<std::size_t>(steps) + 1, 1.0);
+        // ratio_of[i] = zeta_i / zeta_{i-1}
+        for (int i = 0; i < steps; ++i) {
+          const double a_i = at(at(alpha, i), n), a_before = i > 0 ? at(at(alpha, i - 1), n) : 1.0,
+                       b_before = i > 0 ? at(at(beta, i - 1), n) : 0.0;
+          const double denominator =
+              a_before * (1.0 + a_i * sigma) + a_i * b_before * (1.0 - (i > 0 ? at(ratio_of, i) : 1.0));
+          at(ratio_of, i + 1) = a_before / denominator;
+          zeta.push_back(zeta.back() * at(ratio_of, i + 1));
+        }
+        // Backwards: S_j = alpha_j^s + beta_j^s S_{j+1}, and C_j += w_s zeta_j S_j.
+        double tail = 0.0;
+        for (int j = steps - 1; j >= 0; --j) {
+          const double q = at(ratio_of, j + 1);
+          const double alpha_s = at(at(alpha, j), n) * q;
+          const double beta_s = at(at(beta, j), n) * q * q;
+          tail = alpha_s + beta_s * tail;
+          at(at(coefficients, j), n).re += at(f.weights, s) * at(zeta, j) * tail;
+        }
+      }
+    zero(y);
+    pass(false, [&](int j, const F& r) {
+      if (j < steps) axpy(y, make_scalars(r, std::span<const complex<double>>(at(coefficients, j))), r);
+    });
+  }
+
+  hermitian_kernel<B> h_;
+  F modes_;
+  std::vector<double> values_;
+  sign_options options_;
+  std::shared_ptr<std::map<double, minimax_polynomial>> polynomials_ =
+      std::make_shared<std::map<double, minimax_polynomial>>();
+};
+
+}  // namespace plaquette

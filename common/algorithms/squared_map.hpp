@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Polynomials of H^2 for a Hermitian H, by three-term recurrences of two kernels a step.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/algorithms/batch.hpp"
+
+namespace plaquette {
+
+/// z(x) = alpha (x - shift) maps [lowest, highest] to [-1, 1]; applied to x = h^2.
+struct squared_map {
+  double alpha = 1.0, shift = 0.0;
+
+  /// \param lowest, highest  of |h|
+  static squared_map of_range(double lowest, double highest) {
+    const double a = lowest * lowest, b = highest * highest;
+    return {2.0 / (b - a), 0.5 * (a + b)};
+  }
+  double operator()(double h) const { return alpha * (h * h - shift); }
+};
+
+/// out = factor z(H^2) in + c u + e w. As z = alpha (H - s)(H + s), s^2 = shift, this is two applications of H, each
+/// with what is added to it while its result is in registers. u, w may be null; out may be w, but not in or u.
+/// \param scratch  of the shape of in
+template <field_batch F, class H>
+void apply_map(const H& h, F& out, F& scratch, double factor, const squared_map& z, const F& in, double c, const F* u,
+               double e, const F* w) {
+  const double root = std::sqrt(z.shift), a = factor * z.alpha;
+  if constexpr (requires { h.apply(out, a, in, root, c, u, e, w); }) {
+    h.apply(scratch, 1.0, in, root, 0.0, nullptr, 0.0, nullptr);
+    h.apply(out, a, scratch, -a * root, c, u, e, w);
+  } else {
+    h.apply(scratch, 1.0, in, root, &in, 0.0, nullptr);
+    h.apply(out, a, scratch, -a * root, &scratch, e, w);
+    if (u != nullptr) axpy(out, uniform_scalars(out, c), *u);
+  }
+}
+
+/// out = T_d(z(H^2)) in: amplifies what lies below the range of z. 2 d applications of H.
+/// \param degree  1 or more
+template <field_batch F, class H>
+void chebyshev_filter(const H& h, F& out, const F& in, int degree, const squared_map& z) {
+  F before = like(in), now = like(in), scratch = like(in);
+  copy(before, in);
+  apply_map(h, now, scratch, 1.0, z, in, 0.0, static_cast<const F*>(nullptr), 0.0, static_cast<const F*>(nullptr));
+  for (int k = 2; k <= degree; ++k) {
+    apply_map(h, before, scratch, 2.0, z, now, 0.0, static_cast<const F*>(nullptr), -1.0, &before);
+    std::swap(before, now);
+  }
+  copy(out, now);
+}
+
+/// T_d(z) of a number, for z outside [-1, 1] too.
+inline double chebyshev_value(int degree, double z) {
+  if (std::abs(z) <= 1.0) return std::cos(degree * std::acos(z));
+  const double value = std::cosh(degree * std::acosh(std::abs(z)));
+  return z < 0 && degree % 2 != 0 ? -value : value;
+}
+
+}  // namespace plaquette

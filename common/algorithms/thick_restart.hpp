@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Thick-restart Lanczos in blocks, for the largest eigenvalues of a Hermitian operator. (Wu, Simon, SIAM J. Matrix
+/// Anal. 22 (2000) 602)
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/algorithms/krylov_basis.hpp"
+#include "common/error.hpp"
+
+namespace plaquette {
+
+/// Sizes of the search space.
+struct restart_sizes {
+  int keep = 0;   ///< Ritz vectors that survive a restart: more than are wanted
+  int most = 0;   ///< vectors of the search space
+  int block = 1;  ///< vectors that the operator takes at once
+  int cycles = 30;
+};
+
+/// Where a search stands after a cycle: all that it takes to go on.
+struct restart_state {
+  std::vector<double> values;     ///< Ritz values of the kept vectors, descending
+  std::vector<double> estimates;  ///< of their residuals |A v - theta v|
+  host_matrix coupling;           ///< <kept, A next>: kept x block; without columns: not known, and projected anew
+  int kept = 0;
+  int cycle = 0;
+};
+
+/// Decides after each cycle; true ends the search. The kept vectors are columns 0 .. kept - 1 of the basis, the block
+/// that comes next the columns after them.
+template <class F>
+using restart_decision = std::function<bool(F& basis, const restart_state& state)>;
+
+/// A V = V T + next R e^+ in blocks; at a restart T is diagonal, bordered by the coupling R y.
+///
+/// The coupling of kept vectors to the next block is kept from the cycle before, and later projections on kept vectors
+/// count as zero: so A may become less accurate from cycle to cycle, as residuals fall. (Projecting the less accurate
+/// product anew would put its error into all Ritz values.)
+/// \param basis  of sizes.most + sizes.block columns. The start is in its first `block` columns (state.cycle = 0), or
+///               what a state that was stored describes is.
+/// \param apply  out = A in, for one block
+template <field_batch F>
+restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restart_state state,
+                                    const std::function<void(F& out, const F& in)>& apply,
+                                    const restart_decision<F>& decide, const random_fill<F>& fill) {
+  const int p = sizes.block;
+  if (p < 1 || sizes.keep < 1 || sizes.most < sizes.keep + p || basis.columns() < sizes.most + p)
+    throw input_error("thick-restart Lanczos: expected a search space of at least the " + std::to_string(sizes.keep) +
+                      " kept vectors and a block of " + std::to_string(p) + ", found " + std::to_string(sizes.most));
+  if (state.cycle == 0) {
+    F start = view(basis, 0, p);
+    orthonormalise(start, fill);
+  }
+  while (true) {
+    int k = state.kept;
+    host_matrix t(sizes.most + p, sizes.most + p);
+    for (int i = 0; i < k; ++i) t(i, i) = {state.values[static_cast<std::size_t>(i)], 0.0};
+    host_matrix r;
+    while (k + p <= sizes.most) {
+      const F known = view(basis, 0, k + p), in = view(basis, k, p);
+      F next = view(basis, k + p, p);
+      apply(next, in);
+      orthogonal_factors f = orthogonalise(known, next, fill);
+      if (state.kept > 0 && state.coupling.columns() > 0) {
+        set_block(f.c, 0, 0, k == state.kept ? state.coupling : host_matrix(state.kept, p));
+      }
+      set_block(t, 0, k, f.c);
+      set_block(t, k, 0, adjoint(f.c));
+      r = f.r;
+      k += p;
+    }
+    const hermitian_eigenpairs ritz = eigenpairs_of_hermitian(hermitian_part(block_of(t, 0, 0, k, k)));
+    const int kept = std::min(sizes.keep, k);
+    std::vector<int> largest;
+    for (int i = 0; i < kept; ++i) largest.push_back(k - 1 - i);
+    const host_matrix y = columns_of(ritz.vectors, largest);
+    const host_matrix bottom = product(r, block_of(y, k - p, 0, p, kept));
+    state.values.clear();
+    for (const int i : largest) state.values.push_back(ritz.values[static_cast<std::size_t>(i)]);
+    state.estimates = column_norms(bottom);
+    state.coupling = adjoint(bottom);
+    state.kept = kept;
+    ++state.cycle;
+    F all = view(basis, 0, k), first = view(basis, kept, p);
+    F next = like(basis, p);
+    copy(next, view(basis, k, p));
+    rotate_basis(all, y);
+    copy(first, next);
+    if (decide(basis, state) || state.cycle >= sizes.cycles) return state;
+  }
+}
+
+}  // namespace plaquette

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Meshes of Gmsh: .msh of version 2.x and 4.x, text and binary.
+#pragma once
+
+#include <string>
+
+#include "common/io/byte_source.hpp"
+#include "common/mesh/simplex_mesh.hpp"
+
+namespace plaquette {
+
+/// Reads the elements of the highest dimension (tetrahedra, else triangles), their physical groups as materials, the
+/// groups of the dimension below as boundaries, and `$Periodic`. Node numbers may have gaps. Throws input_error, with
+/// one line that names the file, what was expected and what was found.
+/// \param only_dimension  2 or 3: refuse another; 0: take what is there
+simplex_mesh read_gmsh(const byte_source& source, int only_dimension = 0);
+simplex_mesh read_gmsh(const std::string& path, int only_dimension = 0);
+
+/// Writes text of version 2.2.
+std::string gmsh_text(const simplex_mesh& mesh);
+
+}  // namespace plaquette

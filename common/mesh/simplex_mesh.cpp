@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/mesh/simplex_mesh.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "common/error.hpp"
+
+namespace plaquette {
+
+namespace {
+
+using corner_set = std::array<std::int32_t, 3>;  ///< of a face, ascending; -1 first on an edge
+
+/// A face of an element, by its corners.
+struct face_of_element {
+  corner_set corners;
+  std::int32_t element;
+  std::int8_t face;
+};
+
+corner_set sorted(corner_set corners) {
+  std::ranges::sort(corners);
+  return corners;
+}
+
+corner_set corners_of(const simplex_mesh& mesh, std::int64_t element, int face) {
+  corner_set corners{-1, -1, -1};
+  const auto local = corners_of_face(mesh.dimension, face);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(mesh.dimension); ++i)
+    corners[i] = mesh.elements[static_cast<std::size_t>(element)][static_cast<std::size_t>(local[i])];
+  return corners;
+}
+
+std::string vertices_text(const corner_set& corners) {
+  std::string text;
+  for (const std::int32_t c : corners)
+    if (c >= 0) text.append(text.empty() ? "" : ", ").append(std::to_string(c));
+  return text;
+}
+
+/// The permutation that takes `here` to `there`: here[i] == there[permutation[i]].
+std::int8_t orientation_of(const corner_set& here, const corner_set& there, int corners) {
+  for (std::int8_t o = 0; o < face_orientations; ++o) {
+    bool fits = true;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(corners); ++i)
+      fits = fits && face_permutations[o][i] < corners &&
+             here[i] == there[static_cast<std::size_t>(face_permutations[o][i])];
+    if (fits) return o;
+  }
+  return -1;
+}
+
+std::vector<face_of_element> all_faces(const simplex_mesh& mesh) {
+  std::vector<face_of_element> faces;
+  faces.reserve(mesh.elements.size() * static_cast<std::size_t>(mesh.faces()));
+  for (std::int64_t e = 0; e < mesh.size(); ++e)
+    for (int f = 0; f < mesh.faces(); ++f)
+      faces.push_back({sorted(corners_of(mesh, e, f)), static_cast<std::int32_t>(e), static_cast<std::int8_t>(f)});
+  std::ranges::sort(faces, {}, [](const face_of_element& f) { return std::make_pair(f.corners, f.element); });
+  return faces;
+}
+
+face_link& link_of(simplex_mesh& mesh, const face_of_element& f) {
+  return mesh.links[static_cast<std::size_t>(f.element)][static_cast<std::size_t>(f.face)];
+}
+
+/// Makes two faces neighbours; `image` are the first one's corners as the second one names them.
+void join(simplex_mesh& mesh, const face_of_element& a, const face_of_element& b, const corner_set& image) {
+  const corner_set there = corners_of(mesh, b.element, b.face);
+  const std::int8_t to = orientation_of(image, there, mesh.dimension);
+  const std::int8_t back = orientation_of(there, image, mesh.dimension);
+  link_of(mesh, a) = {b.element, b.face, to, -1};
+  link_of(mesh, b) = {a.element, a.face, back, -1};
+}
+
+/// Checks corners and sorts them.
+void sort_corners(simplex_mesh& mesh, const std::string& name) {
+  const auto refuse = [&name](std::int64_t e, const std::string& what) {
+    throw input_error(name + ": element " + std::to_string(e) + " " + what);
+  };
+  const auto last = static_cast<std::size_t>(mesh.dimension);
+  for (std::int64_t e = 0; e < mesh.size(); ++e) {
+    auto& corners = mesh.elements[static_cast<std::size_t>(e)];
+    for (std::size_t c = 0; c <= last; ++c)
+      if (corners[c] < 0 || static_cast<std::size_t>(corners[c]) >= mesh.vertices.size())
+        refuse(e, "names vertex " + std::to_string(corners[c]) + ", and there are " +
+                      std::to_string(mesh.vertices.size()));
+    double longest = 0.0;
+    for (std::size_t a = 0; a <= last; ++a)
+      for (std::size_t b = 0; b < a; ++b) {
+        double square = 0.0;
+        for (std::size_t i = 0; i < 3; ++i) {
+          const double d = mesh.vertices[static_cast<std::size_t>(corners[a])][i] -
+                           mesh.vertices[static_cast<std::size_t>(corners[b])][i];
+          square += d * d;
+        }
+        longest = std::max(longest, square);
+      }
+    const double volume = signed_volume(mesh, e);
+    // Rounding of a determinant is some 1e-16 times the cube of the longest edge.
+    if (!(std::abs(volume) > 1e-13 * std::pow(longest, 0.5 * mesh.dimension)))
+      refuse(e, mesh.dimension == 3 ? "is flat: its volume is zero" : "is flat: its area is zero");
+    std::sort(corners.begin(), corners.begin() + mesh.dimension + 1);
+  }
+}
+
+void join_inside(simplex_mesh& mesh, const std::vector<face_of_element>& faces, const std::string& name) {
+  for (std::size_t i = 0; i < faces.size();) {
+    std::size_t end = i + 1;
+    while (end < faces.size() && faces[end].corners == faces[i].corners) ++end;
+    if (end - i > 2)
+      throw input_error(name + ": " + std::to_string(end - i) + " elements share the face of vertices " +
+                        vertices_text(faces[i].corners) + ", and two at most may");
+    if (end - i == 2) join(mesh, faces[i], faces[i + 1], corners_of(mesh, faces[i].element, faces[i].face));
+    i = end;
+  }
+}
+
+/// Corners of a face as the map names them; nothing where one of them is not in it.
+std::optional<corner_set> image_of(const corner_set& corners, const vertex_pairs& pairs, int count) {
+  corner_set image{-1, -1, -1};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    const auto found = pairs.find(corners[i]);
+    if (found == pairs.end()) return std::nullopt;
+    image[i] = found->second;
+  }
+  return image;
+}
+
+const face_of_element* find_face(const std::vector<face_of_element>& faces, const corner_set& corners) {
+  const auto at = std::ranges::lower_bound(faces, corners, {}, &face_of_element::corners);
+  return at != faces.end() && at->corners == corners ? &*at : nullptr;
+}
+
+void join_periodic(simplex_mesh& mesh, const std::vector<face_of_element>& faces, const std::string& name) {
+  for (const vertex_pairs& pairs : mesh.periodic)
+    for (const face_of_element& f : faces) {
+      if (!link_of(mesh, f).is_boundary()) continue;
+      const auto image = image_of(corners_of(mesh, f.element, f.face), pairs, mesh.dimension);
+      if (!image) continue;
+      const face_of_element* other = find_face(faces, sorted(*image));
+      if (other == nullptr || !link_of(mesh, *other).is_boundary() || other == &f)
+        throw input_error(name + ": the periodic face of vertices " + vertices_text(f.corners) +
+                          " has no free counterpart of vertices " + vertices_text(sorted(*image)));
+      join(mesh, f, *other, *image);
+    }
+}
+
+void tag_boundary(simplex_mesh& mesh, const std::vector<face_of_element>& faces, const std::vector<tagged_face>& tagged,
+                  const std::string& name) {
+  mesh.boundary_tags = {0};
+  std::map<int, std::int16_t> number{{0, 0}};
+  for (const face_of_element& f : faces)
+    if (link_of(mesh, f).is_boundary()) link_of(mesh, f).boundary = 0;
+  for (const tagged_face& t : tagged) {
+    const face_of_element* f = find_face(faces, sorted(t.corners));
+    if (f == nullptr)
+      throw input_error(name + ": the boundary face of vertices " + vertices_text(sorted(t.corners)) + " (tag " +
+                        std::to_string(t.tag) + ") is a face of no element");
+    if (!link_of(mesh, *f).is_boundary()) continue;  // inside: an interface of materials, or a periodic side
+    const auto [at, is_new] = number.try_emplace(t.tag, static_cast<std::int16_t>(mesh.boundary_tags.size()));
+    if (is_new) {
+      if (mesh.boundary_tags.size() >= std::numeric_limits<std::int16_t>::max())
+        throw input_error(name + ": more than 32766 different boundary tags");
+      mesh.boundary_tags.push_back(t.tag);
+    }
+    link_of(mesh, *f).boundary = at->second;
+  }
+}
+
+std::vector<tagged_face> tagged_faces_of(const simplex_mesh& mesh) {
+  std::vector<tagged_face> tagged;
+  for (std::int64_t e = 0; e < mesh.size(); ++e)
+    for (int f = 0; f < mesh.faces(); ++f) {
+      const face_link& link = mesh.links[static_cast<std::size_t>(e)][static_cast<std::size_t>(f)];
+      if (link.is_boundary() && link.boundary > 0)
+        tagged.push_back({corners_of(mesh, e, f), mesh.boundary_tags[static_cast<std::size_t>(link.boundary)]});
+    }
+  return tagged;
+}
+
+/// Vertices in the middle of edges, made when first named.
+class middles {
+ public:
+  explicit middles(simplex_mesh& mesh) : mesh_(mesh) {}
+  std::int32_t of(std::int32_t a, std::int32_t b) {
+    const auto [at, is_new] = number_.try_emplace(std::minmax(a, b), static_cast<std::int32_t>(mesh_.vertices.size()));
+    if (is_new) {
+      std::array<double, 3> x{};
+      for (std::size_t i = 0; i < 3; ++i)
+        x[i] = 0.5 * (mesh_.vertices[static_cast<std::size_t>(a)][i] + mesh_.vertices[static_cast<std::size_t>(b)][i]);
+      mesh_.vertices.push_back(x);
+    }
+    return at->second;
+  }
+  const std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>& all() const { return number_; }
+
+ private:
+  simplex_mesh& mesh_;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> number_;
+};
+
+double squared_distance(const simplex_mesh& mesh, std::int32_t a, std::int32_t b) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double d = mesh.vertices[static_cast<std::size_t>(a)][i] - mesh.vertices[static_cast<std::size_t>(b)][i];
+    sum += d * d;
+  }
+  return sum;
+}
+
+/// Cuts the four corners off, and the octahedron between them in four along its shortest diagonal. (Bey 1995 takes a
+/// fixed one, which keeps the number of shapes finite; the shortest keeps elements round.)
+std::vector<std::array<std::int32_t, 4>> halves_of_tetrahedron(simplex_mesh& mesh, middles& middle,
+                                                               const std::array<std::int32_t, 4>& v) {
+  const std::int32_t m01 = middle.of(v[0], v[1]), m02 = middle.of(v[0], v[2]), m03 = middle.of(v[0], v[3]);
+  const std::int32_t m12 = middle.of(v[1], v[2]), m13 = middle.of(v[1], v[3]), m23 = middle.of(v[2], v[3]);
+  std::vector<std::array<std::int32_t, 4>> parts{
+      {v[0], m01, m02, m03}, {m01, v[1], m12, m13}, {m02, m12, v[2], m23}, {m03, m13, m23, v[3]}};
+  // A diagonal joins the middles of opposite edges; the other four, in a ring, pair up with it.
+  struct cut {
+    std::array<std::int32_t, 2> diagonal;
+    std::array<std::int32_t, 4> ring;
+  };
+  const std::array<cut, 3> cuts{cut{{m02, m13}, {m01, m12, m23, m03}}, cut{{m01, m23}, {m02, m12, m13, m03}},
+                                cut{{m03, m12}, {m01, m02, m23, m13}}};
+  const cut& best = *std::ranges::min_element(
+      cuts, {}, [&](const cut& c) { return squared_distance(mesh, c.diagonal[0], c.diagonal[1]); });
+  for (std::size_t i = 0; i < 4; ++i)
+    parts.push_back({best.diagonal[0], best.diagonal[1], best.ring[i], best.ring[(i + 1) % 4]});
+  return parts;
+}
+
+}  // namespace
+
+double signed_volume(const simplex_mesh& mesh, std::int64_t element) {
+  const auto& corners = mesh.elements[static_cast<std::size_t>(element)];
+  std::array<std::array<double, 3>, 3> edge{};
+  edge[2] = {0.0, 0.0, 1.0};
+  for (std::size_t c = 1; c <= static_cast<std::size_t>(mesh.dimension); ++c)
+    for (std::size_t i = 0; i < 3; ++i)
+      edge[c - 1][i] = mesh.vertices[static_cast<std::size_t>(corners[c])][i] -
+                       mesh.vertices[static_cast<std::size_t>(corners[0])][i];
+  const double determinant = edge[0][0] * (edge[1][1] * edge[2][2] - edge[1][2] * edge[2][1]) -
+                             edge[0][1] * (edge[1][0] * edge[2][2] - edge[1][2] * edge[2][0]) +
+                             edge[0][2] * (edge[1][0] * edge[2][1] - edge[1][1] * edge[2][0]);
+  return determinant / (mesh.dimension == 3 ? 6.0 : 2.0);
+}
+
+void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const std::string& name) {
+  if (mesh.elements.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / 4)
+    throw input_error(name + ": more elements than this program numbers");
+  mesh.materials.resize(mesh.elements.size(), 0);
+  sort_corners(mesh, name);
+  mesh.links.assign(mesh.elements.size(), {});
+  const auto faces = all_faces(mesh);
+  join_inside(mesh, faces, name);
+  join_periodic(mesh, faces, name);
+  tag_boundary(mesh, faces, tagged, name);
+}
+
+simplex_mesh refined(const simplex_mesh& mesh) {
+  simplex_mesh fine;
+  fine.dimension = mesh.dimension;
+  fine.vertices = mesh.vertices;
+  fine.material_tags = mesh.material_tags;
+  fine.names = mesh.names;
+  middles middle(fine);
+  for (std::int64_t e = 0; e < mesh.size(); ++e) {
+    const auto& v = mesh.elements[static_cast<std::size_t>(e)];
+    if (mesh.dimension == 3) {
+      for (const auto& part : halves_of_tetrahedron(fine, middle, v)) fine.elements.push_back(part);
+    } else {
+      const std::int32_t m01 = middle.of(v[0], v[1]), m02 = middle.of(v[0], v[2]), m12 = middle.of(v[1], v[2]);
+      for (const auto& part : {std::array<std::int32_t, 4>{v[0], m01, m02, -1},
+                               {m01, v[1], m12, -1},
+                               {m02, m12, v[2], -1},
+                               {m01, m12, m02, -1}})
+        fine.elements.push_back(part);
+    }
+    fine.materials.resize(fine.elements.size(), mesh.materials[static_cast<std::size_t>(e)]);
+  }
+  for (const vertex_pairs& pairs : mesh.periodic) {
+    vertex_pairs more = pairs;
+    for (const auto& [edge, vertex] : middle.all()) {
+      const auto a = pairs.find(edge.first), b = pairs.find(edge.second);
+      if (a == pairs.end() || b == pairs.end()) continue;
+      const auto image = middle.all().find(std::minmax(a->second, b->second));
+      if (image != middle.all().end()) more.emplace(vertex, image->second);
+    }
+    fine.periodic.push_back(std::move(more));
+  }
+  std::vector<tagged_face> tagged;
+  for (const tagged_face& t : tagged_faces_of(mesh)) {
+    const auto& c = t.corners;
+    const std::int32_t m01 = middle.of(c[0], c[1]);
+    if (mesh.dimension == 2) {
+      tagged.push_back({{c[0], m01, -1}, t.tag});
+      tagged.push_back({{m01, c[1], -1}, t.tag});
+      continue;
+    }
+    const std::int32_t m02 = middle.of(c[0], c[2]), m12 = middle.of(c[1], c[2]);
+    for (const corner_set& part : {corner_set{c[0], m01, m02}, {m01, c[1], m12}, {m02, m12, c[2]}, {m01, m12, m02}})
+      tagged.push_back({part, t.tag});
+  }
+  connect(fine, tagged, "refined mesh");
+  return fine;
+}
+
+simplex_mesh reordered(const simplex_mesh& mesh, const std::vector<std::int32_t>& order) {
+  simplex_mesh result = mesh;
+  std::vector<std::int32_t> new_number(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    new_number[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto from = static_cast<std::size_t>(order[i]);
+    result.elements[i] = mesh.elements[from];
+    result.materials[i] = mesh.materials[from];
+    result.links[i] = mesh.links[from];
+    for (face_link& link : result.links[i])
+      if (link.element >= 0) link.element = new_number[static_cast<std::size_t>(link.element)];
+  }
+  return result;
+}
+
+}  // namespace plaquette

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Meshes of triangles or tetrahedra: vertices, elements, and which face touches which.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plaquette {
+
+inline constexpr int most_faces = 4;
+/// Ways in which two triangles with the same corners can lie on each other.
+inline constexpr int face_orientations = 6;
+
+/// What lies behind a face of an element.
+struct face_link {
+  /// The neighbour's number; `outside` where the mesh ends; in a part of a mesh -2 - h is face h of the halo.
+  std::int32_t element = outside;
+  std::int8_t face = -1;        ///< of the neighbour
+  std::int8_t orientation = 0;  ///< corner i of this face is corner face_permutations[orientation][i] of the other
+  std::int16_t boundary = -1;   ///< where the mesh ends: number of the boundary's tag in `boundary_tags`
+  static constexpr std::int32_t outside = -1;
+
+  bool is_boundary() const { return element == outside; }
+  bool is_halo() const { return element < outside; }
+  std::int32_t halo_face() const { return -2 - element; }
+};
+
+/// The six permutations of a triangle's corners; an edge has the first and the third of them (0: as it is, 2: swapped).
+inline constexpr std::int8_t face_permutations[face_orientations][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                                                        {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+
+/// Face f of an element lies opposite its corner f; its own corners are the others, in increasing order.
+constexpr std::array<int, 3> corners_of_face(int dimension, int face) {
+  std::array<int, 3> corners{-1, -1, -1};
+  for (int corner = 0, n = 0; corner <= dimension; ++corner)
+    if (corner != face) corners[static_cast<std::size_t>(n++)] = corner;
+  return corners;
+}
+
+/// Vertices that stand for others: in a periodic mesh the vertex `first` of one side is the vertex `second` of the
+/// opposite one. One map a pair of sides.
+using vertex_pairs = std::map<std::int32_t, std::int32_t>;
+
+/// A conforming mesh. Corners of an element are numbered by ascending vertex, so that both sides of a face count its
+/// corners in the same order (orientation 0, but for some periodic faces). Half of the elements are left-handed, which
+/// the method does not see.
+struct simplex_mesh {
+  int dimension = 3;  ///< 2: triangles in the plane z = 0; 3: tetrahedra
+  std::vector<std::array<double, 3>> vertices;
+  std::vector<std::array<std::int32_t, 4>> elements;     ///< corners; the fourth of a triangle is -1
+  std::vector<std::int16_t> materials;                   ///< of each element: number of its tag in `material_tags`
+  std::vector<std::array<face_link, most_faces>> links;  ///< of each element and face; a triangle has three
+  std::vector<int> material_tags{0}, boundary_tags{0};   ///< physical groups of the file, 0: none
+  std::map<std::pair<int, int>, std::string> names;      ///< of physical groups: (dimension, tag)
+  std::vector<vertex_pairs> periodic;
+
+  int faces() const { return dimension + 1; }
+  std::int64_t size() const { return static_cast<std::int64_t>(elements.size()); }
+};
+
+/// A side of an element that was given a tag: its corners, and the tag.
+struct tagged_face {
+  std::array<std::int32_t, 3> corners;  ///< the third of an edge is -1
+  int tag;
+};
+
+/// Area or volume; negative where the element is left-handed.
+double signed_volume(const simplex_mesh& mesh, std::int64_t element);
+
+/// Fills `links` and `boundary_tags` from vertices, elements, `periodic` and the faces that have tags (those of faces
+/// inside are ignored). Sorts the corners of elements. Throws input_error, with one line that begins with `name`:
+/// where an element is flat, or names a vertex that is not there; where a face has three elements or more.
+/// Also where a tagged face belongs to no element, or a periodic face has no counterpart.
+void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const std::string& name);
+
+/// Each element in four (triangles) or eight (tetrahedra) of half its size, boundary and materials kept.
+simplex_mesh refined(const simplex_mesh& mesh);
+
+/// The same mesh with its elements in another order: element i of the result is order[i] of the argument.
+simplex_mesh reordered(const simplex_mesh& mesh, const std::vector<std::int32_t>& order);
+
+}  // namespace plaquette

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A level of multigrid on the host, as setups make it, files hold it and both libraries take it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "common/algebra/complex.hpp"
+#include "common/lattice/aggregates.hpp"
+
+namespace plaquette {
+
+inline constexpr int chiralities = 2;
+/// Matrices a site: the diagonal X, then the links Y of the eight hops.
+inline constexpr int coarse_matrices_of_a_site = 1 + hop_directions;
+
+/// The coarse operator (M psi)(x) = X(x) psi(x) + sum_d Y_d(x) psi(x + d). Nine n x n matrices a site, n = 2 Nvec, all
+/// kept where the sum is made: [site][X, +x, -x, +y, -y, +z, -z, +t, -t][row][column]. A number's index is chirality *
+/// Nvec + vector. gamma_5 is +1 on chirality 0 and -1 on chirality 1; gamma_5 M gamma_5 = M^+.
+struct coarse_matrices {
+  coarse_geometry geometry;
+  int n;
+  std::vector<complex<float>> numbers;
+
+  coarse_matrices(const coarse_geometry& g, int numbers_of_a_site)
+      : geometry(g),
+        n(numbers_of_a_site),
+        numbers(static_cast<std::size_t>(g.sites() * coarse_matrices_of_a_site * n) * static_cast<std::size_t>(n)) {}
+
+  std::int64_t matrix_size() const { return static_cast<std::int64_t>(n) * n; }
+  /// Matrix 0 is X, matrix 1 + d the link of direction d.
+  complex<float>* matrix(std::int64_t site, int which) {
+    return numbers.data() + (site * coarse_matrices_of_a_site + which) * matrix_size();
+  }
+  const complex<float>* matrix(std::int64_t site, int which) const {
+    return const_cast<coarse_matrices*>(this)->matrix(site, which);
+  }
+};
+
+/// The columns of P: vectors that are orthonormal on every aggregate and chirality. [coarse site][parity][chirality]
+/// [fine site][row][vector] (see `aggregates::row_begin`), where a row is a number of a fine site's chirality: spin and
+/// colour (6, DeGrand-Rossi basis) on the lattice of quarks, the vectors of the level above on a coarse one.
+struct null_space {
+  plaquette::aggregates blocks;
+  int rows;
+  int vectors;
+  std::vector<complex<float>> numbers;
+
+  null_space(const plaquette::aggregates& a, int rows_of_a_chirality, int count)
+      : blocks(a),
+        rows(rows_of_a_chirality),
+        vectors(count),
+        numbers(static_cast<std::size_t>(a.fine_sites() * chiralities * rows_of_a_chirality) *
+                static_cast<std::size_t>(count)) {}
+
+  complex<float>* row(std::int64_t index) { return numbers.data() + index * vectors; }
+  const complex<float>* row(std::int64_t index) const { return numbers.data() + index * vectors; }
+};
+
+}  // namespace plaquette

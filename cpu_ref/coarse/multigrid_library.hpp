@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the setup of multigrid (common/algorithms/multigrid_setup.hpp) needs of the CPU library.
+#pragma once
+
+#include <memory>
+
+#include "cpu_ref/blas/blas.hpp"
+#include "cpu_ref/coarse/coarse_operator.hpp"
+#include "cpu_ref/coarse/galerkin.hpp"
+#include "cpu_ref/coarse/transfer.hpp"
+#include "cpu_ref/dirac/wilson_clover.hpp"
+#include "cpu_ref/fields/random_spinor.hpp"
+
+namespace plaquette::cpu {
+
+/// Single precision on all levels. Copies share everything.
+class multigrid_library {
+ public:
+  using quark_field = field<float>;
+  using coarse_field = cpu::coarse_field<float>;
+  using quark_system = schur_wilson_clover<float>;
+  using coarse_system = coarse_schur<float>;
+  using transfer = cpu::transfer<float>;
+  using basis = null_space;
+  using matrices = coarse_matrices;
+
+  /// \param links  with ghosts filled
+  multigrid_library(const context& ctx, std::shared_ptr<const gauge_configuration> links, const fermion_action& action)
+      : context_(ctx),
+        links_(std::move(links)),
+        action_(action),
+        full_(std::make_shared<const wilson_clover<float>>(ctx, *links_, action)),
+        system_(std::make_shared<const quark_system>(full_, schur_kind::asymmetric)) {}
+
+  const context& get_context() const { return context_; }
+  const std::shared_ptr<const quark_system>& system() const { return system_; }
+  /// Whether a number on the host costs nothing.
+  static constexpr bool answers_at_once() { return true; }
+  void finish() const {}
+
+  /// Full fields of quarks.
+  quark_field random_quarks(int columns, std::uint64_t seed) const {
+    quark_field v(context_, {spins, colours, site_subset::full, columns});
+    for (int c = 0; c < columns; ++c)
+      import_column(v, c,
+                    random_spinor(context_.geometry(), seed, (std::uint64_t{1} << 32) + static_cast<std::uint64_t>(c),
+                                  context_.comm()));
+    return v;
+  }
+  quark_field working_quarks(int columns) const { return {context_, {spins, colours, site_subset::even, columns}}; }
+  void take_working_sites(quark_field& even, const quark_field& v) const { copy(even, v.parity(0)); }
+  void take_working_sites(coarse_field& working, const coarse_field& v) const {
+    if (working.shape().sites == site_subset::full)
+      copy(working, v);
+    else
+      copy(working, v.parity(0));
+  }
+  void fill_random(coarse_field& v, std::uint64_t seed) const { cpu::fill_random(v, seed, std::uint64_t{2} << 32); }
+  void apply_full(quark_field& out, const quark_field& in) const { full_->apply(out, in); }
+
+  basis gather(const quark_field& v, const extents& aggregate) const {
+    return gathered(v, aggregates(context_.geometry(), coarsened(context_.geometry(), aggregate)));
+  }
+  basis gather(const coarse_field& v, const extents& aggregate) const {
+    return gathered(v, aggregates(v.geometry(), coarsened(v.geometry(), aggregate)));
+  }
+  /// Returns how many vectors were replaced.
+  std::int64_t make_orthonormal(basis& vectors) const { return orthonormalise(vectors, context_).replaced; }
+  std::shared_ptr<const transfer> make_transfer(const basis& vectors) const {
+    return std::make_shared<const transfer>(context_, vectors);
+  }
+  matrices galerkin(const basis& vectors) const { return galerkin_product(context_, *links_, action_, vectors); }
+  matrices galerkin(const matrices& finer, const basis& vectors) const {
+    return galerkin_product(context_, finer, vectors);
+  }
+  std::shared_ptr<const coarse_system> make_system(const matrices& numbers) const {
+    return std::make_shared<const coarse_system>(context_, numbers);
+  }
+
+ private:
+  context context_;
+  std::shared_ptr<const gauge_configuration> links_;
+  fermion_action action_;
+  std::shared_ptr<const wilson_clover<float>> full_;
+  std::shared_ptr<const quark_system> system_;
+};
+
+}  // namespace plaquette::cpu

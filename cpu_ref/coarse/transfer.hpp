@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The steps between a lattice and its aggregates: the prolongation P, whose columns are the null vectors on one
+/// aggregate and chirality each, and the restriction P^+.
+#pragma once
+
+#include <memory>
+
+#include "common/operators/coarse_matrices.hpp"
+#include "cpu_ref/coarse/coarse_field.hpp"
+#include "cpu_ref/fields/aligned_buffer.hpp"
+
+namespace plaquette::cpu {
+
+/// T is double or float: what the null vectors are kept in, and the coarse field. The fine field is one of quarks
+/// (`field`, any precision) or that of a coarse lattice. Of a fine field on one parity only, the other counts as zero,
+/// and is not written. One caller at a time.
+template <class T>
+class transfer {
+ public:
+  transfer(const context& ctx, const null_space& vectors);
+
+  const std::shared_ptr<const coarse_geometry>& coarse() const { return coarse_; }
+  int vectors() const { return vectors_; }
+  coarse_field<T> coarse_like(int columns) const;
+
+  /// coarse = P^+ fine; coarse has all its sites.
+  template <class Fine>
+  void restrict_to(coarse_field<T>& coarse, const Fine& fine) const;
+  /// fine = P coarse
+  template <class Fine>
+  void prolong(Fine& fine, const coarse_field<T>& coarse) const;
+  /// fine += P coarse
+  template <class Fine>
+  void add_prolonged(Fine& fine, const coarse_field<T>& coarse) const;
+
+ private:
+  struct numbers_by_aggregate;
+
+  context context_;
+  plaquette::aggregates blocks_;
+  std::shared_ptr<const coarse_geometry> coarse_;
+  int rows_, vectors_;
+  std::shared_ptr<const aligned_buffer<T>> packed_;  ///< [row][re, im][padded vectors], rows as in null_space
+};
+
+/// Vectors of all sites as a null space: not orthonormal yet.
+/// \param columns  as many as vectors
+template <class Fine>
+null_space gathered(const Fine& vectors, const aggregates& blocks);
+
+/// What `orthonormalise` found.
+struct orthonormalisation {
+  /// On how many aggregates (times chirality) a vector added nothing to those before it, and a random one took its
+  /// place; over all ranks.
+  std::int64_t replaced = 0;
+};
+
+/// Makes the vectors of every aggregate and chirality orthonormal: Gram-Schmidt, twice. Collective.
+/// Throws input_error where there are more vectors than an aggregate has numbers of a chirality.
+orthonormalisation orthonormalise(null_space& vectors, const context& ctx);
+
+}  // namespace plaquette::cpu

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/coarse/coarse_lattice.hpp"
+
+#include <cstring>
+#include <span>
+
+namespace plaquette::gpu {
+
+namespace {
+
+bool has_parity(site_subset subset, int parity) {
+  return subset == site_subset::full || (subset == site_subset::odd) == (parity == 1);
+}
+
+}  // namespace
+
+coarse_lattice::coarse_lattice(const context& ctx, const coarse_geometry& geometry)
+    : geometry_(geometry), neighbours_(array_on_device(ctx, geometry.neighbours())) {
+  std::vector<std::int64_t> indices;
+  for (std::int64_t s = 0; s < geometry.sites(); ++s) indices.push_back(geometry.global_index(s));
+  global_indices_ = array_on_device(ctx, indices);
+  for (const auto subset : {site_subset::even, site_subset::odd, site_subset::full}) {
+    std::vector<std::int32_t> sites;
+    for (const auto& face : geometry.faces())
+      for (int p = 0; p < 2; ++p)
+        if (has_parity(subset, p)) sites.insert(sites.end(), face.send[p].begin(), face.send[p].end());
+    sent_[static_cast<std::size_t>(subset)] = {array_on_device(ctx, sites), std::ssize(sites)};
+  }
+}
+
+void exchange_coarse_faces(const context& ctx, const coarse_lattice& lattice, site_subset subset, std::size_t bytes,
+                           const std::byte* packed, std::byte* ghosts) {
+  const coarse_geometry& geometry = lattice.geometry();
+  std::vector<std::byte> out(static_cast<std::size_t>(lattice.sent(subset).count) * bytes);
+  std::vector<std::byte> all(static_cast<std::size_t>(geometry.ghosts()) * bytes);
+  copy_to_host(ctx.queue(), out.data(), packed, out.size());
+  std::vector<std::vector<std::byte>> in;
+  std::vector<outgoing_message> send;
+  std::vector<incoming_message> receive;
+  const auto count = [&](const std::vector<std::int32_t>(&lists)[2]) {
+    std::size_t sites = 0;
+    for (int p = 0; p < 2; ++p) sites += has_parity(subset, p) ? lists[p].size() : 0;
+    return sites;
+  };
+  in.reserve(geometry.faces().size());
+  std::size_t begin = 0;
+  for (const auto& face : geometry.faces()) {
+    const std::size_t sent = count(face.send) * bytes;
+    send.push_back({face.send_to, face.direction, std::span(out).subspan(begin, sent)});
+    begin += sent;
+    in.emplace_back(count(face.receive_into) * bytes);
+    receive.push_back({face.receive_from, face.direction, in.back()});
+  }
+  ctx.comm().start_exchange(send, receive).wait();
+  std::size_t k = 0;
+  for (const auto& face : geometry.faces()) {
+    const std::byte* next = in[k++].data();
+    for (int p = 0; p < 2; ++p)
+      if (has_parity(subset, p))
+        for (const std::int32_t g : face.receive_into[p]) {
+          std::memcpy(all.data() + static_cast<std::size_t>(g) * bytes, next, bytes);
+          next += bytes;
+        }
+  }
+  copy_to_device(ctx.queue(), ghosts, all.data(), all.size());
+}
+
+}  // namespace plaquette::gpu

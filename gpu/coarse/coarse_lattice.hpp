@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A coarse lattice of multigrid on the device: its tables, and how ranks exchange the sites at its faces.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "common/concepts.hpp"
+#include "common/lattice/coarse_geometry.hpp"
+#include "gpu/context.hpp"
+
+namespace plaquette::gpu {
+
+/// An array of the device with the numbers of one of the host.
+template <class Number>
+std::shared_ptr<const Number> array_on_device(const context& ctx, const std::vector<Number>& numbers) {
+  const std::size_t bytes = numbers.size() * sizeof(Number);
+  auto memory = ctx.workspace().take(bytes > 0 ? bytes : 1);
+  if (bytes > 0) copy_to_device(ctx.queue(), memory.get(), numbers.data(), bytes);
+  return {memory, reinterpret_cast<const Number*>(memory.get())};
+}
+
+/// Tables of a coarse lattice. Fields and operators of one lattice share one.
+class coarse_lattice {
+ public:
+  coarse_lattice(const context& ctx, const coarse_geometry& geometry);
+
+  const coarse_geometry& geometry() const { return geometry_; }
+  /// Of the device, [site][8]: the neighbour's number, or -1 - g where it is ghost g.
+  const std::int32_t* neighbours() const { return neighbours_.get(); }
+  /// Of the device: the index of a site in the whole lattice, lexicographic.
+  const std::int64_t* global_indices() const { return global_indices_.get(); }
+
+  /// Sites that this rank sends, of the device: those of even parity, of odd parity, of both; face after face.
+  struct send_list {
+    std::shared_ptr<const std::int32_t> sites;
+    std::int64_t count = 0;
+  };
+  const send_list& sent(site_subset subset) const { return sent_[static_cast<std::size_t>(subset)]; }
+
+ private:
+  coarse_geometry geometry_;
+  std::shared_ptr<const std::int32_t> neighbours_;
+  std::shared_ptr<const std::int64_t> global_indices_;
+  send_list sent_[3];  ///< by site_subset
+};
+
+/// Sends packed sites to the ranks that need them, through the host, and puts what comes where ghosts lie. Collective;
+/// waits.
+/// \param packed  of the device: `bytes` bytes for each site of `lattice.sent(subset)`
+/// \param ghosts  of the device: `bytes` bytes for each ghost of the lattice
+void exchange_coarse_faces(const context& ctx, const coarse_lattice& lattice, site_subset subset, std::size_t bytes,
+                           const std::byte* packed, std::byte* ghosts);
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the setup of multigrid (common/algorithms/multigrid_setup.hpp) needs of the CUDA library. The twin of
+/// cpu_ref/coarse/multigrid_library.hpp.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "gpu/blas/blas.hpp"
+#include "gpu/coarse/coarse_operator.hpp"
+#include "gpu/coarse/galerkin.hpp"
+#include "gpu/coarse/transfer.hpp"
+#include "gpu/dirac/wilson_clover.hpp"
+#include "gpu/fields/random_spinor.hpp"
+
+namespace plaquette::gpu {
+
+/// Single precision on all levels, but for the coarse matrices that cycles read, which have 16 bits. Copies share
+/// everything.
+class multigrid_library {
+ public:
+  using quark_field = field<float>;
+  using coarse_field = gpu::coarse_field<float>;
+  using quark_system = schur_wilson_clover<float>;
+  using coarse_system = coarse_schur<float>;
+  using transfer = gpu::transfer<float>;
+  using basis = null_space;
+  using matrices = coarse_matrices;
+
+  multigrid_library(const context& ctx, const gauge_configuration& links, const fermion_action& action,
+                    reconstruct stored = reconstruct::none)
+      : context_(ctx),
+        links_(links),
+        action_(action),
+        full_(std::make_shared<const wilson_clover<float>>(ctx, links_, action, stored)),
+        system_(std::make_shared<const quark_system>(full_, schur_kind::asymmetric)) {}
+
+  const context& get_context() const { return context_; }
+  const std::shared_ptr<const quark_system>& system() const { return system_; }
+  /// Whether a number on the host costs nothing.
+  static constexpr bool answers_at_once() { return false; }
+  void finish() const { context_.queue().synchronize(); }
+
+  /// Full fields of quarks.
+  quark_field random_quarks(int columns, std::uint64_t seed) const {
+    quark_field v(context_, {spins, colours, site_subset::full, columns});
+    random_spinors(v, seed, std::uint64_t{1} << 32);
+    return v;
+  }
+  quark_field working_quarks(int columns) const { return {context_, {spins, colours, site_subset::even, columns}}; }
+  void take_working_sites(quark_field& even, const quark_field& v) const { copy(even, v.parity(0)); }
+  void take_working_sites(coarse_field& working, const coarse_field& v) const {
+    if (working.shape().sites == site_subset::full)
+      copy(working, v);
+    else
+      copy(working, v.parity(0));
+  }
+  void fill_random(coarse_field& v, std::uint64_t seed) const { gpu::fill_random(v, seed, std::uint64_t{2} << 32); }
+  void apply_full(quark_field& out, const quark_field& in) const { full_->apply(out, in); }
+
+  basis gather(const quark_field& v, const extents& aggregate) const {
+    return gathered(v, tables_of(context_.geometry(), aggregate, false));
+  }
+  basis gather(const coarse_field& v, const extents& aggregate) const {
+    return gathered(v, tables_of(v.geometry(), aggregate, true));
+  }
+  /// Returns how many vectors were replaced.
+  std::int64_t make_orthonormal(basis& vectors) const { return orthonormalise(vectors).replaced; }
+  std::shared_ptr<const transfer> make_transfer(const basis& vectors) const {
+    return std::make_shared<const transfer>(context_, vectors);
+  }
+  matrices galerkin(const basis& vectors) const { return galerkin_product(links_, action_, vectors); }
+  matrices galerkin(const matrices& finer, const basis& vectors) const { return galerkin_product(finer, vectors); }
+  std::shared_ptr<const coarse_system> make_system(const matrices& numbers) const {
+    return std::make_shared<const coarse_system>(context_, numbers, coarse_storage::half);
+  }
+
+ private:
+  /// Tables of aggregates are made once: a setup that refines its vectors gathers them several times.
+  template <class Geometry>
+  std::shared_ptr<const aggregate_tables> tables_of(const Geometry& fine, const extents& aggregate,
+                                                    bool is_coarse) const {
+    const coarse_geometry coarse = coarsened(fine, aggregate);
+    for (const auto& known : *tables_)
+      if (known->fine_is_coarse() == is_coarse && known->blocks().shape() == aggregate &&
+          known->blocks().coarse() == coarse)
+        return known;
+    return tables_->emplace_back(
+        std::make_shared<const aggregate_tables>(context_, aggregates(fine, coarse), is_coarse));
+  }
+
+  context context_;
+  gauge_configuration links_;
+  fermion_action action_;
+  std::shared_ptr<const wilson_clover<float>> full_;
+  std::shared_ptr<const quark_system> system_;
+  std::shared_ptr<std::vector<std::shared_ptr<const aggregate_tables>>> tables_ =
+      std::make_shared<std::vector<std::shared_ptr<const aggregate_tables>>>();
+};
+
+}  // namespace plaquette::gpu

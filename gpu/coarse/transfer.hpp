@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The steps between a lattice and its aggregates on the device: the prolongation P, whose columns are the null vectors
+/// on one aggregate and chirality each, and the restriction P^+. The twin of cpu_ref/coarse/transfer.hpp.
+#pragma once
+
+#include <memory>
+
+#include "gpu/coarse/coarse_field.hpp"
+#include "gpu/coarse/coarse_matrices.hpp"
+#include "gpu/coarse/coarse_products.hpp"
+#include "gpu/fields/field.hpp"
+
+namespace plaquette::gpu {
+
+/// T is double or float, that of the coarse field; null vectors are in single precision. The fine field is one of
+/// quarks (`field`, any precision) or that of a coarse lattice. Of a fine field on one parity only, the other counts as
+/// zero, and is not written. Nothing waits.
+template <class T>
+class transfer {
+ public:
+  /// Waits: kernels load null vectors before they wait for those before them.
+  transfer(const context& ctx, const null_space& vectors) : context_(ctx), vectors_(vectors) {
+    ctx.queue().synchronize();
+  }
+
+  /// For tests: the pure gather.
+  void set_kernel(product_kernel kernel) { kernel_ = kernel; }
+
+  const std::shared_ptr<const coarse_lattice>& coarse() const { return vectors_.tables().coarse(); }
+  int vectors() const { return vectors_.vectors(); }
+  coarse_field<T> coarse_like(int columns) const;
+
+  /// coarse = P^+ fine; coarse has all its sites.
+  template <class Fine>
+  void restrict_to(coarse_field<T>& coarse, const Fine& fine) const;
+  /// fine = P coarse
+  template <class Fine>
+  void prolong(Fine& fine, const coarse_field<T>& coarse) const;
+  /// fine += P coarse
+  template <class Fine>
+  void add_prolonged(Fine& fine, const coarse_field<T>& coarse) const;
+
+ private:
+  template <class Fine>
+  void require_shapes(const Fine& fine, const coarse_field<T>& coarse) const;
+
+  context context_;
+  null_space vectors_;
+  product_kernel kernel_ = product_kernel::fastest;
+};
+
+/// Vectors of all sites as a null space: not orthonormal yet.
+/// \param columns  as many as vectors
+template <class Fine>
+null_space gathered(const Fine& vectors, const std::shared_ptr<const aggregate_tables>& tables);
+
+/// What `orthonormalise` found.
+struct orthonormalisation {
+  /// On how many aggregates (times chirality) a vector added nothing to those before it, and a random one took its
+  /// place; over all ranks.
+  std::int64_t replaced = 0;
+};
+
+/// Makes the vectors of every aggregate and chirality orthonormal: V = Q R by the Cholesky factor of V^+ V in double,
+/// twice. Collective; waits. Throws input_error where there are more vectors than an aggregate has numbers of a
+/// chirality.
+orthonormalisation orthonormalise(null_space& vectors);
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/dg/dg_solver.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/dg/lserk4.hpp"
+#include "common/error.hpp"
+#include "gpu/comms/device_messages.hpp"
+#include "gpu/device/launch.hpp"
+#include "gpu/dg/fused_launcher.hpp"
+#include "gpu/dg/mesh_on_device.hpp"
+
+namespace plaquette::gpu {
+
+namespace dg {
+namespace {
+
+/// A face that another rank needs.
+struct sent_face {
+  std::int32_t element, face;
+};
+
+/// Copies the nodes of faces, in the order of the face's own list, to where messages are sent from.
+template <class T, int fields>
+struct pack_faces {
+  const node_values<T, fields>* state;
+  node_values<T, fields>* to;  ///< [column][sent face][m]
+  const sent_face* sent;
+  const std::uint8_t* partner;
+  std::int64_t column_stride, count;  ///< places of a column; face nodes sent of a column
+  std::int32_t nodes, face_nodes;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const std::int64_t column = index / count, fm = index - column * count;
+    const std::int64_t f = fm / face_nodes;
+    const auto m = static_cast<std::int32_t>(fm - f * face_nodes);
+    const sent_face face = sent[f];
+    const int n = partner[(static_cast<std::int32_t>(mirror_code) + face.face) * face_nodes + m];
+    to[index] = state[column * column_stride + std::int64_t{face.element} * nodes + n];
+  }
+};
+
+/// Writes the incident wave into the ghost faces through which it comes.
+template <class T, int fields>
+struct fill_incident {
+  node_values<T, fields>* ghosts;  ///< the first of the first column
+  const double* position;          ///< [node][3]
+  std::int64_t column_stride, count;
+  double k[3], amplitude[most_fields];
+  double shift, inverse_width;  ///< argument = k . x + shift
+  bool is_sine;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const std::int64_t column = index / count, m = index - column * count;
+    const double* const x = position + 3 * m;
+    const double argument = k[0] * x[0] + k[1] * x[1] + k[2] * x[2] + shift;
+    const double scaled = argument * inverse_width;
+    const double profile = is_sine ? std::sin(argument) : std::exp(-scaled * scaled);
+    node_values<T, fields>& to = ghosts[column * column_stride + m];
+    for (int f = 0; f < fields; ++f) to.f[f] = static_cast<T>(amplitude[f] * profile);
+  }
+};
+
+/// Adds a point source to a stage that has been done without it.
+template <class T, int fields>
+struct add_source {
+  node_values<T, fields>*out, *residual;  ///< of the element in the first column
+  const double* weights;                  ///< [node]
+  std::int64_t column_stride, residual_stride;
+  std::int32_t nodes, field;
+  double amount, b;  ///< dt f(t) / constant of the medium
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const std::int64_t column = index / nodes, n = index - column * nodes;
+    const double change = amount * weights[n];
+    T& k = residual[column * residual_stride + n].f[field];
+    T& q = out[column * column_stride + n].f[field];
+    k = static_cast<T>(static_cast<double>(k) + change);
+    q = static_cast<T>(static_cast<double>(q) + b * change);
+  }
+};
+
+/// Energy of a node and those it is coupled to: J sum_m M_nm (c q_n q_m) / 2, summed over fields.
+template <class T, int fields>
+struct node_energy {
+  const node_values<T, fields>* state;
+  const double* mass;       ///< [n][m]
+  const double* constants;  ///< [element][2]: J first / 2, J second / 2
+  std::int64_t column_stride;
+  std::int32_t nodes, first_from, first_to;  ///< fields that go with `first`
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double* sums) const {
+    const std::int64_t element = i / nodes;
+    const auto n = static_cast<std::int32_t>(i - element * nodes);
+    const node_values<T, fields>* const q = state + column * column_stride + element * nodes;
+    double sum[fields] = {};
+    for (std::int32_t m = 0; m < nodes; ++m)
+      for (int f = 0; f < fields; ++f) sum[f] += mass[n * nodes + m] * static_cast<double>(q[m].f[f]);
+    double energy = 0.0;
+    for (int f = 0; f < fields; ++f)
+      energy +=
+          constants[2 * element + (f >= first_from && f < first_to ? 0 : 1)] * sum[f] * static_cast<double>(q[n].f[f]);
+    sums[0] += energy;
+  }
+};
+
+using clock = std::chrono::steady_clock;
+double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
+
+template <class T, int fields>
+class device_dg_solver final : public dg_solver {
+ public:
+  using values = node_values<T, fields>;
+
+  device_dg_solver(const dg_domain& domain, int columns, const queue& q, const dg_solver_options& options)
+      : queue_(q),
+        comm_(domain.comm),
+        problem_(domain.problem),
+        used_(domain.fields),
+        columns_(columns),
+        interior_(domain.part.interior),
+        mesh_(q, domain),
+        places_(std::int64_t{domain.elements()} * domain.nodes() +
+                std::int64_t{mesh_.ghosts().count()} * domain.reference.face_nodes),
+        residual_(q, residual_places()) {
+    for (device_array<values>& state : state_) {
+      state = device_array<values>(q, static_cast<std::size_t>(places_ * columns));
+      fill_bytes(q, state.data(), 0, state.bytes());
+    }
+    fill_bytes(q, residual_.data(), 0, residual_.bytes());
+    launcher_ = make_launcher(domain, options);
+    prepare_energy(domain);
+    prepare_sources(domain);
+    prepare_messages(domain, options);
+    if (mesh_.ghosts().incident > 0) {
+      std::vector<double> x;
+      for (const auto& node : mesh_.ghosts().incident_nodes) x.insert(x.end(), node.begin(), node.end());
+      incident_nodes_ = device_array<double>(q, x);
+    }
+    q.synchronize();
+  }
+
+  int columns() const override { return columns_; }
+
+  void set_state(std::span<const double> state, double time) override {
+    check_size(state.size());
+    std::vector<values> of_column(static_cast<std::size_t>(element_nodes()));
+    for (int c = 0; c < columns_; ++c) {
+      for (std::size_t i = 0; i < of_column.size(); ++i)
+        for (int f = 0; f < fields; ++f)
+          of_column[i].f[f] = f < used_ ? static_cast<T>(state[host_place(c, f, i)]) : T(0);
+      copy_to_device(queue_, now().data() + c * places_, of_column.data(), of_column.size() * sizeof(values));
+    }
+    fill_bytes(queue_, residual_.data(), 0, residual_.bytes());
+    queue_.synchronize();
+    time_ = time;
+  }
+  void get_state(std::span<double> state) const override {
+    check_size(state.size());
+    for (int c = 0; c < columns_; ++c) to_host(now().data() + c * places_, c, state);
+  }
+
+  void right_hand_side(std::span<double> rhs) override {
+    check_size(rhs.size());
+    if (rhs_.size() == 0) rhs_ = device_array<values>(queue_, residual_places());
+    fill_bytes(queue_, rhs_.data(), 0, rhs_.bytes());
+    do_stage(rhs_.data(), {0.0, 0.0, 1.0, time_});
+    for (int c = 0; c < columns_; ++c) to_host(rhs_.data() + c * element_nodes(), c, rhs);
+  }
+
+  void advance(std::int64_t steps, double dt) override {
+    const auto start = clock::now();
+    for (std::int64_t step = 0; step < steps; ++step) {
+      for (int i = 0; i < lserk4::stages; ++i) {
+        do_stage(residual_.data(), {lserk4::a[i], lserk4::b[i], dt, time_ + lserk4::c[i] * dt});
+        present_ = 1 - present_;
+      }
+      time_ += dt;
+    }
+    queue_.synchronize();
+    timings_.total += seconds_since(start);
+    timings_.stages += steps * lserk4::stages;
+  }
+  double time() const override { return time_; }
+
+  std::vector<double> energy() const override {
+    const bool acoustic = problem_.equations == wave_equations::acoustics;
+    const node_energy<T, fields> body{now().data(),
+                                      mass_.data(),
+                                      energy_constants_.data(),
+                                      places_,
+                                      mesh_.arrays().nodes,
+                                      acoustic ? 0 : (fields == 6 ? 3 : 2),
+                                      acoustic ? 1 : fields};
+    const device_array<double> sums(queue_, static_cast<std::size_t>(columns_));
+    sum_over<1>(queue_, element_nodes(), columns_, sums.data(), body);
+    std::vector<double> result(static_cast<std::size_t>(columns_));
+    copy_to_host(queue_, result.data(), sums.data(), sums.bytes());
+    comm_.sum(result);
+    return result;
+  }
+
+  dg_timings timings() const override { return timings_; }
+  void reset_timings() override { timings_ = {}; }
+
+ private:
+  struct stage_numbers {
+    double a, b, dt, time;
+  };
+
+  device_array<values>& now() { return state_[present_]; }
+  const device_array<values>& now() const { return state_[present_]; }
+  std::int64_t element_nodes() const { return std::int64_t{mesh_.arrays().elements} * mesh_.arrays().nodes; }
+  std::size_t residual_places() const { return static_cast<std::size_t>(element_nodes() * columns_); }
+  std::size_t host_place(int column, int field, std::size_t node) const {
+    return static_cast<std::size_t>((std::int64_t{column} * used_ + field) * element_nodes()) + node;
+  }
+  void check_size(std::size_t size) const {
+    const auto expected = static_cast<std::size_t>(element_nodes() * columns_ * used_);
+    if (size != expected)
+      throw std::invalid_argument("dg_solver: " + std::to_string(size) + " numbers given, a state has " +
+                                  std::to_string(expected));
+  }
+  void to_host(const values* from, int column, std::span<double> state) const {
+    std::vector<values> of_column(static_cast<std::size_t>(element_nodes()));
+    copy_to_host(queue_, of_column.data(), from, of_column.size() * sizeof(values));
+    for (std::size_t i = 0; i < of_column.size(); ++i)
+      for (int f = 0; f < used_; ++f) state[host_place(column, f, i)] = static_cast<double>(of_column[i].f[f]);
+  }
+
+  std::unique_ptr<stage_launcher<T, fields>> make_launcher(const dg_domain& domain, const dg_solver_options& options) {
+    using choice = dg_solver_options::choice;
+    choice kernel = options.kernel;
+    constexpr precision p = sizeof(T) == 8 ? precision::double_ : precision::single;
+    if (kernel == choice::automatic) kernel = has_fused_stage(domain, p) ? choice::fused : choice::classic;
+    if (kernel == choice::gather) return make_gather_launcher<T, fields>(problem_.equations);
+    if (kernel == choice::classic)
+      return make_classic_launcher<T, fields>(problem_.equations, queue_, static_cast<std::int64_t>(residual_places()));
+    if (!has_fused_stage(domain, p))
+      throw input_error(
+          "fused kernels integrate acoustics and Maxwell's equations in three dimensions with upwind flux "
+          "and orders 1 to " +
+          std::to_string(highest_fused_order) + ": choose the classic kernels");
+    return make_fused_launcher<T, fields>(domain.reference, domain.geometry, queue_);
+  }
+
+  void prepare_energy(const dg_domain& domain) {
+    mass_ = device_array<double>(queue_, domain.reference.mass.values);
+    std::vector<double> constants;
+    for (std::size_t e = 0; e < domain.geometry.size(); ++e) {
+      constants.push_back(0.5 * domain.geometry[e].jacobian * domain.media[e].first);
+      constants.push_back(0.5 * domain.geometry[e].jacobian * domain.media[e].second);
+    }
+    energy_constants_ = device_array<double>(queue_, constants);
+  }
+  void prepare_sources(const dg_domain& domain) {
+    for (const placed_source& source : domain.sources) {
+      const medium& m = domain.media[static_cast<std::size_t>(source.element)];
+      const bool acoustic = problem_.equations == wave_equations::acoustics;
+      const int field = source.source.field;
+      const bool is_first = acoustic ? field == 0 : field >= (fields == 6 ? 3 : 2);
+      sources_.push_back({source.source, source.element, 1.0 / (is_first ? m.first : m.second),
+                          device_array<double>(queue_, source.weights)});
+    }
+  }
+  void prepare_messages(const dg_domain& domain, const dg_solver_options& options) {
+    std::vector<sent_face> sent;
+    for (const mesh_peer& peer : domain.part.peers) {
+      peers_.push_back({peer.rank, static_cast<std::int64_t>(sent.size()), static_cast<std::int64_t>(peer.send.size()),
+                        peer.first_halo_face});
+      for (const auto& face : peer.send) sent.push_back({face.element, face.face});
+    }
+    if (comm_.size() == 1) return;
+    sent_ = device_array<sent_face>(queue_, sent);
+    sent_nodes_ = static_cast<std::int64_t>(sent.size()) * mesh_.arrays().face_nodes;
+    outgoing_ = device_array<values>(queue_, static_cast<std::size_t>(sent_nodes_ * columns_));
+    const halo_policy policy =
+        options.ranks.policy == halo_policy::peer ? halo_policy::automatic : options.ranks.policy;
+    messages_ = std::make_unique<device_messages>(comm_, queue_.device(), policy, options.ranks.wait);
+  }
+
+  /// From `now` to the other state; `residual` is the register.
+  void do_stage(values* residual, const stage_numbers& numbers) {
+    const std::int32_t elements = mesh_.arrays().elements;
+    fill_incident_faces(numbers.time);
+    if (messages_ == nullptr) {
+      run(residual, numbers, 0, elements);
+    } else {
+      start_exchange();
+      run(residual, numbers, 0, interior_);
+      const auto start = clock::now();
+      messages_->finish(queue_);
+      timings_.exchange += seconds_since(start);
+      run(residual, numbers, interior_, elements);
+    }
+    add_sources(residual, numbers);
+  }
+  void run(values* residual, const stage_numbers& numbers, std::int32_t begin, std::int32_t end) {
+    if (begin >= end) return;
+    launcher_->run(queue_,
+                   {mesh_.arrays(), now().data(), state_[1 - present_].data(), residual, places_, columns_, begin, end,
+                    static_cast<T>(numbers.a), static_cast<T>(numbers.b), static_cast<T>(numbers.dt)});
+  }
+  void start_exchange() {
+    const mesh_arrays<T>& mesh = mesh_.arrays();
+    const pack_faces<T, fields> pack{now().data(), outgoing_.data(), sent_.data(),
+                                     mesh.partner, places_,          std::max<std::int64_t>(sent_nodes_, 1),
+                                     mesh.nodes,   mesh.face_nodes};
+    for_each_index(queue_, sent_nodes_ * columns_, pack);
+    std::vector<device_message> send, receive;
+    for (const peer_faces& peer : peers_)
+      for (int c = 0; c < columns_; ++c) {
+        const std::size_t bytes = static_cast<std::size_t>(peer.count * mesh.face_nodes) * sizeof(values);
+        values* const from = outgoing_.data() + c * sent_nodes_ + peer.first_sent * mesh.face_nodes;
+        values* const to =
+            now().data() + c * places_ + element_nodes() + std::int64_t{peer.first_halo} * mesh.face_nodes;
+        send.push_back({peer.rank, c, reinterpret_cast<std::byte*>(from), bytes});
+        receive.push_back({peer.rank, c, reinterpret_cast<std::byte*>(to), bytes});
+      }
+    messages_->start(queue_, send, receive);
+  }
+  void fill_incident_faces(double time) {
+    const ghost_faces& ghosts = mesh_.ghosts();
+    if (ghosts.incident == 0) return;
+    const plane_wave& wave = problem_.incident;
+    const std::int64_t face_nodes = mesh_.arrays().face_nodes;
+    fill_incident<T, fields> body{};
+    body.ghosts = now().data() + element_nodes() + ghosts.first_incident() * face_nodes;
+    body.position = incident_nodes_.data();
+    body.column_stride = places_;
+    body.count = ghosts.incident * face_nodes;
+    for (std::size_t i = 0; i < 3; ++i) body.k[i] = wave.wave_vector[i];
+    for (std::size_t f = 0; f < most_fields; ++f)
+      body.amplitude[f] = static_cast<int>(f) < used_ ? wave.amplitude[f] : 0.0;
+    body.shift = wave.argument(0.0, 0.0, 0.0, time);
+    body.inverse_width = 1.0 / wave.width;
+    body.is_sine = wave.form == plane_wave::shape::sine;
+    for_each_index(queue_, body.count * columns_, body);
+  }
+  void add_sources(values* residual, const stage_numbers& numbers) {
+    const std::int32_t nodes = mesh_.arrays().nodes;
+    for (const device_source& source : sources_) {
+      const std::int64_t place = std::int64_t{source.element} * nodes;
+      const add_source<T, fields> body{state_[1 - present_].data() + place,
+                                       residual + place,
+                                       source.weights.data(),
+                                       places_,
+                                       element_nodes(),
+                                       nodes,
+                                       source.source.field,
+                                       numbers.dt * source.per_constant * source.source.at(numbers.time),
+                                       numbers.b};
+      for_each_index(queue_, std::int64_t{nodes} * columns_, body);
+    }
+  }
+
+  struct peer_faces {
+    int rank;
+    std::int64_t first_sent, count;
+    std::int32_t first_halo;
+  };
+  struct device_source {
+    point_source source;
+    std::int32_t element;
+    double per_constant;
+    device_array<double> weights;
+  };
+
+  queue queue_;
+  communicator comm_;
+  dg_problem problem_;
+  int used_, columns_;
+  std::int32_t interior_;
+  mesh_on_device<T> mesh_;
+  std::int64_t places_;  ///< of a column
+  device_array<values> state_[2], residual_, rhs_, outgoing_;
+  int present_ = 0;
+  double time_ = 0.0;
+  dg_timings timings_;
+  std::unique_ptr<stage_launcher<T, fields>> launcher_;
+  device_array<double> mass_, energy_constants_, incident_nodes_;
+  std::vector<device_source> sources_;
+  std::vector<peer_faces> peers_;
+  device_array<sent_face> sent_;
+  std::int64_t sent_nodes_ = 0;
+  std::unique_ptr<device_messages> messages_;
+};
+
+int stored_fields(wave_equations equations) { return equations == wave_equations::maxwell ? 6 : 4; }
+
+}  // namespace
+}  // namespace dg
+
+bool has_fused_stage(const dg_domain& domain, precision p) {
+  return p != precision::half && domain.reference.dimension == 3 &&
+         domain.problem.equations != wave_equations::maxwell_tm && domain.problem.upwinding == 1.0 &&
+         domain.reference.order <= dg::highest_fused_order;
+}
+
+std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, precision p, int columns, const queue& q,
+                                          const dg_solver_options& options) {
+  if (domain.reference.order > highest_dg_order)
+    throw input_error("order " + std::to_string(domain.reference.order) + ": kernels of the GPU know 1 to " +
+                      std::to_string(highest_dg_order));
+  if (p == precision::half) throw input_error("nodal DG has no half precision: choose single or double");
+  if (columns < 1) throw input_error("the number of states is " + std::to_string(columns) + ", expected at least 1");
+  const bool wide = dg::stored_fields(domain.problem.equations) == 6;
+  if (p == precision::double_) {
+    if (wide) return std::make_unique<dg::device_dg_solver<double, 6>>(domain, columns, q, options);
+    return std::make_unique<dg::device_dg_solver<double, 4>>(domain, columns, q, options);
+  }
+  if (wide) return std::make_unique<dg::device_dg_solver<float, 6>>(domain, columns, q, options);
+  return std::make_unique<dg::device_dg_solver<float, 4>>(domain, columns, q, options);
+}
+
+std::size_t bytes_of_dg_solver(const dg_domain& domain, precision p, int columns) {
+  const std::size_t number = p == precision::double_ ? 8 : 4;
+  const auto fields = static_cast<std::size_t>(dg::stored_fields(domain.problem.equations));
+  const auto elements = static_cast<std::size_t>(domain.elements()), nodes = static_cast<std::size_t>(domain.nodes());
+  const std::size_t ghosts =
+      static_cast<std::size_t>(domain.part.halo_faces) * static_cast<std::size_t>(domain.reference.face_nodes);
+  const std::size_t state = (elements * nodes + ghosts) * fields * number;
+  return static_cast<std::size_t>(columns) * (3 * state + ghosts * fields * number) +
+         elements * ((16 + (domain.uniform_media ? 0 : dg::media_numbers)) * number + 16 + 16);
+}
+
+}  // namespace plaquette::gpu

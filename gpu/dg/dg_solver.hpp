@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Nodal discontinuous Galerkin on a device: the twin of cpu_ref/dg/production.hpp.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "common/algorithms/precision.hpp"
+#include "common/dg/dg_solver.hpp"
+#include "gpu/comms/rank_options.hpp"
+#include "gpu/device/runtime.hpp"
+#include "gpu/dg/stage_kernels.hpp"
+
+namespace plaquette::gpu {
+
+struct dg_solver_options {
+  /// Which kernels do a stage. Without a choice: fused where there are such kernels (three dimensions, upwind flux),
+  /// else classic.
+  enum class choice { automatic, gather, classic, fused };
+  choice kernel = choice::automatic;
+  rank_options ranks;  ///< how ghost faces travel; `peer` means automatic
+};
+
+/// Orders that kernels of the device know.
+inline constexpr int highest_dg_order = 9;
+
+/// Whether fused kernels can do this domain.
+bool has_fused_stage(const dg_domain& domain, precision p);
+
+/// Collective. The domain is read here and not kept; so many states advance side by side.
+/// \param q  of the rank's device; several ranks may share one
+/// Throws input_error where the order is above highest_dg_order, the precision is half, or a kernel was chosen that
+/// cannot do this domain; memory_error where the device has no room.
+std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, precision p, int columns, const queue& q,
+                                          const dg_solver_options& options = {});
+
+/// Bytes of the device's memory that such a solver takes on this rank.
+std::size_t bytes_of_dg_solver(const dg_domain& domain, precision p, int columns);
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/dg/fused_launcher_of.hpp"
+
+namespace plaquette::gpu::dg {
+
+template <>
+std::unique_ptr<stage_launcher<double, 6>> make_fused_launcher_of<double, 6, true>(
+    const reference_element& reference, const std::vector<element_geometry>& geometry, const queue& q) {
+  return launcher_of_order<maxwell_double, last_low_order + 1, highest_fused_order>(reference, geometry, q);
+}
+
+}  // namespace plaquette::gpu::dg

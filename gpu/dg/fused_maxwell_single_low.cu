@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/dg/fused_launcher_of.hpp"
+
+namespace plaquette::gpu::dg {
+
+template <>
+std::unique_ptr<stage_launcher<float, 6>> make_fused_launcher_of<float, 6, false>(
+    const reference_element& reference, const std::vector<element_geometry>& geometry, const queue& q) {
+  return launcher_of_order<maxwell_float, 1, last_low_order>(reference, geometry, q);
+}
+
+}  // namespace plaquette::gpu::dg

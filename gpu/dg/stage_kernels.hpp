@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Ways to do a stage: what a solver, a test and the timing program choose from.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "common/dg/dg_problem.hpp"
+#include "common/dg/reference_element.hpp"
+#include "gpu/device/runtime.hpp"
+#include "gpu/dg/dg_arrays.hpp"
+
+namespace plaquette::gpu::dg {
+
+/// How a stage is done, in the order of its history.
+enum class stage_kernel {
+  gather,   ///< one thread a node, nothing shared (stage_gather.hpp)
+  classic,  ///< volume, surface, update: one block an element (stage_classic.hpp)
+  fused     ///< one kernel, several elements a warp, products on registers or tensor cores (fused_stage.hpp)
+};
+std::string_view name_of(stage_kernel kernel);
+
+/// One stage at a time on one device, for one order, one system and one kind of kernel.
+template <class T, int fields>
+class stage_launcher {
+ public:
+  virtual ~stage_launcher() = default;
+  /// Queues a stage. The launcher's own arrays serve one queue.
+  virtual void run(const queue& q, const stage_arguments<T, fields>& stage) = 0;
+};
+
+template <class T, int fields>
+std::unique_ptr<stage_launcher<T, fields>> make_gather_launcher(wave_equations equations);
+/// \param residual_places  columns * elements * nodes, for the right-hand side that goes through memory
+template <class T, int fields>
+std::unique_ptr<stage_launcher<T, fields>> make_classic_launcher(wave_equations equations, const queue& q,
+                                                                 std::int64_t residual_places);
+
+}  // namespace plaquette::gpu::dg

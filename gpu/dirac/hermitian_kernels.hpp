@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The kernels of the Hermitian Wilson operator and their launch, instantiated a precision a file. For .cu files only.
+///
+/// Variant 1 is `gather_hermitian` (hermitian_site.hpp), which also takes links of 18 reals and complex phases of the
+/// boundary. The others do the same with the same functions, for links of 12 and 8 reals.
+#pragma once
+
+#include "gpu/device/cache_halves.hpp"
+#include "gpu/dirac/hermitian_site.hpp"
+#include "gpu/dirac/hopping_kernels.hpp"
+
+namespace plaquette::gpu {
+
+#ifdef __CUDACC__
+
+/// How blocks and threads find their sites. Tiles have numbers: x fastest, then y, z inside a slab, t, slabs.
+struct lattice_walk {
+  int tile[dimensions];                     ///< of x/2, y, z, t
+  int log2_z;                               ///< of tile[2]
+  divisor by_x, by_y, by_slab, by_tiles_t;  ///< of the tiles along x, y, z inside a slab, t
+  divisor by_t;                             ///< of tile[3]
+  int steps, groups, tiles;
+  bool backwards;  ///< the last tile first
+  /// Of a batch, where not null: a block takes a tile of the share of its multiprocessor's half of the cache, as long
+  /// as there are any. Counters: tiles taken of each share, blocks that have one; zero before and after.
+  const std::uint8_t* half_of;
+  unsigned* counters;
+  int first_share;  ///< tiles of half 0: the first ones
+};
+
+struct lattice_site {
+  int half_x, y, z, t;
+  int parity, group;
+  int position;  ///< in the tile
+};
+
+/// threadIdx: x/2, y, then z, t, parity, group.
+__device__ __forceinline__ lattice_site find_lattice_site(const lattice_walk& walk, int tile) {
+  const int row = walk.by_x.quotient(tile), plane = walk.by_y.quotient(row), cube = walk.by_slab.quotient(plane),
+            slab = walk.by_tiles_t.quotient(cube);
+  const int z = static_cast<int>(threadIdx.z) & ((1 << walk.log2_z) - 1);
+  const int rest = static_cast<int>(threadIdx.z) >> walk.log2_z, kind = walk.by_t.quotient(rest);
+  const int t = rest - kind * walk.tile[3];
+  lattice_site s;
+  s.half_x = (tile - row * walk.by_x.value) * walk.tile[0] + static_cast<int>(threadIdx.x);
+  s.y = (row - plane * walk.by_y.value) * walk.tile[1] + static_cast<int>(threadIdx.y);
+  s.z = (slab * walk.by_slab.value + plane - cube * walk.by_slab.value) * walk.tile[2] + z;
+  s.t = (cube - slab * walk.by_tiles_t.value) * walk.tile[3] * walk.steps + t;
+  s.parity = kind & 1;
+  s.group = kind >> 1;
+  s.position = static_cast<int>(threadIdx.x) +
+               walk.tile[0] * (static_cast<int>(threadIdx.y) + walk.tile[1] * (z + (t << walk.log2_z)));
+  return s;
+}
+
+__device__ __forceinline__ bool inside(const lattice_site& s, const site_order& order) {
+  return s.half_x < order.half_x.value && s.y < order.length[1] && s.z < order.length[2] && s.t < order.length[3];
+}
+
+/// The next tile for a multiprocessor of a half: of its own share, then of the other; -1 when there is none.
+__device__ __forceinline__ int take_tile(const lattice_walk& walk, int half) {
+  for (const int share : {half, 1 - half}) {
+    const int first = share == 0 ? 0 : walk.first_share;
+    const int count = share == 0 ? walk.first_share : walk.tiles - walk.first_share;
+    const auto taken = static_cast<int>(atomicAdd(walk.counters + share, 1U));
+    if (taken < count) return walk.backwards ? first + count - 1 - taken : first + taken;
+  }
+  return -1;
+}
+
+__device__ __forceinline__ int tile_of_block(const lattice_walk& walk) {
+  return walk.backwards ? walk.tiles - 1 - static_cast<int>(blockIdx.x) : static_cast<int>(blockIdx.x);
+}
+
+/// The tile of a block where they are taken from shares; all threads call this.
+/// \param room  shared memory
+__device__ __forceinline__ int taken_tile(const lattice_walk& walk, int* room) {
+  wait_for_previous_kernel();
+  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+    unsigned multiprocessor;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+    *room = take_tile(walk, walk.half_of[multiprocessor]);
+    if (is_last_block(walk.counters + 2, gridDim.x - 1)) walk.counters[0] = walk.counters[1] = 0;
+  }
+  __syncthreads();
+  return *room;
+}
+
+/// Threads of a block, and blocks that a multiprocessor holds.
+template <class T>
+constexpr int threads_of_block(bool small) {
+  return small ? 96 : most_threads(is_half<T> ? 2 : sizeof(real_of<T>));
+}
+constexpr int resident_blocks_of(bool small) { return small ? 4 : 2; }
+
+/// One column. Threads go through a tile's steps along t without waiting for each other: they keep step by themselves.
+/// (Nothing is asked for before the kernel before has ended: of the registers that this takes some would be in memory.)
+/// In single and half precision the first links are asked for together, and so more numbers are under way.
+/// \tparam small  blocks of up to 96 threads with fewer registers, of which a multiprocessor holds more
+template <class T, reconstruct stored, bool small>
+__global__ void __launch_bounds__(threads_of_block<T>(small), resident_blocks_of(small))
+    hermitian_tiles(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk) {
+  constexpr int early = sizeof(real_of<T>) == 8 ? 0 : 4;
+  const hopping_arguments<T>& hops = arg.hops;
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  lattice_site s = find_lattice_site(walk, tile_of_block(walk));
+#pragma unroll 1
+  for (int step = 0; step < walk.steps; ++step, s.t += walk.tile[3]) {
+    if (!inside(s, hops.order)) return;
+    const hop_neighbours n = neighbours_on_lattice(hops.order, arg.parity_step, s.parity, s.half_x, s.y, s.z, s.t);
+    loaded_link<T, stored> first_links[early > 0 ? early : 1];
+    for_directions<0, early>(
+        [&]<int d>() { load_link_of_hop<T, stored, d, load_hint::constant>(first_links[d], hops, n); });
+    spin_rows<real_of<T>, 4> h[1] = {};
+    for_directions<0, hop_directions>([&]<int d>() {
+      loaded_link<T, stored> link;
+      if constexpr (d < early)
+        link = first_links[d];
+      else
+        load_link_of_hop<T, stored, d, load_hint::constant>(link, hops, n);
+      add_hop<d, T, stored, false, load_hint::ordered>(h, hops, hops.in.begin, n, link, no_phases{});
+    });
+    finish_hermitian(h[0], arg, 0, n.here);
+  }
+}
+
+/// Bytes of shared memory before the links, for `taken_tile`.
+inline constexpr int room_bytes = 16;
+
+/// Several columns: the links of the tile come to shared memory once. See `hop_batch`.
+/// \tparam alone  one group: a thread reads the links that it has copied itself
+template <class T, reconstruct stored, bool alone>
+__global__ void __launch_bounds__(threads_of_block<T>(false), resident_blocks_of(false))
+    hermitian_batch(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk) {
+  constexpr int at_once = batch_columns_at_once(is_half<T> ? 2 : sizeof(real_of<T>));
+  constexpr int slot_bytes = lanes * link_bytes<T>(stored);
+  const hopping_arguments<T>& hops = arg.hops;
+  const int groups = alone ? 1 : walk.groups;
+  extern __shared__ __align__(16) std::byte shared[];
+  let_next_kernel_start();
+  const lattice_site s = find_lattice_site(
+      walk, walk.half_of == nullptr ? tile_of_block(walk) : taken_tile(walk, reinterpret_cast<int*>(shared)));
+  const bool works = inside(s, hops.order);
+  if (alone && !works) return;
+  const hop_neighbours n = neighbours_on_lattice(hops.order, arg.parity_step, s.parity, s.half_x, s.y, s.z, s.t);
+  const int place = s.position + s.parity * walk.tile[0] * walk.tile[1] * walk.tile[2] * walk.tile[3];
+  std::byte* const slots =
+      shared + room_bytes + static_cast<std::uint32_t>(place) / lanes * (hop_directions * slot_bytes);
+  const std::uint32_t lane = lane_of(place);
+  if (works)
+    for_directions<0, hop_directions>([&]<int d>() {
+      if (!alone && (d & (groups - 1)) != s.group) return;
+      const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
+      copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane, link_of<T, stored>(hops.links_here, i, d / 2),
+                                     lane_of(i));
+      if (alone) asm volatile("cp.async.commit_group;" ::: "memory");
+    });
+  if constexpr (!alone) {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+    if (!works) return;
+  }
+  wait_for_previous_kernel();
+  const std::uint32_t packed_here = packed_place<T>(hops.out.block_stride, n.here);
+  std::uint32_t packed[hop_directions];
+#pragma unroll
+  for (int d = 0; d < hop_directions; ++d) packed[d] = packed_place<T>(hops.in.block_stride, n.index[d]);
+#pragma unroll 1
+  for (int column = s.group * at_once; column < hops.columns; column += groups * at_once) {
+    spin_rows<real_of<T>, 4> h[at_once] = {};
+    // The last ones go back over a column that is done already, where their number is odd.
+    const int first = at_once == 1 ? column : min(column, hops.columns - at_once);
+    const std::byte* const in = column_of<T>(hops.in.begin, first);
+    for_directions<0, hop_directions>([&]<int d>() {
+      if constexpr (alone) asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d) : "memory");
+      loaded_link<T, stored> link;
+      link.template load<load_hint::none>(slots + d * slot_bytes, lane);
+      const auto from = place_of<T>(in, packed[d]);
+      spinor_in_memory<T, false> psi[at_once];
+#pragma unroll
+      for (int k = 0; k < at_once; ++k)
+        psi[k].template load<load_hint::ordered, part_of_hop<d>>(columns_further(from, k), 0);
+      add_loaded_hop<d, T, false>(h, hops, psi, n.across[d], link, no_phases{});
+    });
+    const auto to = place_of<T>(column_of<T>(hops.out.begin, first), packed_here);
+#pragma unroll
+    for (int k = 0; k < at_once; ++k)
+      if (at_once == 1 || first + k >= column) finish_hermitian(h[k], arg, first + k, n.here, columns_further(to, k));
+  }
+}
+
+template <class T>
+struct lattice_kernel {
+  void (*function)(const hermitian_arguments<T>, const lattice_walk);
+  std::atomic<std::int64_t>* prepared;  ///< for which shared memory and device
+};
+
+template <class T, reconstruct stored>
+void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermitian_launch& how) {
+  constexpr int bytes = is_half<T> ? 2 : sizeof(real_of<T>);
+  const site_order& order = arg.hops.order;
+  const bool batch = arg.hops.columns > 1;
+  const auto parts = [](int length, int of) { return (length + of - 1) / of; };
+  if (how.threads() > most_threads(bytes) || how.threads() > how.tile[0] * how.tile[1] * most_threads_in_z ||
+      (1 << log2_of(how.tile[2])) != how.tile[2] || (how.groups & (how.groups - 1)) != 0 ||
+      (batch ? how.steps != 1 || how.small : how.groups != 1 || how.halves) ||
+      (how.small && (how.threads() > 96 || bytes != 8)))
+    throw std::logic_error("hermitian_wilson: a launch that does not fit its kernel");
+  lattice_walk walk;
+  std::copy(std::begin(how.tile), std::end(how.tile), walk.tile);
+  walk.log2_z = log2_of(how.tile[2]);
+  const int tiles_z = parts(order.length[2], how.tile[2]);
+  const int slab = how.slab == 0 || how.slab > tiles_z ? tiles_z : how.slab;
+  walk.by_x = divisor(parts(order.half_x.value, how.tile[0]));
+  walk.by_y = divisor(parts(order.length[1], how.tile[1]));
+  walk.by_slab = divisor(slab);
+  walk.by_tiles_t = divisor(parts(order.length[3], how.tile[3] * how.steps));
+  walk.by_t = divisor(how.tile[3]);
+  walk.tiles = walk.by_x.value * walk.by_y.value * slab * walk.by_tiles_t.value * parts(tiles_z, slab);
+  walk.steps = how.steps;
+  walk.groups = how.groups;
+  walk.backwards = how.turns && q.turn_around();
+  arg.hops.past_caches = how.past_caches;
+
+  lattice_kernel<T> kernel;
+  const auto take = [&]<auto function>() { kernel = {function, detail::prepared_of<function>()}; };
+  if (batch && how.groups == 1)
+    take.template operator()<hermitian_batch<T, stored, true>>();
+  else if (batch)
+    take.template operator()<hermitian_batch<T, stored, false>>();
+  else
+    take.template operator()<hermitian_tiles<T, stored, false>>();
+  if constexpr (bytes == 8) {
+    if (how.small) take.template operator()<hermitian_tiles<T, stored, true>>();
+  }
+  const int shared = batch ? parts(2 * how.positions(), lanes) * batch_block_bytes<T, stored>(false) + room_bytes : 0;
+  detail::prepare_kernel(kernel, shared, std::max(1, most_threads(bytes) * 2 / how.threads()), q.device());
+  walk.half_of = nullptr;
+  if (how.halves) {
+    const cache_halves& halves = cache_halves_of(q);
+    walk.half_of = reinterpret_cast<const std::uint8_t*>(halves.half_of.get());
+    walk.counters = q.counters(3);
+    const std::int64_t all = halves.multiprocessors[0] + halves.multiprocessors[1];
+    walk.first_share = static_cast<int>(std::int64_t{walk.tiles} * halves.multiprocessors[0] / all);
+  }
+  launch_kernel(q, dim3(static_cast<unsigned>(walk.tiles)),
+                dim3(static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
+                     static_cast<unsigned>(how.tile[2] * how.tile[3] * 2 * how.groups)),
+                shared, how.dependent, kernel.function, arg, walk);
+}
+
+#endif
+
+template <class T>
+void launch_hermitian(const queue& q, const hermitian_work<T>& work, reconstruct stored, const hermitian_launch& how) {
+#ifdef __CUDACC__
+  hopping_arguments<T> both = work.arg.hops;  // whose places, of two parities, must have 32 bits
+  both.order.sites *= 2;
+  const bool fits = work.arg.hops.columns == 1 || places_have_32_bits(both);
+  if (!how.gather && fits && !work.phases.used && stored != reconstruct::none) {
+    if (stored == reconstruct::twelve) return launch_on_lattice<T, reconstruct::twelve>(q, work.arg, how);
+    return launch_on_lattice<T, reconstruct::eight>(q, work.arg, how);
+  }
+#endif
+  static_cast<void>(how);
+  const std::int64_t count = 2 * std::int64_t{work.arg.hops.order.sites} * work.arg.hops.columns;
+  const auto run = [&]<reconstruct kept>() {
+    for_each_index(q, count, gather_hermitian<T, kept>{work.arg, work.phases}, 128);
+  };
+  if (stored == reconstruct::none) return run.template operator()<reconstruct::none>();
+  if (stored == reconstruct::twelve) return run.template operator()<reconstruct::twelve>();
+  run.template operator()<reconstruct::eight>();
+}
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How the Hermitian Wilson operator is launched: data, chosen by a table or by the tuner. No choice changes a result.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpu/dirac/hopping_launch.hpp"
+
+namespace plaquette::gpu {
+
+/// A block of threads takes a tile of the lattice with both its parities: a link is read by the two sites that it
+/// connects, and a spinor by nine, which for most of them is in the first-level cache.
+struct hermitian_launch {
+  bool gather = true;  ///< variant 1: a thread a site and column, the one that also runs on the host
+  /// Sites of one parity of a tile in x/2, y, z, t; that in z is a power of two. Extents need not be multiples.
+  int tile[dimensions] = {1, 1, 1, 1};
+  /// Of one column: tiles along t that a block goes through one after the other. A spinor is then in the cache already
+  /// where it is the neighbour in time.
+  int steps = 1;
+  /// Tiles are gone through along y, along z in slabs of so many tiles, along t, slab by slab. 0: all of z is one slab.
+  int slab = 0;
+  /// Of a batch: groups of threads that share the links of the tile and divide the columns; a power of two.
+  int groups = 1;
+  /// Of one column in double precision: blocks of up to 96 threads have a kernel of their own with fewer registers, of
+  /// which a multiprocessor holds four.
+  bool small = false;
+  /// Of a batch: a block takes a tile of the share of the lattice that is its half's of the second-level cache
+  /// (gpu/device/cache_halves.hpp).
+  bool halves = false;
+  /// See `hopping_launch`.
+  bool past_caches = false, turns = false, dependent = false;
+
+  int positions() const { return tile[0] * tile[1] * tile[2] * tile[3]; }
+  int threads() const { return 2 * positions() * groups; }
+  /// For the tuner's file: "12.4.2.1 steps 4 past turns dependent".
+  std::string name() const;
+  bool operator==(const hermitian_launch&) const = default;
+};
+
+/// What the tuner may try, the most promising first: that is the table's choice.
+std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& problem, int most = 24);
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/dirac/hermitian_kernels.hpp"
+
+namespace plaquette::gpu {
+
+template void launch_hermitian<float>(const queue&, const hermitian_work<float>&, reconstruct, const hermitian_launch&);
+
+}  // namespace plaquette::gpu

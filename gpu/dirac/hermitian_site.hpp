@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// One site of one application of H = gamma_5 D_w(-rho), on host and device: what its kernels share. The hops are those
+/// of hopping_site.hpp. Sites of the whole lattice have one number: i, on odd sites behind the padded blocks of the
+/// even ones; so fields and links of both parities are one array to a kernel.
+///
+/// gamma_5 exchanges the halves of a spinor: the sum of hops and diagonal is stored with its halves exchanged, and what
+/// is added to H in is exchanged when it is read.
+#pragma once
+
+#include "gpu/dirac/hermitian_launch.hpp"
+#include "gpu/dirac/hopping_site.hpp"
+
+namespace plaquette::gpu {
+
+/// out = (a H + d) in + b u + c w.
+template <class T>
+struct hermitian_arguments {
+  using real = real_of<T>;
+
+  /// Of both parities: out, in, links (here and there are the same), weights of the hops with a, the order. x and w are
+  /// u and w, null where there is none; a multiplies `in` inside gamma_5.
+  hopping_arguments<T> hops;
+  std::int32_t parity_step = 0;  ///< from the number of an even site to that of the odd one with the same i
+  real d = 0, b = 0, c = 0;
+};
+
+/// Numbers of the whole lattice.
+PLAQUETTE_KERNEL_INLINE hop_neighbours neighbours_on_lattice(const site_order& order, std::int32_t parity_step,
+                                                             int parity, std::int32_t half_x, std::int32_t y,
+                                                             std::int32_t z, std::int32_t t) {
+  hop_neighbours n = neighbours_of(order, parity, half_x, y, z, t);
+  const std::int32_t there = parity == 0 ? parity_step : 0;
+  n.here += parity_step - there;
+#pragma unroll
+  for (int d = 0; d < hop_directions; ++d) n.index[d] += there;
+  return n;
+}
+
+/// sum += factor * the spinor at a site, with its halves exchanged or not.
+template <class T, bool exchanged>
+PLAQUETTE_KERNEL_INLINE void add_stored(spin_rows<real_of<T>, 4>& sum, const spinor_pointer<const T>& x, int column,
+                                        std::int32_t i, real_of<T> factor) {
+  spinor_in_memory<T, exchanged> psi;
+  psi.template load<load_hint::ordered, spinor_part::both>(
+      block_of(column_of<T>(x.begin, column), static_cast<std::uint32_t>(x.block_stride), i), lane_of(i),
+      exchanged ? spinor_block_bytes<T> / 2 : 0);
+  if constexpr (is_half<T>) factor *= psi.scale();
+#pragma unroll
+  for (int k = 0; k < spins * colours; ++k) {
+    complex<real_of<T>>& z = sum.z[k / colours][k % colours];
+    z.re = multiply_add(factor, psi.plain(psi[2 * k]), z.re);
+    z.im = multiply_add(factor, psi.plain(psi[2 * k + 1]), z.im);
+  }
+}
+
+/// From the sum of hops h to the result, and stores it.
+/// \param to  the place of the result
+template <class T>
+PLAQUETTE_KERNEL_INLINE void finish_hermitian(spin_rows<real_of<T>, 4>& h, const hermitian_arguments<T>& arg,
+                                              int column, std::int32_t i, const spinor_place<T, std::byte>& to) {
+  const hopping_arguments<T>& hops = arg.hops;
+  add_stored<T, false>(h, hops.in, column, i, hops.a);
+  if (arg.d != real_of<T>(0)) add_stored<T, true>(h, hops.in, column, i, arg.d);
+  if (hops.x.begin != nullptr) add_stored<T, true>(h, hops.x, column, i, arg.b);
+  if (hops.w.begin != nullptr) add_stored<T, true>(h, hops.w, column, i, arg.c);
+  hopping_arguments<T> exchanged;
+  exchanged.exchange = is_half<T> ? 0 : spinor_block_bytes<T> / 2;
+  exchanged.past_caches = hops.past_caches;
+  store_spinor_at<T, true, false>(h, exchanged, column, i, to);
+}
+template <class T>
+PLAQUETTE_KERNEL_INLINE void finish_hermitian(spin_rows<real_of<T>, 4>& h, const hermitian_arguments<T>& arg,
+                                              int column, std::int32_t i) {
+  const spinor_pointer<T>& out = arg.hops.out;
+  finish_hermitian(
+      h, arg, column, i,
+      place_in<T>(block_of(column_of<T>(out.begin, column), static_cast<std::uint32_t>(out.block_stride), i),
+                  lane_of(i)));
+}
+
+/// Variant 1: one thread a site and column. The index counts even sites, odd sites, then columns.
+template <class T, reconstruct stored>
+struct gather_hermitian {
+  hermitian_arguments<T> arg;
+  boundary_phases<T> phases;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const site_order& order = arg.hops.order;
+    const std::int64_t of_lattice = 2 * std::int64_t{order.sites};
+    const auto column = static_cast<int>(index / of_lattice);
+    const auto site = static_cast<std::int32_t>(index - column * of_lattice);
+    const int parity = site < order.sites ? 0 : 1;
+    const site_coordinate at = order.coordinate_of(parity, site - parity * order.sites);
+    const hop_neighbours n =
+        neighbours_on_lattice(order, arg.parity_step, parity, at.x[0] / 2, at.x[1], at.x[2], at.x[3]);
+    spin_rows<real_of<T>, 4> h[1] = {};
+    const std::byte* const in = column_of<T>(arg.hops.in.begin, column);
+    [&]<int... direction>(std::integer_sequence<int, direction...>) { (add_direction<direction>(h, in, n), ...); }
+    (std::make_integer_sequence<int, hop_directions>{});
+    finish_hermitian(h[0], arg, column, n.here);
+  }
+
+ private:
+  template <int direction>
+  PLAQUETTE_HOST_DEVICE void add_direction(spin_rows<real_of<T>, 4> (&h)[1], const std::byte* in,
+                                           const hop_neighbours& n) const {
+    loaded_link<T, stored> link;
+    load_link_of_hop<T, stored, direction, load_hint::ordered>(link, arg.hops, n);
+    add_hop<direction, T, stored, false, load_hint::ordered>(h, arg.hops, in, n, link, phases);
+  }
+};
+
+/// One application, queued.
+template <class T>
+struct hermitian_work {
+  hermitian_arguments<T> arg;
+  boundary_phases<T> phases;
+};
+
+template <class T>
+void launch_hermitian(const queue& q, const hermitian_work<T>& work, reconstruct stored,
+                      const hermitian_launch& how);  // hermitian_kernels.hpp
+
+}  // namespace plaquette::gpu

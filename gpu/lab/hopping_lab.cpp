@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Measures the device's hopping term in each way to launch it. Each launch is verified before it is timed: against
+/// variant 1, bit for bit, in a chain of applications (tests hold variant 1 to the CPU). `./plaquette kernel` links
+/// this program with one kernel that it has compiled; the target hopping_speed has all of them.
+///
+///   hopping_speed LATTICE PRECISION REALS COLUMNS [clover] [try=N] [sustained=M] [launch=SUBSTRING]
+///
+/// tries the first N candidates (default 1, the table's choice), and prints a line for each of the six fastest and for
+/// the fastest of each kind, with its share of the limit, which is the fewest bytes at the bandwidth of a copy; then
+/// the M fastest and the first, cool and sustained.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "common/lattice/extents.hpp"
+#include "gpu/blas/blas.hpp"
+#include "gpu/device/graph.hpp"
+#include "gpu/device/machine_speed.hpp"
+#include "gpu/device/timing.hpp"
+#include "gpu/dirac/wilson_clover.hpp"
+#include "gpu/fields/random_spinor.hpp"
+#include "gpu/lab/hopping_kernel.hpp"
+
+namespace plaquette::gpu {
+namespace {
+
+struct request {
+  extents lattice{};
+  std::string precision;
+  reconstruct stored = reconstruct::twelve;
+  int columns = 1, tries = 1;
+  bool clover = false;
+  int finalists = 0;
+  std::string filter;
+};
+
+request parse(int count, char** words) {
+  if (count < 5) throw std::invalid_argument("expected LATTICE PRECISION REALS COLUMNS");
+  request r;
+  r.lattice = parse_extents(words[1], "lattice");
+  r.precision = words[2];
+  r.stored = static_cast<reconstruct>(std::stoi(words[3]));
+  r.columns = std::stoi(words[4]);
+  for (int i = 5; i < count; ++i) {
+    const std::string word = words[i];
+    if (word == "clover") r.clover = true;
+    if (word.starts_with("sustained=")) r.finalists = std::stoi(word.substr(10));
+    if (word.starts_with("try=")) r.tries = std::stoi(word.substr(4));
+    if (word.starts_with("launch=")) r.filter = word.substr(7);
+  }
+  return r;
+}
+
+/// Zero where all numbers are the same bits.
+template <class T>
+double relative_difference(const field<T>& a, const field<T>& b) {
+  if constexpr (is_half<T>) {
+    // As floats: what is made of a stored number must be rounded before it is compared.
+    auto x = like(a, a.columns(), as<field<float>>), y = like(a, a.columns(), as<field<float>>);
+    convert(x, a), convert(y, b);
+    return relative_difference(x, y);
+  }
+  auto d = like(a);
+  const auto difference = host_values(subtract_norm2(d, a, b)), size = host_values(norm2(b));
+  double worst = 0.0;
+  for (std::size_t c = 0; c < size.size(); ++c) {
+    const double r = std::sqrt(difference[c].re / size[c].re);
+    if (!(r <= worst)) worst = r;
+  }
+  return worst;
+}
+
+/// Sites of one parity, from one to the other and back: the hop, or with clover the two halves of the Schur complement.
+template <class T>
+class work {
+ public:
+  work(const context& ctx, const request& r)
+      : ctx_(ctx),
+        m_(ctx, r.clover ? weak_field_configuration(ctx, 0.3, 11) : random_configuration(ctx, 11),
+           fermion_action::isotropic(0.1, r.clover ? 1.0 : 0.0), r.stored),
+        start_(ctx, {spins, colours, site_subset::even, r.columns}),
+        even_(start_.get_context(), start_.shape()),
+        odd_(ctx, {spins, colours, site_subset::odd, r.columns}),
+        clover_(r.clover) {
+    random_spinors(start_, 12);
+    restart();
+    set({});
+    // The norm stays near 1 over thousands of applications: zeros and infinities draw less power and run faster. Growth
+    // is that of the largest singular vector, once the others are gone.
+    const int steps = r.columns == 1 ? 150 : 40;
+    for (const int before : {steps, 2 * steps}) {
+      for (int k = 0; k < before; ++k) there_and_back();
+      const double from = norm();
+      for (int k = 0; k < steps; ++k) there_and_back();
+      scale_ *= std::pow(from / norm(), 1.0 / (4 * steps));
+    }
+    restart();
+  }
+
+  void set(const std::optional<hopping_launch>& how) { m_.set_launch(how); }
+  void restart() { copy(even_, start_); }
+  double norm() const { return host_values(norm2(even_))[0].re; }
+  const field<T>& result() const { return even_; }
+  hopping_problem problem(int columns) const { return m_.hopping().problem(columns, clover_); }
+
+  void there_and_back() {
+    const auto& hop = m_.hopping();
+    if (clover_) {
+      hop.apply(odd_, even_, false, {epilogue::clover, scale_, nullptr, 1.0, m_.inverse_diagonal().blocks(1)});
+      hop.apply(even_, odd_, false, {epilogue::add_clover, -scale_, &start_, 0.1, m_.inverse_diagonal().blocks(0)});
+    } else {
+      hop.apply(odd_, even_, false, {epilogue::store, scale_});
+      hop.apply(even_, odd_, false, {epilogue::store, scale_});
+    }
+  }
+
+ private:
+  context ctx_;
+  wilson_clover<T> m_;
+  field<T> start_, even_, odd_;
+  bool clover_;
+  double scale_ = 0.25;
+};
+
+template <class T>
+int measure(const context& ctx, const request& r) {
+  work<T> w(ctx, r);
+  const queue& q = ctx.queue();
+  constexpr int chain = 5;
+  w.set(hopping_launch{});
+  for (int k = 0; k < chain; ++k) w.there_and_back();
+  auto expected = like(w.result());
+  copy(expected, w.result());
+
+  const double pair_flops = (r.clover ? 3696.0 : 2640.0) * 0.5 * static_cast<double>(volume(r.lattice)) * r.columns;
+  struct outcome {
+    hopping_launch how;
+    double seconds, difference;
+  };
+  std::vector<outcome> outcomes;
+  const double copy = copy_gbytes_per_s(q);
+  // Of both hops: links once for all columns, a spinor read and one written each; with clover a block a site each, and
+  // the input of the first for the second.
+  const double real = is_half<T> ? 2.0 : sizeof(real_of<T>), spinor = 24.0 * real + (is_half<T> ? 4.0 : 0.0);
+  const double pair_bytes = 0.5 * static_cast<double>(volume(r.lattice)) *
+                            (2.0 * (8.0 * stored_reals(r.stored) * real + (r.clover ? 72.0 * real : 0.0)) +
+                             (r.clover ? 5.0 : 4.0) * spinor * r.columns);
+  const double limit = pair_bytes / (1e9 * copy);  // seconds
+  auto list = candidates(w.problem(r.columns), 1000);
+  std::erase_if(list, [&](const hopping_launch& how) {
+    return how.name().find(r.filter) == std::string::npos || !lab::has_kernel(how, r.clover);
+  });
+  if (list.empty()) throw std::invalid_argument("no launch of this problem has the kernel that was compiled");
+  if (static_cast<int>(list.size()) > r.tries) list.resize(static_cast<std::size_t>(r.tries));
+  list.push_back({});  // variant 1
+  for (const hopping_launch& how : list) {
+    w.set(how);
+    w.restart();
+    for (int k = 0; k < chain; ++k) w.there_and_back();
+    const double difference = relative_difference(w.result(), expected);
+    const auto rough = seconds_a_launch(q, 4, [&] { w.there_and_back(); });
+    const int pairs = std::clamp(static_cast<int>(3e-3 / rough), 2, 100);
+    const work_graph graph(q, pairs, [&] { w.there_and_back(); });
+    graph.launch();
+    std::vector<double> seconds;
+    for (int s = 0; s < 3; ++s) seconds.push_back(seconds_a_launch(q, 1, [&] { graph.launch(); }) / pairs);
+    std::ranges::sort(seconds);
+    outcomes.push_back({how, seconds[1], difference});
+  }
+  std::ranges::stable_sort(outcomes, {}, &outcome::seconds);
+  bool right = true;
+  std::set<std::tuple<hopping_variant, int, int, int, bool, bool, bool, bool>> kinds;
+  const std::string what = to_string(r.lattice) + " " + r.precision + " " + std::to_string(stored_reals(r.stored)) +
+                           " x" + std::to_string(r.columns) + (r.clover ? " clover" : "");
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    right = right && outcomes[i].difference == 0.0;
+    const hopping_launch& how = outcomes[i].how;
+    const bool is_default = how == list[0];
+    const bool first_of_kind = kinds
+                                   .emplace(how.variant, how.groups, how.parts, how.warps, how.whole_links,
+                                            how.past_caches, how.dependent, how.turns)
+                                   .second;
+    if (i < 6 || is_default || first_of_kind || outcomes[i].difference != 0.0 ||
+        outcomes[i].how.variant == hopping_variant::gather)
+      std::printf("%s: %7.3f TFLOP/s %8.2f us %5.1f%% of the limit  differs %.1e  %s%s\n", what.c_str(),
+                  pair_flops / outcomes[i].seconds * 1e-12, 0.5e6 * outcomes[i].seconds,
+                  100.0 * limit / outcomes[i].seconds, outcomes[i].difference, outcomes[i].how.name().c_str(),
+                  is_default ? "  (default)" : "");
+  }
+  if (r.finalists > 0) {
+    std::vector<hopping_launch> finalists{list[0]};
+    for (std::size_t i = 0; i < outcomes.size() && std::ssize(finalists) <= r.finalists; ++i)
+      if (!(outcomes[i].how == list[0])) finalists.push_back(outcomes[i].how);
+    for (const hopping_launch& how : finalists) {
+      if (how.variant == hopping_variant::gather) continue;
+      w.set(how);
+      w.restart();
+      const int pairs = std::clamp(static_cast<int>(3e-3 / outcomes[0].seconds), 2, 100);
+      const work_graph graph(q, pairs, [&] { w.there_and_back(); });
+      double rate[2];
+      for (const auto protocol : {timing_protocol::cool, timing_protocol::sustained}) {
+        timing_rule rule;
+        rule.idle_seconds = 0.7;
+        rule.running_seconds = 0.8;
+        auto seconds = timed_launches(
+            q, protocol, [&] { graph.launch(); }, rule);
+        std::ranges::sort(seconds);
+        rate[protocol == timing_protocol::cool ? 0 : 1] = pair_flops * pairs / seconds[seconds.size() / 2] * 1e-12;
+      }
+      std::printf("%s: cool %.2f sustained %.2f TFLOP/s, norm %.2g  %s\n", what.c_str(), rate[0], rate[1], w.norm(),
+                  how.name().c_str());
+    }
+  }
+  std::printf("%s: %s\n", what.c_str(), right ? "VERIFIED: every launch gives the bits of variant 1" : "FAILED");
+  return right ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace plaquette::gpu
+
+int main(int count, char** words) {
+  using namespace plaquette;
+  try {
+    const auto r = gpu::parse(count, words);
+    const gpu::context ctx(lattice_geometry(r.lattice), communicator());
+    if (r.precision == "double") return gpu::measure<double>(ctx, r);
+    if (r.precision == "single") return gpu::measure<float>(ctx, r);
+    if (r.precision == "half") return gpu::measure<half>(ctx, r);
+    throw std::invalid_argument("precision: double, single or half");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hopping lab: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The engine of any device, written once over the names that its library gives to things.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/algebra/fixed_point.hpp"
+#include "common/algorithms/bridge.hpp"
+#include "common/algorithms/flexible_gcr.hpp"
+#include "common/algorithms/mixed_solve.hpp"
+#include "common/algorithms/multigrid_setup.hpp"
+#include "common/app/timing.hpp"
+#include "miniapps/multigrid/multigrid_engine.hpp"
+#include "miniapps/multigrid/setup_file.hpp"
+
+namespace plaquette {
+
+/// \tparam Device  names `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>`, `library` (what multigrid_setup.hpp
+///                 asks for); constants `look_every`, `look_behind`; members `ctx`, `links` (what operators are made
+///                 of), `multigrid_library(action)`, `make_source(b, place, column, source)`, `on_host(basis)`,
+///                 `from_host(null_space, is coarse)`, `recorded(any_operator)`: the same, cheaper to queue
+template <class Device>
+class device_multigrid final : public multigrid_engine {
+  using library = typename Device::library;
+  using high_field = typename Device::template field<double>;
+  using cycle_field = typename library::quark_field;
+  template <class T>
+  using full_operator = typename Device::template wilson_clover<T>;
+  template <class T>
+  using schur_operator = typename Device::template schur_wilson_clover<T>;
+
+ public:
+  device_multigrid(Device device, double plaquette, const multigrid_options& options)
+      : device_(std::move(device)),
+        plaquette_(plaquette),
+        options_(options),
+        library_(device_.multigrid_library(options.shared.action)),
+        full_(std::make_shared<full_operator<double>>(device_.ctx, device_.links, options.shared.action)),
+        schur_(full_, schur_kind::asymmetric),
+        reference_schur_(full_, schur_kind::symmetric) {}
+
+  setup_summary set_up() override {
+    library_.finish();
+    device_.ctx.comm().barrier();
+    const stopwatch watch;
+    if (options_.load_setup.empty()) {
+      multigrid_.emplace(library_, options_.multigrid);
+    } else {
+      std::vector<typename library::basis> vectors;
+      for (null_space& v : read_setup(options_.load_setup, device_.ctx.geometry(), plaquette_, device_.ctx.comm()))
+        vectors.push_back(device_.from_host(v, !vectors.empty()));
+      multigrid_.emplace(library_, options_.multigrid, std::move(vectors));
+    }
+    library_.finish();
+    const multigrid_setup_report& r = multigrid_->report();
+    std::array<double, 5> seconds{r.relaxation_seconds, r.refinement_seconds, r.orthonormal_seconds, r.galerkin_seconds,
+                                  watch.seconds()};
+    device_.ctx.comm().maximum(std::span(seconds));
+    return {{seconds[0], seconds[1], seconds[2], seconds[3], seconds[4]},
+            r.replaced,
+            r.least_eigenvalue_estimate,
+            r.largest_of_null_space};
+  }
+
+  void save_setup(const std::string& path, bool force) override {
+    std::vector<null_space> vectors;
+    for (const auto& level : multigrid_->levels()) vectors.push_back(device_.on_host(*level.vectors));
+    write_setup(path, force, vectors, options_.shared.action, device_.ctx.geometry(), plaquette_, device_.ctx.comm());
+  }
+
+  std::vector<identity> identities() override {
+    // Null vectors and matrices are single precision: 2^-24 a number, and products of some hundreds to thousands of
+    // random sign; measured 2e-7 to 1e-6.
+    constexpr double tolerance = 128 * 0x1p-24;
+    std::vector<identity> found;
+    std::size_t number = 0;
+    for (const auto& level : multigrid_->levels()) {
+      const std::string name = "level " + std::to_string(++number);
+      auto c = level.from_finer->coarse_like(1), back = like(c);
+      library_.fill_random(c, options_.shared.seed + number);
+      const auto& p = *level.from_finer;
+      if (number == 1) {
+        cycle_field fine = library_.random_quarks(1, 1), image = like(fine);
+        p.prolong(fine, c);
+        p.restrict_to(back, fine);
+        found.push_back({name + ": restriction undoes prolongation", distance(back, c), tolerance});
+        library_.apply_full(image, fine);
+        p.restrict_to(back, image);  // P^+ M P c
+        const auto& coarse = *level.system;
+        auto source = coarse.working_field(1), mc = like(source), working = like(source);
+        coarse.prepare_source(source, back);
+        library_.take_working_sites(working, c);
+        coarse.apply(mc, working);
+        // Products with X^-1 multiply rounding by its condition number, below 10.
+        found.push_back({name + ": coarse operator is P^+ M P", distance(mc, source), 10.0 * tolerance});
+      } else {
+        auto fine = multigrid_->levels()[number - 2].system->full_field(1);
+        p.prolong(fine, c);
+        p.restrict_to(back, fine);
+        found.push_back({name + ": restriction undoes prolongation", distance(back, c), tolerance});
+      }
+    }
+    return found;
+  }
+
+  void set_sources(const std::vector<int>& columns) override {
+    b_.emplace(device_.ctx, field_shape{.columns = static_cast<int>(columns.size())});
+    x_.emplace(like(*b_));
+    int place = 0;
+    for (const int column : columns) device_.make_source(*b_, place++, column, options_.source);
+  }
+
+  void set_residuals_as_sources() override {
+    high_field r = like(*b_);
+    residual(r, *full_, *x_, *b_);
+    copy(*b_, r);
+  }
+
+  timed_multigrid_solve solve_by_multigrid(const stopping_rule& rule) override {
+    const auto& inverse = cycle_for(b_->columns());
+    flexible_gcr_parameters parameters{options_.restart_length, 3};
+    stopping_rule here = rule;
+    here.look_every = 1;  // an iteration takes much longer than an answer
+    return solve(schur_, here, [&](const auto& a, high_field& x, const high_field& b, const stopping_rule& even) {
+      return flexible_gcr(a, x, b, even, inverse, parameters);
+    });
+  }
+
+  timed_multigrid_solve solve_by_bicgstab(const stopping_rule& rule) override {
+    stopping_rule here = rule;
+    here.look_every = Device::look_every;
+    here.look_behind = Device::look_behind;
+    auto timed = options_.reference == "double"          ? solve(reference_schur_, here, plain_bicgstab{})
+                 : options_.reference == "double-single" ? solve_mixed_bicgstab<float>(here)
+                                                         : solve_mixed_bicgstab<half>(here);
+    timed.flops = static_cast<double>(timed.report.column_applications) * reference_schur_.flops_per_site() * 0.5 *
+                  static_cast<double>(device_.ctx.geometry().global_volume());
+    return timed;
+  }
+
+  std::vector<double> solution_norms() const override { return norms(*x_); }
+  std::vector<double> source_norms() const override { return norms(*b_); }
+  void get_solution(int place, spinor_configuration& out) const override { export_column(out, *x_, place); }
+
+  solve_profile profile(const stopping_rule& rule) override {
+    cycle_profile& p = multigrid_->profile();
+    profiles_ = true;
+    cycle_.reset();
+    cycle_for(b_->columns());
+    p.on = true;
+    std::ranges::fill(p.lattices, lattice_profile{});
+    const double seconds = solve_by_multigrid(rule).seconds;
+    p.on = profiles_ = false;
+    cycle_.reset();
+    return {seconds, p.lattices};
+  }
+
+ private:
+  struct plain_bicgstab {
+    template <class A, class F>
+    solve_report operator()(const A& a, F& x, const F& b, const stopping_rule& rule) const {
+      return bicgstab(a, x, b, rule);
+    }
+  };
+
+  template <class Low>
+  timed_multigrid_solve solve_mixed_bicgstab(const stopping_rule& rule) {
+    const schur_operator<Low> inner(low_operator<Low>(), schur_kind::symmetric);
+    const mixed_precision_defaults defaults = default_parameters(precision::double_, precision_of<low_field<Low>>);
+    const reliable_updates updates{.delta = defaults.delta, .longest_interval = defaults.longest_interval};
+    return solve(reference_schur_, rule,
+                 [&](const auto& a, high_field& x, const high_field& b, const stopping_rule& even) {
+                   return solve_mixed<low_field<Low>>(solver_kind::bicgstab, mixed_scheme::reliable, a, inner, x, b,
+                                                      even, updates);
+                 });
+  }
+  template <class Low>
+  using low_field = typename Device::template field<Low>;
+  /// Made at the first call.
+  template <class Low>
+  std::shared_ptr<full_operator<Low>> low_operator() {
+    const auto made = [&](auto& held) {
+      if (!held) held = std::make_shared<full_operator<Low>>(device_.ctx, device_.links, options_.shared.action);
+      return held;
+    };
+    if constexpr (std::is_same_v<Low, float>)
+      return made(single_);
+    else
+      return made(half_);
+  }
+
+  template <class Solver>
+  timed_multigrid_solve solve(const schur_operator<double>& schur, stopping_rule rule, const Solver& solver) {
+    rule.guess_is_zero = true;
+    library_.finish();
+    device_.ctx.comm().barrier();
+    const stopwatch watch;
+    zero(*x_);
+    timed_multigrid_solve result;
+    result.report = schur_solve(schur, *full_, *x_, *b_, rule, solver);
+    library_.finish();
+    std::array<double, 1> longest{watch.seconds()};
+    device_.ctx.comm().maximum(std::span(longest));
+    result.seconds = longest[0];
+    return result;
+  }
+
+  /// Cycles are made once for a width, and run twice, outside of what is timed: a device records the second run.
+  const any_operator<high_field>& cycle_for(int columns) {
+    if (!cycle_ || cycle_columns_ != columns) {
+      cycle_.reset();
+      const field_shape even{.sites = site_subset::even, .columns = columns};
+      const high_field shape(device_.ctx, even);
+      if (options_.cycle_precision == "half") {
+        const auto a = std::make_shared<const schur_operator<half>>(low_operator<half>(), schur_kind::asymmetric);
+        cycle_.emplace(in_double(multigrid_->cycle_in(a, low_field<half>(device_.ctx, even)), shape));
+      } else {
+        cycle_.emplace(in_double(multigrid_->cycle(columns), shape));
+      }
+      cycle_columns_ = columns;
+      high_field in = like(shape), out = like(shape);
+      zero(in);
+      for (int run = 0; run < 2; ++run) cycle_->apply(out, in);
+      library_.finish();
+    }
+    return *cycle_;
+  }
+  /// Recorded, but for a profile: stages of a graph cannot be timed.
+  template <class F>
+  any_operator<high_field> in_double(any_operator<F> cycle, const high_field& shape) const {
+    return any_operator<high_field>(
+        bridge<F>(profiles_ ? std::move(cycle) : device_.recorded(std::move(cycle)), shape));
+  }
+
+  static std::vector<double> norms(const high_field& x) {
+    std::vector<double> all;
+    for (const auto& value : host_values(norm2(x))) all.push_back(std::sqrt(value.re));
+    return all;
+  }
+
+  template <class F>
+  static double distance(const F& a, const F& b) {
+    F difference = like(a);
+    const auto d2 = host_values(subtract_norm2(difference, a, b)), b2 = host_values(norm2(b));
+    return std::sqrt(d2[0].re / b2[0].re);
+  }
+
+  Device device_;
+  double plaquette_;
+  const multigrid_options& options_;
+  library library_;
+  std::shared_ptr<full_operator<double>> full_;
+  std::shared_ptr<full_operator<float>> single_;
+  std::shared_ptr<full_operator<half>> half_;
+  schur_operator<double> schur_, reference_schur_;
+  std::optional<multigrid<library>> multigrid_;
+  std::optional<any_operator<high_field>> cycle_;
+  int cycle_columns_ = 0;
+  bool profiles_ = false;
+  std::optional<high_field> b_, x_;
+};
+
+}  // namespace plaquette

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/coarse/multigrid_library.hpp"
+#include "gpu/coarse/recorded_operator.hpp"
+#include "gpu/gauge/gauge_fields.hpp"
+#include "gpu/sources/sources.hpp"
+#include "miniapps/multigrid/device_multigrid.hpp"
+#include "miniapps/shared/gpu_access.hpp"
+#include "miniapps/shared/gpu_library.hpp"
+
+namespace plaquette {
+
+namespace {
+
+struct gpu_device : gpu_library {
+  using library = gpu::multigrid_library;
+  static constexpr int look_every = 10, look_behind = 2;  // answers come late
+
+  gpu::context ctx;
+  gpu::gauge_configuration links;
+
+  library multigrid_library(const fermion_action& action) const { return {ctx, links, action}; }
+  void make_source(gpu::field<double>& b, int place, int column, const source_description& source) const {
+    const auto [spin, colour] = component_of_column(column);
+    gpu::field<double> target = view(b, place, 1);
+    gpu::make_source(target, 0, source, spin, colour, links);
+  }
+  /// The cycle as a graph, where one rank has it to itself.
+  template <class F>
+  any_operator<F> recorded(any_operator<F> cycle) const {
+    if (ctx.comm().size() > 1) return cycle;
+    return any_operator<F>(gpu::recorded_operator<F>(ctx, std::move(cycle)));
+  }
+  static null_space on_host(const gpu::null_space& vectors) { return gpu::export_null_space(vectors); }
+  gpu::null_space from_host(const null_space& vectors, bool is_coarse) const {
+    return gpu::import_null_space(ctx, vectors, is_coarse);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access& gpu, const gauge_configuration& links,
+                                                     double plaquette, const multigrid_options& options) {
+  return std::make_unique<device_multigrid<gpu_device>>(
+      gpu_device{{}, gpu.context(), gpu::import_links(gpu.context(), links)}, plaquette, options);
+}
+
+}  // namespace plaquette

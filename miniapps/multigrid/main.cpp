@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// plaquette-multigrid: adaptive multigrid against BiCGstab. See README.md beside this file.
+#include "miniapps/multigrid/multigrid_run.hpp"
+
+int main(int argc, char** argv) {
+  plaquette::multigrid_program app;
+  return plaquette::run_program(app, argc, argv);
+}

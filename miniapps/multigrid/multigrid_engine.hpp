@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the mini-app needs of a device: the hierarchy, solves by multigrid and by BiCGstab.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/algorithms/multigrid.hpp"
+#include "common/algorithms/schur_solve.hpp"
+#include "common/lattice/site_field.hpp"
+#include "cpu_ref/context.hpp"
+#include "miniapps/multigrid/multigrid_options.hpp"
+
+namespace plaquette {
+
+class gpu_access;
+
+/// Seconds of the slowest rank.
+struct setup_seconds {
+  double relaxation = 0.0, refinement = 0.0, orthonormalisation = 0.0, galerkin = 0.0, whole = 0.0;
+};
+
+struct setup_summary {
+  setup_seconds seconds;
+  std::int64_t replaced = 0;   ///< null vectors that added nothing on an aggregate
+  double smallest_gain = 0.0;  ///< |M v| / |v| of the null vectors: smallest and largest; 0 where they were loaded
+  double largest_gain = 0.0;
+};
+
+/// A solve of some right-hand sides at once.
+struct timed_multigrid_solve {
+  schur_report report;
+  double seconds = 0.0;
+  double flops = 0.0;  ///< of the finest lattice's Schur operators, standard counts; BiCGstab only
+};
+
+/// What an identity of the coarse lattices leaves.
+struct identity {
+  std::string name;
+  double value, tolerance;
+};
+
+/// A solve whose stages were timed by themselves; 0 is the finest lattice.
+struct solve_profile {
+  double seconds = 0.0;
+  std::vector<lattice_profile> lattices;
+};
+
+class multigrid_engine {
+ public:
+  virtual ~multigrid_engine() = default;
+
+  /// Makes null vectors and coarse operators, or takes the vectors of --load-setup.
+  virtual setup_summary set_up() = 0;
+  /// Writes the null vectors.
+  virtual void save_setup(const std::string& path, bool force) = 0;
+  /// P^+ P = 1 and P^+ M P = Mhat on random fields, a level each.
+  virtual std::vector<identity> identities() = 0;
+
+  /// The right-hand sides: these spin-colours of the source.
+  virtual void set_sources(const std::vector<int>& columns) = 0;
+  /// The residuals of the solutions that are there become the right-hand sides: for errors.
+  virtual void set_residuals_as_sources() = 0;
+  virtual timed_multigrid_solve solve_by_multigrid(const stopping_rule& rule) = 0;
+  virtual timed_multigrid_solve solve_by_bicgstab(const stopping_rule& rule) = 0;
+  /// |x| and |b|, per right-hand side.
+  virtual std::vector<double> solution_norms() const = 0;
+  virtual std::vector<double> source_norms() const = 0;
+  virtual void get_solution(int place, spinor_configuration& out) const = 0;
+  /// One solve by multigrid whose stages are timed by themselves.
+  virtual solve_profile profile(const stopping_rule& rule) = 0;
+};
+
+std::unique_ptr<multigrid_engine> make_cpu_multigrid(const cpu::context& ctx, const gauge_configuration& links,
+                                                     double plaquette, const multigrid_options& options);
+/// Throws input_error where the program was built without.
+std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access& gpu, const gauge_configuration& links,
+                                                     double plaquette, const multigrid_options& options);
+
+}  // namespace plaquette

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/multigrid/multigrid_options.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "common/app/command_line.hpp"
+#include "common/app/parse.hpp"
+#include "common/error.hpp"
+#include "common/lattice/coarse_geometry.hpp"
+
+namespace plaquette {
+
+namespace {
+
+std::vector<int> integers(const std::string& text, const std::string& option, int lowest, int highest) {
+  const auto count = static_cast<std::size_t>(std::ranges::count(text, ',') + 1);
+  std::vector<int> numbers;
+  for (const std::int64_t n : parse_integer_list(text, option, count, lowest, highest))
+    numbers.push_back(static_cast<int>(n));
+  return numbers;
+}
+
+struct raw_options {
+  std::string cycle = "k", smoother = "gcr";
+};
+
+void declare(command_line& line, multigrid_options& o, raw_options& raw) {
+  multigrid_parameters& p = o.multigrid;
+  line.section("Multigrid (what is not given follows from the lattice)");
+  line.integer("--levels", o.most_levels, "Lattices at most, the finest included", 2, 8);
+  line.text("--aggregates", o.aggregates, "4x4x4x4,2x2x2x2", "Sites that make one of the next lattice, a level each");
+  line.custom(
+      "--vectors", "24,24", "24",
+      [&o](const std::string& text, const std::string& option) { o.vectors = integers(text, option, 1, 512); },
+      "Null vectors of each chirality, one number for all levels or one a level");
+  line.choice("--cycle", raw.cycle, {"v", "w", "k"}, "k: GCR on each level around the cycle of the next");
+  line.choice("--smoother", raw.smoother, {"mr", "gcr"}, "Relaxation on each level");
+  line.integer("--pre", p.steps_before, "Relaxation steps before the coarse correction", 0, 100);
+  line.integer("--post", p.steps_after, "Relaxation steps after it", 1, 100);
+  line.real("--relaxation", p.relaxation_factor, "Factor of mr's steps", {0.0, 2.0, true});
+  line.choice("--cycle-precision", o.cycle_precision, {"single", "half"},
+              "Of the cycle on the finest lattice (where not given: half on a GPU, single on a CPU)");
+  line.integer("--k-steps", p.k_steps, "GCR steps at most on an intermediate lattice", 1, 100);
+  line.real("--k-tolerance", p.k_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
+  line.integer("--coarsest-steps", p.coarsest_steps, "GCR steps at most on the coarsest lattice", 1, 1000);
+  line.real("--coarsest-tolerance", p.coarsest_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
+
+  line.section("Setup");
+  line.integer("--setup-iterations", p.relaxation_iterations, "BiCGstab iterations on M v = 0 from random vectors", 0,
+               100000);
+  line.integer("--setup-refinements", p.refinements, "Inverse iterations with the cycle itself", 0, 100);
+  line.text("--save-setup", o.save_setup, "FILE.h5", "Write the null vectors there (HDF5)");
+  line.text("--load-setup", o.load_setup, "FILE.h5",
+            "Take the null vectors from there: of the same links and process grid; the mass may differ");
+
+  line.section("Solves");
+  line.integer("--restart-length", o.restart_length, "Directions that the outer GCR keeps", 1, 1000);
+  line.integer("--max-iterations", o.iteration_limit, "Of the outer GCR", 1, 100000);
+  line.custom(
+      "--batches", "1,12", "1,RHS",
+      [&o](const std::string& text, const std::string& option) { o.batches = integers(text, option, 1, spin_colours); },
+      "Right-hand sides that are solved at once; all sources are solved with each of these numbers");
+  line.choice("--reference", o.reference, {"double-half", "double-single", "double", "none"},
+              "Precisions of the BiCGstab that multigrid is compared with");
+  line.integer("--reference-iterations", o.reference_limit, "Of BiCGstab", 1, 100'000'000);
+  line.custom(
+      "--source-position", "X,Y,Z,T", "0,0,0,0",
+      [&o](const std::string& text, const std::string& option) {
+        const auto numbers = parse_integer_list(text, option, dimensions, 0, 1 << 20);
+        std::ranges::transform(numbers, o.source.position.begin(), [](std::int64_t n) { return static_cast<int>(n); });
+      },
+      "Where the point source is");
+  line.useless_beside("--load-setup",
+                      {"--setup-iterations", "--setup-refinements", "--aggregates", "--vectors", "--levels"},
+                      "the file holds the null vectors");
+  line.useless_beside("--aggregates", {"--levels"}, "there is a level for each aggregate");
+}
+
+}  // namespace
+
+multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
+  multigrid_options options;
+  raw_options raw;
+  command_line line("plaquette-multigrid",
+                    "Solves the Wilson-clover Dirac equation by adaptive multigrid and by BiCGstab for the spins and "
+                    "colours of a point source,\nchecks each solution with an independent operator, and prints "
+                    "iterations, times, errors and speed-ups.");
+  declare(line, options, raw);
+  shared_options defaults;
+  defaults.lattice = {8, 8, 8, 16};
+  action_options action;
+  action.mass = -0.29;
+  action.csw = 1.769;
+  defaults.gauge = parse_gauge_choice("heatbath:6.0:60", "--gauge");
+  shared_option_set shared(line, defaults, action, {"--precision"});
+  line.parse(argc, argv);
+  options.shared = shared.collected();
+  options.command = line.typed();
+  options.multigrid.cycle = parse_cycle_kind(raw.cycle);
+  options.multigrid.smoother = parse_smoother_kind(raw.smoother);
+  options.multigrid.seed = options.shared.seed;
+  const bool on_gpu = options.shared.device == "gpu";
+  if (options.cycle_precision.empty()) options.cycle_precision = on_gpu ? "half" : "single";
+  // A device takes all steps that it is given: it cannot stop early without an answer to the host.
+  if (on_gpu && !line.given("--k-steps")) options.multigrid.k_steps = 3;
+  if (options.shared.rhs > spin_colours)
+    throw input_error(
+        fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", options.shared.rhs));
+  if (options.batches.empty()) {
+    options.batches = {1};
+    if (options.shared.rhs > 1) options.batches.push_back(options.shared.rhs);
+  }
+  for (const int batch : options.batches)
+    if (batch > options.shared.rhs)
+      throw input_error(fmt::format("--batches: expected at most the {} right-hand sides of --rhs, found {}",
+                                    options.shared.rhs, batch));
+  if (options.shared.tolerance != 0.0 && options.shared.tolerance < 1e-15)
+    throw input_error(
+        fmt::format("--tol: double precision resolves 1e-15 at best, found {:g}", options.shared.tolerance));
+  if (!options.aggregates.empty()) parse_coarsenings(options.aggregates, options.vectors);
+  return options;
+}
+
+void choose_parameters(multigrid_options& options, const lattice_geometry& geometry) {
+  multigrid_parameters& p = options.multigrid;
+  if (!options.aggregates.empty()) {
+    p.coarsenings = parse_coarsenings(options.aggregates, options.vectors);
+  } else {
+    p.coarsenings = default_multigrid_parameters(geometry.global(), geometry.local(), options.most_levels).coarsenings;
+    for (std::size_t k = 0; k < p.coarsenings.size() && !options.vectors.empty(); ++k)
+      p.coarsenings[k].vectors = options.vectors[std::min(k, options.vectors.size() - 1)];
+  }
+  int rows = 6;
+  coarse_geometry lattice = coarsened(geometry, p.coarsenings.front().aggregate);
+  for (std::size_t k = 0; k < p.coarsenings.size(); ++k) {
+    const coarsening& c = p.coarsenings[k];
+    if (k > 0) lattice = coarsened(lattice, c.aggregate);
+    if (c.vectors > rows * volume(c.aggregate))
+      throw input_error(fmt::format("--vectors: {} of a chirality on aggregates of {}, which hold {} numbers of one",
+                                    c.vectors, to_string(c.aggregate), rows * volume(c.aggregate)));
+    rows = c.vectors;
+  }
+}
+
+std::vector<extents> lattices_of(const multigrid_parameters& parameters, const lattice_geometry& geometry) {
+  std::vector<extents> lattices{geometry.global()};
+  for (const coarsening& c : parameters.coarsenings) {
+    extents next = lattices.back();
+    for (int mu = 0; mu < dimensions; ++mu) next[mu] /= c.aggregate[mu];
+    lattices.push_back(next);
+  }
+  return lattices;
+}
+
+json_document parameters_of(const multigrid_options& options, const lattice_geometry& geometry) {
+  const multigrid_parameters& p = options.multigrid;
+  json_document levels = json_document::array();
+  const auto lattices = lattices_of(p, geometry);
+  for (std::size_t k = 0; k < lattices.size(); ++k) {
+    json_document level{{"lattice", lattices[k]}};
+    if (k > 0) level.update({{"aggregate", p.coarsenings[k - 1].aggregate}, {"n", 2 * p.coarsenings[k - 1].vectors}});
+    levels.push_back(level);
+  }
+  json_document document{{"command", options.command}};
+  document.update(shared_parameters(options.shared, geometry));
+  document.update({{"tolerance", options.tolerance()},
+                   {"rhs", options.shared.rhs},
+                   {"batches", options.batches},
+                   {"levels", levels},
+                   {"cycle", name(p.cycle)},
+                   {"cycle_precision", options.cycle_precision},
+                   {"smoother", name(p.smoother)},
+                   {"pre", p.steps_before},
+                   {"post", p.steps_after},
+                   {"k_steps", p.k_steps},
+                   {"k_tolerance", p.k_tolerance},
+                   {"coarsest_steps", p.coarsest_steps},
+                   {"coarsest_tolerance", p.coarsest_tolerance},
+                   {"setup_iterations", p.relaxation_iterations},
+                   {"setup_refinements", p.refinements},
+                   {"restart_length", options.restart_length},
+                   {"reference", options.reference}});
+  return document;
+}
+
+multigrid_memory memory_of(const multigrid_options& options, const lattice_geometry& geometry) {
+  const multigrid_parameters& p = options.multigrid;
+  const auto sites = static_cast<double>(geometry.local_volume());
+  const double single_spinor = 96.0, double_spinor = 192.0;
+  const int widest = *std::ranges::max_element(options.batches);
+  multigrid_memory memory;
+  // Links of 18 reals and two clover matrices of 72 in double and in single; half for the reference.
+  const double reals = 4 * 18 + (options.shared.action.has_clover() ? 2 * 72 : 0);
+  memory.solver = sites * reals * (8 + 4 + (options.has_reference() ? 2 : 0));
+  // Full: x, b and some; even: 2 k directions.
+  memory.solver += widest * sites * (6 * double_spinor + (2 * options.restart_length + 4) * double_spinor / 2);
+  // The cycle on the finest lattice.
+  memory.solver += widest * sites / 2 * single_spinor * (6 + 2 * std::max(p.steps_after, p.steps_before));
+  int rows = 6;
+  double level_sites = sites;
+  for (const coarsening& c : p.coarsenings) {
+    const double n = 2.0 * c.vectors;
+    memory.hierarchy += 2 * level_sites * 2 * rows * c.vectors * 8.0;  // P on the host and packed
+    level_sites /= static_cast<double>(volume(c.aggregate));
+    memory.hierarchy += level_sites * 19.0 * n * n * 8.0;  // nine matrices, and ten of the red-black system
+    memory.hierarchy += widest * level_sites * n * 8.0 * (2 * std::max(p.k_steps, p.coarsest_steps) + 8);
+    rows = c.vectors;
+  }
+  const int count = p.coarsenings.front().vectors;
+  if (options.load_setup.empty())
+    memory.setup = sites * single_spinor *
+                   (count + std::min(count, 12) * (1 + 0.5 * (8 + 2 * std::max(p.steps_after, p.steps_before))));
+  memory.canonical = sites * (2 * sizeof(double) * 9 * 4 + 3 * double_spinor);
+  return memory;
+}
+
+}  // namespace plaquette

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The run of the multigrid mini-app.
+#pragma once
+
+#include "miniapps/multigrid/multigrid_options.hpp"
+#include "miniapps/shared/program.hpp"
+
+namespace plaquette {
+
+class multigrid_program final : public program {
+ public:
+  program_text text() const override;
+  void parse(int argc, const char* const* argv) override;
+  const shared_options& shared() const override { return options_.shared; }
+  std::vector<named_file> files() const override;
+  lattice_geometry geometry(const communicator& world) override;
+  run_estimate estimate(app_run& run) override;
+  json_document parameters(const app_run& run) const override;
+  void print_problem(const app_run& run) const override;
+  exit_status body(app_run& run) override;
+
+ private:
+  multigrid_options options_;
+};
+
+}  // namespace plaquette

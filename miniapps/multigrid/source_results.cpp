@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/multigrid/source_results.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace plaquette {
+
+bool series::solved(double tolerance) const {
+  return !sources.empty() &&
+         std::ranges::all_of(sources, [&](const source_result& s) { return s.reference <= tolerance; });
+}
+
+spread spread_of(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const std::size_t first = values.size() > 1 ? 1 : 0;
+  const auto count = static_cast<double>(values.size() - first);
+  spread s;
+  for (std::size_t k = first; k < values.size(); ++k) s.mean += values[k] / count;
+  for (std::size_t k = first; k < values.size(); ++k) s.deviation += (values[k] - s.mean) * (values[k] - s.mean);
+  s.deviation = count > 1.0 ? std::sqrt(s.deviation / (count - 1.0)) : 0.0;
+  return s;
+}
+
+spread spread_of(const series& s, double source_result::* what) {
+  std::vector<double> values;
+  for (const source_result& source : s.sources) values.push_back(source.*what);
+  return spread_of(values);
+}
+
+spread iterations_of(const series& s) {
+  std::vector<double> values;
+  for (const source_result& source : s.sources) values.push_back(source.iterations);
+  return spread_of(values);
+}
+
+std::vector<double> speed_up(const series& slow, const series& fast) {
+  std::vector<double> ratios;
+  for (std::size_t k = 0; k < std::min(slow.sources.size(), fast.sources.size()); ++k)
+    ratios.push_back(slow.sources[k].seconds / fast.sources[k].seconds);
+  return ratios;
+}
+
+solve_record record_of(const series& s, double tolerance) {
+  solve_record record;
+  record.solver = s.solver;
+  record.precision = s.precision;
+  record.history = s.history;
+  json_document columns = json_document::array();
+  std::vector<double> seconds;
+  for (const source_result& c : s.sources) {
+    record.iterations = std::max(record.iterations, c.iterations);
+    const auto keep_worst = [](double& worst, double value) {
+      if (!(value <= worst)) worst = value;
+    };
+    keep_worst(record.iterated_residual, c.iterated);
+    keep_worst(record.device_residual, c.device);
+    keep_worst(record.reference_residual, c.reference);
+    seconds.push_back(c.seconds);
+    columns.push_back({{"column", c.column},
+                       {"status", name(c.status)},
+                       {"why", c.why},
+                       {"iterations", c.iterations},
+                       {"seconds", c.seconds},
+                       {"solved", c.reference <= tolerance},
+                       {"residual", {{"iterated", c.iterated}, {"device", c.device}, {"reference", c.reference}}},
+                       {"tolerance", tolerance},
+                       {"error_over_residual", c.error_over_residual},
+                       {"relative_error_over_residual", c.relative_error_over_residual}});
+  }
+  record.seconds = statistics(seconds).median;
+  const spread mean = spread_of(seconds), iterations = iterations_of(s);
+  record.details = {{"batch", s.batch},
+                    {"seconds_mean", mean.mean},
+                    {"seconds_deviation", mean.deviation},
+                    {"iterations_mean", iterations.mean},
+                    {"iterations_deviation", iterations.deviation},
+                    {"converged", s.solved(tolerance)},
+                    {"columns", columns}};
+  return record;
+}
+
+json_document levels_of(const solve_profile& profile, const multigrid_options& options,
+                        const lattice_geometry& geometry) {
+  json_document levels = json_document::array();
+  const auto lattices = lattices_of(options.multigrid, geometry);
+  const auto& p = profile.lattices;
+  for (std::size_t k = 0; k < lattices.size(); ++k) {
+    // What is spent below the lattice above and not in a cycle of this one is its Krylov solver.
+    const double inclusive = k == 0 ? profile.seconds : p[k - 1].below;
+    const bool coarsest = k + 1 == lattices.size();
+    const double krylov = inclusive - p[k].whole;
+    const double seconds = coarsest ? inclusive : inclusive - p[k].below;
+    levels.push_back({{"lattice", lattices[k]},
+                      {"n", k == 0 ? 12 : 2 * options.multigrid.coarsenings[k - 1].vectors},
+                      {"seconds", seconds},
+                      {"share", seconds / profile.seconds},
+                      {"smoothing_seconds", p[k].smoothing},
+                      {"transfer_seconds", p[k].transfer},
+                      {"krylov_seconds", krylov},
+                      {"cycles", p[k].cycles},
+                      {"krylov_steps", p[k].krylov_steps}});
+  }
+  return levels;
+}
+
+void print_series(const std::vector<series>& all, double tolerance) {
+  fmt::print(
+      "\nsolver                batch   iterations        seconds a source     error/residual    reference residual\n");
+  for (const series& s : all) {
+    const spread it = iterations_of(s), seconds = spread_of(s, &source_result::seconds),
+                 error = spread_of(s, &source_result::error_over_residual);
+    double worst = 0.0;
+    for (const source_result& c : s.sources)
+      if (!(c.reference <= worst)) worst = c.reference;
+    fmt::print("{:22}{:4}  {:7.1f} ({:5.1f})  {:10.4g} ({:8.2g})  {:8.1f} ({:7.1f})  {:10.2e} {}\n",
+               s.solver + " " + s.precision, s.batch, it.mean, it.deviation, seconds.mean, seconds.deviation,
+               error.mean, error.deviation, worst, s.solved(tolerance) ? "" : " NOT SOLVED");
+  }
+  fmt::print("           means (standard deviations) over the sources after the first\n");
+}
+
+void print_levels(const json_document& levels) {
+  fmt::print("\nlattice               n   seconds  share  smoothing  transfer    krylov   cycles  krylov steps\n");
+  for (const auto& level : levels) {
+    const auto lattice = level["lattice"].get<extents>();
+    fmt::print("{:18} {:4}  {:8.4f}  {:4.0f}%  {:9.4f}  {:8.4f}  {:8.4f}  {:7}  {:12}\n", to_string(lattice),
+               level["n"].get<int>(), level["seconds"].get<double>(), 100.0 * level["share"].get<double>(),
+               level["smoothing_seconds"].get<double>(), level["transfer_seconds"].get<double>(),
+               level["krylov_seconds"].get<double>(), level["cycles"].get<long>(), level["krylov_steps"].get<long>());
+  }
+}
+
+void print_setup(const setup_summary& setup) {
+  const setup_seconds& s = setup.seconds;
+  fmt::print(
+      "setup      {:.4g} s: null vectors {:.4g}, refinement {:.4g}, orthonormalisation {:.4g}, coarse operators "
+      "{:.4g}\n",
+      s.whole, s.relaxation, s.refinement, s.orthonormalisation, s.galerkin);
+  if (setup.largest_gain > 0.0)
+    fmt::print("           |M v| / |v| of the null vectors: {:.3g} to {:.3g}\n", setup.smallest_gain,
+               setup.largest_gain);
+  if (setup.replaced > 0)
+    fmt::print("           {} times a null vector added nothing on an aggregate and gave way to a random one\n",
+               setup.replaced);
+}
+
+}  // namespace plaquette

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What came of each source, by each solver, and the numbers made of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/algorithms/multigrid.hpp"
+#include "common/algorithms/solve_report.hpp"
+#include "common/app/report.hpp"
+#include "miniapps/multigrid/multigrid_engine.hpp"
+
+namespace plaquette {
+
+/// A right-hand side solved. Residuals are |b - M x| / |b| of the full system.
+struct source_result {
+  int column = 0;  ///< spin-colour of the source
+  solve_status status = solve_status::iteration_limit;
+  std::string why;
+  int iterations = 0;
+  double seconds = 0.0;  ///< of the batch, divided by its columns
+  double iterated = 0.0, device = 0.0, reference = 0.0;
+  double error_over_residual = 0.0;           ///< |e| / |r|, M e = r = b - M x (a second solve)
+  double relative_error_over_residual = 0.0;  ///< (|e| / |x|) / (|r| / |b|)
+};
+
+/// All sources by one solver, so many at once.
+struct series {
+  std::string solver, precision;
+  int batch = 1;
+  std::vector<source_result> sources;
+  double flops = 0.0;
+  std::vector<double> history;  ///< of the first batch
+  bool solved(double tolerance) const;
+};
+
+/// Mean and standard deviation of a number over all sources but the first, which warms up; over all where there is one.
+struct spread {
+  double mean = 0.0, deviation = 0.0;
+};
+spread spread_of(const std::vector<double>& values);
+spread spread_of(const series& s, double source_result::* what);
+spread iterations_of(const series& s);
+
+/// Seconds of one divided by the other's, source by source.
+std::vector<double> speed_up(const series& slow, const series& fast);
+
+solve_record record_of(const series& s, double tolerance);
+
+/// Time by lattice: [{lattice, n, seconds, share, ...}], of a profiled solve.
+json_document levels_of(const solve_profile& profile, const multigrid_options& options,
+                        const lattice_geometry& geometry);
+
+void print_series(const std::vector<series>& all, double tolerance);
+void print_levels(const json_document& levels);
+void print_setup(const setup_summary& setup);
+
+}  // namespace plaquette

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cpu_ref/dg/production.hpp"
+#include "miniapps/nodal-dg/dg_engine.hpp"
+
+namespace plaquette::nodal_dg {
+
+namespace {
+
+cpu::dg_options library_options(const nodal_dg_options& options, bool parts) {
+  cpu::dg_options library;
+  library.precision = options.shared.precision;
+  library.columns = options.states;
+  library.tell_parts_apart = parts;
+  return library;
+}
+
+}  // namespace
+
+std::unique_ptr<dg_solver> make_cpu_solver(const dg_domain& domain, const nodal_dg_options& options, bool parts) {
+  return cpu::make_dg_solver(domain, library_options(options, parts));
+}
+
+double cpu_bytes(const dg_domain& domain, const nodal_dg_options& options) {
+  return cpu::dg_memory_needed(domain, library_options(options, false));
+}
+
+}  // namespace plaquette::nodal_dg

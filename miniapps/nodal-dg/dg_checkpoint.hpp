@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The state of a run between two time steps, in one file that any number of ranks reads and writes. It says which run
+/// this is. Then come the fields of all elements in double, by their number in the whole mesh, with a checksum.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/app/report.hpp"
+#include "common/dg/dg_solver.hpp"
+
+namespace plaquette::nodal_dg {
+
+struct dg_progress {
+  std::int64_t steps_done = 0;
+  double time = 0.0;
+  json_document energy = json_document::array();  ///< [time, energy of the first state]
+  std::vector<std::string> unfinished_files;      ///< that the stopped run wrote, and its continuation replaces
+};
+
+/// Replaces the file as a whole. Throws output_error. Collective.
+/// \param states  [column][field][element][node] of this rank
+void write_dg_checkpoint(const std::string& path, const dg_domain& domain, std::span<const double> states, int columns,
+                         const dg_progress& progress, const json_document& parameters);
+
+/// How far the run of a checkpoint came. Throws input_error, naming the file, where it is no checkpoint or one of a run
+/// with other parameters. Not collective.
+dg_progress read_dg_progress(const std::string& path, const json_document& parameters);
+
+/// Its fields. Throws input_error where they are not what was written. Collective.
+std::vector<double> read_dg_states(const std::string& path, const dg_domain& domain, int columns);
+
+}  // namespace plaquette::nodal_dg

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Flops and bytes of a stage.
+#pragma once
+
+#include "common/dg/dg_solver.hpp"
+
+namespace plaquette::nodal_dg {
+
+/// Flops of one element and stage by the counts of the gpuDG page (MIDG2): volume, surface, update. Those of acoustics,
+/// which the page does not print, and of two dimensions are counted the same way: a product of a matrix with each field
+/// and derivative, whatever a kernel saves.
+struct standard_flops {
+  double volume, surface, update;
+  double total() const { return volume + surface + update; }
+};
+standard_flops standard_flops_of(const dg_domain& domain);
+
+/// Flops that are left in the matrix products when the geometry is taken first: the fewest that this suite knows.
+double fewest_flops_of(const dg_domain& domain);
+
+/// Bytes of one element and stage at least: state and register read and written once.
+double fewest_bytes_of(const dg_domain& domain, double bytes_a_number);
+
+}  // namespace plaquette::nodal_dg

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/nodal-dg/nodal_dg_options.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/app/command_line.hpp"
+#include "common/app/parse.hpp"
+#include "common/dg/reference_element.hpp"
+#include "common/error.hpp"
+
+namespace plaquette::nodal_dg {
+
+namespace {
+
+/// Pieces between separators; an empty text has none.
+std::vector<std::string> pieces_of(const std::string& text, char separator) {
+  std::vector<std::string> pieces;
+  for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    pieces.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return pieces;
+}
+
+std::vector<int> parse_cells(const std::string& text, const std::string& option) {
+  std::vector<int> cells;
+  for (const std::string& piece : pieces_of(text, 'x'))
+    cells.push_back(static_cast<int>(parse_integer(piece, option, 1, 4096)));
+  if (cells.size() != 2 && cells.size() != 3)
+    throw input_error(fmt::format("{}: expected NxN or NxNxN, found '{}'", option, printable(text)));
+  return cells;
+}
+
+std::array<double, 3> parse_vector(const std::string& text, const std::string& option) {
+  const auto numbers = parse_real_list(text, option, 3);
+  return {numbers[0], numbers[1], numbers[2]};
+}
+
+/// "NAME:VALUE" taken apart at the last colon.
+std::pair<std::string, std::string> named_value(const std::string& text, const std::string& option) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size())
+    throw input_error(fmt::format("{}: expected NAME:VALUE, found '{}'", option, printable(text)));
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+boundary_kind parse_boundary(const std::string& word, const std::string& option) {
+  if (word == "reflecting") return boundary_kind::reflecting;
+  if (word == "absorbing") return boundary_kind::absorbing;
+  if (word == "incident") return boundary_kind::incident;
+  throw input_error(fmt::format("{}: expected reflecting, absorbing or incident, found '{}'", option, printable(word)));
+}
+
+void declare_mesh(command_line& line, nodal_dg_options& o) {
+  line.section("Mesh");
+  line.text("--mesh", o.mesh, "FILE", "A Gmsh mesh (.msh 2 or 4, text or binary) of tetrahedra, or of triangles");
+  line.custom(
+      "--box", "NxNxN", "4x4x4",
+      [&o](const std::string& text, const std::string& option) { o.box = parse_cells(text, option); },
+      "Cells of a box of six tetrahedra a cell; NxN: a rectangle of two triangles a cell");
+  line.custom(
+      "--box-sides", "X0,X1,Y0,Y1,Z0,Z1", "-1,1,-1,1,-1,1",
+      [&o](const std::string& text, const std::string& option) {
+        std::ranges::copy(parse_real_list(text, option, 6), o.box_sides.begin());
+      },
+      "Where the box lies; with --mesh, the box whose modes --problem means");
+  line.real("--shaking", o.shaking, "Moves the box's inner vertices at random by up to this share of a cell",
+            {0.0, 0.24});
+  line.integer("--refine", o.refinements, "Times that each element is cut into eight (four)", 0, 6);
+  line.choice("--partition", o.partition, {"auto", "metis", "curve"},
+              "How elements are shared among ranks: METIS where it was built in, or a space-filling curve");
+  line.exclude("--mesh", "--box");
+  line.exclude("--mesh", "--shaking");
+}
+
+void declare_problem(command_line& line, nodal_dg_options& o) {
+  line.section("Problem");
+  line.choice("--equations", o.equations, {"acoustics", "maxwell", "maxwell-tm"},
+              "Four fields p, u, v, w; six fields H, E; three fields Hx, Hy, Ez in two dimensions");
+  line.choice("--problem", o.problem, {"standing", "plane-wave", "pulse"},
+              "A standing wave between rigid walls, or a cavity's mode; a plane wave in a periodic box; a plane pulse "
+              "that comes in from outside, to be scattered. The first two are known exactly");
+  line.custom(
+      "--modes", "L,M,N", "2,2,2",
+      [&o](const std::string& text, const std::string& option) {
+        const auto n = parse_integer_list(text, option, 3, 0, 1000);
+        for (std::size_t i = 0; i < 3; ++i) o.modes[i] = static_cast<int>(n[i]);
+      },
+      "Half waves of the standing wave along each side");
+  line.custom(
+      "--polarisation", "X,Y,Z", "0,1,0",
+      [&o](const std::string& text, const std::string& option) { o.polarisation = parse_vector(text, option); },
+      "Of the electric field; the part along the wave vector is left out");
+  line.custom(
+      "--wave-vector", "X,Y,Z", "1,0,0",
+      [&o](const std::string& text, const std::string& option) { o.wave_vector = parse_vector(text, option); },
+      "Of the plane wave: whole waves along each side; of the pulse: its direction");
+  line.real("--pulse-width", o.pulse_width, "Of the pulse exp(-(x / width)^2)", real_range::positive());
+  line.real("--pulse-start", o.pulse_start, "Where the pulse's middle is at time 0, along its direction");
+  line.choice("--flux", o.flux, {"upwind", "central"}, "Between elements");
+  line.custom(
+      "--media", "NAME:A,B;...", "1,1",
+      [&o](const std::string& text, const std::string& option) {
+        for (const std::string& piece : pieces_of(text, ';')) {
+          const auto [name, numbers] = named_value(piece, option);
+          const auto two = parse_real_list(numbers, option, 2, real_range::positive());
+          o.media.emplace_back(name, medium{two[0], two[1]});
+        }
+      },
+      "Of groups of elements, by name or number: permittivity and permeability; acoustics: compressibility and "
+      "density");
+  line.custom(
+      "--boundaries", "NAME:KIND;...", "reflecting",
+      [&o](const std::string& text, const std::string& option) {
+        for (const std::string& piece : pieces_of(text, ';')) {
+          const auto [name, kind] = named_value(piece, option);
+          o.boundaries.emplace_back(name, parse_boundary(kind, option));
+        }
+      },
+      "Of groups of sides, by name or number: reflecting (conductor, rigid wall), absorbing, incident (the pulse comes "
+      "in, the rest goes out)");
+  line.custom(
+      "--sources", "X,Y,Z,FIELD,AMPLITUDE,FREQUENCY,DELAY;...", "none",
+      [&o](const std::string& text, const std::string& option) {
+        for (const std::string& piece : pieces_of(text, ';')) {
+          const auto n = parse_real_list(piece, option, 7);
+          if (n[3] != std::floor(n[3]) || n[3] < 0 || n[3] > 5)
+            throw input_error(fmt::format("{}: expected a field's number as the fourth, found {}", option, n[3]));
+          o.sources.push_back({{n[0], n[1], n[2]}, static_cast<int>(n[3]), n[4], n[5], n[6]});
+        }
+      },
+      "Points that send out Ricker's wavelet");
+}
+
+void declare_scheme(command_line& line, nodal_dg_options& o) {
+  line.section("Scheme and run");
+  line.integer("--order", o.order, "Of the polynomials", 1, highest_order);
+  line.integer("--states", o.states, "States that are advanced side by side; all but the first are scaled copies", 1,
+               64);
+  line.real("--final-time", o.final_time, "To be reached in equal steps", real_range::not_negative());
+  line.real("--dt", o.dt, "Time step; 0: 0.9 times the largest stable one, or a little less",
+            real_range::not_negative());
+  line.custom(
+      "--steps", "N", "as --final-time takes",
+      [&o](const std::string& text, const std::string& option) {
+        o.steps = parse_integer(text, option, 1, 1'000'000'000);
+      },
+      "Time steps");
+  line.exclude("--steps", "--final-time");
+  line.integer("--samples", o.samples, "Stretches of the run that are timed by themselves", 1, 10000);
+  line.choice("--kernel", o.kernel, {"auto", "gather", "classic", "fused"}, "On a GPU: which kernels do a stage");
+  line.custom(
+      "--probe", "X,Y,Z;...", "none",
+      [&o](const std::string& text, const std::string& option) {
+        for (const std::string& piece : pieces_of(text, ';')) o.probes.push_back(parse_vector(piece, option));
+      },
+      "Points where the fields at the end are reported");
+  line.text("--vtk", o.vtk, "FILE.vtkhdf", "Write the fields at the end there, for ParaView (VTK's HDF format)");
+  line.text("--plane", o.plane, "FILE.txt", "Write the fields at the end on a plane there, a line a pixel");
+  line.custom(
+      "--plane-at", "x|y|z,VALUE[,PIXELS]", "z,0,256",
+      [&o](const std::string& text, const std::string& option) {
+        const auto pieces = pieces_of(text, ',');
+        if (pieces.size() < 2 || pieces.size() > 3 || pieces[0].size() != 1 || pieces[0][0] < 'x' || pieces[0][0] > 'z')
+          throw input_error(fmt::format("{}: expected x, y or z and a number, found '{}'", option, printable(text)));
+        o.plane_at.axis = pieces[0][0] - 'x';
+        o.plane_at.at = parse_real(pieces[1], option);
+        if (pieces.size() == 3) o.plane_at.pixels = static_cast<int>(parse_integer(pieces[2], option, 2, 8192));
+      },
+      "Which plane, and how many pixels along each side");
+  line.needs("--plane-at", "--plane FILE.txt");
+  line.text("--energy", o.energy, "FILE.csv", "Write the energy over time there");
+  line.text("--checkpoint", o.checkpoint, "FILE",
+            "Keep the state of the run there; where the file exists already, the run continues from it, on any number "
+            "of ranks");
+  line.integer("--checkpoint-every", o.checkpoint_every, "Time steps from one checkpoint to the next", 1,
+               1'000'000'000);
+  line.needs("--checkpoint-every", "--checkpoint FILE");
+}
+
+}  // namespace
+
+wave_equations nodal_dg_options::system() const {
+  if (equations == "maxwell") return wave_equations::maxwell;
+  return equations == "maxwell-tm" ? wave_equations::maxwell_tm : wave_equations::acoustics;
+}
+
+nodal_dg_options parse_nodal_dg_options(int argc, const char* const* argv) {
+  nodal_dg_options options;
+  command_line line(
+      "plaquette-nodal-dg",
+      "Solves the equations of sound, or Maxwell's, in time by the nodal discontinuous Galerkin method on "
+      "tetrahedra or triangles, verifies the solution, and says how fast.");
+  declare_mesh(line, options);
+  declare_problem(line, options);
+  declare_scheme(line, options);
+  shared_option_set shared(line, options.shared, {}, {"lattice", "gauge", "action", "--rhs", "--tol", "--seed"});
+  line.parse(argc, argv);
+  options.shared = shared.collected();
+  options.command = line.typed();
+  if (options.equations == "maxwell-tm" && options.mesh.empty() && !line.given("--box")) options.box = {8, 8};
+  if (options.mesh.empty()) {
+    const bool flat = options.box.size() == 2;
+    if (flat && options.equations == "maxwell")
+      throw input_error(
+          "--equations maxwell: expected --box NxNxN beside it, found a rectangle (maxwell-tm takes one)");
+    if (!flat && options.equations == "maxwell-tm")
+      throw input_error("--equations maxwell-tm: expected --box NxN beside it, found a box");
+  }
+  return options;
+}
+
+json_document parameters_of(const nodal_dg_options& o) {
+  json_document media = json_document::array(), boundaries = json_document::array(), sources = json_document::array();
+  for (const auto& [name, m] : o.media) media.push_back({{"name", name}, {"first", m.first}, {"second", m.second}});
+  for (const auto& [name, kind] : o.boundaries)
+    boundaries.push_back({{"name", name},
+                          {"kind", kind == boundary_kind::reflecting  ? "reflecting"
+                                   : kind == boundary_kind::absorbing ? "absorbing"
+                                                                      : "incident"}});
+  for (const point_source& s : o.sources)
+    sources.push_back({{"position", s.position},
+                       {"field", s.field},
+                       {"amplitude", s.amplitude},
+                       {"frequency", s.frequency},
+                       {"delay", s.delay}});
+  json_document p{{"equations", o.equations}, {"problem", o.problem}, {"order", o.order}, {"flux", o.flux}};
+  if (o.mesh.empty())
+    p.update({{"box", o.box}, {"shaking", o.shaking}});
+  else
+    p["mesh"] = o.mesh;
+  p.update({{"box_sides", o.box_sides},
+            {"refine", o.refinements},
+            {"modes", o.modes},
+            {"polarisation", o.polarisation},
+            {"wave_vector", o.wave_vector},
+            {"pulse_width", o.pulse_width},
+            {"pulse_start", o.pulse_start},
+            {"media", media},
+            {"boundaries", boundaries},
+            {"sources", sources},
+            {"states", o.states},
+            {"precision", o.shared.precision},
+            {"device", o.shared.device}});
+  if (o.shared.device == "gpu") p["kernel"] = o.kernel;
+  return p;
+}
+
+}  // namespace plaquette::nodal_dg

@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/nodal-dg/nodal_dg_program.hpp"
+
+#include <fmt/core.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "common/app/checkpoint.hpp"
+#include "common/app/memory.hpp"
+#include "common/app/parse.hpp"
+#include "common/app/run_app.hpp"
+#include "common/dg/lserk4.hpp"
+#include "common/io/atomic_file.hpp"
+#include "cpu_ref/dg/textbook.hpp"
+#include "miniapps/nodal-dg/dg_engine.hpp"
+#include "miniapps/nodal-dg/dg_work.hpp"
+#include "miniapps/nodal-dg/field_files.hpp"
+#include "miniapps/shared/machine_speed.hpp"
+
+namespace plaquette::nodal_dg {
+
+namespace {
+
+double unit_roundoff(const nodal_dg_options& options) {
+  return options.shared.precision == "single" ? 0x1p-24 : 0x1p-53;
+}
+
+/// What the steps of the body share.
+struct wave_run {
+  app_run& app;
+  const nodal_dg_options& options;
+  const wave_case& waves;
+  const dg_domain& domain;
+  dg_progress done;
+  double dt;
+  std::int64_t steps;  ///< of the whole run
+  std::unique_ptr<dg_solver> solver{};
+  double truncation = 0.0;              ///< norm of what the scheme leaves of the exact solution, at most
+  std::vector<double> stage_seconds{};  ///< of each timed stretch
+
+  std::int64_t timed_steps = 0;
+  existing_file if_there(const std::string& path) const {
+    return app.replaces(path) ? existing_file::replace : existing_file::keep;
+  }
+  std::vector<double> states() const {
+    std::vector<double> all(static_cast<std::size_t>(domain.state_size() * options.states));
+    solver->get_state(all);
+    return all;
+  }
+  /// The first of several states; the others are scaled.
+  std::span<const double> first_of(const std::vector<double>& states) const {
+    return std::span(states).first(static_cast<std::size_t>(domain.state_size()));
+  }
+};
+
+/// State c is the first one times 2^-c: linear equations keep it so to the last bit, and a state that is another's is
+/// seen.
+std::vector<double> all_states(const wave_run& run, const std::vector<double>& first) {
+  std::vector<double> states;
+  for (int column = 0; column < run.options.states; ++column)
+    for (const double x : first) states.push_back(std::ldexp(x, -column));
+  return states;
+}
+
+double energy_norm(const dg_domain& domain, std::span<const double> state) {
+  return std::sqrt(2.0 * energy_of(domain, state, 1)[0]);
+}
+
+/// |A I q - I q_t| of the exact solution q, I the interpolation at nodes, for q = c cos(w t) + s sin(w t): by the norms
+/// of both parts it is at most the root of the sum of their squares at any time.
+double truncation_error(wave_run& run) {
+  const double w = run.waves.frequency;
+  double squares = 0.0;
+  for (const double t : {0.0, 0.5 * std::numbers::pi / w}) {
+    run.solver->set_state(all_states(run, sample(run.domain, *run.waves.exact, t)), t);
+    std::vector<double> rhs(static_cast<std::size_t>(run.domain.state_size() * run.options.states));
+    run.solver->right_hand_side(rhs);
+    rhs.resize(static_cast<std::size_t>(run.domain.state_size()));
+    const double h = 1e-3 / w;  // (q(t + h) - q(t - h)) / (2 h) = q_t sin(w h) / (w h) exactly
+    const auto after = sample(run.domain, *run.waves.exact, t + h),
+               before = sample(run.domain, *run.waves.exact, t - h);
+    for (std::size_t i = 0; i < rhs.size(); ++i) rhs[i] -= (after[i] - before[i]) * w / (2.0 * std::sin(w * h));
+    const double norm = energy_norm(run.domain, rhs);
+    squares += norm * norm;
+  }
+  return std::sqrt(squares);
+}
+
+void note_energy(wave_run& run) { run.done.energy.push_back({run.solver->time(), run.solver->energy()[0]}); }
+
+void keep_checkpoint(wave_run& run) {
+  if (run.options.checkpoint.empty()) return;
+  now_doing("writing the checkpoint");
+  dg_progress kept = run.done;
+  const bool finished = run.done.steps_done >= run.steps && !run.app.control.stopped();
+  if (!finished) kept.unfinished_files = absolute_paths({run.options.energy, run.options.shared.json});
+  json_document parameters = parameters_of(run.options);
+  parameters["dt"] = run.dt;
+  write_dg_checkpoint(run.options.checkpoint, run.domain, run.states(), run.options.states, kept, parameters);
+  now_doing("the time steps");
+}
+
+/// Steps until the next stop: the end of a timed stretch, or a checkpoint.
+std::int64_t next_stretch(const wave_run& run, std::int64_t stretch) {
+  std::int64_t n = std::min(stretch, run.steps - run.done.steps_done);
+  if (!run.options.checkpoint.empty()) {
+    const std::int64_t every = run.options.checkpoint_every;
+    n = std::min(n, every - run.done.steps_done % every);
+  }
+  return n;
+}
+
+void advance(wave_run& run) {
+  run.app.begin("time steps");
+  const std::int64_t to_do = run.steps - run.done.steps_done;
+  const std::int64_t stretch = std::max<std::int64_t>(1, (to_do + run.options.samples - 1) / run.options.samples);
+  if (run.done.energy.empty()) note_energy(run);
+  run.solver->reset_timings();
+  while (run.done.steps_done < run.steps && !run.app.control.should_stop()) {
+    const std::int64_t n = next_stretch(run, stretch);
+    run.app.world.barrier();
+    const stopwatch watch;
+    run.solver->advance(n, run.dt);
+    if (run.app.gpu) run.app.gpu->finish();
+    double seconds = watch.seconds();
+    run.app.world.maximum({&seconds, 1});
+    run.stage_seconds.push_back(seconds / static_cast<double>(n * lserk4::stages));
+    run.done.steps_done += n;
+    run.timed_steps += n;
+    run.done.time = run.solver->time();
+    note_energy(run);
+    if (!run.options.checkpoint.empty() && run.done.steps_done % run.options.checkpoint_every == 0 &&
+        run.done.steps_done < run.steps)
+      keep_checkpoint(run);
+    run.app.progress.update(static_cast<double>(run.done.steps_done) / static_cast<double>(run.steps),
+                            fmt::format("step {}, time {:.4g}", run.done.steps_done, run.done.time));
+  }
+  keep_checkpoint(run);
+}
+
+/// The right-hand side at the state that the timed steps ended in, on elements chosen at even distances, in units of
+/// what the scheme can make of numbers of that size: |q| (N + 1)^2 Fscale c / 2.
+void check_against_textbook(wave_run& run, const std::vector<double>& states) {
+  now_doing("the comparison with the textbook");
+  const dg_domain& domain = run.domain;
+  std::vector<double> rhs(states.size());
+  run.solver->right_hand_side(rhs);
+  const int nodes = domain.nodes();
+  const std::int32_t most = run.options.shared.check ? domain.elements() : std::min(domain.elements(), 64);
+  double worst = 0.0;
+  for (int column = 0; column < run.options.states; ++column) {
+    const auto begin = static_cast<std::size_t>(column) * static_cast<std::size_t>(domain.state_size());
+    const std::span<const double> state =
+        std::span(states).subspan(begin, static_cast<std::size_t>(domain.state_size()));
+    const auto halo = cpu::halo_traces(domain, state);
+    double largest = 0.0;
+    for (const double x : state) largest = std::max(largest, std::abs(x));
+    domain.comm.maximum({&largest, 1});
+    // A state of zeros says nothing: compare with the smallest number instead.
+    largest = std::max(largest, 1e-30);
+    std::vector<double> difference(static_cast<std::size_t>(most));
+#pragma omp parallel for schedule(dynamic)
+    for (std::int32_t i = 0; i < most; ++i) {
+      const auto e = static_cast<std::int32_t>(std::int64_t{i} * domain.elements() / most);
+      const auto expected = cpu::textbook_right_hand_side(domain, state, halo, run.solver->time(), e);
+      double scale = 0.0;
+      for (const double s : domain.geometry[static_cast<std::size_t>(e)].face_scale) scale = std::max(scale, s);
+      const medium& m = domain.media[static_cast<std::size_t>(e)];
+      scale *= 0.5 * std::max({m.speed(), 1.0 / m.first, 1.0 / m.second}) * (domain.reference.order + 1.0) *
+               (domain.reference.order + 1.0) * largest;
+      for (int f = 0; f < domain.fields; ++f)
+        for (int n = 0; n < nodes; ++n) {
+          const double found =
+              rhs[begin + static_cast<std::size_t>((std::int64_t{f} * domain.elements() + e) * nodes + n)];
+          const double d = std::abs(found - expected[static_cast<std::size_t>(f * nodes + n)]) / scale;
+          if (!(d <= difference[static_cast<std::size_t>(i)])) difference[static_cast<std::size_t>(i)] = d;
+        }
+    }
+    for (const double d : difference)
+      if (!(d <= worst)) worst = d;
+  }
+  domain.comm.maximum({&worst, 1});
+  // Sums of Np products with D, whose entries are below (N + 1)^2 / 2, and of the four faces': some N + 1 roundings of
+  // the largest term are left, as roundings are independent.
+  run.app.result.checks.add("right-hand side, against the textbook", worst,
+                            4.0 * (domain.reference.order + 1.0) * unit_roundoff(run.options));
+}
+
+/// All states are the first one, scaled: to the last bit.
+void check_states(wave_run& run, const std::vector<double>& states) {
+  if (run.options.states == 1 || !run.options.sources.empty() ||
+      std::ranges::find(run.domain.problem.boundaries, boundary_kind::incident) != run.domain.problem.boundaries.end())
+    return;
+  const auto size = static_cast<std::size_t>(run.domain.state_size());
+  double worst = 0.0, largest = 0.0;
+  for (std::size_t i = 0; i < size; ++i) largest = std::max(largest, std::abs(states[i]));
+  for (int column = 1; column < run.options.states; ++column)
+    for (std::size_t i = 0; i < size; ++i) {
+      const double d = std::abs(std::ldexp(states[static_cast<std::size_t>(column) * size + i], column) - states[i]);
+      if (!(d <= worst)) worst = d;
+    }
+  std::array<double, 2> of_all{worst, largest};
+  run.domain.comm.maximum(of_all);
+  run.app.result.checks.add("states side by side agree", of_all[0] / std::max(of_all[1], 1e-30),
+                            8.0 * unit_roundoff(run.options));
+}
+
+/// The scheme loses energy (upwind) or keeps it (central), and LSERK4 loses some: |R(iy)|^2 = 1 - y^6 / 257 + ...
+void check_energy(wave_run& run) {
+  double growth = 0.0, before = run.done.energy[0][1].get<double>();
+  const double first = before;
+  for (const auto& line : run.done.energy) {
+    const double now = line[1].get<double>();
+    if (const double g = now - before; !(g <= growth)) growth = g;
+    before = now;
+  }
+  if (!run.waves.closed) {
+    run.app.result.checks.add("energy is finite", std::isfinite(before));
+    return;
+  }
+  // Roundings of q change the energy by 2 u a stage; independent ones add up as the root of their number.
+  const double stages = static_cast<double>(lserk4::stages * std::max<std::int64_t>(run.steps, 1));
+  run.app.result.checks.add("energy does not grow", growth / std::max(first, 1e-300),
+                            8.0 * unit_roundoff(run.options) * std::sqrt(stages));
+}
+
+/// |q_h - I q| <= (time) * (truncation error): the scheme loses energy, so that errors add up and do not grow. To that
+/// comes what LSERK4 leaves, (w dt)^5 / 120 a step, and roundings.
+void check_solution(wave_run& run, std::span<const double> state, const field_errors& errors) {
+  const dg_domain& domain = run.domain;
+  auto difference = sample(domain, *run.waves.exact, run.done.time);
+  const double size = energy_norm(domain, sample(domain, *run.waves.exact, 0.0));
+  for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= state[i];
+  const double error = energy_norm(domain, difference);
+  const double w = run.waves.frequency, steps = static_cast<double>(run.done.steps_done);
+  const double of_time = std::pow(w * run.dt, 5) / 120.0 * steps * size;
+  const double of_rounding = 8.0 * unit_roundoff(run.options) * std::sqrt(lserk4::stages * (steps + 1.0)) * size;
+  run.app.result.checks.add("solution, against the exact one", error / size,
+                            (run.done.time * run.truncation + of_time + of_rounding) / size);
+  json_document by_field = json_document::object();
+  const auto names = field_names(domain.problem.equations, domain.reference.dimension);
+  for (std::size_t f = 0; f < names.size(); ++f)
+    by_field[names[f]] = {{"max", errors.max[f]}, {"l2", errors.l2[f]}, {"l2_fine", errors.fine[f]}};
+  run.app.result.observables["errors"] = by_field;
+  run.app.result.observables["relative_error"] = error / size;
+  if (!run.app.talks()) return;
+  fmt::print("\nfield            max error     L2 error   L2 error (finer nodes)\n");
+  for (std::size_t f = 0; f < names.size(); ++f)
+    fmt::print("{:<12}  {:12.4e} {:12.4e} {:12.4e}\n", names[f], errors.max[f], errors.l2[f], errors.fine[f]);
+}
+
+/// --check: two steps of the textbook from the same beginning.
+void check_steps(wave_run& run, const std::vector<double>& beginning) {
+  run.app.begin("comparison of two steps with the textbook");
+  const auto oracle = cpu::make_textbook_dg_solver(run.domain, run.options.states);
+  oracle->set_state(beginning, 0.0);
+  run.solver->set_state(beginning, 0.0);
+  oracle->advance(2, run.dt);
+  run.solver->advance(2, run.dt);
+  std::vector<double> expected(beginning.size());
+  oracle->get_state(expected);
+  const auto found = run.states();
+  double worst = 0.0, largest = 0.0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (const double d = std::abs(found[i] - expected[i]); !(d <= worst)) worst = d;
+    largest = std::max(largest, std::abs(expected[i]));
+  }
+  std::array<double, 2> of_all{worst, largest};
+  run.domain.comm.maximum(of_all);
+  // Ten stages round q once each, and dt f, of the same size at most, N + 1 times.
+  run.app.result.checks.add("two steps, against the textbook", of_all[0] / std::max(of_all[1], 1e-30),
+                            10.0 * (run.domain.reference.order + 2.0) * unit_roundoff(run.options));
+  run.app.progress.clear();
+}
+
+void note_probes(wave_run& run, std::span<const double> state) {
+  if (run.options.probes.empty()) return;
+  const auto names = field_names(run.domain.problem.equations, run.domain.reference.dimension);
+  json_document probes = json_document::array();
+  for (const auto& x : run.options.probes) {
+    const point_location where = locate(run.waves.mesh, x);
+    if (where.element < 0)
+      throw input_error(fmt::format("--probe: the point {:g},{:g},{:g} lies outside the mesh", x[0], x[1], x[2]));
+    const auto& global = run.domain.part.global;
+    const auto here = std::ranges::find(global, static_cast<std::int32_t>(where.element));
+    std::vector<double> values(static_cast<std::size_t>(run.domain.fields));
+    if (here != global.end())
+      values = value_at(run.domain, state, static_cast<std::int32_t>(here - global.begin()), where.at);
+    run.domain.comm.sum(values);
+    json_document fields = json_document::object();
+    for (std::size_t f = 0; f < names.size(); ++f) fields[names[f]] = values[f];
+    probes.push_back({{"position", x}, {"fields", fields}});
+    if (!run.app.talks()) continue;
+    fmt::print("probe      {:g}, {:g}, {:g}:", x[0], x[1], x[2]);
+    for (std::size_t f = 0; f < names.size(); ++f) fmt::print(" {} {:.10g}", names[f], values[f]);
+    fmt::print("\n");
+  }
+  run.app.result.observables["probes"] = probes;
+}
+
+void note_speed(wave_run& run) {
+  const sample_statistics seconds = statistics(run.stage_seconds);
+  const dg_domain& domain = run.domain;
+  const auto elements = static_cast<double>(domain.global_elements);
+  const standard_flops flops = standard_flops_of(domain);
+  const double columns = run.options.states;
+  const double a_second = seconds.median > 0.0 ? columns / seconds.median : 0.0;
+  const bool single = run.options.shared.precision == "single";
+  operator_figure figure;
+  figure.operator_name = run.options.equations;
+  figure.layout = "full";
+  figure.precision = run.options.shared.precision;
+  figure.reconstruct = 0;
+  figure.rhs = run.options.states;
+  figure.device = run.options.shared.device;
+  figure.ranks = run.app.world.size();
+  figure.threads = omp_get_max_threads();
+  figure.seconds = seconds;
+  figure.gflops = 1e-9 * flops.total() * elements * a_second;
+  figure.gbytes_per_s = 1e-9 * fewest_bytes_of(domain, single ? 4.0 : 8.0) * elements * a_second;
+  double copy = 0.0, fma = 0.0;
+  if (run.app.gpu) {
+    copy = run.app.gpu->copy_gbytes_per_s();
+  } else {
+    const cpu::context ctx(run.app.geometry, run.app.world);
+    copy = copy_gbytes_per_s(ctx);
+    fma = single ? fma_gflops<float>(ctx) : fma_gflops<double>(ctx);
+  }
+  relate_to_machine(figure, copy, fma);
+  const double fewest = 1e-9 * fewest_flops_of(domain) * elements * a_second;
+  const dg_timings t = run.solver->timings();
+  figure.details = {{"order", domain.reference.order},
+                    {"elements", domain.global_elements},
+                    {"nodes_per_s", elements * domain.nodes() * a_second},
+                    {"fewest_gflops", fewest},
+                    {"shares",
+                     {{"volume", t.volume / t.total},
+                      {"surface", t.surface / t.total},
+                      {"update", t.update / t.total},
+                      {"exchange", t.exchange / t.total}}}};
+  if (fma > 0.0) figure.details["fewest_fraction_of_fma_peak"] = fewest / fma;
+  run.app.result.figures.push_back(figure);
+  run.app.result.fom.value = elements * domain.nodes() * a_second;
+  if (!run.app.talks()) return;
+  fmt::print("\nstage      {:.4e} s minimum, {:.4e} s median, {:.4e} s maximum of {}\n", seconds.min, seconds.median,
+             seconds.max, seconds.samples);
+  fmt::print("speed      {:.4g} GFLOP/s by the standard counts, {:.4g} in the fewest products", figure.gflops, fewest);
+  if (fma > 0.0)
+    fmt::print(" ({:.0f}% and {:.0f}% of the FMA peak)", 100.0 * figure.fraction_of_fma_peak, 100.0 * fewest / fma);
+  fmt::print(", {:.4g} GB/s ({:.0f}% of copy)\n", figure.gbytes_per_s, 100.0 * figure.fraction_of_copy);
+  if (t.volume > 0.0)
+    fmt::print("shares     volume {:.0f}%, surface {:.0f}%, update {:.0f}%, waiting for messages {:.0f}%\n",
+               100.0 * t.volume / t.total, 100.0 * t.surface / t.total, 100.0 * t.update / t.total,
+               100.0 * t.exchange / t.total);
+}
+
+void write_files(wave_run& run, std::span<const double> state) {
+  const nodal_dg_options& o = run.options;
+  if (!o.energy.empty() && run.app.talks()) {
+    std::string text = "time,energy\n";
+    for (const auto& line : run.done.energy)
+      text += fmt::format("{:.17g},{:.17g}\n", line[0].get<double>(), line[1].get<double>());
+    write_file_atomically(o.energy, text, run.if_there(o.energy));
+    fmt::print("energy     {}\n", o.energy);
+  }
+  if (run.app.control.stopped()) return;
+  if (!o.vtk.empty()) {
+    now_doing("writing the fields");
+    write_vtkhdf(o.vtk, run.domain, state, run.if_there(o.vtk));
+    if (run.app.talks()) fmt::print("fields     {}\n", o.vtk);
+  }
+  if (!o.plane.empty()) {
+    write_plane(o.plane, o.plane_at, run.domain, state, run.if_there(o.plane));
+    if (run.app.talks()) fmt::print("plane      {}\n", o.plane);
+  }
+}
+
+void note_results(wave_run& run) {
+  json_document& o = run.app.result.observables;
+  const dg_domain& domain = run.domain;
+  o["elements"] = domain.global_elements;
+  o["nodes"] = domain.global_elements * domain.nodes();
+  o["dt"] = run.dt;
+  o["steps"] = run.done.steps_done;
+  o["final_time"] = run.done.time;
+  o["energy"] = {
+      {"start", run.done.energy.front()[1]}, {"end", run.done.energy.back()[1]}, {"history", run.done.energy}};
+  run.app.result.gauge = {{"source", "none"}, {"plaquette", std::numeric_limits<double>::quiet_NaN()}};
+  if (run.app.talks())
+    fmt::print("energy     {:.12g} at the beginning, {:.12g} at time {:.6g}, {} steps\n",
+               run.done.energy.front()[1].get<double>(), run.done.energy.back()[1].get<double>(), run.done.time,
+               run.done.steps_done);
+}
+
+}  // namespace
+
+program_text nodal_dg_program::text() const {
+  return {"nodal-dg", "node stages/s", "nodes of all states times Runge-Kutta stages, at the median stretch"};
+}
+
+void nodal_dg_program::parse(int argc, const char* const* argv) { options_ = parse_nodal_dg_options(argc, argv); }
+
+std::vector<named_file> nodal_dg_program::files() const {
+  using enum named_file::use;
+  return {{"--mesh", options_.mesh, input},
+          {"--vtk", options_.vtk, output},
+          {"--plane", options_.plane, output},
+          {"--energy", options_.energy, output},
+          {"--checkpoint", options_.checkpoint, checkpoint}};
+}
+
+run_estimate nodal_dg_program::estimate(app_run& run) {
+  run.begin("mesh");
+  if (options_.mesh.empty()) {  // before it is made
+    double cells = 1.0;
+    for (const int n : options_.box) cells *= n;
+    const double elements = cells * (options_.box.size() == 3 ? 6.0 * std::pow(8.0, options_.refinements)
+                                                              : 2.0 * std::pow(4.0, options_.refinements));
+    require_memory(run.world, 900.0 * elements, "the mesh");
+  }
+  case_ = make_case(options_);
+  const auto partition = partition_mesh(case_.mesh, run.world.size(), options_.partition);
+  domain_ = std::make_unique<dg_domain>(make_domain(case_.mesh, partition, options_.order, case_.problem, run.world));
+  const double stable = stable_time_step(*domain_);
+  dt_ = options_.dt > 0.0 ? options_.dt : stable;
+  if (options_.steps > 0) {
+    steps_ = options_.steps;
+  } else {
+    const double wanted = std::ceil(options_.final_time / dt_ - 1e-9);
+    if (!(wanted < 1e12)) throw input_error("--final-time: expected fewer than 1e12 steps, found more");
+    steps_ = static_cast<std::int64_t>(wanted);
+    if (steps_ > 0) dt_ = options_.final_time / static_cast<double>(steps_);
+  }
+  run.progress.clear();
+  const double state = static_cast<double>(domain_->state_size() * options_.states) * sizeof(double);
+  run_estimate needs;
+  needs.host_bytes = 4.0 * state + (run.shared.device == "gpu" ? 0.0 : cpu_bytes(*domain_, options_));
+  needs.gpu_bytes = run.shared.device == "gpu" ? gpu_bytes(*domain_, options_) : 0.0;
+  const standard_flops flops = standard_flops_of(*domain_);
+  const auto elements = static_cast<double>(domain_->global_elements);
+  needs.lines = {
+      {"steps", fmt::format("{} of {:.6g} to time {:.6g}; {:.6g} is stable", steps_, dt_,
+                            dt_ * static_cast<double>(steps_), stable)},
+      {"work", fmt::format("{:.4g} flops a stage by the standard counts, {:.4g} in all; {:.4g} bytes a stage at least",
+                           flops.total() * elements * options_.states,
+                           flops.total() * elements * options_.states * static_cast<double>(steps_) * lserk4::stages,
+                           fewest_bytes_of(*domain_, options_.shared.precision == "single" ? 4.0 : 8.0) * elements *
+                               options_.states)}};
+  json_document parameters = parameters_of(options_);
+  parameters["dt"] = dt_;
+  if (checkpoint_exists(options_.checkpoint)) {
+    done_ = read_dg_progress(options_.checkpoint, parameters);
+    run.left_files = done_.unfinished_files;
+  }
+  return needs;
+}
+
+json_document nodal_dg_program::parameters(const app_run& run) const {
+  json_document p{{"command", options_.command}};
+  p.update(parameters_of(options_));
+  p.update({{"dt", dt_}, {"steps", steps_}, {"ranks", run.world.size()}, {"partition", options_.partition}});
+  if (run.shared.device == "gpu") p.update({{"halo", run.shared.halo}, {"wait", run.shared.wait}});
+  return p;
+}
+
+void nodal_dg_program::print_problem(const app_run& run) const {
+  fmt::print("mesh       {} {}, {} nodes of order {}\n", domain_->global_elements,
+             case_.mesh.dimension == 3 ? "tetrahedra" : "triangles", domain_->global_elements * domain_->nodes(),
+             options_.order);
+  if (run.world.size() > 1)
+    fmt::print("ranks      {}: {} elements on the first, {} of them with neighbours elsewhere\n", run.world.size(),
+               domain_->elements(), domain_->elements() - domain_->part.interior);
+  fmt::print("problem    {}, {}, {} flux, {} precision{}\n", options_.equations, options_.problem, options_.flux,
+             options_.shared.precision, options_.states > 1 ? fmt::format(", {} states", options_.states) : "");
+  if (done_.steps_done > 0)
+    fmt::print("continues  {} after step {}\n", printable(options_.checkpoint), done_.steps_done);
+}
+
+exit_status nodal_dg_program::body(app_run& app) {
+  wave_run run{app, options_, case_, *domain_, done_, dt_, steps_};
+  app.stage("set-up", [&] {
+    run.solver = app.gpu ? make_gpu_solver(*app.gpu, *domain_, options_) : make_cpu_solver(*domain_, options_, true);
+  });
+  const auto beginning = all_states(run, sample(*domain_, case_.initial, 0.0));
+  if (case_.exact) run.truncation = truncation_error(run);
+  if (options_.shared.check) check_steps(run, beginning);
+  if (done_.steps_done > 0)
+    run.solver->set_state(read_dg_states(options_.checkpoint, *domain_, options_.states), done_.time);
+  else
+    run.solver->set_state(beginning, 0.0);
+  advance(run);
+  app.progress.clear();
+
+  const auto states = run.states();
+  check_against_textbook(run, states);
+  check_states(run, states);
+  check_energy(run);
+  note_results(run);
+  if (case_.exact && steps_ > 0)
+    check_solution(run, run.first_of(states), errors_of(*domain_, run.first_of(states), *case_.exact, run.done.time));
+  note_probes(run, run.first_of(states));
+  if (!run.stage_seconds.empty()) note_speed(run);
+  write_files(run, run.first_of(states));
+  app.control.note_stop(app.result.checks);
+  return app.finish(app.control.stopped() ? exit_status::interrupted : exit_status::success);
+}
+
+}  // namespace plaquette::nodal_dg

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// nodal-dg between its options and its exit status.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "miniapps/nodal-dg/dg_checkpoint.hpp"
+#include "miniapps/nodal-dg/nodal_dg_options.hpp"
+#include "miniapps/nodal-dg/wave_case.hpp"
+#include "miniapps/shared/program.hpp"
+
+namespace plaquette::nodal_dg {
+
+class nodal_dg_program final : public program {
+ public:
+  program_text text() const override;
+  void parse(int argc, const char* const* argv) override;
+  const shared_options& shared() const override { return options_.shared; }
+  lattice_geometry geometry(const communicator& world) override { return no_lattice(world); }
+  std::vector<named_file> files() const override;
+  std::vector<std::string> files_of_stopped_run() const override { return done_.unfinished_files; }
+  run_estimate estimate(app_run& run) override;
+  json_document parameters(const app_run& run) const override;
+  void print_problem(const app_run& run) const override;
+  exit_status body(app_run& run) override;
+
+ private:
+  nodal_dg_options options_;
+  dg_progress done_;  ///< by the run that this one continues
+  wave_case case_;
+  std::unique_ptr<dg_domain> domain_;
+  double dt_ = 0.0;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace plaquette::nodal_dg

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/nodal-dg/wave_case.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <set>
+
+#include "common/app/parse.hpp"
+#include "common/error.hpp"
+#include "common/mesh/box_mesh.hpp"
+#include "common/mesh/gmsh_file.hpp"
+#include "common/mesh/mesh_part.hpp"
+
+namespace plaquette::nodal_dg {
+
+namespace {
+
+simplex_mesh make_mesh(const nodal_dg_options& o) {
+  simplex_mesh mesh;
+  if (!o.mesh.empty()) {
+    mesh = read_gmsh(o.mesh, o.equations == "maxwell" ? 3 : o.equations == "maxwell-tm" ? 2 : 0);
+  } else {
+    box_shape shape;
+    shape.dimension = static_cast<int>(o.box.size());
+    for (std::size_t i = 0; i < 3; ++i) {
+      shape.cells[i] = i < o.box.size() ? o.box[i] : 1;
+      shape.low[i] = o.box_sides[2 * i];
+      shape.high[i] = o.box_sides[2 * i + 1];
+      shape.periodic[i] = o.problem == "plane-wave" && i < o.box.size();
+    }
+    shape.shaking = o.shaking;
+    mesh = box_mesh(shape);
+  }
+  for (int i = 0; i < o.refinements; ++i) mesh = refined(mesh);
+  return reordered(mesh, curve_order(mesh));
+}
+
+/// True where a group of the mesh is the one that an option names: by its name, or by its number.
+bool is_named(const simplex_mesh& mesh, int dimension, int tag, const std::string& name) {
+  if (name == std::to_string(tag)) return true;
+  const auto found = mesh.names.find({dimension, tag});
+  return found != mesh.names.end() && found->second == name;
+}
+
+/// What groups are given by an option, in the order of `tags`.
+template <class Value>
+std::vector<Value> by_group(const simplex_mesh& mesh, int dimension, const std::vector<int>& tags,
+                            const std::vector<std::pair<std::string, Value>>& given, const Value& other,
+                            const std::string& option) {
+  std::vector<Value> values(tags.size(), other);
+  for (const auto& [name, value] : given) {
+    bool found = false;
+    for (std::size_t i = 0; i < tags.size(); ++i)
+      if (is_named(mesh, dimension, tags[i], name)) {
+        values[i] = value;
+        found = true;
+      }
+    if (found) continue;
+    std::string there;
+    for (const int tag : tags) {
+      const auto known = mesh.names.find({dimension, tag});
+      there += (there.empty() ? "" : ", ") + (known == mesh.names.end() ? std::to_string(tag) : known->second);
+    }
+    throw input_error(
+        fmt::format("{}: the mesh has no group '{}'; it has {}", option, printable(name), printable(there)));
+  }
+  return values;
+}
+
+bool has_boundary(const simplex_mesh& mesh) {
+  return std::ranges::any_of(mesh.links, [&](const auto& links) {
+    return std::any_of(links.begin(), links.begin() + mesh.faces(), [](const face_link& l) { return l.is_boundary(); });
+  });
+}
+
+void require_uniform(const wave_case& c, const std::string& problem) {
+  std::set<std::int16_t> used(c.mesh.materials.begin(), c.mesh.materials.end());
+  for (const std::int16_t m : used)
+    if (!(c.problem.media[static_cast<std::size_t>(m)] == c.problem.media[static_cast<std::size_t>(*used.begin())]))
+      throw input_error("--problem " + problem +
+                        ": expected one medium everywhere, found several (--problem pulse takes them)");
+}
+
+double length(const std::array<double, 3>& k) { return std::sqrt(k[0] * k[0] + k[1] * k[1] + k[2] * k[2]); }
+
+void choose_solution(wave_case& c, const nodal_dg_options& o) {
+  const int dimension = c.mesh.dimension, fields = fields_of(c.problem.equations, dimension);
+  const medium m = c.problem.media[static_cast<std::size_t>(c.mesh.materials.at(0))];
+  box_sides box;
+  for (std::size_t i = 0; i < 3; ++i) {
+    box.low[i] = o.box_sides[2 * i];
+    box.high[i] = o.box_sides[2 * i + 1];
+  }
+  if (o.problem == "standing") {
+    require_uniform(c, o.problem);
+    std::array<double, 3> k{};
+    for (std::size_t i = 0; i < static_cast<std::size_t>(dimension); ++i)
+      k[i] = std::numbers::pi * o.modes[i] / (box.high[i] - box.low[i]);
+    c.frequency = m.speed() * length(k);
+    c.exact = c.problem.equations == wave_equations::acoustics ? standing_wave(box, o.modes, m, dimension)
+              : c.problem.equations == wave_equations::maxwell ? cavity_mode(box, o.modes, o.polarisation, m)
+                                                               : cavity_mode_tm(box, o.modes, m);
+    c.initial = *c.exact;
+    return;
+  }
+  std::array<double, 3> k = o.wave_vector;
+  if (o.problem == "plane-wave") {
+    require_uniform(c, o.problem);
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (o.mesh.empty() && k[i] != std::round(k[i]))
+        throw input_error(fmt::format("--wave-vector: expected whole waves in a periodic box, found {}", k[i]));
+      k[i] *= 2.0 * std::numbers::pi / (box.high[i] - box.low[i]);
+    }
+    if (has_boundary(c.mesh) &&
+        std::ranges::find(c.problem.boundaries, boundary_kind::incident) == c.problem.boundaries.end())
+      throw input_error(
+          "--problem plane-wave: expected a periodic mesh, or sides with --boundaries NAME:incident, found a mesh that "
+          "ends");
+    c.problem.incident = make_plane_wave(c.problem.equations, dimension, k, o.polarisation, m);
+    c.exact = wave_function(c.problem.incident, fields);
+    c.initial = *c.exact;
+    c.frequency = m.speed() * length(c.problem.incident.wave_vector);
+    return;
+  }
+  if (const double size = length(k); size > 0.0)
+    for (double& x : k) x /= size;
+  c.problem.incident = make_plane_wave(c.problem.equations, dimension, k, o.polarisation, m);
+  c.problem.incident.form = plane_wave::shape::pulse;
+  c.problem.incident.width = o.pulse_width;
+  c.problem.incident.phase = -o.pulse_start;
+  c.initial = wave_function(c.problem.incident, fields);
+}
+
+}  // namespace
+
+wave_case make_case(const nodal_dg_options& o) {
+  wave_case c;
+  c.mesh = make_mesh(o);
+  c.problem.equations = o.system();
+  c.problem.upwinding = o.upwinding();
+  c.problem.sources = o.sources;
+  c.problem.media = by_group(c.mesh, c.mesh.dimension, c.mesh.material_tags, o.media, medium{}, "--media");
+  c.problem.boundaries = by_group(c.mesh, c.mesh.dimension - 1, c.mesh.boundary_tags, o.boundaries,
+                                  boundary_kind::reflecting, "--boundaries");
+  choose_solution(c, o);
+  const bool lets_in = std::ranges::find(c.problem.boundaries, boundary_kind::incident) != c.problem.boundaries.end();
+  const bool all_reflect =
+      std::ranges::all_of(c.problem.boundaries, [](boundary_kind k) { return k == boundary_kind::reflecting; });
+  c.closed = !lets_in && o.sources.empty();
+  if (o.problem == "standing" && !all_reflect) c.exact.reset();  // it is not the solution with other walls
+  if (!o.sources.empty()) c.exact.reset();
+  return c;
+}
+
+}  // namespace plaquette::nodal_dg

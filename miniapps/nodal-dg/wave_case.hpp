@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The mesh, the problem and the exact solution that options name.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "common/dg/exact_solutions.hpp"
+#include "common/mesh/simplex_mesh.hpp"
+#include "miniapps/nodal-dg/nodal_dg_options.hpp"
+
+namespace plaquette::nodal_dg {
+
+struct wave_case {
+  simplex_mesh mesh;  ///< elements in the order of a space-filling curve
+  dg_problem problem;
+  field_function initial;               ///< at any time; of the state at time 0
+  std::optional<field_function> exact;  ///< where the solution is known
+  double frequency = 0.0;               ///< angular, of the exact solution
+  bool closed = true;                   ///< nothing comes in: energy cannot grow
+};
+
+/// Throws input_error where mesh and options do not fit each other. Reads the mesh's file on every rank.
+wave_case make_case(const nodal_dg_options& options);
+
+}  // namespace plaquette::nodal_dg

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/overlap-propagator/overlap_options.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <string_view>
+
+#include "common/app/command_line.hpp"
+#include "common/error.hpp"
+
+namespace plaquette {
+
+namespace {
+
+/// A step of the ladder: what --size sets where an option of its own does not.
+struct problem {
+  const char* name;
+  extents lattice;
+  const char* gauge;
+  int modes, overlap_modes;
+  std::array<double, 4> masses;
+};
+
+constexpr std::array<problem, 4> ladder{
+    {{"nano", {4, 4, 4, 8}, "heatbath:6.0:30", 12, 4, {0.05, 0.1, 0.2, 0.4}},
+     {"small", {8, 8, 8, 16}, "heatbath:6.0:40", 40, 4, {0.03, 0.06, 0.1, 0.3}},
+     {"reference", {16, 16, 16, 32}, "heatbath:6.0:200", 80, 40, {0.02, 0.04, 0.1, 0.3}},
+     {"target", {24, 24, 24, 64}, "heatbath:6.0:200", 200, 100, {0.01, 0.03, 0.1, 0.3}}}};
+
+/// Words as typed, until all are read.
+struct raw_options {
+  std::string size, method = "lanczos", sign = "polynomial", sign_precision = "mixed", scheme = "relaxed",
+                    source = "point", until = "propagators", relax_modes = "on";
+  std::string time_boundary = "antiperiodic";
+  std::vector<double> angles;
+};
+
+/// "0.01,0.03": numbers of a range, ascending in the result.
+std::vector<double> read_list(std::string_view text, std::string_view option, const real_range& range) {
+  const auto count = static_cast<std::size_t>(std::ranges::count(text, ',')) + 1;
+  return parse_real_list(text, option, count, range);
+}
+
+void declare_kernel(command_line& line, overlap_options& options, raw_options& raw) {
+  line.section("Problem");
+  line.choice(
+      "--size", raw.size, {"nano", "small", "reference", "target"},
+      "Lattice, gauge field, modes and masses of a step of the ladder (small, where there is no --gauge); single "
+      "options overrule it");
+  line.real("--rho", options.rho, "rho of H = gamma_5 D_w(-rho)", {0.0, 2.0, true});
+  line.choice("--time-bc", raw.time_boundary, {"antiperiodic", "periodic"}, "Boundary condition in time");
+  line.custom(
+      "--boundary-angles", "X,Y,Z,T", "0,0,0,1",
+      [&raw](const std::string& text, const std::string& option) {
+        raw.angles = parse_real_list(text, option, dimensions);
+      },
+      "Phases at the boundaries in units of pi, instead of --time-bc");
+  line.exclude("--time-bc", "--boundary-angles");
+  line.choice("--until", raw.until, {"modes", "sign", "overlap-modes", "propagators"}, "The last stage that runs");
+
+  line.section("Modes of H");
+  line.integer("--modes", options.modes, "Modes that the sign function takes exactly; 0 for none", 0, 5000);
+  line.real("--mode-tol", options.mode_tolerance, "|H v - lambda v| of each", {1e-14, 1e-3});
+  line.choice("--mode-method", raw.method, {"lanczos", "arnoldi"},
+              "Thick-restart Lanczos in blocks, or implicitly restarted Arnoldi");
+  line.real("--filter-window", options.window,
+            "The filter amplifies |lambda| below; 0: found by a stochastic count of modes", {0.0, 8.0});
+  line.integer("--filter-degree", options.filter_degree, "Of the Chebyshev filter in H^2; 0: chosen", 0, 10000);
+  line.integer("--mode-block", options.block, "Vectors that the filter takes at once; 0: chosen", 0, 64);
+  line.integer("--search-space", options.search_space, "Vectors of the search space; 0: 2.5 times the modes", 0, 20000);
+  line.integer("--mode-cycles", options.mode_cycles,
+               "Cycles of the search; where some modes have not converged then, the others are taken", 1, 10000);
+}
+
+void declare_overlap(command_line& line, overlap_options& options, raw_options& raw) {
+  line.section("Sign function");
+  line.choice(
+      "--sign", raw.sign, {"polynomial", "zolotarev", "zolotarev-double-pass"},
+      "Minimax polynomial of H^2 by Clenshaw, or Zolotarev's rational function by multi-shift CG, with a vector "
+      "for each pole or in two passes");
+  line.real("--delta", options.delta, "Accuracy of the sign function that is checked and timed", {1e-13, 1e-1});
+  line.integer("--degree", options.sign.degree, "Of the polynomial, whatever accuracy; 0: chosen", 0, 5000);
+  line.integer("--poles", options.sign.poles, "Of Zolotarev's function, whatever accuracy; 0: chosen", 0, 100);
+  line.custom(
+      "--range", "LO,HI", "found",
+      [&options](const std::string& text, const std::string& option) {
+        const auto numbers = parse_real_list(text, option, 2, real_range::positive());
+        if (!(numbers[0] < numbers[1]))
+          throw input_error(fmt::format("{}: expected LO below HI, found {}", option, printable(text)));
+        options.sign.lowest = numbers[0];
+        options.sign.highest = numbers[1];
+      },
+      "|H| that the approximation covers, by hand: from the first mode that is not taken exactly to the largest");
+  line.choice("--sign-precision", raw.sign_precision, {"mixed", "double"},
+              "High orders of Clenshaw's recurrence in single precision, or all in double");
+  line.needs_value("--degree", "--sign", "polynomial", raw.sign);
+
+  line.section("Modes of D");
+  line.integer("--overlap-modes", options.overlap_modes, "Modes of D^+ D in one chirality, for deflation; 0 for none",
+               0, 5000);
+  line.real("--overlap-mode-tol", options.overlap_tolerance, "|D^+ D v - e v| of each", {1e-12, 1e-3});
+  line.integer("--overlap-search-space", options.overlap_search_space,
+               "Vectors of the search space; 0: 2.5 times the modes", 0, 20000);
+  line.choice("--relax-modes", raw.relax_modes, {"on", "off"},
+              "The sign function becomes less accurate as the residuals fall");
+
+  line.section("Propagators");
+  line.custom(
+      "--masses", "M1,M2,...", "0.03,0.06,0.1,0.3",
+      [&options](const std::string& text, const std::string& option) {
+        options.masses = read_list(text, option, real_range::not_negative());
+        std::ranges::sort(options.masses);
+        if (std::ranges::adjacent_find(options.masses) != options.masses.end())
+          throw input_error(option + ": expected masses that differ, found one twice");
+      },
+      "m of D(m) = rho D + m (1 - D/2), D = 1 + gamma_5 sign H; all at once");
+  line.choice("--scheme", raw.scheme, {"relaxed", "fixed", "defect"},
+              "Accuracy of the sign function in CG: follows the residual; fixed at 1e-10; or cheap inside and accurate "
+              "for residuals alone (defect correction)");
+  line.choice("--source", raw.source, {"point", "wall", "gaussian"}, "Shape of the source");
+  line.custom(
+      "--source-position", "X,Y,Z,T", "0,0,0,0",
+      [&options](const std::string& text, const std::string& option) {
+        const auto numbers = parse_integer_list(text, option, dimensions, 0, 1 << 20);
+        std::ranges::transform(numbers, options.source.position.begin(),
+                               [](std::int64_t n) { return static_cast<int>(n); });
+      },
+      "Where the source is; of a wall only the time counts");
+  line.real("--smearing-radius", options.source.smearing_radius, "sigma of a Gaussian source", {0.0, 1000.0});
+  line.integer("--smearing-steps", options.source.smearing_steps, "n of a Gaussian source", 1, 100000);
+  for (const char* option : {"--smearing-radius", "--smearing-steps"})
+    line.needs_value(option, "--source", "gaussian", raw.source);
+
+  line.section("Files of this calculation");
+  line.text("--checkpoint", options.checkpoint, "PREFIX",
+            "Keep what stages have found in PREFIX.modes.h5, PREFIX.search.h5, PREFIX.overlap.h5 and "
+            "PREFIX.solutions.h5; where they are, go on from them");
+  line.text("--propagators", options.propagators, "PREFIX",
+            "Write the propagator of the i-th mass, counted from 0, to PREFIX.mI.h5: (1 - D/2) D(m)^-1");
+}
+
+void overlay(overlap_options& options, const problem& step, const command_line& line) {
+  if (!line.given("--gauge")) options.shared.gauge = parse_gauge_choice(step.gauge, "--gauge");
+  if (!line.given("--lattice") && options.shared.gauge.from != gauge_choice::origin::file)
+    options.shared.lattice = step.lattice;
+  if (!line.given("--modes")) options.modes = step.modes;
+  if (!line.given("--overlap-modes")) options.overlap_modes = step.overlap_modes;
+  if (!line.given("--masses")) options.masses.assign(step.masses.begin(), step.masses.end());
+}
+
+void require_sense(const overlap_options& options) {
+  if (!(options.rho > 0.0 && options.rho < 2.0))
+    throw input_error(fmt::format("--rho: expected a number between 0 and 2, found {:g}", options.rho));
+  for (const double m : options.masses)
+    if (!(m < 2.0 * options.rho))
+      throw input_error(
+          fmt::format("--masses: expected masses below 2 rho = {:g}, where D(m) is the Wilson-like end of "
+                      "the spectrum, found {:g}",
+                      2.0 * options.rho, m));
+  if (options.sign.highest > 8.0 - options.rho + 4.0)
+    throw input_error(
+        fmt::format("--range: |H| is at most 8 - rho = {:g}; expected an upper end not far above it, found {:g}",
+                    8.0 - options.rho, options.sign.highest));
+}
+
+}  // namespace
+
+std::string name(overlap_stage stage) {
+  constexpr std::array words{"modes", "sign", "overlap-modes", "propagators"};
+  return words[static_cast<std::size_t>(stage)];
+}
+std::string name(sign_method method) {
+  constexpr std::array words{"polynomial", "zolotarev", "zolotarev-double-pass"};
+  return words[static_cast<std::size_t>(method)];
+}
+std::string name(overlap_scheme scheme) {
+  constexpr std::array words{"fixed", "relaxed", "defect"};
+  return words[static_cast<std::size_t>(scheme)];
+}
+std::string name(mode_method method) { return method == mode_method::lanczos ? "lanczos" : "arnoldi"; }
+
+overlap_options parse_overlap_options(int argc, const char* const* argv) {
+  overlap_options options;
+  raw_options raw;
+  command_line line(
+      "plaquette-overlap-propagator",
+      "Computes quark propagators of the overlap operator for a list of masses at once: eigenmodes of the Hermitian "
+      "Wilson operator,\nthe sign function, eigenmodes of the overlap operator and its index, deflated multi-mass "
+      "solves. Every stage is checked.");
+  declare_kernel(line, options, raw);
+  declare_overlap(line, options, raw);
+  shared_option_set shared(line, {}, {}, {"--precision", "--rhs", "action"});
+  line.parse(argc, argv);
+
+  options.shared = shared.collected();
+  options.command = line.typed();
+  options.method = raw.method == "lanczos" ? mode_method::lanczos : mode_method::arnoldi;
+  options.sign.method = raw.sign == "polynomial"  ? sign_method::polynomial
+                        : raw.sign == "zolotarev" ? sign_method::zolotarev
+                                                  : sign_method::zolotarev_double_pass;
+  options.sign.precision = raw.sign_precision == "mixed" ? sign_precision::mixed : sign_precision::wide;
+  if (line.given("--poles") && options.sign.method == sign_method::polynomial)
+    throw input_error("--poles: expected --sign zolotarev or zolotarev-double-pass beside it, found --sign polynomial");
+  options.scheme = raw.scheme == "relaxed" ? overlap_scheme::relaxed
+                   : raw.scheme == "fixed" ? overlap_scheme::fixed
+                                           : overlap_scheme::defect;
+  options.relaxed_modes = raw.relax_modes == "on";
+  options.source.kind = cpu::parse_source_kind(raw.source);
+  options.until = raw.until == "modes"           ? overlap_stage::modes
+                  : raw.until == "sign"          ? overlap_stage::sign
+                  : raw.until == "overlap-modes" ? overlap_stage::overlap_modes
+                                                 : overlap_stage::propagators;
+  options.size = raw.size.empty() && !line.given("--gauge") ? "small" : raw.size;
+  if (const auto step = std::ranges::find(ladder, options.size, &problem::name); step != ladder.end())
+    overlay(options, *step, line);
+  action_options action;
+  action.mass = -options.rho;
+  action.time_boundary = raw.time_boundary;
+  if (!raw.angles.empty()) {
+    action.boundary_angles.emplace();
+    std::ranges::copy(raw.angles, action.boundary_angles->begin());
+  }
+  options.shared.action = make_action(action);
+  require_sense(options);
+  return options;
+}
+
+json_document parameters_of(const overlap_options& options, const lattice_geometry& geometry) {
+  json_document all = shared_parameters(options.shared, geometry);
+  for (const char* key : {"mass", "kappa", "clover_spatial", "clover_temporal", "anisotropy", "nu"}) all.erase(key);
+  all.update(
+      {{"command", options.command},
+       {"size", options.size},
+       {"rho", options.rho},
+       {"modes", options.modes},
+       {"mode_tolerance", options.mode_tolerance},
+       {"mode_method", name(options.method)},
+       {"filter_window", options.window},
+       {"filter_degree", options.filter_degree},
+       {"mode_block", options.block},
+       {"search_space", options.search_space},
+       {"sign", name(options.sign.method)},
+       {"sign_precision", options.sign.precision == sign_precision::mixed ? "mixed" : "double"},
+       {"delta", options.delta},
+       {"degree", options.sign.degree},
+       {"poles", options.sign.poles},
+       {"range", {options.sign.lowest, options.sign.highest}},
+       {"overlap_modes", options.overlap_modes},
+       {"overlap_mode_tolerance", options.overlap_tolerance},
+       {"relax_modes", options.relaxed_modes},
+       {"masses", options.masses},
+       {"scheme", name(options.scheme)},
+       {"tolerance", options.tolerance()},
+       {"source", cpu::name(options.source.kind)},
+       {"source_position", options.source.position},
+       {"smearing_radius", options.source.smearing_radius},
+       {"smearing_steps", options.source.smearing_steps},
+       {"until", name(options.until)},
+       {"normalisation",
+        "D = 1 + gamma_5 sign(H), H = gamma_5 D_w(-rho); D(m) = rho D + m (1 - D/2); with m' = m/(2 rho), D(m)/(2 "
+        "rho) = (1+m')/2 + (1-m')/2 gamma_5 sign(H); propagator S = (1 - D/2) D(m)^-1 = (D(m)^-1 - 1/(2 rho)) / "
+        "(1 - m/(2 rho))"}});
+  return all;
+}
+
+}  // namespace plaquette

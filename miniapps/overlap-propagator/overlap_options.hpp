@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the overlap-propagator is told on its command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/algorithms/hermitian_modes.hpp"
+#include "common/algorithms/overlap_solve.hpp"
+#include "common/algorithms/sign_function.hpp"
+#include "common/app/options.hpp"
+#include "common/app/report.hpp"
+#include "cpu_ref/sources/sources.hpp"
+
+namespace plaquette {
+
+/// The last stage that runs.
+enum class overlap_stage { modes, sign, overlap_modes, propagators };
+std::string name(overlap_stage stage);
+std::string name(sign_method method);
+std::string name(overlap_scheme scheme);
+std::string name(mode_method method);
+
+struct overlap_options {
+  shared_options shared;
+  std::string size;     ///< of the ladder; empty where none was named
+  std::string command;  ///< as typed
+
+  double rho = 1.4;
+  std::string time_boundary = "antiperiodic";
+
+  int modes = 40;  ///< of H
+  double mode_tolerance = 1e-10;
+  mode_method method = mode_method::lanczos;
+  double window = 0.0;
+  int filter_degree = 0, block = 0, search_space = 0, mode_cycles = 30;
+
+  sign_options sign;
+  double delta = 1e-9;  ///< of the checks of the sign function
+
+  int overlap_modes = 8;  ///< of D^+ D in one chirality
+  double overlap_tolerance = 1e-10;
+  int overlap_search_space = 0;
+  bool relaxed_modes = true;
+
+  std::vector<double> masses{0.02, 0.05, 0.1, 0.3};
+  overlap_scheme scheme = overlap_scheme::relaxed;
+  cpu::source_description source;
+  overlap_stage until = overlap_stage::propagators;
+  std::string checkpoint;   ///< beginning of the paths of checkpoints; empty: none
+  std::string propagators;  ///< beginning of the paths of propagators; empty: none
+
+  /// |b - D(m) x| / |b|
+  double tolerance() const { return shared.tolerance > 0.0 ? shared.tolerance : 1e-8; }
+  std::string modes_file() const { return checkpoint.empty() ? "" : checkpoint + ".modes.h5"; }
+  std::string overlap_file() const { return checkpoint.empty() ? "" : checkpoint + ".overlap.h5"; }
+  std::string search_file() const { return checkpoint.empty() ? "" : checkpoint + ".search.h5"; }
+  std::string solutions_file() const { return checkpoint.empty() ? "" : checkpoint + ".solutions.h5"; }
+  std::string propagator_file(int mass) const {
+    return propagators.empty() ? "" : propagators + ".m" + std::to_string(mass) + ".h5";
+  }
+};
+
+/// Throws input_error for arguments that cannot be used, help_requested for --help.
+overlap_options parse_overlap_options(int argc, const char* const* argv);
+
+/// All that determines the result.
+json_document parameters_of(const overlap_options& options, const lattice_geometry& geometry);
+
+}  // namespace plaquette

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/overlap-propagator/overlap_report.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace plaquette {
+
+namespace {
+
+double largest(const std::vector<double>& numbers) {
+  double worst = 0.0;
+  for (const double x : numbers)
+    if (!(x <= worst)) worst = x;
+  return worst;
+}
+
+/// Hours of Alexandru et al. 2011 at 24^3 x 64: 32 M2070, and 256 cores of a Cray XT-5.
+struct paper_hours {
+  const char* stage;
+  double gpus, cores;
+};
+constexpr std::array<paper_hours, 3> paper{
+    {{"modes of H", 0.27, 0.60}, {"modes of D", 2.7, 10.6}, {"propagators", 0.52, 2.3}}};
+
+}  // namespace
+
+json_document to_json(const kernel_record& r) {
+  return {{"eigenvalues", r.values}, {"residuals", r.residuals}, {"bound", r.highest},        {"sought", r.sought},
+          {"complete", r.complete},  {"window", r.window},       {"filter_degree", r.degree}, {"block", r.block},
+          {"kept", r.keep},          {"search_space", r.most},   {"cycles", r.cycles},        {"widened", r.widened}};
+}
+
+json_document to_json(const sign_record& r) {
+  json_document all{
+      {"method", r.method},
+      {"range", {r.lowest, r.highest}},
+      {"delta", r.delta},
+      {"seconds_a_vector", {{"double", r.seconds_wide}, {"mixed", r.seconds_mixed}, {"columns", r.columns}}},
+      {"errors",
+       {{"square", r.square_error},
+        {"mixed", r.error},
+        {"double", r.error_wide},
+        {"ginsparg_wilson", r.ginsparg_wilson},
+        {"normality", r.normality}}}};
+  if (r.poles > 0) {
+    all["poles"] = r.poles;
+    all["shifts"] = r.shifts;
+    all["weights"] = r.weights;
+    all["formula"] = "sign(x) = x sum_l weights[l] / (x^2 + shifts[l])";
+  } else {
+    all["degree"] = r.degree;
+    all["coefficients"] = r.coefficients;
+    all["formula"] =
+        "sign(x) = q P(q^2), q = x / hi, P(y) = sum_j c_j T_j(z), z = (2 y - 1 - eps) / (1 - eps), eps = "
+        "(lo / hi)^2";
+  }
+  return all;
+}
+
+json_document to_json(const overlap_record& r) {
+  json_document eigenvalues = json_document::array();
+  for (const complex<double>& z : r.eigenvalues) eigenvalues.push_back({z.re, z.im});
+  return {{"eigenvalues", eigenvalues},
+          {"chirality_plus", {{"squares", r.plus}, {"residuals", r.plus_residuals}, {"zero_modes", r.zero_plus}}},
+          {"chirality_minus", {{"squares", r.minus}, {"residuals", r.minus_residuals}, {"zero_modes", r.zero_minus}}},
+          {"index", r.zero_plus - r.zero_minus},
+          {"searched_chirality", r.searched},
+          {"cycles", r.cycles},
+          {"restarts", r.restarts}};
+}
+
+json_document to_json(const mass_record& r) {
+  return {{"mass", r.solve.mass},
+          {"residual", r.residual},
+          {"residuals_of_squares", r.solve.residual},
+          {"iterations", r.solve.iterations},
+          {"corrections", r.solve.corrections},
+          {"condensate", r.condensate},
+          {"gmor", r.gmor},
+          {"pion", r.pion},
+          {"rho", r.rho}};
+}
+
+json_document to_json(const std::vector<stage_record>& stages) {
+  json_document all = json_document::array();
+  for (const stage_record& s : stages)
+    all.push_back({{"stage", s.name},
+                   {"seconds", s.seconds},
+                   {"predicted_seconds", s.predicted_seconds},
+                   {"applications_double", s.wide},
+                   {"applications_single", s.narrow},
+                   {"signs", s.signs},
+                   {"restored", s.restored}});
+  return all;
+}
+
+void print(const kernel_record& r) {
+  fmt::print("modes      {} of {} modes of H, |lambda| {:.6f} to {:.6f}, largest residual {:.2e}; |H| <= {:.5f}\n",
+             r.values.size(), r.sought, r.values.empty() ? 0.0 : std::abs(r.values.front()),
+             r.values.empty() ? 0.0 : std::abs(r.values.back()), largest(r.residuals), r.highest);
+  fmt::print("search     window {:.4f}{}, filter of degree {}, blocks of {}, {} kept of {} vectors, {} cycles\n",
+             r.window, r.widened > 0 ? fmt::format(" (widened {} times)", r.widened) : "", r.degree, r.block, r.keep,
+             r.most, r.cycles);
+  if (!r.complete)
+    fmt::print("remark     {} of {} modes converged: the sign function takes these, and a longer polynomial\n",
+               r.values.size(), r.sought);
+}
+
+void print(const sign_record& r) {
+  const std::string what =
+      r.poles > 0 ? fmt::format("{}, {} poles", r.method, r.poles) : fmt::format("polynomial of degree {}", r.degree);
+  fmt::print("sign       {} on [{:.5f}, {:.5f}], delta {:.3e}\n", what, r.lowest, r.highest, r.delta);
+  fmt::print("sign       {:.4g} s a vector in double, {:.4g} s mixed ({} at once); errors {:.2e}, {:.2e}\n",
+             r.seconds_wide, r.seconds_mixed, r.columns, r.error_wide, r.error);
+}
+
+void print(const overlap_record& r) {
+  fmt::print("overlap    {} zero modes of chirality +, {} of -: index {}\n", r.zero_plus, r.zero_minus,
+             r.zero_plus - r.zero_minus);
+  const std::size_t shown = std::min<std::size_t>(r.eigenvalues.size(), 12);
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i)
+    if (r.eigenvalues[i].im >= 0.0) text += fmt::format(" {:.6f}{:+.6f}i", r.eigenvalues[i].re, r.eigenvalues[i].im);
+  if (!text.empty()) fmt::print("overlap    eigenvalues of D{}{}\n", text, r.eigenvalues.size() > shown ? " ..." : "");
+}
+
+void print(const std::vector<mass_record>& masses) {
+  fmt::print("\n{:>8} {:>10} {:>11} {:>10} {:>14} {:>10}\n", "mass", "iterations", "corrections", "residual",
+             "condensate", "GMOR");
+  for (const mass_record& m : masses)
+    fmt::print("{:8g} {:10} {:11} {:10.2e} {:14.8f} {:10.2e}\n", m.solve.mass, m.solve.iterations, m.solve.corrections,
+               m.residual, m.condensate, m.gmor);
+  if (masses.empty() || masses.front().pion.empty()) return;
+  fmt::print("\n{:>4}", "t");
+  for (const mass_record& m : masses) fmt::print(" {:>16}", fmt::format("pion, m {:g}", m.solve.mass));
+  fmt::print("\n");
+  for (std::size_t t = 0; t < masses.front().pion.size(); ++t) {
+    fmt::print("{:4}", t);
+    for (const mass_record& m : masses) fmt::print(" {:16.8e}", m.pion[t]);
+    fmt::print("\n");
+  }
+}
+
+void print(const std::vector<stage_record>& stages) {
+  double total = 0.0, predicted = 0.0;
+  for (const stage_record& s : stages) {
+    total += s.seconds;
+    predicted += s.predicted_seconds;
+  }
+  fmt::print("\n{:<14} {:>10} {:>6} {:>10} {:>11} {:>11} {:>8} {:>13} {:>13}\n", "stage", "seconds", "share",
+             "predicted", "H double", "H single", "signs", "paper 32 GPUs", "256 cores");
+  for (const stage_record& s : stages) {
+    const auto known = std::ranges::find(paper, s.name, &paper_hours::stage);
+    fmt::print("{:<14} {:10.3g} {:5.0f}% {:10.3g} {:11.0f} {:11.0f} {:8.0f}", s.name, s.seconds,
+               total > 0.0 ? 100.0 * s.seconds / total : 0.0, s.predicted_seconds, s.wide, s.narrow, s.signs);
+    if (known != paper.end()) fmt::print(" {:11.0f} s {:11.0f} s", 3600.0 * known->gpus, 3600.0 * known->cores);
+    fmt::print("{}\n", s.restored ? "  (from the checkpoint)" : "");
+  }
+  fmt::print("{:<14} {:10.3g} {:>6} {:10.3g} {:>11} {:>11} {:>8} {:11.0f} s {:11.0f} s   (paper: 24^3x64)\n", "all",
+             total, "", predicted, "", "", "", 3600.0 * 3.5, 3600.0 * 13.5);
+}
+
+}  // namespace plaquette

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// sign(H) by another way, for checks: no modes, no polynomial, H from the suite's Wilson operator.
+#pragma once
+
+#include "common/comms/communicator.hpp"
+#include "common/lattice/fermion_action.hpp"
+#include "common/lattice/site_field.hpp"
+
+namespace plaquette {
+
+/// sign(H) psi, H = gamma_5 D_w, by Zolotarev's function of an error of 1e-12 and multi-shift CG in double on the CPU.
+/// Meant for small lattices. Collective.
+/// \param lowest, highest  of |H|, all of its spectrum
+spinor_configuration sign_by_rational_function(const spinor_configuration& psi, const gauge_configuration& links,
+                                               const fermion_action& action, double lowest, double highest,
+                                               const communicator& world);
+
+}  // namespace plaquette

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// No figure is better than what the machine can give: one that is was not measured.
+#pragma once
+
+#include <vector>
+
+#include "common/app/report.hpp"
+#include "common/app/verification.hpp"
+
+namespace plaquette {
+
+/// A figure may exceed the measured limit by this: limits are measured too.
+inline constexpr double most_of_limit = 1.10;
+
+/// The larger one of a figure's shares of the two limits: the peak of fused multiply-adds, and the bandwidth of a copy
+/// where an application moves at least ten times what the caches hold. NaN where the figure is.
+/// \param cache_bytes  of a rank; 0: unknown, and bandwidth is not judged
+double share_of_limits(const operator_figure& figure, double cache_bytes);
+
+/// Adds the check that the best of the figures is possible; none where there is no figure.
+void check_figures_are_possible(verification& checks, const std::vector<operator_figure>& figures, double cache_bytes);
+
+}  // namespace plaquette

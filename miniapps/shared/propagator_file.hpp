@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Propagators in HDF5 files.
+///
+/// A file holds one data set, /propagator, of extents [T][Z][Y][X][4][3][4][3]: time, z, y, x, sink spin, sink colour,
+/// source spin, source colour; its elements are compounds {r, i} of 64-bit numbers (h5py reads them as complex128). It
+/// is S = M^-1 in the normalisation of M, applied to the source. Attributes of the data set:
+///   format_version (1), basis, basis_note, gauge, plaquette, mass, kappa, clover_spatial, clover_temporal, anisotropy,
+///   nu, boundary_phases [4][2], source, source_position [4], smearing_radius, smearing_steps, residuals [12],
+///   tolerance, revision.
+/// In another spin basis than DeGrand-Rossi both spin indices are rotated: S' = R S R^+ (basis_rotation).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/algebra/gamma.hpp"
+#include "common/comms/communicator.hpp"
+#include "common/io/hdf5_file.hpp"
+#include "common/lattice/fermion_action.hpp"
+#include "cpu_ref/observables/correlators.hpp"
+#include "cpu_ref/sources/sources.hpp"
+
+namespace plaquette {
+
+/// Of a Gaussian source: no command line and no file makes a run smear for ever.
+constexpr int most_smearing_steps = 100000;
+
+/// What a propagator is the solution of.
+struct propagator_facts {
+  fermion_action action;
+  cpu::source_description source;
+  gamma_basis basis = gamma_basis::degrand_rossi;  ///< of the file
+  std::string gauge;                               ///< as --gauge says it
+  double plaquette = 0.0;
+  std::vector<double> residuals;       ///< relative, of the full system, by the reference; a column each
+  double tolerance = 0.0;              ///< that the residuals were held to
+  std::vector<hdf5_attribute> more{};  ///< what else the file says, of another operator; is not read
+};
+
+/// "degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd": the inverse of parse_gamma_basis.
+std::string name_of(gamma_basis basis);
+
+/// Bytes of the data of a file for this lattice.
+double propagator_file_bytes(const extents& lattice);
+
+/// Writes the twelve columns, complete or not at all, through rank 0. Throws output_error. Collective.
+void write_propagator(const std::string& path, bool replace, const cpu::propagator& columns,
+                      const propagator_facts& facts, const communicator& comm);
+
+struct loaded_propagator {
+  cpu::propagator columns;  ///< in the DeGrand-Rossi basis; ghosts not filled
+  propagator_facts facts;
+};
+
+/// The inverse. Throws input_error, naming the file, where it is no such file or is for another lattice. Collective.
+loaded_propagator read_propagator(const std::string& path, const lattice_geometry& geometry, const communicator& comm);
+
+// --- columns of a propagator that is not complete yet, for checkpoints: one data set /columns of extents
+// [T][Z][Y][X][4][3][columns], sink spin and colour, in the DeGrand-Rossi basis, and a text, /state, of bytes
+
+/// Writes columns[which[0]], columns[which[1]], ..., or none, and a text; replaces the file as a whole. Throws
+/// output_error. Collective.
+void write_columns(const std::string& path, const cpu::propagator& columns, const std::vector<int>& which,
+                   const std::string& state, const communicator& comm);
+
+/// The text. Throws input_error, naming the file, where there is none. Not collective.
+std::string read_columns_state(const std::string& path);
+
+/// Reads the columns into columns[which[0]], ... in the order in which they were written. Throws input_error, naming
+/// the file, where it holds others. Ghosts are not filled. Collective.
+void read_columns(const std::string& path, cpu::propagator& columns, const std::vector<int>& which,
+                  const communicator& comm);
+
+/// R S R^+ for every site, S the 12 x 12 matrix of the columns.
+void rotate_basis(cpu::propagator& columns, const spin_matrix& rotation);
+
+}  // namespace plaquette

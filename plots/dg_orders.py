@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes and draws the figures of nodal-dg over polynomial orders: GFLOP/s by the standard counts of acoustics and of
+Maxwell's equations, one core, all cores and GPU, the share of the volume part, and the case N = 7, K = 15628 of 528 steps.
+Reports that are there already are not made again, so that a sweep goes on where it ended, and those of another machine
+may be put beside."""
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+
+import style
+from report_file import ReportError, load, number
+
+PAGE = {"4 GPUs of 2009": 0.45e3, "16 GPUs of 2009": 1.9e3}  # GFLOP/s of the page's case, Maxwell
+CASE_ORDER, CASE_ELEMENTS, CASE_STEPS = 7, 15628, 528
+COLOURS = {"1 core": style.COLOURS["grey"], "all cores": style.COLOURS["blue"], "GPU": style.COLOURS["vermilion"]}
+
+
+def nodes_of_order(order):
+    return (order + 1) * (order + 2) * (order + 3) // 6
+
+
+def box_of(order, nodes):
+    """Cells a side of a cube of about so many nodes."""
+    return max(1, round((nodes / (6 * nodes_of_order(order))) ** (1 / 3)))
+
+
+def runs_of(arguments):
+    """(name of the report, arguments of the program, ranks) of the sweep."""
+    where = []
+    if arguments.device in ("cpu", "both"):
+        where += [("core", ["--threads", "1"], 1, arguments.nodes), ("cores", [], 1, arguments.nodes)]
+    if arguments.device in ("gpu", "both"):
+        where += [("gpu", ["--device", "gpu"], 1, arguments.gpu_nodes)]
+    for equations in ("acoustics", "maxwell"):
+        for order in arguments.orders:
+            for name, options, ranks, nodes in where:
+                cells = box_of(order, nodes)
+                yield (f"{equations}-{order}-{name}", ["--equations", equations, "--order", order, "--box",
+                       f"{cells}x{cells}x{cells}", "--shaking", "0.1", "--steps", arguments.steps, *options], ranks)
+    if arguments.case:
+        mesh = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../miniapps/nodal-dg/meshes/k15628.msh")
+        for ranks in arguments.gpus if arguments.device != "cpu" else [1]:
+            device = ["--device", "gpu"] if arguments.device != "cpu" else []
+            steps = CASE_STEPS if device else arguments.case_steps
+            yield (f"case-{ranks}", ["--mesh", os.path.normpath(mesh), "--equations", "maxwell", "--problem", "standing",
+                   "--modes", "2,0,2", "--box-sides=-1,1,-1,1,-1,0.9651", "--order", CASE_ORDER, "--steps", steps, *device], ranks)
+
+
+def make(arguments):
+    os.makedirs(arguments.output, exist_ok=True)
+    for name, options, ranks in runs_of(arguments):
+        path = os.path.join(arguments.output, name + ".json")
+        if os.path.exists(path):
+            continue
+        start = [] if ranks == 1 else ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
+        command = [*start, arguments.program, *map(str, options), "--precision", arguments.precision, "--json", path]
+        print(" ".join(command), flush=True)
+        if arguments.dryrun:
+            continue
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode not in (0, 1):
+            sys.exit(done.returncode)
+        print("\n".join(done.stdout.rstrip("\n").split("\n")[-2:]), flush=True)
+
+
+def lines_of(folder):
+    """{equations: {"1 core": {order: (GFLOP/s, share of volume, verified)}}}, and the case's [(ranks, device, GFLOP/s)]."""
+    found, case = {}, []
+    for file in sorted(os.listdir(folder)):
+        if not file.endswith(".json"):
+            continue
+        report = load(os.path.join(folder, file))
+        if report.get("app") != "nodal-dg" or not report["figures"]:
+            continue
+        figure, what = report["figures"][0], file
+        rate = number(figure["gflops"], what)
+        if report["observables"].get("elements") == CASE_ELEMENTS:
+            case.append((figure["ranks"], figure["device"], rate, report["verified"]))
+            continue
+        device = "GPU" if figure["device"] == "gpu" else "1 core" if figure["threads"] == 1 else "all cores"
+        shares = figure.get("shares", {})
+        volume = number(shares["volume"], what) if isinstance(shares.get("volume"), (int, float)) else math.nan
+        found.setdefault(figure["operator"], {}).setdefault(device, {})[figure["order"]] = (rate, volume, report["verified"])
+    return found, sorted(case)
+
+
+def draw_rates(axes, equations, by_device):
+    for device, by_order in by_device.items():
+        orders = sorted(by_order)
+        axes.plot(orders, [by_order[n][0] for n in orders], "o-", color=COLOURS[device], label=device)
+        wrong = [n for n in orders if not by_order[n][2]]
+        axes.plot(wrong, [by_order[n][0] for n in wrong], "x", color="black", label="not verified" if wrong else None)
+    axes.set_yscale("log")
+    axes.set_xlabel("order N")
+    axes.set_ylabel("GFLOP/s, standard counts")
+    axes.set_title(equations)
+    axes.legend()
+
+
+def draw_shares(axes, found):
+    for equations, look in (("acoustics", "o-"), ("maxwell", "s--")):
+        for device, by_order in found.get(equations, {}).items():
+            orders = [n for n in sorted(by_order) if by_order[n][1] > 0]
+            if orders:
+                axes.plot(orders, [100 * by_order[n][1] for n in orders], look, color=COLOURS[device],
+                          label=f"{equations}, {device}")
+    axes.set_ylim(0, 100)
+    axes.set_xlabel("order N")
+    axes.set_ylabel("share of the volume part, %")
+    axes.set_title("where the time goes")
+    axes.legend()
+
+
+def draw_case(axes, case):
+    names = [f"{ranks} {'GPU' if device == 'gpu' else 'CPU'}{'s' if ranks > 1 else ''}" for ranks, device, _, _ in case]
+    axes.bar(names + list(PAGE), [rate for _, _, rate, _ in case] + list(PAGE.values()),
+             color=[style.COLOURS["vermilion"]] * len(case) + [style.COLOURS["grey"]] * len(PAGE))
+    axes.set_yscale("log")
+    axes.set_ylabel("GFLOP/s, standard counts")
+    axes.set_title(f"N = {CASE_ORDER}, K = {CASE_ELEMENTS}, Maxwell")
+    axes.tick_params(axis="x", labelrotation=20, labelsize=8)
+
+
+def draw(arguments):
+    found, case = lines_of(arguments.output)
+    if not found:
+        raise ReportError(f"{arguments.output}: expected reports of nodal-dg, found none")
+    figure, axes = style.figure(panels=3 + bool(case))
+    for place, equations in zip(axes, ("acoustics", "maxwell")):
+        draw_rates(place, equations, found.get(equations, {}))
+    draw_shares(axes[2], found)
+    if case:
+        draw_case(axes[3], case)
+    reports = [load(os.path.join(arguments.output, f)) for f in sorted(os.listdir(arguments.output)) if f.endswith(".json")]
+    style.sign(figure, reports[:1])
+    path = os.path.join(arguments.output, "orders.png")
+    style.write(figure, path, True)
+    print(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", help="plaquette-nodal-dg; none: only draw")
+    parser.add_argument("--output", default="out/dg", help="folder of reports and figure (default: %(default)s)")
+    parser.add_argument("--device", choices=("cpu", "gpu", "both"), default="cpu")
+    parser.add_argument("--precision", choices=("single", "double"), default="single")
+    parser.add_argument("--orders", type=lambda text: [int(n) for n in text.split(",")], default=list(range(2, 10)))
+    parser.add_argument("--nodes", type=int, default=100_000, help="nodes of the mesh on the CPU (default: %(default)s)")
+    parser.add_argument("--gpu-nodes", type=int, default=3_000_000, help="the same on a GPU (default: %(default)s)")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--case", action="store_true", help=f"also N = {CASE_ORDER}, K = {CASE_ELEMENTS}")
+    parser.add_argument("--case-steps", type=int, default=2, help=f"of the case on the CPU; a GPU does {CASE_STEPS}")
+    parser.add_argument("--gpus", type=lambda text: [int(n) for n in text.split(",")], default=[1], help="of the case: 1,2,4")
+    parser.add_argument("--dryrun", action="store_true", help="say what would run")
+    arguments = parser.parse_args()
+    if arguments.program:
+        make(arguments)
+    if not arguments.dryrun:
+        draw(arguments)
+
+
+if __name__ == "__main__":
+    style.main(main)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""multigrid at its command line: arguments, table, report, verdict, setups in files, ranks."""
+import json
+import os
+import unittest
+
+from harness import (FAILED, MPIEXEC, NO_CONVERGENCE, NO_OUTPUT, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest, run)
+from json_schema import errors
+
+PROGRAM = os.environ["PLAQUETTE_MULTIGRID"]
+DEVICE = os.environ.get("PLAQUETTE_DEVICE", "cpu")
+NAME = "plaquette-multigrid"
+
+#: A run of a second.
+QUICK = ["--lattice", "4x4x4x8", "--gauge", "weak:0.3", "--kappa", "0.125", "--csw", "1", "--device", DEVICE]
+
+with open(SCHEMA, encoding="utf-8") as schema_file:
+    SCHEMA_DOCUMENT = json.load(schema_file)
+
+
+class Multigrid(CommandLineTest):
+    def multigrid(self, *arguments, **options):
+        return run(*arguments, program=PROGRAM, **options)
+
+    def refused(self, words, *arguments, status=UNUSABLE, **options):
+        result = self.multigrid(*arguments, **options)
+        self.assertEqual(result.status, status, result.err + result.out)
+        lines = result.err.rstrip("\n").split("\n")
+        self.assertEqual(len(lines), 1, result.err)
+        self.assertTrue(lines[0].startswith(NAME + ": "), result.err)
+        for word in words:
+            self.assertIn(word, lines[0])
+        self.assertNotIn("PASSED", result.out)
+
+    def report(self, *arguments, **options):
+        result = self.multigrid(*arguments, "--json", self.path("r.json"), "--force", **options)
+        self.assertTrue(os.path.exists(self.path("r.json")), result.err + result.out)
+        document = self.read_json("r.json")
+        self.assertEqual(errors(document, SCHEMA_DOCUMENT), [])
+        self.assertEqual(document["verified"], result.status == SUCCESS, result.err + result.out)
+        lines = result.out.rstrip("\n").split("\n")
+        self.assertRegex(lines[-1], r"^VERIFIED   PASSED " if document["verified"] else r"^VERIFIED   FAILED ")
+        self.assertRegex(lines[-2], r"^FOM        \S+ solves/s     \(.+\)$")
+        return result, document
+
+    def test_help_names_the_options(self):
+        text = self.multigrid("--help").out
+        for word in ["--aggregates", "--vectors", "--levels", "--cycle", "--smoother", "--setup-iterations",
+                     "--save-setup", "--load-setup", "--batches", "--reference", "--kappa", "--gauge"]:
+            self.assertIn(word, text)
+
+    def test_a_run_without_further_options_solves_and_says_what_it_took(self):
+        result, document = self.report(*QUICK, "--rhs", "3", "--check")
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        solves = document["solves"]
+        self.assertEqual([(s["solver"], s["batch"]) for s in solves],
+                         [("multigrid", 1), ("bicgstab", 1), ("multigrid", 3), ("bicgstab", 3)])
+        for solve in solves:
+            self.assertTrue(solve["converged"])
+            self.assertEqual(len(solve["columns"]), 3)
+            for column in solve["columns"]:
+                self.assertLessEqual(column["residual"]["reference"], 1e-10)
+                self.assertGreater(column["error_over_residual"], 0.05)
+                self.assertLess(column["error_over_residual"], 100.0)
+        # The errors of both solvers are of one size where the residuals are.
+        self.assertLess(solves[0]["iterations"], 20)
+        self.assertGreater(solves[1]["iterations"], solves[0]["iterations"])
+        levels = solves[0]["levels"]
+        self.assertEqual([level["lattice"] for level in levels], [[4, 4, 4, 8], [2, 2, 2, 2]])
+        self.assertGreater(levels[0]["cycles"], 0)
+        self.assertGreater(levels[1]["krylov_steps"], 0)
+        self.assertGreater(solves[0]["setup"]["seconds"]["whole"], 0.0)
+        self.assertGreater(solves[0]["setup"]["memory_bytes"], 0.0)
+        self.assertIn("speed_up", solves[0])
+        names = [check["name"] for check in document["checks"]]
+        self.assertIn("level 1: coarse operator is P^+ M P", names)
+
+    def test_batches_give_the_iterations_of_single_sources(self):
+        _, document = self.report(*QUICK, "--rhs", "5", "--batches", "1,5", "--reference", "none")
+        one, all_at_once = document["solves"]
+        for a, b in zip(one["columns"], all_at_once["columns"]):
+            self.assertLessEqual(abs(a["iterations"] - b["iterations"]), 1)
+
+    def test_levels_and_cycles_are_chosen_at_run_time(self):
+        _, document = self.report(*QUICK, "--rhs", "1", "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6", "--cycle",
+                                  "v", "--smoother", "mr", "--pre", "2", "--reference", "none")
+        levels = document["parameters"]["levels"]
+        self.assertEqual([level["lattice"] for level in levels], [[4, 4, 4, 8], [2, 2, 2, 4], [2, 1, 2, 2]])
+        self.assertEqual([level["n"] for level in levels[1:]], [16, 12])
+        self.assertEqual(document["parameters"]["cycle"], "v")
+
+    def test_dry_run_computes_nothing(self):
+        result = self.multigrid("--lattice", "32x32x32x64", "--gauge", "weak:0.2", "--dryrun")
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn("32x32x32x64 -> 8x8x8x16 with n = 48 -> 4x4x4x8 with n = 48", result.out)
+        self.assertNotIn("VERIFIED", result.out)
+
+    def test_bad_input_is_refused_in_one_line(self):
+        self.refused(["3x2x2x2", "do not divide"], *QUICK, "--aggregates", "3x2x2x2")
+        self.refused(["vectors", "96"], *QUICK, "--aggregates", "2x2x2x2", "--vectors", "97")
+        self.refused(["--batches", "3"], *QUICK, "--rhs", "3", "--batches", "4")
+        self.refused(["aggregates"], *QUICK, "--aggregates", "2x2x2x2", "--vectors", "8,8")
+        self.refused(["--vectors"], *QUICK, "--vectors", "few")
+        self.refused(["--cycle"], *QUICK, "--cycle", "f")
+        self.refused(["--rhs"], *QUICK, "--rhs", "13")
+
+    def test_no_convergence_is_said_and_is_no_success(self):
+        result, document = self.report(*QUICK, "--rhs", "1", "--max-iterations", "2", "--reference", "none")
+        self.assertEqual(result.status, NO_CONVERGENCE, result.out)
+        self.assertIn("no convergence: multigrid", result.err)
+        self.assertFalse(document["solves"][0]["converged"])
+
+    def test_a_setup_is_saved_and_loaded(self):
+        result = self.multigrid(*QUICK, "--rhs", "1", "--reference", "none", "--aggregates", "2x2x2x2,2x2x2x2",
+                                "--vectors", "8,6", "--save-setup", self.path("s.h5"))
+        if "without HDF5" in result.err:
+            self.assertEqual(result.status, UNUSABLE)
+            return
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.refused(["exists"], *QUICK, "--save-setup", self.path("s.h5"), status=NO_OUTPUT)
+        _, fresh = self.report(*QUICK, "--rhs", "1", "--reference", "none", "--aggregates", "2x2x2x2,2x2x2x2",
+                               "--vectors", "8,6")
+        _, loaded = self.report(*QUICK, "--rhs", "1", "--reference", "none", "--load-setup", self.path("s.h5"))
+        self.assertEqual(loaded["solves"][0]["iterations"], fresh["solves"][0]["iterations"])
+        self.assertEqual(loaded["solves"][0]["setup"]["seconds"]["relaxation"], 0.0)
+        if MPIEXEC and DEVICE == "cpu":
+            _, ranks = self.report(*QUICK, "--rhs", "1", "--reference", "none", "--load-setup", self.path("s.h5"),
+                                   "--check", ranks=2)
+            self.assertLessEqual(abs(ranks["solves"][0]["iterations"] - fresh["solves"][0]["iterations"]), 1)
+        # Other links, another lattice, another file, a cut one.
+        self.refused(["another configuration"], *QUICK, "--seed", "2", "--load-setup", self.path("s.h5"))
+        self.refused(["s.h5"], *QUICK[2:], "--lattice", "8x4x4x8", "--load-setup", self.path("s.h5"))
+        with open(self.path("s.h5"), "rb") as whole, open(self.path("cut.h5"), "wb") as cut:
+            cut.write(whole.read()[:2000])
+        self.refused(["cut.h5"], *QUICK, "--load-setup", self.path("cut.h5"))
+        self.refused(["absent.h5"], *QUICK, "--load-setup", self.path("absent.h5"))
+
+    def test_ranks_solve_as_one_does(self):
+        if not MPIEXEC or DEVICE != "cpu":
+            return
+        _, one = self.report(*QUICK, "--rhs", "1", "--reference", "none", "--check")
+        _, two = self.report(*QUICK, "--rhs", "1", "--reference", "none", "--check", ranks=2)
+        self.assertLessEqual(abs(one["solves"][0]["iterations"] - two["solves"][0]["iterations"]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

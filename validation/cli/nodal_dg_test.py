@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""plaquette-nodal-dg: verified solutions on any number of ranks, checkpoints, and plain refusals."""
+import json
+import os
+import unittest
+
+import harness
+from harness import FAILED, INTERRUPTED, MPIEXEC, NO_OUTPUT, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest
+from json_schema import errors
+
+PROGRAM = os.environ["PLAQUETTE_NODAL_DG"]
+MESHES = os.environ["PLAQUETTE_DG_MESHES"]
+DEVICE = os.environ.get("PLAQUETTE_DG_DEVICE", "cpu")
+ON_DEVICE = ["--device", "gpu", "--protocol-seconds", "0,0", "--tune=off"] if DEVICE == "gpu" else []
+
+
+def run(*arguments, **options):
+    return harness.run(*arguments, *ON_DEVICE, program=PROGRAM, **options)
+
+
+class NodalDgTest(CommandLineTest):
+    SMALL = ("--box", "2x2x2", "--shaking", "0.1", "--order", "3")
+
+    def verified(self, *arguments, **options):
+        """The report of a run that is verified, which fits its schema."""
+        path = self.path(f"report{len(os.listdir(self.directory))}.json")
+        result = run(*arguments, "--json", path, **options)
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        self.assertTrue(result.last_line().startswith("VERIFIED   PASSED"), result.out)
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        with open(SCHEMA, encoding="utf-8") as file:
+            self.assertEqual(errors(report, json.load(file)), [])
+        return report
+
+    def refused(self, *arguments, status=UNUSABLE):
+        result = run(*arguments)
+        self.assertEqual(result.status, status, result.err + result.out)
+        lines = result.err.rstrip("\n").split("\n")
+        self.assertEqual(len(lines), 1, result.err)
+        self.assertTrue(lines[0].startswith("plaquette-nodal-dg: "), result.err)
+        self.assertNotIn("PASSED", result.out)
+        return lines[0]
+
+
+class Solutions(NodalDgTest):
+    def test_every_system_and_problem(self):
+        for arguments in (["--equations", "acoustics"], ["--equations", "acoustics", "--flux", "central"],
+                          ["--equations", "maxwell", "--modes", "2,0,2"],
+                          ["--equations", "maxwell", "--problem", "plane-wave", "--wave-vector", "1,1,0",
+                           "--polarisation", "0,0,1"],
+                          ["--equations", "acoustics", "--problem", "plane-wave", "--box", "3x3", "--order", "5"],
+                          ["--equations", "maxwell-tm", "--box", "3x3", "--order", "6"]):
+            for precision in ("single", "double"):
+                start = [] if "--box" in arguments else self.SMALL
+                report = self.verified(*start, *arguments, "--precision", precision, "--final-time", "0.2")
+                names = [c["name"] for c in report["checks"]]
+                self.assertIn("solution, against the exact one", names)
+                self.assertIn("right-hand side, against the textbook", names)
+                self.assertGreater(report["fom"]["value"], 0)
+                observed = report["observables"]
+                self.assertAlmostEqual(observed["final_time"], 0.2, places=12)
+                self.assertAlmostEqual(observed["dt"] * observed["steps"], 0.2, places=12)
+                for error in observed["errors"].values():
+                    self.assertGreaterEqual(error["max"], 0)
+
+    def test_materials_boundaries_sources_and_probes(self):
+        report = self.verified(*self.SMALL, "--equations", "maxwell", "--problem", "pulse", "--pulse-start", "-2",
+                               "--media", "0:2.5,1.2", "--boundaries", "1:incident;2:incident;3:absorbing",
+                               "--sources", "0.1,0.2,0.3,4,1,1,0.5", "--probe", "0,0.1,0.2;0.5,0.5,0.5", "--steps", "5",
+                               "--check")
+        self.assertEqual(len(report["observables"]["probes"]), 2)
+        self.assertEqual(set(report["observables"]["probes"][0]["fields"]), {"Hx", "Hy", "Hz", "Ex", "Ey", "Ez"})
+
+    def test_the_probe_is_the_solution_there(self):
+        report = self.verified("--box", "2x2x2", "--order", "6", "--final-time", "0", "--probe", "0.25,0.5,-0.5", "--modes", "1,0,0")
+        import math
+        self.assertAlmostEqual(report["observables"]["probes"][0]["fields"]["p"], math.cos(math.pi * 1.25 / 2), places=5)
+
+    def test_meshes_of_gmsh(self):
+        report = self.verified("--mesh", os.path.join(MESHES, "box100.msh"), "--order", "4", "--modes", "1,1,0",
+                               "--final-time", "0.2")
+        self.assertEqual(report["observables"]["elements"], 100)
+        self.verified("--mesh", os.path.join(MESHES, "sphere.msh"), "--order", "1", "--problem", "pulse", "--boundaries",
+                      "outside:incident;sphere:reflecting", "--pulse-start", "-2", "--steps", "3")
+
+    def test_refinement_brings_the_rate(self):
+        error = [self.verified("--box", "2x2x2", "--order", "2", "--modes", "1,1,1", "--final-time", "0.3", "--refine", n)
+                 ["observables"]["errors"]["p"]["l2_fine"] for n in ("0", "1")]
+        self.assertGreater(error[0] / error[1], 2 ** 2.6)
+
+    def test_states_side_by_side(self):
+        report = self.verified(*self.SMALL, "--states", "3", "--steps", "4", "--check")
+        self.assertIn("states side by side agree", [c["name"] for c in report["checks"]])
+
+    @unittest.skipUnless(MPIEXEC, "built without MPI")
+    def test_ranks_give_the_same_fields(self):
+        planes = []
+        for ranks in (1, 3):
+            plane = self.path(f"plane{ranks}")
+            report = self.verified(*self.SMALL, "--equations", "maxwell", "--steps", "6", "--plane", plane, "--plane-at",
+                                   "y,0.1,32", "--vtk", self.path(f"fields{ranks}.vtkhdf"), ranks=ranks)
+            self.assertEqual(report["parameters"]["ranks"], ranks)
+            with open(plane, encoding="ascii") as file:
+                planes.append(sorted(file))
+        self.assertEqual(planes[0], planes[1])
+        self.assertEqual(len(planes[0]), 2 + 32 * 32)
+
+
+class Checkpoints(NodalDgTest):
+    def test_a_run_in_two_parts_ends_where_one_run_does(self):
+        arguments = (*self.SMALL, "--dt", "0.002")
+        plane = {}
+        for name, parts in (("whole", ["12"]), ("parts", ["5", "12"])):
+            for steps in parts:
+                self.verified(*arguments, "--steps", steps, "--checkpoint", self.path(f"{name}.check"), "--plane",
+                              self.path(name), "--force")
+            with open(self.path(name), encoding="ascii") as file:
+                plane[name] = file.read()
+        self.assertEqual(plane["whole"], plane["parts"])
+        self.assertIn("continues", run(*arguments, "--steps", "20", "--checkpoint", self.path("parts.check"), "--dryrun").out)
+
+    def test_a_checkpoint_of_another_run_is_refused(self):
+        check = self.path("check")
+        self.verified(*self.SMALL, "--dt", "0.002", "--steps", "3", "--checkpoint", check)
+        self.assertIn("order", self.refused("--box", "2x2x2", "--shaking", "0.1", "--order", "2", "--dt", "0.002",
+                                            "--steps", "3", "--checkpoint", check))
+        with open(check, "r+b") as file:
+            file.seek(-20, 2)
+            file.write(b"\x55")
+        self.assertIn("checksum", self.refused(*self.SMALL, "--dt", "0.002", "--steps", "5", "--checkpoint", check))
+        with open(check, "wb") as file:
+            file.write(b"PlaqDG01nothing")
+        self.refused(*self.SMALL, "--dt", "0.002", "--steps", "5", "--checkpoint", check)
+
+    def test_the_time_limit_leaves_a_checkpoint(self):
+        check = self.path("check")
+        arguments = ("--box", "3x3x3", "--order", "4", "--steps", "2000000", "--samples", "10000", "--checkpoint", check,
+                     "--checkpoint-every", "10")
+        result = run(*arguments, "--time-limit", "2")
+        self.assertEqual(result.status, INTERRUPTED, result.err + result.out)
+        self.assertIn("continues", run(*arguments, "--dryrun").out)
+
+
+class Refusals(NodalDgTest):
+    def test_arguments(self):
+        for arguments, word in ((["--order", "11"], "--order"), (["--box", "2x2x2x2"], "NxNxN"), (["--box", "0x2x2"], "--box"),
+                                (["--equations", "maxwell", "--box", "2x2"], "maxwell-tm"),
+                                (["--modes", "0,0,0"], "wave number"),
+                                (["--equations", "maxwell", "--modes", "0,0,1"], "cavity mode"),
+                                (["--problem", "plane-wave", "--wave-vector", "0.5,0,0"], "whole waves"),
+                                (["--boundaries", "roof:absorbing"], "no group 'roof'"),
+                                (["--boundaries", "1:open"], "reflecting, absorbing or incident"),
+                                (["--media", "0:1,-1"], "--media"), (["--probe", "5,5,5", "--steps", "1"], "outside the mesh"),
+                                (["--sources", "9,9,9,0,1,1,1"], "outside the mesh"), (["--plane-at", "w,1"], "--plane"),
+                                (["--mesh", self.path("absent.msh")], "absent.msh")):
+            self.assertIn(word, self.refused(*arguments), arguments)
+
+    def test_hostile_meshes(self):
+        with open(os.path.join(MESHES, "box100.msh"), "rb") as file:
+            whole = file.read()
+        path = self.path("cut.msh")
+        with open(path, "wb") as file:
+            file.write(whole[:len(whole) // 2])
+        self.assertIn("cut.msh", self.refused("--mesh", path))
+        flat = self.path("flat.msh")
+        with open(flat, "w", encoding="ascii") as file:
+            file.write("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n3\n1 0 0 0\n2 1 0 0\n3 0 1 0\n$EndNodes\n"
+                       "$Elements\n1\n1 2 2 1 1 1 2 3\n$EndElements\n")
+        self.assertIn("expected tetrahedra", self.refused("--equations", "maxwell", "--mesh", flat))
+
+    def test_outputs_that_exist(self):
+        plane = self.path("plane")
+        with open(plane, "w", encoding="ascii") as file:
+            file.write("mine")
+        self.refused(*self.SMALL, "--steps", "1", "--plane", plane, status=NO_OUTPUT)
+
+    def test_dry_run(self):
+        result = run(*self.SMALL, "--dryrun")
+        self.assertEqual(result.status, SUCCESS)
+        for word in ("mesh", "steps", "work", "memory"):
+            self.assertIn(word, result.out)
+        self.assertNotIn("VERIFIED", result.out)
+
+    def test_an_unstable_step_fails(self):
+        result = run(*self.SMALL, "--dt", "0.2", "--steps", "40")
+        self.assertEqual(result.status, FAILED, result.out)
+        self.assertIn("VERIFIED   FAILED", result.out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads #include lines and holds the layers: what is used lies below what uses it.
+
+At the top: miniapps -> cpu_ref, gpu -> common; cpu_ref and gpu never include each other, and only programs and tests
+include common/app. Inside a library: LAYERS, the lowest first; what stands in one tuple is one layer. A file includes its
+own layer and those below. KNOWN are the edges that still run upwards: an edge that is not on the list fails the test, and
+so does one on the list that is gone."""
+import os
+import re
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+TOP = {"common": {"common"},
+       "cpu_ref": {"common", "cpu_ref"},
+       "gpu": {"common", "gpu"},
+       "miniapps": {"common", "cpu_ref", "gpu", "miniapps"}}
+
+LAYERS = {
+    "common": [("error",), ("algebra",), ("comms",), ("lattice",), ("random",), ("io",), ("concepts",),
+               ("algorithms", "operators"), ("mesh",), ("dg",), ("app",)],
+    "cpu_ref": [("simd",), ("fields", "context"), ("blas",), ("gauge",), ("halo",), ("dirac",), ("coarse",), ("dg",),
+                ("sources",), ("observables",)],
+    "gpu": [("device",), ("tuning",), ("comms",), ("fields", "context"), ("halo",), ("blas",), ("gauge",), ("dirac",),
+            ("coarse",), ("dg",), ("sources",), ("observables",), ("lab",)],
+}
+
+KNOWN = {
+    ("common/algebra/constant_flux.hpp", "common/lattice/gauge_action.hpp"),
+    ("cpu_ref/fields/random_spinor.hpp", "cpu_ref/gauge/site_sum.hpp"),
+    ("gpu/blas/basis_tiles.hpp", "gpu/dirac/memory_access.hpp"),
+    ("gpu/context.cpp", "gpu/halo/halo_choice.hpp"),
+    ("gpu/device/launch.hpp", "gpu/comms/rank_sum.hpp"),
+    ("gpu/device/machine_speed.cu", "gpu/fields/storage.hpp"),
+    ("gpu/fields/field.cu", "gpu/blas/blas.hpp"),
+}
+
+
+def files(library):
+    for folder, _, names in os.walk(os.path.join(ROOT, library)):
+        for name in sorted(names):
+            if name.endswith((".hpp", ".cpp", ".cu")):
+                yield os.path.relpath(os.path.join(folder, name), ROOT)
+
+
+def includes(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return [line for line in re.findall(r'^#include "([^"]+)"', file.read(), re.MULTILINE) if "/" in line]
+
+
+def layer(path):
+    """(library, number of the layer or None): of gpu/context.hpp that of "context"."""
+    parts = path.split("/")
+    part = parts[1] if len(parts) > 2 else parts[1].split(".")[0]
+    numbers = [i for i, layer in enumerate(LAYERS.get(parts[0], [])) if part in layer]
+    return parts[0], numbers[0] if numbers else None
+
+
+class Layers(unittest.TestCase):
+    def test_libraries_include_what_lies_below_them(self):
+        for library, allowed in TOP.items():
+            for path in files(library):
+                for included in includes(path):
+                    if included.split("/")[0] in TOP:
+                        self.assertIn(included.split("/")[0], allowed, f"{path} includes {included}")
+
+    def test_libraries_know_nothing_of_programs(self):
+        for path in [*files("cpu_ref"), *files("gpu"), *files("common")]:
+            if not path.startswith("common/app/"):
+                for included in includes(path):
+                    self.assertFalse(included.startswith("common/app/"), f"{path} includes {included}")
+
+    def test_every_folder_has_a_layer(self):
+        for library in LAYERS:
+            for path in files(library):
+                self.assertIsNotNone(layer(path)[1], f"{path}: its folder has no place in LAYERS")
+
+    def test_inside_a_library_nothing_points_upwards(self):
+        upwards = set()
+        for library in LAYERS:
+            for path in files(library):
+                for included in includes(path):
+                    to, number = layer(included)
+                    if to == library and number is not None and number > layer(path)[1]:
+                        upwards.add((path, included))
+        self.assertEqual(upwards - KNOWN, set(), "these #include lines run upwards: move what is used down")
+        self.assertEqual(KNOWN - upwards, set(), "these edges are mended: take them off the list")
+
+
+if __name__ == "__main__":
+    unittest.main()

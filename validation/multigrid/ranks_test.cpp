@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Coarse lattices on several ranks are those of one rank: the same operator, the same iterations.
+#include "common/algorithms/bridge.hpp"
+#include "common/algorithms/flexible_gcr.hpp"
+#include "common/algorithms/multigrid_setup.hpp"
+#include "validation/multigrid/coarse_setting.hpp"
+#include "validation/support/actions.hpp"
+#include "validation/support/process_grids.hpp"
+
+namespace plaquette::validation {
+namespace {
+
+/// |P^+ M P eta|^2 by matrices on this grid, and its distance from the product of the three.
+TEST(CoarseLatticeOnRanks, KeepsItsIdentities) {
+  const auto world = communicator::world();
+  const extents global{4, 8, 4, 8};
+  double size = 0.0;
+  for (const extents& grid : legal_grids(global, world.size())) {
+    const cpu::context ctx(lattice_geometry(global, grid, world.rank()), world, 1);
+    // Boxes of one coarse site where the grid cuts most.
+    const coarse_setting s(ctx, typical_actions()[3].action, {2, 2, 2, 2}, 5);
+    const auto eta = s.random_coarse(2, 4);
+    auto fine = random_quarks(ctx, 2, 99), m_fine = like(fine);
+    s.p.prolong(fine, eta);
+    s.fine.apply(m_fine, fine);
+    auto expected = like(eta), found = like(eta);
+    s.p.restrict_to(expected, m_fine);
+    s.coarse.apply(found, eta);
+    EXPECT_TRUE(distance(found, expected) <= single_precision_bound) << to_string(grid) << distance(found, expected);
+    const double here = host_values(norm2(found))[0].re;
+    if (size == 0.0) {
+      const cpu::context alone(lattice_geometry(global), communicator(), 1);
+      const coarse_setting one(alone, typical_actions()[3].action, {2, 2, 2, 2}, 5);
+      auto of_one = like(one.random_coarse(2, 4));
+      one.coarse.apply(of_one, one.random_coarse(2, 4));
+      size = host_values(norm2(of_one))[0].re;
+    }
+    EXPECT_TRUE(std::abs(here - size) <= single_precision_bound * size) << to_string(grid);
+
+    const cpu::coarse_schur<double> schur(ctx, s.numbers);
+    auto x_even = schur.working_field(2), source = like(x_even), mx = like(x_even);
+    copy(x_even, eta.parity(0));
+    schur.prepare_source(source, found);
+    schur.apply(mx, x_even);
+    EXPECT_TRUE(distance(mx, source) <= 1e-12) << to_string(grid);
+  }
+}
+
+TEST(MultigridOnRanks, TakesTheIterationsOfOneRank) {
+  const auto world = communicator::world();
+  const extents global{8, 8, 8, 8};
+  const auto action = fermion_action::isotropic(-0.15, 1.0);
+  const auto iterations = [&](const cpu::context& ctx) {
+    const auto links =
+        std::make_shared<gauge_configuration>(cpu::weak_field_configuration(ctx.geometry(), 0.35, 3, ctx.comm()));
+    multigrid_parameters p;
+    p.coarsenings = {{{2, 2, 2, 2}, 8}, {{2, 2, 2, 2}, 8}};
+    p.refinements = 1;
+    const multigrid<cpu::multigrid_library> mg(cpu::multigrid_library(ctx, links, action), p);
+    const auto full = std::make_shared<const cpu::wilson_clover<double>>(ctx, *links, action);
+    const cpu::schur_wilson_clover<double> schur(full, schur_kind::asymmetric);
+    const auto b = random_quarks(ctx, 2, 5);
+    auto source = schur.even_like(b), even = like(source);
+    schur.prepare_source(source, b);
+    zero(even);
+    stopping_rule rule;
+    rule.tolerance = 1e-9;
+    rule.limit = 60;
+    const auto report = flexible_gcr(schur, even, source, rule, bridge<cpu::field<float>>(mg.cycle(2), source));
+    EXPECT_TRUE(report.all_converged());
+    return report.iterations();
+  };
+  const int of_one = iterations(cpu::context(lattice_geometry(global), communicator(), 1));
+  const auto grids = legal_grids(global, world.size());
+  for (std::size_t k = 0; k < std::min<std::size_t>(grids.size(), 3); ++k) {
+    // Sums differ by rounding from grid to grid: one iteration more or less where a residual is near the tolerance.
+    const int here = iterations(cpu::context(lattice_geometry(global, grids[k], world.rank()), world, 1));
+    EXPECT_LE(std::abs(here - of_one), 1) << to_string(grids[k]) << " " << here << " " << of_one;
+  }
+}
+
+}  // namespace
+}  // namespace plaquette::validation

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The overlap operator of either library: modes of H, sign function, modes of D with the index, propagators; against
+/// dense matrices from the formula, constant abelian fields, the free field in closed form, and each other.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "common/algorithms/hermitian_modes.hpp"
+#include "common/algorithms/overlap_solve.hpp"
+#include "common/algorithms/sign_function.hpp"
+#include "validation/support/dense_dirac.hpp"
+#include "validation/support/overlap_backend.hpp"
+
+namespace plaquette::validation {
+namespace {
+
+struct library {
+  template <class T>
+  using field = backend::field<T>;
+  template <class T>
+  using hermitian_wilson = backend::hermitian_wilson<T>;
+};
+using F = backend::field<double>;
+using G = backend::field<float>;
+using sign_of_library = sign_function<library>;
+
+constexpr double rho = 1.4;
+
+fermion_action kernel_action(bool periodic) {
+  fermion_action action = fermion_action::isotropic(-rho, 0.0);
+  if (periodic) action.boundary_phase[3] = {1.0, 0.0};
+  return action;
+}
+
+/// H on some links, and random vectors.
+struct overlap_case {
+  gauge_configuration links;
+  fermion_action action;
+  backend::context ctx;
+  hermitian_kernel<library> kernel;
+  std::uint64_t next = 0;
+
+  overlap_case(gauge_configuration u, bool periodic)
+      : links(std::move(u)),
+        action(kernel_action(periodic)),
+        ctx(links.geometry(), communicator()),
+        kernel(std::make_shared<const backend::hermitian_wilson<double>>(ctx, links, action, reconstruct::none),
+               std::make_shared<const backend::hermitian_wilson<float>>(ctx, links, action, reconstruct::none)) {}
+
+  F fields(int columns) const { return F(ctx, {spins, colours, site_subset::full, columns}); }
+  random_fill<F> random() {
+    return [this](F& x) {
+      F whole = x.shape().spins == spins ? x : fields(x.columns());
+      for (int c = 0; c < x.columns(); ++c)
+        import_column(whole, c, cpu::random_spinor(ctx.geometry(), 7, next++, communicator()));
+      if (x.shape().spins != spins) take_chirality(x, whole, +1);
+    };
+  }
+  F unit_vectors(int columns) {
+    F x = fields(columns);
+    random()(x);
+    for (int c = 0; c < columns; ++c) {
+      F one = view(x, c, 1);
+      scale(one, uniform_scalars(one, 1.0 / std::sqrt(host_values(norm2(one))[0].re)));
+    }
+    return x;
+  }
+  mode_set<F> modes(mode_search search) {
+    const F shape = fields(1), sample = unit_vectors(4);
+    G narrow = like(sample, 4, as<G>);
+    convert(narrow, sample);
+    return lowest_modes(kernel.wide(), kernel.narrow(), shape, narrow,
+                        12.0 * static_cast<double>(ctx.geometry().global_volume()), search, random());
+  }
+  mode_set<F> modes(int count) { return modes(mode_search{.modes = count}); }
+  sign_of_library sign(const mode_set<F>& modes, sign_options options = {}) const {
+    if (options.highest <= 0.0) options.highest = modes.highest;
+    return sign_of_library(kernel, modes.vectors, modes.values, options);
+  }
+};
+
+dense_matrix columns_to_dense(const F& x) {
+  dense_matrix all(12 * x.get_context().geometry().local_volume(), x.columns());
+  for (int c = 0; c < x.columns(); ++c) all.col(c) = to_dense(canonical_column(x, c));
+  return all;
+}
+
+double distance(const F& a, const F& b) {
+  F d = like(a);
+  double worst = 0.0;
+  for (const complex<double>& n : host_values(subtract_norm2(d, a, b))) worst = std::max(worst, std::sqrt(n.re));
+  return worst;
+}
+
+/// The operators as matrices.
+struct dense_overlap {
+  dense_matrix h, gamma5, sign, d;
+  Eigen::VectorXd values;  ///< of H, ascending
+
+  explicit dense_overlap(const dense_matrix& wilson) {
+    const Eigen::Index n = wilson.rows();
+    gamma5 = dense_matrix::Identity(n, n);
+    gamma5.bottomRows(n / 2) *= -1.0;
+    h = gamma5 * wilson;
+    const Eigen::SelfAdjointEigenSolver<dense_matrix> pairs(h);
+    values = pairs.eigenvalues();
+    const Eigen::VectorXd signs = values.unaryExpr([](double x) { return x > 0.0 ? 1.0 : -1.0; });
+    sign = pairs.eigenvectors() * signs.cast<std::complex<double>>().asDiagonal() * pairs.eigenvectors().adjoint();
+    d = dense_matrix::Identity(n, n) + gamma5 * sign;
+  }
+  std::vector<double> absolute_values() const {
+    std::vector<double> all;
+    for (const double x : values) all.push_back(std::abs(x));
+    std::ranges::sort(all);
+    return all;
+  }
+  double index() const {
+    double sum = 0.0;
+    for (const double x : values) sum += x > 0.0 ? 1.0 : -1.0;
+    return -0.5 * sum;
+  }
+  /// Eigenvalues of D^+ D in a chirality.
+  std::vector<double> squares(int chirality) const {
+    const Eigen::Index half = d.rows() / 2;
+    const dense_matrix a =
+        2.0 * (dense_matrix::Identity(half, half) +
+               double(chirality) * sign.block(chirality > 0 ? 0 : half, chirality > 0 ? 0 : half, half, half));
+    const Eigen::SelfAdjointEigenSolver<dense_matrix> pairs(a, Eigen::EigenvaluesOnly);
+    return {pairs.eigenvalues().begin(), pairs.eigenvalues().end()};
+  }
+  dense_matrix massive(double m) const { return (rho - 0.5 * m) * d + m * dense_matrix::Identity(d.rows(), d.cols()); }
+};
+
+const extents small{2, 2, 2, 4};  // 384 components
+
+// --- one colour of a constant abelian field: 1024 components
+
+struct flux_numbers {
+  std::array<int, 2> fluxes;
+  double lowest, highest;
+  int index, zero_modes;
+  double next;  ///< |lambda| of D
+};
+class FluxField : public testing::TestWithParam<flux_numbers> {};
+
+INSTANTIATE_TEST_SUITE_P(All, FluxField,
+                         testing::Values(flux_numbers{{1, 1}, .6849, 6.3318, -1, 1, .7400},
+                                         flux_numbers{{1, -1}, .6849, 6.3318, +1, 1, .7400},
+                                         flux_numbers{{2, 1}, .5518, 6.2025, -2, 2, .8443}),
+                         [](const auto& info) {
+                           const auto& f = info.param.fluxes;
+                           return "fluxes_" + std::to_string(f[0]) + (f[1] < 0 ? "_minus_" : "_") +
+                                  std::to_string(std::abs(f[1]));
+                         });
+
+gauge_configuration flux_links(const std::array<int, 2>& fluxes) {
+  return cpu::constant_flux_configuration(lattice_geometry({4, 4, 4, 4}), fluxes, abelian_embedding::all_colours,
+                                          communicator());
+}
+
+/// The part of M that acts on colour 0: the three do not mix.
+dense_matrix one_colour(const gauge_configuration& links, const fermion_action& action) {
+  const lattice_geometry& geometry = links.geometry();
+  const Eigen::Index n = spins * geometry.local_volume();
+  dense_matrix m(n, n);
+  for (Eigen::Index j = 0; j < n; ++j) {
+    const std::int64_t site = j % geometry.local_volume();
+    const spinor_configuration source = point_source(geometry.global(), geometry.local_coordinate(site),
+                                                     static_cast<int>(j / geometry.local_volume()), 0);
+    spinor_configuration in = source, out(geometry);
+    cpu::textbook::apply(out, in, links, action, communicator(), false);
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const complex<double> z =
+          out.at_site(i % geometry.local_volume())(static_cast<int>(i / geometry.local_volume()), 0);
+      m(i, j) = {z.re, z.im};
+    }
+  }
+  return m;
+}
+
+/// Numbers of four printed digits.
+constexpr double printed = 0.5001e-4;
+
+TEST_P(FluxField, has_the_spectra_and_the_index_that_are_known) {
+  const flux_numbers& known = GetParam();
+  overlap_case field(flux_links(known.fluxes), true);
+  const dense_overlap dense(one_colour(field.links, field.action));
+  const std::vector<double> h = dense.absolute_values();
+  EXPECT_NEAR(h.front(), known.lowest, printed);
+  EXPECT_NEAR(h.back(), known.highest, printed);
+  EXPECT_EQ(dense.index(), known.index);
+  const std::vector<double> squares = dense.squares(known.index > 0 ? +1 : -1);
+  for (int i = 0; i < known.zero_modes; ++i) EXPECT_NEAR(squares[i], 0.0, 1e-11);
+  EXPECT_NEAR(std::sqrt(squares[known.zero_modes]), known.next, printed);
+
+  // Three colours make every level three times as degenerate.
+  const mode_set<F> modes = field.modes(18);
+  ASSERT_EQ(modes.values.size(), 18u);
+  for (std::size_t i = 0; i < 18; ++i) EXPECT_NEAR(std::abs(modes.values[i]), h[i / 3], 1e-9) << i;
+  const sign_of_library sign = field.sign(modes);
+  overlap_mode_search search{.modes = 6};
+  const auto found = lowest_overlap_modes<library>(sign, field.fields(1), search, field.random(), 12);
+  EXPECT_EQ(found.index(), 3 * known.index);
+  EXPECT_EQ(found.zero_plus + found.zero_minus, 3 * known.zero_modes);
+  for (const double residual : found.of(found.searched).residuals) EXPECT_LE(residual, search.tolerance);
+}
+
+TEST(FluxPropagator, has_the_trace_of_the_propagator_that_is_known) {
+  const gauge_configuration links = flux_links({1, 1});
+  const dense_overlap dense(one_colour(links, kernel_action(true)));
+  const double m = 0.1;
+  dense_matrix source = dense_matrix::Zero(1024, spins);
+  for (int spin = 0; spin < spins; ++spin) source(spin * 256, spin) = 1.0;
+  const dense_matrix x = dense.massive(m).partialPivLu().solve(source);
+  const dense_matrix s = (x - source / (2.0 * rho)) / (1.0 - 0.5 * m / rho);
+  const double trace = (source.adjoint() * s).trace().real(), sum = s.squaredNorm();
+  EXPECT_NEAR(trace, .147926741358, 1e-12);
+  EXPECT_NEAR(trace, m * sum, 1e-11);
+}
+
+// --- the free field in closed form
+
+TEST(FreeField, has_the_overlap_operator_of_plane_waves) {
+  const extents lattice{4, 4, 4, 4};
+  overlap_case field(unit_links(lattice), true);
+  const mode_set<F> modes = field.modes(mode_search{.modes = 1, .tolerance = 1e-9});
+  ASSERT_EQ(modes.values.size(), 1u);
+  EXPECT_NEAR(std::abs(modes.values[0]), 0.6, 1e-9);
+  EXPECT_GE(modes.highest, 6.6);
+  EXPECT_LE(modes.highest, 6.6 * 1.006);
+  const F none = field.fields(0);
+  const sign_of_library sign(field.kernel, none, {}, {.lowest = 0.5999, .highest = 6.601});
+  const overlap_operator<sign_of_library> d(sign, rho);
+  constexpr double delta = 1e-11;
+  for (const coordinate& n : {coordinate{0, 0, 0, 0}, {1, 0, 0, 0}, {1, 3, 2, 1}, {2, 2, 2, 2}, {0, 1, 1, 3}}) {
+    double w = 0.0, s2 = 0.0;
+    spin_matrix slash;
+    for (int mu = 0; mu < dimensions; ++mu) {
+      const double p = 2.0 * std::numbers::pi * n[mu] / lattice[mu];
+      w += 1.0 - std::cos(p);
+      s2 += std::sin(p) * std::sin(p);
+      slash = slash + complex<double>{0.0, std::sin(p)} * gamma_matrix(mu);
+    }
+    const double root = std::sqrt((w - rho) * (w - rho) + s2);
+    // D_p = 1 + (W - rho + i gamma.s) / root
+    const spin_matrix expected = complex<double>{1.0 + (w - rho) / root, 0.0} * spin_matrix::identity() +
+                                 complex<double>{1.0 / root, 0.0} * slash;
+    spinor_configuration wave{lattice_geometry(lattice)};
+    visit_sites(wave.geometry(), [&](const coordinate& x) {
+      double px = 0.0;
+      for (int mu = 0; mu < dimensions; ++mu) px += 2.0 * std::numbers::pi * n[mu] * x[mu] / lattice[mu];
+      for (int s = 0; s < spins; ++s)
+        for (int c = 0; c < colours; ++c) wave(x)(s, c) = (1.0 + s + 2.0 * c) * unit_phase(px + 0.3 * s);
+    });
+    F in = field.fields(1), out = field.fields(1);
+    import_column(in, 0, wave);
+    d.apply(out, in, delta);
+    const spinor_configuration ours = canonical_column(out, 0), theirs = times(expected, wave);
+    EXPECT_LE(norm(sum(ours, {-1.0, 0.0}, theirs)), 2.0 * delta * norm(wave));
+  }
+}
+
+// --- against dense matrices on random links
+
+TEST(ModesOfH, are_those_of_the_dense_matrix_none_missed_nor_doubled) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  const std::vector<double> dense = dense_overlap(dense_dirac(field.links, field.action)).absolute_values();
+  const auto expect_lowest = [&](const mode_set<F>& found, int count, const char* what) {
+    ASSERT_EQ(found.values.size(), static_cast<std::size_t>(count)) << what;
+    EXPECT_TRUE(found.complete) << what;
+    for (int i = 0; i < count; ++i) {
+      EXPECT_NEAR(std::abs(found.values[static_cast<std::size_t>(i)]), dense[static_cast<std::size_t>(i)], 1e-10)
+          << what;
+      EXPECT_LE(found.residuals[static_cast<std::size_t>(i)], 1e-10) << what;
+    }
+  };
+  expect_lowest(field.modes(10), 10, "all chosen");
+  expect_lowest(field.modes({.modes = 10, .block = 3}), 10, "blocks of three");
+  expect_lowest(field.modes({.modes = 10, .method = mode_method::arnoldi}), 10, "Arnoldi");
+  expect_lowest(field.modes({.modes = 10, .window = 0.5 * (dense[3] + dense[4])}), 10, "window too narrow");
+  expect_lowest(field.modes({.modes = 10, .window = dense[40]}), 10, "window too wide");
+}
+
+TEST(ModesOfH, that_do_not_converge_are_left_out_and_said) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  const std::vector<double> dense = dense_overlap(dense_dirac(field.links, field.action)).absolute_values();
+  const mode_set<F> found = field.modes({.modes = 10, .degree = 8, .most = 18, .cycles = 3});
+  EXPECT_FALSE(found.complete);
+  EXPECT_LT(found.values.size(), 10u);
+  for (std::size_t i = 0; i < found.values.size(); ++i) EXPECT_NEAR(std::abs(found.values[i]), dense[i], 1e-9);
+}
+
+TEST(SignFunction, agrees_with_the_dense_one_whatever_is_deflated_and_however) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  const dense_overlap dense(dense_dirac(field.links, field.action));
+  const F x = field.unit_vectors(3);
+  const dense_matrix expected = dense.sign * columns_to_dense(x);
+  F y = like(x);
+  const double lowest = dense.absolute_values().front();
+  for (const int l : {0, 4, 20}) {
+    mode_set<F> modes{field.fields(0)};
+    modes.highest = 1.001 * std::max(-dense.values(0), dense.values(383));
+    if (l > 0) modes = field.modes(l);
+    for (const sign_method method :
+         {sign_method::polynomial, sign_method::zolotarev, sign_method::zolotarev_double_pass})
+      for (const double delta : {1e-4, 1e-9}) {
+        const sign_of_library sign = field.sign(modes, {.method = method, .lowest = l == 0 ? 0.999 * lowest : 0.0});
+        for (const sign_precision precision : {sign_precision::wide, sign_precision::mixed}) {
+          sign.apply(y, x, delta, precision);
+          const double error = (columns_to_dense(y) - expected).colwise().norm().maxCoeff();
+          // Rounding of some thousand operations in double. In single precision it is allowed 0.4 delta where the
+          // Chebyshev polynomials U_k are of size 1; at the edges of the range, where a tenth of so few modes lies,
+          // they are up to n = 20 to 100 times larger: sqrt(0.1) * 0.4 * 20 or so.
+          EXPECT_LE(error, (precision == sign_precision::wide ? 1.0 : 4.0) * delta + 1e-12)
+              << "l " << l << " method " << static_cast<int>(method) << " delta " << delta;
+        }
+      }
+  }
+}
+
+TEST(SignFunction, with_the_sign_of_a_mode_turned_is_noticed) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  mode_set<F> modes = field.modes(8);
+  const F x = field.unit_vectors(2);
+  F y = like(x), turned = like(x);
+  field.sign(modes).apply(y, x, 1e-9);
+  modes.values[2] = -modes.values[2];
+  field.sign(modes).apply(turned, x, 1e-9);
+  EXPECT_GT(distance(turned, y), 1e-3);
+}
+
+TEST(ModesOfD, are_those_of_the_dense_matrix_in_both_chiralities) {
+  overlap_case field(weak_links(small, 0.5, 4), false);
+  const dense_overlap dense(dense_dirac(field.links, field.action));
+  const mode_set<F> modes = field.modes(12);
+  const sign_of_library sign = field.sign(modes);
+  for (const int chirality : {+1, -1})
+    for (const bool relaxed : {true, false}) {
+      const overlap_mode_search search{.modes = 5, .chirality = chirality, .relaxed = relaxed};
+      const auto found = lowest_overlap_modes<library>(sign, field.fields(1), search, field.random(), 4);
+      EXPECT_EQ(found.index(), dense.index());
+      for (const int chi : {+1, -1}) {
+        const std::vector<double> expected = dense.squares(chi);
+        const auto& squares = found.of(chi).squares;
+        ASSERT_GE(squares.size(), 5u - (chi == chirality ? 0u : 5u));
+        for (std::size_t i = 0; i < squares.size(); ++i) EXPECT_NEAR(squares[i], expected[i], 1e-9);
+        // Partners are as good as what they were made of.
+        F product = like(found.of(chi).vectors);
+        if (product.columns() == 0) continue;
+        chiral_square<sign_of_library>(sign, chi).apply(product, found.of(chi).vectors, 1e-13);
+        for (int i = 0; i < product.columns(); ++i) {
+          F one = view(product, i, 1);
+          axpy(one, uniform_scalars(one, -squares[static_cast<std::size_t>(i)]), view(found.of(chi).vectors, i, 1));
+          EXPECT_LE(std::sqrt(host_values(norm2(one))[0].re), 2e-10);
+        }
+      }
+    }
+}
+
+TEST(Propagators, are_those_of_the_dense_matrix_masses_together_and_apart) {
+  overlap_case field(weak_links(small, 0.5, 4), false);
+  const dense_overlap dense(dense_dirac(field.links, field.action));
+  const mode_set<F> modes = field.modes(12);
+  const sign_of_library sign = field.sign(modes);
+  const auto of_d = lowest_overlap_modes<library>(sign, field.fields(1), {.modes = 3}, field.random(), 4);
+  const overlap_operator<sign_of_library> d(sign, rho);
+  const std::vector<double> masses{0.05, 0.2, 0.5};
+  F b = field.fields(12);
+  for (int c = 0; c < 12; ++c) import_column(b, c, point_source(small, {1, 0, 1, 2}, c / 3, c % 3));
+  const dense_matrix right = columns_to_dense(b);
+  const auto solved = [&](const std::vector<double>& list, overlap_scheme scheme) {
+    std::vector<F> x;
+    for (std::size_t i = 0; i < list.size(); ++i) x.push_back(like(b));
+    const overlap_solve_report report = solve_overlap(d, of_d, x, b, list, {.scheme = scheme});
+    for (const overlap_mass_report& mass : report.masses) EXPECT_TRUE(mass.converged) << mass.mass;
+    return x;
+  };
+  for (const overlap_scheme scheme : {overlap_scheme::relaxed, overlap_scheme::fixed, overlap_scheme::defect}) {
+    const std::vector<F> together = solved(masses, scheme);
+    for (std::size_t i = 0; i < masses.size(); ++i) {
+      const dense_matrix x = columns_to_dense(together[i]), residual = right - dense.massive(masses[i]) * x;
+      EXPECT_LE(residual.colwise().norm().maxCoeff(), 1e-8);
+      const std::vector<F> apart = solved({masses[i]}, scheme);
+      // Each is within tolerance / m of the solution.
+      EXPECT_LE(distance(apart[0], together[i]), 2e-8 / masses[i]);
+      // GMOR: Re tr b^+ S b = m sum |S b|^2.
+      const dense_matrix s = (x - right / (2.0 * rho)) / (1.0 - 0.5 * masses[i] / rho);
+      const double trace = (right.adjoint() * s).trace().real(), sum = s.squaredNorm();
+      EXPECT_NEAR(trace / (masses[i] * sum), 1.0, 1e-6);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plaquette::validation
