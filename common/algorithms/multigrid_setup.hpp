@@ -104,6 +104,8 @@ class multigrid {
   }
 
  private:
+  static constexpr int columns_at_once = 12;  ///< null vectors that are relaxed or refined together
+
   template <class Body>
   void timed(double& seconds, Body&& body) const {
     const auto start = std::chrono::steady_clock::now();
@@ -119,36 +121,49 @@ class multigrid {
     scale(v, make_scalars(v, std::span<const complex<double>>(factors)));
   }
 
+  /// Calls body(part) for so many columns of v at a time that their workspace is not many times the vectors.
+  template <class F, class Body>
+  static void for_each_group(F& v, const Body& body) {
+    for (int first = 0; first < v.columns(); first += columns_at_once) {
+      F part = view(v, first, std::min(columns_at_once, v.columns() - first));
+      body(part);
+    }
+  }
+
   /// M v = 0 from random v: BiCGstab for the correction, on the red-black system. (Iterations take out what is quick to
   /// converge; what stays is the null space.)
   template <class System, class F>
   void relax(const System& a, F& v) const {
-    F zero_source = like(v);
-    zero(zero_source);
-    F even = a.even_like(v), r = like(even), correction = like(even);
-    library_.take_working_sites(even, v);
-    a.apply(r, even);
-    zero(correction);
-    stopping_rule rule;
-    rule.tolerance = 5e-6;
-    rule.limit = parameters_.relaxation_iterations;
-    rule.guess_is_zero = true;
-    if (rule.limit > 0) {
-      bicgstab(a, correction, r, rule);
-      axpy(even, uniform_scalars(even, -1.0), correction);
-    }
-    a.reconstruct_solution(v, even, zero_source);
+    for_each_group(v, [&](F& part) {
+      F zero_source = like(part);
+      zero(zero_source);
+      F even = a.even_like(part), r = like(even), correction = like(even);
+      library_.take_working_sites(even, part);
+      a.apply(r, even);
+      zero(correction);
+      stopping_rule rule;
+      rule.tolerance = 5e-6;
+      rule.limit = parameters_.relaxation_iterations;
+      rule.guess_is_zero = true;
+      if (rule.limit > 0) {
+        bicgstab(a, correction, r, rule);
+        axpy(even, uniform_scalars(even, -1.0), correction);
+      }
+      a.reconstruct_solution(part, even, zero_source);
+    });
     normalise(v);
   }
 
   /// v = about M^-1 v.
   void refine(quark_field& v) const {
-    const int columns = v.columns();
+    const int columns = std::min(columns_at_once, v.columns());
     red_black_inverse<quark_field, quark_system> inverse(library_.system(), library_.working_quarks(columns),
                                                          cycle(columns));
-    quark_field x = like(v);
-    inverse.apply(x, v);
-    copy(v, x);
+    for_each_group(v, [&](quark_field& part) {
+      quark_field x = like(part);
+      inverse.apply(x, part);
+      copy(part, x);
+    });
     normalise(v);
   }
 

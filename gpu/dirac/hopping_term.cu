@@ -262,7 +262,10 @@ hopping_launch hopping_term<T>::launch_for(int columns, bool with_clover) const 
   const auto found = chosen_.find(key);
   if (found != chosen_.end()) return found->second;
   const int tuned = columns_tuned_for(columns);
-  const std::vector<hopping_launch> list = candidates(problem(tuned, with_clover));
+  // A batch passes through 8, 4 and 2 columns while the last of them converge: few candidates are worth a trial there.
+  const bool is_passing = tuned > 1 && tuned < 12;
+  constexpr int few = 12, all = 64;
+  const std::vector<hopping_launch> list = candidates(problem(tuned, with_clover), is_passing ? few : all);
   std::vector<std::string> names;
   for (const hopping_launch& launch : list) names.push_back(launch.name());
   const tuning_key what{"hopping", plaquette::to_string(context_.geometry().local()),
@@ -320,7 +323,7 @@ double hopping_term<T>::seconds_of(const hopping_launch& launch, int columns, bo
   seconds(apply);  // loads the kernels
   const double once = seconds(apply);
   // A few milliseconds, as a graph: on a small lattice single launches would time the host.
-  const int times = std::clamp(static_cast<int>(1e-3 / std::max(once, 1e-7)), 1, 50), rounds = 5;
+  const int times = std::clamp(static_cast<int>(1e-3 / std::max(once, 1e-7)), 1, 50), rounds = once > 1e-3 ? 2 : 5;
   const work_graph graph(q, times, apply);
   double sum = 0.0;
   for (int k = 0; k < rounds; ++k) sum += seconds([&] { graph.launch(); });

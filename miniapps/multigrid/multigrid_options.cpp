@@ -211,7 +211,8 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
   }
   const int count = p.coarsenings.front().vectors;
   if (options.load_setup.empty())
-    memory.setup = count * sites * single_spinor * (2 + 0.5 * (8 + 2 * std::max(p.steps_after, p.steps_before)));
+    memory.setup = sites * single_spinor *
+                   (count + std::min(count, 12) * (1 + 0.5 * (8 + 2 * std::max(p.steps_after, p.steps_before))));
   memory.canonical = sites * (2 * sizeof(double) * 9 * 4 + 3 * double_spinor);
   return memory;
 }

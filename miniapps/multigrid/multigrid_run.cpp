@@ -263,11 +263,15 @@ exit_status multigrid_program::body(app_run& run) {
     const bool claimed = std::ranges::all_of(all, [](const series& s) {
       return std::ranges::all_of(s.sources, [](const source_result& c) { return c.status == solve_status::converged; });
     });
-    if (run.talks() && !claimed) {
-      const auto unsolved = std::ranges::find_if(all, [&](const series& s) { return !s.solved(tolerance); });
-      fmt::print(stderr, "no convergence: {} leaves right-hand sides above {:g} ({})\n", unsolved->solver, tolerance,
-                 name(unsolved->sources.front().status));
-    }
+    if (run.talks() && !claimed)
+      for (const series& s : all) {
+        const auto worst =
+            std::ranges::find_if(s.sources, [&](const source_result& c) { return !(c.reference <= tolerance); });
+        if (worst != s.sources.end())
+          fmt::print(stderr, "no convergence: {} leaves source {} at {:.2e}, above {:g} ({}{}{})\n", s.solver,
+                     worst->column, worst->reference, tolerance, name(worst->status), worst->why.empty() ? "" : ": ",
+                     worst->why);
+      }
     return run.finish(claimed ? exit_status::verification_failed : exit_status::no_convergence);
   }
   return run.finish(exit_status::success);
