@@ -241,13 +241,13 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
     else
       take_all_records();
     const stopping_rule& rule = record_.rule();
-    const int now = record_.iteration();
+    const int now = record_.iteration(), known = std::min(now - rule.look_behind, records_until_);
     const verdict end = judge::end(rule, now, record_.stop_is_wanted());
     std::vector<due_column> due;
     for (int n = 0; n < std::ssize(record_.columns()); ++n) {
       column_state& c = column_at(n);
       verdict reason;
-      bool is_due = follow(c, n, now - rule.look_behind, reason) || is_overdue(c) || end.ends;
+      bool is_due = follow(c, n, known, reason) || is_overdue(c) || end.ends;
       const bool is_near = c.latest < near * rule.tolerance_of(c.place);
       if (rule.look_behind > 0 && !reason.ends && (is_due || is_near)) {
         take_all_records();

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "common/algorithms/bicgstab_l.hpp"
-#include "common/algorithms/reliable_solvers.hpp"
+#include "common/algorithms/mixed_solve.hpp"
 #include "validation/unit/solver_support.hpp"
 
 namespace plaquette::solver_tests {
@@ -79,6 +79,35 @@ TEST(BiCGstabL, ConvergesWhereBiCGstabStalls) {
     EXPECT_TRUE(relative_residual(a, to_matrix(y).col(0), b.col(0)) <= 1e-7);
     EXPECT_TRUE(!one.all_converged() || one.iterations() > four.iterations()) << one.iterations();
   }
+}
+
+TEST(AutomaticSolver, FallsBackWhereBiCGstabFailsAndSaysSo) {
+  using low = mock::basic_field<float>;
+  generator g(2);
+  Eigen::MatrixXd m = random_matrix(40, 40, g).real();
+  m = (m - m.transpose()).eval() / std::sqrt(40.0) + 1e-3 * Eigen::MatrixXd::Identity(40, 40);
+  const matrix a = m.cast<std::complex<double>>(), b = random_matrix(40, 2, g).real().cast<std::complex<double>>();
+  const auto op = to_operator(a);
+  mock::machine device;
+  const mock::field source = to_field(device, b);
+  for (const bool mixed : {false, true}) {
+    mock::field x = to_field(device, matrix::Zero(40, 2));
+    const stopping_rule rule{.tolerance = 1e-9, .limit = 20000};
+    const auto report = mixed ? solve_mixed<low>(solver_kind::automatic, mixed_scheme::reliable, op, op, x, source,
+                                                 rule, {.delta = 1e-2, .longest_interval = 20})
+                              : solve(solver_kind::automatic, op, x, source, rule);
+    for (int n = 0; n < 2; ++n) {
+      const auto& c = report.columns[static_cast<std::size_t>(n)];
+      EXPECT_EQ(c.status, solve_status::converged) << mixed << ' ' << c.why;
+      EXPECT_NE(c.why.find("bicgstab gave way to bicgstab4"), std::string::npos) << mixed << ' ' << c.why;
+      EXPECT_TRUE(relative_residual(a, to_matrix(x).col(n), b.col(n)) <= 1e-8) << mixed;
+    }
+  }
+  const matrix easy = well_behaved(20, g), c = random_matrix(20, 1, g);
+  mock::field y = to_field(device, matrix::Zero(20, 1));
+  const auto report = solve(solver_kind::automatic, to_operator(easy), y, to_field(device, c), {.tolerance = 1e-9});
+  EXPECT_TRUE(report.all_converged());
+  EXPECT_EQ(report.columns[0].restarts, 0);
 }
 
 template <class T>
