@@ -145,7 +145,7 @@ __device__ __forceinline__ void add_row(float2 (&sums)[2][width], const float4& 
 }
 
 /// A block takes a coarse site and `width` columns. Half of its threads are for each chirality; a thread has two
-/// vectors and goes through every so many rows. Fine numbers are staged, `segment` sites at a time.
+/// vectors and takes every n-th row. Fine numbers are staged, `segment` sites at a time.
 template <class Fine, int width>
 __global__ void __launch_bounds__(256, width > 4 ? 2 : 3)
     restrict_kernel(const __grid_constant__ Fine fine, const __grid_constant__ vector_pointers v,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How fast the kernels of coarse lattices are, each verified before it is timed; one line a kernel, and JSON for the
+/// How fast the kernels of coarse lattices are, each verified before it is timed. One line a kernel, and JSON for the
 /// plot of figure 2 (plots/coarse_ladder.py).
 ///
 ///   coarse_speed ladder|batches|transfer [json=FILE] [quick] [only=LATTICE:N] [columns=N]
