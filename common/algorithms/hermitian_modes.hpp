@@ -203,8 +203,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       restart_sizes few = sizes;
       few.most = std::min(sizes.most, state.kept + std::max(10, 2 * sizes.block));
       few.cycles = state.cycle + 1;
-      state = thick_restart_lanczos<F>(
-          basis, few, state, filter, [](F&, const restart_state&) { return true; }, fill);
+      state = thick_restart_lanczos<F>(basis, few, state, filter, [](F&, const restart_state&) { return true; }, fill);
       ++cycles;
       if (!(state.values[static_cast<std::size_t>(l) - 1] > last * (1.0 + 1e-7))) break;
       ++found.late;

@@ -21,6 +21,7 @@ class Plaquette(CMakePackage):
     depends_on("cmake@3.25:", type="build")
     depends_on("ninja", type="build")
     depends_on("eigen@3.4:", type="build")
+    depends_on("boost+math", type="build")
     depends_on("mpi", when="+mpi")
     depends_on("cli11@2:", when="+apps")
     depends_on("nlohmann-json@3.10:", when="+apps")
