@@ -36,17 +36,29 @@ bool sums_rho_now(const Watch& watch) {
 
 }  // namespace detail
 
-/// One run from the residual of the guess in x. Two applications of A and two passes over memory an iteration. Ends
-/// where rho, <r0, A p> or omega vanish.
+namespace detail {
+
+/// r0 = p = r and q0 = A^+ r0 in the columns `list`.
 template <field_batch F, linear_operator<F> A>
-solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stopping_rule& rule, shadow_residual shadow) {
-  convergence_watch<F> watch("bicgstab", x, b, rule);
+void begin_anew(F& r0, F& q0, F& p, const A& a, const F& r, const std::vector<int>& list) {
+  if (list.empty()) return;
+  const F some_r0 = gather_columns(r, list);
+  F some_q0 = like(some_r0);
+  a.apply_dagger(some_q0, some_r0);
+  scatter_columns(r0, list, some_r0);
+  scatter_columns(p, list, some_r0);
+  scatter_columns(q0, list, some_q0);
+}
+
+/// One run of the recurrence under a monitor, for one precision or two. Two applications of A and two passes over
+/// memory an iteration. Ends where rho, <r0, A p> or omega vanish. Where the monitor replaces r, p changes by as much
+/// and rho is summed anew.
+template <class Watch, class A>
+solve_report bicgstab_under(Watch& watch, const A& a, shadow_residual shadow) {
   const auto op = watch.counted(a);
-  F y = like(b), r = like(b);  // y: the iterated solution of the columns still in the batch
-  copy(y, x);
-  auto rr = residual_of_guess(rule, r, op, y, b, watch.b2());
-  watch.begin(rr, y, r, rr);
+  auto [x, r, rr] = watch.start(op);
   if (!watch.running()) return watch.report();
+  using F = decltype(like(r));
 
   F r0 = like(r), q0 = like(r), p = like(r), v = like(r), t = like(r);
   copy(r0, r);
@@ -68,16 +80,33 @@ solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stoppi
     const auto omega = ratio(active * t_s, tt);
     const auto rho_new = -(omega * q0_s);
     const auto beta = ratio(rho_new, rho) * ratio(alpha, omega);
-    // y += alpha p + omega s; r = s - omega t; p = r + beta (p - omega v)
-    rr = bicgstab_step(y, r, p, alpha, omega, beta, t, v);
-    rho = rho_new;
-    watch.record(rr, {watch.inner_product("<r0, A p>", v_r0, vv, r0r0),
-                      watch.inner_product("omega = <A s, s> / |A s|^2", t_s, tt, ss),
-                      watch.inner_product("rho = <r0, r>", rho, r0r0, rr)});
-    if (detail::sums_rho_now(watch)) rho = dot(r0, r);
-    watch.look(y, r, r0, q0, p, v, t, rho, rr, r0r0);
+    // x += alpha p + omega s; r = s - omega t; p = r + beta (p - omega v)
+    rr = bicgstab_step(x, r, p, alpha, omega, beta, t, v);
+    watch.record(rr,
+                 {watch.inner_product("<r0, A p>", v_r0, vv, r0r0),
+                  watch.inner_product("omega = <A s, s> / |A s|^2", t_s, tt, ss),
+                  watch.inner_product("rho = <r0, r>", rho_new, r0r0, rr)},
+                 {tt, ss});
+    rho = sums_rho_now(watch) ? dot(r0, r) : rho_new;
+    watch.look(x, r, rr, r0, q0, p, v, t, rho, r0r0);
+    if constexpr (requires { watch.add_shift(p); })
+      if (watch.updated()) {
+        watch.add_shift(p);
+        begin_anew(r0, q0, p, op, r, watch.exhausted_columns());
+        rho = watch.choose_product(r0, r, rho);
+        if (!watch.exhausted_columns().empty()) r0r0 = watch.choose_product(r0, r0, r0r0);
+      }
   }
   return watch.report();
+}
+
+}  // namespace detail
+
+/// One run from the residual of the guess in x.
+template <field_batch F, linear_operator<F> A>
+solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stopping_rule& rule, shadow_residual shadow) {
+  convergence_watch<F> watch("bicgstab", x, b, rule);
+  return detail::bicgstab_under(watch, a, shadow);
 }
 
 /// A x = b for all columns at once. Columns that break down are started once more, together, from the true residual of

@@ -1,40 +1,155 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Conjugate gradients: for a Hermitian positive operator, and on the two normal equations of any other.
+/// Conjugate gradients: for a Hermitian positive operator, and on the two normal equations of any other. Each
+/// recurrence is written once, for one precision or two: where the monitor replaces r, it goes on from the new one.
+///
+/// beta makes the new direction conjugate to the last one as it is (Polak, Ribiere, Rev. Fr. Inform. Rech. Oper. 16
+/// (1969) 35). In exact arithmetic that is the ratio of two squared norms (Fletcher, Reeves). With rounding, and after
+/// r was replaced, it keeps the directions apart.
 #pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "common/algorithms/convergence_watch.hpp"
 
 namespace plaquette {
 
-/// A x = b, A Hermitian and positive, for all columns at once. (Hestenes, Stiefel, J. Res. NBS 49 (1952) 409)
-/// \param x  the initial guess, and the solution
-template <field_batch F, linear_operator<F> A>
-solve_report conjugate_gradients(const A& a, F& x, const F& b, const stopping_rule& rule) {
-  convergence_watch<F> watch("cg", x, b, rule);
+namespace detail {
+
+/// <ap, r> where the monitor has replaced r, `others` elsewhere.
+template <class Watch, class F, class S>
+S product_with_new_residual(const Watch& watch, const F& ap, const F& r, const S& others) {
+  if constexpr (requires { watch.choose_product(ap, r, others); })
+    if (watch.updated()) return watch.choose_product(ap, r, others);
+  return others;
+}
+
+/// `conjugate` where its size is not above that of the real number `norms`, which is `norms` elsewhere. Where the step
+/// length comes from |r|^2 an error would grow with a larger one. (Gilbert, Nocedal, SIAM J. Optim. 2 (1992) 21)
+template <class S>
+S bounded_beta(const S& conjugate, const S& norms) {
+  const std::vector<double> none(static_cast<std::size_t>(norms.columns()), 0.0);
+  const S is_larger = where_above(conjugate * conj(conjugate) - norms * norms, std::span<const double>(none));
+  return conjugate + is_larger * (norms - conjugate);
+}
+
+/// p = 0, so that the next direction is a new beginning, where the Krylov space is used up.
+template <class Watch, class F>
+void drop_exhausted(const Watch& watch, F& p) {
+  if constexpr (requires { watch.exhausted_columns(); }) zero_columns(p, watch.exhausted_columns());
+}
+/// The same where the new r has little to do with the old one: p of CGNE stands for a direction of z that does not fit
+/// it, and alpha would be wrong from there on.
+template <class Watch, class F>
+void drop_displaced(const Watch& watch, F& p) {
+  if constexpr (requires { watch.displaced_columns(); }) zero_columns(p, watch.displaced_columns());
+}
+
+/// alpha = |r|^2 / <p, A p>     x += alpha p     r -= alpha A p     p <- r - (<A p, r> / <p, A p>) p
+template <class Watch, class A>
+solve_report conjugate_gradients_under(Watch& watch, const A& a) {
   const auto op = watch.counted(a);
-  F y = like(b), r = like(b);  // y: the iterated solution of the columns still in the batch
-  copy(y, x);
-  auto rr = residual_of_guess(rule, r, op, y, b, watch.b2());
-  watch.begin(rr, y, r, rr);
+  auto [x, r, rr] = watch.start(op);
   if (!watch.running()) return watch.report();
+  using F = decltype(like(r));
 
   F p = like(r), ap = like(r);
   copy(p, r);
   auto pp = rr;  // |p|^2
   while (watch.running()) {
     op.apply(ap, p);
-    const auto pap = dot(p, ap);
-    const auto alpha = ratio(watch.unconverged(rr) * rr, pap);
-    const auto rr_new = cg_update(y, r, alpha, p, ap);
-    watch.record(rr_new, {watch.curvature("<p, A p>", pap, pp)});
-    const auto beta = ratio(rr_new, rr);
+    auto pap = dot(p, ap), active = watch.unconverged(rr);
+    const auto alpha = ratio(active * rr, pap);
+    axpy(x, alpha, p);
+    auto [ap_r, rr_new] = axpy_dot_norm2(r, -alpha, ap, ap);
+    watch.record(rr_new, {watch.curvature("<p, A p>", pap, pp)}, {pap * pap, pp * pp});
+    watch.look(x, r, rr_new, p, ap, rr, ap_r, pap, pp, active);
+    if (!watch.running()) break;
+    const auto beta =
+        active * bounded_beta(-ratio(product_with_new_residual(watch, ap, r, ap_r), pap), ratio(rr_new, rr));
+    drop_exhausted(watch, p);
     xpay(p, r, beta);
-    pp = rr_new + beta * beta * pp;  // since r is orthogonal to p
+    pp = rr_new + beta * conj(beta) * pp;  // since r is orthogonal to p
     rr = rr_new;
-    watch.look(y, r, p, ap, rr, pp);
   }
   return watch.report();
+}
+
+/// alpha = <A p, r> / |A p|^2     x += alpha p     r -= alpha A p     s = A^+ r     p <- s + beta p,
+/// beta = <s - s_, s> / |s_|^2, s_ that of the iteration before
+template <class Watch, class A>
+solve_report cgnr_under(Watch& watch, const A& a) {
+  const auto op = watch.counted(a);
+  auto [x, r, rr] = watch.start(op);
+  if (!watch.running()) return watch.report();
+  using F = decltype(like(r));
+
+  F s = like(r), s_before = like(r), p = like(r), ap = like(r);
+  op.apply_dagger(s, r);
+  auto ss = norm2(s);
+  copy(p, s);
+  while (watch.running()) {
+    auto active = watch.unconverged(rr);
+    const auto [ap_r, apap] = apply_dot_norm2(op, ap, p, r);
+    const auto rr_before = rr;
+    rr = cg_update(x, r, ratio(active * ap_r, apap), p, ap);
+    watch.record(rr, {watch.positive("|A p|", apap)}, {ss, rr_before});
+    watch.look(x, r, rr, s, s_before, p, ap, ss, active);
+    if (!watch.running()) break;
+    std::swap(s, s_before);
+    op.apply_dagger(s, r);
+    const auto [s_s_before, ss_new] = dot_norm2(s, s_before);
+    drop_exhausted(watch, p);
+    xpay(p, s, ratio(active * (ss_new - conj(s_s_before)), ss));
+    ss = ss_new;
+  }
+  return watch.report();
+}
+
+/// alpha = |r|^2 / |p|^2     x += alpha p     r -= alpha A p     p <- A^+ r - (<A p, r> / |p|^2) p
+template <class Watch, class A>
+solve_report cgne_under(Watch& watch, const A& a) {
+  const auto op = watch.counted(a);
+  auto [x, r, rr] = watch.start(op);
+  if (!watch.running()) return watch.report();
+  using F = decltype(like(r));
+
+  // An error in r that the recurrence does not know of makes the residual grow: that is seen, not waited for.
+  constexpr double suspicious_growth = 4.0;
+  if constexpr (requires { watch.update_after_growth(suspicious_growth); })
+    watch.update_after_growth(suspicious_growth);
+  F s = like(r), p = like(r), ap = like(r);
+  op.apply_dagger(p, r);
+  while (watch.running()) {
+    auto active = watch.unconverged(rr);
+    const auto apap = apply_dot_norm2(op, ap, p, p).second;
+    auto pp = norm2(p);
+    const auto alpha = ratio(active * rr, pp);
+    axpy(x, alpha, p);
+    auto [ap_r, rr_new] = axpy_dot_norm2(r, -alpha, ap, ap);
+    watch.record(rr_new, {watch.positive("|A^+ r + beta p|", pp)}, {apap, pp});
+    watch.look(x, r, rr_new, s, p, ap, rr, ap_r, pp, active);
+    if (!watch.running()) break;
+    op.apply_dagger(s, r);
+    drop_exhausted(watch, p);
+    drop_displaced(watch, p);
+    const auto beta = bounded_beta(-ratio(product_with_new_residual(watch, ap, r, ap_r), pp), ratio(rr_new, rr));
+    xpay(p, s, active * beta);
+    rr = rr_new;
+  }
+  return watch.report();
+}
+
+}  // namespace detail
+
+/// A x = b, A Hermitian and positive, for all columns at once. (Hestenes, Stiefel, J. Res. NBS 49 (1952) 409)
+/// \param x  the initial guess, and the solution
+template <field_batch F, linear_operator<F> A>
+solve_report conjugate_gradients(const A& a, F& x, const F& b, const stopping_rule& rule) {
+  convergence_watch<F> watch("cg", x, b, rule);
+  return detail::conjugate_gradients_under(watch, a);
 }
 
 /// A x = b by A^+ A x = A^+ b: minimises |b - A x| over the Krylov space, and the residual falls monotonically.
@@ -43,30 +158,7 @@ solve_report conjugate_gradients(const A& a, F& x, const F& b, const stopping_ru
 template <field_batch F, linear_operator<F> A>
 solve_report cgnr(const A& a, F& x, const F& b, const stopping_rule& rule) {
   convergence_watch<F> watch("cgnr", x, b, rule);
-  const auto op = watch.counted(a);
-  F y = like(b), r = like(b);
-  copy(y, x);
-  auto rr = residual_of_guess(rule, r, op, y, b, watch.b2());
-  watch.begin(rr, y, r, rr);
-  if (!watch.running()) return watch.report();
-
-  F s = like(r), p = like(r), ap = like(r);
-  op.apply_dagger(s, r);
-  auto ss = norm2(s);
-  copy(p, s);
-  while (watch.running()) {
-    op.apply(ap, p);
-    const auto apap = norm2(ap);
-    const auto alpha = ratio(watch.unconverged(rr) * ss, apap);
-    rr = cg_update(y, r, alpha, p, ap);
-    op.apply_dagger(s, r);
-    const auto ss_new = norm2(s);
-    xpay(p, s, ratio(ss_new, ss));
-    ss = ss_new;
-    watch.record(rr, {watch.positive("|A p|", apap)});
-    watch.look(y, r, s, p, ap, rr, ss);
-  }
-  return watch.report();
+  return detail::cgnr_under(watch, a);
 }
 
 /// A x = b by A A^+ z = b, x = A^+ z: minimises the error |x - A^-1 b| over the Krylov space. The residual may rise on
@@ -75,27 +167,7 @@ solve_report cgnr(const A& a, F& x, const F& b, const stopping_rule& rule) {
 template <field_batch F, linear_operator<F> A>
 solve_report cgne(const A& a, F& x, const F& b, const stopping_rule& rule) {
   convergence_watch<F> watch("cgne", x, b, rule);
-  const auto op = watch.counted(a);
-  F y = like(b), r = like(b);
-  copy(y, x);
-  auto rr = residual_of_guess(rule, r, op, y, b, watch.b2());
-  watch.begin(rr, y, r, rr);
-  if (!watch.running()) return watch.report();
-
-  F s = like(r), p = like(r), ap = like(r);
-  op.apply_dagger(p, r);
-  while (watch.running()) {
-    op.apply(ap, p);
-    const auto pp = norm2(p);
-    const auto alpha = ratio(watch.unconverged(rr) * rr, pp);
-    const auto rr_new = cg_update(y, r, alpha, p, ap);
-    op.apply_dagger(s, r);
-    xpay(p, s, ratio(rr_new, rr));
-    rr = rr_new;
-    watch.record(rr, {watch.positive("|A^+ r + beta p|", pp)});
-    watch.look(y, r, s, p, ap, rr);
-  }
-  return watch.report();
+  return detail::cgne_under(watch, a);
 }
 
 }  // namespace plaquette

@@ -1,32 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the solvers of one precision share: the looks at the residuals, the columns that leave the batch, the report.
+/// The monitor of a solver of one precision: convergence checks, columns that leave the batch, the report.
 #pragma once
 
 #include "common/algorithms/residual_record.hpp"
 
 namespace plaquette {
 
-/// Follows the residuals of a batch of columns while a solver runs, and is the one place where the host reads.
+/// Where a recurrence begins.
+template <field_batch F>
+struct solver_start {
+  F x;                     ///< what the recurrence adds its steps to
+  F r;                     ///< its residual
+  typename F::scalars rr;  ///< |r|^2
+};
+
+/// Follows the residuals of a batch of columns while a solver runs, and is the one place where the host reads. It never
+/// computes a residual anew.
 ///
 /// The solver iterates on a copy of x. A column that is done is copied to its place in the caller's x and leaves the
 /// batch: every field and every handle that the solver passes to `begin` and `look` loses it. A column that fails gets
-/// the solution of the smallest residual among those kept (every ten iterations or so, at a look), which is finite.
+/// the solution of the smallest residual among those kept (every ten iterations or so, at a check), which is finite.
 template <field_batch F>
-class convergence_watch : public residual_record<typename F::scalars> {
-  using base = residual_record<typename F::scalars>;
-  using base::columns_, base::iteration_, base::rule_, base::report_of, base::retain, base::trace_;
-  using typename base::column, typename base::verdict;
+class convergence_watch : public recorded_batch<typename F::scalars> {
+  using base = recorded_batch<typename F::scalars>;
+  using base::record_;
 
  public:
-  using typename base::scalars;
+  using base::record;
+  using typename base::divisor, typename base::gain, typename base::scalars;
 
   /// \throws input_error where x and b do not match, or the rule makes no sense
   convergence_watch(std::string solver, F& x, const F& b, const stopping_rule& rule)
-      : base(solver, rule, norm2(b)), x_(x) {
+      : base(solver, rule, norm2(b)), x_(x), b_(b) {
     if (!(x.shape() == b.shape()))
       throw input_error(solver + ": x and b differ in shape (" + std::to_string(x.columns()) + " and " +
                         std::to_string(b.columns()) + " columns)");
+  }
+
+  /// Computes the residual of the guess by `op`, reads it, and drops the columns that are solved already.
+  template <forward_operator<F> A>
+  solver_start<F> start(const A& op) {
+    F y = like(b_), r = like(b_);
+    copy(y, x_);
+    auto rr = residual_of_guess(record_.rule(), r, op, y, b_, this->b2());
+    begin(rr, y, r, rr);
+    return {std::move(y), std::move(r), std::move(rr)};
   }
 
   /// Reads |b|^2 and |r|^2 (of the initial guess). Columns that are solved already, or cannot be, leave at once.
@@ -34,56 +53,70 @@ class convergence_watch : public residual_record<typename F::scalars> {
   /// \param parts  every field and handle of the batch, rr too
   template <class... Parts>
   void begin(const scalars& rr, Parts&... parts) {
-    const auto values = this->read({this->b2_, rr});
-    const auto [keep, to_zero] = this->begin_columns(values[0], values[1]);
+    const auto values = record_.read({this->b2(), rr});
+    const auto [keep, to_zero] = record_.begin(values[0], values[1]);
     zero_columns(x_, to_zero);
-    retain(keep, parts...);
+    record_.retain(keep, parts...);
   }
 
-  /// Where a look is due: reads what was recorded since the last one, and lets the columns go that are done.
+  /// Returns 1 for each column above its tolerance, 0 for one that has converged and stands still until it leaves.
+  scalars unconverged(const scalars& rr) const { return record_.unconverged(rr); }
+
+  /// Notes an iteration. The gain serves monitors that need to know how large A is.
+  void record(const scalars& rr, std::initializer_list<divisor> divisors, const gain&) { record_.add(rr, divisors); }
+
+  /// Where a convergence check is due: reads what was recorded since the last one, and lets the columns go that are
+  /// done.
   /// \param y      the iterated solution
   /// \param parts  every other field and handle of the batch
   template <class... Parts>
   void look(F& y, Parts&... parts) {
-    if (iteration_ % rule_.look_every != 0 && iteration_ < rule_.limit) return;
-    const auto values = this->read(trace_);
-    trace_.clear();
+    if (!record_.check_is_due()) return;
+    record_.note_check();
+    const int iteration = record_.iteration();
+    const auto values = record_.read(record_.take_trace());
+    const bool stop = record_.stop_is_wanted(), keep_solutions = iteration - kept_at_ >= between_kept_solutions;
     std::vector<int> keep, improved;
-    const bool stop = rule_.interrupted && rule_.interrupted();
-    const bool keep_solutions = iteration_ - kept_at_ >= iterations_between_kept_solutions;
     double worst = 0.0;
-    for (int n = 0; n < std::ssize(columns_); ++n) {
-      column& c = columns_[static_cast<std::size_t>(n)];
-      const verdict v = this->judge(c, n, values, stop);
-      const bool done = v.ends;
-      worst = std::max(worst, report_of(c).residual);
-      if (!done) keep.push_back(n);
-      if ((done || keep_solutions) && c.latest < c.kept) {
+    for (int n = 0; n < std::ssize(record_.columns()); ++n) {
+      column_state& c = record_.columns()[static_cast<std::size_t>(n)];
+      verdict v = record_.follow(c, n, iteration, values, iteration);
+      if (!v.ends) v = judge::progress(c, record_.rule(), iteration);
+      if (!v.ends) v = judge::end(record_.rule(), iteration, stop);
+      worst = std::max(worst, record_.report_of(c).residual);
+      if ((v.ends || keep_solutions) && c.latest < c.kept) {
         c.kept = c.latest;
         improved.push_back(n);
       }
-      if (!done) continue;
-      this->conclude(c, v);
-      report_of(c).residual = c.kept;
+      if (!v.ends) {
+        keep.push_back(n);
+        continue;
+      }
+      record_.conclude(c, v);
+      record_.report_of(c).residual = c.kept;
     }
-    if (keep_solutions) kept_at_ = iteration_;
+    if (keep_solutions) kept_at_ = iteration;
     keep_solution(y, improved);
-    retain(keep, y, parts...);
-    if (rule_.progress) rule_.progress(iteration_, worst);
+    record_.retain(keep, y, parts...);
+    record_.tell_progress(worst);
   }
 
+  /// No residual is ever computed anew.
+  static constexpr bool updated() { return false; }
+
  private:
-  static constexpr int iterations_between_kept_solutions = 10;
+  static constexpr int between_kept_solutions = 10;
 
   /// The columns of y at the positions `list` become the solutions so far.
   void keep_solution(const F& y, const std::vector<int>& list) {
     if (list.empty()) return;
     std::vector<int> places;
-    for (const int n : list) places.push_back(columns_[static_cast<std::size_t>(n)].place);
+    for (const int n : list) places.push_back(record_.columns()[static_cast<std::size_t>(n)].place);
     copy_columns(x_, std::span<const int>(places), y, std::span<const int>(list));
   }
 
   F& x_;
+  const F& b_;
   int kept_at_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,7 +33,7 @@ inline mixed_scheme parse_mixed_scheme(std::string_view text) {
 }
 
 /// A x = b by a solver of that kind that iterates in the precision of Low (or in that of x, where Low is its type).
-/// Reliable updates are there for bicgstab, cgne and cgnr, defect correction for all.
+/// Reliable updates are there for all but gcr and mr, defect correction for all.
 /// \param outer  A in the precision of x and b
 /// \param inner  A in the precision of Low
 /// \param x      the initial guess, and the solution
@@ -53,8 +54,20 @@ solve_report solve_mixed(solver_kind kind, mixed_scheme scheme, const Outer& out
       return reliable_cgne<Low>(outer, inner, x, b, rule, updates);
     case solver_kind::cgnr:
       return reliable_cgnr<Low>(outer, inner, x, b, rule, updates);
+    case solver_kind::bicgstab2:
+      return reliable_bicgstab_l<Low>(outer, inner, x, b, rule, updates, 2);
+    case solver_kind::bicgstab4:
+      return reliable_bicgstab_l<Low>(outer, inner, x, b, rule, updates, 4);
+    case solver_kind::automatic:
+      return detail::solve_in_turn(
+          x, b, rule, [&](High& y, const High& c, const stopping_rule& rest, solver_kind one, bool is_last) {
+            reliable_updates here = updates;
+            here.patience = is_last ? std::numeric_limits<int>::max() : detail::iterations_of_a_stall;
+            return solve_mixed<Low>(one, scheme, outer, inner, y, c, rest, here, parameters);
+          });
     default:
-      throw input_error("reliable updates: expected bicgstab, cgne or cgnr, found " + name(kind));
+      throw input_error("reliable updates: expected bicgstab, bicgstab2, bicgstab4, auto, cgne or cgnr, found " +
+                        name(kind));
   }
 }
 

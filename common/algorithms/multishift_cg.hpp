@@ -42,10 +42,9 @@ namespace detail {
 
 /// Follows the residuals of all shifts: |r|^2 of the first is iterated, those of the others are zeta_s^2 times it.
 template <field_batch F>
-class multishift_watch : public residual_record<typename F::scalars> {
-  using base = residual_record<typename F::scalars>;
-  using base::columns_, base::iteration_, base::rule_, base::report_, base::report_of, base::retain, base::trace_;
-  using typename base::column, typename base::verdict;
+class multishift_watch : public recorded_batch<typename F::scalars> {
+  using base = recorded_batch<typename F::scalars>;
+  using base::record_;
 
  public:
   using typename base::scalars;
@@ -54,23 +53,25 @@ class multishift_watch : public residual_record<typename F::scalars> {
       : base("multi-shift cg", rule, norm2(b)), x_(x), others_(x.size() - 1) {
     for (solve_report& report : others_) {
       report.solver = "multi-shift cg";
-      report.columns.resize(columns_.size());
-      report.history.resize(columns_.size());
+      report.columns.resize(record_.columns().size());
+      report.history.resize(record_.columns().size());
     }
   }
 
   /// Reads |b|^2, which is |r|^2 too: the guess is zero.
   template <class... Parts>
   void begin(Parts&... parts) {
-    const auto values = this->read({this->b2_});
-    const auto start = this->begin_columns(values[0], values[0]);
+    const auto values = record_.read({this->b2()});
+    const auto start = record_.begin(values[0], values[0]);
     for (F& solution : x_) zero(solution);
     for (solve_report& report : others_) {
-      report.columns = report_.columns;
-      report.history = report_.history;
+      report.columns = record_.report().columns;
+      report.history = record_.report().history;
     }
-    retain(start.keep, parts...);
+    record_.retain(start.keep, parts...);
   }
+
+  scalars unconverged(const scalars& rr) const { return record_.unconverged(rr); }
 
   /// Notes zeta_s^2 |r|^2 of the shifts after the first; before `record`.
   void record_shifts(const std::vector<scalars>& rr_s) {
@@ -82,60 +83,64 @@ class multishift_watch : public residual_record<typename F::scalars> {
   /// \param still  true for the shifts after the first that are not done in every column
   template <class... Parts>
   void look(std::vector<F>& y, std::vector<bool>& still, Parts&... parts) {
-    if (iteration_ % rule_.look_every != 0 && iteration_ < rule_.limit) return;
-    std::vector<scalars> all = trace_;
+    if (!record_.check_is_due()) return;
+    record_.note_check();
+    std::vector<scalars> all = record_.take_trace();
+    const auto of_the_first = std::ssize(all);
     all.insert(all.end(), shift_trace_.begin(), shift_trace_.end());
-    const auto values = this->read(all);
-    const typename base::table first(values.begin(), values.begin() + std::ssize(trace_));
-    trace_.clear();
+    const auto values = record_.read(all);
+    const std::vector<std::vector<complex<double>>> first(values.begin(), values.begin() + of_the_first);
     shift_trace_.clear();
     const std::size_t shifts = others_.size();
     const std::size_t records = shifts == 0 ? 0 : (values.size() - first.size()) / shifts;
-    const bool stop = rule_.interrupted && rule_.interrupted();
+    const bool stop = record_.stop_is_wanted();
+    const int iteration = record_.iteration();
 
     std::vector<int> keep, leaving, places;
     double worst = 0.0;
     still.assign(shifts, false);
-    for (int n = 0; n < std::ssize(columns_); ++n) {
-      column& c = columns_[static_cast<std::size_t>(n)];
-      const verdict v = this->judge(c, n, first, stop);
+    for (int n = 0; n < std::ssize(record_.columns()); ++n) {
+      column_state& c = record_.columns()[static_cast<std::size_t>(n)];
+      verdict v = record_.follow(c, n, iteration, first, iteration);
+      if (!v.ends) v = judge::progress(c, record_.rule(), iteration);
+      if (!v.ends) v = judge::end(record_.rule(), iteration, stop);
       for (std::size_t s = 0; s < shifts; ++s) {
         std::vector<double> new_residuals;
         for (std::size_t k = 0; k < records; ++k)
           new_residuals.push_back(
               std::sqrt(values[first.size() + k * shifts + s][static_cast<std::size_t>(n)].re / c.b2));
-        if (note_shift(others_[s], c, n, new_residuals, v)) still[s] = true;
+        if (note_shift(others_[s], c, new_residuals, v)) still[s] = true;
       }
-      worst = std::max(worst, report_of(c).residual);
+      worst = std::max(worst, record_.report_of(c).residual);
       if (!v.ends) {
         keep.push_back(n);
         continue;
       }
-      this->conclude(c, v);
+      record_.conclude(c, v);
       leaving.push_back(n);
       places.push_back(c.place);
     }
     if (!leaving.empty())
       for (std::size_t s = 0; s < y.size(); ++s)
         copy_columns(x_[s], std::span<const int>(places), y[s], std::span<const int>(leaving));
-    retain(keep, y, parts...);
-    if (rule_.progress) rule_.progress(iteration_, worst);
+    record_.retain(keep, y, parts...);
+    record_.tell_progress(worst);
   }
 
   multishift_report reports() {
-    multishift_report all{std::move(report_)};
+    multishift_report all{this->report()};
     for (solve_report& report : others_) all.push_back(std::move(report));
     return all;
   }
 
  private:
   /// Returns true where the shift goes on in this column.
-  bool note_shift(solve_report& report, const column& c, int n, const std::vector<double>& residuals,
+  bool note_shift(solve_report& report, const column_state& c, const std::vector<double>& residuals,
                   const verdict& first) const {
     column_report& out = report.columns[static_cast<std::size_t>(c.place)];
     auto& history = report.history[static_cast<std::size_t>(c.place)];
     if (out.status == solve_status::converged) return false;
-    const double limit = std::sqrt(this->limits_[static_cast<std::size_t>(n)] / c.b2);
+    const double limit = std::sqrt(c.limit2 / c.b2);
     for (const double residual : residuals) {
       history.push_back(residual);
       out.residual = residual;

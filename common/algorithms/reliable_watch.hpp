@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the solvers of two precisions share: the looks at the residuals, the reliable updates, the report.
+/// The monitor of a solver of two precisions: convergence checks, and reliable updates of the residual.
 /// (Clark, Babich, Barros, Brower, Rebbi, arXiv:0911.3191, section 5; Sleijpen, van der Vorst, Computing 56 (1996) 141)
 #pragma once
 
@@ -9,52 +9,34 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/algorithms/precision.hpp"
-#include "common/algorithms/residual_record.hpp"
+#include "common/algorithms/convergence_watch.hpp"
 
 namespace plaquette {
-
-/// When a residual is made anew, and what becomes of it.
-struct reliable_updates {
-  /// A column is updated at the first look at which its iterated residual has been below this fraction of the largest
-  /// since the last update. 0: only where the iterated residual has converged. Below 1.
-  double delta = 1e-2;
-  /// A column is updated at least once in so many iterations, so that an error does not stay unseen for longer.
-  int longest_interval = 200;
-  /// |A|, or a bound on it, from which the floor of the true residual is computed, and what rounding explains.
-  /// 0: estimated by the third largest |A u| / |u| of the solve (two may be errors of the machine).
-  double operator_norm = 0.0;
-  /// So many updates of a column, one after the other, that do not bring its true residual down by a tenth end its run.
-  int idle_updates = 10;
-  /// A column that has broken down, turned to NaN or stagnated, or whose residuals disagree, starts anew from the best
-  /// solution so far, at most so often, and only while its true residual falls by a tenth from start to start.
-  int restarts = 10;
-};
 
 /// Follows the residuals of a batch of columns while a solver iterates in low precision on A e = r, and moves what it
 /// finds to the solution in high precision: an update of a column is
 ///
 ///     y += e     r = b - A y (the outer operator)     e = 0
 ///
-/// Columns are updated one by one as each needs it, so that what becomes of one does not depend on the others. The
-/// Krylov space of a column outlives its updates, but for those that move the residual by more than its length: its
-/// directions would belong to another residual. The host reads where a look is due, and once more where columns are
-/// updated there. A column leaves the batch at an update only, so that what is said of it is true.
-///
-/// The solutions of the smallest true residuals stand in the caller's x at any time.
+/// One Krylov space lives through the whole solve: the recurrence goes on from the new r, whatever the old one was.
+/// Columns are updated one by one as each needs it, so that what becomes of one does not depend on the others. The host
+/// reads at convergence checks, and once more where columns are updated there. A column leaves the batch at an update
+/// only, so that what is said of it is true. The solutions of the smallest true residuals are in the caller's x at any
+/// time.
 template <field_batch Low, field_batch High, linear_operator<High> Outer>
   requires precisions_of_one_field<High, Low>
-class reliable_watch : public residual_record<typename High::scalars> {
-  using base = residual_record<typename High::scalars>;
-  using base::columns_, base::iteration_, base::rule_, base::report_, base::report_of, base::retain, base::trace_;
-  using typename base::column, typename base::verdict;
+class reliable_watch : public recorded_batch<typename High::scalars> {
+  using base = recorded_batch<typename High::scalars>;
+  using base::record_;
+  using table = typename residual_record<typename High::scalars>::table;
 
  public:
-  using typename base::scalars;
+  using typename base::divisor, typename base::gain, typename base::scalars;
 
   /// \throws input_error where x and b do not match, or the rule or the parameters make no sense
   reliable_watch(std::string solver, const Outer& outer, High& x, const High& b, const stopping_rule& rule,
@@ -72,92 +54,107 @@ class reliable_watch : public residual_record<typename High::scalars> {
     copy(y_, x_);
   }
 
-  /// r = b - A x of the initial guess, rounded, in the columns that are to be iterated.
-  Low begin() {
+  /// Computes the residual of the guess in high precision, reads it, and drops the columns that are solved already.
+  template <forward_operator<Low> A>
+  solver_start<Low> start(const A&) {
     High r = like(b_);
-    const auto rr = residual_of_guess(rule_, r, counted_operator(outer_, report_, true), y_, b_, this->b2_);
-    const auto values = this->read({this->b2_, rr});
-    const auto [keep, to_zero] = this->begin_columns(values[0], values[1]);
+    const auto rr =
+        residual_of_guess(record_.rule(), r, counted_operator(outer_, record_.report(), true), y_, b_, this->b2());
+    const auto values = record_.read({this->b2(), rr});
+    const auto [keep, to_zero] = record_.begin(values[0], values[1]);
     zero_columns(x_, to_zero);
-    for (column& c : columns_) {
-      c.largest = c.latest;
-      report_of(c).true_residual = report_of(c).residual;
-    }
+    for (const column_state& c : record_.columns()) record_.report_of(c).true_residual = c.latest;
     // The iterated residual is to be below the tolerance by as much as rounding can hide.
-    for (double& limit : this->limits_) limit *= 1.0 - 16.0 * low_roundoff;
+    for (column_state& c : record_.columns()) c.limit2 *= 1.0 - 16.0 * low_roundoff;
     Low rounded = like(b_, b_.columns(), as<Low>);
     assign(rounded, r);
-    retain(keep, rounded);
-    return rounded;
+    record_.retain(keep, rounded);
+    Low e = like(rounded);
+    zero(e);
+    auto low_rr = norm2(rounded);
+    return {std::move(e), std::move(rounded), std::move(low_rr)};
   }
 
-  /// True where `look` may change anything after the iteration that is recorded next.
-  bool looks_after_this_iteration() const { return looks_at_all(iteration_ + 1) || looks_often(iteration_ + 1); }
+  /// Lets a column be updated, too, where its iterated residual has grown by this factor since the last update.
+  void update_after_growth(double factor) { growth_ = factor; }
 
-  /// Where a look is due: reads what was recorded since the last one, updates the columns that need it, and lets those
-  /// go that are done.
+  scalars unconverged(const scalars& rr) const { return record_.unconverged(rr); }
+
+  /// Notes an iteration: |r|^2, the numbers it divided by, and |A u|^2 and |u|^2 of some vector.
+  void record(const scalars& rr, std::initializer_list<divisor> divisors, const gain& g) {
+    record_.add(rr, divisors, g);
+  }
+
+  /// Where a convergence check is due: reads what was recorded since the last one, updates the columns that need it,
+  /// and lets those go that are done.
   /// \param e      the correction since the last update
   /// \param r      the iterated residual
   /// \param rr     |r|^2
   /// \param parts  every other field and handle of the batch
   template <class... Parts>
   void look(Low& e, Low& r, scalars& rr, Parts&... parts) {
-    updated_.clear();
-    renewed_.clear();
-    const bool at_all = looks_at_all(iteration_);
-    if (!at_all && !looks_often(iteration_)) {
-      if ((iteration_ + rule_.look_behind) % rule_.look_every == 0) send_records();
+    updated_.clear(), exhausted_.clear(), displaced_.clear();
+    const bool regular = record_.check_is_due();
+    if (!regular && !extra_check_is_due()) {
+      if ((record_.iteration() + record_.rule().look_behind) % record_.rule().look_every == 0) send_records();
       return;
     }
-    const std::vector<due_column> due = at_all ? columns_due() : due_near_their_end();
-    std::vector<int> keep;
-    if (due.empty()) {
-      if (at_all) tell_progress();
-      return;
-    }
-    update(due, e, r, rr);
+    if (regular) record_.note_check();
+    const std::vector<due_column> due = regular ? columns_due() : columns_due_near_the_tolerance();
+    if (!due.empty()) update(due, e, r, rr);
+    if (regular) tell_progress();
+    if (due.empty()) return;
     zero_columns(e, updated_);
-    for (int n = 0; n < std::ssize(columns_); ++n)
+    std::vector<int> keep;
+    for (int n = 0; n < std::ssize(record_.columns()); ++n)
       if (!leaves_[static_cast<std::size_t>(n)]) keep.push_back(n);
-    updated_ = positions_among(keep, updated_);
-    renewed_ = positions_among(keep, renewed_);
-    if (at_all) tell_progress();
-    for (auto& record : records_) record = this->chosen(record, keep);
-    retain(keep, e, r, rr, trace_, parts...);
+    for (auto* list : {&updated_, &exhausted_, &displaced_}) *list = positions_among(keep, *list);
+    for (auto& numbers : records_) numbers = record_.chosen(numbers, keep);
+    record_.retain(keep, e, r, rr, parts...);
   }
 
-  /// True where some columns of the batch were updated at this look.
+  /// Returns whether some columns of the batch got a new r at this check.
   bool updated() const { return !updated_.empty(); }
-  /// Their positions.
-  const std::vector<int>& updated_columns() const { return updated_; }
-  /// Among them the columns whose Krylov space begins anew, with p = r.
-  const std::vector<int>& renewed_columns() const { return renewed_; }
-  /// <u, v> in the columns that were updated, `others` in the others.
+
+  /// Among them those whose Krylov space is used up: only a new one, with p = r, leads further.
+  const std::vector<int>& exhausted_columns() const { return exhausted_; }
+  /// Among them those whose old r was far from the new one.
+  const std::vector<int>& displaced_columns() const { return displaced_; }
+
+  /// Adds to the updated columns of p what the update added to r.
+  void add_shift(Low& p) const {
+    Low some = gather_columns(p, updated_);
+    axpy(some, uniform_scalars(some, 1.0), *shift_);
+    scatter_columns(p, updated_, some);
+  }
+
+  /// Returns <u, v> in the columns that were updated, `others` in the others.
   scalars choose_product(const Low& u, const Low& v, const scalars& others) const {
     constexpr int passes_of_gathering = 3;
-    if (passes_of_gathering * std::ssize(updated_) >= others.columns())
-      return choose_columns(updated_, dot(u, v), others);
-    std::vector<int> all(updated_.size());
-    std::iota(all.begin(), all.end(), 0);
-    const scalars some = dot(gather_columns(u, updated_), gather_columns(v, updated_));
-    return choose_columns(updated_, spread(some, all, others.columns()), others);
+    if (passes_of_gathering * std::ssize(updated_) >= others.columns()) return choose(dot(u, v), others);
+    return choose(spread(dot(gather_columns(u, updated_), gather_columns(v, updated_)), others.columns()), others);
   }
 
  private:
   static constexpr double low_roundoff = unit_roundoff(precision_of<Low>);
   static constexpr double high_roundoff = unit_roundoff(precision_of<High>);
-  static constexpr double least_progress = 0.1;  ///< of an update that is not idle
-  static constexpr double near_the_end = 10.0;   ///< times the tolerance: what some ten iterations may bring
-  static constexpr int between_looks_near_the_end = 2;
+  static constexpr double near = 10.0;  ///< times the tolerance: what some ten iterations may bring
+  static constexpr int between_checks_near_the_tolerance = 2;
 
   struct due_column {
     int position;
     verdict reason;  ///< why its solve would end; where it does not, the residual has fallen far enough
   };
-  /// What an update finds, per column: |r|^2, |r - iterated r|^2, |e|^2, |y|^2.
-  struct findings {
-    std::vector<complex<double>> r2, gap2, e2, y2;
+  /// What decides how often a column is checked near its tolerance.
+  struct nearness {
+    bool was_near = false, checked_often = false;
   };
+
+  column_state& column_at(int n) { return record_.columns()[static_cast<std::size_t>(n)]; }
+  nearness& nearness_of(const column_state& c) {
+    if (near_.empty()) near_.resize(record_.report().columns.size());
+    return near_[static_cast<std::size_t>(c.place)];
+  }
 
   /// Where the members of `list`, some of the `keep`, are when only those are left. Both ascending.
   static std::vector<int> positions_among(const std::vector<int>& keep, const std::vector<int>& list) {
@@ -167,10 +164,11 @@ class reliable_watch : public residual_record<typename High::scalars> {
     return positions;
   }
 
-  scalars choose_columns(const std::vector<int>& list, const scalars& a, const scalars& b) const {
-    if (std::ssize(list) == a.columns()) return a;
+  /// a in the columns that were updated, b in the others.
+  scalars choose(const scalars& a, const scalars& b) const {
+    if (std::ssize(updated_) == a.columns()) return a;
     std::vector<complex<double>> chosen(static_cast<std::size_t>(a.columns())), others(chosen.size(), {1.0, 0.0});
-    for (const int n : list) {
+    for (const int n : updated_) {
       chosen[static_cast<std::size_t>(n)] = {1.0, 0.0};
       others[static_cast<std::size_t>(n)] = {};
     }
@@ -179,110 +177,118 @@ class reliable_watch : public residual_record<typename High::scalars> {
     return ratio(a, make_scalars(some, std::span<const complex<double>>(chosen))) +
            ratio(b, make_scalars(some, std::span<const complex<double>>(others)));
   }
+  /// Number k of `some` at the position of the k-th updated column, anything at the others.
+  scalars spread(const scalars& some, int columns) const {
+    if (std::ssize(updated_) == columns) return some;
+    std::vector<int> list(static_cast<std::size_t>(columns), 0);
+    for (std::size_t k = 0; k < updated_.size(); ++k) list[static_cast<std::size_t>(updated_[k])] = static_cast<int>(k);
+    return compacted(some, std::span<const int>(list));
+  }
 
   void tell_progress() const {
     double worst = 0.0;
-    for (const column& c : columns_)
+    for (const column_state& c : record_.columns())
       if (std::isfinite(c.latest)) worst = std::max(worst, c.latest);
-    if (rule_.progress) rule_.progress(iteration_, worst);
+    record_.tell_progress(worst);
   }
 
-  /// The records of the last iterations before a look are on their way from here on.
+  // When to update. What is found in a column's own records decides, so that it does not depend on the other columns.
+
+  /// Lets the records of the last iterations before a check travel to the host meanwhile.
   void send_records() {
-    sent_ = late_values_of(trace_);
-    sent_until_ = iteration_;
-    trace_.clear();
+    sent_ = late_values_of(record_.take_trace());
+    sent_until_ = record_.iteration();
   }
-
-  /// Judges a column up to an iteration. True where its residual has fallen far enough on the way.
-  bool follow(column& c, int n, int until, verdict& reason) {
-    const auto& history = report_.history[static_cast<std::size_t>(c.place)];
-    const std::size_t known = history.size();
-    reason = this->judge_until(until, c, n, records_, records_until_);
-    bool fallen = false;
-    for (std::size_t i = known; i < history.size(); ++i) {
-      c.largest = std::max(c.largest, history[i]);
-      fallen = fallen || history[i] < parameters_.delta * c.largest;
-    }
-    return fallen;
-  }
-
   void take_records_sent() {
     if (!sent_) return;
-    ++report_.host_reads;
+    ++record_.report().host_reads;
     std::ranges::move(std::exchange(sent_, nullptr)(), std::back_inserter(records_));
     records_until_ = sent_until_;
   }
   void take_all_records() {
     take_records_sent();
-    if (!trace_.empty()) std::ranges::move(this->read(std::exchange(trace_, {})), std::back_inserter(records_));
-    records_until_ = iteration_;
+    if (const auto trace = record_.take_trace(); !trace.empty())
+      std::ranges::move(record_.read(trace), std::back_inserter(records_));
+    records_until_ = record_.iteration();
+  }
+  /// Drops the records that every column has seen.
+  void forget_records() {
+    int seen = records_until_;
+    for (const column_state& c : record_.columns()) seen = std::min(seen, c.seen);
+    const auto left = static_cast<std::ptrdiff_t>(record_.stride()) * (records_until_ - seen);
+    records_.erase(records_.begin(), records_.end() - left);
   }
 
-  bool is_near_its_end(const column& c) const { return c.latest < near_the_end * rule_.tolerance_of(c.place); }
-  bool is_overdue(const column& c) const { return iteration_ - c.updated_at >= parameters_.longest_interval; }
+  /// Judges a column up to an iteration. Returns whether its residual has fallen (or grown) far enough on the way.
+  bool follow(column_state& c, int n, int until, verdict& reason) {
+    const std::size_t known = record_.history_of(c).size();
+    reason = record_.follow(c, n, until, records_, records_until_);
+    bool due = false;
+    const auto& history = record_.history_of(c);
+    for (std::size_t i = known; i < history.size(); ++i) {
+      c.largest = std::max(c.largest, history[i]);
+      due = due || history[i] < parameters_.delta * c.largest || history[i] > growth_ * c.updated_from;
+    }
+    return due;
+  }
+  bool is_overdue(const column_state& c) const {
+    return record_.iteration() - c.updated_at >= parameters_.longest_interval;
+  }
 
-  /// What is found in a column's own records decides, so that it does not depend on the other columns.
   std::vector<due_column> columns_due() {
     if (sent_)
       take_records_sent();
     else
       take_all_records();
-    const bool stop = rule_.interrupted && rule_.interrupted(), ends = stop || iteration_ >= rule_.limit;
+    const stopping_rule& rule = record_.rule();
+    const int now = record_.iteration(), known = std::min(now - rule.look_behind, records_until_);
+    const verdict end = judge::end(rule, now, record_.stop_is_wanted());
     std::vector<due_column> due;
-    for (int n = 0; n < std::ssize(columns_); ++n) {
-      column& c = columns_[static_cast<std::size_t>(n)];
+    for (int n = 0; n < std::ssize(record_.columns()); ++n) {
+      column_state& c = column_at(n);
       verdict reason;
-      bool is_due = follow(c, n, iteration_ - rule_.look_behind, reason) || is_overdue(c) || ends;
-      const bool is_near = is_near_its_end(c);
-      if (rule_.look_behind > 0 && !reason.ends && (is_due || is_near)) {
+      bool is_due = follow(c, n, known, reason) || is_overdue(c) || end.ends;
+      const bool is_near = c.latest < near * rule.tolerance_of(c.place);
+      if (rule.look_behind > 0 && !reason.ends && (is_due || is_near)) {
         take_all_records();
-        is_due = follow(c, n, iteration_, reason) || is_due;
+        is_due = follow(c, n, now, reason) || is_due;
       }
-      c.is_looked_at_often = is_near && !c.was_near_its_end;
-      c.was_near_its_end = is_near;
-      if (!reason.ends) reason = this->judge_end(stop);
+      nearness_of(c) = {is_near, is_near && !nearness_of(c).was_near};
+      if (!reason.ends) reason = end;
       if (reason.ends || is_due) due.push_back({n, std::move(reason)});
     }
     forget_records();
     return due;
   }
 
-  /// Where a device runs ahead of the host, iterations past the end cost more than looks. So a column that comes near
-  /// its end is looked at often, until the next look at all. (One that stays near it has no end soon.)
-  bool looks_often(int iteration) const {
-    return rule_.look_behind > 0 && iteration % between_looks_near_the_end == 0 &&
-           std::ranges::any_of(columns_, &column::is_looked_at_often);
+  /// Where a device runs ahead of the host, iterations past the end cost more than checks. So a column that comes near
+  /// its tolerance is checked often, until the next regular check. (One that stays near it has no end soon.)
+  bool extra_check_is_due() {
+    if (record_.rule().look_behind == 0 || record_.iteration() % between_checks_near_the_tolerance != 0) return false;
+    return std::ranges::any_of(record_.columns(), [&](const column_state& c) { return nearness_of(c).checked_often; });
   }
-  bool looks_at_all(int iteration) const { return iteration % rule_.look_every == 0 || iteration >= rule_.limit; }
-  std::vector<due_column> due_near_their_end() {
+  std::vector<due_column> columns_due_near_the_tolerance() {
     take_all_records();
     std::vector<due_column> due;
-    for (int n = 0; n < std::ssize(columns_); ++n) {
-      column& c = columns_[static_cast<std::size_t>(n)];
-      if (!c.is_looked_at_often) continue;
+    for (int n = 0; n < std::ssize(record_.columns()); ++n) {
+      column_state& c = column_at(n);
+      if (!nearness_of(c).checked_often) continue;
       verdict reason;
-      const bool has_fallen = follow(c, n, iteration_, reason);
+      const bool has_fallen = follow(c, n, record_.iteration(), reason);
       if (reason.ends || has_fallen || is_overdue(c)) due.push_back({n, std::move(reason)});
     }
     forget_records();
     return due;
   }
 
-  /// Those that every column has seen.
-  void forget_records() {
-    int seen = records_until_;
-    for (const column& c : columns_) seen = std::min(seen, c.seen);
-    const auto left = static_cast<std::ptrdiff_t>(this->stride()) * (records_until_ - seen);
-    records_.erase(records_.begin(), records_.end() - left);
-  }
+  // The update.
 
   /// Adds the corrections to the iterated solutions of the columns that are due, and finds what is left.
-  /// \param r      becomes, in these columns, its distance from the true residual
+  /// \param r      becomes, in these columns, its distance from the true residual: old minus new
   /// \param r_new  becomes their true residual, rounded; a column for each that is due
-  findings correct(const std::vector<int>& positions, const std::vector<int>& places, const Low& e, Low& r,
-                   Low& r_new) {
-    // Columns where they stand, as views; those that are not side by side come together for the operator alone.
+  std::vector<update_numbers> correct(const std::vector<int>& positions, const std::vector<int>& places, const Low& e,
+                                      Low& r, Low& r_new) {
+    // Columns where they are, as views; those that are not side by side come together for the operator alone.
     const std::vector<column_run> runs = runs_of(positions, places);
     std::vector<scalars> parts;
     for (const column_run& run : runs) {
@@ -295,27 +301,26 @@ class reliable_watch : public residual_record<typename High::scalars> {
     }
     const High y = runs.size() == 1 ? view(y_, places.front(), runs.front().count) : gather_columns(y_, places);
     High ay = like(y);
-    counted_operator(outer_, report_, true).apply(ay, y);
+    counted_operator(outer_, record_.report(), true).apply(ay, y);
     for (const column_run& run : runs) {
       const auto first = static_cast<std::size_t>(run.first);
       High r_true = like(y, run.count);
       parts.push_back(subtract_norm2(r_true, view(b_, places[first], run.count), view(ay, run.first, run.count)));
-      // What rounding r_true adds to the gap is what it adds to r where the column goes on. The iterated residual gives
-      // its place to the gap: nobody asks for it again.
+      // What rounding r_true adds to the gap is what it adds to r where the column goes on.
       Low rounded = view(r_new, run.first, run.count), gap = view(r, positions[first], run.count);
       assign(rounded, r_true);
       parts.push_back(axpy_norm2(gap, uniform_scalars(gap, -1.0), rounded));
     }
-    const auto values = this->read(parts);
-    findings found;
-    for (std::size_t k = 0; k < runs.size(); ++k) {
-      const auto add = [&](std::vector<complex<double>>& all, const std::vector<complex<double>>& some) {
-        all.insert(all.end(), some.begin(), some.end());
-      };
-      const std::size_t others = 2 * (runs.size() + k);
-      add(found.y2, values[2 * k]), add(found.e2, values[2 * k + 1]);
-      add(found.r2, values[others]), add(found.gap2, values[others + 1]);
-    }
+    const auto values = record_.read(parts);
+    std::vector<update_numbers> found;
+    for (std::size_t k = 0; k < runs.size(); ++k)
+      for (std::size_t i = 0; i < static_cast<std::size_t>(runs[k].count); ++i) {
+        const std::size_t others = 2 * (runs.size() + k);
+        update_numbers n;
+        n.y2 = values[2 * k][i].re, n.e2 = values[2 * k + 1][i].re;
+        n.r2 = values[others][i].re, n.gap2 = values[others + 1][i].re;
+        found.push_back(n);
+      }
     return found;
   }
 
@@ -324,107 +329,67 @@ class reliable_watch : public residual_record<typename High::scalars> {
     std::vector<int> positions, places;
     for (const due_column& d : due) {
       positions.push_back(d.position);
-      places.push_back(columns_[static_cast<std::size_t>(d.position)].place);
+      places.push_back(column_at(d.position).place);
     }
     Low r_new = like(r, static_cast<int>(due.size()));
-    const findings found = correct(positions, places, e, r, r_new);
+    const std::vector<update_numbers> found = correct(positions, places, e, r, r_new);
 
-    leaves_.assign(columns_.size(), false);
+    leaves_.assign(record_.columns().size(), false);
     std::vector<int> better, going_on;  // places, and numbers among those due
     for (int k = 0; k < std::ssize(due); ++k) {
-      const int position = positions[static_cast<std::size_t>(k)];
-      column& c = columns_[static_cast<std::size_t>(position)];
+      const auto n = static_cast<std::size_t>(k);
+      column_state& c = column_at(positions[n]);
       const double before = c.kept;
-      const verdict v = conclude_update(c, due[static_cast<std::size_t>(k)].reason, found, static_cast<std::size_t>(k));
-      if (c.kept < before) better.push_back(places[static_cast<std::size_t>(k)]);
+      const update_verdict judged = judge_update(c, due[n].reason, found[n]);
+      const verdict& v = judged.next;
+      if (c.kept < before) better.push_back(places[n]);
       if (v.ends) {
-        this->conclude(c, v);
-        leaves_[static_cast<std::size_t>(position)] = true;
+        record_.conclude(c, v);
+        leaves_[static_cast<std::size_t>(positions[n])] = true;
       } else {
         going_on.push_back(k);
-        updated_.push_back(position);
-        if (c.renews) renewed_.push_back(position);
+        updated_.push_back(positions[n]);
+        if (judged.exhausted) exhausted_.push_back(positions[n]);
+        if (judged.displaced) displaced_.push_back(positions[n]);
       }
     }
     if (!better.empty()) copy_columns(x_, std::span<const int>(better), y_, std::span<const int>(better));
     if (going_on.empty()) return;
+    shift_ = gather_columns(r, updated_);
+    scale(*shift_, uniform_scalars(*shift_, -1.0));
     copy_columns(r, std::span<const int>(updated_), r_new, std::span<const int>(going_on));
-    rr = choose_columns(updated_, spread(norm2(r_new), going_on, rr.columns()), rr);
-  }
-
-  /// Numbers `from` of `some` at the positions of the columns that were updated, anything at the others.
-  scalars spread(const scalars& some, const std::vector<int>& from, int columns) const {
-    if (std::ssize(updated_) == columns) return some;
-    std::vector<int> list(static_cast<std::size_t>(columns), 0);
-    for (std::size_t k = 0; k < from.size(); ++k) list[static_cast<std::size_t>(updated_[k])] = from[k];
-    return compacted(some, std::span<const int>(list));
-  }
-
-  /// What an update says about its k-th column; notes the residual.
-  verdict conclude_update(column& c, const verdict& reason, const findings& found, std::size_t k) {
-    column_report& out = report_of(c);
-    const int iteration = reason.ends ? reason.iteration : iteration_;
-    const double iterated = report_.history[static_cast<std::size_t>(c.place)].back();
-    const double truth = std::sqrt(found.r2[k].re / c.b2), before = c.kept;
-    const std::string at = " at iteration " + std::to_string(iteration);
-    out.updates.push_back({iteration, iterated, truth});
-    if (truth < c.kept) {
-      c.kept = truth;
-      c.kept_iterated = iterated;
+    const scalars r2_new = norm2(r_new);
+    if (std::ssize(updated_) == rr.columns()) {
+      rr = r2_new;
+      return;
     }
+    std::vector<int> list(static_cast<std::size_t>(rr.columns()), 0);
+    for (std::size_t k = 0; k < updated_.size(); ++k) list[static_cast<std::size_t>(updated_[k])] = going_on[k];
+    rr = choose(compacted(r2_new, std::span<const int>(list)), rr);
+  }
+
+  /// Notes an update of a column in the report, and says what follows.
+  update_verdict judge_update(column_state& c, const verdict& reason, update_numbers n) {
+    column_report& out = record_.report_of(c);
+    auto& history = record_.history_of(c);
+    const int now = record_.iteration();
+    n.operator_norm = parameters_.operator_norm > 0.0 ? parameters_.operator_norm : judge::norm_by_gains(c);
+    n.tolerance = record_.rule().tolerance_of(c.place);
+    n.low_roundoff = low_roundoff, n.high_roundoff = high_roundoff;
+    c.latest = history.back();
+    const double iterated = c.latest, truth = std::sqrt(n.r2 / c.b2);
+    const update_verdict v = judge::update(c, reason, n, parameters_, now);
+    out.updates.push_back({v.next.ends ? v.next.iteration : now, iterated, truth});
     out.residual = c.kept_iterated;
     out.true_residual = c.kept;
-    if (truth <= rule_.tolerance_of(c.place)) {
-      out.residual = std::min(iterated, truth);  // r is the true residual now, whatever was iterated
-      return {true, solve_status::converged, iteration,
-              reason.why.empty() ? "" : "the true residual meets the tolerance (" + reason.why + ")"};
-    }
-    if (reason.ends && reason.status != solve_status::converged) return reason;
-    if (!std::isfinite(truth))
-      return {true, solve_status::not_finite, iteration, "the true residual became not finite" + at};
-    if (disagree(c, found, k)) {
-      ++out.mismatches;
-      return {true, solve_status::inconsistent, iteration,
-              "the iterated residual and the true one disagreed by more than rounding explains" + at};
-    }
-    const double floor = residual_floor(high_roundoff, norm_of_operator(c), std::sqrt(found.y2[k].re), std::sqrt(c.b2));
-    const bool follows = found.gap2[k].re <= iterated * iterated * c.b2;
-    // A column that has not come to its end has one more try from the residual as it is.
-    if ((reason.ends || (!follows && c.idle_updates > 0)) && truth <= floor && !(truth < 0.5 * before)) {
-      out.at_floor = true;
-      out.residual = iterated;
-      return {true, solve_status::converged, iteration,
-              "the true residual is at the floor of the solution's precision and does not follow the iterated one"};
-    }
-    c.idle_updates = truth < (1.0 - least_progress) * before ? 0 : c.idle_updates + 1;
-    if (c.idle_updates >= parameters_.idle_updates)
-      return {true, solve_status::stagnation, iteration,
-              "no progress over " + std::to_string(parameters_.idle_updates) + " updates" + at};
-    // a column that stood still until this look has no residuals of its own for these iterations
-    report_.history[static_cast<std::size_t>(c.place)].resize(static_cast<std::size_t>(iteration_) + 1, truth);
-    c.latest = c.largest = truth;
-    c.renews = !follows;
-    c.updated_at = c.seen = iteration_;
-    if (!(c.smallest <= truth)) return {};
-    c.smallest = truth;  // progress is counted from here
-    c.smallest_at = iteration_;
-    return {};
-  }
-
-  double norm_of_operator(const column& c) const {
-    return parameters_.operator_norm > 0.0 ? parameters_.operator_norm : base::norm_by_gains(c);
-  }
-
-  /// True where the iterated residual is off by what rounding does not explain. Each of k iterations adds a step to e
-  /// and its image to r, both of which low precision rounds: u |A| |e| and u |r| each, at random. The outer residual
-  /// errs by u_high |A| |y|. Sixteen times all that is allowed, and what does not matter beside the residual.
-  bool disagree(const column& c, const findings& found, std::size_t k) const {
-    const double norm = norm_of_operator(c), b_norm = std::sqrt(c.b2);
-    const double gap = std::sqrt(found.gap2[k].re), r = std::sqrt(found.r2[k].re);
-    const double steps = std::sqrt(static_cast<double>(iteration_ - c.updated_at + 1));
-    const double rounding = low_roundoff * steps * (norm * std::sqrt(found.e2[k].re) + c.largest * b_norm) +
-                            high_roundoff * norm * std::sqrt(found.y2[k].re);
-    return !(gap <= std::max(16.0 * rounding, 0.1 * r));
+    if (v.mismatch) ++out.mismatches;
+    out.at_floor = v.at_floor;
+    if (v.at_floor) out.residual = iterated;
+    if (v.next.status == solve_status::converged && !v.at_floor && v.next.ends)
+      out.residual = std::min(iterated, truth);
+    // A column that stood still until this check has no residuals of its own for these iterations.
+    if (!v.next.ends) history.resize(static_cast<std::size_t>(now) + 1, truth);
+    return v;
   }
 
   const Outer& outer_;
@@ -432,12 +397,15 @@ class reliable_watch : public residual_record<typename High::scalars> {
   const High& b_;
   High y_;  ///< the iterated solutions without the corrections since, all columns of the caller's batch
   reliable_updates parameters_;
-  std::vector<int> updated_;  ///< positions of the columns updated at this look that go on
-  std::vector<int> renewed_;  ///< those of them whose directions are given up
-  std::vector<bool> leaves_;  ///< of the columns in the batch, at a look
-  late_values sent_;          ///< the records until iteration `sent_until_`, where a look is near
+  double growth_ = std::numeric_limits<double>::infinity();
+  std::vector<int> updated_;                ///< positions of the columns updated at this check that go on
+  std::vector<int> exhausted_, displaced_;  ///< some of them
+  std::optional<Low> shift_;                ///< what the last update added to their r
+  std::vector<bool> leaves_;                ///< of the columns in the batch, at a check
+  std::vector<nearness> near_;
+  late_values sent_;  ///< the records until iteration `sent_until_`, where a check is near
   int sent_until_ = 0;
-  typename base::table records_;  ///< those that some column has not seen, until iteration `records_until_`
+  table records_;  ///< those that some column has not seen, until iteration `records_until_`
   int records_until_ = 0;
 };
 

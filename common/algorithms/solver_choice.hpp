@@ -3,25 +3,33 @@
 /// A solver chosen at run time.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/algorithms/bicgstab.hpp"
+#include "common/algorithms/bicgstab_l.hpp"
 #include "common/algorithms/conjugate_gradients.hpp"
 #include "common/algorithms/gcr.hpp"
 
 namespace plaquette {
 
-enum class solver_kind { cgne, cgnr, bicgstab, gcr, mr };
+/// `automatic` is BiCGstab; a column on which it stalls or breaks down goes on with BiCGstab(4), and then with CGNR.
+enum class solver_kind { cgne, cgnr, bicgstab, gcr, mr, bicgstab2, bicgstab4, automatic };
 
-inline constexpr std::array<std::pair<solver_kind, std::string_view>, 5> solver_names{
+inline constexpr std::array<std::pair<solver_kind, std::string_view>, 8> solver_names{
     {{solver_kind::cgne, "cgne"},
      {solver_kind::cgnr, "cgnr"},
      {solver_kind::bicgstab, "bicgstab"},
      {solver_kind::gcr, "gcr"},
-     {solver_kind::mr, "mr"}}};
+     {solver_kind::mr, "mr"},
+     {solver_kind::bicgstab2, "bicgstab2"},
+     {solver_kind::bicgstab4, "bicgstab4"},
+     {solver_kind::automatic, "auto"}}};
 
 inline std::string name(solver_kind kind) {
   for (const auto& [known, text] : solver_names)
@@ -45,6 +53,49 @@ struct solver_parameters {
   double relaxation = 1.0;  ///< of mr
 };
 
+namespace detail {
+
+/// The solvers of `automatic`, one after the other, and the iterations without progress after which the next one takes
+/// over: CGNR, the last, never gives up on a plateau.
+inline constexpr solver_kind automatic_solvers[] = {solver_kind::bicgstab, solver_kind::bicgstab4, solver_kind::cgnr};
+inline constexpr int iterations_of_a_stall = 150;
+
+/// Solves by the first of `automatic_solvers`, and by the next ones for the columns that failed, from the best solution
+/// so far; `why` says so.
+/// \param run  solve_report (F& x, const F& b, const stopping_rule&, solver_kind, bool is_last)
+template <field_batch F, class Run>
+solve_report solve_in_turn(F& x, const F& b, const stopping_rule& rule, Run&& run) {
+  solve_report report = run(x, b, rule, automatic_solvers[0], false);
+  report.solver = "auto";
+  for (std::size_t stage = 1; stage < std::size(automatic_solvers); ++stage) {
+    stopping_rule rest = rule;
+    rest.guess_is_zero = false;
+    rest.column_tolerances.clear();
+    std::vector<int> failed;
+    for (int n = 0; n < std::ssize(report.columns); ++n) {
+      column_report& c = report.columns[static_cast<std::size_t>(n)];
+      const bool goes_on = c.status == solve_status::stagnation || c.status == solve_status::breakdown ||
+                           c.status == solve_status::inconsistent || c.status == solve_status::not_finite;
+      if (!goes_on || c.iterations == 0) continue;
+      failed.push_back(n);
+      c.why = name(automatic_solvers[stage - 1]) + " gave way to " + name(automatic_solvers[stage]) + ": " + c.why;
+      rest.limit = std::min(rest.limit, rule.limit - c.iterations);
+      rest.column_tolerances.push_back(rule.tolerance_of(n));
+    }
+    if (failed.empty() || rest.limit < 1 || (rule.interrupted && rule.interrupted())) break;
+    F x_failed = gather_columns(x, failed);
+    const bool is_last = stage + 1 == std::size(automatic_solvers);
+    const solve_report again = run(x_failed, gather_columns(b, failed), rest, automatic_solvers[stage], is_last);
+    scatter_columns(x, failed, x_failed);
+    report.add_work(again);
+    for (std::size_t k = 0; k < failed.size(); ++k)
+      report.continue_column(failed[k], again.columns[k], again.history[k]);
+  }
+  return report;
+}
+
+}  // namespace detail
+
 /// A x = b by the solver of that kind.
 /// \param x  the initial guess, and the solution
 template <field_batch F, linear_operator<F> A>
@@ -61,6 +112,16 @@ solve_report solve(solver_kind kind, const A& a, F& x, const F& b, const stoppin
       return gcr(a, x, b, rule, parameters.restart_length);
     case solver_kind::mr:
       return minimal_residual(a, x, b, rule, parameters.relaxation);
+    case solver_kind::bicgstab2:
+      return bicgstab_l(a, x, b, rule, 2);
+    case solver_kind::bicgstab4:
+      return bicgstab_l(a, x, b, rule, 4);
+    case solver_kind::automatic:
+      return detail::solve_in_turn(
+          x, b, rule, [&](F& y, const F& c, stopping_rule rest, solver_kind one, bool is_last) {
+            rest.stagnation_window = is_last ? 0 : std::min(rest.stagnation_window, detail::iterations_of_a_stall);
+            return solve(one, a, y, c, rest, parameters);
+          });
   }
   throw error(exit_status::internal_error, "solve: a solver without a name was asked for");
 }

@@ -32,7 +32,8 @@ struct coarse_arguments {
 template <class T, vector_operation operation>
 struct coarse_vector_kernel {
   static constexpr operation_traits traits = traits_of(operation);
-  [[maybe_unused]] static constexpr int least_sites_of_a_thread = 4;
+  static constexpr int least_sites_of_a_thread = 4;
+  static_assert(least_sites_of_a_thread > 0);  // used: launches without sums do not ask for it
   coarse_arguments<T> arg;
 
   struct factors {

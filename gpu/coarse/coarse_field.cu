@@ -37,7 +37,7 @@ struct column_copy {
   }
 };
 
-/// Moves columns to the front of each site; an index is a number of a site, and takes it through all columns: they are
+/// Moves columns to the front of each site; an index is a number of a site, and takes it through all columns. They are
 /// ascending, so each moves to where one has moved away.
 template <class T>
 struct column_compaction {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Inverses of the diagonals of many sites at once, by Gauss and Jordan with the largest pivot of each column: a step
+/// Inverses of the diagonals of many sites at once, by Gauss and Jordan with the largest pivot of each column. A step
 /// takes all sites from one copy of their matrices to the other, so that every kernel is a pure gather.
 #include <algorithm>
 #include <utility>

@@ -50,6 +50,7 @@ aggregate_tables::aggregate_tables(const context& ctx, const aggregates& blocks,
     if (coarse.grid()[mu] > 1) face_sites_[mu] = volume(local) / local[mu];
     all_ghosts += static_cast<std::int32_t>(face_sites_[mu]);
   }
+#pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < places; ++k) {
     const coordinate x = coordinate_of(blocks.fine_site(static_cast<std::int64_t>(k)), local);
     site[k] = is_coarse ? static_cast<std::int32_t>(fine_lattice.site(x))

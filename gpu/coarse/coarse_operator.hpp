@@ -83,7 +83,7 @@ class coarse_schur {
 
   /// Standard flops of an application to a column.
   double flops() const;
-  /// Fewest bytes of an application to so many columns.
+  /// Fewest bytes of an application to `columns` columns.
   double bytes(int columns) const;
 
  private:

@@ -56,11 +56,6 @@ __device__ __forceinline__ float2 unpacked(std::uint32_t word) {
   return z;
 }
 
-/// Where a step's matrix multiplies from.
-struct step_place {
-  std::int32_t matrix, first_column;
-};
-
 /// Numbers of a chunk: rows g and g + 8 of column t, and in half of column t + 4.
 template <coarse_storage storage>
 struct chunk_numbers {
@@ -83,41 +78,56 @@ struct chunk_numbers {
 template <coarse_storage storage>
 constexpr int columns_of_step = storage == coarse_storage::single ? 4 : 8;
 
+/// Pointers to what a site's matrices are multiplied with, in shared memory.
+using input_pointers = const complex<float>* [coarse_matrices_of_a_site];
+__device__ __forceinline__ void find_inputs(input_pointers& inputs, const coarse_products<float>& p, std::int64_t site,
+                                            int column) {
+  if (static_cast<std::int32_t>(threadIdx.x) < p.matrices.order.matrices)
+    inputs[threadIdx.x] = p.input(site, static_cast<std::int32_t>(threadIdx.x)) + std::int64_t{column} * p.in.n;
+  __syncthreads();
+}
+
 /// One right-hand side: a block takes 16 rows of a site, its warps share the columns of all matrices. A thread has
-/// `ahead` chunks of matrices under way before it waits for the kernel before; vectors come from the cache.
-template <coarse_storage storage, int ahead>
-__global__ void __launch_bounds__(512)
-    one_column_kernel(const __grid_constant__ coarse_products<float> p, divisor row_tiles, divisor steps, int column) {
+/// `ahead` chunks of matrices under way, the first before it waits for the kernel before; vectors are staged in shared
+/// memory.
+/// \tparam rolling  more chunks are loaded as the first are used; where not, a thread has `ahead` at most
+template <coarse_storage storage, int ahead, int most_warps, int resident, bool rolling>
+__global__ void __launch_bounds__(32 * most_warps, resident)
+    one_column_kernel(const __grid_constant__ coarse_products<float> p, divisor row_tiles, std::int32_t steps,
+                      int column) {
+  extern __shared__ __align__(16) float2 x[];  // [matrix][padded]
+  __shared__ input_pointers inputs;
   const auto block = static_cast<std::int32_t>(blockIdx.x);
   const std::int32_t s = row_tiles.quotient(block), tile = block - s * row_tiles.value;
   const std::int64_t site = p.first_site + s;
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32),
             warps = static_cast<int>(blockDim.x / 32), t = lane % 4;
-  const std::int32_t all = p.matrices.order.matrices * steps.value, n = p.in.n;
+  const std::int32_t all = p.matrices.order.matrices * steps, n = p.in.n;
   const std::int64_t stride = std::int64_t{row_tiles.value} * 32;
   const uint4* const from = reinterpret_cast<const uint4*>(p.matrices.begin) + site * all * stride + tile * 32 + lane;
+  const auto load = [&](std::int32_t q) { return q < all ? load_matrix(from + q * stride) : make_uint4(0, 0, 0, 0); };
+  uint4 chunks[ahead];
+#pragma unroll
+  for (int k = 0; k < ahead; ++k) chunks[k] = load(warp + k * warps);
+  find_inputs(inputs, p, site, column);
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  const std::int32_t padded = steps * columns_of_step<storage>;
+  for (std::int32_t m = warp; m < p.matrices.order.matrices; m += warps)
+    for (std::int32_t j = 2 * lane; j < padded; j += 64)
+      *reinterpret_cast<float4*>(x + m * padded + j) =
+          j < n ? *reinterpret_cast<const float4*>(inputs[m] + j) : make_float4(0.0F, 0.0F, 0.0F, 0.0F);
+  __syncthreads();
   float2 sum[2] = {};
   for (std::int32_t first = warp; first < all; first += warps * ahead) {
-    uint4 chunks[ahead];
 #pragma unroll
     for (int k = 0; k < ahead; ++k) {
-      const std::int32_t q = first + k * warps;
-      chunks[k] = q < all ? load_matrix(from + q * stride) : make_uint4(0, 0, 0, 0);
-    }
-    if (first == warp) {
-      let_next_kernel_start();
-      wait_for_previous_kernel();
-    }
-#pragma unroll
-    for (int k = 0; k < ahead; ++k) {
-      const std::int32_t q = first + k * warps;
-      if (q >= all) break;
-      const std::int32_t m = steps.quotient(q), j = (q - m * steps.value) * columns_of_step<storage> + t;
-      const auto* const x = reinterpret_cast<const float2*>(p.input(site, m)) + std::int64_t{column} * n;
+      const std::int32_t q = min(first + k * warps, all - 1);  // beyond the end matrices are zero
       const chunk_numbers<storage> numbers(chunks[k]);
+      if constexpr (rolling) chunks[k] = load(first + (k + ahead) * warps);
 #pragma unroll
       for (int c = 0; c < numbers.columns; ++c) {
-        const float2 b = j + 4 * c < n ? x[j + 4 * c] : make_float2(0.0F, 0.0F);
+        const float2 b = x[q * columns_of_step<storage> + t + 4 * c];
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
           const float2 a = numbers.a[c][r];
@@ -129,8 +139,7 @@ __global__ void __launch_bounds__(512)
       }
     }
   }
-  if (warp >= all) wait_for_previous_kernel();
-  __shared__ float2 of_warps[16][tile_rows];
+  __shared__ float2 of_warps[most_warps][tile_rows];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
 #pragma unroll
@@ -141,13 +150,24 @@ __global__ void __launch_bounds__(512)
     if (t == 0) of_warps[warp][lane / 4 + 8 * r] = sum[r];
   }
   __syncthreads();
-  const std::int32_t row = tile * tile_rows + static_cast<std::int32_t>(threadIdx.x);
-  if (threadIdx.x < tile_rows && row < n) {
-    complex<float> total{};
-    for (int w = 0; w < warps; ++w) total += complex<float>{of_warps[w][threadIdx.x].x, of_warps[w][threadIdx.x].y};
-    total = p.factor * total;
-    if (p.start.begin != nullptr) total += p.start.at(s, column)[row];
-    p.out.at(s, column)[row] = total;
+  // A warp takes eight rows, four threads a row.
+  for (int r = warp; r < 2; r += warps) {
+    float2 total{};
+#pragma unroll 4
+    for (int w = t; w < warps; w += 4) {
+      total.x += of_warps[w][8 * r + lane / 4].x;
+      total.y += of_warps[w][8 * r + lane / 4].y;
+    }
+#pragma unroll
+    for (int distance = 1; distance < 4; distance *= 2) {
+      total.x += __shfl_xor_sync(0xffffffffU, total.x, distance);
+      total.y += __shfl_xor_sync(0xffffffffU, total.y, distance);
+    }
+    const std::int32_t row = tile * tile_rows + 8 * r + lane / 4;
+    if (t != 0 || row >= n) continue;
+    complex<float> z{p.factor * total.x, p.factor * total.y};
+    if (p.start.begin != nullptr) z += p.start.at(s, column)[row];
+    p.out.at(s, column)[row] = z;
   }
 }
 
@@ -169,68 +189,90 @@ __device__ __forceinline__ void copy_to_shared(void* to, const void* from) {
                "l"(from)
                : "memory");
 }
-__device__ __forceinline__ void wait_for_copies() {
-  asm volatile("cp.async.commit_group;\ncp.async.wait_group 0;" ::: "memory");
-}
-
 /// Numbers from one column to the next in shared memory: threads of a warp, which read four columns and four numbers of
 /// each, find them in banks of their own.
 __host__ __device__ constexpr std::int32_t panel_stride(std::int32_t padded) { return (2 * padded + 31) / 32 * 16 + 4; }
 
-constexpr int batch_warps = 4;
+constexpr int panels_of_phase = 3;
 
-/// A block takes a site and up to 4 * column_tiles right-hand sides, whose numbers at all neighbours it stages in
-/// shared memory; its warps share the columns of the matrices. As real numbers: (Re A, Im A) times (re b, im b; -im b,
-/// re b), so that a tile of the result holds re and im of four right-hand sides side by side. Vectors are split into
-/// two parts of 11 bits, matrices of single precision too: three products, good to 2^-21 or so.
-template <coarse_storage storage, int row_tiles, int column_tiles>
-__global__ void __launch_bounds__(32 * batch_warps)
-    batch_kernel(const __grid_constant__ coarse_products<float> p, divisor steps, int first_column, int columns) {
-  constexpr int ahead = row_tiles <= 3 ? 3 : 2;
+/// A block takes `row_tiles` tiles of rows of a site and up to 4 * column_tiles right-hand sides, whose numbers at all
+/// neighbours it stages in shared memory; its warps share the columns of the matrices. As real numbers: (Re A, Im A)
+/// times (re b, im b; -im b, re b), so that a tile of the result holds re and im of four right-hand sides side by side.
+/// Vectors are split into two parts of 11 bits, matrices of single precision too: three products, good to 2^-21 or so.
+template <coarse_storage storage, int row_tiles, int column_tiles, int most_warps, int resident, int ahead>
+__global__ void __launch_bounds__(32 * most_warps, resident)
+    batch_kernel(const __grid_constant__ coarse_products<float> p, std::int32_t all_tiles, divisor steps,
+                 int first_column, int columns) {
   extern __shared__ __align__(16) float2 panels[];
-  const auto s = static_cast<std::int32_t>(blockIdx.x);
+  __shared__ input_pointers inputs;
+  const auto s = static_cast<std::int32_t>(blockIdx.x), first_tile = static_cast<std::int32_t>(blockIdx.y) * row_tiles;
   const std::int64_t site = p.first_site + s;
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32), t = lane % 4,
-            g = lane / 4;
+            g = lane / 4, batch_warps = static_cast<int>(blockDim.x / 32);
   const std::int32_t matrices = p.matrices.order.matrices, all = matrices * steps.value, n = p.in.n;
   const std::int32_t padded = steps.value * columns_of_step<storage>, stride = panel_stride(padded);
-  constexpr std::int64_t step_chunks = row_tiles * 32;
-  const uint4* const from = reinterpret_cast<const uint4*>(p.matrices.begin) + site * all * step_chunks + lane;
+  const std::int64_t step_chunks = std::int64_t{all_tiles} * 32;
+  const uint4* const from =
+      reinterpret_cast<const uint4*>(p.matrices.begin) + site * all * step_chunks + first_tile * 32 + lane;
   uint4 chunks[ahead][row_tiles];
   const auto load = [&](uint4(&to)[row_tiles], std::int32_t q) {
 #pragma unroll
-    for (int r = 0; r < row_tiles; ++r) to[r] = load_matrix(from + (q < all ? q : all - 1) * step_chunks + r * 32);
+    for (int r = 0; r < row_tiles; ++r)
+      to[r] = q < all ? load_matrix(from + q * step_chunks + r * 32) : make_uint4(0, 0, 0, 0);
   };
 #pragma unroll
   for (int k = 0; k < ahead; ++k) load(chunks[k], warp + k * batch_warps);
+  find_inputs(inputs, p, site, first_column);
   let_next_kernel_start();
   wait_for_previous_kernel();
-  // A warp takes a column of a neighbour at a time.
-  for (std::int32_t k = warp; k < matrices * columns; k += batch_warps) {
-    const std::int32_t m = k / columns, c = k - m * columns;
-    const complex<float>* const x = p.input(site, m) + std::int64_t{first_column + c} * n;
-    float2* const to = panels + k * stride;
-    for (std::int32_t j = 2 * lane; j < padded; j += 64) {
-      if (j < n)
-        copy_to_shared(to + j, x + j);
-      else
-        to[j] = to[j + 1] = make_float2(0.0F, 0.0F);
-    }
-  }
-  wait_for_copies();
-  __syncthreads();
+  // Three matrices at a time; their vectors arrive while those before are multiplied. A warp takes a column of each.
+  const std::int32_t phases = (matrices + panels_of_phase - 1) / panels_of_phase,
+                     phase_size = panels_of_phase * columns * stride;
+  const auto stage = [&](std::int32_t phase) {
+    const std::int32_t first = phase * panels_of_phase;
+    float2* const to_phase = panels + phase % 2 * phase_size;
+    for (std::int32_t c = warp; c < columns; c += batch_warps)
+      for (std::int32_t j = 2 * lane; j < padded; j += 64)
+#pragma unroll
+        for (std::int32_t m = 0; m < panels_of_phase; ++m) {
+          if (first + m >= matrices) break;
+          float2* const to = to_phase + (m * columns + c) * stride + j;
+          if (j < n)
+            copy_to_shared(to, inputs[first + m] + std::int64_t{c} * n + j);
+          else
+            to[0] = to[1] = make_float2(0.0F, 0.0F);
+        }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  };
+  stage(0);
+  if (phases > 1) stage(1);
   float sums[row_tiles][column_tiles][4] = {};
   std::int32_t column_of_tile[column_tiles];
 #pragma unroll
   for (int c = 0; c < column_tiles; ++c) column_of_tile[c] = min(4 * c + g / 2, columns - 1) * stride;
   const bool imaginary = g % 2 == 1;
-  for (std::int32_t first = warp; first < all; first += ahead * batch_warps) {
+  std::int32_t phase = -1, end = 0;  // the first step beyond those staged
+  for (std::int32_t first = warp; first < all + batch_warps; first += ahead * batch_warps) {
 #pragma unroll
     for (int k = 0; k < ahead; ++k) {
       const std::int32_t q = first + k * batch_warps;
+      while (q >= end && phase + 1 < phases) {
+        if (phase >= 0) {
+          __syncthreads();
+          if (phase + 2 < phases) stage(phase + 2);
+        }
+        ++phase;
+        end += panels_of_phase * steps.value;
+        if (phase + 1 < phases)
+          asm volatile("cp.async.wait_group 1;" ::: "memory");
+        else
+          asm volatile("cp.async.wait_group 0;" ::: "memory");
+        __syncthreads();
+      }
       if (q >= all) break;
       const std::int32_t m = steps.quotient(q), j = (q - m * steps.value) * columns_of_step<storage> + t;
-      const float2* const panel = panels + m * columns * stride + j;
+      const float2* const panel =
+          panels + phase % 2 * phase_size + (m - phase * panels_of_phase) * columns * stride + j;
       uint4 now[row_tiles];
 #pragma unroll
       for (int r = 0; r < row_tiles; ++r) now[r] = chunks[k][r];
@@ -289,13 +331,12 @@ __global__ void __launch_bounds__(32 * batch_warps)
   __syncthreads();
   for (int k = warp; k < halves; k += batch_warps) {
     complex<float> total{};
-#pragma unroll
     for (int w = 0; w < batch_warps; ++w) {
       const float2 z = panels[(w * halves + k) * 32 + lane];
       total += complex<float>{z.x, z.y};
     }
     const int r = k / (2 * column_tiles), c = k / 2 % column_tiles, h = k % 2;
-    const std::int32_t row = r * tile_rows + 8 * h + g, column = 4 * c + t;
+    const std::int32_t row = (first_tile + r) * tile_rows + 8 * h + g, column = 4 * c + t;
     if (row >= n || column >= columns) continue;
     total = p.factor * total;
     if (p.start.begin != nullptr) total += p.start.at(s, first_column + column)[row];
@@ -307,46 +348,60 @@ template <coarse_storage storage>
 void queue_column(const queue& q, const coarse_products<float>& p, int column) {
   const tile_order& order = p.matrices.order;
   const std::int32_t all = order.matrices * order.steps();
-  // Few blocks: as many warps as share the work, so that all loads are out at once. Many: fewer, with more each.
-  constexpr int most_ahead = 12, most_warps = 16;
   const std::int64_t blocks = std::int64_t{p.sites} * order.row_tiles();
-  const int wanted = blocks < 1024 ? 4 : most_ahead;
-  const int warps = std::min((all + wanted - 1) / wanted, most_warps), each = (all + warps - 1) / warps;
-  const auto launch = [&](auto kernel) {
-    launch_kernel(q, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(32 * warps)), 0, true, kernel, p,
-                  divisor(order.row_tiles()), divisor(order.steps()), column);
+  const auto launch = [&](auto kernel, int warps) {
+    launch_kernel(q, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(32 * warps)),
+                  all * order.columns_of_step() * static_cast<int>(sizeof(float2)), true, kernel, p,
+                  divisor(order.row_tiles()), order.steps(), column);
   };
+  // Many blocks: small ones, several a multiprocessor, that keep loads coming.
+  if (blocks >= 512) {
+    if constexpr (storage == coarse_storage::single)
+      return launch(one_column_kernel<storage, 6, 8, 4, true>, std::min((all + 5) / 6, 8));
+    else
+      return launch(one_column_kernel<storage, 6, 4, 8, true>, std::min((all + 5) / 6, 4));
+  }
+  // Few: as many warps as share the work, so that all loads are out at once.
+  constexpr int most_warps = 16;
+  const int warps = std::min((all + 3) / 4, most_warps), each = (all + warps - 1) / warps;
   if (each <= 4)
-    launch(one_column_kernel<storage, 4>);
-  else if (each <= 6)
-    launch(one_column_kernel<storage, 6>);
+    launch(one_column_kernel<storage, 4, most_warps, 1, false>, warps);
+  else if (each <= 7)
+    launch(one_column_kernel<storage, 7, most_warps, 1, false>, warps);
   else if (each <= 9)
-    launch(one_column_kernel<storage, 9>);
+    launch(one_column_kernel<storage, 9, most_warps, 1, false>, warps);
   else
-    launch(one_column_kernel<storage, most_ahead>);
+    launch(one_column_kernel<storage, 9, most_warps, 1, true>, warps);
 }
 
-template <coarse_storage storage, int row_tiles, int column_tiles>
+/// \tparam row_tiles  of a block
+template <coarse_storage storage, int row_tiles, int column_tiles, int warps, int resident,
+          int ahead = row_tiles <= 3 ? 3 : 2>
 void queue_batch(const queue& q, const coarse_products<float>& p) {
   const tile_order& order = p.matrices.order;
   const std::int32_t stride = panel_stride(order.steps() * order.columns_of_step());
   for (int first = 0; first < p.columns; first += 4 * column_tiles) {
     const int columns = std::min(4 * column_tiles, p.columns - first);
-    const int panels = order.matrices * columns * stride, sums = batch_warps * row_tiles * column_tiles * 2 * 32;
+    const int phases = std::min((order.matrices + panels_of_phase - 1) / panels_of_phase, 2);
+    const int panels = phases * panels_of_phase * columns * stride, sums = warps * row_tiles * column_tiles * 2 * 32;
     const int bytes = std::max(panels, sums) * static_cast<int>(sizeof(float2));
-    const auto kernel = batch_kernel<storage, row_tiles, column_tiles>;
+    const auto kernel = batch_kernel<storage, row_tiles, column_tiles, warps, resident, ahead>;
     if (bytes > (48 << 10)) check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    launch_kernel(q, dim3(static_cast<unsigned>(p.sites)), dim3(32 * batch_warps), bytes, true, kernel, p,
-                  divisor(order.steps()), first, columns);
+    launch_kernel(q, dim3(static_cast<unsigned>(p.sites), static_cast<unsigned>(order.row_tiles() / row_tiles)),
+                  dim3(32 * warps), bytes, true, kernel, p, order.row_tiles(), divisor(order.steps()), first, columns);
   }
 }
 
 template <coarse_storage storage, int row_tiles>
 void queue_batch_of(const queue& q, const coarse_products<float>& p) {
+  constexpr int resident = row_tiles <= 3 ? 4 : row_tiles == 4 ? 3 : 2;
+  // Few sites: a block a tile of rows, and more warps to share it.
+  if (p.sites <= 132)
+    return p.columns <= 4 ? queue_batch<storage, 1, 1, 16, 1>(q, p) : queue_batch<storage, 1, 3, 16, 1>(q, p);
   if (p.columns <= 4)
-    queue_batch<storage, row_tiles, 1>(q, p);
+    queue_batch<storage, row_tiles, 1, 4, resident>(q, p);
   else
-    queue_batch<storage, row_tiles, 3>(q, p);
+    queue_batch<storage, row_tiles, 3, 4, resident>(q, p);
 }
 
 template <coarse_storage storage>

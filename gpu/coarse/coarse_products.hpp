@@ -4,6 +4,7 @@
 /// and its red-black parts are made of.
 #pragma once
 
+#include "common/operators/coarse_matrices.hpp"
 #include "gpu/coarse/coarse_field.hpp"
 #include "gpu/coarse/matrix_tiles.hpp"
 

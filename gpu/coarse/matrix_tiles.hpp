@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How the matrices of coarse sites lie for the fast kernels: as the tiles that tensor cores multiply, so that a thread
+/// How the matrices of coarse sites lie for the fast kernels: as the tiles that tensor cores multiply. A thread
 /// takes 16 bytes straight into its registers, for one right-hand side as for many.
 #pragma once
 
@@ -84,7 +84,7 @@ struct tile_pointer {
   }
 };
 
-/// So many matrices at each of `sites` sites. Copies share storage.
+/// `matrices` matrices at each of `sites` sites. Copies share storage.
 class tiled_matrices {
  public:
   tiled_matrices() = default;

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "gpu/blas/blas.hpp"
 #include "gpu/coarse/coarse_operator.hpp"
@@ -60,12 +61,10 @@ class multigrid_library {
   void apply_full(quark_field& out, const quark_field& in) const { full_->apply(out, in); }
 
   basis gather(const quark_field& v, const extents& aggregate) const {
-    const aggregates blocks(context_.geometry(), coarsened(context_.geometry(), aggregate));
-    return gathered(v, std::make_shared<const aggregate_tables>(context_, blocks, false));
+    return gathered(v, tables_of(context_.geometry(), aggregate, false));
   }
   basis gather(const coarse_field& v, const extents& aggregate) const {
-    const aggregates blocks(v.geometry(), coarsened(v.geometry(), aggregate));
-    return gathered(v, std::make_shared<const aggregate_tables>(context_, blocks, true));
+    return gathered(v, tables_of(v.geometry(), aggregate, true));
   }
   /// Returns how many vectors were replaced.
   std::int64_t make_orthonormal(basis& vectors) const { return orthonormalise(vectors).replaced; }
@@ -79,11 +78,26 @@ class multigrid_library {
   }
 
  private:
+  /// Tables of aggregates are made once: a setup that refines its vectors gathers them several times.
+  template <class Geometry>
+  std::shared_ptr<const aggregate_tables> tables_of(const Geometry& fine, const extents& aggregate,
+                                                    bool is_coarse) const {
+    const coarse_geometry coarse = coarsened(fine, aggregate);
+    for (const auto& known : *tables_)
+      if (known->fine_is_coarse() == is_coarse && known->blocks().shape() == aggregate &&
+          known->blocks().coarse() == coarse)
+        return known;
+    return tables_->emplace_back(
+        std::make_shared<const aggregate_tables>(context_, aggregates(fine, coarse), is_coarse));
+  }
+
   context context_;
   gauge_configuration links_;
   fermion_action action_;
   std::shared_ptr<const wilson_clover<float>> full_;
   std::shared_ptr<const quark_system> system_;
+  std::shared_ptr<std::vector<std::shared_ptr<const aggregate_tables>>> tables_ =
+      std::make_shared<std::vector<std::shared_ptr<const aggregate_tables>>>();
 };
 
 }  // namespace plaquette::gpu

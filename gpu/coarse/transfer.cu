@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "gpu/coarse/fast_transfer.hpp"
 #include "gpu/coarse/fine_sites.hpp"
 #include "gpu/device/launch.hpp"
 
@@ -26,15 +27,6 @@ template <class T>
 bool is_coarse(const coarse_field<T>&) {
   return true;
 }
-
-/// The null vectors as kernels take them.
-struct vector_pointers {
-  aggregate_pointers blocks;
-  const complex<float>* begin;
-  std::int32_t rows, vectors;
-
-  PLAQUETTE_HOST_DEVICE const complex<float>* row(std::int64_t index) const { return begin + index * vectors; }
-};
 
 vector_pointers pointers_of(const null_space& v) { return {v.tables().pointers(), v.begin(), v.rows(), v.vectors()}; }
 
@@ -197,13 +189,27 @@ auto sites_of(const coarse_field<T>& x) {
 }
 
 template <class T, class Q>
-void queue_prolongation(field<Q>& fine, const coarse_field<T>& coarse, const null_space& v, bool add) {
+void queue_prolongation(field<Q>& fine, const coarse_field<T>& coarse, const null_space& v, bool add,
+                        [[maybe_unused]] bool fast) {
   const std::int64_t places = v.blocks().fine_sites();
+#ifdef __CUDACC__
+  if constexpr (std::is_same_v<T, float>)
+    if (fast && fast_transfer_serves(pointers_of(v)))
+      return queue_prolongation(coarse.get_context().queue(), quark_sites_of(fine), pointers_of(v), coarse.sites(),
+                                coarse.numbers(), coarse.columns(), add);
+#endif
   for_each_index(coarse.get_context().queue(), places * fine.columns(),
                  prolong_quark<T, Q>{quark_sites_of(fine), coarse.numbers(), pointers_of(v), places, add}, 128);
 }
 template <class T>
-void queue_prolongation(coarse_field<T>& fine, const coarse_field<T>& coarse, const null_space& v, bool add) {
+void queue_prolongation(coarse_field<T>& fine, const coarse_field<T>& coarse, const null_space& v, bool add,
+                        [[maybe_unused]] bool fast) {
+#ifdef __CUDACC__
+  if constexpr (std::is_same_v<T, float>)
+    if (fast && fast_transfer_serves(pointers_of(v)))
+      return queue_prolongation(coarse.get_context().queue(), coarse_sites_of(fine), pointers_of(v), coarse.sites(),
+                                coarse.numbers(), coarse.columns(), add);
+#endif
   for_each_index(coarse.get_context().queue(), v.blocks().fine_sites() * fine.columns() * fine.components(),
                  prolong_number<T>{coarse_sites_of(fine), coarse.numbers(), pointers_of(v), fine.columns(), add});
 }
@@ -229,6 +235,12 @@ template <class Fine>
 void transfer<T>::restrict_to(coarse_field<T>& coarse, const Fine& fine) const {
   require_shapes(fine, coarse);
   const auto sites = sites_of(fine);
+#ifdef __CUDACC__
+  if constexpr (std::is_same_v<T, float>)
+    if (kernel_ == product_kernel::fastest && fast_transfer_serves(pointers_of(vectors_)))
+      return queue_restriction(context_.queue(), sites, pointers_of(vectors_), coarse.sites(), coarse.numbers(),
+                               coarse.columns());
+#endif
   for_each_index(context_.queue(), coarse.sites() * coarse.columns() * coarse.components(),
                  restrict_number<T, std::remove_const_t<decltype(sites)>>{coarse.numbers(), sites,
                                                                           pointers_of(vectors_), coarse.columns()});
@@ -238,14 +250,14 @@ template <class T>
 template <class Fine>
 void transfer<T>::prolong(Fine& fine, const coarse_field<T>& coarse) const {
   require_shapes(fine, coarse);
-  queue_prolongation(fine, coarse, vectors_, false);
+  queue_prolongation(fine, coarse, vectors_, false, kernel_ == product_kernel::fastest);
 }
 
 template <class T>
 template <class Fine>
 void transfer<T>::add_prolonged(Fine& fine, const coarse_field<T>& coarse) const {
   require_shapes(fine, coarse);
-  queue_prolongation(fine, coarse, vectors_, true);
+  queue_prolongation(fine, coarse, vectors_, true, kernel_ == product_kernel::fastest);
 }
 
 template <class Fine>

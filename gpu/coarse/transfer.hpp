@@ -8,6 +8,7 @@
 
 #include "gpu/coarse/coarse_field.hpp"
 #include "gpu/coarse/coarse_matrices.hpp"
+#include "gpu/coarse/coarse_products.hpp"
 #include "gpu/fields/field.hpp"
 
 namespace plaquette::gpu {
@@ -18,7 +19,13 @@ namespace plaquette::gpu {
 template <class T>
 class transfer {
  public:
-  transfer(const context& ctx, const null_space& vectors) : context_(ctx), vectors_(vectors) {}
+  /// Waits: kernels load null vectors before they wait for those before them.
+  transfer(const context& ctx, const null_space& vectors) : context_(ctx), vectors_(vectors) {
+    ctx.queue().synchronize();
+  }
+
+  /// For tests: the pure gather.
+  void set_kernel(product_kernel kernel) { kernel_ = kernel; }
 
   const std::shared_ptr<const coarse_lattice>& coarse() const { return vectors_.tables().coarse(); }
   int vectors() const { return vectors_.vectors(); }
@@ -40,6 +47,7 @@ class transfer {
 
   context context_;
   null_space vectors_;
+  product_kernel kernel_ = product_kernel::fastest;
 };
 
 /// Vectors of all sites as a null space: not orthonormal yet.

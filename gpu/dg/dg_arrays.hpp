@@ -2,8 +2,8 @@
 /// \file
 /// What kernels of nodal discontinuous Galerkin read and write: nodes, geometry, links between elements.
 ///
-/// A state is [column][node places]; the place of node n of element e is e Np + n, and behind the elements' nodes lie
-/// those of the ghost faces, Nfp each: what other ranks send, what comes in from outside. A place holds the numbers of
+/// A state is [column][node places]. The place of node n of element e is e Np + n. Behind the elements' nodes lie those
+/// of the ghost faces, Nfp each: what other ranks send, what comes in from outside. A place holds the numbers of
 /// one node side by side.
 #pragma once
 

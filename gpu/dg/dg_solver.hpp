@@ -28,7 +28,7 @@ inline constexpr int highest_dg_order = 9;
 /// Whether fused kernels can do this domain.
 bool has_fused_stage(const dg_domain& domain, precision p);
 
-/// Collective. The domain is read here and not kept; so many states advance side by side.
+/// Collective. The domain is read here and not kept. `columns` states advance side by side.
 /// \param q  of the rank's device; several ranks may share one
 /// Throws input_error where the order is above highest_dg_order, the precision is half, or a kernel was chosen that
 /// cannot do this domain; memory_error where the device has no room.

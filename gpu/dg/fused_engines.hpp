@@ -215,8 +215,8 @@ struct dmma_engine {
   }
 };
 
-/// A float as the sum of two numbers of TF32 (11 significant bits). The first is rounded to nearest: cut off, it would
-/// leave a rest of twice the size whose sign is always the same, and low times low would no longer be small.
+/// A float as the sum of two numbers of TF32 (11 significant bits). The first is rounded to nearest. If it were cut
+/// off, the rest would be twice as large and always of the same sign, and low times low no longer small.
 struct split_float {
   float high, low;
 };

@@ -22,7 +22,7 @@ std::unique_ptr<stage_launcher<T, fields>> make_fused_launcher(const reference_e
                                                                const std::vector<element_geometry>& geometry,
                                                                const queue& q);
 
-/// The same of the orders of one file; null for others.
+/// The launchers of the orders of one file; null for others.
 template <class T, int fields, bool high>
 std::unique_ptr<stage_launcher<T, fields>> make_fused_launcher_of(const reference_element& reference,
                                                                   const std::vector<element_geometry>& geometry,

@@ -75,7 +75,7 @@ class fused_launcher final : public stage_launcher<typename System::real, System
   device_array<T> matrices_, records_;
 };
 
-/// The same of a kernel with an element a lane.
+/// Launches a kernel with an element a lane.
 template <class System, int order, class shape>
 class lane_launcher final : public stage_launcher<typename System::real, System::fields> {
  public:

@@ -222,7 +222,7 @@ struct fused_kernel {
       values v[batch];
       PLAQUETTE_DG_UNROLL
       for (int b = 0; b < batch; ++b) {
-        const int i = min_of(i0 + b * threads, count - 1), e = i / nodes;  // whoever is behind does the last again
+        const int i = min_of(i0 + b * threads, count - 1), e = i / nodes;  // beyond the last: the last again
         v[b] = read_values(q + (element_of(place, e) * nodes + (i - e * nodes)));
       }
       PLAQUETTE_DG_UNROLL

@@ -49,7 +49,7 @@ struct lane_kernel {
   static constexpr int elements = 32;
   using engine = fma_engine<T, 1, nodes, 1>;
 
-  // In shared memory an element's nodes are units of the size of one access; their number is odd, so that lanes that
+  // In shared memory an element's nodes are units of the size of one access. Their number is odd, so that lanes that
   // read the same node of their elements are on different banks.
   static constexpr int unit = static_cast<int>(alignof(values)), units = static_cast<int>(sizeof(values)) / unit;
   static constexpr int node_stride = (nodes * units | 1) * unit, trace_stride = (4 * face_nodes * units | 1) * unit;

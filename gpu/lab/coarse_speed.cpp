@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How fast the kernels of coarse lattices are, each verified before it is timed; one line a kernel, and JSON for the
+/// How fast the kernels of coarse lattices are, each verified before it is timed. One line a kernel, and JSON for the
 /// plot of figure 2 (plots/coarse_ladder.py).
 ///
-///   coarse_speed ladder|batches|transfer [json=FILE] [quick]
+///   coarse_speed ladder|batches|transfer [json=FILE] [quick] [only=LATTICE:N] [columns=N]
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -29,6 +29,8 @@ namespace {
 
 double copy_speed = 0.0;  ///< bytes a second
 std::vector<std::string> rows;
+std::string only;      ///< lattice and n, as 8x8x8x16:48; empty: all
+int only_columns = 0;  ///< 0: all
 
 /// Random numbers for all matrices, scaled so that chains of applications neither grow nor vanish.
 coarse_matrices random_matrices(const context& ctx, const extents& lattice, int n) {
@@ -189,8 +191,10 @@ void run_batches(bool quick) {
        {operator_case{{2, 2, 2, 2}, 48}, operator_case{{4, 4, 4, 8}, 48}, operator_case{{8, 8, 8, 16}, 48},
         operator_case{{8, 8, 8, 16}, 64}, operator_case{{8, 8, 8, 16}, 40}, operator_case{{4, 4, 4, 8}, 96}}) {
     if (quick && c.n != 48) continue;
+    if (!only.empty() && to_string(c.lattice) + ":" + std::to_string(c.n) != only) continue;
     const operator_bench bench(ctx, c);
     for (const int columns : {1, 4, 12, 24}) {
+      if (only_columns > 0 && columns != only_columns) continue;
       bench.library_kernel("fp32", columns, coarse_storage::single);
       bench.library_kernel("16 bit", columns, coarse_storage::half);
     }
@@ -259,6 +263,8 @@ int run(int count, char** words) {
   for (int i = 2; i < count; ++i) {
     const std::string word = words[i];
     if (word.starts_with("json=")) json = word.substr(5);
+    if (word.starts_with("only=")) only = word.substr(5);
+    if (word.starts_with("columns=")) only_columns = std::stoi(word.substr(8));
     if (word == "quick") quick = true;
   }
   const std::string what = count > 1 ? words[1] : "";

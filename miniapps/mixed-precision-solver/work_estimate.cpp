@@ -30,6 +30,11 @@ int solver_vectors(const solver_options& options) {
       return 2 * options.parameters.restart_length + 3;
     case solver_kind::mr:
       return 2;
+    case solver_kind::bicgstab2:
+      return 2 * 2 + 4;
+    case solver_kind::bicgstab4:
+    case solver_kind::automatic:
+      return 2 * 4 + 4;
   }
   return 0;
 }

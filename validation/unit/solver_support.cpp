@@ -47,7 +47,7 @@ method by_kind(solver_kind kind, int per_iteration, int before, solver_parameter
 }
 
 std::vector<method> general_methods() {
-  return {by_kind(solver_kind::cgne, 2, 2), by_kind(solver_kind::cgnr, 2, 2), by_kind(solver_kind::bicgstab, 2, 2),
+  return {by_kind(solver_kind::cgne, 2, 1), by_kind(solver_kind::cgnr, 2, 1), by_kind(solver_kind::bicgstab, 2, 2),
           by_kind(solver_kind::gcr, 1, 1, {.restart_length = 7}), by_kind(solver_kind::mr, 1, 1, {.relaxation = 0.9})};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Nodal DG on the device against the textbook on the CPU: right-hand sides of random states, steps, energy; every
-/// kernel, order, system and precision, on a shaken mesh with all kinds of boundaries, two materials and a source.
+/// Nodal DG on the device against the textbook on the CPU: right-hand sides of random states, steps, energy. Every
+/// kernel, order, system and precision; a shaken mesh with all kinds of boundaries, two materials and a source.
 #include "gpu/dg/dg_solver.hpp"
 
 #include <gtest/gtest.h>
@@ -90,9 +90,8 @@ double largest(const std::vector<double>& x) {
   return result;
 }
 
-/// A sum of n products of numbers rounded to u is off by about sqrt(n) u times the root of the sum of their squares;
-/// the largest of many errors is some four times that. With D's rows growing as N^2 all terms are below the largest
-/// result.
+/// A sum of n products of numbers rounded to u is off by about sqrt(n) u times a typical product. The largest of many
+/// errors is some four times that. With D's rows growing as N^2 all terms are below the largest result.
 double tolerance(const dg_domain& domain, precision p) {
   const double terms = 3.0 * domain.nodes() + 4.0 * domain.reference.face_nodes;
   return 8.0 * std::sqrt(terms) * unit_roundoff(p);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// BiCGstab(l): right in one precision and in two, and where BiCGstab stalls.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/algorithms/bicgstab_l.hpp"
+#include "common/algorithms/mixed_solve.hpp"
+#include "validation/unit/solver_support.hpp"
+
+namespace plaquette::solver_tests {
+namespace {
+
+TEST(BiCGstabL, AgreesWithTheDenseSolution) {
+  for (const int l : {1, 2, 4})
+    for (const std::uint64_t seed : {1, 2, 3})
+      for (const int columns : {1, 3}) {
+        generator g(seed);
+        const matrix a = well_behaved(30, g);
+        matrix b = random_matrix(30, columns, g);
+        if (columns > 1) b.col(1).setZero();
+        for (const int look_every : {1, 3, 10}) {
+          mock::machine device(seed);
+          mock::field x = to_field(device, matrix::Zero(30, columns));
+          const auto report = bicgstab_l(to_operator(a), x, to_field(device, b),
+                                         {.tolerance = 1e-10, .limit = 300, .look_every = look_every}, l);
+          const matrix found = to_matrix(x);
+          for (int n = 0; n < columns; ++n) {
+            const auto& c = report.columns[static_cast<std::size_t>(n)];
+            EXPECT_EQ(c.status, solve_status::converged) << l << ' ' << c.why;
+            if (columns > 1 && n == 1) {
+              EXPECT_EQ(found.col(n), vector::Zero(30));
+              continue;
+            }
+            const double gap = residual_gap(a, report.history[static_cast<std::size_t>(n)], 2 * l);
+            EXPECT_TRUE(relative_residual(a, found.col(n), b.col(n)) <= 1e-10 + gap) << l;
+            EXPECT_TRUE(std::abs(relative_residual(a, found.col(n), b.col(n)) - c.residual) <= gap) << l;
+          }
+        }
+      }
+}
+
+TEST(BiCGstabL, TakesAsManyStepsAsThereAreDistinctEigenvalues) {
+  for (const int l : {2, 4})
+    for (const int k : {1, 2, 3, 5}) {
+      generator g(static_cast<std::uint64_t>(10 + k));
+      const matrix a = with_spectrum(distinct_values(20, k), g), b = random_matrix(20, 2, g);
+      mock::machine device;
+      mock::field x = to_field(device, matrix::Zero(20, 2));
+      const auto report = bicgstab_l(to_operator(a), x, to_field(device, b), {.tolerance = 1e-10, .limit = 100}, l);
+      // A step of BiCG counts for one, as a minimisation over l powers finds l eigenvalues at once.
+      for (const auto& c : report.columns) {
+        EXPECT_EQ(c.status, solve_status::converged) << c.why;
+        EXPECT_LE(c.iterations, k);
+      }
+    }
+}
+
+/// Eigenvalues near the imaginary axis: a real minimisation over one power of A brings nothing.
+matrix nearly_skew(Eigen::Index n, generator& g) {
+  const Eigen::MatrixXd m = random_matrix(n, n, g).real();
+  const Eigen::MatrixXd skew = (m - m.transpose()) / std::sqrt(static_cast<double>(n));
+  return (skew + 0.02 * Eigen::MatrixXd::Identity(n, n)).cast<std::complex<double>>();
+}
+
+TEST(BiCGstabL, ConvergesWhereBiCGstabStalls) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    generator g(seed);
+    const matrix a = nearly_skew(40, g), b = random_matrix(40, 1, g).real().cast<std::complex<double>>();
+    const auto op = to_operator(a);
+    mock::machine device;
+    const mock::field source = to_field(device, b);
+    const stopping_rule rule{.tolerance = 1e-8, .limit = 400};
+    mock::field x = to_field(device, matrix::Zero(40, 1)), y = to_field(device, matrix::Zero(40, 1));
+    const auto one = bicgstab(op, x, source, rule);
+    const auto four = bicgstab_l(op, y, source, rule, 4);
+    EXPECT_TRUE(four.all_converged()) << four.columns[0].why;
+    EXPECT_TRUE(relative_residual(a, to_matrix(y).col(0), b.col(0)) <= 1e-7);
+    EXPECT_TRUE(!one.all_converged() || one.iterations() > four.iterations()) << one.iterations();
+  }
+}
+
+TEST(AutomaticSolver, FallsBackWhereBiCGstabFailsAndSaysSo) {
+  using low = mock::basic_field<float>;
+  generator g(2);
+  Eigen::MatrixXd m = random_matrix(40, 40, g).real();
+  m = (m - m.transpose()).eval() / std::sqrt(40.0) + 1e-3 * Eigen::MatrixXd::Identity(40, 40);
+  const matrix a = m.cast<std::complex<double>>(), b = random_matrix(40, 2, g).real().cast<std::complex<double>>();
+  const auto op = to_operator(a);
+  mock::machine device;
+  const mock::field source = to_field(device, b);
+  for (const bool mixed : {false, true}) {
+    mock::field x = to_field(device, matrix::Zero(40, 2));
+    const stopping_rule rule{.tolerance = 1e-9, .limit = 20000};
+    const auto report = mixed ? solve_mixed<low>(solver_kind::automatic, mixed_scheme::reliable, op, op, x, source,
+                                                 rule, {.delta = 1e-2, .longest_interval = 20})
+                              : solve(solver_kind::automatic, op, x, source, rule);
+    for (int n = 0; n < 2; ++n) {
+      const auto& c = report.columns[static_cast<std::size_t>(n)];
+      EXPECT_EQ(c.status, solve_status::converged) << mixed << ' ' << c.why;
+      EXPECT_NE(c.why.find("bicgstab gave way to bicgstab4"), std::string::npos) << mixed << ' ' << c.why;
+      EXPECT_TRUE(relative_residual(a, to_matrix(x).col(n), b.col(n)) <= 1e-8) << mixed;
+    }
+  }
+  const matrix easy = well_behaved(20, g), c = random_matrix(20, 1, g);
+  mock::field y = to_field(device, matrix::Zero(20, 1));
+  const auto report = solve(solver_kind::automatic, to_operator(easy), y, to_field(device, c), {.tolerance = 1e-9});
+  EXPECT_TRUE(report.all_converged());
+  EXPECT_EQ(report.columns[0].restarts, 0);
+}
+
+template <class T>
+class BiCGstabLWithInner : public testing::Test {};
+using inner_precisions = testing::Types<double, float, half>;
+TYPED_TEST_SUITE(BiCGstabLWithInner, inner_precisions);
+
+TYPED_TEST(BiCGstabLWithInner, BringsTheTrueResidualToADoubleTolerance) {
+  using low = mock::basic_field<TypeParam>;
+  for (const int l : {2, 4})
+    for (const std::uint64_t seed : {1, 2, 3})
+      for (const auto& [look_every, look_behind] : {std::pair{1, 0}, {10, 2}}) {
+        generator g(seed);
+        const matrix a = well_behaved(40, g), b = random_matrix(40, 3, g);
+        const auto op = to_operator(a);
+        const auto run = [&](const matrix& some) {
+          mock::machine device(seed);
+          mock::field x = to_field(device, matrix::Zero(40, some.cols()));
+          const auto report = reliable_bicgstab_l<low>(
+              op, op, x, to_field(device, some),
+              {.tolerance = 1e-12, .limit = 500, .look_every = look_every, .look_behind = look_behind}, {}, l);
+          for (Eigen::Index n = 0; n < some.cols(); ++n) {
+            const auto& c = report.columns[static_cast<std::size_t>(n)];
+            EXPECT_EQ(c.status, solve_status::converged) << l << ' ' << c.why;
+            EXPECT_EQ(c.restarts, 0);
+            EXPECT_TRUE(relative_residual(a, to_matrix(x).col(n), some.col(n)) <= 1.01e-12);
+          }
+          return to_matrix(x);
+        };
+        const matrix together = run(b);
+        EXPECT_EQ(run(b.col(1)), matrix(together.col(1))) << "another batch";
+      }
+}
+
+}  // namespace
+}  // namespace plaquette::solver_tests
