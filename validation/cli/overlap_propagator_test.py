@@ -96,6 +96,21 @@ class Results(OverlapTest):
         for a, b in zip(first["masses"], solved):
             self.assertAlmostEqual(a["condensate"] / b["condensate"], 1.0, places=7)
 
+    def test_modes_are_those_that_another_program_converged(self):
+        links = os.path.join(os.environ.get("PLAQUETTE_REFERENCE", ""), "chroma/weak_field.lime")
+        if not os.path.exists(links):
+            self.skipTest(f"no reference data: {links} does not exist")
+        path = self.path("weak.json")
+        result = run("--gauge", links, "--modes", "8", "--until", "modes", "--threads", "1", "--json", path)
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        with open(path) as file:
+            kernel = json.load(file)["observables"]["kernel"]
+        known = (0.64461111, -0.64464294, 0.64479515, -0.64481676, -0.64779936, 0.64790296, 0.64809224, -0.64813315)
+        for found, printed in zip(kernel["eigenvalues"], known):
+            self.assertAlmostEqual(found, printed, delta=0.51e-8)
+        self.assertLess(6.547179, kernel["bound"])
+        self.assertLess(kernel["bound"], 6.547179 * 1.005)
+
     def test_ranks_share_the_lattice_and_find_the_same(self):
         if not harness.MPIEXEC:
             self.skipTest("built without MPI")
