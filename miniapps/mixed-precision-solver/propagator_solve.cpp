@@ -200,7 +200,7 @@ void solve_columns(propagator_result& result, const solve_setting& run, const sc
 }
 
 /// What the reference says of a solve.
-void judge(propagator_result& result, const solve_setting& run) {
+void judge_result(propagator_result& result, const solve_setting& run) {
   now_doing("the check of the solutions");
   run.progress.begin("check of the solutions");
   run.progress.update(-1.0);
@@ -321,7 +321,7 @@ propagator_result solve_propagator(solve_engine& engine, const solver_options& o
   run.loaded = result.kept;
   const bool corrected = parameters.true_tolerance > 0.0;
   solve_columns(result, run, parameters);
-  judge(result, run);
+  judge_result(result, run);
   if (!corrected && needs_corrections(result, options)) {
     parameters.true_tolerance = std::ranges::min(result.results, {}, &column_result::tolerance).tolerance;
     auto unfinished_files = std::move(result.unfinished_files);
@@ -330,7 +330,7 @@ propagator_result solve_propagator(solve_engine& engine, const solver_options& o
     result.true_tolerance = parameters.true_tolerance;
     run.loaded = result.kept;
     solve_columns(result, run, parameters);
-    judge(result, run);
+    judge_result(result, run);
   }
   if (!control.stopped()) result.correlators = engine.correlators();
   time_solves(result, run, parameters);
