@@ -24,6 +24,8 @@ class multigrid_library {
   using transfer = cpu::transfer<float>;
   using basis = null_space;
   using matrices = coarse_matrices;
+  /// Unit roundoff of the coarse matrices that cycles read.
+  static constexpr double matrix_roundoff = 0x1p-24;
 
   /// \param links  with ghosts filled
   multigrid_library(const context& ctx, std::shared_ptr<const gauge_configuration> links, const fermion_action& action)

@@ -28,6 +28,8 @@ class multigrid_library {
   using transfer = gpu::transfer<float>;
   using basis = null_space;
   using matrices = coarse_matrices;
+  /// Unit roundoff of the coarse matrices that cycles read: floats of 11 bits.
+  static constexpr double matrix_roundoff = 0x1p-12;
 
   multigrid_library(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                     reconstruct stored = reconstruct::none)
