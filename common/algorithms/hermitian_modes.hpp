@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -104,18 +105,34 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
   rayleigh_ritz_of_h(h, first_ones, count, width, values);
   residuals = eigen_residuals(h, first_ones, values, width);
 
-  std::vector<int> cut;
+  std::vector<int> cut;  // a mixture of +-lambda has a residual of their size; a smaller one is of a mode not converged
+  const double mixture = std::max(tolerance, 1e-6 * std::abs(values.back()));
   for (int i = 0; i < count && count + std::ssize(cut) < basis.columns(); ++i)
-    if (residuals[static_cast<std::size_t>(i)] > tolerance) cut.push_back(i);
+    if (residuals[static_cast<std::size_t>(i)] > mixture) cut.push_back(i);
   if (cut.empty()) return;
-  F rest = view(basis, count, static_cast<int>(cut.size()));
+  F left = like(basis, static_cast<int>(cut.size()));
   for (std::size_t k = 0; k < cut.size(); ++k) {
     const F v = view(basis, cut[k], 1);
-    F r = view(rest, static_cast<int>(k), 1);
+    F r = view(left, static_cast<int>(k), 1);
     h.apply(r, v);
     axpy(r, uniform_scalars(r, -values[static_cast<std::size_t>(cut[k])]), v);
   }
-  orthogonalise(first_ones, rest, fill);
+  for (int pass = 0; pass < 2; ++pass) subtract_combinations(left, first_ones, inner_products(first_ones, left));
+  // Residuals may depend on each other. Only what is independent joins: a vector of rounding errors would be a mixture
+  // of high modes of both signs, which passes for a low one.
+  const hermitian_eigenpairs gram = eigenpairs_of_hermitian(hermitian_part(overlaps(left, left)));
+  std::vector<int> independent;
+  const double largest = gram.values.back();
+  for (int i = 0; i < std::ssize(cut); ++i)
+    if (gram.values[static_cast<std::size_t>(i)] > 1e-8 * largest) independent.push_back(i);
+  host_matrix directions = columns_of(gram.vectors, independent);
+  for (int j = 0; j < std::ssize(independent); ++j)
+    for (int i = 0; i < std::ssize(cut); ++i)
+      directions(i, j) =
+          (1.0 / std::sqrt(gram.values[static_cast<std::size_t>(independent[static_cast<std::size_t>(j)])])) *
+          directions(i, j);
+  F rest = view(basis, count, static_cast<int>(independent.size()));
+  combine(rest, left, directions.numbers());
   F completed = view(basis, 0, count + rest.columns());
   rayleigh_ritz_of_h(h, completed, count, width, values);
   residuals = eigen_residuals(h, first_ones, values, width);
@@ -195,21 +212,27 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     // found, until nothing new comes.
     const auto is_converged = [&] { return !too_narrow && !stopped && inside >= l && cycles < search.cycles; };
     for (int probe = 0; probe < 20 && is_converged(); ++probe) {
-      const double last = state.values[static_cast<std::size_t>(l) - 1];
+      const std::vector<double> known(state.values.begin(), state.values.begin() + l);
       F next = view(basis, state.kept, sizes.block);
       fill(next);
       orthogonalise(view(basis, 0, state.kept), next, fill);
       state.coupling = {};
       restart_sizes few = sizes;
       few.most = std::min(sizes.most, state.kept + std::max(10, 2 * sizes.block));
-      few.cycles = state.cycle + 1;
-      state = thick_restart_lanczos<F>(basis, few, state, filter, [](F&, const restart_state&) { return true; }, fill);
-      ++cycles;
-      if (!(state.values[static_cast<std::size_t>(l) - 1] > last * (1.0 + 1e-7))) break;
+      few.cycles = state.cycle + search.cycles;
+      // A copy on its way disturbs those that are there, so they have to converge again. And a Ritz value below the
+      // last one counts as one of another level only where its error is below the difference.
+      const restart_decision<F> settled = [&](F& kept, const restart_state& now) {
+        if (!decide(kept, now)) return false;
+        const double least = now.values[static_cast<std::size_t>(l) - 1] * (1.0 + 1e-7);
+        for (auto k = static_cast<std::size_t>(l); k < static_cast<std::size_t>(now.kept); ++k)
+          if (now.values[k] + now.estimates[k] > least && !stopped && cycles < search.cycles) return false;
+        return true;
+      };
+      state = thick_restart_lanczos<F>(basis, few, state, filter, settled, fill);
+      const auto is_old = [](double before, double now) { return now <= before * (1.0 + 1e-7); };
+      if (std::ranges::equal(known, std::span(state.values).first(known.size()), is_old)) break;
       ++found.late;
-      restart_sizes rest = sizes;
-      rest.cycles = state.cycle + search.cycles;
-      state = thick_restart_lanczos<F>(basis, rest, state, filter, decide, fill);
     }
     if (too_narrow && cycles < search.cycles && !stopped) {
       // The number of modes below a value grows with a power of it between 1 and 4.
