@@ -49,7 +49,7 @@ PLAQUETTE_INLINE simd<T, W> permuted(const simd<T, W>& scale, const Lane* from) 
 template <class T, int W>
 inline constexpr int spinor_block_words = site_words<T>(12) * W;
 template <class T, int W>
-inline constexpr int spinor_half_words = 6 * storage<T>::words_of_complex* W;
+inline constexpr int spinor_half_words = 6 * storage<T>::words_of_complex * W;
 
 /// Where the halves of a spinor lie as the kernels see it. In the basis of the fields gamma_5 exchanges them, and D^+ =
 /// gamma_5 D gamma_5: a daggered hopping term is the hopping term with both exchanged wherever a spinor is read or
@@ -845,9 +845,8 @@ PLAQUETTE_INLINE void operate_on_component(column_sums<V>& sums, const Reader& x
                                            const Reader& v, const Reader& w, Writer& to_x, Writer& to_y,
                                            const complex_simd<V>& a, const complex_simd<V>& b, int k) {
   using enum field_operation;
-  const auto minus = [](const complex_simd<V>& z) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
-    return complex_simd<V>{-z.re, -z.im};
-  };
+  const auto minus = [](const complex_simd<V>& z)
+                         PLAQUETTE_ALWAYS_INLINE_LAMBDA { return complex_simd<V>{-z.re, -z.im}; };
   if constexpr (op == scale) to_x.put(k, a * x(k));
   if constexpr (op == axpy) to_x.put(k, add_product(x(k), a, u(k)));
   if constexpr (op == xpay) to_x.put(k, add_product(u(k), a, x(k)));
@@ -893,7 +892,8 @@ constexpr bool makes_sums =
 template <field_operation op>
 constexpr bool writes_y = op == field_operation::cg_update;
 template <field_operation op>
-constexpr bool writes_x = op != field_operation::dot&& op != field_operation::norm2&& op != field_operation::dot_norm2;
+constexpr bool writes_x =
+    op != field_operation::dot && op != field_operation::norm2 && op != field_operation::dot_norm2;
 
 /// Columns whose sums are kept at a time: few enough to stay in the first-level cache.
 inline constexpr int columns_of_a_pass = 16;

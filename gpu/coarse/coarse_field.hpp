@@ -26,7 +26,8 @@ struct coarse_pointer {
     return begin + site * site_stride + static_cast<std::int64_t>(column) * n;
   }
   template <class N = Number>
-  requires(!std::is_const_v<N>) PLAQUETTE_HOST_DEVICE operator coarse_pointer<const N>() const {
+    requires(!std::is_const_v<N>)
+  PLAQUETTE_HOST_DEVICE operator coarse_pointer<const N>() const {
     return {begin, site_stride, n};
   }
 };

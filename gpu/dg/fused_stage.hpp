@@ -106,8 +106,8 @@ struct fused_kernel {
   static constexpr int word = 16 / static_cast<int>(sizeof(T));
   template <int count>
   static constexpr int fragment =
-      Engine::left_side_by_side ? Engine::left_lanes* rounded_up(count* Engine::left_numbers, word)
-                                : Engine::left_lanes* count* Engine::left_numbers;
+      Engine::left_side_by_side ? Engine::left_lanes * rounded_up(count * Engine::left_numbers, word)
+                                : Engine::left_lanes * count * Engine::left_numbers;
   static constexpr int tile_numbers = lift_steps * fragment<4> + volume_steps * fragment<3>;
   static constexpr int matrix_numbers = row_tiles * tile_numbers;
 

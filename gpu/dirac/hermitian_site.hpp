@@ -96,8 +96,9 @@ struct gather_hermitian {
         neighbours_on_lattice(order, arg.parity_step, parity, at.x[0] / 2, at.x[1], at.x[2], at.x[3]);
     spin_rows<real_of<T>, 4> h[1] = {};
     const std::byte* const in = column_of<T>(arg.hops.in.begin, column);
-    [&]<int... direction>(std::integer_sequence<int, direction...>) { (add_direction<direction>(h, in, n), ...); }
-    (std::make_integer_sequence<int, hop_directions>{});
+    [&]<int... direction>(std::integer_sequence<int, direction...>) {
+      (add_direction<direction>(h, in, n), ...);
+    }(std::make_integer_sequence<int, hop_directions>{});
     finish_hermitian(h[0], arg, column, n.here);
   }
 

@@ -66,8 +66,8 @@ class hopping_term {
   const fermion_action& action() const { return action_; }
   reconstruct stored() const { return stored_; }
 
-  /// What a kernel needs that goes over both parities of a lattice that is not divided among ranks: links, weights of the
-  /// hops times `scale`, the order of sites. The fields are the caller's.
+  /// What a kernel needs that goes over both parities of a lattice that is not divided among ranks: links, weights of
+  /// the hops times `scale`, the order of sites. The fields are the caller's.
   hopping_work<T> work_on_lattice(double scale) const;
 
   /// How a problem of this size is launched: what was set, else the tuner's choice, else the table's.

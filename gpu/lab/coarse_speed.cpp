@@ -247,13 +247,9 @@ void run_transfer(bool quick) {
     const double bytes = sites * 12.0 * 8.0 * (vectors + columns), flops = sites * 12.0 * vectors * 8.0 * columns;
     const double about = 2.0 * bytes / copy_speed;
     print_row("restrict", name, 2 * vectors, columns,
-              seconds_in_graph(
-                  ctx, [&](int) { p.restrict_to(back, fine); }, about),
-              bytes, flops, error, 1e-5);
+              seconds_in_graph(ctx, [&](int) { p.restrict_to(back, fine); }, about), bytes, flops, error, 1e-5);
     print_row("prolong", name, 2 * vectors, columns,
-              seconds_in_graph(
-                  ctx, [&](int) { p.prolong(fine, back); }, about),
-              bytes, flops, error, 1e-5);
+              seconds_in_graph(ctx, [&](int) { p.prolong(fine, back); }, about), bytes, flops, error, 1e-5);
   }
 }
 

@@ -213,8 +213,7 @@ int measure(const context& ctx, const request& r) {
         timing_rule rule;
         rule.idle_seconds = 0.7;
         rule.running_seconds = 0.8;
-        auto seconds = timed_launches(
-            q, protocol, [&] { graph.launch(); }, rule);
+        auto seconds = timed_launches(q, protocol, [&] { graph.launch(); }, rule);
         std::ranges::sort(seconds);
         rate[protocol == timing_protocol::cool ? 0 : 1] = pair_flops * pairs / seconds[seconds.size() / 2] * 1e-12;
       }

@@ -188,8 +188,8 @@ std::vector<operator_figure> measure_on_gpu(timed_operator& op, const operator_c
   int stretch = 1;
   const stretch_guard guard{[&op, &stretch] { op.begin_stretch(stretch++); }, judge};
   std::vector<operator_figure> figures;
-  for (const timed_samples& timed : time_applications(
-           &gpu, samples, work, [&control] { return control.should_stop(); }, beside, guard)) {
+  for (const timed_samples& timed :
+       time_applications(&gpu, samples, work, [&control] { return control.should_stop(); }, beside, guard)) {
     operator_figure figure = figure_of(c, timed.seconds, geometry);
     figure.device = "gpu";
     figure.ranks = comm.size();

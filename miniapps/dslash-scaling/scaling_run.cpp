@@ -277,8 +277,11 @@ exit_status run_cases(app_run& run, const scaling_options& options, const gauge_
     done += 1.0;
   }
   run.result.checks.add("repeated applications agree", repeats_agree);
-  check_figures_are_possible(run.result.checks, run.result.figures,
-                             run.gpu ? run.gpu->facts().cache_bytes : cpu::last_level_cache_bytes());
+  if (run.gpu)
+    check_figures_are_possible(run.result.checks, run.result.figures, run.gpu->facts().cache_bytes);
+  else
+    check_figures_are_possible(run.result.checks, against_limits_measured_again(*ctx, run.result.figures),
+                               cpu::last_level_cache_bytes());
   run.control.note_stop(run.result.checks);
   return run.finish(run.control.stopped() ? exit_status::interrupted : exit_status::success);
 }

@@ -7,6 +7,7 @@
 
 #include "common/app/report.hpp"
 #include "common/app/verification.hpp"
+#include "cpu_ref/context.hpp"
 
 namespace plaquette {
 
@@ -17,6 +18,12 @@ inline constexpr double most_of_limit = 1.10;
 /// where an application moves at least ten times what the caches hold. NaN where the figure is.
 /// \param cache_bytes  of a rank; 0: unknown, and bandwidth is not judged
 double share_of_limits(const operator_figure& figure, double cache_bytes);
+
+/// The figures of a CPU, with the larger of two limits: the one that was measured beside a figure, and one that is
+/// measured now where the figure exceeds the first. Other work on a host slows what a limit is measured with.
+/// Collective.
+std::vector<operator_figure> against_limits_measured_again(const cpu::context& ctx,
+                                                           std::vector<operator_figure> figures);
 
 /// Adds the check that the best of the figures is possible; none where there is no figure.
 void check_figures_are_possible(verification& checks, const std::vector<operator_figure>& figures, double cache_bytes);

@@ -127,7 +127,9 @@ TEST_F(Hdf5File, WhatIsNotThereIsRefusedOnAllRanks) {
 }
 
 TEST_F(Hdf5File, AFileThatWasNotCommittedIsNotThere) {
-  { hdf5_output file(path_, existing_file::keep, {{"/state", hdf5_number::byte, {1}}}, world_); }
+  {
+    hdf5_output file(path_, existing_file::keep, {{"/state", hdf5_number::byte, {1}}}, world_);
+  }
   EXPECT_THROW(hdf5_input(path_, world_), input_error);
 }
 

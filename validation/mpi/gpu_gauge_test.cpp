@@ -237,9 +237,8 @@ TEST(GpuGaugeFieldsOnRanks, ComeBackFromTheHostAsTheyWentGhostsIncluded) {
 // --- Heat bath -------------------------------------------------------------------------------------------------------
 
 TEST(GpuHeatBathOnRanks, GivesTheBitsOfOneRankOnEveryGrid) {
-  expect_the_bits_of_one_rank([](const gpu::context& ctx) {
-    return export_links(heatbath_configuration(ctx, {5.9, 1.3}, {1, 1}, 1, 21));
-  });
+  expect_the_bits_of_one_rank(
+      [](const gpu::context& ctx) { return export_links(heatbath_configuration(ctx, {5.9, 1.3}, {1, 1}, 1, 21)); });
 }
 
 TEST(GpuHeatBathOnRanks, SweepsOfEitherKindGiveTheBitsOfOneRankOnEveryGrid) {

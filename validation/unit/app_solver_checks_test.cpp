@@ -10,10 +10,10 @@
 
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
-#include "miniapps/shared/propagator_file.hpp"
 #include "miniapps/mixed-precision-solver/propagator_solve.hpp"
 #include "miniapps/mixed-precision-solver/solver_checks.hpp"
 #include "miniapps/shared/gauge_input.hpp"
+#include "miniapps/shared/propagator_file.hpp"
 
 namespace plaquette {
 namespace {

@@ -13,8 +13,8 @@
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "miniapps/dslash-scaling/latency_run.hpp"
-#include "miniapps/shared/operator_checks.hpp"
 #include "miniapps/dslash-scaling/timed_operator.hpp"
+#include "miniapps/shared/operator_checks.hpp"
 
 namespace plaquette::scaling {
 namespace {
