@@ -46,11 +46,11 @@ constexpr int full_batches = 3;
 constexpr double passing_batches = 3.5;
 /// Even-site batches around the Krylov solver: source and solution.
 constexpr int even_batches = 2;
-/// Even-site batches of an update: the iterated solution; of the columns that are updated the solution side by side,
-/// the correction, the image of the operator and the residual; and what the operator works in.
-constexpr int update_batches = 6;
-/// The same in the precision of the Krylov space: the residual as it goes on, and what the update finds.
-constexpr int inner_update_batches = 3;
+/// Even-site batches of an update: the iterated solution; of the columns that are updated the image of the operator and
+/// the residual; and what the operator works in.
+constexpr int update_batches = 4;
+/// The same in the precision of the Krylov space: the correction, and what the update finds.
+constexpr int inner_update_batches = 2;
 /// Even-site batches that the inner operator works in.
 constexpr int scratch_batches = 2;
 
