@@ -204,7 +204,8 @@ class Propagator(CheckpointTest):
         stops, limit = 0, 0.002
         while (result := run(*arguments, "--time-limit", str(limit))).status == INTERRUPTED:
             self.assertIn("time limit", result.out)
-            self.assertFalse(os.path.exists(self.path("then.h5")))
+            if os.path.exists(self.path("then.h5")):  # stopped in what follows the solves
+                self.assertEqual(self.content("then.h5"), self.content("whole.h5"))
             stops, limit = stops + 1, 1.4 * limit
         self.assertEqual(result.status, SUCCESS, result.err + result.out)
         self.assertGreater(stops, 0)
