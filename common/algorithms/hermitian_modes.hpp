@@ -7,8 +7,10 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/algorithms/implicit_arnoldi.hpp"
@@ -29,7 +31,7 @@ struct mode_search {
   int block = 0;         ///< vectors at once
   int keep = 0, most = 0;
   int cycles = 30;
-  /// Told after each cycle: how many of the modes look converged, and the largest estimate among those sought.
+  /// Told after each cycle: how many of the modes have converged, and the largest estimate among those sought.
   std::function<void(int cycle, int converged, double worst)> progress = nullptr;
   std::function<bool()> interrupted = nullptr;
 };
@@ -42,9 +44,25 @@ struct mode_set {
   // How they were found:
   double highest = 0.0, window = 0.0;
   int degree = 0, block = 1, keep = 0, most = 0, cycles = 0, widened = 0;
-  int late = 0;          ///< how often random vectors brought modes that were not there yet
-  bool complete = true;  ///< as many as were sought
+  int late = 0;                         ///< how often random vectors brought modes that were missing
+  int raised = 0;                       ///< how often the bound of |H| had missed the largest and was raised
+  double filtered = 0.0, probed = 0.0;  ///< columns that the filter took, and of these for random vectors at the end
+  bool complete = true;                 ///< as many as were sought
 };
+
+/// Ritz vectors that survive a restart: more than are wanted.
+inline int kept_modes(int modes) { return modes + std::max(4, modes / 8); }
+
+/// Where a search by Lanczos stands after a cycle, beside its basis: what a later call goes on from.
+struct mode_search_state {
+  restart_state restart;
+  double highest = 0.0, window = 0.0;
+  int degree = 0, block = 0, keep = 0, most = 0, cycles = 0, widened = 0, raised = 0;
+};
+
+/// Told after each cycle. The columns of the basis are the kept vectors and the next block.
+template <class F>
+using mode_keeper = std::function<void(const F& basis, const mode_search_state& state)>;
 
 /// |H v_i - lambda_i v_i|, computed anew.
 template <field_batch F, class H>
@@ -84,22 +102,30 @@ void rayleigh_ritz_of_h(const H& h, F& v, int count, int width, std::vector<doub
   for (const int i : order) values.push_back(pairs.values[static_cast<std::size_t>(i)]);
 }
 
+/// V^+ H^2 V
+template <field_batch F, class H>
+host_matrix square_in_basis(const H& h, const F& v, int width) {
+  host_matrix squared(v.columns(), v.columns());
+  in_batches(v.columns(), width, [&](int first, int n) {
+    F hv = like(v, n), hhv = like(v, n);
+    h.apply(hv, view(v, first, n));
+    h.apply(hhv, hv);
+    set_block(squared, 0, first, overlaps(v, hhv));
+  });
+  return squared;
+}
+
 /// The first `kept` columns of the basis become Ritz vectors of H, the `count` lowest |lambda| first, with residuals.
 ///
 /// H^2 chooses them: H itself would take mixtures of high modes of both signs for a low one. H among those, then, tells
 /// their signs. Where a degenerate level of H^2 with both signs was cut, what is left is not invariant under H: the
 /// residuals of such vectors complete it.
+/// \param count    at least 1
+/// \param squared  square_in_basis of the kept columns
 template <field_batch F, class H>
-void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, int width, const random_fill<F>& fill,
+void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, int width, const host_matrix& squared,
                    std::vector<double>& values, std::vector<double>& residuals) {
   F all = view(basis, 0, kept), first_ones = view(basis, 0, count);
-  host_matrix squared(kept, kept);
-  in_batches(kept, width, [&](int first, int n) {
-    F hv = like(all, n), hhv = like(all, n);
-    h.apply(hv, view(all, first, n));
-    h.apply(hhv, hv);
-    set_block(squared, 0, first, overlaps(all, hhv));
-  });
   const hermitian_eigenpairs by_square = eigenpairs_of_hermitian(hermitian_part(squared));
   rotate_basis(all, block_of(by_square.vectors, 0, 0, kept, count));
   rayleigh_ritz_of_h(h, first_ones, count, width, values);
@@ -142,72 +168,111 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
 
 /// The lowest modes. Window, degree, block and search space are found where `search` leaves them open; the window is
 /// widened where it holds too few. Where only some converge, those below the first that did not are returned, with
-/// complete = false. Collective.
+/// complete = false. Where modes above search.highest come, the bound is raised and the search begins anew. Collective.
 /// \param narrow  H in low precision, for the stochastic count of modes, on columns like `random_narrow`
 /// \param size    of the space: 12 numbers a site of the whole lattice
 /// \param width   columns that H takes at once where there are many
+/// \param keeper  told where a search by Lanczos stands, or null
+/// \param stored  what a keeper was told in an earlier call for the same search, or none
 template <field_batch F, class H, class HNarrow, field_batch G>
 mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, const G& random_narrow, double size,
-                         const mode_search& search, const random_fill<F>& fill, int width = 12) {
+                         const mode_search& search, const random_fill<F>& fill, int width = 12,
+                         const mode_keeper<F>& keeper = nullptr,
+                         std::optional<std::pair<F, mode_search_state>> stored = std::nullopt) {
   const int l = search.modes;
+  if (l < 1 || 3.0 * l > size)
+    throw input_error("modes of H: expected from 1 to a third of the " + std::to_string(std::llround(size)) +
+                      " dimensions of this lattice, found " + std::to_string(l));
   mode_set<F> found{like(shape_of, 0)};
   found.highest = search.highest > 0.0 ? search.highest : largest_eigenvalue(h, shape_of, fill);
-  found.window = search.window;
-  if (found.window <= 0.0) {
-    const mode_count count = count_modes(narrow, random_narrow, 250, size, found.highest);
-    found.window = count.value_of(2.0 * l + 4.0);
-  }
-  const int extra = std::max(4, l / 8);
-  found.keep = search.keep > 0 ? search.keep : l + extra;
+  // Moments larger than 1 are of modes above the bound.
+  const auto window_of_count = [&] {
+    while (true) {
+      const mode_count count = count_modes(narrow, random_narrow, 250, size, found.highest);
+      if (count.is_bounded()) return count.value_of(2.0 * l + 4.0);
+      found.highest = std::max(1.02 * found.highest, largest_eigenvalue(h, shape_of, fill));
+      ++found.raised;
+    }
+  };
+  found.keep = search.keep > 0 ? search.keep : kept_modes(l);
   found.most = search.most > 0 ? search.most : std::max(found.keep + 12, (5 * l) / 2);
   found.block = search.method == mode_method::arnoldi ? 1
                 : search.block > 0                    ? search.block
                                                       : std::clamp(found.most / 50, 1, 10);
+  restart_state state;
+  int cycles = 0, fixed_degree = search.degree + search.degree % 2;
+  if (stored) {
+    const mode_search_state& before = stored->second;
+    state = before.restart;
+    found.highest = before.highest;
+    found.window = before.window;
+    found.keep = before.keep;
+    found.most = before.most;
+    found.block = before.block;
+    found.widened = before.widened;
+    found.raised = before.raised;
+    cycles = before.cycles;
+    fixed_degree = before.degree;
+  } else {
+    found.window = search.window > 0.0 ? search.window : window_of_count();
+  }
   const restart_sizes sizes{found.keep, found.most, found.block, search.cycles};
 
   F basis = like(shape_of, sizes.most + sizes.block);
   F start = view(basis, 0, sizes.block);
-  fill(start);
-  int cycles = 0;
+  if (stored) {
+    F before = view(basis, 0, stored->first.columns());
+    copy(before, stored->first);
+    stored.reset();
+  } else {
+    fill(start);
+  }
   while (true) {
-    const int degree = search.degree > 0
-                           ? search.degree + search.degree % 2
+    const int degree = fixed_degree > 0
+                           ? fixed_degree
                            : std::max(8, 2 * static_cast<int>(std::lround(1.25 * found.highest / found.window)));
+    fixed_degree = search.degree + search.degree % 2;
     found.degree = degree;
     const squared_map z = squared_map::of_range(found.window, found.highest);
     bool too_narrow = false, stopped = false;
     const std::function<void(F&, const F&)> filter = [&](F& out, const F& in) {
+      found.filtered += in.columns();
       chebyshev_filter(h, out, in, degree, z);
     };
     int inside = 0;
-    const restart_decision<F> decide = [&](F&, const restart_state& state) {
+    const restart_decision<F> decide = [&](F& kept, const restart_state& now) {
       ++cycles;
       // A residual e of the filter, over the distance from the range [-1, 1] of the rest, is the error of the vector.
       inside = 0;
       int converged = 0, settled = 0;
       double worst = 0.0;
-      for (int i = 0; i < state.kept; ++i) {
+      for (int i = 0; i < now.kept; ++i) {
         const auto k = static_cast<std::size_t>(i);
-        if (!(state.values[k] > 1.02)) break;
+        if (!(now.values[k] > 1.02)) break;
         ++inside;
-        const double error = found.highest * state.estimates[k] / (state.values[k] - 1.0);
+        const double error = found.highest * now.estimates[k] / (now.values[k] - 1.0);
         if (error < 1e-4) ++settled;
         if (i < l) worst = std::max(worst, error);
         if (error < 0.3 * search.tolerance && converged == i) ++converged;
       }
       if (inside < l) worst = std::max(worst, 1.0);
       if (search.progress) search.progress(cycles, std::min(converged, l), worst);
+      if (keeper && search.method == mode_method::lanczos && now.coupling.columns() == sizes.block)
+        keeper(view(kept, 0, now.kept + sizes.block), {now, found.highest, found.window, degree, found.block,
+                                                       found.keep, found.most, cycles, found.widened, found.raised});
       if (search.interrupted && search.interrupted()) stopped = true;
       if (stopped) return true;
       if (converged < l) {
-        too_narrow = inside < l && settled == inside && state.cycle >= 2;
+        too_narrow = inside < l && settled == inside && now.cycle >= 2;
         return too_narrow || cycles >= search.cycles;
       }
       return true;
     };
-    restart_state state = search.method == mode_method::lanczos
-                              ? thick_restart_lanczos<F>(basis, sizes, {}, filter, decide, fill)
-                              : implicitly_restarted_arnoldi<F>(basis, sizes, filter, decide, fill);
+    restart_sizes these = sizes;
+    these.cycles = state.cycle + search.cycles;
+    state = search.method == mode_method::lanczos ? thick_restart_lanczos<F>(basis, these, state, filter, decide, fill)
+                                                  : implicitly_restarted_arnoldi<F>(basis, sizes, filter, decide, fill);
+    const double before_probes = found.filtered;
     // One Krylov space may hold fewer copies of a degenerate mode than there are. So random vectors join what was
     // found, until nothing new comes.
     const auto is_converged = [&] { return !too_narrow && !stopped && inside >= l && cycles < search.cycles; };
@@ -234,6 +299,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       if (std::ranges::equal(known, std::span(state.values).first(known.size()), is_old)) break;
       ++found.late;
     }
+    found.probed += found.filtered - before_probes;
     if (too_narrow && cycles < search.cycles && !stopped) {
       // The number of modes below a value grows with a power of it between 1 and 4.
       found.window *= inside == 0 ? 1.5 : std::max(1.08, std::pow(1.2 * l / inside, 0.4));
@@ -247,14 +313,57 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       scale(noise, uniform_scalars(noise, std::sqrt(1e-2 / size)));
       axpy(mixed, uniform_scalars(mixed, 1.0), noise);
       copy(start, mixed);
+      state = {};
       continue;
     }
-    const int count = std::min(l, std::max(inside, 0));
-    detail::rayleigh_ritz(h, basis, state.kept, count, search.tolerance, width, fill, found.values, found.residuals);
-    int good = 0;
-    while (good < count && found.residuals[static_cast<std::size_t>(good)] <= search.tolerance) ++good;
-    found.complete = good == l;
     found.cycles = cycles;
+    const int count = std::min(l, inside);
+    if (count == 0) {
+      found.complete = false;
+      return found;
+    }
+    const host_matrix squared = detail::square_in_basis(h, view(basis, 0, state.kept), width);
+    // Beyond the bound the filter grows as it does in the window.
+    double largest = 0.0;
+    for (int i = 0; i < inside; ++i) largest = std::max(largest, squared(i, i).re);
+    if (largest > 0.999 * found.highest * found.highest && found.raised < 10 && !stopped) {
+      found.highest = 1.005 * std::sqrt(largest);
+      ++found.raised;
+      if (search.window <= 0.0) found.window = window_of_count();
+      cycles = 0;
+      state = {};
+      fill(start);
+      continue;
+    }
+    detail::rayleigh_ritz(h, basis, state.kept, count, search.tolerance, width, squared, found.values, found.residuals);
+    const auto count_good = [&] {
+      int good = 0;
+      while (good < count && found.residuals[static_cast<std::size_t>(good)] <= search.tolerance) ++good;
+      return good;
+    };
+    int good = count_good();
+    // Rayleigh-Ritz mixes copies of a degenerate level, those that have not converged too: the filter once more, as
+    // long as it helps.
+    double before = 1e-2;
+    for (int step = 0; step < 6 && good < count && !stopped; ++step) {
+      const double now = *std::ranges::max_element(found.residuals);
+      if (!(now < 0.5 * before)) break;
+      before = now;
+      F first_ones = view(basis, 0, count);
+      in_batches(count, sizes.block, [&](int first, int n) {
+        F some = view(first_ones, first, n), filtered = like(some);
+        filter(filtered, some);
+        std::vector<complex<double>> factors;
+        for (const complex<double>& n2 : host_values(norm2(filtered))) factors.push_back({1.0 / std::sqrt(n2.re), 0.0});
+        scale(filtered, make_scalars(filtered, std::span<const complex<double>>(factors)));
+        copy(some, filtered);
+      });
+      orthonormalise(first_ones, fill);
+      detail::rayleigh_ritz_of_h(h, first_ones, count, width, found.values);
+      found.residuals = eigen_residuals(h, first_ones, found.values, width);
+      good = count_good();
+    }
+    found.complete = good == l;
     found.values.resize(static_cast<std::size_t>(good));
     found.residuals.resize(static_cast<std::size_t>(good));
     found.vectors = like(shape_of, good);

@@ -44,6 +44,9 @@ struct overlap_mode_set {
   int index() const { return zero_plus - zero_minus; }
 };
 
+/// Ritz vectors of D^+ D that survive a restart.
+inline int kept_overlap_modes(int modes) { return modes + std::max(3, modes / 10); }
+
 struct overlap_mode_search {
   int modes = 0;  ///< in the chirality that is searched, zero modes included
   double tolerance = 1e-10;
@@ -267,7 +270,7 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
   chiral_modes<F>& other = found.of(-chi);
   F partners = detail::half_like(shape_of, l);
   if (l > 0) {
-    const int keep = search.keep > 0 ? search.keep : l + std::max(3, l / 10);
+    const int keep = search.keep > 0 ? search.keep : kept_overlap_modes(l);
     const restart_sizes sizes{.keep = keep,
                               .most = search.most > 0 ? search.most : std::max(keep + 40, (5 * l) / 2),
                               .cycles = search.cycles};

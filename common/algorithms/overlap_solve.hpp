@@ -147,7 +147,7 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
   if (modes.plus.squares.empty() && modes.minus.squares.empty()) least_eigenvalue = 2.5e-3;
   least_eigenvalue += sigma.front();
   const double relaxation = rule.relaxation * std::min(1.0, least_eigenvalue / 0.025);
-  const double coarsest = std::min(1e-2, 0.03 * least_eigenvalue), finest = 0.1 * rule.fixed_delta;
+  const double coarsest = std::min(1e-2, 0.03 * least_eigenvalue), finest = std::max(1e-13, 0.1 * rule.fixed_delta);
 
   double delta = rule.fixed_delta, zeta = 1.0;
   const detail::deflated_square<Sign> square{d, deflation, delta};

@@ -23,11 +23,11 @@ namespace plaquette {
 
 /// Applications of H, one a column.
 struct kernel_count {
-  double wide = 0.0, narrow = 0.0;
+  double wide = 0.0, narrow = 0.0, half = 0.0;
   double signs = 0.0;  ///< applications of the sign function, one a column
 };
 
-/// H in double (wide) and single precision (narrow), and how often they were applied.
+/// H in double (wide), single (narrow) and, where it is given, half precision, and how often they were applied.
 /// \tparam B  names of a library: field<T>, hermitian_wilson<T>
 template <class B>
 class hermitian_kernel {
@@ -36,9 +36,12 @@ class hermitian_kernel {
   using narrow_field = typename B::template field<float>;
   using wide_operator = typename B::template hermitian_wilson<double>;
   using narrow_operator = typename B::template hermitian_wilson<float>;
+  using half_field = typename B::template field<plaquette::half>;
+  using half_operator = typename B::template hermitian_wilson<plaquette::half>;
 
-  hermitian_kernel(std::shared_ptr<const wide_operator> wide, std::shared_ptr<const narrow_operator> narrow)
-      : wide_(std::move(wide)), narrow_(std::move(narrow)) {}
+  hermitian_kernel(std::shared_ptr<const wide_operator> wide, std::shared_ptr<const narrow_operator> narrow,
+                   std::shared_ptr<const half_operator> half = nullptr)
+      : wide_(std::move(wide)), narrow_(std::move(narrow)), half_(std::move(half)) {}
 
   /// One precision of H as the algorithms take it.
   template <class F, class H>
@@ -68,11 +71,14 @@ class hermitian_kernel {
 
   counted<wide_field, wide_operator> wide() const { return {*wide_, count_->wide}; }
   counted<narrow_field, narrow_operator> narrow() const { return {*narrow_, count_->narrow}; }
+  bool has_half() const { return half_ != nullptr; }
+  counted<half_field, half_operator> half() const { return {*half_, count_->half}; }
   kernel_count& count() const { return *count_; }
 
  private:
   std::shared_ptr<const wide_operator> wide_;
   std::shared_ptr<const narrow_operator> narrow_;
+  std::shared_ptr<const half_operator> half_;
   std::shared_ptr<kernel_count> count_ = std::make_shared<kernel_count>();
 };
 
@@ -80,8 +86,9 @@ enum class sign_method { polynomial, zolotarev, zolotarev_double_pass };
 
 /// How Clenshaw's recurrence is computed.
 enum class sign_precision {
-  wide,  ///< all in double
-  mixed  ///< the high orders, which come first and are small, in single precision
+  wide,   ///< all in double
+  mixed,  ///< the high orders, which come first and are small, in single precision
+  half    ///< the highest of these in half precision
 };
 
 /// What is fixed by hand; zeros are chosen.
@@ -89,22 +96,34 @@ struct sign_options {
   sign_method method = sign_method::polynomial;
   sign_precision precision = sign_precision::mixed;
   double lowest = 0.0, highest = 0.0;  ///< range of |H| on the rest; lowest 0: the last mode's
-  int degree = 0, poles = 0;           ///< whatever accuracy is asked for
+  int degree = 0, poles = 0;           ///< whatever the accuracy
+  int batch = 0;                       ///< columns at once in Clenshaw's recurrence; 0: all
+  double low_share = 0.08;             ///< of delta, which low precision may add to the error
 };
 
-/// The lowest order of a Clenshaw recurrence that single precision may compute when the result is to be right to delta.
-/// Rounding in the orders above k errs by some u sum_{j > k} |c_j|, u = 2^-24, in the middle of the spectrum, and more
-/// at its ends, where few modes lie. Of that, 0.08 delta is allowed: the polynomial itself errs by 0.65 delta on a
-/// random vector. Above 1e-6 all of it: the floor of single precision is at 8e-7.
-inline int first_order_in_single(const minimax_polynomial& p, double delta) {
-  if (delta >= 1e-6) return 0;
-  constexpr double u = 0x1p-24;
+/// The lowest order of a Clenshaw recurrence that numbers of unit rounding u may compute when these are allowed to
+/// spoil the result by `allowed`. Rounding in the orders above k errs by some u sum_{j > k} |c_j| in the middle of the
+/// spectrum, and more at its ends, where few modes lie.
+inline int first_order_of(const minimax_polynomial& p, double u, double allowed) {
   double tail = 0.0;
   for (int k = p.degree(); k > 0; --k) {
     tail += std::abs(p.coefficients[static_cast<std::size_t>(k)]);
-    if (u * tail > 0.08 * delta) return k;
+    if (u * tail > allowed) return k;
   }
   return 0;
+}
+
+/// What low precision may add to the error of a sign function, as a share of delta. The polynomial itself errs by 0.65
+/// delta on a random vector.
+constexpr double share_of_low_precision = 0.08;
+
+/// The order for single precision, for a result that is right to delta. Above 1e-6 all of it: its floor is at 8e-7.
+inline int first_order_in_single(const minimax_polynomial& p, double delta, double share = share_of_low_precision) {
+  return delta >= 1e-6 && share >= share_of_low_precision ? 0 : first_order_of(p, 0x1p-24, share * delta);
+}
+/// The order for half precision, where a number has 16 bits beside the largest of its site.
+inline int first_order_in_half(const minimax_polynomial& p, double delta, double share = share_of_low_precision) {
+  return first_order_of(p, 0x1p-16, share * delta);
 }
 
 /// sign(H), deflated.
@@ -113,6 +132,7 @@ class sign_function {
  public:
   using F = typename hermitian_kernel<B>::wide_field;
   using G = typename hermitian_kernel<B>::narrow_field;
+  using L = typename hermitian_kernel<B>::half_field;
 
   /// \param modes    orthonormal eigenvectors of H, kept as they are (a shared copy); may have no columns
   /// \param values   their eigenvalues, |values| ascending
@@ -129,6 +149,12 @@ class sign_function {
   double highest() const { return options_.highest; }
   double eps() const { return std::pow(options_.lowest / options_.highest, 2); }
   const sign_options& options() const { return options_; }
+
+  /// Steps of Clenshaw's recurrence on any fields of one shape: what a sign function spends its time with.
+  void steps(F& b1, F& b2, const F& psi, int count) const {
+    const minimax_polynomial any{eps(), 1.0, std::vector<double>(static_cast<std::size_t>(count) + 1, 0.1), 0};
+    recur(h_.wide(), any, count, 1, b1, b2, psi);
+  }
   const F& modes() const { return modes_; }
   const std::vector<double>& values() const { return values_; }
   const hermitian_kernel<B>& kernel() const { return h_; }
@@ -147,6 +173,23 @@ class sign_function {
   zolotarev_function rational(double delta) const {
     return options_.poles > 0 ? zolotarev_of_poles(options_.poles, options_.lowest, options_.highest)
                               : zolotarev_of_error(delta, options_.lowest, options_.highest);
+  }
+
+  /// Gives low precision less to do until sign(H) x errs by delta at most, on these unit vectors; where nothing helps,
+  /// double does all. Returns the largest error. Collective.
+  double calibrate(const F& x, double delta) {
+    F exact = like(x), y = like(x), d = like(x);
+    apply(exact, x, std::max(1e-13, 1e-3 * delta), sign_precision::wide);
+    while (true) {
+      apply(y, x, delta);
+      double worst = 0.0;
+      for (const complex<double>& n : host_values(subtract_norm2(d, y, exact)))
+        if (!(std::sqrt(n.re) <= worst)) worst = std::sqrt(n.re);
+      const bool is_free = options_.precision != sign_precision::wide && options_.method == sign_method::polynomial;
+      if (worst <= delta || !is_free) return worst;
+      options_.low_share *= 0.25;
+      if (options_.low_share < 1e-4) options_.precision = sign_precision::wide;
+    }
   }
 
   /// y = sign(H) x to an error of about delta |x|. Collective.
@@ -169,7 +212,7 @@ class sign_function {
       for (const double value : values_) signs.push_back(value > 0.0 ? 1.0 : -1.0);
       scale_rows(c, signs);
       // Single precision errs along the modes too, where Clenshaw's recurrence amplifies; nothing of y belongs there.
-      if (precision == sign_precision::mixed && delta < 1e-6) {
+      if (precision != sign_precision::wide && delta < 1e-6) {
         host_matrix errors = overlaps(modes_, y);
         scale_rows(errors, std::vector<double>(values_.size(), -1.0));
         c = sum(c, errors);
@@ -179,19 +222,41 @@ class sign_function {
   }
 
  private:
-  /// y = Q P(Q^2) psi, Q = H / highest, by Clenshaw: b_k = c_k psi + 2 z b_{k+1} - b_{k+2}, P = c_0 psi + z b_1 - b_2.
+  /// The same in batches, which may stay in a cache.
   void apply_polynomial(F& y, const F& psi, double delta, sign_precision precision) const {
+    const int batch = options_.batch > 0 ? std::min(options_.batch, psi.columns()) : psi.columns();
+    in_batches(psi.columns(), batch, [&](int first, int n) {
+      F part = view(y, first, n);
+      apply_clenshaw(part, view(psi, first, n), delta, precision);
+    });
+  }
+
+  /// y = Q P(Q^2) psi, Q = H / highest, by Clenshaw: b_k = c_k psi + 2 z b_{k+1} - b_{k+2}, P = c_0 psi + z b_1 - b_2.
+  void apply_clenshaw(F& y, const F& psi, double delta, sign_precision precision) const {
     const minimax_polynomial& p = polynomial(delta);
     const int n = p.degree();
-    const int first_narrow =  // orders above are narrow
-        precision == sign_precision::wide ? n : first_order_in_single(p, std::max(delta, p.delta));
+    const bool is_wide = precision == sign_precision::wide;
+    const double goal = std::max(delta, p.delta), share = options_.low_share;
+    const int first_narrow = is_wide ? n : first_order_in_single(p, goal, share);  // orders above are narrow
+    const bool has_half = precision == sign_precision::half && h_.has_half();
+    const int first_half = has_half ? std::max(first_narrow, first_order_in_half(p, goal, share)) : n;
     F b1 = like(psi), b2 = like(psi);
     int k = n - 1;
     if (first_narrow < n) {
       G psi_g = like(psi, psi.columns(), as<G>), b1_g = like(psi_g), b2_g = like(psi_g);
       convert(psi_g, psi);
-      begin(p, b1_g, b2_g, psi_g);
-      recur(h_.narrow(), p, n - 1, first_narrow + 1, b1_g, b2_g, psi_g);
+      if (first_half < n) {
+        L psi_l = like(psi, psi.columns(), as<L>), b1_l = like(psi_l), b2_l = like(psi_l);
+        convert(psi_l, psi);
+        begin(p, b1_l, b2_l, psi_l);
+        recur(h_.half(), p, k, first_half + 1, b1_l, b2_l, psi_l);
+        convert(b1_g, b1_l);
+        convert(b2_g, b2_l);
+        k = std::min(k, first_half);
+      } else {
+        begin(p, b1_g, b2_g, psi_g);
+      }
+      recur(h_.narrow(), p, k, first_narrow + 1, b1_g, b2_g, psi_g);
       if (first_narrow == 0) {
         finish(h_.narrow(), p, b1_g, b2_g, psi_g);
         convert(y, b1_g);
@@ -199,7 +264,7 @@ class sign_function {
       }
       convert(b1, b1_g);
       convert(b2, b2_g);
-      k = first_narrow;
+      k = std::min(k, first_narrow);
     } else {
       begin(p, b1, b2, psi);
     }

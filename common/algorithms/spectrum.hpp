@@ -4,6 +4,7 @@
 /// many there are below some |lambda|.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <span>
@@ -47,6 +48,11 @@ class mode_count {
   /// \param size     of the space
   mode_count(std::vector<double> moments, double size, double highest)
       : moments_(std::move(moments)), size_(size), highest_(highest) {}
+
+  /// False where there are eigenvalues above `highest` that x had a share of.
+  bool is_bounded() const {
+    return std::ranges::all_of(moments_, [](double moment) { return std::abs(moment) <= 1.0 + 1e-3; });
+  }
 
   double operator()(double value) const {
     const double ratio = std::min(1.0, value / highest_);

@@ -82,7 +82,11 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
       "--sign", raw.sign, {"polynomial", "zolotarev", "zolotarev-double-pass"},
       "Minimax polynomial of H^2 by Clenshaw, or Zolotarev's rational function by multi-shift CG, with a vector "
       "for each pole or in two passes");
-  line.real("--delta", options.delta, "Accuracy of the sign function that is checked and timed", {1e-13, 1e-1});
+  line.real("--delta", options.delta,
+            "Accuracy of the sign function that is checked and timed; with --range and --degree or --poles by hand "
+            "that of the "
+            "function",
+            {1e-13, 1e-1});
   line.integer("--degree", options.sign.degree, "Of the polynomial, whatever accuracy; 0: chosen", 0, 5000);
   line.integer("--poles", options.sign.poles, "Of Zolotarev's function, whatever accuracy; 0: chosen", 0, 100);
   line.custom(
@@ -95,8 +99,11 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
         options.sign.highest = numbers[1];
       },
       "|H| that the approximation covers, by hand: from the first mode that is not taken exactly to the largest");
-  line.choice("--sign-precision", raw.sign_precision, {"mixed", "double"},
-              "High orders of Clenshaw's recurrence in single precision, or all in double");
+  line.choice("--sign-precision", raw.sign_precision, {"mixed", "half", "double"},
+              "High orders of Clenshaw's recurrence in single precision; the highest in half precision too; or all in "
+              "double. Low precision does as much as keeps the error below --delta");
+  line.integer("--sign-batch", options.sign.batch,
+               "Vectors at once in Clenshaw's recurrence; 0: the fastest of 1, 2, 4 and 12, which is measured", 0, 100);
   line.needs_value("--degree", "--sign", "polynomial", raw.sign);
 
   line.section("Modes of D");
@@ -137,8 +144,8 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
 
   line.section("Files of this calculation");
   line.text("--checkpoint", options.checkpoint, "PREFIX",
-            "Keep what stages have found in PREFIX.modes.h5, PREFIX.search.h5, PREFIX.overlap.h5 and "
-            "PREFIX.solutions.h5; where they are, go on from them");
+            "Keep what stages have found in PREFIX.modes.h5, PREFIX.overlap.h5 and PREFIX.solutions.h5, and searches "
+            "under way in PREFIX.mode-search.h5 and PREFIX.search.h5; where they are, go on from them");
   line.text("--propagators", options.propagators, "PREFIX",
             "Write the propagator of the i-th mass, counted from 0, to PREFIX.mI.h5: (1 - D/2) D(m)^-1");
 }
@@ -161,6 +168,19 @@ void require_sense(const overlap_options& options) {
           fmt::format("--masses: expected masses below 2 rho = {:g}, where D(m) is the Wilson-like end of "
                       "the spectrum, found {:g}",
                       2.0 * options.rho, m));
+  if (options.masses.front() == 0.0 && options.overlap_modes == 0 && options.until == overlap_stage::propagators)
+    throw input_error("--masses 0: D may have zero modes, which --overlap-modes 0 does not find; expected 1 or more");
+  if (options.shared.tolerance > 0.0 && options.shared.tolerance < 1e-12)
+    throw input_error(
+        fmt::format("--tol: expected 1e-12 or more in double precision, found {:g}", options.shared.tolerance));
+  const int least = kept_modes(std::max(1, options.modes)) + std::max(1, options.block) + 1;
+  if (options.search_space > 0 && options.search_space < least)
+    throw input_error(fmt::format("--search-space: expected {} vectors or more for {} modes, found {}", least,
+                                  options.modes, options.search_space));
+  const int least_of_overlap = kept_overlap_modes(options.overlap_modes) + 1;
+  if (options.overlap_search_space > 0 && options.overlap_search_space < least_of_overlap)
+    throw input_error(fmt::format("--overlap-search-space: expected {} vectors or more for {} modes, found {}",
+                                  least_of_overlap, options.overlap_modes, options.overlap_search_space));
   if (options.sign.highest > 8.0 - options.rho + 4.0)
     throw input_error(
         fmt::format("--range: |H| is at most 8 - rho = {:g}; expected an upper end not far above it, found {:g}",
@@ -180,6 +200,10 @@ std::string name(sign_method method) {
 std::string name(overlap_scheme scheme) {
   constexpr std::array words{"fixed", "relaxed", "defect"};
   return words[static_cast<std::size_t>(scheme)];
+}
+std::string name(sign_precision precision) {
+  constexpr std::array words{"double", "mixed", "half"};
+  return words[static_cast<std::size_t>(precision)];
 }
 std::string name(mode_method method) { return method == mode_method::lanczos ? "lanczos" : "arnoldi"; }
 
@@ -202,7 +226,10 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
   options.sign.method = raw.sign == "polynomial"  ? sign_method::polynomial
                         : raw.sign == "zolotarev" ? sign_method::zolotarev
                                                   : sign_method::zolotarev_double_pass;
-  options.sign.precision = raw.sign_precision == "mixed" ? sign_precision::mixed : sign_precision::wide;
+  options.sign.precision = raw.sign_precision == "mixed"  ? sign_precision::mixed
+                           : raw.sign_precision == "half" ? sign_precision::half
+                                                          : sign_precision::wide;
+  options.delta_given = line.given("--delta");
   if (line.given("--poles") && options.sign.method == sign_method::polynomial)
     throw input_error("--poles: expected --sign zolotarev or zolotarev-double-pass beside it, found --sign polynomial");
   options.scheme = raw.scheme == "relaxed" ? overlap_scheme::relaxed
@@ -244,7 +271,7 @@ json_document parameters_of(const overlap_options& options, const lattice_geomet
        {"mode_block", options.block},
        {"search_space", options.search_space},
        {"sign", name(options.sign.method)},
-       {"sign_precision", options.sign.precision == sign_precision::mixed ? "mixed" : "double"},
+       {"sign_precision", name(options.sign.precision)},
        {"delta", options.delta},
        {"degree", options.sign.degree},
        {"poles", options.sign.poles},
@@ -263,7 +290,8 @@ json_document parameters_of(const overlap_options& options, const lattice_geomet
        {"normalisation",
         "D = 1 + gamma_5 sign(H), H = gamma_5 D_w(-rho); D(m) = rho D + m (1 - D/2); with m' = m/(2 rho), D(m)/(2 "
         "rho) = (1+m')/2 + (1-m')/2 gamma_5 sign(H); propagator S = (1 - D/2) D(m)^-1 = (D(m)^-1 - 1/(2 rho)) / "
-        "(1 - m/(2 rho))"}});
+        "(1 - m/(2 rho)); others have (D'^-1 - 1) / (1 - m') = 2 rho S of D' = D(m)/(2 rho), and correlators larger "
+        "by 4 rho^2"}});
   return all;
 }
 

@@ -20,6 +20,7 @@ enum class overlap_stage { modes, sign, overlap_modes, propagators };
 std::string name(overlap_stage stage);
 std::string name(sign_method method);
 std::string name(overlap_scheme scheme);
+std::string name(sign_precision precision);
 std::string name(mode_method method);
 
 struct overlap_options {
@@ -38,6 +39,7 @@ struct overlap_options {
 
   sign_options sign;
   double delta = 1e-9;  ///< of the checks of the sign function
+  bool delta_given = false;
 
   int overlap_modes = 8;  ///< of D^+ D in one chirality
   double overlap_tolerance = 1e-10;
@@ -55,6 +57,7 @@ struct overlap_options {
   double tolerance() const { return shared.tolerance > 0.0 ? shared.tolerance : 1e-8; }
   std::string modes_file() const { return checkpoint.empty() ? "" : checkpoint + ".modes.h5"; }
   std::string overlap_file() const { return checkpoint.empty() ? "" : checkpoint + ".overlap.h5"; }
+  std::string mode_search_file() const { return checkpoint.empty() ? "" : checkpoint + ".mode-search.h5"; }
   std::string search_file() const { return checkpoint.empty() ? "" : checkpoint + ".search.h5"; }
   std::string solutions_file() const { return checkpoint.empty() ? "" : checkpoint + ".solutions.h5"; }
   std::string propagator_file(int mass) const {

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,12 +45,14 @@ class overlap_pipeline {
         run_(run),
         options_(options),
         gauge_(gauge),
-        kernel_(make_kernel<double>(), make_kernel<float>()),
+        kernel_(make_kernel<double>(), make_kernel<float>(),
+                options.sign.precision == sign_precision::half ? make_kernel<plaquette::half>() : nullptr),
         shape_(device_.ctx, field_shape{4, 3, site_subset::full, 1}),
         modes_{like(shape_, 0)} {}
 
   exit_status operator()() {
     measure_kernel();
+    predict();
     find_kernel_modes();
     const auto done = [this](overlap_stage stage) { return options_.until == stage; };
     if (!done(overlap_stage::modes)) {
@@ -66,8 +69,10 @@ class overlap_pipeline {
  private:
   template <class T>
   auto make_kernel() const {
-    // The third row of a link is made of the others where that costs no digit.
-    const reconstruct stored = gauge_.distance_from_su3 < 1e-12 ? reconstruct::twelve : reconstruct::none;
+    // The third row of a link is made of the others where that costs no digit, and where memory is what counts.
+    const double bytes = 72.0 * sizeof(double) * static_cast<double>(run_.geometry.local_volume());
+    const bool in_cache = !run_.gpu && bytes < 32e6;
+    const reconstruct stored = gauge_.distance_from_su3 < 1e-12 && !in_cache ? reconstruct::twelve : reconstruct::none;
     return std::make_shared<const typename Device::template hermitian_wilson<T>>(
         device_.template kernel<T>(options_.shared.action, stored));
   }
@@ -94,37 +99,85 @@ class overlap_pipeline {
 
   /// Runs a stage: its time, its applications of H.
   template <class Body>
-  void stage(const std::string& name, double predicted_applications, const Body& body) {
+  void stage(const std::string& name, double predicted_seconds, const Body& body) {
     stage_record record{.name = name};
-    record.predicted_seconds = predicted_applications * seconds_an_application_;
+    record.predicted_seconds = predicted_seconds;
     const kernel_count before = kernel_.count();
     run_.stage(name, [&] { record.restored = body(); });
     run_.stop_if_asked();
     record.seconds = run_.result.stages.back()["seconds"].template get<double>();
     record.wide = kernel_.count().wide - before.wide;
     record.narrow = kernel_.count().narrow - before.narrow;
+    record.half = kernel_.count().half - before.half;
     record.signs = kernel_.count().signs - before.signs;
     stages_.push_back(record);
   }
 
-  /// Seconds of an application of H in double, one of twelve columns, for predictions.
+  /// Seconds of an application of H, a column, in the batches that the stages have: for predictions.
   void measure_kernel() {
-    const F x = [&] {
-      F made = like(shape_, 12);
-      random()(made);
-      return made;
-    }();
-    F y = like(x);
-    kernel_.wide().apply(y, x);
-    device_.finish();
-    const stopwatch watch;
-    constexpr int times = 3;
-    for (int i = 0; i < times; ++i) kernel_.wide().apply(y, x);
-    device_.finish();
-    std::array<double, 1> seconds{watch.seconds() / (12.0 * times)};
+    const auto measured = [this](const auto& h, auto x) {
+      auto y = like(x);
+      h.apply(y, x);
+      device_.finish();
+      double least = 1e300;
+      for (int sample = 0; sample < 5; ++sample) {
+        const stopwatch watch;
+        h.apply(y, x);
+        device_.finish();
+        least = std::min(least, watch.seconds());
+      }
+      return least / x.columns();
+    };
+    F x = like(shape_, 12);
+    random()(x);
+    G x_g = like(x, 12, as<G>);
+    convert(x_g, x);
+    const int block = std::clamp(static_cast<int>(2.5 * options_.modes / 50.0), 1, 10);
+    std::array<double, 5> seconds{measured(kernel_.wide(), view(x, 0, 1)), measured(kernel_.wide(), view(x, 0, block)),
+                                  measured(kernel_.wide(), x), measured(kernel_.narrow(), view(x_g, 0, 1)),
+                                  measured(kernel_.narrow(), x_g)};
     run_.world.maximum(std::span(seconds));
-    seconds_an_application_ = seconds[0];
+    // The sign function takes as many columns at once as is fastest.
+    speed_ = {.one = seconds[0],
+              .block = seconds[1],
+              .many = std::min(seconds[0], seconds[2]),
+              .narrow_one = seconds[3],
+              .narrow_many = std::min(seconds[3], seconds[4])};
     kernel_.count() = {};
+  }
+
+  double smallest_of_rest() const {
+    return options_.sign.lowest > 0.0 ? options_.sign.lowest : expected_mode(options_.modes, volume());
+  }
+
+  /// Tells how long the stages will take, before any of them has begun.
+  void predict() {
+    const overlap_times t = times_of(options_, smallest_of_rest(), expected_bound(options_),
+                                     expected_overlap_mode(options_, volume()), speed_);
+    run_.result.observables["prediction"] = {{"modes of H", t.kernel_modes},
+                                             {"sign function", t.sign},
+                                             {"modes of D", t.overlap_modes},
+                                             {"propagators", t.propagators},
+                                             {"seconds_an_application",
+                                              {{"double_1", speed_.one},
+                                               {"double_block", speed_.block},
+                                               {"double_12", speed_.many},
+                                               {"single_1", speed_.narrow_one},
+                                               {"single_12", speed_.narrow_many}}}};
+    if (run_.talks())
+      fmt::print(
+          "predicted  about {}: modes of H {:.0f}%, sign function {:.0f}%, modes of D {:.0f}%, propagators "
+          "{:.0f}%\n",
+          fmt::format("{:.3g} s", t.total()), 100.0 * t.kernel_modes / t.total(), 100.0 * t.sign / t.total(),
+          100.0 * t.overlap_modes / t.total(), 100.0 * t.propagators / t.total());
+  }
+  /// The same with what is known by now.
+  overlap_times times_now() const {
+    double gap = expected_overlap_mode(options_, volume());
+    if (overlap_)
+      for (const int chi : {+1, -1})
+        if (!overlap_->of(chi).squares.empty()) gap = overlap_->of(chi).squares.back();
+    return times_of(options_, sign_->lowest(), sign_->highest(), gap, speed_);
   }
 
   // --- problems that files belong to
@@ -134,6 +187,12 @@ class overlap_pipeline {
     json_document kept;
     for (const char* key : {"lattice", "gauge", "seed", "boundary_phases", "stout", "rho", "modes", "mode_tolerance"})
       if (problem.contains(key)) kept[key] = problem[key];
+    return kept;
+  }
+  json_document problem_of_mode_search() const {
+    json_document problem = parameters_of(options_, run_.geometry), kept = problem_of_modes();
+    for (const char* key : {"mode_method", "filter_window", "filter_degree", "mode_block", "search_space", "range"})
+      kept[key] = problem[key];
     return kept;
   }
   json_document problem_of_overlap() const {
@@ -164,8 +223,8 @@ class overlap_pipeline {
   // --- modes of H
 
   void find_kernel_modes() {
-    const double guess = expected_mode(options_.modes, volume());
-    stage("modes of H", work_of(options_, guess, 6.2).kernel_modes, [&] {
+    const double predicted = times_of(options_, smallest_of_rest(), expected_bound(options_), 1.0, speed_).kernel_modes;
+    stage("modes of H", predicted, [&] {
       if (!options_.modes_file().empty() && checkpoint_exists(options_.modes_file())) {
         load_kernel_modes();
         return true;
@@ -173,7 +232,10 @@ class overlap_pipeline {
       search_kernel_modes();
       return false;
     });
-    if (!options_.modes_file().empty() && !stages_.back().restored) store_kernel_modes();
+    if (!options_.modes_file().empty() && !stages_.back().restored) {
+      store_kernel_modes();
+      remove(options_.mode_search_file());
+    }
     run_.result.observables["kernel"] = to_json(kernel_record_);
     if (run_.talks()) print(kernel_record_);
     if (!modes_.residuals.empty())
@@ -186,7 +248,9 @@ class overlap_pipeline {
     const auto wide = kernel_.wide();
     const random_fill<F> fill = random();
     mode_search search;
-    search.modes = std::max(options_.modes, 1);
+    // Where the range is fixed by hand, one mode more says where the rest begins.
+    const bool one_more = options_.modes == 0 || options_.sign.lowest > 0.0;
+    search.modes = options_.modes + (one_more ? 1 : 0);
     search.tolerance = options_.modes > 0 ? options_.mode_tolerance : 1e-6;
     search.method = options_.method;
     search.window = options_.window;
@@ -208,7 +272,14 @@ class overlap_pipeline {
       fill(made);
       convert(sample, made);
     }
-    modes_ = lowest_modes(wide, kernel_.narrow(), shape_, sample, 12.0 * volume(), search, fill, width());
+    std::optional<std::pair<F, mode_search_state>> stored;
+    if (checkpoint_exists(options_.mode_search_file())) stored = load_mode_search();
+    patient_writer writer(run_);
+    const mode_keeper<F> keeper = [&](const F& basis, const mode_search_state& state) {
+      if (!options_.mode_search_file().empty()) writer.write([&] { store_mode_search(basis, state); });
+    };
+    modes_ = lowest_modes(wide, kernel_.narrow(), shape_, sample, 12.0 * volume(), search, fill, width(), keeper,
+                          std::move(stored));
     if (run_.control.stopped()) return;
     if (modes_.values.empty())
       throw error(exit_status::no_convergence,
@@ -218,13 +289,18 @@ class overlap_pipeline {
     kernel_record_ = {modes_.values,  modes_.residuals, modes_.highest, modes_.window, 0.0,
                       modes_.degree,  modes_.block,     modes_.keep,    modes_.most,   modes_.cycles,
                       modes_.widened, options_.modes,   modes_.complete};
-    if (options_.modes == 0) {
-      kernel_record_.lowest_of_rest = 0.999 * std::abs(modes_.values[0]);
-      kernel_record_.values.clear();
-      kernel_record_.residuals.clear();
-      modes_.vectors = like(shape_, 0);
-      modes_.values.clear();
-      modes_.residuals.clear();
+    kernel_record_.raised = modes_.raised;
+    kernel_record_.probing = modes_.filtered > 0.0 ? modes_.probed / modes_.filtered : 0.0;
+    if (one_more && modes_.complete) {
+      kernel_record_.lowest_of_rest = (1.0 - 1e-9) * std::abs(modes_.values.back());
+      if (options_.modes == 0) kernel_record_.lowest_of_rest *= 0.999;
+      F fewer = like(shape_, options_.modes);
+      if (options_.modes > 0) copy(fewer, view(modes_.vectors, 0, options_.modes));
+      modes_.vectors = fewer;
+      modes_.values.pop_back();
+      modes_.residuals.pop_back();
+      kernel_record_.values = modes_.values;
+      kernel_record_.residuals = modes_.residuals;
     }
   }
 
@@ -237,6 +313,95 @@ class overlap_pipeline {
       std::fflush(stdout);
     }
     run_.progress.update(static_cast<double>(converged) / sought);
+  }
+
+  /// Writes not more often than every half minute, and when the run is about to stop.
+  class patient_writer {
+   public:
+    explicit patient_writer(app_run& run) : run_(run) {}
+    template <class Write>
+    void write(const Write& write) {
+      std::array<double, 1> since{seconds_now() - last_};
+      run_.world.maximum(std::span(since));
+      if (since[0] < 30.0 && !run_.control.should_stop()) return;
+      write();
+      last_ = seconds_now();
+    }
+
+   private:
+    app_run& run_;
+    double last_ = seconds_now();
+  };
+
+  /// Removes a file that is no longer of use.
+  void remove(const std::string& path) const {
+    std::error_code ignored;
+    if (!path.empty() && run_.world.rank() == 0) std::filesystem::remove(path, ignored);
+  }
+
+  static json_document to_state(const restart_state& s) {
+    std::vector<double> coupling;
+    for (int j = 0; j < s.coupling.columns(); ++j)
+      for (int i = 0; i < s.coupling.rows(); ++i) {
+        coupling.push_back(s.coupling(i, j).re);
+        coupling.push_back(s.coupling(i, j).im);
+      }
+    return {
+        {"values", s.values}, {"estimates", s.estimates}, {"coupling", coupling}, {"kept", s.kept}, {"cycle", s.cycle}};
+  }
+  static restart_state restart_from(const std::string& path, const json_document& state, int block) {
+    restart_state s;
+    s.values = checkpoint_value<std::vector<double>>(path, state, "values");
+    s.estimates = checkpoint_value<std::vector<double>>(path, state, "estimates");
+    s.kept = checkpoint_value<int>(path, state, "kept");
+    s.cycle = checkpoint_value<int>(path, state, "cycle");
+    const auto coupling = checkpoint_value<std::vector<double>>(path, state, "coupling");
+    s.coupling = host_matrix(s.kept, block);
+    for (int j = 0; j < block; ++j)
+      for (int i = 0; i < s.kept; ++i) {
+        const auto k = 2 * static_cast<std::size_t>(i + j * s.kept);
+        s.coupling(i, j) = {coupling.at(k), coupling.at(k + 1)};
+      }
+    return s;
+  }
+
+  void store_mode_search(const F& basis, const mode_search_state& s) {
+    json_document state = state_of(problem_of_mode_search());
+    state.update(to_state(s.restart));
+    state.update({{"highest", s.highest},
+                  {"window", s.window},
+                  {"degree", s.degree},
+                  {"block", s.block},
+                  {"keep", s.keep},
+                  {"most", s.most},
+                  {"cycles", s.cycles},
+                  {"widened", s.widened},
+                  {"raised", s.raised}});
+    write_vectors(
+        options_.mode_search_file(), basis.columns(),
+        [&](int n, spinor_configuration& to) { export_column(to, basis, n); }, state, run_.geometry, run_.world);
+  }
+  std::pair<F, mode_search_state> load_mode_search() {
+    const std::string& path = options_.mode_search_file();
+    const json_document state = load_state(path, problem_of_mode_search());
+    const auto integer = [&](const char* key) { return checkpoint_value<int>(path, state, key); };
+    mode_search_state s;
+    s.block = integer("block");
+    s.restart = restart_from(path, state, s.block);
+    s.highest = checkpoint_value<double>(path, state, "highest");
+    s.window = checkpoint_value<double>(path, state, "window");
+    s.degree = integer("degree");
+    s.keep = integer("keep");
+    s.most = integer("most");
+    s.cycles = integer("cycles");
+    s.widened = integer("widened");
+    s.raised = integer("raised");
+    F basis = like(shape_, s.restart.kept + s.block);
+    read_vectors(
+        path, basis.columns(), [&](int n, const spinor_configuration& from) { import_column(basis, n, from); },
+        run_.geometry, run_.world);
+    if (run_.talks()) fmt::print("remark     goes on after {} cycles of {}\n", s.cycles, printable(path));
+    return {basis, s};
   }
 
   void store_kernel_modes() {
@@ -268,6 +433,8 @@ class overlap_pipeline {
                       number("widened"),
                       number("sought"),
                       record.at("complete").template get<bool>()};
+    kernel_record_.raised = number("raised");
+    kernel_record_.probing = record.at("probing").template get<double>();
     modes_.vectors = like(shape_, static_cast<int>(modes_.values.size()));
     read_vectors(
         options_.modes_file(), modes_.vectors.columns(),
@@ -284,40 +451,88 @@ class overlap_pipeline {
     if (options.highest <= 0.0) options.highest = modes_.highest;
     if (options.lowest <= 0.0)
       options.lowest = modes_.values.empty() ? kernel_record_.lowest_of_rest : std::abs(modes_.values.back());
-    run_.result.checks.add("the sign function's range holds the largest |H|",
-                           modes_.highest / 1.002 <= options.highest);
-    const double wanted = options_.delta;
-    const double root = options.lowest / options.highest;
-    if (options.method == sign_method::polynomial) {
-      const int needed = estimated_degree(root * root, wanted);
-      constexpr int most = 2000;
-      if (options.degree == 0 && needed > most) {
-        const double gap = std::log(0.41 / wanted) / (2.1 * most) * options.highest;
-        throw input_error(fmt::format(
-            "--modes {}: the polynomial of --delta {:g} on |H| from {:.3g} on has degree {}; expected {} at most, "
-            "which "
-            "|H| from {:.3g} on would have: {:.1f} times the gap: take more modes exactly, or smear the links",
-            options_.modes, wanted, options.lowest, needed, most, gap, gap / options.lowest));
+    require_range(options);
+    require_accuracy(options);
+    options.batch = options_.sign.batch;
+    sign_.emplace(kernel_, modes_.vectors, modes_.values, options);
+    if (options.batch > 0) return;
+    double best = 1e300;
+    for (const int batch : {12, 4, 2, 1}) {
+      const double seconds = seconds_of_step(batch);
+      if (seconds < 0.9 * best) {  // a smaller one has to be worth it
+        best = seconds;
+        options.batch = batch;
       }
-      if (options.degree > 0) {
-        const minimax_polynomial p = minimax_of_degree(options.degree, root * root);
-        if (p.delta > wanted)
-          throw input_error(fmt::format(
-              "--degree {}: a polynomial of this degree has an error of {:.3g} on |H| from {:.4g} to {:.4g}; expected "
-              "--delta {:g} or less, which degree {} has",
-              options.degree, p.delta, options.lowest, options.highest, wanted,
-              minimax_of_error(wanted, root * root).degree()));
-      }
-    } else if (options.poles > 0) {
-      const zolotarev_function f = zolotarev_of_poles(options.poles, options.lowest, options.highest);
-      if (f.delta > wanted)
-        throw input_error(fmt::format(
-            "--poles {}: Zolotarev's function has an error of {:.3g} on |H| from {:.4g} to {:.4g}; expected "
-            "--delta {:g} or less, which {} poles have",
-            options.poles, f.delta, options.lowest, options.highest, wanted,
-            zolotarev_of_error(wanted, options.lowest, options.highest).poles()));
     }
     sign_.emplace(kernel_, modes_.vectors, modes_.values, options);
+    kernel_.count() = {};
+  }
+
+  /// The rest of |H| has to lie in the range; where it does not, nothing is computed beyond the sign function.
+  void require_range(const sign_options& options) {
+    // What bounds the largest |H| is 2 in 1000 above it.
+    const double largest = modes_.highest / 1.002;
+    const double smallest = kernel_record_.lowest_of_rest > 0.0 ? kernel_record_.lowest_of_rest
+                            : modes_.values.empty()             ? 0.0
+                                                                : std::abs(modes_.values.back());
+    const bool holds_largest = largest <= options.highest, holds_smallest = options.lowest <= smallest * (1.0 + 1e-8);
+    run_.result.checks.add("the sign function's range holds the largest |H|", holds_largest);
+    run_.result.checks.add("the sign function's range holds the smallest |H| beside the modes", holds_smallest);
+    range_holds_ = holds_largest && holds_smallest;
+    if (range_holds_ || options_.until == overlap_stage::sign) return;
+    throw input_error(fmt::format(
+        "--range: |H| beside {} modes reaches from {:.6g} to {:.6g}; expected a range that holds it, found {:g},{:g}",
+        modes_.values.size(), smallest, largest, options.lowest, options.highest));
+  }
+
+  /// What was fixed by hand has to reach delta. With range and degree, or poles, of another program it has the error
+  /// that it has.
+  void require_accuracy(const sign_options& options) {
+    const bool is_polynomial = options.method == sign_method::polynomial;
+    const double eps = std::pow(options.lowest / options.highest, 2);
+    const bool of_hand = options_.sign.lowest > 0.0 && !options_.delta_given;
+    if (is_polynomial && options.degree == 0) {
+      const int needed = estimated_degree(eps, options_.delta);
+      constexpr int most = 2000;
+      if (needed <= most) return;
+      const double gap = std::log(0.41 / options_.delta) / (2.1 * most) * options.highest;
+      throw input_error(fmt::format(
+          "--modes {}: the polynomial of --delta {:g} on |H| from {:.3g} on has degree {}; expected {} at most, which "
+          "|H| from {:.3g} on would have, {:.1f} times the gap: take more modes exactly, or smear the links",
+          options_.modes, options_.delta, options.lowest, needed, most, gap, gap / options.lowest));
+    }
+    if (!is_polynomial && options.poles == 0) return;
+    const double error = is_polynomial ? minimax_of_degree(options.degree, eps).delta
+                                       : zolotarev_of_poles(options.poles, options.lowest, options.highest).delta;
+    if (of_hand) delta_ = std::max(error, 1e-13);
+    if (error <= delta_) return;
+    const std::string what = is_polynomial ? fmt::format("--degree {}: a polynomial of this degree", options.degree)
+                                           : fmt::format("--poles {}: Zolotarev's function", options.poles);
+    const std::string needed =
+        is_polynomial
+            ? fmt::format("degree {} has", minimax_of_error(delta_, eps).degree())
+            : fmt::format("{} poles have", zolotarev_of_error(delta_, options.lowest, options.highest).poles());
+    throw input_error(
+        fmt::format("{} has an error of {:.3g} on |H| from {:.4g} to {:.4g}; expected --delta {:g} or "
+                    "less, which {}",
+                    what, error, options.lowest, options.highest, delta_, needed));
+  }
+
+  /// Of Clenshaw's recurrence in double, a column, in batches of `batch`.
+  double seconds_of_step(int batch) {
+    const F x = random_unit_vectors(batch);
+    F b1 = like(x), b2 = like(x);
+    copy(b1, x);
+    zero(b2);
+    std::array<double, 1> least{1e300};
+    for (int sample = 0; sample < 4; ++sample) {
+      const stopwatch watch;
+      sign_->steps(b1, b2, x, 2);
+      device_.finish();
+      if (sample > 0) least[0] = std::min(least[0], 0.5 * watch.seconds() / batch);
+    }
+    run_.world.maximum(std::span(least));
+    return least[0];
   }
 
   double norm_of_difference(const F& a, const F& b) const {
@@ -339,26 +554,37 @@ class overlap_pipeline {
     return x;
   }
 
-  void check_sign_function() {
+  void describe_sign_function() {
     const sign_type& sign = *sign_;
-    const double delta = options_.delta;
     sign_record& r = sign_record_;
-    stage("sign function", work_of(options_, sign.lowest(), sign.highest()).sign, [&] {
-      r.method = name(sign.options().method);
-      r.lowest = sign.lowest();
-      r.highest = sign.highest();
-      if (sign.options().method == sign_method::polynomial) {
-        const minimax_polynomial& p = sign.polynomial(delta);
-        r.degree = p.degree();
-        r.delta = p.delta;
-        r.coefficients = p.coefficients;
-      } else {
-        const zolotarev_function f = sign.rational(delta);
-        r.poles = f.poles();
-        r.delta = f.delta;
-        r.shifts = f.shifts;
-        r.weights = f.weights;
-      }
+    r.method = name(sign.options().method);
+    r.lowest = sign.lowest();
+    r.highest = sign.highest();
+    if (sign.options().method == sign_method::polynomial) {
+      const minimax_polynomial& p = sign.polynomial(delta_);
+      r.degree = p.degree();
+      r.delta = p.delta;
+      r.coefficients = p.coefficients;
+    } else {
+      const zolotarev_function f = sign.rational(delta_);
+      r.poles = f.poles();
+      r.delta = f.delta;
+      r.shifts = f.shifts;
+      r.weights = f.weights;
+    }
+  }
+
+  void check_sign_function() {
+    sign_type& sign = *sign_;
+    const double delta = delta_;
+    sign_record& r = sign_record_;
+    describe_sign_function();
+    if (!range_holds_) {  // what it is, but not what it does with this H
+      run_.result.observables["sign"] = to_json(r);
+      if (run_.talks()) print(r, true);
+      return;
+    }
+    stage("sign function", times_now().sign, [&] {
       r.columns = Device::columns;
       const F x = random_unit_vectors(r.columns);
       F y = like(x), z = like(x), accurate = like(x);
@@ -370,11 +596,15 @@ class overlap_pipeline {
         device_.finish();
         return watch.seconds() / r.columns;
       };
+      sign.calibrate(view(x, 0, std::min(2, x.columns())), delta);
+      const sign_precision used = sign.options().precision;
       if (run_.gpu) timed(y, sign_precision::wide);  // launches are tuned, memory is there
-      if (run_.gpu) timed(y, sign_precision::mixed);
+      if (run_.gpu) timed(y, used);
       r.seconds_wide = timed(y, sign_precision::wide);
-      r.seconds_mixed = timed(z, sign_precision::mixed);
-      sign.apply(accurate, x, std::max(1e-13, 1e-3 * delta), sign_precision::wide);
+      r.seconds_mixed = timed(z, used);
+      // A polynomial of its own, whatever was fixed by hand.
+      const sign_type finer(kernel_, modes_.vectors, modes_.values, {.lowest = r.lowest, .highest = r.highest});
+      finer.apply(accurate, x, std::max(1e-13, 1e-3 * delta), sign_precision::wide);
       r.error_wide = norm_of_difference(y, accurate);
       r.error = norm_of_difference(z, accurate);
       sign.apply(z, y, delta, sign_precision::wide);
@@ -382,8 +612,10 @@ class overlap_pipeline {
       check_overlap_algebra(view(x, 0, std::min(2, x.columns())));
       return false;
     });
+    r.precision = name(sign.options().precision);
+    r.batch = sign.options().batch;
     run_.result.observables["sign"] = to_json(r);
-    if (run_.talks()) print(r);
+    if (run_.talks()) print(r, options_.sign.degree + options_.sign.poles > 0);
     verification& checks = run_.result.checks;
     // Rounding: a Clenshaw recurrence of n steps, each of some hundred operations.
     const double rounding = 1e-15 * std::max(r.degree, 100);
@@ -398,7 +630,7 @@ class overlap_pipeline {
 
   void check_overlap_algebra(const F& x) {
     const overlap_operator<sign_type> d(*sign_, options_.rho);
-    const double delta = options_.delta;
+    const double delta = delta_;
     F dx = like(x), gx = like(x), a = like(x), b = like(x), c = like(x);
     d.apply(dx, x, delta);
     gamma5(gx, x);
@@ -418,7 +650,7 @@ class overlap_pipeline {
     run_.begin("comparison with the rational function");
     const F x = random_unit_vectors(1);
     F y = like(x);
-    sign_->apply(y, x, options_.delta);
+    sign_->apply(y, x, delta_);
     spinor_configuration psi(run_.geometry), ours(run_.geometry);
     export_column(psi, x, 0);
     export_column(ours, y, 0);
@@ -436,13 +668,13 @@ class overlap_pipeline {
     run_.progress.clear();
     // CG stops at a residual of 1e-12; the smallest shift's solution enters H (H^2 + s)^-1 with 1 / lowest.
     run_.result.checks.add("sign function against the rational function of the CPU", std::sqrt(sum[0]),
-                           options_.delta + 2e-12 * modes_.highest / lowest);
+                           delta_ + 2e-12 * modes_.highest / lowest);
   }
 
   // --- modes of D
 
   void find_overlap_modes() {
-    stage("modes of D", work_of(options_, sign_->lowest(), sign_->highest()).overlap_modes, [&] {
+    stage("modes of D", times_now().overlap_modes, [&] {
       if (!options_.overlap_file().empty() && checkpoint_exists(options_.overlap_file())) {
         load_overlap_modes();
         return true;
@@ -451,7 +683,10 @@ class overlap_pipeline {
       return false;
     });
     const bool fresh = !stages_.back().restored;
-    if (!options_.overlap_file().empty() && fresh) store_overlap_modes();
+    if (!options_.overlap_file().empty() && fresh) {
+      store_overlap_modes();
+      remove(options_.search_file());
+    }
     overlap_record& r = overlap_record_;
     r.plus = overlap_->plus.squares;
     r.minus = overlap_->minus.squares;
@@ -493,16 +728,10 @@ class overlap_pipeline {
     };
     std::optional<std::pair<F, restart_state>> stored;
     int stored_chirality = 0;
-    if (!options_.search_file().empty() && checkpoint_exists(options_.search_file()))
-      stored = load_search(stored_chirality);
-    double last = seconds_now();
+    if (checkpoint_exists(options_.search_file())) stored = load_search(stored_chirality);
+    patient_writer writer(run_);
     const restart_keeper<F> keeper = [&](const F& basis, const restart_state& state, int chirality) {
-      if (options_.search_file().empty()) return;
-      std::array<double, 1> since{seconds_now() - last};
-      run_.world.maximum(std::span(since));
-      if (since[0] < 30.0 && !run_.control.should_stop()) return;
-      store_search(basis, state, chirality);
-      last = seconds_now();
+      if (!options_.search_file().empty()) writer.write([&] { store_search(basis, state, chirality); });
     };
     overlap_.emplace(lowest_overlap_modes<Device>(*sign_, half(1), search, random(), width(), keeper, std::move(stored),
                                                   stored_chirality));
@@ -525,35 +754,16 @@ class overlap_pipeline {
 
   void store_search(const F& basis, const restart_state& s, int chirality) {
     json_document state = state_of(problem_of_overlap());
-    std::vector<double> coupling;
-    for (int i = 0; i < s.coupling.rows(); ++i) {
-      coupling.push_back(s.coupling(i, 0).re);
-      coupling.push_back(s.coupling(i, 0).im);
-    }
-    state.update({{"values", s.values},
-                  {"estimates", s.estimates},
-                  {"coupling", coupling},
-                  {"kept", s.kept},
-                  {"cycle", s.cycle},
-                  {"chirality", chirality}});
+    state.update(to_state(s));
+    state["chirality"] = chirality;
     write_vectors(options_.search_file(), basis.columns(), half_vectors(basis, chirality), state, run_.geometry,
                   run_.world);
   }
   std::pair<F, restart_state> load_search(int& chirality) {
     const std::string& path = options_.search_file();
     const json_document state = load_state(path, problem_of_overlap());
-    restart_state s;
-    s.values = checkpoint_value<std::vector<double>>(path, state, "values");
-    s.estimates = checkpoint_value<std::vector<double>>(path, state, "estimates");
-    s.kept = checkpoint_value<int>(path, state, "kept");
-    s.cycle = checkpoint_value<int>(path, state, "cycle");
+    const restart_state s = restart_from(path, state, 1);
     chirality = checkpoint_value<int>(path, state, "chirality");
-    const auto coupling = checkpoint_value<std::vector<double>>(path, state, "coupling");
-    s.coupling = host_matrix(s.kept, 1);
-    for (int i = 0; i < s.kept; ++i) {
-      const auto k = static_cast<std::size_t>(i);
-      s.coupling(i, 0) = {coupling.at(2 * k), coupling.at(2 * k + 1)};
-    }
     F basis = half(s.kept + 1);
     read_vectors(
         path, basis.columns(),
@@ -623,7 +833,7 @@ class overlap_pipeline {
     std::vector<F> x;
     for (std::size_t i = 0; i < masses.size(); ++i) x.push_back(like(b));
     overlap_solve_report report;
-    stage("propagators", work_of(options_, sign_->lowest(), sign_->highest()).propagators, [&] {
+    stage("propagators", times_now().propagators, [&] {
       if (!options_.solutions_file().empty() && checkpoint_exists(options_.solutions_file())) {
         load_solutions(x, report);
         return true;
@@ -631,6 +841,7 @@ class overlap_pipeline {
       overlap_solve_rule rule;
       rule.tolerance = options_.tolerance();
       rule.scheme = options_.scheme;
+      rule.fixed_delta = std::clamp(0.01 * rule.tolerance, 1e-13, 1e-10);
       rule.interrupted = stop();
       rule.progress = [&](int, double worst) {
         const double digits = std::log(worst) / std::log(rule.tolerance);
@@ -690,11 +901,13 @@ class overlap_pipeline {
     const double rho = options_.rho, tolerance = options_.tolerance();
     const double b2 = sum_of(norm2(b)).re;
     bool all = true;
-    stage("verification", 24.0 * static_cast<double>(masses.size()) * sign_->polynomial(1e-11).degree(), [&] {
+    const double applications = 24.0 * static_cast<double>(masses.size()) * sign_->polynomial(1e-11).degree();
+    stage("verification", applications * speed_.many, [&] {
       for (std::size_t i = 0; i < masses.size(); ++i) {
         mass_record m{.solve = report.masses[i]};
+        m.mass_of_others = 0.5 * masses[i] / rho;
         F r = like(b), dx = like(b);
-        d.apply_massive(dx, x[i], masses[i], std::min(1e-11, 1e-3 * tolerance));
+        d.apply_massive(dx, x[i], masses[i], std::clamp(1e-3 * tolerance, 1e-13, 1e-11));
         const auto r2 = host_values(subtract_norm2(r, b, dx)), n2 = host_values(norm2(b));
         for (std::size_t n = 0; n < r2.size(); ++n) {
           const double residual = std::sqrt(r2[n].re / n2[n].re);
@@ -708,9 +921,12 @@ class overlap_pipeline {
         const double norm = sum_of(norm2(s)).re;
         m.condensate = sum_of(dot(b, s)).re;
         m.gmor = masses[i] > 0.0 ? std::abs(m.condensate / (masses[i] * norm) - 1.0) : 0.0;
-        // |dS| <= |D(m)^-1| |r| / (1 - m/2rho) <= tolerance |b| / m: both sides move by |b||dS| + 2 m |S||dS|.
-        const double ds = tolerance * std::sqrt(b2) / std::max(masses[i], 1e-300) / (1.0 - 0.5 * masses[i] / rho);
-        m.gmor_tolerance = (std::sqrt(b2) * ds + 2.0 * masses[i] * std::sqrt(norm) * ds) / (masses[i] * norm);
+        // With r = b - D(m) x, x has the source b - r, of which the relation is exact. With c = 1 / (2 rho - m) both
+        // sides differ by <r, S b> - c <b, r> + 2 m c <S b, r> at most, and by terms in |r|^2.
+        const double c = 1.0 / (2.0 * rho - masses[i]), length = m.residual * std::sqrt(b2);
+        const double moved = length * (std::sqrt(norm) * (1.0 + 2.0 * masses[i] * c) + c * std::sqrt(b2));
+        m.gmor_tolerance = 1.1 * moved / (masses[i] * norm) + 1e-12;
+        m.sum_of_squares = norm;
         cpu::propagator columns(12, spinor_configuration(run_.geometry));
         for (int c = 0; c < 12; ++c) export_column(columns[static_cast<std::size_t>(c)], s, c);
         m.pion = cpu::pion_correlator(columns, run_.world);
@@ -801,7 +1017,9 @@ class overlap_pipeline {
   overlap_record overlap_record_;
   std::vector<stage_record> stages_;
   std::uint64_t next_random_ = 0;
-  double seconds_an_application_ = 0.0;
+  kernel_speed speed_;
+  bool range_holds_ = true;
+  double delta_ = options_.delta;  ///< of the sign function that is checked; where all was fixed by hand its own
   bool unsolved_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
 #include "common/io/hdf5_file.hpp"
+#include "miniapps/overlap-propagator/overlap_report.hpp"
 
 namespace plaquette {
 
@@ -36,22 +37,76 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
   return memory;
 }
 
-overlap_work work_of(const overlap_options& options, double lowest, double highest) {
-  const auto degree = [&](double delta) { return std::log(0.41 / delta) / (2.1 * lowest / highest); };
-  overlap_work work;
+double expected_bound(const overlap_options& options) {
+  return options.sign.highest > 0.0 ? options.sign.highest : std::min(6.2, 8.0 - options.rho);
+}
+
+double expected_overlap_mode(const overlap_options& options, double volume) {
+  // e_3 = .08 and e_20 = .29 on 8^3x16; e_6 = .025 and e_10 = .046 on 12^3x24.
+  return std::min(0.3, 190.0 * (options.overlap_modes + 1.0) / volume);
+}
+
+namespace {
+
+/// Seconds of a sign function, a column.
+struct sign_price {
+  double lowest, highest;
+  bool mixed;
+
+  /// \param wide, narrow  seconds of H
+  double at(double delta, double wide, double narrow) const {
+    const double degree = std::log(0.41 / delta) / (2.1 * lowest / highest);
+    // Measured: double precision has the orders below .4 n at 1e-9, and none from 1e-6 on.
+    const double share = mixed ? std::clamp(0.13 * (-std::log10(delta) - 6.0), 0.0, 0.5) : 1.0;
+    return 2.0 * degree * (share * wide + (1.0 - share) * narrow);
+  }
+  /// The average while delta grows evenly in its logarithm.
+  double between(double first, double last, double wide, double narrow) const {
+    double sum = 0.0;
+    constexpr int steps = 14;
+    for (int i = 0; i <= steps; ++i)
+      sum += at(first * std::pow(last / first, static_cast<double>(i) / steps), wide, narrow);
+    return sum / (steps + 1);
+  }
+};
+
+}  // namespace
+
+overlap_times times_of(const overlap_options& options, double lowest, double highest, double gap,
+                       const kernel_speed& speed) {
+  const bool mixed = options.sign.precision != sign_precision::wide && options.sign.method == sign_method::polynomial;
+  const sign_price price{lowest, highest, mixed};
+  overlap_times t;
+  // Two cycles of 2.5 l columns and few more; beside the filter of degree d, matrix products with the search space.
   const double filter = options.filter_degree > 0 ? options.filter_degree : 2.5 * highest / (1.05 * lowest);
   const double search = options.search_space > 0 ? options.search_space : std::max(16.0, 2.5 * options.modes);
-  work.kernel_modes = options.modes > 0 ? 2.0 * filter * 1.6 * search : 0.0;
-  work.sign = 24.0 * degree(options.delta);
-  // Two hundred and fifty signs for few modes, six a mode for many; relaxed and mixed at a good half of the price.
-  const double signs = options.overlap_modes > 0 ? std::max(250.0, 6.0 * options.overlap_modes) : 0.0;
-  work.overlap_modes = signs * 2.0 * degree(1e-11) * (options.relaxed_modes ? 0.55 : 1.0);
-  const double iterations = 95.0, relaxed = options.scheme == overlap_scheme::fixed ? 1.0 : 0.3;
-  work.propagators =
-      12.0 * (iterations * relaxed + 2.0 * static_cast<double>(options.masses.size())) * 2.0 * degree(1e-10);
-  if (options.until < overlap_stage::propagators) work.propagators = 0.0;
-  if (options.until < overlap_stage::overlap_modes) work.overlap_modes = 0.0;
-  return work;
+  t.kernel_modes = 2.0 * filter * 1.7 * search * (1.0 + 0.15 * search / filter) * speed.block;
+  t.sign = 30.0 * price.at(options.delta, speed.many, speed.many);
+  if (options.until == overlap_stage::modes) t.sign = 0.0;
+  if (options.until <= overlap_stage::sign) return t;
+
+  // Two hundred and fifty signs for few modes, six a mode for many, beside cheap ones for chirality and zero modes.
+  const double l = options.overlap_modes;
+  if (l > 0) {
+    const double finest = std::min(1e-11, 0.1 * options.overlap_tolerance);
+    const double each = options.relaxed_modes ? price.between(finest, 1e-4, speed.one, speed.narrow_one)
+                                              : price.at(finest, speed.one, speed.narrow_one);
+    t.overlap_modes = std::max(250.0, 6.0 * l) * each + 150.0 * price.at(1e-4, speed.one, speed.narrow_one) +
+                      l * price.at(1e-13, speed.many, speed.many);
+  }
+  if (options.until == overlap_stage::overlap_modes) return t;
+
+  const double m = options.masses.front(), tolerance = options.tolerance();
+  const double sigma = m * m / (options.rho * options.rho - 0.25 * m * m);
+  const double iterations = 0.4 * std::log(2.0 / tolerance) * std::sqrt((4.0 + sigma) / (gap + sigma));
+  const double finest = 0.01 * tolerance;
+  const double each = options.scheme == overlap_scheme::relaxed
+                          ? price.between(finest, 0.03 * gap, speed.many, speed.narrow_many)
+                      : options.scheme == overlap_scheme::fixed ? price.at(finest, speed.many, speed.narrow_many)
+                                                                : 2.0 * price.at(1e-4, speed.many, speed.narrow_many);
+  const double residuals = 2.0 * static_cast<double>(options.masses.size());
+  t.propagators = 12.0 * (iterations * each + residuals * price.at(finest, speed.many, speed.narrow_many));
+  return t;
 }
 
 std::vector<named_file> overlap_program::files() const {
@@ -60,6 +115,7 @@ std::vector<named_file> overlap_program::files() const {
     throw input_error("--checkpoint, --propagators: this program was built without HDF5");
   std::vector<named_file> list{{"--gauge", options_.shared.gauge.path, input},
                                {"--checkpoint", options_.modes_file(), checkpoint},
+                               {"--checkpoint", options_.mode_search_file(), checkpoint},
                                {"--checkpoint", options_.search_file(), checkpoint},
                                {"--checkpoint", options_.overlap_file(), checkpoint},
                                {"--checkpoint", options_.solutions_file(), checkpoint}};
@@ -72,16 +128,48 @@ std::vector<named_file> overlap_program::files() const {
 lattice_geometry overlap_program::geometry(const communicator& world) {
   const lattice_geometry geometry = geometry_of_run(options_.shared, world);
   cpu::require_source_on(options_.source, geometry.global());
+  // Of 12 components a site, half in each chirality; a search space has up to 2.5 vectors a mode.
+  const std::int64_t sites = geometry.global_volume();
+  if (3 * static_cast<std::int64_t>(options_.modes) > 12 * sites)
+    throw input_error(fmt::format("--modes: expected at most {} on lattice {}, found {}", 4 * sites,
+                                  to_string(geometry.global()), options_.modes));
+  if (3 * static_cast<std::int64_t>(options_.overlap_modes) > 6 * sites)
+    throw input_error(fmt::format("--overlap-modes: expected at most {} on lattice {}, found {}", 2 * sites,
+                                  to_string(geometry.global()), options_.overlap_modes));
   return geometry;
+}
+
+void overlap_program::tell_table(run_estimate& needs) const {
+  const sign_options& o = options_.sign;
+  if (o.lowest <= 0.0) return;
+  sign_record r;
+  r.method = name(o.method);
+  r.lowest = o.lowest;
+  r.highest = o.highest;
+  if (o.method == sign_method::polynomial) {
+    const double eps = std::pow(o.lowest / o.highest, 2);
+    const minimax_polynomial p =
+        o.degree > 0 ? minimax_of_degree(o.degree, eps) : minimax_of_error(options_.delta, eps);
+    r.degree = p.degree();
+    r.delta = p.delta;
+    r.coefficients = p.coefficients;
+  } else {
+    const zolotarev_function f = o.poles > 0 ? zolotarev_of_poles(o.poles, o.lowest, o.highest)
+                                             : zolotarev_of_error(options_.delta, o.lowest, o.highest);
+    r.poles = f.poles();
+    r.delta = f.delta;
+    r.shifts = f.shifts;
+    r.weights = f.weights;
+  }
+  for (const std::string& line : table_of(r)) needs.lines.emplace_back("sign", line);
 }
 
 run_estimate overlap_program::estimate(app_run& run) {
   const overlap_memory memory = memory_of(options_, run.geometry);
-  const double lowest = options_.sign.lowest > 0.0
-                            ? options_.sign.lowest
-                            : expected_mode(options_.modes, static_cast<double>(run.geometry.global_volume()));
-  const double highest = options_.sign.highest > 0.0 ? options_.sign.highest : 6.2;
-  const overlap_work work = work_of(options_, lowest, highest);
+  const auto volume = static_cast<double>(run.geometry.global_volume());
+  const double lowest = options_.sign.lowest > 0.0 ? options_.sign.lowest : expected_mode(options_.modes, volume);
+  const overlap_times work =
+      times_of(options_, lowest, expected_bound(options_), expected_overlap_mode(options_, volume), kernel_speed{});
   run_estimate needs;
   const double spinor = 24.0 * sizeof(double) * static_cast<double>(run.geometry.local_volume());
   needs.host_bytes = run.gpu ? 40.0 * spinor : memory.largest() + 20.0 * spinor;
@@ -90,9 +178,12 @@ run_estimate overlap_program::estimate(app_run& run) {
       "modes", fmt::format("{} of H in {}, {} of D in {}", options_.modes, format_bytes(memory.kernel_modes),
                            options_.overlap_modes, format_bytes(memory.overlap_modes)));
   needs.lines.emplace_back(
-      "work", fmt::format("about {:.2g} applications of H: modes of H {:.0f}%, of D {:.0f}%, propagators {:.0f}%",
-                          work.total(), 100.0 * work.kernel_modes / work.total(),
-                          100.0 * work.overlap_modes / work.total(), 100.0 * work.propagators / work.total()));
+      "work",
+      fmt::format("about {:.2g} applications of H in double: modes of H {:.0f}%, sign function {:.0f}%, modes of D "
+                  "{:.0f}%, propagators {:.0f}%",
+                  work.total(), 100.0 * work.kernel_modes / work.total(), 100.0 * work.sign / work.total(),
+                  100.0 * work.overlap_modes / work.total(), 100.0 * work.propagators / work.total()));
+  if (run.shared.dry_run) tell_table(needs);
   return needs;
 }
 

@@ -18,15 +18,28 @@ struct overlap_memory {
 };
 overlap_memory memory_of(const overlap_options& options, const lattice_geometry& geometry);
 
-/// Applications of H that the stages are expected to take, one a column, in double where not said otherwise.
-struct overlap_work {
+/// Seconds of an application of H, a column, by the batches that stages have.
+struct kernel_speed {
+  double one = 1.0, block = 1.0, many = 1.0;   ///< in double: alone, a block of the search for modes, twelve
+  double narrow_one = 0.5, narrow_many = 0.5;  ///< in single precision
+};
+
+/// Seconds that the stages are expected to take. With the speeds of kernel_speed{} the unit is an application in
+/// double.
+struct overlap_times {
   double kernel_modes = 0.0, sign = 0.0, overlap_modes = 0.0, propagators = 0.0;
   double total() const { return kernel_modes + sign + overlap_modes + propagators; }
 };
-/// \param lowest, highest  of the range of the polynomial; before it is known an estimate from measured spectra
-overlap_work work_of(const overlap_options& options, double lowest, double highest);
-/// |lambda_l| at beta = 6.0 and rho = 1.4, measured: for estimates before a run.
+/// \param lowest, highest  of the range of the sign function
+/// \param gap              e of D^+ D where the modes of D end
+overlap_times times_of(const overlap_options& options, double lowest, double highest, double gap,
+                       const kernel_speed& speed);
+
+/// |lambda_l| of H and the largest at beta = 6.0 and rho = 1.4, measured: for estimates before a run.
 double expected_mode(int modes, double volume);
+double expected_bound(const overlap_options& options);
+/// e of the first mode of D beyond those that are sought, likewise.
+double expected_overlap_mode(const overlap_options& options, double volume);
 
 /// The calculation on a device: all stages, checks, report. Returns the exit status before the verdict.
 exit_status overlap_on_cpu(app_run& run, const overlap_options& options, const gauge_input& gauge);
@@ -47,6 +60,9 @@ class overlap_program final : public program {
   exit_status body(app_run& run) override;
 
  private:
+  /// The approximation of the sign function, where its range is given by hand.
+  void tell_table(run_estimate& needs) const;
+
   overlap_options options_;
 };
 

@@ -31,7 +31,8 @@ constexpr std::array<paper_hours, 3> paper{
 json_document to_json(const kernel_record& r) {
   return {{"eigenvalues", r.values}, {"residuals", r.residuals}, {"bound", r.highest},        {"sought", r.sought},
           {"complete", r.complete},  {"window", r.window},       {"filter_degree", r.degree}, {"block", r.block},
-          {"kept", r.keep},          {"search_space", r.most},   {"cycles", r.cycles},        {"widened", r.widened}};
+          {"kept", r.keep},          {"search_space", r.most},   {"cycles", r.cycles},        {"widened", r.widened},
+          {"raised", r.raised},      {"probing", r.probing}};
 }
 
 json_document to_json(const sign_record& r) {
@@ -39,6 +40,7 @@ json_document to_json(const sign_record& r) {
       {"method", r.method},
       {"range", {r.lowest, r.highest}},
       {"delta", r.delta},
+      {"precision", r.precision},
       {"seconds_a_vector", {{"double", r.seconds_wide}, {"mixed", r.seconds_mixed}, {"columns", r.columns}}},
       {"errors",
        {{"square", r.square_error},
@@ -62,9 +64,14 @@ json_document to_json(const sign_record& r) {
 }
 
 json_document to_json(const overlap_record& r) {
-  json_document eigenvalues = json_document::array();
-  for (const complex<double>& z : r.eigenvalues) eigenvalues.push_back({z.re, z.im});
+  json_document eigenvalues = json_document::array(), chiralities = json_document::array();
+  for (std::size_t i = 0; i < r.eigenvalues.size(); ++i) {
+    eigenvalues.push_back({r.eigenvalues[i].re, r.eigenvalues[i].im});
+    const int zeros = r.zero_plus + r.zero_minus;  // come first; vectors of pairs have no chirality
+    chiralities.push_back(static_cast<int>(i) >= zeros ? 0 : static_cast<int>(i) < r.zero_plus ? +1 : -1);
+  }
   return {{"eigenvalues", eigenvalues},
+          {"chiralities", chiralities},
           {"chirality_plus", {{"squares", r.plus}, {"residuals", r.plus_residuals}, {"zero_modes", r.zero_plus}}},
           {"chirality_minus", {{"squares", r.minus}, {"residuals", r.minus_residuals}, {"zero_modes", r.zero_minus}}},
           {"index", r.zero_plus - r.zero_minus},
@@ -75,12 +82,15 @@ json_document to_json(const overlap_record& r) {
 
 json_document to_json(const mass_record& r) {
   return {{"mass", r.solve.mass},
+          {"mass_of_others", r.mass_of_others},
           {"residual", r.residual},
           {"residuals_of_squares", r.solve.residual},
           {"iterations", r.solve.iterations},
           {"corrections", r.solve.corrections},
           {"condensate", r.condensate},
+          {"sum_of_squares", r.sum_of_squares},
           {"gmor", r.gmor},
+          {"gmor_tolerance", r.gmor_tolerance},
           {"pion", r.pion},
           {"rho", r.rho}};
 }
@@ -93,6 +103,7 @@ json_document to_json(const std::vector<stage_record>& stages) {
                    {"predicted_seconds", s.predicted_seconds},
                    {"applications_double", s.wide},
                    {"applications_single", s.narrow},
+                   {"applications_half", s.half},
                    {"signs", s.signs},
                    {"restored", s.restored}});
   return all;
@@ -105,17 +116,35 @@ void print(const kernel_record& r) {
   fmt::print("search     window {:.4f}{}, filter of degree {}, blocks of {}, {} kept of {} vectors, {} cycles\n",
              r.window, r.widened > 0 ? fmt::format(" (widened {} times)", r.widened) : "", r.degree, r.block, r.keep,
              r.most, r.cycles);
+  if (r.probing > 0.0)
+    fmt::print("search     random vectors at the end, for modes that may have been missed: {:.0f}% of the filter\n",
+               100.0 * r.probing);
+  if (r.raised > 0) fmt::print("remark     modes above the bound of |H| came: it was raised {} times\n", r.raised);
   if (!r.complete)
     fmt::print("remark     {} of {} modes converged: the sign function takes these, and a longer polynomial\n",
                r.values.size(), r.sought);
 }
 
-void print(const sign_record& r) {
+std::vector<std::string> table_of(const sign_record& r) {
   const std::string what =
       r.poles > 0 ? fmt::format("{}, {} poles", r.method, r.poles) : fmt::format("polynomial of degree {}", r.degree);
-  fmt::print("sign       {} on [{:.5f}, {:.5f}], delta {:.3e}\n", what, r.lowest, r.highest, r.delta);
-  fmt::print("sign       {:.4g} s a vector in double, {:.4g} s mixed ({} at once); errors {:.2e}, {:.2e}\n",
-             r.seconds_wide, r.seconds_mixed, r.columns, r.error_wide, r.error);
+  std::vector<std::string> lines{
+      fmt::format("{} on [{:.5f}, {:.5f}], delta {:.6e}", what, r.lowest, r.highest, r.delta)};
+  for (std::size_t l = 0; l < r.shifts.size(); ++l)
+    lines.push_back(fmt::format("shift {:.15e}  weight {:.15e}", r.shifts[l], r.weights[l]));
+  for (std::size_t j = 0; j < r.coefficients.size(); ++j)
+    lines.push_back(fmt::format("c_{} {:.15e}", j, r.coefficients[j]));
+  return lines;
+}
+
+void print(const sign_record& r, bool whole) {
+  std::vector<std::string> lines = table_of(r);
+  if (!whole) lines.resize(1);
+  for (const std::string& line : lines) fmt::print("sign       {}\n", line);
+  if (r.columns == 0) return;
+  fmt::print("sign       {:.4g} s a vector in double, {:.4g} s {} ({} in batches of {}); errors {:.2e}, {:.2e}\n",
+             r.seconds_wide, r.seconds_mixed, r.precision == "double" ? "again" : r.precision, r.columns, r.batch,
+             r.error_wide, r.error);
 }
 
 void print(const overlap_record& r) {
@@ -146,8 +175,9 @@ void print(const std::vector<mass_record>& masses) {
 }
 
 void print(const std::vector<stage_record>& stages) {
-  double total = 0.0, predicted = 0.0;
+  double total = 0.0, predicted = 0.0, halves = 0.0;
   for (const stage_record& s : stages) {
+    halves += s.half;
     total += s.seconds;
     predicted += s.predicted_seconds;
   }
@@ -162,6 +192,7 @@ void print(const std::vector<stage_record>& stages) {
   }
   fmt::print("{:<14} {:10.3g} {:>6} {:10.3g} {:>11} {:>11} {:>8} {:11.0f} s {:11.0f} s   (paper: 24^3x64)\n", "all",
              total, "", predicted, "", "", "", 3600.0 * 3.5, 3600.0 * 13.5);
+  if (halves > 0.0) fmt::print("and {:.0f} applications of H in half precision\n", halves);
 }
 
 }  // namespace plaquette

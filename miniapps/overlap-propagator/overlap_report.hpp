@@ -19,7 +19,7 @@ namespace plaquette {
 struct stage_record {
   std::string name;
   double seconds = 0.0;
-  double wide = 0.0, narrow = 0.0, signs = 0.0;
+  double wide = 0.0, narrow = 0.0, half = 0.0, signs = 0.0;
   double predicted_seconds = 0.0;
   bool restored = false;  ///< read from a checkpoint
 };
@@ -30,15 +30,19 @@ struct kernel_record {
   double highest = 0.0, window = 0.0, lowest_of_rest = 0.0;
   int degree = 0, block = 0, keep = 0, most = 0, cycles = 0, widened = 0, sought = 0;
   bool complete = true;
+  int raised = 0;
+  double probing = 0.0;  ///< share of the filter that random vectors took at the end
 };
 
 struct sign_record {
   std::string method;
+  std::string precision;  ///< as used
   double lowest = 0.0, highest = 0.0, delta = 0.0;
   int degree = 0, poles = 0;
+  int batch = 0;  ///< columns at once in Clenshaw's recurrence
   std::vector<double> coefficients, shifts, weights;
   double seconds_wide = 0.0, seconds_mixed = 0.0;  ///< a vector
-  int columns = 1;                                 ///< vectors at once
+  int columns = 0;                                 ///< vectors at once; 0: not applied
   double square_error = 0.0, error = 0.0, error_wide = 0.0, ginsparg_wilson = 0.0, normality = 0.0;
 };
 
@@ -53,7 +57,9 @@ struct mass_record {
   overlap_mass_report solve;
   double residual = 0.0;  ///< |b - D(m) x| / |b|, worst column, full sign function in double
   double gmor = 0.0, gmor_tolerance = 0.0;
-  double condensate = 0.0;  ///< Re sum_c <b_c, S b_c>
+  double sum_of_squares = 0.0;  ///< sum_c |S b_c|^2
+  double mass_of_others = 0.0;  ///< m' = m / (2 rho)
+  double condensate = 0.0;      ///< Re sum_c <b_c, S b_c>
   std::vector<double> pion, rho;
 };
 
@@ -64,7 +70,10 @@ json_document to_json(const mass_record& r);
 json_document to_json(const std::vector<stage_record>& stages);
 
 void print(const kernel_record& r);
-void print(const sign_record& r);
+/// \param whole  coefficients, or shifts and weights, too
+void print(const sign_record& r, bool whole);
+/// The approximation, a number or a pole a line.
+std::vector<std::string> table_of(const sign_record& r);
 void print(const overlap_record& r);
 void print(const std::vector<mass_record>& masses);
 /// The table of stages, beside what the paper has for 24^3 x 64.

@@ -2,10 +2,12 @@
 """plaquette-overlap-propagator: verified on a small lattice by several ways, continued from its files, plain refusals."""
 import json
 import os
+import re
 import unittest
+import zlib
 
 import harness
-from harness import SCHEMA, SUCCESS, UNUSABLE, CommandLineTest
+from harness import FAILED, INTERRUPTED, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest
 from json_schema import errors
 
 PROGRAM = os.environ["PLAQUETTE_OVERLAP_PROPAGATOR"]
@@ -54,18 +56,22 @@ class Results(OverlapTest):
         self.assertEqual(len(found["sign"]["coefficients"]), found["sign"]["degree"] + 1)
         self.assertLessEqual(found["sign"]["delta"], 1e-9)
         self.assertEqual(found["index"], found["overlap"]["index"])
-        for re, im in found["overlap"]["eigenvalues"]:  # on the circle |z - 1| = 1
-            self.assertAlmostEqual((re - 1.0) ** 2 + im ** 2, 1.0, places=8)
+        for real, imaginary in found["overlap"]["eigenvalues"]:  # on the circle |z - 1| = 1
+            self.assertAlmostEqual((real - 1.0) ** 2 + imaginary ** 2, 1.0, places=8)
+        self.assertEqual(len(found["overlap"]["chiralities"]), len(found["overlap"]["eigenvalues"]))
         self.assertEqual([m["mass"] for m in found["masses"]], [0.1, 0.4])
         for m in found["masses"]:
             self.assertLessEqual(m["residual"], 1e-8)
             self.assertEqual(len(m["pion"]), 4)
             self.assertAlmostEqual(m["condensate"] / (m["mass"] * sum(m["pion"])), 1.0, places=6)
+            self.assertLessEqual(m["gmor"], m["gmor_tolerance"])
+            self.assertAlmostEqual(m["mass_of_others"], m["mass"] / 2.8)
 
     def test_all_ways_lead_to_the_same_correlators(self):
         expected = self.report()["observables"]["masses"]
         for other in (("--modes", "0"), ("--sign", "zolotarev"), ("--sign", "zolotarev-double-pass"),
                       ("--scheme", "fixed", "--sign-precision", "double"), ("--scheme", "defect"),
+                      ("--sign-precision", "half", "--sign-batch", "5"),
                       ("--mode-method", "arnoldi"), ("--overlap-modes", "0")):
             found = self.report(*other)["observables"]["masses"]
             for one, two in zip(expected, found):
@@ -96,6 +102,56 @@ class Results(OverlapTest):
         for a, b in zip(first["masses"], solved):
             self.assertAlmostEqual(a["condensate"] / b["condensate"], 1.0, places=7)
 
+    def test_a_run_that_is_cut_again_and_again_ends_with_the_same(self):
+        whole = self.report("--modes", "20")["observables"]
+        prefix, path, limit = self.path("cut"), self.path("cut.json"), 0.1
+        while True:
+            result = run(*self.options(("--modes", "20", "--checkpoint", prefix, "--json", path)), "--time-limit", str(limit))
+            if result.status == SUCCESS:
+                break
+            self.assertEqual(result.status, INTERRUPTED, result.err + result.out)
+            limit *= 1.5
+        self.assertFalse(os.path.exists(f"{prefix}.mode-search.h5"))
+        with open(path) as file:
+            found = json.load(file)["observables"]
+        for a, b in zip(whole["kernel"]["eigenvalues"], found["kernel"]["eigenvalues"]):
+            self.assertAlmostEqual(a, b, places=10)
+        for a, b in zip(whole["masses"], found["masses"]):
+            self.assertAlmostEqual(a["condensate"] / b["condensate"], 1.0, places=7)
+
+    def test_a_mode_whose_sign_is_turned_fails_the_check(self):
+        prefix = self.path("kept")
+        self.report("--checkpoint", prefix, "--until", "modes")
+        with open(f"{prefix}.modes.h5", "rb") as file:
+            data = file.read()
+        text = re.search(rb"[0-9a-f]{8}\n(\{\"problem[\x20-\x7e]*\})", data)
+        state = text.group(1)
+        self.assertEqual(text.group(0)[:8], b"%08x" % zlib.crc32(state))
+        turned = re.sub(rb'("eigenvalues":\[[^\]]*?)-', rb"\1 ", state, count=1)
+        self.assertNotEqual(turned, state)
+        data = data.replace(text.group(0), b"%08x\n" % zlib.crc32(turned) + turned)
+        with open(f"{prefix}.modes.h5", "wb") as file:
+            file.write(data)
+        result = run(*self.options(("--checkpoint", prefix, "--until", "sign")))
+        self.assertEqual(result.status, FAILED, result.err + result.out)
+        self.assertRegex(result.out, r"modes of H: \|H v - lambda v\| +\S+ +\S+ +FAILED")
+        self.assertRegex(result.out, r"against the rational function of the CPU +\S+ +\S+ +FAILED")
+
+    def test_the_table_of_another_program_is_made_by_its_range_and_poles(self):
+        # Chroma, 12 poles on [0.02, 2.7], which does not hold |H| here.
+        by_hand = ("--sign", "zolotarev", "--poles", "12", "--range", "0.02,2.7", "--until", "sign")
+        path = self.path("table.json")
+        result = run(*self.options(by_hand), "--json", path)
+        self.assertEqual(result.status, FAILED, result.err + result.out)
+        with open(path) as file:
+            sign = json.load(file)["observables"]["sign"]
+        self.assertAlmostEqual(sign["delta"], 2.671116e-08, delta=1e-13)
+        self.assertAlmostEqual(sign["weights"][11], 13.26022, delta=5e-6)
+        self.assertAlmostEqual(sign["shifts"][0], 2.812497e-05, delta=5e-12)
+        table = run(*self.options(by_hand), "--dryrun")
+        self.assertEqual(table.status, SUCCESS, table.err)
+        self.assertIn("weight 1.32602", table.out)
+
     def test_modes_are_those_that_another_program_converged(self):
         links = os.path.join(os.environ.get("PLAQUETTE_REFERENCE", ""), "chroma/weak_field.lime")
         if not os.path.exists(links):
@@ -114,9 +170,9 @@ class Results(OverlapTest):
     def test_ranks_share_the_lattice_and_find_the_same(self):
         if not harness.MPIEXEC:
             self.skipTest("built without MPI")
-        problem = ("--lattice", "2x2x2x8", "--until", "modes")
+        problem = ("--lattice", "2x2x4x8", "--until", "modes")
         alone = self.report(*problem)["observables"]
-        for ranks in (2, 4):
+        for ranks in (2, 4, 8):
             path = self.path("ranks.json")
             result = run(*self.options(problem), "--json", path, ranks=ranks)
             self.assertEqual(result.status, SUCCESS, result.err + result.out)
@@ -140,6 +196,13 @@ class Refusals(OverlapTest):
                                 (("--masses", "5"), "--masses"), (("--degree", "3"), "--degree"),
                                 (("--sign", "zolotarev", "--poles", "2"), "--poles"), (("--poles", "5"), "--poles"),
                                 (("--range", "2,1"), "--range"), (("--range", "0.0001,8"), "--modes"),
+                                (("--range", "0.01,5"), "--range"), (("--range", "2,8"), "--range"),
+                                (("--range", "0.1,8", "--degree", "20", "--delta", "1e-9"), "--degree"),
+                                (("--tol", "1e-14"), "--tol"), (("--search-space", "5"), "--search-space"),
+                                (("--overlap-search-space", "3"), "--overlap-search-space"),
+                                (("--modes", "200"), "--modes"), (("--overlap-modes", "90"), "--overlap-modes"),
+                                (("--masses", "0,0.1", "--overlap-modes", "0"), "--masses"),
+                                (("--gauge", "unit", "--time-bc", "periodic", "--masses", "0"), "--masses"),
                                 (("--sign", "taylor"), "--sign")):
             self.assertIn(word, self.refused(*arguments), arguments)
 

@@ -86,6 +86,15 @@ class PlotsTest(FolderTest):
             with open(picture, "rb") as file:
                 self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
 
+    def test_a_run_of_the_overlap_propagator_is_drawn_and_another_refused(self):
+        found = {"kernel": {"eigenvalues": [0.1, -0.2]}, "overlap": {"eigenvalues": [[0.02, 0.2], [0.02, -0.2]]}, "index": 0,
+                 "masses": [{"mass": 0.1, "pion": [1.0, 0.5, 0.3, 0.5]}]}
+        picture = self.path("overlap.png")
+        result = self.run_script("overlap_picture.py", self.report(lambda r: r.update(observables=found)), "-o", picture)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(os.path.exists(picture))
+        self.assertIn("all stages", self.refused(2, "overlap_picture.py", self.report(), "-o", self.path("p.png")))
+
     def test_an_existing_picture_stays_without_force(self):
         picture = self.path("picture.png")
         with open(picture, "w", encoding="utf-8") as file:

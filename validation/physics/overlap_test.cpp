@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/algorithms/hermitian_modes.hpp"
@@ -49,7 +51,8 @@ struct overlap_case {
         action(kernel_action(periodic)),
         ctx(links.geometry(), communicator()),
         kernel(std::make_shared<const backend::hermitian_wilson<double>>(ctx, links, action, reconstruct::none),
-               std::make_shared<const backend::hermitian_wilson<float>>(ctx, links, action, reconstruct::none)) {}
+               std::make_shared<const backend::hermitian_wilson<float>>(ctx, links, action, reconstruct::none),
+               std::make_shared<const backend::hermitian_wilson<half>>(ctx, links, action, reconstruct::none)) {}
 
   F fields(int columns) const { return F(ctx, {spins, colours, site_subset::full, columns}); }
   random_fill<F> random() {
@@ -69,12 +72,14 @@ struct overlap_case {
     }
     return x;
   }
-  mode_set<F> modes(mode_search search) {
+  mode_set<F> modes(mode_search search, const mode_keeper<F>& keeper = nullptr,
+                    std::optional<std::pair<F, mode_search_state>> stored = std::nullopt) {
     const F shape = fields(1), sample = unit_vectors(4);
     G narrow = like(sample, 4, as<G>);
     convert(narrow, sample);
     return lowest_modes(kernel.wide(), kernel.narrow(), shape, narrow,
-                        12.0 * static_cast<double>(ctx.geometry().global_volume()), search, random());
+                        12.0 * static_cast<double>(ctx.geometry().global_volume()), search, random(), 12, keeper,
+                        std::move(stored));
   }
   mode_set<F> modes(int count) { return modes(mode_search{.modes = count}); }
   sign_of_library sign(const mode_set<F>& modes, sign_options options = {}) const {
@@ -285,6 +290,42 @@ TEST(ModesOfH, are_those_of_the_dense_matrix_none_missed_nor_doubled) {
   expect_lowest(field.modes({.modes = 10, .window = dense[40]}), 10, "window too wide");
 }
 
+TEST(ModesOfH, are_right_where_the_bound_of_H_was_too_low) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  const std::vector<double> dense = dense_overlap(dense_dirac(field.links, field.action)).absolute_values();
+  for (const double share : {0.5, 0.9, 0.99}) {
+    const mode_set<F> found = field.modes({.modes = 6, .highest = share * dense.back()});
+    ASSERT_EQ(found.values.size(), 6u) << share;
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(std::abs(found.values[i]), dense[i], 1e-10) << share;
+    EXPECT_GE(found.raised, 1);
+    EXPECT_GE(found.highest, dense.back());
+    EXPECT_LE(found.highest, 1.1 * dense.back());
+  }
+}
+
+TEST(ModesOfH, go_on_from_a_search_that_was_cut_after_any_cycle) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  const mode_search search{.modes = 10, .degree = 8, .block = 2, .most = 30};
+  const mode_set<F> whole = field.modes(search);
+  for (int cut = 1; cut < whole.cycles; ++cut) {
+    std::optional<std::pair<F, mode_search_state>> kept;
+    mode_search first = search;
+    first.interrupted = [&] { return kept.has_value(); };
+    const mode_keeper<F> keeper = [&](const F& basis, const mode_search_state& state) {
+      if (state.cycles != cut) return;
+      kept.emplace(like(basis), state);
+      copy(kept->first, basis);
+    };
+    field.modes(first, keeper);
+    ASSERT_TRUE(kept.has_value()) << cut;
+    const mode_set<F> rest = field.modes(search, nullptr, std::move(kept));
+    ASSERT_EQ(rest.values.size(), 10u) << cut;
+    EXPECT_GT(rest.cycles, cut);
+    for (std::size_t i = 0; i < 10; ++i) EXPECT_NEAR(rest.values[i], whole.values[i], 1e-12) << cut;
+    EXPECT_LT(rest.filtered, whole.filtered);
+  }
+}
+
 TEST(ModesOfH, that_do_not_converge_are_left_out_and_said) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   const std::vector<double> dense = dense_overlap(dense_dirac(field.links, field.action)).absolute_values();
@@ -308,18 +349,54 @@ TEST(SignFunction, agrees_with_the_dense_one_whatever_is_deflated_and_however) {
     for (const sign_method method :
          {sign_method::polynomial, sign_method::zolotarev, sign_method::zolotarev_double_pass})
       for (const double delta : {1e-4, 1e-9}) {
-        const sign_of_library sign = field.sign(modes, {.method = method, .lowest = l == 0 ? 0.999 * lowest : 0.0});
-        for (const sign_precision precision : {sign_precision::wide, sign_precision::mixed}) {
-          sign.apply(y, x, delta, precision);
+        for (const sign_precision precision : {sign_precision::wide, sign_precision::mixed, sign_precision::half}) {
+          if (method != sign_method::polynomial && precision != sign_precision::wide) continue;
+          sign_of_library sign = field.sign(
+              modes, {.method = method, .precision = precision, .lowest = l == 0 ? 0.999 * lowest : 0.0, .batch = 2});
+          EXPECT_LE(sign.calibrate(x, delta), delta);
+          sign.apply(y, x, delta);
           const double error = (columns_to_dense(y) - expected).colwise().norm().maxCoeff();
-          // Rounding of some thousand operations in double. In single precision it is allowed 0.4 delta where the
-          // Chebyshev polynomials U_k are of size 1; at the edges of the range, where a tenth of so few modes lies,
-          // they are up to n = 20 to 100 times larger: sqrt(0.1) * 0.4 * 20 or so.
-          EXPECT_LE(error, (precision == sign_precision::wide ? 1.0 : 4.0) * delta + 1e-12)
-              << "l " << l << " method " << static_cast<int>(method) << " delta " << delta;
+          // Rounding of some thousand operations in double.
+          EXPECT_LE(error, delta + 1e-12) << "l " << l << " method " << static_cast<int>(method) << " delta " << delta
+                                          << " precision " << static_cast<int>(precision);
         }
       }
   }
+}
+
+TEST(SignFunction, takes_high_orders_in_low_precision_as_long_as_the_error_stays_below_delta) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  const mode_set<F> modes = field.modes(8);
+  const F x = field.unit_vectors(4);
+  F y = like(x);
+  for (const sign_precision precision : {sign_precision::mixed, sign_precision::half}) {
+    sign_of_library sign = field.sign(modes, {.precision = precision});
+    EXPECT_LE(sign.calibrate(x, 1e-9), 1e-9);
+    field.kernel.count() = {};
+    sign.apply(y, x, 1e-9);
+    EXPECT_GT(field.kernel.count().narrow, 0.2 * field.kernel.count().wide);
+    if (precision == sign_precision::half) EXPECT_GT(field.kernel.count().half, 0.05 * field.kernel.count().wide);
+  }
+}
+
+TEST(SignFunction, on_a_flux_field_is_the_same_with_none_40_and_200_modes) {
+  overlap_case field(flux_links({1, 1}), true);
+  const F x = field.unit_vectors(2);
+  constexpr double delta = 1e-9;
+  std::vector<F> found;
+  double highest = 0.0;
+  for (const int l : {40, 200, 0}) {
+    mode_set<F> modes{field.fields(0)};
+    if (l > 0) modes = field.modes(l);
+    EXPECT_EQ(modes.values.size(), static_cast<std::size_t>(l));
+    highest = std::max(highest, modes.highest);
+    const sign_of_library sign(field.kernel, modes.vectors, modes.values,
+                               {.lowest = l == 0 ? 0.684 : 0.0, .highest = highest});
+    found.push_back(like(x));
+    sign.apply(found.back(), x, delta, sign_precision::wide);
+  }
+  // Each is within delta of sign(H) x.
+  for (const F& other : {found[1], found[2]}) EXPECT_LE(distance(found[0], other), 2.0 * delta);
 }
 
 TEST(SignFunction, with_the_sign_of_a_mode_turned_is_noticed) {
