@@ -10,7 +10,7 @@
 #include "common/app/memory.hpp"
 #include "common/app/provenance.hpp"
 #include "common/app/timing.hpp"
-#include "cpu_ref/fields/aligned_buffer.hpp"
+#include "cpu_ref/memory/aligned_buffer.hpp"
 #include "cpu_ref/simd/kernels.hpp"
 
 namespace plaquette {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/error.hpp"
-#include "cpu_ref/gauge/site_sum.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 #include "validation/support/backend.hpp"
 #include "validation/support/sanitizer.hpp"
 
