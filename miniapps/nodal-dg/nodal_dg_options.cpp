@@ -158,7 +158,8 @@ void declare_scheme(command_line& line, nodal_dg_options& o) {
       "Time steps");
   line.exclude("--steps", "--final-time");
   line.integer("--samples", o.samples, "Stretches of the run that are timed by themselves", 1, 10000);
-  line.choice("--kernel", o.kernel, {"auto", "gather", "classic", "fused"}, "On a GPU: which kernels do a stage");
+  line.choice("--kernel", o.kernel, {"auto", "products", "gather", "classic", "fused"},
+              "On a GPU: which kernels do a stage");
   line.custom(
       "--probe", "X,Y,Z;...", "none",
       [&o](const std::string& text, const std::string& option) {
