@@ -280,6 +280,7 @@ class device_dg_solver final : public dg_solver {
                         peer.first_halo_face});
       for (const auto& face : peer.send) sent.push_back({face.element, face.face});
     }
+    overlap_ = options.ranks.overlap;
     if (comm_.size() == 1) return;
     sent_ = device_array<sent_face>(queue_, sent);
     sent_nodes_ = static_cast<std::int64_t>(sent.size()) * mesh_.arrays().face_nodes;
@@ -297,11 +298,11 @@ class device_dg_solver final : public dg_solver {
       run(residual, numbers, 0, elements);
     } else {
       start_exchange();
-      run(residual, numbers, 0, interior_);
+      if (overlap_) run(residual, numbers, 0, interior_);
       const auto start = clock::now();
       messages_->finish(queue_);
       timings_.exchange += seconds_since(start);
-      run(residual, numbers, interior_, elements);
+      run(residual, numbers, overlap_ ? interior_ : 0, elements);
     }
     add_sources(residual, numbers);
   }
@@ -381,6 +382,7 @@ class device_dg_solver final : public dg_solver {
   dg_problem problem_;
   int used_, columns_;
   std::int32_t interior_;
+  bool overlap_ = true;
   mesh_on_device<T> mesh_;
   std::int64_t places_;  ///< of a column
   device_array<values> state_[2], residual_, rhs_, outgoing_;

@@ -205,6 +205,7 @@ nodal_dg_options parse_nodal_dg_options(int argc, const char* const* argv) {
   declare_mesh(line, options);
   declare_problem(line, options);
   declare_scheme(line, options);
+  options.shared.cpu_waits = true;
   shared_option_set shared(line, options.shared, {}, {"lattice", "gauge", "action", "--rhs", "--tol", "--seed"});
   line.parse(argc, argv);
   options.shared = shared.collected();
