@@ -103,7 +103,7 @@ TEST(HeatBath, PlaquetteAtBeta5_7IsThePublishedOne) {
   expect_agreement(mean_plaquette({8, 8, 8, 8}, {5.7}, {1, 4}, 40, 160, 3), 0.549, 5e-4, "beta 5.7");
 }
 
-TEST(HeatBath, PlaquetteAtBeta6_2IsThePublishedOne) {
+TEST(HeatBath, LongPlaquetteAtBeta6_2IsThePublishedOne) {
   // 12^4 is 0.8 fm wide here. Boxes this small raise the plaquette: that of 4^4 at beta = 6 (0.4 fm) is 3e-3 too high,
   // and the effect falls with the fourth power of the width or faster: less than 3e-3 / 16.
   expect_agreement(mean_plaquette({12, 12, 12, 12}, {6.2}, {1, 4}, 30, 64, 4), 0.6136, 5e-5 + 2e-4, "beta 6.2");
