@@ -22,11 +22,19 @@ struct setup_seconds {
   double relaxation = 0.0, refinement = 0.0, orthonormalisation = 0.0, galerkin = 0.0, whole = 0.0;
 };
 
+/// Where the coarse lattices live: those from `first_on_cpu` on with the CPU, and all with the fine one where it is 0.
+struct level_placement {
+  std::size_t first_on_cpu = 0;
+  /// Of a cycle with the lattices from k on with the CPU, k the place in the list; empty where nothing was tried.
+  std::vector<double> seconds{};
+};
+
 struct setup_summary {
   setup_seconds seconds;
   std::int64_t replaced = 0;   ///< null vectors that added nothing on an aggregate
   double smallest_gain = 0.0;  ///< |M v| / |v| of the null vectors: smallest and largest; 0 where they were loaded
   double largest_gain = 0.0;
+  level_placement placement{};
 };
 
 /// A solve of some right-hand sides at once.

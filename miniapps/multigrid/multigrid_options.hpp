@@ -21,6 +21,7 @@ struct multigrid_options {
   std::vector<int> vectors;        ///< null vectors of each chirality, a coarse lattice each; empty: 24
   multigrid_parameters multigrid;  ///< completed by `choose_parameters`
   std::string cycle_precision;     ///< on the finest lattice: "single", "half"
+  std::string coarse_on = "";      ///< where coarse lattices live: "cpu", "gpu", "auto"
   std::string save_setup, load_setup;
 
   source_description source;

@@ -249,6 +249,8 @@ exit_status multigrid_program::body(app_run& run) {
                                                   {"orthonormalisation", setup.seconds.orthonormalisation},
                                                   {"galerkin", setup.seconds.galerkin}}},
                                                 {"replaced", setup.replaced},
+                                                {"first_lattice_on_cpu", setup.placement.first_on_cpu},
+                                                {"cycle_seconds_by_placement", setup.placement.seconds},
                                                 {"smallest_gain", setup.smallest_gain},
                                                 {"largest_gain", setup.largest_gain},
                                                 {"memory_bytes", memory_of(options_, run.geometry).device()}};

@@ -94,6 +94,29 @@ class Multigrid(CommandLineTest):
         self.assertEqual(document["parameters"]["coarsest_solver"], "ca-gcr")
         self.assertLess(document["solves"][0]["iterations"], 20)
 
+    def test_coarse_lattices_live_with_cpu_or_gpu(self):
+        if DEVICE == "cpu":
+            self.refused(["--coarse-on", "--device gpu"], *QUICK, "--coarse-on", "gpu")
+            return
+        three = [*QUICK, "--rhs", "2", "--batches", "2", "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6",
+                 "--reference", "none"]
+        iterations = {}
+        for place in ["gpu", "cpu", "auto"]:
+            result, document = self.report(*three, "--coarse-on", place, "--check")
+            self.assertEqual(result.status, SUCCESS, result.err + result.out)
+            solve = document["solves"][0]
+            iterations[place] = solve["iterations"]
+            self.assertIn("cycle: that of the CPU library", [check["name"] for check in document["checks"]])
+            if place == "auto":
+                seconds = solve["setup"]["cycle_seconds_by_placement"]
+                self.assertEqual(len(seconds), 3)
+                self.assertEqual(seconds[solve["setup"]["first_lattice_on_cpu"]], min(seconds))
+            else:
+                self.assertEqual(solve["setup"]["first_lattice_on_cpu"], 1 if place == "cpu" else 0)
+        # Loops on the CPU end where their residual allows it, those on a GPU after their number of steps.
+        for place in ["cpu", "auto"]:
+            self.assertLessEqual(abs(iterations[place] - iterations["gpu"]), 3)
+
     def test_dry_run_computes_nothing(self):
         result = self.multigrid("--lattice", "32x32x32x64", "--gauge", "weak:0.2", "--dryrun")
         self.assertEqual(result.status, SUCCESS, result.err)
