@@ -211,7 +211,7 @@ double timed(const execution& on, const std::function<void()>& work) {
 void run_transfer(bool quick) {
   const extents lattice = quick ? extents{16, 16, 16, 32} : extents{32, 32, 32, 64};
   const int vectors = 24;
-  const context ctx(lattice_geometry(lattice), communicator());
+  const context ctx{lattice_geometry(lattice), communicator()};
   const std::string name = to_string(lattice);
   const auto tables = std::make_shared<const aggregate_tables>(
       ctx, aggregates(ctx.geometry(), coarsened(ctx.geometry(), {4, 4, 4, 4})), false);
