@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "cpu_ref/blas/basis.hpp"
 #include "cpu_ref/coarse/multigrid_library.hpp"
 #include "cpu_ref/sources/sources.hpp"
 #include "miniapps/multigrid/device_multigrid.hpp"

@@ -13,6 +13,7 @@
 #include "common/algebra/fixed_point.hpp"
 #include "common/algorithms/bridge.hpp"
 #include "common/algorithms/flexible_gcr.hpp"
+#include "common/algorithms/inverse_modes.hpp"
 #include "common/algorithms/mixed_solve.hpp"
 #include "common/algorithms/multigrid_setup.hpp"
 #include "common/app/timing.hpp"
@@ -111,6 +112,34 @@ class device_multigrid final : public multigrid_engine {
     return found;
   }
 
+  std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) override {
+    const auto& cycle = cycle_for(probe.modes);
+    stopping_rule rule;
+    rule.tolerance = probe.tolerance;
+    rule.limit = probe.iteration_limit;
+    rule.guess_is_zero = true;
+    rule.interrupted = interrupted;
+    const auto inverse = [&](high_field& x, const high_field& b) {  // (gamma_5 M)^-1 = M^-1 gamma_5
+      high_field turned = like(b);
+      gamma5(turned, b);
+      zero(x);
+      schur_solve(schur_, *full_, x, turned, rule,
+                  [&](const auto& a, high_field& y, const high_field& c, const stopping_rule& even) {
+                    return flexible_gcr(a, y, c, even, cycle, {options_.restart_length, 0});
+                  },
+                  {.corrections = 0});
+    };
+    std::uint64_t drawn = options_.shared.seed + 1000;
+    const random_fill<high_field> fill = [&](high_field& v) {
+      assign(v, library_.random_quarks(v.columns(), drawn++));
+    };
+    high_field start(device_.ctx, field_shape{.columns = probe.modes});
+    fill(start);
+    const hermitian h{full_};
+    const auto modes = modes_by_inverse(h, inverse, start, probe.steps, probe.modes, fill);
+    return described(modes);
+  }
+
   void set_sources(const std::vector<int>& columns) override {
     b_.emplace(device_.ctx, field_shape{.columns = static_cast<int>(columns.size())});
     x_.emplace(like(*b_));
@@ -164,6 +193,33 @@ class device_multigrid final : public multigrid_engine {
   }
 
  private:
+  /// gamma_5 M
+  struct hermitian {
+    std::shared_ptr<full_operator<double>> full;
+    void apply(high_field& out, const high_field& in) const {
+      full->apply(out, in);
+      gamma5(out, out);
+    }
+  };
+
+  std::vector<low_mode> described(const inverse_mode_set<high_field>& modes) const {
+    const high_field& v = modes.vectors;
+    high_field turned = like(v);
+    gamma5(turned, v);
+    const auto chirality = host_values(dot(v, turned));
+    const auto& p = *multigrid_->levels().front().from_finer;
+    cycle_field fine = like(v, v.columns(), as<cycle_field>), kept = like(fine);
+    assign(fine, v);
+    auto coarse = p.coarse_like(v.columns());
+    p.restrict_to(coarse, fine);
+    p.prolong(kept, coarse);
+    const auto missed2 = host_values(subtract_norm2(kept, fine, kept)), all2 = host_values(norm2(fine));
+    std::vector<low_mode> found;
+    for (std::size_t k = 0; k < modes.values.size(); ++k)
+      found.push_back({modes.values[k], modes.residuals[k], chirality[k].re, std::sqrt(missed2[k].re / all2[k].re)});
+    return found;
+  }
+
   struct plain_bicgstab {
     template <class A, class F>
     solve_report operator()(const A& a, F& x, const F& b, const stopping_rule& rule) const {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/blas/basis.hpp"
 #include "gpu/coarse/multigrid_library.hpp"
 #include "gpu/coarse/recorded_operator.hpp"
 #include "gpu/gauge/gauge_fields.hpp"

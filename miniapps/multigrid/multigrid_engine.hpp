@@ -3,6 +3,7 @@
 /// What the mini-app needs of a device: the hierarchy, solves by multigrid and by BiCGstab.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +49,22 @@ struct solve_profile {
   std::vector<lattice_profile> lattices;
 };
 
+/// A mode of gamma_5 M, found by a few solves from random vectors, which had no part in the setup.
+struct low_mode {
+  double value = 0.0;      ///< lambda = <v, gamma_5 M v>
+  double residual = 0.0;   ///< |gamma_5 M v - lambda v|: an eigenvalue is as near as that
+  double chirality = 0.0;  ///< <v, gamma_5 v>, which is d lambda / d mass
+  double missed = 0.0;     ///< |(1 - P P^+) v|: what the null space of the finest lattice has nothing of
+};
+
+/// How much work modes are worth.
+struct mode_probe {
+  int modes = 4;             ///< returned, and solved for at once
+  int steps = 3;             ///< solves of each
+  double tolerance = 1e-2;   ///< of a solve
+  int iteration_limit = 12;  ///< of a solve
+};
+
 class multigrid_engine {
  public:
   virtual ~multigrid_engine() = default;
@@ -58,6 +75,10 @@ class multigrid_engine {
   virtual void save_setup(const std::string& path, bool force) = 0;
   /// P^+ P = 1 and P^+ M P = Mhat on random fields, a level each.
   virtual std::vector<identity> identities() = 0;
+
+  /// The modes of gamma_5 M with the smallest |eigenvalues|, |values| ascending. (See
+  /// common/algorithms/inverse_modes.hpp.)
+  virtual std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) = 0;
 
   /// The right-hand sides: these spin-colours of the source.
   virtual void set_sources(const std::vector<int>& columns) = 0;
