@@ -23,9 +23,10 @@
 namespace plaquette {
 
 /// \tparam Device  names `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>`, `library` (what multigrid_setup.hpp
-///                 asks for); constants `look_every`, `look_behind`; members `ctx`, `links` (what operators are made
-///                 of), `multigrid_library(action)`, `make_source(b, place, column, source)`, `on_host(basis)`,
-///                 `from_host(null_space, is coarse)`, `recorded(any_operator)`: the same, cheaper to queue
+///                 asks for); constants `look_every`, `look_behind`, `records`; members `ctx`, `links` (what operators
+///                 are made of), `multigrid_library(action)`, `make_source(b, place, column, source)`,
+///                 `on_host(basis)`, `from_host(null_space, is coarse)`, `tuning_seconds()`, and where it records
+///                 `recorded(any_operator)`: the same, cheaper to queue
 template <class Device>
 class device_multigrid final : public multigrid_engine {
   using library = typename Device::library;
@@ -153,6 +154,14 @@ class device_multigrid final : public multigrid_engine {
     copy(*b_, r);
   }
 
+  void warm_up(bool by_multigrid, const stopping_rule& rule) override {
+    stopping_rule few = rule;
+    few.progress = nullptr;
+    // As many iterations as directions are kept: every vector of the solve is allocated then.
+    few.limit = std::min(rule.limit, options_.restart_length + 1);
+    by_multigrid ? solve_by_multigrid(few) : solve_by_bicgstab(few);
+  }
+
   timed_multigrid_solve solve_by_multigrid(const stopping_rule& rule) override {
     const auto& inverse = cycle_for(b_->columns());
     flexible_gcr_parameters parameters{options_.restart_length, 3};
@@ -258,14 +267,17 @@ class device_multigrid final : public multigrid_engine {
     rule.guess_is_zero = true;
     library_.finish();
     device_.ctx.comm().barrier();
+    const double tuned = device_.tuning_seconds();
     const stopwatch watch;
     zero(*x_);
     timed_multigrid_solve result;
     result.report = schur_solve(schur, *full_, *x_, *b_, rule, solver);
     library_.finish();
-    std::array<double, 1> longest{watch.seconds()};
+    const double tuning = device_.tuning_seconds() - tuned;
+    std::array<double, 2> longest{watch.seconds() - tuning, tuning};
     device_.ctx.comm().maximum(std::span(longest));
     result.seconds = longest[0];
+    result.tuning_seconds = longest[1];
     return result;
   }
 
@@ -289,11 +301,14 @@ class device_multigrid final : public multigrid_engine {
     }
     return *cycle_;
   }
-  /// Recorded, but for a profile: stages of a graph cannot be timed.
+  /// Recorded, but for a profile: stages of a graph cannot be timed. What is recorded has one width, so that nothing is
+  /// recorded, allocated or tuned in the middle of a solve from which columns leave.
   template <class F>
   any_operator<high_field> in_double(any_operator<F> cycle, const high_field& shape) const {
-    return any_operator<high_field>(
-        bridge<F>(profiles_ ? std::move(cycle) : device_.recorded(std::move(cycle)), shape));
+    if constexpr (Device::records)
+      if (!profiles_)
+        return any_operator<high_field>(bridge<F>(device_.recorded(std::move(cycle)), shape, bridge_width::whole));
+    return any_operator<high_field>(bridge<F>(std::move(cycle), shape));
   }
 
   static std::vector<double> norms(const high_field& x) {

@@ -4,6 +4,7 @@
 #include "gpu/coarse/recorded_operator.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 #include "gpu/sources/sources.hpp"
+#include "gpu/tuning/tuner.hpp"
 #include "miniapps/multigrid/device_multigrid.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/gpu_library.hpp"
@@ -15,6 +16,7 @@ namespace {
 struct gpu_device : gpu_library {
   using library = gpu::multigrid_library;
   static constexpr int look_every = 10, look_behind = 2;  // answers come late
+  static constexpr bool records = true;
 
   gpu::context ctx;
   gpu::gauge_configuration links;
@@ -25,6 +27,7 @@ struct gpu_device : gpu_library {
     gpu::field<double> target = view(b, place, 1);
     gpu::make_source(target, 0, source, spin, colour, links);
   }
+  double tuning_seconds() const { return ctx.tuner().seconds_spent(); }
   /// The cycle as a graph, where one rank has it to itself.
   template <class F>
   any_operator<F> recorded(any_operator<F> cycle) const {

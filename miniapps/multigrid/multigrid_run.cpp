@@ -31,22 +31,19 @@ class measurement {
 
   series solve_all(bool by_multigrid, int batch) {
     series all{by_multigrid ? "multigrid" : "bicgstab",
-               by_multigrid ? "double-" + options_.cycle_precision : options_.reference,
-               batch,
-               {},
-               0.0,
-               {}};
+               by_multigrid ? "double-" + options_.cycle_precision : options_.reference, batch};
     const int rhs = options_.shared.rhs;
+    warm_up(by_multigrid, batch);
+    if (rhs % batch != 0) warm_up(by_multigrid, rhs % batch);
     for (int first = 0; first < rhs; first += batch) {
       if (run_.control.should_stop()) break;
       run_.begin(fmt::format("solve by {} of source {} of {}", all.solver, first + 1, rhs));
-      std::vector<int> columns(static_cast<std::size_t>(std::min(batch, rhs - first)));
-      std::iota(columns.begin(), columns.end(), first);
-      engine_.set_sources(columns);
+      const std::vector<int> columns = take_sources(first, std::min(batch, rhs - first));
       const timed_multigrid_solve solved =
           by_multigrid ? engine_.solve_by_multigrid(rule_of(options_.tolerance(), options_.iteration_limit))
                        : engine_.solve_by_bicgstab(rule_of(options_.tolerance(), options_.reference_limit));
       all.flops += solved.flops;
+      all.tuning_seconds += solved.tuning_seconds;
       if (first == 0) all.history = solved.report.history.front();
       const std::size_t begin = all.sources.size();
       for (std::size_t k = 0; k < columns.size(); ++k) {
@@ -68,6 +65,21 @@ class measurement {
   }
 
  private:
+  std::vector<int> take_sources(int first, int count) {
+    std::vector<int> columns(static_cast<std::size_t>(count));
+    std::iota(columns.begin(), columns.end(), first);
+    engine_.set_sources(columns);
+    return columns;
+  }
+
+  /// Every width runs once before it is timed.
+  void warm_up(bool by_multigrid, int width) {
+    if (run_.control.should_stop()) return;
+    run_.begin(fmt::format("warm-up for {} right-hand side{} at once", width, width == 1 ? "" : "s"));
+    take_sources(0, width);
+    engine_.warm_up(by_multigrid, rule_of(options_.tolerance(), options_.reference_limit));
+  }
+
   stopping_rule rule_of(double tolerance, int limit) {
     stopping_rule rule;
     rule.tolerance = tolerance;

@@ -78,6 +78,7 @@ solve_record record_of(const series& s, double tolerance) {
                     {"iterations_mean", iterations.mean},
                     {"iterations_deviation", iterations.deviation},
                     {"converged", s.solved(tolerance)},
+                    {"tuning_seconds", s.tuning_seconds},
                     {"columns", columns}};
   return record;
 }

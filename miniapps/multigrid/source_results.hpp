@@ -29,9 +29,10 @@ struct source_result {
 struct series {
   std::string solver, precision;
   int batch = 1;
-  std::vector<source_result> sources;
+  std::vector<source_result> sources{};
   double flops = 0.0;
-  std::vector<double> history;  ///< of the first batch
+  double tuning_seconds = 0.0;    ///< in the solves, not in their seconds
+  std::vector<double> history{};  ///< of the first batch
   bool solved(double tolerance) const;
 };
 

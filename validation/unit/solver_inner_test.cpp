@@ -359,6 +359,33 @@ TEST(Bridge, BringsFieldsToAnotherPrecisionAndBack) {
   EXPECT_EQ(device.allocations(), 0);
 }
 
+/// A preconditioner that notes how many columns it is given.
+struct width_witness {
+  mock::dense_operator a;
+  std::shared_ptr<std::vector<int>> widths;
+  template <class F>
+  void apply(F& x, const F& b) const {
+    widths->push_back(b.columns());
+    a.apply(x, b);
+  }
+};
+
+TEST(Bridge, GivesAnOperatorOfOneWidthZerosForColumnsThatLeft) {
+  generator g(5);
+  const matrix a = random_matrix(6, 6, g), b = random_matrix(6, 4, g);
+  mock::machine device;
+  const mock::field in = to_field(device, b);
+  mock::field out = like(in);
+  const auto widths = std::make_shared<std::vector<int>>();
+  const auto whole = bridge<mock::basic_field<float>>(width_witness{to_operator(a), widths}, in, bridge_width::whole);
+  for (const int columns : {4, 1, 3}) {
+    mock::field some = view(out, 0, columns);
+    whole.apply(some, view(in, 4 - columns, columns));
+    EXPECT_TRUE((to_matrix(some) - a * b.rightCols(columns)).norm() <= 0x1p-22 * a.norm() * b.norm()) << columns;
+  }
+  EXPECT_EQ(*widths, (std::vector<int>{4, 4, 4}));
+}
+
 TEST(Bridge, BringsFieldsToAnotherShapeAndBack) {
   // a 3 x 3 operator on the space that P spans: out = P A P^+ in
   generator g(2);
