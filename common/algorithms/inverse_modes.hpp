@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The eigenvectors of H with the smallest |eigenvalues|, by a Krylov space of H^-1, where a solver for H is at hand: a
-/// few solves tell how close to zero the spectrum comes. For modes to many digits see hermitian_modes.hpp.
+/// The eigenvectors of H with the smallest |eigenvalues|, where a solver for H is at hand, and vectors that are rich in
+/// them: a few solves tell how close to zero the spectrum comes. For modes to many digits see hermitian_modes.hpp.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numeric>
+#include <string>
 #include <vector>
 
 #include "common/algorithms/hermitian_modes.hpp"
@@ -45,6 +49,30 @@ inverse_mode_set<F> modes_by_inverse(const H& h, const Inverse& inverse, F& star
   detail::rayleigh_ritz(h, basis, all, count, any_residual, block, fill, found.values, found.residuals);
   copy(found.vectors, view(basis, 0, count));
   return found;
+}
+
+/// The `count` combinations of V's columns, which need not be orthonormal, with the smallest |H v| / |v|: orthonormal.
+/// Fewer where so many columns are not independent.
+template <field_batch F, class H>
+F lowest_in_span(const H& h, const F& v, int count) {
+  F hv = like(v);
+  h.apply(hv, v);
+  // H^2 x = mu G x with the Gram matrix G. Directions in which G vanishes are rounding.
+  const hermitian_eigenpairs gram = eigenpairs_of_hermitian(hermitian_part(overlaps(v, v)));
+  std::vector<int> independent;
+  for (int i = 0; i < v.columns(); ++i)
+    if (gram.values[static_cast<std::size_t>(i)] > 1e-5 * gram.values.back()) independent.push_back(i);
+  host_matrix to_span = columns_of(gram.vectors, independent);
+  std::vector<double> factors;
+  for (const int i : independent) factors.push_back(1.0 / std::sqrt(gram.values[static_cast<std::size_t>(i)]));
+  scale_columns(to_span, factors);
+  const host_matrix squared = adjoint_product(to_span, product(overlaps(hv, hv), to_span));
+  const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(squared));  // ascending
+  std::vector<int> first(static_cast<std::size_t>(std::min<int>(count, static_cast<int>(independent.size()))));
+  std::iota(first.begin(), first.end(), 0);
+  F lowest = like(v, static_cast<int>(first.size()));
+  combine(lowest, v, product(to_span, columns_of(pairs.vectors, first)).numbers());
+  return lowest;
 }
 
 }  // namespace plaquette

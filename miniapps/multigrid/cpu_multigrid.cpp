@@ -33,8 +33,8 @@ struct cpu_device : cpu_library {
 }  // namespace
 
 std::unique_ptr<multigrid_engine> make_cpu_multigrid(const cpu::context& ctx, const gauge_configuration& links,
-                                                     double plaquette, const multigrid_options& options) {
-  return std::make_unique<device_multigrid<cpu_device>>(cpu_device{{}, ctx, links}, plaquette, options);
+                                                     const setup_origin& origin, const multigrid_options& options) {
+  return std::make_unique<device_multigrid<cpu_device>>(cpu_device{{}, ctx, links}, origin, options);
 }
 
 }  // namespace plaquette

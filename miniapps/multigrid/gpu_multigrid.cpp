@@ -43,9 +43,9 @@ struct gpu_device : gpu_library {
 }  // namespace
 
 std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access& gpu, const gauge_configuration& links,
-                                                     double plaquette, const multigrid_options& options) {
+                                                     const setup_origin& origin, const multigrid_options& options) {
   return std::make_unique<device_multigrid<gpu_device>>(
-      gpu_device{{}, gpu.context(), gpu::import_links(gpu.context(), links)}, plaquette, options);
+      gpu_device{{}, gpu.context(), gpu::import_links(gpu.context(), links)}, origin, options);
 }
 
 }  // namespace plaquette

@@ -3,8 +3,10 @@
 /// What the mini-app needs of a device: the hierarchy, solves by multigrid and by BiCGstab.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "common/lattice/site_field.hpp"
 #include "cpu_ref/context.hpp"
 #include "miniapps/multigrid/multigrid_options.hpp"
+#include "miniapps/multigrid/setup_file.hpp"
 
 namespace plaquette {
 
@@ -20,7 +23,7 @@ class gpu_access;
 
 /// Seconds of the slowest rank.
 struct setup_seconds {
-  double relaxation = 0.0, refinement = 0.0, orthonormalisation = 0.0, galerkin = 0.0, whole = 0.0;
+  double relaxation = 0.0, refinement = 0.0, orthonormalisation = 0.0, galerkin = 0.0, trial = 0.0, whole = 0.0;
 };
 
 struct setup_summary {
@@ -28,6 +31,9 @@ struct setup_summary {
   std::int64_t replaced = 0;   ///< null vectors that added nothing on an aggregate
   double smallest_gain = 0.0;  ///< |M v| / |v| of the null vectors: smallest and largest; 0 where they were loaded
   double largest_gain = 0.0;
+  std::optional<double> mass_of_vectors;  ///< where they were loaded: that they were made at
+  /// What a cycle leaves of the residual, before the first and after each improvement that a slow one asked for.
+  std::vector<double> trial_rates;
 };
 
 /// A solve of some right-hand sides at once.
@@ -50,20 +56,22 @@ struct solve_profile {
   std::vector<lattice_profile> lattices;
 };
 
-/// A mode of gamma_5 M, found by a few solves from random vectors, which had no part in the setup.
+/// A mode of gamma_5 M, found in the span of the null vectors and of what solves make of it.
 struct low_mode {
   double value = 0.0;      ///< lambda = <v, gamma_5 M v>
   double residual = 0.0;   ///< |gamma_5 M v - lambda v|: an eigenvalue is as near as that
   double chirality = 0.0;  ///< <v, gamma_5 v>, which is d lambda / d mass
   double missed = 0.0;     ///< |(1 - P P^+) v|: what the null space of the finest lattice has nothing of
+  /// |gamma_5 M v|, an upper bound on the smallest singular value of M.
+  double gain() const { return std::hypot(value, residual); }
 };
 
 /// How much work modes are worth.
 struct mode_probe {
-  int modes = 4;             ///< returned, and solved for at once
-  int steps = 3;             ///< solves of each
-  double tolerance = 1e-2;   ///< of a solve
-  int iteration_limit = 12;  ///< of a solve
+  int modes = 4;            ///< returned, and solved for at once
+  int steps = 1;            ///< solves of each
+  double tolerance = 0.05;  ///< of a solve
+  int iteration_limit = 8;  ///< of a solve
 };
 
 class multigrid_engine {
@@ -99,9 +107,9 @@ class multigrid_engine {
 };
 
 std::unique_ptr<multigrid_engine> make_cpu_multigrid(const cpu::context& ctx, const gauge_configuration& links,
-                                                     double plaquette, const multigrid_options& options);
+                                                     const setup_origin& origin, const multigrid_options& options);
 /// Throws input_error where the program was built without.
 std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access& gpu, const gauge_configuration& links,
-                                                     double plaquette, const multigrid_options& options);
+                                                     const setup_origin& origin, const multigrid_options& options);
 
 }  // namespace plaquette

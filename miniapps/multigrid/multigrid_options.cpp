@@ -54,7 +54,9 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.integer("--setup-refinements", p.refinements, "Inverse iterations with the cycle itself", 0, 100);
   line.text("--save-setup", o.save_setup, "FILE.h5", "Write the null vectors there (HDF5)");
   line.text("--load-setup", o.load_setup, "FILE.h5",
-            "Take the null vectors from there: of the same links and process grid; the mass may differ");
+            "Take the null vectors from there: of the same links and action; the mass may differ");
+  line.integer("--refresh", o.refresh, "Inverse iterations that fit vectors of another mass to this one", 0, 100);
+  line.integer("--trials", o.trials, "At most so often null vectors are improved where a trial converges slowly", 0, 20);
 
   line.section("Solves");
   line.integer("--restart-length", o.restart_length, "Directions that the outer GCR keeps", 1, 1000);
@@ -76,6 +78,7 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.useless_beside("--load-setup",
                       {"--setup-iterations", "--setup-refinements", "--aggregates", "--vectors", "--levels"},
                       "the file holds the null vectors");
+  line.needs("--refresh", "--load-setup FILE");
   line.useless_beside("--aggregates", {"--levels"}, "there is a level for each aggregate");
 }
 

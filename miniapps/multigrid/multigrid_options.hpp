@@ -22,6 +22,8 @@ struct multigrid_options {
   multigrid_parameters multigrid;  ///< completed by `choose_parameters`
   std::string cycle_precision;     ///< on the finest lattice: "single", "half"
   std::string save_setup, load_setup;
+  int refresh = 0;  ///< inverse iterations on vectors that were loaded
+  int trials = 4;   ///< at most so often a slow cycle's null vectors are improved
 
   source_description source;
   int iteration_limit = 200;              ///< of the outer solver

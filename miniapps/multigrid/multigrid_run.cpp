@@ -202,9 +202,10 @@ void multigrid_program::print_problem(const app_run& run) const {
 exit_status multigrid_program::body(app_run& run) {
   const gauge_input& gauge = run.gauge();
   const double tolerance = options_.tolerance();
-  const auto engine = run.gpu ? make_gpu_multigrid(*run.gpu, gauge.links, gauge.plaquette.average, options_)
-                              : make_cpu_multigrid(cpu::context(run.geometry, run.world), gauge.links,
-                                                   gauge.plaquette.average, options_);
+  const setup_origin origin{options_.shared.action, links_checksum(gauge.links, run.world)};
+  const auto engine =
+      run.gpu ? make_gpu_multigrid(*run.gpu, gauge.links, origin, options_)
+              : make_cpu_multigrid(cpu::context(run.geometry, run.world), gauge.links, origin, options_);
   const setup_summary setup = run.stage("setup", [&] { return engine->set_up(); });
   if (run.talks()) print_setup(setup);
   run.stop_if_asked();
@@ -215,6 +216,8 @@ exit_status multigrid_program::body(app_run& run) {
     engine->save_setup(options_.save_setup, run.replaces(options_.save_setup));
   }
 
+  for (const low_mode& m : run.stage("modes", [&] { return engine->low_modes({}, [&] { return run.control.should_stop(); }); }))
+    fmt::print("mode {:.6e} residual {:.1e} gain {:.3g} chirality {:.3f} missed {:.3f}\n", m.value, m.residual, m.gain(), m.chirality, m.missed);
   measurement measure(run, options_, *engine, gauge);
   std::vector<series> all;
   for (const int batch : options_.batches) {

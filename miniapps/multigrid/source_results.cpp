@@ -137,15 +137,20 @@ void print_levels(const json_document& levels) {
 void print_setup(const setup_summary& setup) {
   const setup_seconds& s = setup.seconds;
   fmt::print(
-      "setup      {:.4g} s: null vectors {:.4g}, refinement {:.4g}, orthonormalisation {:.4g}, coarse operators "
-      "{:.4g}\n",
-      s.whole, s.relaxation, s.refinement, s.orthonormalisation, s.galerkin);
+      "setup      {:.4g} s: null vectors {:.4g}, refinement {:.4g}, orthonormalisation {:.4g}, coarse operators {:.4g}, "
+      "trial {:.4g}\n",
+      s.whole, s.relaxation, s.refinement, s.orthonormalisation, s.galerkin, s.trial);
+  if (setup.mass_of_vectors) fmt::print("           null vectors from a file, made at mass {:g}\n", *setup.mass_of_vectors);
   if (setup.largest_gain > 0.0)
     fmt::print("           |M v| / |v| of the null vectors: {:.3g} to {:.3g}\n", setup.smallest_gain,
                setup.largest_gain);
   if (setup.replaced > 0)
     fmt::print("           {} times a null vector added nothing on an aggregate and gave way to a random one\n",
                setup.replaced);
+  const auto& rates = setup.trial_rates;
+  if (rates.size() > 1)
+    fmt::print("           a trial was slow: {} more inverse iteration{} made a cycle leave {:.2f} of the residual instead of {:.2f}\n",
+               rates.size() - 1, rates.size() == 2 ? "" : "s", rates.back(), rates.front());
 }
 
 }  // namespace plaquette
