@@ -282,7 +282,7 @@ void note_probes(wave_run& run, std::span<const double> state) {
   const auto names = field_names(run.domain.problem.equations, run.domain.reference.dimension);
   json_document probes = json_document::array();
   for (const auto& x : run.options.probes) {
-    const point_location where = locate(run.waves.mesh, x);
+    const point_location where = locate(run.waves.mesh, x, run.waves.file_numbers);
     if (where.element < 0)
       throw input_error(fmt::format("--probe: the point {:g},{:g},{:g} lies outside the mesh", x[0], x[1], x[2]));
     const auto& global = run.domain.part.global;
@@ -423,6 +423,7 @@ run_estimate nodal_dg_program::estimate(app_run& run) {
     require_memory(run.world, 900.0 * elements, "the mesh");
   }
   case_ = make_case(options_);
+  options_.box_sides = case_.box;
   const auto partition = partition_mesh(case_.mesh, run.world.size(), options_.partition);
   domain_ = std::make_unique<dg_domain>(make_domain(case_.mesh, partition, options_.order, case_.problem, run.world));
   const double stable = stable_time_step(*domain_);
@@ -476,6 +477,7 @@ void nodal_dg_program::print_problem(const app_run& run) const {
                domain_->elements(), domain_->elements() - domain_->part.interior);
   fmt::print("problem    {}, {}, {} flux, {} precision{}\n", options_.equations, options_.problem, options_.flux,
              options_.shared.precision, options_.states > 1 ? fmt::format(", {} states", options_.states) : "");
+  if (!case_.why_not_exact.empty()) fmt::print("exact      the exact solution is not known: {}\n", case_.why_not_exact);
   if (done_.steps_done > 0)
     fmt::print("continues  {} after step {}\n", printable(options_.checkpoint), done_.steps_done);
 }
