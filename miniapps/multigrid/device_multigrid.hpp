@@ -51,6 +51,7 @@ class device_multigrid final : public multigrid_engine {
     library_.finish();
     device_.ctx.comm().barrier();
     const stopwatch watch;
+    cycle_.reset();
     setup_summary summary;
     int passes = options_.refresh;
     if (options_.load_setup.empty()) {
@@ -67,7 +68,7 @@ class device_multigrid final : public multigrid_engine {
     try_cycle(summary);
     library_.finish();
     const multigrid_setup_report& r = multigrid_->report();
-    std::array<double, 6> seconds{r.relaxation_seconds, r.refinement_seconds, r.orthonormal_seconds,
+    std::array<double, 6> seconds{r.relaxation_seconds, r.refinement_seconds,  r.orthonormal_seconds,
                                   r.galerkin_seconds,   summary.seconds.trial, watch.seconds()};
     device_.ctx.comm().maximum(std::span(seconds));
     summary.seconds = {seconds[0], seconds[1], seconds[2], seconds[3], seconds[4], seconds[5]};
@@ -207,13 +208,40 @@ class device_multigrid final : public multigrid_engine {
     cycle_for(b_->columns());
     p.on = true;
     std::ranges::fill(p.lattices, lattice_profile{});
-    const double seconds = solve_by_multigrid(rule).seconds;
+    const timed_multigrid_solve solved = solve_by_multigrid(rule);
     p.on = profiles_ = false;
     cycle_.reset();
-    return {seconds, p.lattices};
+    return {solved.seconds, p.lattices, work_of(solved.report, p.lattices)};
   }
 
  private:
+  /// Applications and flops of a solve, from what was counted of it.
+  std::vector<lattice_work> work_of(const solve_report& report, const std::vector<lattice_profile>& lattices) const {
+    const multigrid_parameters& p = options_.multigrid;
+    // A relaxation of k steps applies the operator k times, and once more for the residual that it starts from.
+    const double of_cycle = p.steps_after + 1 + (p.steps_before > 0 ? p.steps_before + 1 : 0);
+    const auto volume = static_cast<double>(device_.ctx.geometry().global_volume());
+    std::vector<lattice_work> work(lattices.size());
+    double sites = volume, rows = 6.0;
+    for (std::size_t k = 0; k < lattices.size(); ++k) {
+      const auto cycles = static_cast<double>(lattices[k].cycles);
+      const bool coarsest = k + 1 == lattices.size();
+      // The source is prepared and the solution reconstructed once a visit of a coarse lattice: about one application.
+      const double outside = k == 0 ? static_cast<double>(report.column_applications)
+                                    : static_cast<double>(lattices[k].krylov_steps + lattices[k - 1].cycles);
+      work[k].applications = outside + (coarsest ? 0.0 : cycles * of_cycle);
+      const double flops = k == 0 ? schur_.flops_per_site() * 0.5 * volume
+                                  : multigrid_->levels()[k - 1].system->flops() * device_.ctx.comm().size();
+      work[k].flops = work[k].applications * flops;
+      if (coarsest) break;
+      const coarsening& c = p.coarsenings[k];
+      work[k].flops += cycles * 2.0 * 8.0 * sites * chiralities * rows * c.vectors;
+      sites /= static_cast<double>(plaquette::volume(c.aggregate));
+      rows = c.vectors;
+    }
+    return work;
+  }
+
   /// Tries the cycle on a random right-hand side, and improves the null vectors while it converges slowly and that
   /// helps.
   void try_cycle(setup_summary& summary) {
@@ -242,12 +270,12 @@ class device_multigrid final : public multigrid_engine {
     rule.limit = last;
     rule.guess_is_zero = true;
     const auto& cycle = cycle_for(1);
-    const schur_report report = schur_solve(
-        schur_, *full_, x, b, rule,
-        [&](const auto& a, high_field& y, const high_field& c, const stopping_rule& even) {
-          return flexible_gcr(a, y, c, even, cycle, {options_.restart_length, 0});
-        },
-        {.corrections = 0});
+    const schur_report report =
+        schur_solve(schur_, *full_, x, b, rule,
+                    [&](const auto& a, high_field& y, const high_field& c, const stopping_rule& even) {
+                      return flexible_gcr(a, y, c, even, cycle, {options_.restart_length, 0});
+                    },
+                    {.corrections = 0});
     const std::vector<double>& r = report.history.front();
     const int end = static_cast<int>(r.size()) - 1, begin = std::min(first, end - 1);
     if (begin < 0 || !(r[static_cast<std::size_t>(begin)] > 0.0)) return 0.0;

@@ -50,10 +50,18 @@ struct identity {
   double value, tolerance;
 };
 
+/// Work of a solve of one right-hand side on a lattice, in standard counts: red-black operators, and the transfers to
+/// the next lattice. Vector operations are not counted.
+struct lattice_work {
+  double applications = 0.0;  ///< of the red-black operator
+  double flops = 0.0;
+};
+
 /// A solve whose stages were timed by themselves; 0 is the finest lattice.
 struct solve_profile {
   double seconds = 0.0;
   std::vector<lattice_profile> lattices;
+  std::vector<lattice_work> work;
 };
 
 /// A mode of gamma_5 M, found in the span of the null vectors and of what solves make of it.
@@ -79,6 +87,7 @@ class multigrid_engine {
   virtual ~multigrid_engine() = default;
 
   /// Makes null vectors and coarse operators, or takes the vectors of --load-setup.
+  /// Again where the numbers of vectors in the options have changed.
   virtual setup_summary set_up() = 0;
   /// Writes the null vectors.
   virtual void save_setup(const std::string& path, bool force) = 0;

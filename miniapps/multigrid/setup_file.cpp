@@ -19,7 +19,7 @@ namespace plaquette {
 
 namespace {
 
-constexpr int format_version = 2;  // 2: a checksum of the links and the whole action
+constexpr int format_version = 2;                      // 2: a checksum of the links and the whole action
 constexpr std::uint64_t checksum_stream = 0x73657475;  // of the numbers that links are multiplied by
 
 constexpr const char* coefficients_name = "/coefficients";
@@ -122,8 +122,9 @@ void require_origin(const hdf5_input& file, const std::string& path, const setup
   const std::vector<double> found = file.reals(set_name(0), "action", expected.size());
   for (std::size_t k = 0; k < found.size(); ++k)
     if (!(std::abs(found[k] - expected[k].second) <= 1e-12))
-      throw input_error(fmt::format("{}: the setup of another action: expected {} {:g}, found {:g}; only the mass may differ",
-                                    printable(path), expected[k].first, expected[k].second, found[k]));
+      throw input_error(
+          fmt::format("{}: the setup of another action: expected {} {:g}, found {:g}; only the mass may differ",
+                      printable(path), expected[k].first, expected[k].second, found[k]));
 }
 
 }  // namespace

@@ -104,6 +104,43 @@ class Multigrid(CommandLineTest):
         self.refused(["--cycle"], *QUICK, "--cycle", "f")
         self.refused(["--rhs"], *QUICK, "--rhs", "13")
 
+    def test_numbers_of_vectors_are_compared_in_one_run(self):
+        _, document = self.report(*QUICK, "--rhs", "3", "--batches", "3", "--schedules", "8,16", "--modes", "0")
+        solves = document["solves"]
+        self.assertEqual([(s["solver"], s.get("vectors")) for s in solves],
+                         [("multigrid", "8"), ("bicgstab", None), ("multigrid", "16")])
+        self.assertEqual([s["levels"][1]["n"] for s in solves if "levels" in s], [16, 32])
+        for solve in (solves[0], solves[2]):
+            self.assertIn("speed_up", solve)
+            self.assertGreater(solve["setup"]["seconds"]["whole"], 0.0)
+            for level in solve["levels"]:
+                self.assertGreater(level["operator_applications"], 0)
+                self.assertGreater(level["flops"], 0)
+        self.refused(["--schedules"], *QUICK, "--schedules", "8,16", "--vectors", "8")
+        self.refused(["193"], *QUICK, "--schedules", "8,193")
+
+    def test_low_modes_tell_an_exceptional_configuration(self):
+        """A weak field at negative mass has real modes below zero."""
+        exceptional = ["--lattice", "4x4x4x8", "--gauge", "weak:0.02", "--mass", "-0.35", "--csw", "1", "--device", DEVICE,
+                       "--rhs", "1"]
+        self.refused(["exceptional", "--stout-steps", "--exceptional solve"], *exceptional)
+        # BiCGstab stalls there. That is said, and is no failure of multigrid.
+        result, document = self.report(*exceptional, "--exceptional", "solve", "--reference-iterations", "50")
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        self.assertTrue(document["solves"][0]["null_space"]["exceptional"])
+        self.assertIn("remark     exceptional", result.out)
+        self.assertIn("remark     bicgstab leaves source 0", result.out)
+        self.assertFalse(document["solves"][1]["converged"])
+        self.assertNotIn("speed_up", document["solves"][0])
+        # A positive mass is regular.
+        result, document = self.report(*exceptional[:4], "--mass", "0.02", *exceptional[6:], "--reference", "none")
+        self.assertEqual(result.status, SUCCESS, result.err)
+        modes = document["solves"][0]["null_space"]["modes"]
+        self.assertEqual(len(modes), 4)
+        self.assertFalse(document["solves"][0]["null_space"]["exceptional"])
+        for mode in modes:
+            self.assertLess(mode["missed"], 0.2)
+
     def test_no_convergence_is_said_and_is_no_success(self):
         result, document = self.report(*QUICK, "--rhs", "1", "--max-iterations", "2", "--reference", "none")
         self.assertEqual(result.status, NO_CONVERGENCE, result.out)
@@ -127,8 +164,20 @@ class Multigrid(CommandLineTest):
             _, ranks = self.report(*QUICK, "--rhs", "1", "--reference", "none", "--load-setup", self.path("s.h5"),
                                    "--check", ranks=2)
             self.assertLessEqual(abs(ranks["solves"][0]["iterations"] - fresh["solves"][0]["iterations"]), 1)
-        # Other links, another lattice, another file, a cut one.
-        self.refused(["another configuration"], *QUICK, "--seed", "2", "--load-setup", self.path("s.h5"))
+        # Another mass: the vectors serve it, and are fitted to it.
+        heavier = [word.replace("0.125", "0.118") for word in QUICK]
+        result, other = self.report(*heavier, "--rhs", "1", "--reference", "none", "--load-setup", self.path("s.h5"),
+                                    "--refresh", "2")
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn("made at mass 0", result.out)
+        self.assertEqual(other["solves"][0]["setup"]["mass_of_vectors"], 0.0)
+        self.assertGreater(other["solves"][0]["setup"]["seconds"]["refinement"], 0.0)
+        # Other links, another action, another lattice, another file, a cut one.
+        self.refused(["another action", "c_R 0.9", "found 1"], *QUICK[:-3], "0.9", "--device", DEVICE, "--load-setup",
+                     self.path("s.h5"))
+        self.refused(["another action", "phase t"], *QUICK, "--time-bc", "periodic", "--load-setup", self.path("s.h5"))
+        self.refused(["--refresh", "--load-setup"], *QUICK, "--refresh", "1")
+        self.refused(["another configuration", "checksum"], *QUICK, "--seed", "2", "--load-setup", self.path("s.h5"))
         self.refused(["s.h5"], *QUICK[2:], "--lattice", "8x4x4x8", "--load-setup", self.path("s.h5"))
         with open(self.path("s.h5"), "rb") as whole, open(self.path("cut.h5"), "wb") as cut:
             cut.write(whole.read()[:2000])
