@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <concepts>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "common/algorithms/bicgstab.hpp"
 #include "common/algorithms/multigrid.hpp"
 #include "common/algorithms/multigrid_parameters.hpp"
+#include "common/algorithms/schwarz.hpp"
 
 namespace plaquette {
 
@@ -34,6 +36,7 @@ struct multigrid_setup_report {
 ///   quark_field, coarse_field           field types of the cycle
 ///   quark_system, coarse_system         Mhat: apply, prepare_source, reconstruct_solution, (full_residual)
 ///   transfer, basis, matrices           P; its columns; P^+ M P
+///   quark_domains, coarse_domains       schwarz_domains of Mhat and of matrices, given their shape
 /// and the functions called below.
 template <class Library>
 class multigrid {
@@ -124,7 +127,7 @@ class multigrid {
   /// Of all cycles of this object.
   cycle_profile& profile() const { return *profile_; }
 
-  /// x = about Mhat^-1 b for even fields of quarks, of up to so many columns.
+  /// x = about Mhat^-1 b for even fields of quarks, of `columns` columns or fewer.
   any_operator<quark_field> cycle(int columns) const {
     return cycle_in(library_.system(), library_.working_quarks(columns));
   }
@@ -256,20 +259,43 @@ class multigrid {
     }
   }
 
+  /// A relaxation of `steps` steps on lattice `number`.
   template <class F, class System>
-  any_relaxation<F> smoother(std::shared_ptr<const System> a, const F& shape, int steps) const {
-    if (parameters_.smoother == smoother_kind::mr)
-      return any_relaxation<F>(mr_relaxation(*a, shape, steps, parameters_.relaxation_factor), a);
-    return any_relaxation<F>(gcr_relaxation(*a, shape, steps), a);
+  any_relaxation<F> smoother(std::shared_ptr<const System> a, const F& shape, std::size_t number, int steps) const {
+    const multigrid_parameters& p = parameters_;
+    switch (p.smoother) {
+      case smoother_kind::mr:
+        return any_relaxation<F>(mr_relaxation(*a, shape, steps, p.relaxation_factor), a);
+      case smoother_kind::gcr:
+        return any_relaxation<F>(gcr_relaxation(*a, shape, steps), a);
+      case smoother_kind::ca_gcr:
+        return any_relaxation<F>(ca_gcr_relaxation(*a, shape, steps, p.steps_at_a_time), a);
+      default:
+        return any_relaxation<F>(schwarz_relaxation(*a, shape, domains<F>(*a, number), steps, p.domain_steps), a);
+    }
+  }
+
+  /// The aggregates of lattice `number` as domains.
+  template <class F, class System>
+  schwarz_domains<F> domains(const System& a, std::size_t number) const {
+    const extents& shape = parameters_.coarsenings[number].aggregate;
+    const auto chosen = [&](schwarz_domains<F> made) {
+      if (parameters_.smoother == smoother_kind::additive_schwarz) made.colours.clear();
+      return made;
+    };
+    if constexpr (std::same_as<F, coarse_field>)
+      if (number > 0) return chosen(library_.coarse_domains(*levels_[number - 1].operator_numbers, shape));
+    if constexpr (requires { library_.quark_domains(a, shape); }) return chosen(library_.quark_domains(a, shape));
+    throw error(exit_status::internal_error, "multigrid: domains of a lattice without an operator");
   }
 
   /// The cycle of lattice `number`, 0 the finest, which is not the coarsest.
   template <class F, class System>
   auto cycle_of(std::shared_ptr<const System> a, const F& shape, std::size_t number, int columns) const {
     std::optional<any_relaxation<F>> before;
-    if (parameters_.steps_before > 0) before = smoother(a, shape, parameters_.steps_before);
+    if (parameters_.steps_before > 0) before = smoother(a, shape, number, parameters_.steps_before);
     return multigrid_cycle<F, System, transfer, coarse_field>(a, levels_[number].from_finer, shape, std::move(before),
-                                                              smoother(a, shape, parameters_.steps_after),
+                                                              smoother(a, shape, number, parameters_.steps_after),
                                                               solver_of(number + 1, columns), profile_, number);
   }
 
@@ -283,6 +309,11 @@ class multigrid {
           red_black_inverse<coarse_field, coarse_system>(a, shape, any_operator<coarse_field>(std::move(inverse))));
     };
     const double watches = library_.answers_at_once() ? 1.0 : 0.0;
+    if (number == levels_.size() && parameters_.coarsest == coarsest_kind::ca_gcr)
+      return on_red_black(counted_relaxation<coarse_field>{
+          any_relaxation<coarse_field>(
+              ca_gcr_relaxation(*a, shape, parameters_.coarsest_steps, parameters_.steps_at_a_time), a),
+          profile_, number, parameters_.coarsest_steps});
     if (number == levels_.size())
       return on_red_black(gcr(a, shape, {parameters_.coarsest_steps, watches * parameters_.coarsest_tolerance},
                               std::nullopt, profile_, number));

@@ -35,7 +35,7 @@ std::vector<std::vector<int>> schedules(const std::string& text) {
 }
 
 struct raw_options {
-  std::string cycle = "k", smoother = "gcr";
+  std::string cycle = "k", smoother = "gcr", coarsest = "gcr";
 };
 
 void declare(command_line& line, multigrid_options& o, raw_options& raw) {
@@ -52,7 +52,8 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
       [&o](const std::string& text, const std::string&) { o.schedules = schedules(text); },
       "Several numbers of vectors, in place of --vectors: a setup, solves and a row of the table with each");
   line.choice("--cycle", raw.cycle, {"v", "w", "k"}, "k: GCR on each level around the cycle of the next");
-  line.choice("--smoother", raw.smoother, {"mr", "gcr"}, "Relaxation on each level");
+  line.choice("--smoother", raw.smoother, {"mr", "gcr", "ca-gcr", "additive-schwarz", "multiplicative-schwarz"},
+              "Relaxation on each level; Schwarz's domains are the aggregates");
   line.integer("--pre", p.steps_before, "Relaxation steps before the coarse correction", 0, 100);
   line.integer("--post", p.steps_after, "Relaxation steps after it", 1, 100);
   line.real("--relaxation", p.relaxation_factor, "Factor of mr's steps", {0.0, 2.0, true});
@@ -60,6 +61,9 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
               "Of the cycle on the finest lattice (where not given: half on a GPU, single on a CPU)");
   line.integer("--k-steps", p.k_steps, "GCR steps at most on an intermediate lattice", 1, 100);
   line.real("--k-tolerance", p.k_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
+  line.integer("--ca-length", p.steps_at_a_time, "Steps that ca-gcr makes at a time", 1, 16);
+  line.integer("--domain-steps", p.domain_steps, "Steps of mr in each of Schwarz's domains", 1, 100);
+  line.choice("--coarsest-solver", raw.coarsest, {"gcr", "ca-gcr"}, "Solver on the coarsest lattice");
   line.integer("--coarsest-steps", p.coarsest_steps, "GCR steps at most on the coarsest lattice", 1, 1000);
   line.real("--coarsest-tolerance", p.coarsest_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
 
@@ -127,6 +131,7 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   options.command = line.typed();
   options.multigrid.cycle = parse_cycle_kind(raw.cycle);
   options.multigrid.smoother = parse_smoother_kind(raw.smoother);
+  options.multigrid.coarsest = parse_coarsest_kind(raw.coarsest);
   options.multigrid.seed = options.shared.seed;
   const bool on_gpu = options.shared.device == "gpu";
   if (options.cycle_precision.empty()) options.cycle_precision = on_gpu ? "half" : "single";
@@ -216,6 +221,9 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
                    {"cycle", name(p.cycle)},
                    {"cycle_precision", options.cycle_precision},
                    {"smoother", name(p.smoother)},
+                   {"ca_length", p.steps_at_a_time},
+                   {"domain_steps", p.domain_steps},
+                   {"coarsest_solver", name(p.coarsest)},
                    {"pre", p.steps_before},
                    {"post", p.steps_after},
                    {"k_steps", p.k_steps},

@@ -158,7 +158,8 @@ void declare_scheme(command_line& line, nodal_dg_options& o) {
       "Time steps");
   line.exclude("--steps", "--final-time");
   line.integer("--samples", o.samples, "Stretches of the run that are timed by themselves", 1, 10000);
-  line.choice("--kernel", o.kernel, {"auto", "gather", "classic", "fused"}, "On a GPU: which kernels do a stage");
+  line.choice("--kernel", o.kernel, {"auto", "products", "gather", "classic", "fused"},
+              "On a GPU: which kernels do a stage");
   line.custom(
       "--probe", "X,Y,Z;...", "none",
       [&o](const std::string& text, const std::string& option) {
@@ -204,6 +205,7 @@ nodal_dg_options parse_nodal_dg_options(int argc, const char* const* argv) {
   declare_mesh(line, options);
   declare_problem(line, options);
   declare_scheme(line, options);
+  options.shared.cpu_waits = true;
   shared_option_set shared(line, options.shared, {}, {"lattice", "gauge", "action", "--rhs", "--tol", "--seed"});
   line.parse(argc, argv);
   options.shared = shared.collected();

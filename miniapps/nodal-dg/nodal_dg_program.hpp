@@ -27,10 +27,13 @@ class nodal_dg_program final : public program {
   exit_status body(app_run& run) override;
 
  private:
+  void find_places();
+
   nodal_dg_options options_;
   dg_progress done_;  ///< by the run that this one continues
   wave_case case_;
   std::unique_ptr<dg_domain> domain_;
+  std::vector<point_location> probes_;
   double dt_ = 0.0;
   std::int64_t steps_ = 0;
 };

@@ -40,23 +40,6 @@ simplex_mesh make_mesh(const nodal_dg_options& o) {
   return mesh;
 }
 
-/// The smallest box that holds the mesh.
-std::array<double, 6> box_around(const simplex_mesh& mesh) {
-  std::array<double, 6> box{};
-  for (std::size_t i = 0; i < 3; ++i) {
-    double low = std::numeric_limits<double>::infinity(), high = -low;
-    for (const auto& corners : mesh.elements)
-      for (std::size_t c = 0; c < static_cast<std::size_t>(mesh.faces()); ++c) {
-        const double x = mesh.vertices[static_cast<std::size_t>(corners[c])][i];
-        low = std::min(low, x);
-        high = std::max(high, x);
-      }
-    box[2 * i] = low;
-    box[2 * i + 1] = high;
-  }
-  return box;
-}
-
 /// True where all sides of the mesh lie on those of the box.
 bool fills(const simplex_mesh& mesh, const std::array<double, 6>& box) {
   const auto lies_on = [&](const std::array<std::int32_t, 4>& corners, int face, std::size_t side) {
@@ -195,6 +178,22 @@ void choose_solution(wave_case& c, const nodal_dg_options& o) {
 }
 
 }  // namespace
+
+std::array<double, 6> box_around(const simplex_mesh& mesh) {
+  std::array<double, 6> box{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (const auto& corners : mesh.elements)
+      for (std::size_t c = 0; c < static_cast<std::size_t>(mesh.faces()); ++c) {
+        const double x = mesh.vertices[static_cast<std::size_t>(corners[c])][i];
+        low = std::min(low, x);
+        high = std::max(high, x);
+      }
+    box[2 * i] = low;
+    box[2 * i + 1] = high;
+  }
+  return box;
+}
 
 wave_case make_case(const nodal_dg_options& o) {
   wave_case c;

@@ -24,6 +24,9 @@ struct wave_case {
   bool closed = true;                   ///< nothing comes in: energy cannot grow
 };
 
+/// The smallest box that holds the mesh: x low, x high, ...
+std::array<double, 6> box_around(const simplex_mesh& mesh);
+
 /// Throws input_error where mesh and options do not fit each other. Reads the mesh's file on every rank.
 wave_case make_case(const nodal_dg_options& options);
 

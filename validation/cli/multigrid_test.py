@@ -88,6 +88,11 @@ class Multigrid(CommandLineTest):
         self.assertEqual([level["lattice"] for level in levels], [[4, 4, 4, 8], [2, 2, 2, 4], [2, 1, 2, 2]])
         self.assertEqual([level["n"] for level in levels[1:]], [16, 12])
         self.assertEqual(document["parameters"]["cycle"], "v")
+        _, document = self.report(*QUICK, "--rhs", "1", "--vectors", "8", "--smoother", "multiplicative-schwarz", "--post",
+                                  "2", "--coarsest-solver", "ca-gcr", "--reference", "none")
+        self.assertEqual(document["parameters"]["smoother"], "multiplicative-schwarz")
+        self.assertEqual(document["parameters"]["coarsest_solver"], "ca-gcr")
+        self.assertLess(document["solves"][0]["iterations"], 20)
 
     def test_dry_run_computes_nothing(self):
         result = self.multigrid("--lattice", "32x32x32x64", "--gauge", "weak:0.2", "--dryrun")

@@ -219,6 +219,78 @@ TEST(CoarseOperator, IsTheDenseMatrixBetweenDenseProlongations) {
     }
 }
 
+/// M of domains by themselves: the dense matrix without what couples sites of different ones.
+TEST(Domains, AreTheOperatorWithoutHopsBetweenThem) {
+  const cpu::context ctx(lattice_geometry({4, 4, 4, 2}), communicator());
+  const extents shape{2, 1, 2, 1};
+  const auto links = cpu::weak_field_configuration(ctx.geometry(), 0.3, 11, ctx.comm());
+  const auto action = typical_actions()[5].action;
+  const cpu::wilson_clover<double> whole(ctx, links, action), inside(whole, links_inside_domains(links, shape));
+  dense_matrix m = dense_dirac(links, action);
+  const std::int64_t sites = ctx.geometry().local_volume();
+  const auto domain = [&](Eigen::Index row) {
+    coordinate x = ctx.geometry().local_coordinate(row / colours % sites);
+    for (int mu = 0; mu < dimensions; ++mu) x[mu] /= shape[mu];
+    return x;
+  };
+  for (Eigen::Index j = 0; j < m.cols(); ++j)
+    for (Eigen::Index i = 0; i < m.rows(); ++i)
+      if (domain(i) != domain(j)) m(i, j) = 0.0;
+  const auto in = random_quarks(ctx, 2, 3);
+  auto out = like(in);
+  inside.apply(out, in);
+  spinor_configuration from(ctx.geometry()), to(ctx.geometry());
+  for (int c = 0; c < 2; ++c) {
+    export_column(from, in, c);
+    export_column(to, out, c);
+    const dense_vector expected = m * to_dense(from);
+    EXPECT_TRUE((to_dense(to) - expected).norm() <= 1e-14 * expected.norm());
+  }
+}
+
+/// Two colours make up the lattice, and the operator of domains leads from neither to the other.
+template <class F>
+void expect_domains(const schwarz_domains<F>& domains, const any_operator<F>& whole, const F& x, double bound) {
+  F parts[2] = {like(x), like(x)}, sum = like(x), image = like(x), part_of_image = like(x), outside = like(x);
+  domains.inside.apply(image, x);
+  whole.apply(outside, x);
+  EXPECT_TRUE(distance(image, outside) >= 10 * bound) << distance(image, outside) << ": nothing was cut";
+  for (int colour : {0, 1}) {
+    domains.colours[static_cast<std::size_t>(colour)].apply(parts[colour], x);
+    EXPECT_TRUE(distance(parts[colour], x) >= 0.3);
+    domains.colours[static_cast<std::size_t>(colour)].apply(part_of_image, image);
+    domains.inside.apply(outside, parts[colour]);
+    EXPECT_TRUE(distance(outside, part_of_image) <= bound) << colour;
+  }
+  copy(sum, parts[0]);
+  axpy(sum, uniform_scalars(sum, 1.0), parts[1]);
+  EXPECT_TRUE(distance(sum, x) <= bound);
+}
+
+TEST(Domains, OfTwoColoursDoNotTouch) {
+  const auto action = typical_actions()[3].action;
+  const coarse_setting s(cpu::context(lattice_geometry({8, 4, 4, 8}), communicator()), action, {2, 2, 2, 2}, 4);
+  const auto links = std::make_shared<gauge_configuration>(s.links);
+  const cpu::multigrid_library library(s.ctx, links, action);
+  auto quarks = library.working_quarks(3);
+  library.take_working_sites(quarks, library.random_quarks(3, 8));
+  expect_domains(library.quark_domains(*library.system(), {2, 2, 4, 4}),
+                 any_operator<cpu::field<float>>(*library.system()), quarks, 1e-6);
+  cpu::field<half> halves(s.ctx, quarks.shape());
+  convert(halves, quarks);
+  const auto low = std::make_shared<const cpu::wilson_clover<half>>(s.ctx, s.links, action);
+  const cpu::schur_wilson_clover<half> schur(low, schur_kind::asymmetric);
+  // 16 bits of the largest number of a site, several times.
+  expect_domains(library.quark_domains(schur, {2, 2, 4, 4}), any_operator<cpu::field<half>>(schur), halves, 3e-4);
+
+  const cpu::coarse_schur<float> coarse(s.ctx, s.numbers);
+  auto working = coarse.working_field(2);
+  fill_random(working, 5, 0);
+  for (const extents& shape : {extents{2, 1, 2, 2}, extents{1, 1, 1, 2}})
+    expect_domains(library.coarse_domains(s.numbers, shape),
+                   any_operator<cpu::coarse_field<float>>(cpu::coarse_schur<float>(s.ctx, s.numbers)), working, 1e-6);
+}
+
 TEST(NullVectors, ThatAddNothingAreReplaced) {
   const cpu::context ctx(lattice_geometry({4, 4, 4, 4}), communicator());
   auto v = random_quarks(ctx, 3, 1);
