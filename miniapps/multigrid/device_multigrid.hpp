@@ -245,7 +245,7 @@ class device_multigrid final : public multigrid_engine {
   /// Tries the cycle on a random right-hand side, and improves the null vectors while it converges slowly and that
   /// helps.
   void try_cycle(setup_summary& summary) {
-    for (int passes = 0;; ++passes) {
+    for (int passes = 0; options_.trials > 0; ++passes) {
       const stopwatch watch;
       summary.trial_rates.push_back(rate_of_cycle());
       summary.seconds.trial += watch.seconds();
