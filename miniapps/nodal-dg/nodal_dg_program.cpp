@@ -413,7 +413,13 @@ std::vector<named_file> nodal_dg_program::files() const {
           {"--checkpoint", options_.checkpoint, checkpoint}};
 }
 
+std::vector<std::string> nodal_dg_program::files_of_stopped_run() const {
+  return nodal_dg::files_of_stopped_run(options_.checkpoint);
+}
+
 run_estimate nodal_dg_program::estimate(app_run& run) {
+  if (!options_.vtk.empty() && !has_vtkhdf())
+    throw input_error("--vtk: this program was built without HDF5 (libhdf5-dev), which such files need");
   run.begin("mesh");
   if (options_.mesh.empty()) {  // before it is made
     double cells = 1.0;
@@ -456,7 +462,6 @@ run_estimate nodal_dg_program::estimate(app_run& run) {
   parameters["dt"] = dt_;
   if (checkpoint_exists(options_.checkpoint)) {
     done_ = read_dg_progress(options_.checkpoint, parameters);
-    run.left_files = done_.unfinished_files;
   }
   return needs;
 }
