@@ -9,13 +9,12 @@ import os
 import subprocess
 import sys
 
-import style
 from report_file import ReportError, load, number
 
 PARTS = ("mass", "volume", "ranks", "schedules")
 HERE = os.path.dirname(os.path.abspath(__file__))
 CONFIGURATION = os.path.normpath(os.path.join(HERE, "../data/beta6.0_8x8x8x16.nersc"))
-COLOURS = {"multigrid": style.COLOURS["blue"], "bicgstab": style.COLOURS["vermilion"]}
+COLOURS = {"multigrid": "#0072b2", "bicgstab": "#d55e00"}
 UNUSABLE, NO_CONVERGENCE = 2, 3
 
 
@@ -151,6 +150,8 @@ DRAW = {"mass": draw_mass, "volume": draw_volume, "ranks": draw_ranks, "schedule
 
 
 def draw(arguments):
+    import style  # which needs matplotlib: --dryrun does not
+
     found = {part: runs_in(arguments.output, part) for part in PARTS} if os.path.isdir(arguments.output) else {}
     found = {part: runs for part, runs in found.items() if runs}
     if not found:

@@ -78,6 +78,7 @@ struct low_mode {
 struct mode_probe {
   int modes = 4;            ///< returned, and solved for at once
   int steps = 1;            ///< solves of each
+  int rounds = 3;           ///< at most, where the sign of the lowest is not known yet
   double tolerance = 0.05;  ///< of a solve
   int iteration_limit = 8;  ///< of a solve
 };
@@ -97,6 +98,9 @@ class multigrid_engine {
   /// The modes of gamma_5 M with the smallest |eigenvalues|, |values| ascending. (See
   /// common/algorithms/inverse_modes.hpp.)
   virtual std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) = 0;
+
+  /// What a figure needs that shows why multigrid works, from the modes that were found last. (See why_it_works.hpp.)
+  virtual json_document explanation() = 0;
 
   /// The right-hand sides: these spin-colours of the source.
   virtual void set_sources(const std::vector<int>& columns) = 0;

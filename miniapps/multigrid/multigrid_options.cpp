@@ -83,6 +83,8 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.choice("--exceptional", o.exceptional, {"refuse", "solve"},
               "What to do with a configuration where M is nearly singular, or its mass negative");
 
+  line.flag("--explain", o.explains, "Add to the report what plots/why_multigrid.py draws: why multigrid works");
+
   line.section("Solves");
   line.integer("--restart-length", o.restart_length, "Directions that the outer GCR keeps", 1, 1000);
   line.integer("--max-iterations", o.iteration_limit, "Of the outer GCR", 1, 100000);
@@ -129,6 +131,8 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   line.parse(argc, argv);
   options.shared = shared.collected();
   options.command = line.typed();
+  if (options.explains && (options.modes == 0 || options.shared.json.empty()))
+    throw input_error("--explain: expected a report to add to (--json FILE) and --modes above 0");
   options.multigrid.cycle = parse_cycle_kind(raw.cycle);
   options.multigrid.smoother = parse_smoother_kind(raw.smoother);
   options.multigrid.coarsest = parse_coarsest_kind(raw.coarsest);

@@ -28,6 +28,7 @@ struct multigrid_options {
   int trials = 4;   ///< at most so often a slow cycle's null vectors are improved
 
   int modes = 4;                       ///< of gamma_5 M that are estimated; 0: none
+  bool explains = false;               ///< the report tells why multigrid works, for a figure
   std::string exceptional = "refuse";  ///< "refuse", "solve": configurations that are exceptional
 
   source_description source;

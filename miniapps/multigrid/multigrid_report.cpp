@@ -63,7 +63,7 @@ std::string advice(const series& s, const multigrid_options& options) {
 }  // namespace
 
 void add_to_report(report& result, const multigrid_results& results, const multigrid_options& options, double memory) {
-  const auto& [all, schedules, modes] = results;
+  const auto& [all, schedules, modes, explanation] = results;
   const double tolerance = options.tolerance();
   for (const series& s : all) {
     result.solves.push_back(record_of(s, tolerance));
@@ -92,11 +92,12 @@ void add_to_report(report& result, const multigrid_results& results, const multi
   }
   result.solves.front().details["null_space"] = {{"modes", to_json(modes)},
                                                  {"exceptional", !why_exceptional(modes).empty()}};
+  if (!explanation.is_null()) result.solves.front().details["explanation"] = explanation;
   if (!std::isfinite(result.fom.value)) result.fom.value = 0.0;
 }
 
 void print_results(const multigrid_results& results, const multigrid_options& options) {
-  const auto& [all, schedules, modes] = results;
+  const auto& [all, schedules, modes, explanation] = results;
   const double tolerance = options.tolerance();
   print_series(all, tolerance);
   for (const schedule_results& schedule : schedules) print_levels(schedule.levels);

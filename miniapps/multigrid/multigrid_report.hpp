@@ -22,6 +22,7 @@ struct multigrid_results {
   std::vector<series> all{};
   std::vector<schedule_results> schedules{};
   std::vector<low_mode> modes{};
+  json_document explanation = nullptr;  ///< of --explain
 };
 
 /// Adds solves, checks and the figure of merit. A reference that says itself that it did not converge adds no check.

@@ -223,7 +223,10 @@ exit_status multigrid_program::body(app_run& run) {
     schedule_results schedule{run.stage("setup", [&] { return engine->set_up(); }), {}, results.all.size()};
     if (run.talks()) print_setup(schedule.setup);
     run.stop_if_asked();
-    if (number == 0) results.modes = examine(run, *engine);
+    if (number == 0) {
+      results.modes = examine(run, *engine);
+      if (options_.explains) results.explanation = engine->explanation();
+    }
     for (const int batch : options_.batches) {
       results.all.push_back(measure.solve_all(true, batch));
       if (number == 0 && options_.has_reference()) results.all.push_back(measure.solve_all(false, batch));
