@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The eigenvectors of H with the smallest |eigenvalues|, where a solver for H is at hand, and vectors that are rich in
-/// them: a few solves tell how close to zero the spectrum comes. For modes to many digits see hermitian_modes.hpp.
+/// The eigenvectors of H with the smallest |eigenvalues|, from a solver for H and vectors that are rich in them. A few
+/// solves tell how close to zero the spectrum comes. For modes to many digits see hermitian_modes.hpp.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ inverse_mode_set<F> modes_by_inverse(const H& h, const Inverse& inverse, F& star
 }
 
 /// The `count` combinations of V's columns, which need not be orthonormal, with the smallest |H v| / |v|: orthonormal.
-/// Fewer where so many columns are not independent.
+/// Fewer where fewer are independent.
 template <field_batch F, class H>
 F lowest_in_span(const H& h, const F& v, int count) {
   F hv = like(v);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -120,6 +121,26 @@ class multigrid {
     return v;
   }
 
+  /// What makes a level: its columns of P and its operator.
+  struct made_level {
+    basis vectors;
+    matrices numbers;
+  };
+  /// Of levels that are there: those of another library, say.
+  multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<made_level> made)
+      : library_(library), parameters_(parameters) {
+    profile_->lattices.resize(parameters.coarsenings.size() + 1);
+    profile_->finish = [library] { library.finish(); };
+    for (made_level& from : made) {
+      level next;
+      next.vectors = std::make_shared<const basis>(std::move(from.vectors));
+      next.from_finer = library_.make_transfer(*next.vectors);
+      next.operator_numbers = std::make_shared<const matrices>(std::move(from.numbers));
+      next.system = library_.make_system(*next.operator_numbers);
+      levels_.push_back(next);
+    }
+  }
+
   const std::vector<level>& levels() const { return levels_; }
   const multigrid_setup_report& report() const { return report_; }
   const multigrid_parameters& parameters() const { return parameters_; }
@@ -131,6 +152,18 @@ class multigrid {
   any_operator<quark_field> cycle(int columns) const {
     return cycle_in(library_.system(), library_.working_quarks(columns));
   }
+  /// x = about M^-1 b for full fields of the coarse lattice `number`, of `columns` columns or fewer.
+  any_operator<coarse_field> coarse_solver(std::size_t number, int columns) const { return solver_of(number, columns); }
+
+  /// x = about M^-1 b on a coarse lattice, made for a number of columns.
+  using solver_maker = std::function<any_operator<coarse_field>(int columns)>;
+  /// Cycles that are made from here on solve the lattices from `number` on by what `make` gives, in another library,
+  /// say. Without `make` they are solved here.
+  void solve_elsewhere(std::size_t number, solver_maker make) {
+    first_elsewhere_ = number;
+    elsewhere_ = std::move(make);
+  }
+
   /// The same in another precision on the finest lattice.
   /// \param a      Mhat in it, of the kind of `Library::quark_system`
   /// \param shape  an even field of as many columns as the widest batch
@@ -301,6 +334,7 @@ class multigrid {
 
   /// x = about M^-1 b on the coarse lattice `number`.
   any_operator<coarse_field> solver_of(std::size_t number, int columns) const {
+    if (elsewhere_ && number == first_elsewhere_) return elsewhere_(columns);
     const auto a = levels_[number - 1].system;
     const coarse_field shape = a->working_field(columns);
     using gcr = inner_gcr<coarse_field, coarse_system>;
@@ -328,6 +362,8 @@ class multigrid {
   multigrid_parameters parameters_;
   std::vector<level> levels_;
   std::optional<coarse_field> coefficients_;
+  std::size_t first_elsewhere_ = 0;
+  solver_maker elsewhere_;
   mutable multigrid_setup_report report_;
   std::shared_ptr<cycle_profile> profile_ = std::make_shared<cycle_profile>();
 };

@@ -14,10 +14,9 @@ namespace plaquette {
 
 /// Empty where nothing is wrong; else a sentence that says why a configuration is exceptional.
 ///
-/// A mode's lambda crosses zero at the mass where M has a real mode, and d lambda / d mass is its chirality: so
-/// lambda / chirality is the distance of the mass to that point, and a quark of positive mass has lambda chirality > 0
-/// in all modes. One below zero, or one alone far below the others, makes M nearly singular and the propagator
-/// worthless.
+/// A mode's lambda crosses zero at the mass where M has a real mode, and d lambda / d mass is its chirality. So
+/// lambda / chirality is the distance of the mass to that point. A quark of positive mass has lambda chirality > 0 in
+/// all modes. One below zero, or one alone far below the others, makes M nearly singular and the propagator worthless.
 std::string why_exceptional(const std::vector<low_mode>& modes);
 
 /// [{value, residual, chirality, missed}]

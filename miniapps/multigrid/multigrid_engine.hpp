@@ -26,6 +26,13 @@ struct setup_seconds {
   double relaxation = 0.0, refinement = 0.0, orthonormalisation = 0.0, galerkin = 0.0, trial = 0.0, whole = 0.0;
 };
 
+/// Where the coarse lattices live: those from `first_on_cpu` on with the CPU, and all with the fine one where it is 0.
+struct level_placement {
+  std::size_t first_on_cpu = 0;
+  /// Of a cycle with the lattices from k on with the CPU, k the place in the list; empty where nothing was tried.
+  std::vector<double> seconds{};
+};
+
 struct setup_summary {
   setup_seconds seconds;
   std::int64_t replaced = 0;   ///< null vectors that added nothing on an aggregate
@@ -34,6 +41,7 @@ struct setup_summary {
   std::optional<double> mass_of_vectors;  ///< where they were loaded: that they were made at
   /// What a cycle leaves of the residual, before the first and after each improvement that a slow one asked for.
   std::vector<double> trial_rates;
+  level_placement placement{};
 };
 
 /// A solve of some right-hand sides at once.

@@ -59,6 +59,8 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.real("--relaxation", p.relaxation_factor, "Factor of mr's steps", {0.0, 2.0, true});
   line.choice("--cycle-precision", o.cycle_precision, {"single", "half"},
               "Of the cycle on the finest lattice (where not given: half on a GPU, single on a CPU)");
+  line.choice("--coarse-on", o.coarse_on, {"cpu", "gpu", "auto"},
+              "Where coarse lattices live beside a fine one on a GPU; auto: tries all, and takes the fastest");
   line.integer("--k-steps", p.k_steps, "GCR steps at most on an intermediate lattice", 1, 100);
   line.real("--k-tolerance", p.k_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
   line.integer("--ca-length", p.steps_at_a_time, "Steps that ca-gcr makes at a time", 1, 16);
@@ -138,6 +140,9 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   options.multigrid.coarsest = parse_coarsest_kind(raw.coarsest);
   options.multigrid.seed = options.shared.seed;
   const bool on_gpu = options.shared.device == "gpu";
+  if (!on_gpu && (options.coarse_on == "gpu" || options.coarse_on == "auto"))
+    throw input_error("--coarse-on: " + options.coarse_on + " needs --device gpu");
+  if (options.coarse_on.empty()) options.coarse_on = options.shared.device;
   if (options.cycle_precision.empty()) options.cycle_precision = on_gpu ? "half" : "single";
   // A device takes all steps that it is given: it cannot stop early without an answer to the host.
   if (on_gpu && !line.given("--k-steps")) options.multigrid.k_steps = 3;
@@ -225,6 +230,7 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
                    {"cycle", name(p.cycle)},
                    {"cycle_precision", options.cycle_precision},
                    {"smoother", name(p.smoother)},
+                   {"coarse_on", options.coarse_on},
                    {"ca_length", p.steps_at_a_time},
                    {"domain_steps", p.domain_steps},
                    {"coarsest_solver", name(p.coarsest)},

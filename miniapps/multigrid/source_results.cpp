@@ -201,6 +201,8 @@ json_document to_json(const setup_summary& setup) {
                            {"galerkin", s.galerkin},
                            {"trial", s.trial}}},
                          {"replaced", setup.replaced},
+                         {"first_lattice_on_cpu", setup.placement.first_on_cpu},
+                         {"cycle_seconds_by_placement", setup.placement.seconds},
                          {"smallest_gain", setup.smallest_gain},
                          {"largest_gain", setup.largest_gain},
                          {"trial_rates", setup.trial_rates}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The numbers of a figure that shows why multigrid works: relaxation leaves slow modes, they look alike on small
-/// blocks of the lattice, and so a few null vectors that are cut into blocks hold them all.
+/// The numbers of a figure that shows why multigrid works. Relaxation leaves slow modes. They are alike on small blocks
+/// of the lattice. So a few null vectors that are cut into blocks hold them all.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +19,7 @@
 
 namespace plaquette {
 
+/// It refers to the multigrid and the modes that it is made of.
 /// \tparam High  fields of the outer solver
 template <class Library, field_batch High>
 class why_it_works {

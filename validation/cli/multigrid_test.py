@@ -98,6 +98,29 @@ class Multigrid(CommandLineTest):
         self.assertEqual(document["parameters"]["coarsest_solver"], "ca-gcr")
         self.assertLess(document["solves"][0]["iterations"], 20)
 
+    def test_coarse_lattices_live_with_cpu_or_gpu(self):
+        if DEVICE == "cpu":
+            self.refused(["--coarse-on", "--device gpu"], *QUICK, "--coarse-on", "gpu")
+            return
+        three = [*QUICK, "--rhs", "2", "--batches", "2", "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6",
+                 "--reference", "none"]
+        iterations = {}
+        for place in ["gpu", "cpu", "auto"]:
+            result, document = self.report(*three, "--coarse-on", place, "--check")
+            self.assertEqual(result.status, SUCCESS, result.err + result.out)
+            solve = document["solves"][0]
+            iterations[place] = solve["iterations"]
+            self.assertIn("cycle: that of the CPU library", [check["name"] for check in document["checks"]])
+            if place == "auto":
+                seconds = solve["setup"]["cycle_seconds_by_placement"]
+                self.assertEqual(len(seconds), 3)
+                self.assertEqual(seconds[solve["setup"]["first_lattice_on_cpu"]], min(seconds))
+            else:
+                self.assertEqual(solve["setup"]["first_lattice_on_cpu"], 1 if place == "cpu" else 0)
+        # Loops on the CPU end where their residual allows it, those on a GPU after their number of steps.
+        for place in ["cpu", "auto"]:
+            self.assertLessEqual(abs(iterations[place] - iterations["gpu"]), 3)
+
     def test_dry_run_computes_nothing(self):
         result = self.multigrid("--lattice", "32x32x32x64", "--gauge", "weak:0.2", "--dryrun")
         self.assertEqual(result.status, SUCCESS, result.err)
@@ -112,6 +135,7 @@ class Multigrid(CommandLineTest):
         self.refused(["--vectors"], *QUICK, "--vectors", "few")
         self.refused(["--cycle"], *QUICK, "--cycle", "f")
         self.refused(["--rhs"], *QUICK, "--rhs", "13")
+        self.refused(["--explain", "--json"], *QUICK, "--explain")
 
     def test_numbers_of_vectors_are_compared_in_one_run(self):
         _, document = self.report(*QUICK, "--rhs", "3", "--batches", "3", "--schedules", "8,16", "--modes", "0", "--trials", "0")
@@ -142,13 +166,29 @@ class Multigrid(CommandLineTest):
         self.assertFalse(document["solves"][1]["converged"])
         self.assertNotIn("speed_up", document["solves"][0])
         # A positive mass is regular.
-        result, document = self.report(*exceptional[:4], "--mass", "0.02", *exceptional[6:], "--reference", "none")
+        result, document = self.report(*exceptional[:4], "--mass", "0.02", *exceptional[6:], "--reference", "none",
+                                       "--explain")
         self.assertEqual(result.status, SUCCESS, result.err)
+        self.explains(document["solves"][0]["explanation"])
         modes = document["solves"][0]["null_space"]["modes"]
         self.assertEqual(len(modes), 4)
         self.assertFalse(document["solves"][0]["null_space"]["exceptional"])
         for mode in modes:
             self.assertLess(mode["missed"], 0.2)
+
+    def explains(self, why):
+        """Cycles take an error out that relaxation leaves; what it leaves P holds; vectors that are cut hold low modes."""
+        errors = why["errors"]
+        self.assertLess(errors["cycle"][-1], 1e-3 * errors["relaxation"][-1])
+        self.assertLess(errors["missed"][-1], 0.5 * errors["missed"][0])
+        cut, whole, random = (why["coherence"][key] for key in ("cut", "whole", "random"))
+        self.assertEqual(len(cut), 25)
+        for a, b in zip(cut, cut[1:]):
+            self.assertLessEqual(b, a)
+        self.assertLess(cut[-1], whole[-1])
+        self.assertLess(whole[-1], random[0])
+        for row, kept in zip(why["picture"]["mode"], why["picture"]["kept"]):
+            self.assertEqual(len(row), len(kept))
 
     def test_no_convergence_is_said_and_is_no_success(self):
         result, document = self.report(*FAST, "--rhs", "1", "--max-iterations", "2", "--reference", "none")
