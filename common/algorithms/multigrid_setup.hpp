@@ -11,6 +11,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -75,7 +76,9 @@ class multigrid {
   }
 
   /// From null vectors that are there already (a file, another mass): makes the coarse operators.
-  multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<basis> vectors)
+  /// \param coefficients  as the member function gives them
+  multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<basis> vectors,
+            const std::vector<std::vector<complex<double>>>& coefficients)
       : library_(library), parameters_(parameters) {
     profile_->lattices.resize(parameters.coarsenings.size() + 1);
     profile_->finish = [library] { library.finish(); };
@@ -87,6 +90,36 @@ class multigrid {
       });
       levels_.push_back(next);
     }
+    coefficients_.emplace(levels_.front().from_finer->coarse_like(static_cast<int>(coefficients.size())));
+    for (std::size_t k = 0; k < coefficients.size(); ++k)
+      import_column(*coefficients_, static_cast<int>(k), std::span<const complex<double>>(coefficients[k]));
+  }
+
+  /// Improves null vectors that are there, by one more inverse iteration, and makes the coarse lattices anew: for
+  /// vectors of another mass, or where the cycle converges slowly. Collective.
+  void improve() {
+    quark_field v = null_vectors();
+    timed(report_.refinement_seconds, [&] { refine(v); });
+    build(v);
+    note_quality(v);
+  }
+
+  /// P^+ v of the null vectors of the finest lattice before they were made orthonormal, on this rank: a column each,
+  /// [site][number]. v is P times that.
+  std::vector<std::vector<complex<double>>> coefficients() const {
+    std::vector<std::vector<complex<double>>> all;
+    for (int k = 0; k < coefficients_->columns(); ++k) {
+      all.emplace_back(static_cast<std::size_t>(coefficients_->sites() * coefficients_->components()));
+      export_column(std::span(all.back()), *coefficients_, k);
+    }
+    return all;
+  }
+
+  /// The null vectors of the finest lattice, from what is kept of them.
+  quark_field null_vectors() const {
+    quark_field v = library_.random_quarks(coefficients_->columns(), 0);
+    levels_.front().from_finer->prolong(v, *coefficients_);
+    return v;
   }
 
   /// What makes a level: its columns of P and its operator.
@@ -207,6 +240,8 @@ class multigrid {
   void build(const quark_field& v) {
     levels_.clear();
     add_level(v, 0);
+    coefficients_.emplace(levels_.front().from_finer->coarse_like(v.columns()));
+    levels_.front().from_finer->restrict_to(*coefficients_, v);
   }
 
   /// Adds the lattice that vectors v of the one above make, and those below. The null vectors of a coarse lattice are
@@ -343,6 +378,7 @@ class multigrid {
   Library library_;
   multigrid_parameters parameters_;
   std::vector<level> levels_;
+  std::optional<coarse_field> coefficients_;
   std::size_t first_elsewhere_ = 0;
   solver_maker elsewhere_;
   mutable std::shared_ptr<const coarse_system> modes_of_;  ///< whose the modes are
