@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/blas/basis.hpp"
 #include "gpu/coarse/multigrid_library.hpp"
 #include "gpu/coarse/recorded_operator.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
@@ -59,9 +60,9 @@ struct gpu_device : gpu_library {
 }  // namespace
 
 std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access& gpu, const gauge_configuration& links,
-                                                     double plaquette, const multigrid_options& options) {
+                                                     const setup_origin& origin, const multigrid_options& options) {
   return std::make_unique<device_multigrid<gpu_device>>(
-      gpu_device{{}, gpu.context(), gpu::import_links(gpu.context(), links), links}, plaquette, options);
+      gpu_device{{}, gpu.context(), gpu::import_links(gpu.context(), links), links}, origin, options);
 }
 
 }  // namespace plaquette
