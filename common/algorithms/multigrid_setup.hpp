@@ -7,13 +7,16 @@
 #include <chrono>
 #include <cmath>
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "common/algorithms/bicgstab.hpp"
+#include "common/algorithms/deflation.hpp"
 #include "common/algorithms/multigrid.hpp"
 #include "common/algorithms/multigrid_parameters.hpp"
 #include "common/algorithms/schwarz.hpp"
@@ -73,7 +76,9 @@ class multigrid {
   }
 
   /// From null vectors that are there already (a file, another mass): makes the coarse operators.
-  multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<basis> vectors)
+  /// \param coefficients  as the member function gives them
+  multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<basis> vectors,
+            const std::vector<std::vector<complex<double>>>& coefficients)
       : library_(library), parameters_(parameters) {
     profile_->lattices.resize(parameters.coarsenings.size() + 1);
     profile_->finish = [library] { library.finish(); };
@@ -83,6 +88,56 @@ class multigrid {
         next.vectors = std::make_shared<const basis>(std::move(vectors[number]));
         take_vectors(next, number);
       });
+      levels_.push_back(next);
+    }
+    coefficients_.emplace(levels_.front().from_finer->coarse_like(static_cast<int>(coefficients.size())));
+    for (std::size_t k = 0; k < coefficients.size(); ++k)
+      import_column(*coefficients_, static_cast<int>(k), std::span<const complex<double>>(coefficients[k]));
+  }
+
+  /// Improves null vectors that are there, by one more inverse iteration, and makes the coarse lattices anew: for
+  /// vectors of another mass, or where the cycle converges slowly. Collective.
+  void improve() {
+    quark_field v = null_vectors();
+    timed(report_.refinement_seconds, [&] { refine(v); });
+    build(v);
+    note_quality(v);
+  }
+
+  /// P^+ v of the null vectors of the finest lattice before they were made orthonormal, on this rank: a column each,
+  /// [site][number]. v is P times that.
+  std::vector<std::vector<complex<double>>> coefficients() const {
+    std::vector<std::vector<complex<double>>> all;
+    for (int k = 0; k < coefficients_->columns(); ++k) {
+      all.emplace_back(static_cast<std::size_t>(coefficients_->sites() * coefficients_->components()));
+      export_column(std::span(all.back()), *coefficients_, k);
+    }
+    return all;
+  }
+
+  /// The null vectors of the finest lattice, from what is kept of them.
+  quark_field null_vectors() const {
+    quark_field v = library_.random_quarks(coefficients_->columns(), 0);
+    levels_.front().from_finer->prolong(v, *coefficients_);
+    return v;
+  }
+
+  /// What makes a level: its columns of P and its operator.
+  struct made_level {
+    basis vectors;
+    matrices numbers;
+  };
+  /// Of levels that are there: those of another library, say.
+  multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<made_level> made)
+      : library_(library), parameters_(parameters) {
+    profile_->lattices.resize(parameters.coarsenings.size() + 1);
+    profile_->finish = [library] { library.finish(); };
+    for (made_level& from : made) {
+      level next;
+      next.vectors = std::make_shared<const basis>(std::move(from.vectors));
+      next.from_finer = library_.make_transfer(*next.vectors);
+      next.operator_numbers = std::make_shared<const matrices>(std::move(from.numbers));
+      next.system = library_.make_system(*next.operator_numbers);
       levels_.push_back(next);
     }
   }
@@ -98,6 +153,18 @@ class multigrid {
   any_operator<quark_field> cycle(int columns) const {
     return cycle_in(library_.system(), library_.working_quarks(columns));
   }
+  /// x = about M^-1 b for full fields of the coarse lattice `number`, of `columns` columns or fewer.
+  any_operator<coarse_field> coarse_solver(std::size_t number, int columns) const { return solver_of(number, columns); }
+
+  /// x = about M^-1 b on a coarse lattice, made for a number of columns.
+  using solver_maker = std::function<any_operator<coarse_field>(int columns)>;
+  /// Cycles that are made from here on solve the lattices from `number` on by what `make` gives, in another library,
+  /// say. Without `make` they are solved here.
+  void solve_elsewhere(std::size_t number, solver_maker make) {
+    first_elsewhere_ = number;
+    elsewhere_ = std::move(make);
+  }
+
   /// The same in another precision on the finest lattice.
   /// \param a      Mhat in it, of the kind of `Library::quark_system`
   /// \param shape  an even field of as many columns as the widest batch
@@ -173,6 +240,8 @@ class multigrid {
   void build(const quark_field& v) {
     levels_.clear();
     add_level(v, 0);
+    coefficients_.emplace(levels_.front().from_finer->coarse_like(v.columns()));
+    levels_.front().from_finer->restrict_to(*coefficients_, v);
   }
 
   /// Adds the lattice that vectors v of the one above make, and those below. The null vectors of a coarse lattice are
@@ -264,8 +333,32 @@ class multigrid {
                                                               solver_of(number + 1, columns), profile_, number);
   }
 
+  /// x = about Mhat^-1 b on the coarsest lattice.
+  any_operator<coarse_field> coarsest_solver(const std::shared_ptr<const coarse_system>& a,
+                                             const coarse_field& shape) const {
+    const multigrid_parameters& p = parameters_;
+    const double tolerance = library_.answers_at_once() ? p.coarsest_tolerance : 0.0;
+    any_operator<coarse_field> steps =
+        p.coarsest == coarsest_kind::gcr
+            ? any_operator<coarse_field>(inner_gcr<coarse_field, coarse_system>(a, shape, {p.coarsest_steps, tolerance},
+                                                                                std::nullopt, profile_, levels_.size()))
+            : any_operator<coarse_field>(counted_relaxation<coarse_field>{
+                  any_relaxation<coarse_field>(ca_gcr_relaxation(*a, shape, p.coarsest_steps, p.steps_at_a_time), a),
+                  profile_, levels_.size(), p.coarsest_steps});
+    if (p.coarsest_modes == 0) return steps;
+    if (modes_of_ != a) {
+      coarse_field v = like(shape, p.coarsest_modes + std::max(2, p.coarsest_modes / 4));
+      library_.fill_random(v, p.seed + 1);
+      modes_.emplace(lowest_singular_vectors(*a, v, p.coarsest_modes));
+      modes_of_ = a;
+    }
+    return any_operator<coarse_field>(
+        deflated_solver<coarse_field, coarse_system>(a, shape, *modes_, std::move(steps)));
+  }
+
   /// x = about M^-1 b on the coarse lattice `number`.
   any_operator<coarse_field> solver_of(std::size_t number, int columns) const {
+    if (elsewhere_ && number == first_elsewhere_) return elsewhere_(columns);
     const auto a = levels_[number - 1].system;
     const coarse_field shape = a->working_field(columns);
     using gcr = inner_gcr<coarse_field, coarse_system>;
@@ -274,14 +367,7 @@ class multigrid {
           red_black_inverse<coarse_field, coarse_system>(a, shape, any_operator<coarse_field>(std::move(inverse))));
     };
     const double watches = library_.answers_at_once() ? 1.0 : 0.0;
-    if (number == levels_.size() && parameters_.coarsest == coarsest_kind::ca_gcr)
-      return on_red_black(counted_relaxation<coarse_field>{
-          any_relaxation<coarse_field>(
-              ca_gcr_relaxation(*a, shape, parameters_.coarsest_steps, parameters_.steps_at_a_time), a),
-          profile_, number, parameters_.coarsest_steps});
-    if (number == levels_.size())
-      return on_red_black(gcr(a, shape, {parameters_.coarsest_steps, watches * parameters_.coarsest_tolerance},
-                              std::nullopt, profile_, number));
+    if (number == levels_.size()) return on_red_black(coarsest_solver(a, shape));
     auto inner = cycle_of<coarse_field>(a, shape, number, columns);
     if (parameters_.cycle == cycle_kind::v) return on_red_black(std::move(inner));
     const int steps = parameters_.cycle == cycle_kind::w ? 2 : parameters_.k_steps;
@@ -292,6 +378,11 @@ class multigrid {
   Library library_;
   multigrid_parameters parameters_;
   std::vector<level> levels_;
+  std::optional<coarse_field> coefficients_;
+  std::size_t first_elsewhere_ = 0;
+  solver_maker elsewhere_;
+  mutable std::shared_ptr<const coarse_system> modes_of_;  ///< whose the modes are
+  mutable std::optional<singular_vectors<coarse_field>> modes_;
   mutable multigrid_setup_report report_;
   std::shared_ptr<cycle_profile> profile_ = std::make_shared<cycle_profile>();
 };

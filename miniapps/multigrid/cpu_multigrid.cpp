@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "cpu_ref/blas/basis.hpp"
 #include "cpu_ref/coarse/multigrid_library.hpp"
 #include "cpu_ref/sources/sources.hpp"
 #include "miniapps/multigrid/device_multigrid.hpp"
@@ -32,8 +33,8 @@ struct cpu_device : cpu_library {
 }  // namespace
 
 std::unique_ptr<multigrid_engine> make_cpu_multigrid(const cpu::context& ctx, const gauge_configuration& links,
-                                                     double plaquette, const multigrid_options& options) {
-  return std::make_unique<device_multigrid<cpu_device>>(cpu_device{{}, ctx, links}, plaquette, options);
+                                                     const setup_origin& origin, const multigrid_options& options) {
+  return std::make_unique<device_multigrid<cpu_device>>(cpu_device{{}, ctx, links}, origin, options);
 }
 
 }  // namespace plaquette

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/blas/basis.hpp"
 #include "gpu/coarse/multigrid_library.hpp"
 #include "gpu/coarse/recorded_operator.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
@@ -19,6 +20,7 @@ struct gpu_device : gpu_library {
 
   gpu::context ctx;
   gpu::gauge_configuration links;
+  const plaquette::gauge_configuration& host_links;  ///< the same
 
   library multigrid_library(const fermion_action& action) const { return {ctx, links, action}; }
   void make_source(gpu::field<double>& b, int place, int column, const source_description& source) const {
@@ -34,6 +36,22 @@ struct gpu_device : gpu_library {
     return any_operator<F>(gpu::recorded_operator<F>(ctx, std::move(cycle)));
   }
   static null_space on_host(const gpu::null_space& vectors) { return gpu::export_null_space(vectors); }
+  static coarse_matrices on_host(const gpu::coarse_matrices& numbers) { return gpu::export_matrices(numbers); }
+  /// Fields of one lattice, column by column.
+  static void copy_to_host(cpu::coarse_field<float>& to, const gpu::coarse_field<float>& from) {
+    std::vector<complex<double>> numbers(static_cast<std::size_t>(from.sites() * from.components()));
+    for (int c = 0; c < from.columns(); ++c) {
+      export_column(std::span(numbers), from, c);
+      import_column(to, c, std::span<const complex<double>>(numbers));
+    }
+  }
+  static void copy_from_host(gpu::coarse_field<float>& to, const cpu::coarse_field<float>& from) {
+    std::vector<complex<double>> numbers(static_cast<std::size_t>(from.sites() * from.components()));
+    for (int c = 0; c < from.columns(); ++c) {
+      export_column(std::span(numbers), from, c);
+      import_column(to, c, std::span<const complex<double>>(numbers));
+    }
+  }
   gpu::null_space from_host(const null_space& vectors, bool is_coarse) const {
     return gpu::import_null_space(ctx, vectors, is_coarse);
   }
@@ -42,9 +60,9 @@ struct gpu_device : gpu_library {
 }  // namespace
 
 std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access& gpu, const gauge_configuration& links,
-                                                     double plaquette, const multigrid_options& options) {
+                                                     const setup_origin& origin, const multigrid_options& options) {
   return std::make_unique<device_multigrid<gpu_device>>(
-      gpu_device{{}, gpu.context(), gpu::import_links(gpu.context(), links)}, plaquette, options);
+      gpu_device{{}, gpu.context(), gpu::import_links(gpu.context(), links), links}, origin, options);
 }
 
 }  // namespace plaquette
