@@ -16,9 +16,9 @@
 
 namespace plaquette::gpu {
 
-/// The first application to a pair of fields of so many columns runs as it is, the second is recorded, and from then on
-/// the graph runs. Give it the same fields each time, as `bridge` does: others begin anew. What is recorded has memory
-/// of its own for numbers on the way. One rank only: several wait for each other. One caller at a time.
+/// For each number of columns the first application runs as it is. The second is recorded, and from then on the graph
+/// runs. Pass the same pair of fields each time, as `bridge` does: another pair is recorded again. The graph owns the
+/// memory of its intermediate results. For one rank only, since several wait for each other. One caller at a time.
 template <class F>
 class recorded_operator {
  public:
