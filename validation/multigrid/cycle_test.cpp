@@ -196,7 +196,7 @@ TEST(Multigrid, IsGaugeCovariant) {
   const auto links = std::make_shared<gauge_configuration>(cpu::transformed(*system.links, g, alone));
   std::vector<null_space> vectors{transformed(*mg.levels()[0].vectors, g), *mg.levels()[1].vectors};
   const cpu_multigrid other(cpu::multigrid_library(system.ctx, links, system.action), system.parameters,
-                            std::move(vectors));
+                            std::move(vectors), mg.coefficients());
   for (std::size_t level = 0; level < 2; ++level) {
     const auto &before = mg.levels()[level].operator_numbers->numbers,
                &after = other.levels()[level].operator_numbers->numbers;
