@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes and draws the figures of nodal-dg over polynomial orders: GFLOP/s by the standard counts of acoustics and of
 Maxwell's equations, one core, all cores and GPU, the share of the volume part, and the case N = 7, K = 15628 of 528 steps.
+With --waiting also more ranks than cores, which ask for messages all the time or sleep (the page's dip).
 Reports that are there already are not made again, so that a sweep goes on where it ended, and those of another machine
 may be put beside."""
 
@@ -15,6 +16,7 @@ import style
 from report_file import ReportError, load, number
 
 PAGE = {"4 GPUs of 2009": 0.45e3, "16 GPUs of 2009": 1.9e3}  # GFLOP/s of the page's case, Maxwell
+WAITING_ORDER = 4
 CASE_ORDER, CASE_ELEMENTS, CASE_STEPS = 7, 15628, 528
 COLOURS = {"1 core": style.COLOURS["grey"], "all cores": style.COLOURS["blue"], "GPU": style.COLOURS["vermilion"]}
 
@@ -50,9 +52,21 @@ def runs_of(arguments):
                    "--modes", "2,0,2", "--box-sides=-1,1,-1,1,-1,0.9651", "--order", CASE_ORDER, "--steps", steps, *device], ranks)
 
 
+def waiting_runs(arguments):
+    """Ranks up to four a core, one thread each, that ask for messages all the time or sleep."""
+    device = ["--device", "gpu"] if arguments.device == "gpu" else ["--threads", "1"]
+    cells = box_of(WAITING_ORDER, arguments.nodes)
+    ranks = 1
+    while ranks <= 4 * (os.cpu_count() or 1):
+        for wait in ("spin", "block"):
+            yield (f"waiting-{wait}-{ranks}", ["--equations", "acoustics", "--order", WAITING_ORDER, "--box",
+                   f"{cells}x{cells}x{cells}", "--steps", arguments.steps, "--wait", wait, *device], ranks)
+        ranks *= 2
+
+
 def make(arguments):
     os.makedirs(arguments.output, exist_ok=True)
-    for name, options, ranks in runs_of(arguments):
+    for name, options, ranks in [*runs_of(arguments), *(waiting_runs(arguments) if arguments.waiting else [])]:
         path = os.path.join(arguments.output, name + ".json")
         if os.path.exists(path):
             continue
@@ -68,8 +82,9 @@ def make(arguments):
 
 
 def lines_of(folder):
-    """{equations: {"1 core": {order: (GFLOP/s, share of volume, verified)}}}, and the case's [(ranks, device, GFLOP/s)]."""
-    found, case = {}, []
+    """{equations: {"1 core": {order: (GFLOP/s, share of volume, verified)}}}, the case's [(ranks, device, GFLOP/s)], and
+    {"spin": {ranks: GFLOP/s}}."""
+    found, case, waiting = {}, [], {}
     for file in sorted(os.listdir(folder)):
         if not file.endswith(".json"):
             continue
@@ -78,6 +93,9 @@ def lines_of(folder):
             continue
         figure, what = report["figures"][0], file
         rate = number(figure["gflops"], what)
+        if file.startswith("waiting-"):
+            waiting.setdefault(report["parameters"]["wait"], {})[figure["ranks"]] = rate
+            continue
         if report["observables"].get("elements") == CASE_ELEMENTS:
             case.append((figure["ranks"], figure["device"], rate, report["verified"]))
             continue
@@ -85,7 +103,7 @@ def lines_of(folder):
         shares = figure.get("shares", {})
         volume = number(shares["volume"], what) if isinstance(shares.get("volume"), (int, float)) else math.nan
         found.setdefault(figure["operator"], {}).setdefault(device, {})[figure["order"]] = (rate, volume, report["verified"])
-    return found, sorted(case)
+    return found, sorted(case), waiting
 
 
 def draw_rates(axes, equations, by_device):
@@ -125,16 +143,29 @@ def draw_case(axes, case):
     axes.tick_params(axis="x", labelrotation=20, labelsize=8)
 
 
+def draw_waiting(axes, waiting):
+    for wait, colour in (("spin", "vermilion"), ("block", "blue")):
+        ranks = sorted(waiting.get(wait, {}))
+        axes.plot(ranks, [waiting[wait][n] for n in ranks], "o-", color=style.COLOURS[colour], label=f"--wait {wait}")
+    axes.set_xscale("log", base=2)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("ranks")
+    axes.set_ylabel("GFLOP/s, standard counts")
+    axes.set_title("more ranks than cores")
+    axes.legend()
+
+
 def draw(arguments):
-    found, case = lines_of(arguments.output)
-    if not found:
+    found, case, waiting = lines_of(arguments.output)
+    if not found and not waiting:
         raise ReportError(f"{arguments.output}: expected reports of nodal-dg, found none")
-    figure, axes = style.figure(panels=3 + bool(case))
-    for place, equations in zip(axes, ("acoustics", "maxwell")):
-        draw_rates(place, equations, found.get(equations, {}))
-    draw_shares(axes[2], found)
-    if case:
-        draw_case(axes[3], case)
+    panels = [lambda axes, e=e: draw_rates(axes, e, found[e]) for e in ("acoustics", "maxwell") if e in found]
+    panels += [lambda axes: draw_shares(axes, found)] * bool(found)
+    panels += [lambda axes: draw_case(axes, case)] * bool(case)
+    panels += [lambda axes: draw_waiting(axes, waiting)] * bool(waiting)
+    figure, axes = style.figure(panels=len(panels))
+    for place, panel in zip(axes, panels):
+        panel(place)
     reports = [load(os.path.join(arguments.output, f)) for f in sorted(os.listdir(arguments.output)) if f.endswith(".json")]
     style.sign(figure, reports[:1])
     path = os.path.join(arguments.output, "orders.png")
@@ -153,6 +184,7 @@ def main():
     parser.add_argument("--gpu-nodes", type=int, default=3_000_000, help="the same on a GPU (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--case", action="store_true", help=f"also N = {CASE_ORDER}, K = {CASE_ELEMENTS}")
+    parser.add_argument("--waiting", action="store_true", help="also more ranks than cores, with --wait spin and block")
     parser.add_argument("--case-steps", type=int, default=2, help=f"of the case on the CPU; a GPU does {CASE_STEPS}")
     parser.add_argument("--gpus", type=lambda text: [int(n) for n in text.split(",")], default=[1], help="of the case: 1,2,4")
     parser.add_argument("--dryrun", action="store_true", help="say what would run")

@@ -242,6 +242,20 @@ class inner_gcr {
   mutable std::vector<F> p_, q_;
 };
 
+/// x = about A^-1 b by a relaxation whose steps the profile counts: a solver of the coarsest lattice that never reads.
+template <field_batch F>
+struct counted_relaxation {
+  any_relaxation<F> relaxation;
+  std::shared_ptr<cycle_profile> profile;
+  std::size_t number;  ///< of the lattice
+  int steps;
+
+  void apply(F& x, const F& b) const {
+    if (profile->on) profile->lattices.at(number).krylov_steps += steps;
+    relaxation.solve(x, b);
+  }
+};
+
 /// x = about M^-1 b on all sites of a lattice, by way of its red-black system.
 template <field_batch F, class System>
 class red_black_inverse {

@@ -2,26 +2,58 @@
 #include "common/algorithms/multigrid_parameters.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <sstream>
 
 #include "common/error.hpp"
 
 namespace plaquette {
 
-cycle_kind parse_cycle_kind(const std::string& text) {
-  for (const cycle_kind kind : {cycle_kind::v, cycle_kind::w, cycle_kind::k})
+namespace {
+
+/// The kind of this name.
+template <class Kind>
+Kind parse_kind(const std::string& text, const char* what, std::initializer_list<Kind> kinds) {
+  std::string expected;
+  for (const Kind kind : kinds) {
     if (text == name(kind)) return kind;
-  throw input_error("cycle: expected v, w or k, found '" + text + "'");
+    expected += (expected.empty() ? "" : ", ") + std::string(name(kind));
+  }
+  throw input_error(std::string(what) + ": expected one of " + expected + ", found '" + text + "'");
+}
+
+}  // namespace
+
+cycle_kind parse_cycle_kind(const std::string& text) {
+  using enum cycle_kind;
+  return parse_kind(text, "cycle", {v, w, k});
 }
 
 smoother_kind parse_smoother_kind(const std::string& text) {
-  for (const smoother_kind kind : {smoother_kind::mr, smoother_kind::gcr})
-    if (text == name(kind)) return kind;
-  throw input_error("smoother: expected mr or gcr, found '" + text + "'");
+  using enum smoother_kind;
+  return parse_kind(text, "smoother", {mr, gcr, ca_gcr, additive_schwarz, multiplicative_schwarz});
+}
+
+coarsest_kind parse_coarsest_kind(const std::string& text) {
+  return parse_kind(text, "solver of the coarsest lattice", {coarsest_kind::gcr, coarsest_kind::ca_gcr});
 }
 
 const char* name(cycle_kind kind) { return kind == cycle_kind::v ? "v" : kind == cycle_kind::w ? "w" : "k"; }
-const char* name(smoother_kind kind) { return kind == smoother_kind::mr ? "mr" : "gcr"; }
+const char* name(smoother_kind kind) {
+  switch (kind) {
+    case smoother_kind::mr:
+      return "mr";
+    case smoother_kind::gcr:
+      return "gcr";
+    case smoother_kind::ca_gcr:
+      return "ca-gcr";
+    case smoother_kind::additive_schwarz:
+      return "additive-schwarz";
+    default:
+      return "multiplicative-schwarz";
+  }
+}
+const char* name(coarsest_kind kind) { return kind == coarsest_kind::gcr ? "gcr" : "ca-gcr"; }
 
 namespace {
 

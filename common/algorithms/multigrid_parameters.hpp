@@ -15,13 +15,17 @@ enum class cycle_kind {
   w,  ///< two, from the residual of the first
   k   ///< GCR preconditioned by the cycle of the next level
 };
-enum class smoother_kind { mr, gcr };
+enum class smoother_kind { mr, gcr, ca_gcr, additive_schwarz, multiplicative_schwarz };
+enum class coarsest_kind { gcr, ca_gcr };
 
-/// "v", "w", "k"; "mr", "gcr". Throw input_error for anything else.
+/// "v", "w", "k"; "mr", "gcr", "ca-gcr", "additive-schwarz", "multiplicative-schwarz"; "gcr", "ca-gcr". Throw
+/// input_error for anything else.
 cycle_kind parse_cycle_kind(const std::string& text);
 smoother_kind parse_smoother_kind(const std::string& text);
+coarsest_kind parse_coarsest_kind(const std::string& text);
 const char* name(cycle_kind kind);
 const char* name(smoother_kind kind);
+const char* name(coarsest_kind kind);
 
 /// One step from a lattice to the next coarser one.
 struct coarsening {
@@ -36,12 +40,16 @@ struct multigrid_parameters {
   int steps_before = 0;  ///< relaxation before the coarse correction
   int steps_after = 6;
   double relaxation_factor = 0.85;  ///< of MR
+  int steps_at_a_time = 4;          ///< of CA-GCR
+  int domain_steps = 3;             ///< of MR in the domains of Schwarz's procedure, which are the aggregates
 
   cycle_kind cycle = cycle_kind::k;
   int k_steps = 8;            ///< of the GCR around the cycle of an intermediate level
   double k_tolerance = 0.25;  ///< ends it early where the host may look (not on a device)
-  int coarsest_steps = 16;    ///< of the GCR on the coarsest lattice
+  coarsest_kind coarsest = coarsest_kind::gcr;
+  int coarsest_steps = 16;  ///< of the GCR on the coarsest lattice
   double coarsest_tolerance = 0.1;
+  int coarsest_modes = 0;  ///< lowest modes of the coarsest lattice that are taken out before these steps
 
   int relaxation_iterations = 20;  ///< of BiCGstab on M v = 0, from random vectors
   int refinements = 3;             ///< inverse iterations with the cycle itself

@@ -6,15 +6,20 @@
 
 #include <chrono>
 #include <cmath>
+#include <concepts>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "common/algorithms/bicgstab.hpp"
+#include "common/algorithms/deflation.hpp"
 #include "common/algorithms/multigrid.hpp"
 #include "common/algorithms/multigrid_parameters.hpp"
+#include "common/algorithms/schwarz.hpp"
 
 namespace plaquette {
 
@@ -33,6 +38,7 @@ struct multigrid_setup_report {
 ///   quark_field, coarse_field           field types of the cycle
 ///   quark_system, coarse_system         Mhat: apply, prepare_source, reconstruct_solution, (full_residual)
 ///   transfer, basis, matrices           P; its columns; P^+ M P
+///   quark_domains, coarse_domains       schwarz_domains of Mhat and of matrices, given their shape
 /// and the functions called below.
 template <class Library>
 class multigrid {
@@ -70,7 +76,9 @@ class multigrid {
   }
 
   /// From null vectors that are there already (a file, another mass): makes the coarse operators.
-  multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<basis> vectors)
+  /// \param coefficients  as the member function gives them
+  multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<basis> vectors,
+            const std::vector<std::vector<complex<double>>>& coefficients)
       : library_(library), parameters_(parameters) {
     profile_->lattices.resize(parameters.coarsenings.size() + 1);
     profile_->finish = [library] { library.finish(); };
@@ -82,6 +90,56 @@ class multigrid {
       });
       levels_.push_back(next);
     }
+    coefficients_.emplace(levels_.front().from_finer->coarse_like(static_cast<int>(coefficients.size())));
+    for (std::size_t k = 0; k < coefficients.size(); ++k)
+      import_column(*coefficients_, static_cast<int>(k), std::span<const complex<double>>(coefficients[k]));
+  }
+
+  /// Improves null vectors that are there, by one more inverse iteration, and makes the coarse lattices anew: for
+  /// vectors of another mass, or where the cycle converges slowly. Collective.
+  void improve() {
+    quark_field v = null_vectors();
+    timed(report_.refinement_seconds, [&] { refine(v); });
+    build(v);
+    note_quality(v);
+  }
+
+  /// P^+ v of the null vectors of the finest lattice before they were made orthonormal, on this rank: a column each,
+  /// [site][number]. v is P times that.
+  std::vector<std::vector<complex<double>>> coefficients() const {
+    std::vector<std::vector<complex<double>>> all;
+    for (int k = 0; k < coefficients_->columns(); ++k) {
+      all.emplace_back(static_cast<std::size_t>(coefficients_->sites() * coefficients_->components()));
+      export_column(std::span(all.back()), *coefficients_, k);
+    }
+    return all;
+  }
+
+  /// The null vectors of the finest lattice, from what is kept of them.
+  quark_field null_vectors() const {
+    quark_field v = library_.random_quarks(coefficients_->columns(), 0);
+    levels_.front().from_finer->prolong(v, *coefficients_);
+    return v;
+  }
+
+  /// What makes a level: its columns of P and its operator.
+  struct made_level {
+    basis vectors;
+    matrices numbers;
+  };
+  /// Of levels that are there: those of another library, say.
+  multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<made_level> made)
+      : library_(library), parameters_(parameters) {
+    profile_->lattices.resize(parameters.coarsenings.size() + 1);
+    profile_->finish = [library] { library.finish(); };
+    for (made_level& from : made) {
+      level next;
+      next.vectors = std::make_shared<const basis>(std::move(from.vectors));
+      next.from_finer = library_.make_transfer(*next.vectors);
+      next.operator_numbers = std::make_shared<const matrices>(std::move(from.numbers));
+      next.system = library_.make_system(*next.operator_numbers);
+      levels_.push_back(next);
+    }
   }
 
   const std::vector<level>& levels() const { return levels_; }
@@ -91,10 +149,22 @@ class multigrid {
   /// Of all cycles of this object.
   cycle_profile& profile() const { return *profile_; }
 
-  /// x = about Mhat^-1 b for even fields of quarks, of up to so many columns.
+  /// x = about Mhat^-1 b for even fields of quarks, of `columns` columns or fewer.
   any_operator<quark_field> cycle(int columns) const {
     return cycle_in(library_.system(), library_.working_quarks(columns));
   }
+  /// x = about M^-1 b for full fields of the coarse lattice `number`, of `columns` columns or fewer.
+  any_operator<coarse_field> coarse_solver(std::size_t number, int columns) const { return solver_of(number, columns); }
+
+  /// x = about M^-1 b on a coarse lattice, made for a number of columns.
+  using solver_maker = std::function<any_operator<coarse_field>(int columns)>;
+  /// Cycles that are made from here on solve the lattices from `number` on by what `make` gives, in another library,
+  /// say. Without `make` they are solved here.
+  void solve_elsewhere(std::size_t number, solver_maker make) {
+    first_elsewhere_ = number;
+    elsewhere_ = std::move(make);
+  }
+
   /// The same in another precision on the finest lattice.
   /// \param a      Mhat in it, of the kind of `Library::quark_system`
   /// \param shape  an even field of as many columns as the widest batch
@@ -170,6 +240,8 @@ class multigrid {
   void build(const quark_field& v) {
     levels_.clear();
     add_level(v, 0);
+    coefficients_.emplace(levels_.front().from_finer->coarse_like(v.columns()));
+    levels_.front().from_finer->restrict_to(*coefficients_, v);
   }
 
   /// Adds the lattice that vectors v of the one above make, and those below. The null vectors of a coarse lattice are
@@ -221,25 +293,72 @@ class multigrid {
     }
   }
 
+  /// A relaxation of `steps` steps on lattice `number`.
   template <class F, class System>
-  any_relaxation<F> smoother(std::shared_ptr<const System> a, const F& shape, int steps) const {
-    if (parameters_.smoother == smoother_kind::mr)
-      return any_relaxation<F>(mr_relaxation(*a, shape, steps, parameters_.relaxation_factor), a);
-    return any_relaxation<F>(gcr_relaxation(*a, shape, steps), a);
+  any_relaxation<F> smoother(std::shared_ptr<const System> a, const F& shape, std::size_t number, int steps) const {
+    const multigrid_parameters& p = parameters_;
+    switch (p.smoother) {
+      case smoother_kind::mr:
+        return any_relaxation<F>(mr_relaxation(*a, shape, steps, p.relaxation_factor), a);
+      case smoother_kind::gcr:
+        return any_relaxation<F>(gcr_relaxation(*a, shape, steps), a);
+      case smoother_kind::ca_gcr:
+        return any_relaxation<F>(ca_gcr_relaxation(*a, shape, steps, p.steps_at_a_time), a);
+      default:
+        return any_relaxation<F>(schwarz_relaxation(*a, shape, domains<F>(*a, number), steps, p.domain_steps), a);
+    }
+  }
+
+  /// The aggregates of lattice `number` as domains.
+  template <class F, class System>
+  schwarz_domains<F> domains(const System& a, std::size_t number) const {
+    const extents& shape = parameters_.coarsenings[number].aggregate;
+    const auto chosen = [&](schwarz_domains<F> made) {
+      if (parameters_.smoother == smoother_kind::additive_schwarz) made.colours.clear();
+      return made;
+    };
+    if constexpr (std::same_as<F, coarse_field>)
+      if (number > 0) return chosen(library_.coarse_domains(*levels_[number - 1].operator_numbers, shape));
+    if constexpr (requires { library_.quark_domains(a, shape); }) return chosen(library_.quark_domains(a, shape));
+    throw error(exit_status::internal_error, "multigrid: domains of a lattice without an operator");
   }
 
   /// The cycle of lattice `number`, 0 the finest, which is not the coarsest.
   template <class F, class System>
   auto cycle_of(std::shared_ptr<const System> a, const F& shape, std::size_t number, int columns) const {
     std::optional<any_relaxation<F>> before;
-    if (parameters_.steps_before > 0) before = smoother(a, shape, parameters_.steps_before);
+    if (parameters_.steps_before > 0) before = smoother(a, shape, number, parameters_.steps_before);
     return multigrid_cycle<F, System, transfer, coarse_field>(a, levels_[number].from_finer, shape, std::move(before),
-                                                              smoother(a, shape, parameters_.steps_after),
+                                                              smoother(a, shape, number, parameters_.steps_after),
                                                               solver_of(number + 1, columns), profile_, number);
+  }
+
+  /// x = about Mhat^-1 b on the coarsest lattice.
+  any_operator<coarse_field> coarsest_solver(const std::shared_ptr<const coarse_system>& a,
+                                             const coarse_field& shape) const {
+    const multigrid_parameters& p = parameters_;
+    const double tolerance = library_.answers_at_once() ? p.coarsest_tolerance : 0.0;
+    any_operator<coarse_field> steps =
+        p.coarsest == coarsest_kind::gcr
+            ? any_operator<coarse_field>(inner_gcr<coarse_field, coarse_system>(a, shape, {p.coarsest_steps, tolerance},
+                                                                                std::nullopt, profile_, levels_.size()))
+            : any_operator<coarse_field>(counted_relaxation<coarse_field>{
+                  any_relaxation<coarse_field>(ca_gcr_relaxation(*a, shape, p.coarsest_steps, p.steps_at_a_time), a),
+                  profile_, levels_.size(), p.coarsest_steps});
+    if (p.coarsest_modes == 0) return steps;
+    if (modes_of_ != a) {
+      coarse_field v = like(shape, p.coarsest_modes + std::max(2, p.coarsest_modes / 4));
+      library_.fill_random(v, p.seed + 1);
+      modes_.emplace(lowest_singular_vectors(*a, v, p.coarsest_modes));
+      modes_of_ = a;
+    }
+    return any_operator<coarse_field>(
+        deflated_solver<coarse_field, coarse_system>(a, shape, *modes_, std::move(steps)));
   }
 
   /// x = about M^-1 b on the coarse lattice `number`.
   any_operator<coarse_field> solver_of(std::size_t number, int columns) const {
+    if (elsewhere_ && number == first_elsewhere_) return elsewhere_(columns);
     const auto a = levels_[number - 1].system;
     const coarse_field shape = a->working_field(columns);
     using gcr = inner_gcr<coarse_field, coarse_system>;
@@ -248,9 +367,7 @@ class multigrid {
           red_black_inverse<coarse_field, coarse_system>(a, shape, any_operator<coarse_field>(std::move(inverse))));
     };
     const double watches = library_.answers_at_once() ? 1.0 : 0.0;
-    if (number == levels_.size())
-      return on_red_black(gcr(a, shape, {parameters_.coarsest_steps, watches * parameters_.coarsest_tolerance},
-                              std::nullopt, profile_, number));
+    if (number == levels_.size()) return on_red_black(coarsest_solver(a, shape));
     auto inner = cycle_of<coarse_field>(a, shape, number, columns);
     if (parameters_.cycle == cycle_kind::v) return on_red_black(std::move(inner));
     const int steps = parameters_.cycle == cycle_kind::w ? 2 : parameters_.k_steps;
@@ -261,6 +378,11 @@ class multigrid {
   Library library_;
   multigrid_parameters parameters_;
   std::vector<level> levels_;
+  std::optional<coarse_field> coefficients_;
+  std::size_t first_elsewhere_ = 0;
+  solver_maker elsewhere_;
+  mutable std::shared_ptr<const coarse_system> modes_of_;  ///< whose the modes are
+  mutable std::optional<singular_vectors<coarse_field>> modes_;
   mutable multigrid_setup_report report_;
   std::shared_ptr<cycle_profile> profile_ = std::make_shared<cycle_profile>();
 };

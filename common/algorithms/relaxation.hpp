@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Solvers of a fixed number of steps, for use inside others: MR, GCR, Chebyshev. They read nothing on the host and
-/// allocate no field after construction, so that a multigrid cycle made of them can be recorded in a CUDA graph.
+/// Solvers of a fixed number of steps, for use inside others: MR, GCR, CA-GCR, Chebyshev. They read nothing on the host
+/// and allocate no field after construction, so that a multigrid cycle made of them can be recorded in a CUDA graph.
 ///
 /// Each is `relaxation<F, A, Steps>`: Steps has the method, the rest is the same for all. A relaxation is made for a
 /// number of columns and serves batches of that width or less. It is a preconditioner: x approximates A^-1 b.
 #pragma once
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -151,6 +153,82 @@ class gcr_steps {
   std::vector<F> p_, q_;
 };
 
+/// GCR in s steps at a time (CA-GCR): with v_0 = r and v_j+1 = A v_j, the c that makes |r - sum_j c_j v_j+1| smallest
+/// solves G c = g, G_ij = <v_i+1, v_j+1>, g_i = <v_i+1, r>. All sums of such a stretch are made after its s
+/// applications; G = L D L^+ is factored in handles, where the fields live. In exact numbers s steps of GCR. (Hoemmen,
+/// PhD thesis, Berkeley 2010; Clark et al., arXiv:1612.07873.) The v_j grow more parallel with j: s up to 8.
+template <field_batch F>
+class ca_gcr_steps {
+  using scalars = typename F::scalars;
+
+ public:
+  /// \param count   steps, in stretches of `length` at most
+  ca_gcr_steps(F& shape, int count, int length) : count_(count) {
+    if (count < 1) throw input_error("ca-gcr: the number of steps must be at least 1, found " + std::to_string(count));
+    if (length < 1 || length > 16)
+      throw input_error("ca-gcr: expected 1 to 16 steps at a time, found " + std::to_string(length));
+    for (int k = 0; k < std::min(count, length); ++k) v_.push_back(like(shape));
+  }
+  F& scratch() { return v_.front(); }
+
+  template <forward_operator<F> A>
+  void operator()(const A& a, F& x, F& r) {
+    const int longest = static_cast<int>(v_.size());
+    for (int done = 0; done < count_; done += longest)
+      stretch(a, x, r, static_cast<std::size_t>(std::min(longest, count_ - done)), done + longest >= count_);
+  }
+
+ private:
+  template <forward_operator<F> A>
+  void stretch(const A& a, F& x, F& r, std::size_t s, bool last) {
+    std::vector<F> v;  // v_1 ... v_s
+    std::vector<scalars> rhs;
+    std::vector<std::vector<scalars>> gram;  // row i: <v_i, v_j> for j <= i
+    for (std::size_t i = 0; i < s; ++i) {
+      v.push_back(view(v_[i], 0, r.columns()));
+      const auto [v_r, vv] = apply_dot_norm2(a, v[i], i == 0 ? std::as_const(r) : v[i - 1], r);
+      rhs.push_back(v_r);
+      gram.emplace_back();
+      for (std::size_t j = 0; j < i; ++j) gram[i].push_back(dot(v[i], v[j]));
+      gram[i].push_back(vv);
+    }
+    const std::vector<scalars> c = solution(std::move(gram), std::move(rhs));
+    axpy(x, c[0], r);
+    std::size_t j = 1;
+    for (; j + 1 < s; j += 2) axpy_pair(x, c[j], v[j - 1], c[j + 1], v[j]);
+    if (j < s) axpy(x, c[j], v[j - 1]);
+    if (last) return;
+    for (j = 0; j + 1 < s; j += 2) axpy_pair(r, -c[j], v[j], -c[j + 1], v[j + 1]);
+    if (j < s) axpy(r, -c[j], v[j]);
+  }
+
+  /// c of G c = g. A pivot of which only rounding is left counts as zero, and so does its c.
+  static std::vector<scalars> solution(std::vector<std::vector<scalars>> w, std::vector<scalars> g) {
+    constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
+    const std::vector<double> limits(static_cast<std::size_t>(g.front().columns()), rounding * rounding);
+    std::vector<scalars> d;
+    std::vector<std::vector<scalars>> l;  // l[i][k], k < i; w[i][k] becomes l[i][k] d[k]
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      const scalars length = w[i][i];
+      l.emplace_back();
+      for (std::size_t k = 0; k < i; ++k) {
+        for (std::size_t m = 0; m < k; ++m) w[i][k] = w[i][k] - w[i][m] * conj(l[k][m]);
+        l[i].push_back(ratio(w[i][k], d[k]));
+        w[i][i] = w[i][i] - w[i][k] * conj(l[i][k]);
+        g[i] = g[i] - l[i][k] * g[k];
+      }
+      d.push_back(w[i][i] * where_above(ratio(w[i][i], length), std::span<const double>(limits)));
+    }
+    for (std::size_t i = 0; i < g.size(); ++i) g[i] = ratio(g[i], d[i]);
+    for (std::size_t i = g.size(); i-- > 0;)
+      for (std::size_t k = i + 1; k < g.size(); ++k) g[i] = g[i] - conj(l[k][i]) * g[k];
+    return g;
+  }
+
+  int count_;
+  std::vector<F> v_;
+};
+
 /// The Chebyshev iteration for an operator whose eigenvalues are real and between lo and hi: no inner products. After k
 /// steps an eigenvector's residual has fallen by T_k((hi + lo - 2 lambda) / (hi - lo)) / T_k((hi + lo) / (hi - lo)).
 /// (Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 12.1)
@@ -206,6 +284,12 @@ auto mr_relaxation(const A& a, const F& shape, int count, double omega = 1.0) {
 template <field_batch F, forward_operator<F> A>
 auto gcr_relaxation(const A& a, const F& shape, int count) {
   return relaxation<F, A, gcr_steps<F>>(a, shape, [=](F& like_this) { return gcr_steps<F>(like_this, count); });
+}
+/// GCR of `count` steps, `length` of them at a time. `length` fields of storage.
+template <field_batch F, forward_operator<F> A>
+auto ca_gcr_relaxation(const A& a, const F& shape, int count, int length = 4) {
+  return relaxation<F, A, ca_gcr_steps<F>>(a, shape,
+                                           [=](F& like_this) { return ca_gcr_steps<F>(like_this, count, length); });
 }
 /// The Chebyshev iteration of `count` steps, for eigenvalues between lo and hi.
 template <field_batch F, forward_operator<F> A>

@@ -37,9 +37,9 @@ using restart_decision = std::function<bool(F& basis, const restart_state& state
 
 /// A V = V T + next R e^+ in blocks; at a restart T is diagonal, bordered by the coupling R y.
 ///
-/// The coupling of kept vectors to the next block is kept from the cycle before, and later projections on kept vectors
-/// count as zero: so A may become less accurate from cycle to cycle, as residuals fall. (Projecting the less accurate
-/// product anew would put its error into all Ritz values.)
+/// The coupling of kept vectors to the next block is that of the previous cycle, and later projections on kept vectors
+/// count as zero. So A may become less accurate from cycle to cycle, as residuals fall. (New projections of the less
+/// accurate product would put its error into all Ritz values.)
 /// \param basis  of sizes.most + sizes.block columns. The start is in its first `block` columns (state.cycle = 0), or
 ///               what a state that was stored describes is.
 /// \param apply  out = A in, for one block

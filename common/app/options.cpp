@@ -68,7 +68,7 @@ void declare_several_gpus(command_line& line, shared_options& options) {
 void require_device_sense(const command_line& line, const shared_options& options) {
   if (options.device == "gpu") return;
   for (const char* option : {"--tune", "--tune-file", "--protocol-seconds", "--halo", "--wait", "--stall-timeout"})
-    if (line.given(option))
+    if (line.given(option) && !(options.cpu_waits && std::string_view(option) == "--wait"))
       throw input_error(fmt::format("{}: expected --device gpu beside it, found --device {}", option, options.device));
 }
 

@@ -32,6 +32,7 @@ struct shared_options {
   double idle_seconds = 2.0, running_seconds = 1.5;
   std::string halo = "auto";     ///< how faces get from GPU to GPU: auto, staged, peer, mpi, nccl
   std::string wait = "spin";     ///< how a rank's host waits: spin, block
+  bool cpu_waits = false;        ///< the app knows that without a GPU too
   double stall_timeout = 120.0;  ///< of several ranks with GPUs: seconds without progress that end the run; 0: never
   bool overlap = true;           ///< faces travel while the interior is computed
   std::string precision = "double";

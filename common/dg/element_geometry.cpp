@@ -77,8 +77,10 @@ std::array<double, 3> position(const simplex_mesh& mesh, std::int64_t element, c
   return x;
 }
 
-point_location locate(const simplex_mesh& mesh, const std::array<double, 3>& x) {
-  constexpr double rounding = 1e-12;  // a point on a face belongs to the element of the lowest number
+point_location locate(const simplex_mesh& mesh, const std::array<double, 3>& x, std::span<const std::int32_t> numbers) {
+  constexpr double rounding = 1e-12, outside = 1e-8;
+  point_location best;
+  double depth = -outside;  // of the best: its smallest barycentric coordinate, all above -rounding alike
   for (std::int64_t e = 0; e < mesh.size(); ++e) {
     const vector3& origin = corner(mesh, e, 0);
     const auto gradients = gradients_of(edges_of(mesh, e));
@@ -90,9 +92,15 @@ point_location locate(const simplex_mesh& mesh, const std::array<double, 3>& x) 
       lowest = std::fmin(lowest, lambda);
       rest -= lambda;
     }
-    if (std::fmin(lowest, rest) >= -rounding) return found;
+    const double here = std::fmin(std::fmin(lowest, rest), -rounding);
+    const bool comes_first = best.element >= 0 && !numbers.empty() &&
+                             numbers[static_cast<std::size_t>(e)] < numbers[static_cast<std::size_t>(best.element)];
+    if (!(here > depth || (here == depth && comes_first))) continue;
+    best = found;
+    depth = here;
+    if (numbers.empty() && depth == -rounding) break;
   }
-  return {};
+  return best;
 }
 
 }  // namespace plaquette

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/dg/reference_element.hpp"
@@ -27,11 +29,14 @@ std::vector<element_geometry> geometry_of(const simplex_mesh& mesh);
 /// Where a reference point of an element lies.
 std::array<double, 3> position(const simplex_mesh& mesh, std::int64_t element, const reference_point& r);
 
-/// The element that holds a point (the lowest number where several do, -1 where none does), and where in it.
+/// The element that holds a point (-1 where none does), and where in it.
 struct point_location {
   std::int64_t element = -1;
   reference_point at{};
 };
-point_location locate(const simplex_mesh& mesh, const std::array<double, 3>& x);
+/// Where several elements hold the point, takes the lowest of `numbers` (one an element), or of the elements' own
+/// numbers without them. A point outside by less than 1e-8 of the element's size still counts: files round coordinates.
+point_location locate(const simplex_mesh& mesh, const std::array<double, 3>& x,
+                      std::span<const std::int32_t> numbers = {});
 
 }  // namespace plaquette

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -59,6 +60,13 @@ class gmsh_scanner {
     if (at_ < text_.size()) ++at_;
   }
 
+  /// A number of a physical group.
+  int group() {
+    const std::int64_t found = integer32();
+    if (found < std::numeric_limits<std::int32_t>::min() || found > std::numeric_limits<std::int32_t>::max())
+      refuse("expected numbers of physical groups below 2^31, found " + std::to_string(found));
+    return static_cast<int>(found);
+  }
   std::int64_t integer32() { return binary ? raw<std::int32_t>() : text_integer(); }
   std::int64_t integer64() { return binary ? static_cast<std::int64_t>(raw<std::uint64_t>()) : text_integer(); }
   double real() { return binary ? raw<double>() : text_real(); }
@@ -229,8 +237,8 @@ class gmsh_parser {
         for (int k = dimension == 0 && in_.version > 4.05 ? 3 : 6; k > 0; --k) in_.real();
         int group = 0;
         for (std::int64_t k = in_.count(in_.integer64(), 4), n = k; k > 0; --k) {
-          const std::int64_t found = in_.integer32();
-          if (k == n) group = static_cast<int>(found);
+          const int found = in_.group();
+          if (k == n) group = std::abs(found);  // negative where the group has turned the entity round
         }
         contents_.group_of[{dimension, tag}] = group;
         if (dimension > 0)
@@ -322,8 +330,10 @@ class gmsh_parser {
         }
         int group = 0;
         for (std::int64_t k = 0; k < in_.count(tags, 4); ++k) {
-          const std::int64_t tag = in_.integer32();
-          if (k == 0) group = static_cast<int>(tag);
+          if (k == 0)
+            group = in_.group();
+          else
+            in_.integer32();
         }
         nodes.assign(static_cast<std::size_t>(kind_of(type).nodes), 0);
         for (auto& n : nodes) n = in_.integer32();
@@ -431,6 +441,9 @@ std::int32_t vertex(const gmsh_contents& contents, const gmsh_scanner& in, std::
 
 int dimension_of(const gmsh_contents& contents, const gmsh_scanner& in, int only_dimension) {
   const auto number = [&](std::size_t d) { return contents.simplices[d].size(); };
+  if (contents.others[2] + contents.others[3] > 0 && number(2) + number(3) == 0)
+    in.refuse("expected tetrahedra or triangles with straight edges (order 1), found none and " +
+              std::to_string(contents.others[2] + contents.others[3]) + " other elements");
   if (only_dimension == 3 && number(3) == 0)
     in.refuse("expected tetrahedra, found none and " + std::to_string(number(2)) + " triangles");
   if (only_dimension == 2 && (number(2) == 0 || number(3) > 0))
@@ -448,7 +461,8 @@ void require_flat(const simplex_mesh& mesh, const gmsh_scanner& in) {
   for (const auto& corners : mesh.elements)
     for (std::size_t c = 0; c < 3; ++c)
       if (const double z = mesh.vertices[static_cast<std::size_t>(corners[c])][2]; std::abs(z) > 1e-9)
-        in.refuse("expected triangles in the plane z = 0, found a corner at z = " + std::to_string(z));
+        in.refuse("expected tetrahedra, or triangles in the plane z = 0; found triangles alone with a corner at z = " +
+                  std::to_string(z));
 }
 
 }  // namespace

@@ -74,8 +74,9 @@ double signed_volume(const simplex_mesh& mesh, std::int64_t element);
 
 /// Fills `links` and `boundary_tags` from vertices, elements, `periodic` and the faces that have tags (those of faces
 /// inside are ignored). Sorts the corners of elements. Throws input_error, with one line that begins with `name`:
-/// where an element is flat, or names a vertex that is not there; where a face has three elements or more.
-/// Also where a tagged face belongs to no element, or a periodic face has no counterpart.
+/// where an element is flat, or names a vertex that is not there; where a face has three elements or more, or two on
+/// the same side. Also where a tagged face belongs to no element, or a periodic face has no counterpart or is not its
+/// own, moved.
 void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const std::string& name);
 
 /// Each element in four (triangles) or eight (tetrahedra) of half its size, boundary and materials kept.

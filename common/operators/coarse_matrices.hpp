@@ -39,9 +39,10 @@ struct coarse_matrices {
   }
 };
 
-/// The columns of P: vectors that are orthonormal on every aggregate and chirality. [coarse site][parity][chirality]
-/// [fine site][row][vector] (see `aggregates::row_begin`), where a row is a number of a fine site's chirality: spin and
-/// colour (6, DeGrand-Rossi basis) on the lattice of quarks, the vectors of the level above on a coarse one.
+/// The columns of P: vectors that are orthonormal on every aggregate and chirality. The layout is
+/// [coarse site][parity][chirality][fine site][row][vector], see `aggregates::row_begin`. A row is a number of a fine
+/// site's chirality. On the finest lattice these are spin and colour (6, DeGrand-Rossi basis). On a coarse lattice
+/// they are the vectors of the level above.
 struct null_space {
   plaquette::aggregates blocks;
   int rows;

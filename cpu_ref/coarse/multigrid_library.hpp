@@ -7,6 +7,7 @@
 
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/coarse/coarse_operator.hpp"
+#include "cpu_ref/coarse/domains.hpp"
 #include "cpu_ref/coarse/galerkin.hpp"
 #include "cpu_ref/coarse/transfer.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
@@ -78,6 +79,13 @@ class multigrid_library {
   }
   std::shared_ptr<const coarse_system> make_system(const matrices& numbers) const {
     return std::make_shared<const coarse_system>(context_, numbers);
+  }
+  template <class T>
+  schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const extents& shape) const {
+    return cpu::quark_domains(a, *links_, shape);
+  }
+  schwarz_domains<coarse_field> coarse_domains(const matrices& numbers, const extents& shape) const {
+    return cpu::coarse_domains(context_, numbers, shape);
   }
 
  private:

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "common/dg/exact_solutions.hpp"
@@ -25,6 +26,13 @@ namespace {
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Asks at ever longer distances.
+void sleep_until_over(pending_exchange& exchange) {
+  constexpr std::chrono::microseconds longest{128};
+  for (std::chrono::microseconds pause{2}; !exchange.poll(); pause = std::min(2 * pause, longest))
+    std::this_thread::sleep_for(pause);
 }
 
 /// Numbers below the smallest normal one are zero while it lives, in this thread: far from a pulse there is nothing
@@ -278,12 +286,13 @@ class production_solver final : public dg_solver {
       run_blocks(of_column, 0, plan_.blocks);
     } else {
       auto exchange = start_exchange();
-      run_blocks(of_column, 0, plan_.interior_blocks);
+      if (options_.overlap) run_blocks(of_column, 0, plan_.interior_blocks);
       const double start = seconds_now();
+      if (options_.waits_asleep) sleep_until_over(exchange);
       exchange.wait();
       timings_.exchange += seconds_now() - start;
       place_halo();
-      run_blocks(of_column, plan_.interior_blocks, plan_.blocks);
+      run_blocks(of_column, options_.overlap ? plan_.interior_blocks : 0, plan_.blocks);
     }
     if (update) std::swap(traces_[0], traces_[1]);
   }

@@ -18,6 +18,9 @@ struct dg_options {
   int threads = 0;                   ///< 0: OpenMP's own default
   bool tell_parts_apart = false;     ///< measure volume, surface and update, which costs a little
   instruction_set isa = best_instruction_set();
+  /// Ranks that wait for messages sleep in between, and leave the core to others; else they ask all the time.
+  bool waits_asleep = false;
+  bool overlap = true;  ///< messages travel while elements are worked on whose neighbours are all here
 };
 
 /// Keeps a reference to the domain. A state is the same bits on any partition and any number of threads. Collective.

@@ -40,16 +40,17 @@ site_diagonal<T>::site_diagonal(const context& ctx, const clover_configuration& 
   const block_layout& layout = ctx.layout<T>();
   const int width = layout.width();
   for (int p = 0; p < 2; ++p) {
-    blocks_[p] =
-        aligned_buffer<word_of<T>>(static_cast<std::size_t>(layout.blocks() * 2 * chiral_block_words<T> * width));
+    const auto packed = std::make_shared<aligned_buffer<word_of<T>>>(
+        static_cast<std::size_t>(layout.blocks() * 2 * chiral_block_words<T> * width));
 #pragma omp parallel for num_threads(ctx.threads())
     for (std::int64_t b = 0; b < layout.blocks(); ++b)
       for (int lane = 0; lane < width; ++lane) {
         const clover_block& from = blocks(layout.geometry().local_coordinate(layout.site(p, b, lane)));
         for (int chirality = 0; chirality < 2; ++chirality)
-          store_half_of<T>(blocks_[p].data() + (b * 2 + chirality) * chiral_block_words<T> * width + lane, width,
+          store_half_of<T>(packed->data() + (b * 2 + chirality) * chiral_block_words<T> * width + lane, width,
                            from.chirality[chirality]);
       }
+    blocks_[p] = packed;
   }
 }
 

@@ -16,7 +16,7 @@ using plaquette::clover_flops, plaquette::hopping_flops, plaquette::xpay_flops, 
 
 /// The site-diagonal part A or its inverse: one number, or packed [block][chirality][18][re, im][W] a parity (six
 /// diagonal numbers of a 6x6 block, then those below, row by row), for half [block][chirality][18][W] pairs of 16 bits,
-/// [W] scales. What is packed is half of the matrix.
+/// [W] scales. What is packed is half of the matrix. Copies share the blocks.
 template <class T>
 class site_diagonal {
  public:
@@ -24,17 +24,17 @@ class site_diagonal {
   site_diagonal(const context& ctx, double value) : context_(ctx), value_(value) {}
   site_diagonal(const context& ctx, const clover_configuration& blocks);
 
-  bool is_number() const { return blocks_[0].data() == nullptr; }
+  bool is_number() const { return blocks_[0] == nullptr; }
   double value() const { return value_; }
   /// Blocks of one parity, or null where it is a number.
-  const word_of<T>* blocks(int parity) const { return blocks_[parity].data(); }
+  const word_of<T>* blocks(int parity) const { return is_number() ? nullptr : blocks_[parity]->data(); }
   /// out = A in, fields of one parity.
   void apply(field<T>& out, const field<T>& in) const;
 
  private:
   context context_;
   double value_ = 0.0;
-  aligned_buffer<word_of<T>> blocks_[2];
+  std::shared_ptr<const aligned_buffer<word_of<T>>> blocks_[2];
 };
 
 /// M on full-lattice Dirac spinors. Meets `linear_operator`. One caller at a time.
@@ -46,6 +46,12 @@ class wilson_clover {
   /// Throws input_error where A has no inverse, or where links are not in SU(3) and `stored` needs it.
   wilson_clover(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                 reconstruct stored = reconstruct::none);
+  /// The site-diagonal part of another operator with other links to hop along, which need not be in SU(3).
+  wilson_clover(const wilson_clover& m, const gauge_configuration& links)
+      : action_(m.action_),
+        hopping_(m.hopping_.get_context(), links, m.action_),
+        diagonal_(m.diagonal_),
+        inverse_diagonal_(m.inverse_diagonal_) {}
 
   const fermion_action& action() const { return action_; }
   const hopping_term<T>& hopping() const { return hopping_; }

@@ -151,8 +151,8 @@ long long numbers_of_block(const field<T>& x) {
   return x.sites(0).block_stride / static_cast<long long>(sizeof(complex<T>));
 }
 
-/// Whether the kernels of basis_tiles.hpp take so many columns on the other side: where V is read several times for
-/// them, and cuBLAS is there, that is the better one.
+/// Returns whether the kernels of basis_tiles.hpp take `columns` columns on the other side. For many columns they read
+/// V several times, and cuBLAS is better where it is installed.
 template <class T>
 bool in_tiles(const context& ctx, int columns) {
 #ifdef __CUDACC__
@@ -186,8 +186,8 @@ void add_products_in_tiles(std::vector<complex<double>>& products, const field<T
 }
 #endif
 
-/// products += V^+ W over `count` blocks from `first` on, as products of matrices: a group of blocks adds to a matrix
-/// of its own, a block of each group at a time, so that there are enough of them to keep the device busy.
+/// products += V^+ W over `count` blocks from `first` on, as products of matrices. Each group of blocks adds to a
+/// matrix of its own. A launch takes one block of every group, which is enough work for the device.
 template <class T>
 void add_products_of_blocks(std::vector<complex<double>>& products, const field<T>& v, const field<T>& w,
                             std::int32_t first, std::int32_t count) {

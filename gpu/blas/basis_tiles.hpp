@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Products of a basis in double precision on the tensor cores (compute capability 9.0), for a few columns on the other
-/// side: the basis comes from memory once, in the order in which it lies there. For .cu files only.
+/// side. The basis is read from memory once, in its order. For .cu files only.
 ///
-/// A complex product is a real one of twice the size. Of 16 x 16 numbers a and 16 x 8 numbers b a warp makes 16 x 8
-/// sums; thread (g, t), g = lane / 4, t = lane % 4, holds of a the rows g and g + 8 at t, t + 4, t + 8, t + 12, of b
-/// the column g at the same, of the sums the columns 2 t and 2 t + 1 in rows g and g + 8 (PTX ISA, mma.m16n8k16 with
-/// .f64). Here the 16 are the real and imaginary parts of 8 complex numbers, and columns 2 j and 2 j + 1 the parts of
-/// column j.
+/// A complex product is a real one of twice the size. A warp multiplies a matrix a (16 x 16) by a matrix b (16 x 8).
+/// Thread (g, t), g = lane / 4, t = lane % 4, holds of a the rows g and g + 8 at t, t + 4, t + 8, t + 12, and of b the
+/// column g at the same places. Of the sums it holds the columns 2 t and 2 t + 1 in rows g and g + 8 (PTX ISA,
+/// mma.m16n8k16 with .f64). The 16 rows are the real and imaginary parts of 8 complex numbers. Columns 2 j and 2 j + 1
+/// are the parts of column j.
 #pragma once
 
 #include "gpu/device/launch.hpp"
-#include "gpu/dirac/memory_access.hpp"
+#include "gpu/fields/memory_access.hpp"
 
 namespace plaquette::gpu {
 

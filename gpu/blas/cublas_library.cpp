@@ -23,10 +23,16 @@ using cublas_zgemm = int (*)(cublas_context*, int, int, int, int, int, const com
 using cublas_cgemm = int (*)(cublas_context*, int, int, int, int, int, const complex<float>*, const complex<float>*,
                              int, long long, const complex<float>*, int, long long, const complex<float>*,
                              complex<float>*, int, long long, int);
+using cublas_dgemm = int (*)(cublas_context*, int, int, int, int, int, const double*, const double*, int, const double*,
+                             int, const double*, double*, int);
+using cublas_sgemm = int (*)(cublas_context*, int, int, int, int, int, const float*, const float*, int, const float*,
+                             int, const float*, float*, int);
 }
 constexpr int cublas_success = 0, cublas_as_it_is = 0, cublas_adjoint = 2;
 /// Matrices of one call: they are counted by a dimension of the grid.
 constexpr int most_batches = 32768;
+/// Columns of one call, whose numbers are 32-bit integers.
+constexpr std::int64_t most_columns = std::int64_t{1} << 24;
 
 template <class Function>
 bool find(void* library, const char* name, Function& function) {
@@ -63,12 +69,23 @@ class cublas {
     multiply_by(cgemm_, handle, q, w);
   }
 
+  void multiply(cublas_context* handle, const queue& q, std::int64_t rows, std::int64_t columns, std::int64_t inner,
+                const double* a, const double* b, double* c) {
+    multiply_real_by(dgemm_, handle, q, rows, columns, inner, a, b, c);
+  }
+  void multiply(cublas_context* handle, const queue& q, std::int64_t rows, std::int64_t columns, std::int64_t inner,
+                const float* a, const float* b, float* c) {
+    multiply_real_by(sgemm_, handle, q, rows, columns, inner, a, b, c);
+  }
+
  private:
   cublas() {
     for (const char* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
       if (void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
         if (!find(library, "cublasCreate_v2", create_) || !find(library, "cublasSetStream_v2", set_stream_) ||
-            !find(library, "cublasZgemmStridedBatched", zgemm_) || !find(library, "cublasCgemmStridedBatched", cgemm_))
+            !find(library, "cublasZgemmStridedBatched", zgemm_) ||
+            !find(library, "cublasCgemmStridedBatched", cgemm_) || !find(library, "cublasDgemm_v2", dgemm_) ||
+            !find(library, "cublasSgemm_v2", sgemm_))
           missing_ = std::string(name) + " lacks a function";
         return;
       }
@@ -88,6 +105,21 @@ class cublas {
       throw std::runtime_error("cuBLAS: a product of matrices failed with status " + std::to_string(status));
   }
 
+  template <class Function, class Real>
+  void multiply_real_by(Function function, cublas_context* handle, const queue& q, std::int64_t rows,
+                        std::int64_t columns, std::int64_t inner, const Real* a, const Real* b, Real* c) {
+    const Real one = 1, zero = 0;
+    const int m = static_cast<int>(rows), k = static_cast<int>(inner);
+    int status = set_stream_(handle, q.native());
+    for (std::int64_t first = 0; first < columns && status == cublas_success; first += most_columns) {
+      const auto n = static_cast<int>(std::min(most_columns, columns - first));
+      status = function(handle, cublas_as_it_is, cublas_as_it_is, m, n, k, &one, a, m, b + first * inner, k, &zero,
+                        c + first * rows, m);
+    }
+    if (status != cublas_success)
+      throw std::runtime_error("cuBLAS: a product of matrices failed with status " + std::to_string(status));
+  }
+
   std::mutex mutex_;
   std::string missing_;
   std::map<int, cublas_context*> handles_;
@@ -95,6 +127,8 @@ class cublas {
   cublas_set_stream set_stream_ = nullptr;
   cublas_zgemm zgemm_ = nullptr;
   cublas_cgemm cgemm_ = nullptr;
+  cublas_dgemm dgemm_ = nullptr;
+  cublas_sgemm sgemm_ = nullptr;
 };
 
 }  // namespace
@@ -109,6 +143,16 @@ template <class Real>
 void multiply_matrices(const queue& q, const matrix_products<Real>& work) {
   cublas& library = cublas::instance();
   library.multiply(library.handle_for(q), q, work);
+}
+void multiply_real(const queue& q, std::int64_t rows, std::int64_t columns, std::int64_t inner, const double* a,
+                   const double* b, double* c) {
+  cublas& library = cublas::instance();
+  library.multiply(library.handle_for(q), q, rows, columns, inner, a, b, c);
+}
+void multiply_real(const queue& q, std::int64_t rows, std::int64_t columns, std::int64_t inner, const float* a,
+                   const float* b, float* c) {
+  cublas& library = cublas::instance();
+  library.multiply(library.handle_for(q), q, rows, columns, inner, a, b, c);
 }
 template void multiply_matrices(const queue&, const matrix_products<double>&);
 template void multiply_matrices(const queue&, const matrix_products<float>&);

@@ -3,6 +3,7 @@
 /// Products of small complex matrices by cuBLAS, which is looked for at run time.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "common/algebra/complex.hpp"
@@ -31,5 +32,12 @@ std::string cublas_description();
 /// Queued. Real is double or float. Throws std::runtime_error.
 template <class Real>
 void multiply_matrices(const queue& q, const matrix_products<Real>& work);
+
+/// C = A B of real matrices of device memory, column by column without gaps: A is rows x inner, C rows x columns.
+/// Queued. Throws std::runtime_error.
+void multiply_real(const queue& q, std::int64_t rows, std::int64_t columns, std::int64_t inner, const double* a,
+                   const double* b, double* c);
+void multiply_real(const queue& q, std::int64_t rows, std::int64_t columns, std::int64_t inner, const float* a,
+                   const float* b, float* c);
 
 }  // namespace plaquette::gpu

@@ -10,6 +10,7 @@
 
 #include "gpu/blas/blas.hpp"
 #include "gpu/coarse/coarse_operator.hpp"
+#include "gpu/coarse/domains.hpp"
 #include "gpu/coarse/galerkin.hpp"
 #include "gpu/coarse/transfer.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
@@ -77,6 +78,13 @@ class multigrid_library {
   matrices galerkin(const matrices& finer, const basis& vectors) const { return galerkin_product(finer, vectors); }
   std::shared_ptr<const coarse_system> make_system(const matrices& numbers) const {
     return std::make_shared<const coarse_system>(context_, numbers, coarse_storage::half);
+  }
+  template <class T>
+  schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const extents& shape) const {
+    return gpu::quark_domains(a, links_, shape);
+  }
+  schwarz_domains<coarse_field> coarse_domains(const matrices& numbers, const extents& shape) const {
+    return gpu::coarse_domains(numbers, shape, coarse_storage::half);
   }
 
  private:

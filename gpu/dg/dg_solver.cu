@@ -111,6 +111,10 @@ struct node_energy {
 using clock = std::chrono::steady_clock;
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
+dg_solver_options::choice automatic_choice(const dg_domain& domain, precision p) {
+  return has_fused_stage(domain, p) ? dg_solver_options::choice::fused : dg_solver_options::choice::classic;
+}
+
 template <class T, int fields>
 class device_dg_solver final : public dg_solver {
  public:
@@ -236,7 +240,9 @@ class device_dg_solver final : public dg_solver {
     using choice = dg_solver_options::choice;
     choice kernel = options.kernel;
     constexpr precision p = sizeof(T) == 8 ? precision::double_ : precision::single;
-    if (kernel == choice::automatic) kernel = has_fused_stage(domain, p) ? choice::fused : choice::classic;
+    if (kernel == choice::automatic) kernel = automatic_choice(domain, p);
+    if (kernel == choice::products)
+      return make_products_launcher<T, fields>(problem_.equations, queue_, domain.reference, domain.elements());
     if (kernel == choice::gather) return make_gather_launcher<T, fields>(problem_.equations);
     if (kernel == choice::classic)
       return make_classic_launcher<T, fields>(problem_.equations, queue_, static_cast<std::int64_t>(residual_places()));
@@ -274,6 +280,7 @@ class device_dg_solver final : public dg_solver {
                         peer.first_halo_face});
       for (const auto& face : peer.send) sent.push_back({face.element, face.face});
     }
+    overlap_ = options.ranks.overlap;
     if (comm_.size() == 1) return;
     sent_ = device_array<sent_face>(queue_, sent);
     sent_nodes_ = static_cast<std::int64_t>(sent.size()) * mesh_.arrays().face_nodes;
@@ -291,11 +298,11 @@ class device_dg_solver final : public dg_solver {
       run(residual, numbers, 0, elements);
     } else {
       start_exchange();
-      run(residual, numbers, 0, interior_);
+      if (overlap_) run(residual, numbers, 0, interior_);
       const auto start = clock::now();
       messages_->finish(queue_);
       timings_.exchange += seconds_since(start);
-      run(residual, numbers, interior_, elements);
+      run(residual, numbers, overlap_ ? interior_ : 0, elements);
     }
     add_sources(residual, numbers);
   }
@@ -375,6 +382,7 @@ class device_dg_solver final : public dg_solver {
   dg_problem problem_;
   int used_, columns_;
   std::int32_t interior_;
+  bool overlap_ = true;
   mesh_on_device<T> mesh_;
   std::int64_t places_;  ///< of a column
   device_array<values> state_[2], residual_, rhs_, outgoing_;
@@ -417,14 +425,21 @@ std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, precision p, 
   return std::make_unique<dg::device_dg_solver<float, 4>>(domain, columns, q, options);
 }
 
-std::size_t bytes_of_dg_solver(const dg_domain& domain, precision p, int columns) {
+std::size_t bytes_of_dg_solver(const dg_domain& domain, precision p, int columns, dg_solver_options::choice kernel) {
+  using choice = dg_solver_options::choice;
+  if (kernel == choice::automatic) kernel = dg::automatic_choice(domain, p);
   const std::size_t number = p == precision::double_ ? 8 : 4;
   const auto fields = static_cast<std::size_t>(dg::stored_fields(domain.problem.equations));
   const auto elements = static_cast<std::size_t>(domain.elements()), nodes = static_cast<std::size_t>(domain.nodes());
   const std::size_t ghosts =
       static_cast<std::size_t>(domain.part.halo_faces) * static_cast<std::size_t>(domain.reference.face_nodes);
   const std::size_t state = (elements * nodes + ghosts) * fields * number;
-  return static_cast<std::size_t>(columns) * (3 * state + ghosts * fields * number) +
+  const std::size_t through_memory =
+      kernel == choice::classic ? static_cast<std::size_t>(columns) * elements * nodes * fields * number
+      : kernel == choice::products
+          ? dg::bytes_of_products(domain.problem.equations, domain.reference, domain.elements(), number)
+          : 0;
+  return through_memory + static_cast<std::size_t>(columns) * (3 * state + ghosts * fields * number) +
          elements * ((16 + (domain.uniform_media ? 0 : dg::media_numbers)) * number + 16 + 16);
 }
 

@@ -17,7 +17,7 @@ namespace plaquette::gpu {
 struct dg_solver_options {
   /// Which kernels do a stage. Without a choice: fused where there are such kernels (three dimensions, upwind flux),
   /// else classic.
-  enum class choice { automatic, gather, classic, fused };
+  enum class choice { automatic, products, gather, classic, fused };
   choice kernel = choice::automatic;
   rank_options ranks;  ///< how ghost faces travel; `peer` means automatic
 };
@@ -36,6 +36,6 @@ std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, precision p, 
                                           const dg_solver_options& options = {});
 
 /// Bytes of the device's memory that such a solver takes on this rank.
-std::size_t bytes_of_dg_solver(const dg_domain& domain, precision p, int columns);
+std::size_t bytes_of_dg_solver(const dg_domain& domain, precision p, int columns, dg_solver_options::choice kernel);
 
 }  // namespace plaquette::gpu

@@ -136,21 +136,33 @@ struct fma_engine {
   }
 };
 
+/// What tensor cores make of an operand of TF32: they drop its last 13 bits.
+inline double operand_of_mma(double x) { return x; }
+inline double operand_of_mma(float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffffe000U); }
+/// And of a sum: in float it is cut off, not rounded (M. Fasi et al., PeerJ Comput. Sci. 7 (2021) e330), so that errors
+/// of the steps add up.
+inline void round_as_mma(double sum, double& result) { result = sum; }
+inline void round_as_mma(double sum, float& result) {
+  result = static_cast<float>(sum);
+  if (std::abs(static_cast<double>(result)) > std::abs(sum)) result = std::nextafter(result, 0.0F);
+}
+
 /// What the mma instruction does, lane by lane: C (rows x 8) += A (rows x depth) B (depth x 8).
 template <class Engine, class C, class A, class B>
 inline void emulate_mma(C&& c, const A& a, const B& b) {
-  using T = typename Engine::real;
-  T left[Engine::rows][Engine::depth] = {}, right[Engine::depth][8] = {};
+  double left[Engine::rows][Engine::depth] = {}, right[Engine::depth][8] = {};
   constexpr int left_count = Engine::rows * Engine::depth / 32, right_count = Engine::depth / 4;
   for (int l = 0; l < 32; ++l) {
-    for (int i = 0; i < left_count; ++i) left[Engine::left_row(l, i)][Engine::left_depth(l, i)] = a(l, i);
-    for (int i = 0; i < right_count; ++i) right[Engine::right_depth(l, i)][Engine::right_column(l, i)] = b(l, i);
+    for (int i = 0; i < left_count; ++i)
+      left[Engine::left_row(l, i)][Engine::left_depth(l, i)] = operand_of_mma(a(l, i));
+    for (int i = 0; i < right_count; ++i)
+      right[Engine::right_depth(l, i)][Engine::right_column(l, i)] = operand_of_mma(b(l, i));
   }
   for (int l = 0; l < 32; ++l)
     for (int i = 0; i < Engine::rows / 4; ++i) {
-      T sum = c(l, i);
+      double sum = c(l, i);
       for (int k = 0; k < Engine::depth; ++k) sum += left[Engine::row(l, i)][k] * right[k][Engine::column(l, i)];
-      c(l, i) = sum;
+      round_as_mma(sum, c(l, i));
     }
 }
 

@@ -17,9 +17,10 @@ namespace plaquette::gpu::dg {
 
 /// How a stage is done, in the order of its history.
 enum class stage_kernel {
-  gather,   ///< one thread a node, nothing shared (stage_gather.hpp)
-  classic,  ///< volume, surface, update: one block an element (stage_classic.hpp)
-  fused     ///< one kernel, several elements a warp, products on registers or tensor cores (fused_stage.hpp)
+  products,  ///< products of whole matrices by cuBLAS (stage_products.hpp)
+  gather,    ///< one thread a node, nothing shared (stage_gather.hpp)
+  classic,   ///< volume, surface, update: one block an element (stage_classic.hpp)
+  fused      ///< one kernel, several elements a warp, products on registers or tensor cores (fused_stage.hpp)
 };
 std::string_view name_of(stage_kernel kernel);
 
@@ -32,6 +33,14 @@ class stage_launcher {
   virtual void run(const queue& q, const stage_arguments<T, fields>& stage) = 0;
 };
 
+/// \param elements  of the mesh: the arrays of one state go through memory
+template <class T, int fields>
+std::unique_ptr<stage_launcher<T, fields>> make_products_launcher(wave_equations equations, const queue& q,
+                                                                  const reference_element& reference,
+                                                                  std::int64_t elements);
+/// Bytes of those arrays.
+std::size_t bytes_of_products(wave_equations equations, const reference_element& reference, std::int64_t elements,
+                              std::size_t bytes_a_number);
 template <class T, int fields>
 std::unique_ptr<stage_launcher<T, fields>> make_gather_launcher(wave_equations equations);
 /// \param residual_places  columns * elements * nodes, for the right-hand side that goes through memory

@@ -94,9 +94,9 @@ constexpr int threads_of_block(bool small) {
 }
 constexpr int resident_blocks_of(bool small) { return small ? 4 : 2; }
 
-/// One column. Threads go through a tile's steps along t without waiting for each other: they keep step by themselves.
-/// (Nothing is asked for before the kernel before has ended: of the registers that this takes some would be in memory.)
-/// In single and half precision the first links are asked for together, and so more numbers are under way.
+/// One column. Threads go through a tile's steps along t without a barrier: they keep step by themselves. Nothing is
+/// prefetched before the previous kernel has ended: this would take registers, and some would spill. In single and half
+/// precision the first links are loaded together, so that more loads are in flight.
 /// \tparam small  blocks of up to 96 threads with fewer registers, of which a multiprocessor holds more
 template <class T, reconstruct stored, bool small>
 __global__ void __launch_bounds__(threads_of_block<T>(small), resident_blocks_of(small))

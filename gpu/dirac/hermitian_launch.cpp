@@ -8,8 +8,8 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// What a site reads from the second-level cache, in spinors, where tiles that are so long read each number once: the
-/// tile, its surface (of a neighbour in time one half), and the links behind its lower faces.
+/// Returns what a site reads from the second-level cache, in spinors, where a tile reads each number once. These are
+/// the tile, its surface (of a neighbour in time one half), and the links behind its lower faces.
 double reads_of(const double (&length)[dimensions], const extents& local, double links_of_site) {
   double spinors = 1.0, links = 1.0;
   for (int mu = 0; mu < dimensions; ++mu) {

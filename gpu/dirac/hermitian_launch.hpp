@@ -10,8 +10,8 @@
 
 namespace plaquette::gpu {
 
-/// A block of threads takes a tile of the lattice with both its parities: a link is read by the two sites that it
-/// connects, and a spinor by nine, which for most of them is in the first-level cache.
+/// A block of threads takes a tile of the lattice with both its parities. Two sites read a link, and nine read a
+/// spinor. For most of them it is in the first-level cache.
 struct hermitian_launch {
   bool gather = true;  ///< variant 1: a thread a site and column, the one that also runs on the host
   /// Sites of one parity of a tile in x/2, y, z, t; that in z is a power of two. Extents need not be multiples.
@@ -19,7 +19,8 @@ struct hermitian_launch {
   /// Of one column: tiles along t that a block goes through one after the other. A spinor is then in the cache already
   /// where it is the neighbour in time.
   int steps = 1;
-  /// Tiles are gone through along y, along z in slabs of so many tiles, along t, slab by slab. 0: all of z is one slab.
+  /// Tiles of a slab along z. The order of tiles is along y, then z within the slab, then t, then the next slab. 0: all
+  /// of z is one slab.
   int slab = 0;
   /// Of a batch: groups of threads that share the links of the tile and divide the columns; a power of two.
   int groups = 1;

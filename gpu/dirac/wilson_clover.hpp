@@ -57,6 +57,13 @@ class wilson_clover {
                 reconstruct stored = reconstruct::none)
       : wilson_clover(ctx, import_links(ctx, links), action, stored) {}
 
+  /// The site-diagonal part of another operator with other links to hop along, which need not be in SU(3).
+  wilson_clover(const wilson_clover& m, const gauge_configuration& links)
+      : action_(m.action_),
+        hopping_(m.hopping_.get_context(), links, m.action_),
+        diagonal_(m.diagonal_),
+        inverse_diagonal_(m.inverse_diagonal_) {}
+
   const fermion_action& action() const { return action_; }
   const hopping_term<T>& hopping() const { return hopping_; }
   /// See hopping_term::set_launch.

@@ -3,12 +3,12 @@
 /// The ladder of figure 2 of Clark et al. (SC16): the coarse operator for one right-hand side in single precision, from
 /// a thread a site to all parallelism that there is. Each rung is a kernel of its own; the last is the library's.
 ///
-///   a  a thread a site
-///   b  a thread a row of a site
-///   c  and the nine matrices of a row side by side
-///   d  and the columns of a matrix shared by four threads
-///   e  and 16 bytes a load
-///   f  the library's kernel: tiles of 16 rows, all loads out before the vectors are there (coarse_products.cu)
+///   a  A thread takes a site.
+///   b  A thread takes a row of a site.
+///   c  The nine matrices of a row go to nine threads as well.
+///   d  Four threads share the columns of a matrix as well.
+///   e  A load takes 16 bytes as well.
+///   f  The library's kernel: tiles of 16 rows, matrices are loaded before the vectors arrive (coarse_products.cu).
 #pragma once
 
 #include <memory>
@@ -34,7 +34,7 @@ class coarse_ladder {
   void store(coarse_field<float>& to, const complex<float>* from) const;
 
  private:
-  context context_;
+  execution execution_;
   std::shared_ptr<const coarse_lattice> lattice_;
   int n_;
   ladder_rung rung_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// One kernel of the hopping term, compiled alone: `./plaquette kernel` compiles this file with
-///   PLAQUETTE_LAB_REAL     double, float or half
-///   PLAQUETTE_LAB_LINKS    none, twelve or eight
-///   PLAQUETTE_LAB_VARIANT  tiles, tiles_once, tiles_once_20, tiles_once_24, batch, batch_common or batch_whole
-///   PLAQUETTE_LAB_CLOVER   true or false: with the site-diagonal block in the kernel
-/// and links it before the library, whose file of this precision is then not taken. Variant 1 (gather) is always there:
-/// it is what the other one is verified against.
+/// One kernel of the hopping term, compiled alone. `./plaquette kernel` sets these macros:
+///   PLAQUETTE_LAB_REAL     double, float or half.
+///   PLAQUETTE_LAB_LINKS    none, twelve or eight.
+///   PLAQUETTE_LAB_VARIANT  tiles, tiles_once, tiles_once_20, tiles_once_24, batch, batch_common or batch_whole.
+///   PLAQUETTE_LAB_CLOVER   true or false: with the site-diagonal block in the kernel.
+/// The object file is linked before the library and replaces the library's file of this precision. Variant 1 (gather)
+/// is always compiled too: the other variant is verified against it.
 #include <stdexcept>
 
 #include "gpu/dirac/hopping_kernels.hpp"

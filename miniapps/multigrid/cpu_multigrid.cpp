@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "cpu_ref/blas/basis.hpp"
 #include "cpu_ref/coarse/multigrid_library.hpp"
 #include "cpu_ref/sources/sources.hpp"
 #include "miniapps/multigrid/device_multigrid.hpp"
@@ -11,6 +12,7 @@ namespace {
 struct cpu_device : cpu_library {
   using library = cpu::multigrid_library;
   static constexpr int look_every = 1, look_behind = 0;  // answers are ready at once
+  static constexpr bool records = false;
 
   cpu::context ctx;
   const gauge_configuration& links;
@@ -23,10 +25,7 @@ struct cpu_device : cpu_library {
     const auto [spin, colour] = component_of_column(column);
     import_column(b, place, cpu::make_source(source, spin, colour, links, ctx.comm()));
   }
-  template <class F>
-  static any_operator<F> recorded(any_operator<F> cycle) {
-    return cycle;
-  }
+  static double tuning_seconds() { return 0.0; }
   static const null_space& on_host(const null_space& vectors) { return vectors; }
   static null_space from_host(null_space& vectors, bool) { return std::move(vectors); }
 };
@@ -34,8 +33,8 @@ struct cpu_device : cpu_library {
 }  // namespace
 
 std::unique_ptr<multigrid_engine> make_cpu_multigrid(const cpu::context& ctx, const gauge_configuration& links,
-                                                     double plaquette, const multigrid_options& options) {
-  return std::make_unique<device_multigrid<cpu_device>>(cpu_device{{}, ctx, links}, plaquette, options);
+                                                     const setup_origin& origin, const multigrid_options& options) {
+  return std::make_unique<device_multigrid<cpu_device>>(cpu_device{{}, ctx, links}, origin, options);
 }
 
 }  // namespace plaquette

@@ -13,18 +13,21 @@
 #include "common/algebra/fixed_point.hpp"
 #include "common/algorithms/bridge.hpp"
 #include "common/algorithms/flexible_gcr.hpp"
+#include "common/algorithms/inverse_modes.hpp"
 #include "common/algorithms/mixed_solve.hpp"
 #include "common/algorithms/multigrid_setup.hpp"
 #include "common/app/timing.hpp"
-#include "miniapps/multigrid/multigrid_engine.hpp"
+#include "miniapps/multigrid/level_placement.hpp"
 #include "miniapps/multigrid/setup_file.hpp"
+#include "miniapps/multigrid/why_it_works.hpp"
 
 namespace plaquette {
 
 /// \tparam Device  names `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>`, `library` (what multigrid_setup.hpp
-///                 asks for); constants `look_every`, `look_behind`; members `ctx`, `links` (what operators are made
-///                 of), `multigrid_library(action)`, `make_source(b, place, column, source)`, `on_host(basis)`,
-///                 `from_host(null_space, is coarse)`, `recorded(any_operator)`: the same, cheaper to queue
+///                 asks for); constants `look_every`, `look_behind`, `records`; members `ctx`, `links` (what operators
+///                 are made of), `multigrid_library(action)`, `make_source(b, place, column, source)`,
+///                 `on_host(basis)`, `from_host(null_space, is coarse)`, `tuning_seconds()`, and where it records
+///                 `recorded(any_operator)`: the same, cheaper to queue
 template <class Device>
 class device_multigrid final : public multigrid_engine {
   using library = typename Device::library;
@@ -36,9 +39,9 @@ class device_multigrid final : public multigrid_engine {
   using schur_operator = typename Device::template schur_wilson_clover<T>;
 
  public:
-  device_multigrid(Device device, double plaquette, const multigrid_options& options)
+  device_multigrid(Device device, const setup_origin& origin, const multigrid_options& options)
       : device_(std::move(device)),
-        plaquette_(plaquette),
+        origin_(origin),
         options_(options),
         library_(device_.multigrid_library(options.shared.action)),
         full_(std::make_shared<full_operator<double>>(device_.ctx, device_.links, options.shared.action)),
@@ -49,29 +52,42 @@ class device_multigrid final : public multigrid_engine {
     library_.finish();
     device_.ctx.comm().barrier();
     const stopwatch watch;
+    cycle_.reset();
+    setup_summary summary;
+    int passes = options_.refresh;
     if (options_.load_setup.empty()) {
       multigrid_.emplace(library_, options_.multigrid);
+      passes = 0;
     } else {
+      stored_setup loaded = read_setup(options_.load_setup, origin_, device_.ctx.geometry(), device_.ctx.comm());
       std::vector<typename library::basis> vectors;
-      for (null_space& v : read_setup(options_.load_setup, device_.ctx.geometry(), plaquette_, device_.ctx.comm()))
-        vectors.push_back(device_.from_host(v, !vectors.empty()));
-      multigrid_.emplace(library_, options_.multigrid, std::move(vectors));
+      for (null_space& v : loaded.vectors) vectors.push_back(device_.from_host(v, !vectors.empty()));
+      multigrid_.emplace(library_, options_.multigrid, std::move(vectors), loaded.coefficients);
+      summary.mass_of_vectors = loaded.mass;
     }
+    for (int pass = 0; pass < passes; ++pass) multigrid_->improve();
+    some_on_cpu_ = false;
+    try_cycle(summary);
+    if constexpr (Device::records)
+      summary.placement = placed_levels(device_, *multigrid_, options_, [this] { return seconds_of_cycle(); });
+    some_on_cpu_ = summary.placement.first_on_cpu > 0;
     library_.finish();
     const multigrid_setup_report& r = multigrid_->report();
-    std::array<double, 5> seconds{r.relaxation_seconds, r.refinement_seconds, r.orthonormal_seconds, r.galerkin_seconds,
-                                  watch.seconds()};
+    std::array<double, 6> seconds{r.relaxation_seconds, r.refinement_seconds,  r.orthonormal_seconds,
+                                  r.galerkin_seconds,   summary.seconds.trial, watch.seconds()};
     device_.ctx.comm().maximum(std::span(seconds));
-    return {{seconds[0], seconds[1], seconds[2], seconds[3], seconds[4]},
-            r.replaced,
-            r.least_eigenvalue_estimate,
-            r.largest_of_null_space};
+    summary.seconds = {seconds[0], seconds[1], seconds[2], seconds[3], seconds[4], seconds[5]};
+    summary.replaced = r.replaced;
+    summary.smallest_gain = r.least_eigenvalue_estimate;
+    summary.largest_gain = r.largest_of_null_space;
+    return summary;
   }
 
   void save_setup(const std::string& path, bool force) override {
-    std::vector<null_space> vectors;
-    for (const auto& level : multigrid_->levels()) vectors.push_back(device_.on_host(*level.vectors));
-    write_setup(path, force, vectors, options_.shared.action, device_.ctx.geometry(), plaquette_, device_.ctx.comm());
+    stored_setup setup;
+    for (const auto& level : multigrid_->levels()) setup.vectors.push_back(device_.on_host(*level.vectors));
+    setup.coefficients = multigrid_->coefficients();
+    write_setup(path, force, setup, origin_, device_.ctx.geometry(), device_.ctx.comm());
   }
 
   std::vector<identity> identities() override {
@@ -108,7 +124,65 @@ class device_multigrid final : public multigrid_engine {
         found.push_back({name + ": restriction undoes prolongation", distance(back, c), tolerance});
       }
     }
+    if constexpr (Device::records) found.push_back(cycle_of_both_libraries());
     return found;
+  }
+
+  std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) override {
+    const auto& cycle = cycle_for(probe.modes);
+    stopping_rule rule;
+    rule.tolerance = probe.tolerance;
+    rule.limit = probe.iteration_limit;
+    rule.guess_is_zero = true;
+    rule.interrupted = interrupted;
+    const auto inverse = [&](high_field& x, const high_field& b) {  // (gamma_5 M)^-1 = M^-1 gamma_5
+      high_field turned = like(b);
+      gamma5(turned, b);
+      zero(x);
+      schur_solve(schur_, *full_, x, turned, rule,
+                  [&](const auto& a, high_field& y, const high_field& c, const stopping_rule& even) {
+                    return flexible_gcr(a, y, c, even, cycle, {options_.restart_length, 0});
+                  },
+                  {.corrections = 0});
+    };
+    std::uint64_t drawn = options_.shared.seed + 1000;
+    const random_fill<high_field> fill = [&](high_field& v) {
+      assign(v, library_.random_quarks(v.columns(), drawn++));
+    };
+    high_field start = high_field(device_.ctx, field_shape{.columns = probe.modes});
+    fill(start);
+    {
+      const auto best = lowest_in_span(hermitian_in_single{library_}, multigrid_->null_vectors(), probe.modes);
+      high_field some = view(start, 0, best.columns());
+      assign(some, best);
+    }
+    const hermitian_in_double h{full_};
+    auto modes = modes_by_inverse(h, inverse, start, probe.steps, probe.modes, fill);
+    // A mode near zero needs a small residual before its sign is known.
+    const auto is_vague = [&] {
+      for (std::size_t k = 0; k < std::min<std::size_t>(2, modes.values.size()); ++k)
+        if (modes.residuals[k] > 0.3 * std::abs(modes.values[k])) return true;
+      return false;
+    };
+    for (int round = 1; round < probe.rounds && is_vague() && !(interrupted && interrupted()); ++round) {
+      copy(start, modes.vectors);
+      modes = modes_by_inverse(h, inverse, start, probe.steps, probe.modes, fill);
+    }
+    modes_.emplace(modes.vectors);
+    return described(modes);
+  }
+
+  json_document explanation() override {
+    const why_it_works<library, high_field> why(*multigrid_, *modes_);
+    high_field random(device_.ctx, field_shape{});
+    assign(random, library_.random_quarks(1, options_.shared.seed + 998));
+    high_field even = schur_.even_like(random);
+    copy(even, random.parity(0));
+    constexpr int iterations = 12;
+    json_document document{{"errors", why.errors(schur_, cycle_for(1), even, iterations)},
+                           {"coherence", why.coherence()}};
+    if (device_.ctx.comm().size() == 1) document["picture"] = why.picture(device_.ctx.geometry());
+    return document;
   }
 
   void set_sources(const std::vector<int>& columns) override {
@@ -122,6 +196,14 @@ class device_multigrid final : public multigrid_engine {
     high_field r = like(*b_);
     residual(r, *full_, *x_, *b_);
     copy(*b_, r);
+  }
+
+  void warm_up(bool by_multigrid, const stopping_rule& rule) override {
+    stopping_rule few = rule;
+    few.progress = nullptr;
+    // As many iterations as directions are kept: every vector of the solve is allocated then.
+    few.limit = std::min(rule.limit, options_.restart_length + 1);
+    by_multigrid ? solve_by_multigrid(few) : solve_by_bicgstab(few);
   }
 
   timed_multigrid_solve solve_by_multigrid(const stopping_rule& rule) override {
@@ -157,13 +239,161 @@ class device_multigrid final : public multigrid_engine {
     cycle_for(b_->columns());
     p.on = true;
     std::ranges::fill(p.lattices, lattice_profile{});
-    const double seconds = solve_by_multigrid(rule).seconds;
+    const timed_multigrid_solve solved = solve_by_multigrid(rule);
     p.on = profiles_ = false;
     cycle_.reset();
-    return {seconds, p.lattices};
+    return {solved.seconds, p.lattices, work_of(solved.report, p.lattices)};
   }
 
  private:
+  /// Applications and flops of a solve, from what was counted of it.
+  std::vector<lattice_work> work_of(const solve_report& report, const std::vector<lattice_profile>& lattices) const {
+    const multigrid_parameters& p = options_.multigrid;
+    // A relaxation of k steps applies the operator k times, and once more for the residual that it starts from.
+    const double of_cycle = p.steps_after + 1 + (p.steps_before > 0 ? p.steps_before + 1 : 0);
+    const auto volume = static_cast<double>(device_.ctx.geometry().global_volume());
+    std::vector<lattice_work> work(lattices.size());
+    double sites = volume, rows = 6.0;
+    for (std::size_t k = 0; k < lattices.size(); ++k) {
+      const auto cycles = static_cast<double>(lattices[k].cycles);
+      const bool coarsest = k + 1 == lattices.size();
+      // The source is prepared and the solution reconstructed once a visit of a coarse lattice: about one application.
+      const double outside = k == 0 ? static_cast<double>(report.column_applications)
+                                    : static_cast<double>(lattices[k].krylov_steps + lattices[k - 1].cycles);
+      work[k].applications = outside + (coarsest ? 0.0 : cycles * of_cycle);
+      const double flops = k == 0 ? schur_.flops_per_site() * 0.5 * volume
+                                  : multigrid_->levels()[k - 1].system->flops() * device_.ctx.comm().size();
+      work[k].flops = work[k].applications * flops;
+      if (coarsest) break;
+      const coarsening& c = p.coarsenings[k];
+      work[k].flops += cycles * 2.0 * 8.0 * sites * chiralities * rows * c.vectors;
+      sites /= static_cast<double>(plaquette::volume(c.aggregate));
+      rows = c.vectors;
+    }
+    return work;
+  }
+
+  /// Tries the cycle on a random right-hand side, and improves the null vectors while it converges slowly and that
+  /// helps.
+  void try_cycle(setup_summary& summary) {
+    for (int passes = 0; options_.trials > 0; ++passes) {
+      const stopwatch watch;
+      summary.trial_rates.push_back(rate_of_cycle());
+      summary.seconds.trial += watch.seconds();
+      const auto& rates = summary.trial_rates;
+      if (rates.back() <= slow_rate || passes >= options_.trials) return;
+      if (rates.size() > 1 && rates.back() > 0.95 * rates[rates.size() - 2]) return;  // it did not help
+      cycle_.reset();
+      multigrid_->improve();
+    }
+  }
+  /// A cycle that leaves more than this of the residual is improved: 46 iterations for ten digits.
+  static constexpr double slow_rate = 0.6;
+
+  /// What a cycle leaves of the residual, on average, once the first ones have taken what is easy.
+  double rate_of_cycle() {
+    constexpr int first = 3, last = 10;
+    high_field b(device_.ctx, field_shape{}), x = like(b);
+    assign(b, library_.random_quarks(1, options_.shared.seed + 999));
+    zero(x);
+    stopping_rule rule;
+    rule.tolerance = 1e-13;
+    rule.limit = last;
+    rule.guess_is_zero = true;
+    const auto& cycle = cycle_for(1);
+    const schur_report report =
+        schur_solve(schur_, *full_, x, b, rule,
+                    [&](const auto& a, high_field& y, const high_field& c, const stopping_rule& even) {
+                      return flexible_gcr(a, y, c, even, cycle, {options_.restart_length, 0});
+                    },
+                    {.corrections = 0});
+    const std::vector<double>& r = report.history.front();
+    const int end = static_cast<int>(r.size()) - 1, begin = std::min(first, end - 1);
+    if (begin < 0 || !(r[static_cast<std::size_t>(begin)] > 0.0)) return 0.0;
+    const double fallen = r[static_cast<std::size_t>(end)] / r[static_cast<std::size_t>(begin)];
+    return std::pow(fallen, 1.0 / (end - begin));
+  }
+
+  /// gamma_5 M in double, and in the precision of the null vectors.
+  struct hermitian_in_double {
+    std::shared_ptr<full_operator<double>> full;
+    void apply(high_field& out, const high_field& in) const {
+      full->apply(out, in);
+      gamma5(out, out);
+    }
+  };
+  struct hermitian_in_single {
+    const library& of;
+    void apply(cycle_field& out, const cycle_field& in) const {
+      of.apply_full(out, in);
+      gamma5(out, out);
+    }
+  };
+
+  std::vector<low_mode> described(const inverse_mode_set<high_field>& modes) const {
+    const high_field& v = modes.vectors;
+    high_field turned = like(v);
+    gamma5(turned, v);
+    const auto chirality = host_values(dot(v, turned));
+    const auto& p = *multigrid_->levels().front().from_finer;
+    cycle_field fine = like(v, v.columns(), as<cycle_field>), kept = like(fine);
+    assign(fine, v);
+    auto coarse = p.coarse_like(v.columns());
+    p.restrict_to(coarse, fine);
+    p.prolong(kept, coarse);
+    const auto missed2 = host_values(subtract_norm2(kept, fine, kept)), all2 = host_values(norm2(fine));
+    std::vector<low_mode> found;
+    for (std::size_t k = 0; k < modes.values.size(); ++k)
+      found.push_back({modes.values[k], modes.residuals[k], chirality[k].re, std::sqrt(missed2[k].re / all2[k].re)});
+    return found;
+  }
+
+  /// A cycle of this library in single precision beside the CPU library's, of the same vectors and matrices, where no
+  /// loop ends early. Rounding of the coarse matrices that cycles read is multiplied by the condition of the coarse
+  /// systems, and reduced by relaxation; measured half of that rounding near the critical mass.
+  identity cycle_of_both_libraries() {
+    multigrid_parameters fixed = options_.multigrid;
+    fixed.k_tolerance = fixed.coarsest_tolerance = 0.0;
+    const auto host = hierarchy_on_host(device_, *multigrid_, fixed, options_.shared.action);
+    cycle_field b = library_.random_quarks(1, options_.shared.seed + 77);
+    cycle_field even = library_.working_quarks(1), x = like(even);
+    library_.take_working_sites(even, b);
+    spinor_configuration from(device_.ctx.geometry()), here(from), there(from);
+    export_column(from, even, 0);
+    multigrid_->cycle(1).apply(x, even);
+    export_column(here, x, 0);
+    host->cycle(there, from);
+    std::array<double, 2> sums{};  // of |here - there|^2 and |there|^2
+    for (std::int64_t site = 0; site < from.geometry().local_volume(); ++site)
+      for (int s = 0; s < spins; ++s)
+        for (int c = 0; c < colours; ++c) {
+          sums[0] += norm2(here.at_site(site)(s, c) - there.at_site(site)(s, c));
+          sums[1] += norm2(there.at_site(site)(s, c));
+        }
+    device_.ctx.comm().sum(std::span(sums));
+    return {"cycle: that of the CPU library", std::sqrt(sums[0] / sums[1]), 50.0 * decltype(library_)::matrix_roundoff};
+  }
+
+  /// Of a fresh cycle, the fastest of three.
+  double seconds_of_cycle() {
+    cycle_.reset();
+    some_on_cpu_ = true;  // not recorded, so that all are compared alike
+    const auto& cycle = cycle_for(1);
+    high_field in(device_.ctx, {.sites = site_subset::even}), out = like(in);
+    zero(in);
+    double least = 1e300;
+    for (int run = 0; run < 3; ++run) {
+      const stopwatch watch;
+      cycle.apply(out, in);
+      library_.finish();
+      least = std::min(least, watch.seconds());
+    }
+    cycle_.reset();
+    std::array<double, 1> slowest{least};
+    device_.ctx.comm().maximum(std::span(slowest));
+    return slowest[0];
+  }
+
   struct plain_bicgstab {
     template <class A, class F>
     solve_report operator()(const A& a, F& x, const F& b, const stopping_rule& rule) const {
@@ -202,14 +432,17 @@ class device_multigrid final : public multigrid_engine {
     rule.guess_is_zero = true;
     library_.finish();
     device_.ctx.comm().barrier();
+    const double tuned = device_.tuning_seconds();
     const stopwatch watch;
     zero(*x_);
     timed_multigrid_solve result;
     result.report = schur_solve(schur, *full_, *x_, *b_, rule, solver);
     library_.finish();
-    std::array<double, 1> longest{watch.seconds()};
+    const double tuning = device_.tuning_seconds() - tuned;
+    std::array<double, 2> longest{watch.seconds() - tuning, tuning};
     device_.ctx.comm().maximum(std::span(longest));
     result.seconds = longest[0];
+    result.tuning_seconds = longest[1];
     return result;
   }
 
@@ -233,11 +466,14 @@ class device_multigrid final : public multigrid_engine {
     }
     return *cycle_;
   }
-  /// Recorded, but for a profile: stages of a graph cannot be timed.
+  /// Recorded, but for a profile: stages of a graph cannot be timed. What is recorded has one width, so that nothing is
+  /// recorded, allocated or tuned in the middle of a solve from which columns leave.
   template <class F>
   any_operator<high_field> in_double(any_operator<F> cycle, const high_field& shape) const {
-    return any_operator<high_field>(
-        bridge<F>(profiles_ ? std::move(cycle) : device_.recorded(std::move(cycle)), shape));
+    if constexpr (Device::records)
+      if (!profiles_ && !some_on_cpu_)
+        return any_operator<high_field>(bridge<F>(device_.recorded(std::move(cycle)), shape, bridge_width::whole));
+    return any_operator<high_field>(bridge<F>(std::move(cycle), shape));
   }
 
   static std::vector<double> norms(const high_field& x) {
@@ -254,7 +490,7 @@ class device_multigrid final : public multigrid_engine {
   }
 
   Device device_;
-  double plaquette_;
+  setup_origin origin_;
   const multigrid_options& options_;
   library library_;
   std::shared_ptr<full_operator<double>> full_;
@@ -264,8 +500,8 @@ class device_multigrid final : public multigrid_engine {
   std::optional<multigrid<library>> multigrid_;
   std::optional<any_operator<high_field>> cycle_;
   int cycle_columns_ = 0;
-  bool profiles_ = false;
-  std::optional<high_field> b_, x_;
+  bool profiles_ = false, some_on_cpu_ = false;
+  std::optional<high_field> b_, x_, modes_;
 };
 
 }  // namespace plaquette

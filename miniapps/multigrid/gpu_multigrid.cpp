@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/blas/basis.hpp"
 #include "gpu/coarse/multigrid_library.hpp"
 #include "gpu/coarse/recorded_operator.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 #include "gpu/sources/sources.hpp"
+#include "gpu/tuning/tuner.hpp"
 #include "miniapps/multigrid/device_multigrid.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/gpu_library.hpp"
@@ -14,9 +16,11 @@ namespace {
 struct gpu_device : gpu_library {
   using library = gpu::multigrid_library;
   static constexpr int look_every = 10, look_behind = 2;  // answers come late
+  static constexpr bool records = true;
 
   gpu::context ctx;
   gpu::gauge_configuration links;
+  const plaquette::gauge_configuration& host_links;  ///< the same
 
   library multigrid_library(const fermion_action& action) const { return {ctx, links, action}; }
   void make_source(gpu::field<double>& b, int place, int column, const source_description& source) const {
@@ -24,6 +28,7 @@ struct gpu_device : gpu_library {
     gpu::field<double> target = view(b, place, 1);
     gpu::make_source(target, 0, source, spin, colour, links);
   }
+  double tuning_seconds() const { return ctx.tuner().seconds_spent(); }
   /// The cycle as a graph, where one rank has it to itself.
   template <class F>
   any_operator<F> recorded(any_operator<F> cycle) const {
@@ -31,6 +36,22 @@ struct gpu_device : gpu_library {
     return any_operator<F>(gpu::recorded_operator<F>(ctx, std::move(cycle)));
   }
   static null_space on_host(const gpu::null_space& vectors) { return gpu::export_null_space(vectors); }
+  static coarse_matrices on_host(const gpu::coarse_matrices& numbers) { return gpu::export_matrices(numbers); }
+  /// Fields of one lattice, column by column.
+  static void copy_to_host(cpu::coarse_field<float>& to, const gpu::coarse_field<float>& from) {
+    std::vector<complex<double>> numbers(static_cast<std::size_t>(from.sites() * from.components()));
+    for (int c = 0; c < from.columns(); ++c) {
+      export_column(std::span(numbers), from, c);
+      import_column(to, c, std::span<const complex<double>>(numbers));
+    }
+  }
+  static void copy_from_host(gpu::coarse_field<float>& to, const cpu::coarse_field<float>& from) {
+    std::vector<complex<double>> numbers(static_cast<std::size_t>(from.sites() * from.components()));
+    for (int c = 0; c < from.columns(); ++c) {
+      export_column(std::span(numbers), from, c);
+      import_column(to, c, std::span<const complex<double>>(numbers));
+    }
+  }
   gpu::null_space from_host(const null_space& vectors, bool is_coarse) const {
     return gpu::import_null_space(ctx, vectors, is_coarse);
   }
@@ -39,9 +60,9 @@ struct gpu_device : gpu_library {
 }  // namespace
 
 std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access& gpu, const gauge_configuration& links,
-                                                     double plaquette, const multigrid_options& options) {
+                                                     const setup_origin& origin, const multigrid_options& options) {
   return std::make_unique<device_multigrid<gpu_device>>(
-      gpu_device{{}, gpu.context(), gpu::import_links(gpu.context(), links)}, plaquette, options);
+      gpu_device{{}, gpu.context(), gpu::import_links(gpu.context(), links), links}, origin, options);
 }
 
 }  // namespace plaquette

@@ -3,7 +3,10 @@
 /// What the mini-app needs of a device: the hierarchy, solves by multigrid and by BiCGstab.
 #pragma once
 
+#include <cmath>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +15,7 @@
 #include "common/lattice/site_field.hpp"
 #include "cpu_ref/context.hpp"
 #include "miniapps/multigrid/multigrid_options.hpp"
+#include "miniapps/multigrid/setup_file.hpp"
 
 namespace plaquette {
 
@@ -19,7 +23,14 @@ class gpu_access;
 
 /// Seconds of the slowest rank.
 struct setup_seconds {
-  double relaxation = 0.0, refinement = 0.0, orthonormalisation = 0.0, galerkin = 0.0, whole = 0.0;
+  double relaxation = 0.0, refinement = 0.0, orthonormalisation = 0.0, galerkin = 0.0, trial = 0.0, whole = 0.0;
+};
+
+/// Where the coarse lattices live: those from `first_on_cpu` on with the CPU, and all with the fine one where it is 0.
+struct level_placement {
+  std::size_t first_on_cpu = 0;
+  /// Of a cycle with the lattices from k on with the CPU, k the place in the list; empty where nothing was tried.
+  std::vector<double> seconds{};
 };
 
 struct setup_summary {
@@ -27,13 +38,18 @@ struct setup_summary {
   std::int64_t replaced = 0;   ///< null vectors that added nothing on an aggregate
   double smallest_gain = 0.0;  ///< |M v| / |v| of the null vectors: smallest and largest; 0 where they were loaded
   double largest_gain = 0.0;
+  std::optional<double> mass_of_vectors;  ///< where they were loaded: that they were made at
+  /// What a cycle leaves of the residual, before the first and after each improvement that a slow one asked for.
+  std::vector<double> trial_rates;
+  level_placement placement{};
 };
 
 /// A solve of some right-hand sides at once.
 struct timed_multigrid_solve {
   schur_report report;
-  double seconds = 0.0;
-  double flops = 0.0;  ///< of the finest lattice's Schur operators, standard counts; BiCGstab only
+  double seconds = 0.0;         ///< without those of tuning
+  double tuning_seconds = 0.0;  ///< that found out how kernels are launched
+  double flops = 0.0;           ///< of the finest lattice's Schur operators, standard counts; BiCGstab only
 };
 
 /// What an identity of the coarse lattices leaves.
@@ -42,10 +58,37 @@ struct identity {
   double value, tolerance;
 };
 
+/// Work of a solve of one right-hand side on a lattice, in standard counts: red-black operators, and the transfers to
+/// the next lattice. Vector operations are not counted.
+struct lattice_work {
+  double applications = 0.0;  ///< of the red-black operator
+  double flops = 0.0;
+};
+
 /// A solve whose stages were timed by themselves; 0 is the finest lattice.
 struct solve_profile {
   double seconds = 0.0;
   std::vector<lattice_profile> lattices;
+  std::vector<lattice_work> work;
+};
+
+/// A mode of gamma_5 M, found in the span of the null vectors and of what solves make of it.
+struct low_mode {
+  double value = 0.0;      ///< lambda = <v, gamma_5 M v>
+  double residual = 0.0;   ///< |gamma_5 M v - lambda v|: an eigenvalue is as near as that
+  double chirality = 0.0;  ///< <v, gamma_5 v>, which is d lambda / d mass
+  double missed = 0.0;     ///< |(1 - P P^+) v|: what the null space of the finest lattice has nothing of
+  /// |gamma_5 M v|, an upper bound on the smallest singular value of M.
+  double gain() const { return std::hypot(value, residual); }
+};
+
+/// How much work modes are worth.
+struct mode_probe {
+  int modes = 4;            ///< returned, and solved for at once
+  int steps = 1;            ///< solves of each
+  int rounds = 3;           ///< at most, where the sign of the lowest is not known yet
+  double tolerance = 0.05;  ///< of a solve
+  int iteration_limit = 8;  ///< of a solve
 };
 
 class multigrid_engine {
@@ -53,16 +96,27 @@ class multigrid_engine {
   virtual ~multigrid_engine() = default;
 
   /// Makes null vectors and coarse operators, or takes the vectors of --load-setup.
+  /// Again where the numbers of vectors in the options have changed.
   virtual setup_summary set_up() = 0;
   /// Writes the null vectors.
   virtual void save_setup(const std::string& path, bool force) = 0;
   /// P^+ P = 1 and P^+ M P = Mhat on random fields, a level each.
   virtual std::vector<identity> identities() = 0;
 
+  /// The modes of gamma_5 M with the smallest |eigenvalues|, |values| ascending. (See
+  /// common/algorithms/inverse_modes.hpp.)
+  virtual std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) = 0;
+
+  /// What a figure needs that shows why multigrid works, from the modes that were found last. (See why_it_works.hpp.)
+  virtual json_document explanation() = 0;
+
   /// The right-hand sides: these spin-colours of the source.
   virtual void set_sources(const std::vector<int>& columns) = 0;
   /// The residuals of the solutions that are there become the right-hand sides: for errors.
   virtual void set_residuals_as_sources() = 0;
+  /// Some iterations for a number of right-hand sides that was not solved before, so that timed solves do not pay for
+  /// what is done once: memory, recorded cycles, tuned kernels. What it finds is not used.
+  virtual void warm_up(bool by_multigrid, const stopping_rule& rule) = 0;
   virtual timed_multigrid_solve solve_by_multigrid(const stopping_rule& rule) = 0;
   virtual timed_multigrid_solve solve_by_bicgstab(const stopping_rule& rule) = 0;
   /// |x| and |b|, per right-hand side.
@@ -74,9 +128,9 @@ class multigrid_engine {
 };
 
 std::unique_ptr<multigrid_engine> make_cpu_multigrid(const cpu::context& ctx, const gauge_configuration& links,
-                                                     double plaquette, const multigrid_options& options);
+                                                     const setup_origin& origin, const multigrid_options& options);
 /// Throws input_error where the program was built without.
 std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access& gpu, const gauge_configuration& links,
-                                                     double plaquette, const multigrid_options& options);
+                                                     const setup_origin& origin, const multigrid_options& options);
 
 }  // namespace plaquette

@@ -23,8 +23,19 @@ std::vector<int> integers(const std::string& text, const std::string& option, in
   return numbers;
 }
 
+/// "24/24,24/32"
+std::vector<std::vector<int>> schedules(const std::string& text) {
+  std::vector<std::vector<int>> list;
+  std::istringstream stream(text);
+  for (std::string one; std::getline(stream, one, ',');) {
+    std::ranges::replace(one, '/', ',');
+    list.push_back(integers(one, "--schedules", 1, 512));
+  }
+  return list;
+}
+
 struct raw_options {
-  std::string cycle = "k", smoother = "gcr";
+  std::string cycle = "k", smoother = "gcr", coarsest = "gcr";
 };
 
 void declare(command_line& line, multigrid_options& o, raw_options& raw) {
@@ -36,15 +47,26 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
       "--vectors", "24,24", "24",
       [&o](const std::string& text, const std::string& option) { o.vectors = integers(text, option, 1, 512); },
       "Null vectors of each chirality, one number for all levels or one a level");
+  line.custom(
+      "--schedules", "24/24,24/32", "",
+      [&o](const std::string& text, const std::string&) { o.schedules = schedules(text); },
+      "Several numbers of vectors, in place of --vectors: a setup, solves and a row of the table with each");
   line.choice("--cycle", raw.cycle, {"v", "w", "k"}, "k: GCR on each level around the cycle of the next");
-  line.choice("--smoother", raw.smoother, {"mr", "gcr"}, "Relaxation on each level");
+  line.choice("--smoother", raw.smoother, {"mr", "gcr", "ca-gcr", "additive-schwarz", "multiplicative-schwarz"},
+              "Relaxation on each level; Schwarz's domains are the aggregates");
   line.integer("--pre", p.steps_before, "Relaxation steps before the coarse correction", 0, 100);
   line.integer("--post", p.steps_after, "Relaxation steps after it", 1, 100);
   line.real("--relaxation", p.relaxation_factor, "Factor of mr's steps", {0.0, 2.0, true});
   line.choice("--cycle-precision", o.cycle_precision, {"single", "half"},
               "Of the cycle on the finest lattice (where not given: half on a GPU, single on a CPU)");
+  line.choice("--coarse-on", o.coarse_on, {"cpu", "gpu", "auto"},
+              "Where coarse lattices live beside a fine one on a GPU; auto: tries all, and takes the fastest");
   line.integer("--k-steps", p.k_steps, "GCR steps at most on an intermediate lattice", 1, 100);
   line.real("--k-tolerance", p.k_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
+  line.integer("--ca-length", p.steps_at_a_time, "Steps that ca-gcr makes at a time", 1, 16);
+  line.integer("--domain-steps", p.domain_steps, "Steps of mr in each of Schwarz's domains", 1, 100);
+  line.choice("--coarsest-solver", raw.coarsest, {"gcr", "ca-gcr"}, "Solver on the coarsest lattice");
+  line.integer("--coarsest-modes", p.coarsest_modes, "Lowest modes taken out on the coarsest lattice", 0, 512);
   line.integer("--coarsest-steps", p.coarsest_steps, "GCR steps at most on the coarsest lattice", 1, 1000);
   line.real("--coarsest-tolerance", p.coarsest_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
 
@@ -54,7 +76,17 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.integer("--setup-refinements", p.refinements, "Inverse iterations with the cycle itself", 0, 100);
   line.text("--save-setup", o.save_setup, "FILE.h5", "Write the null vectors there (HDF5)");
   line.text("--load-setup", o.load_setup, "FILE.h5",
-            "Take the null vectors from there: of the same links and process grid; the mass may differ");
+            "Take the null vectors from there: of the same links and action; the mass may differ");
+  line.integer("--refresh", o.refresh, "Inverse iterations that fit vectors of another mass to this one", 0, 100);
+  line.integer("--trials", o.trials, "At most so often null vectors are improved where a trial converges slowly", 0,
+               20);
+
+  line.section("Spectrum");
+  line.integer("--modes", o.modes, "Lowest modes of gamma_5 M that are estimated; 0: none", 0, 64);
+  line.choice("--exceptional", o.exceptional, {"refuse", "solve"},
+              "What to do with a configuration where M is nearly singular, or its mass negative");
+
+  line.flag("--explain", o.explains, "Add to the report what plots/why_multigrid.py draws: why multigrid works");
 
   line.section("Solves");
   line.integer("--restart-length", o.restart_length, "Directions that the outer GCR keeps", 1, 1000);
@@ -73,9 +105,12 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
         std::ranges::transform(numbers, o.source.position.begin(), [](std::int64_t n) { return static_cast<int>(n); });
       },
       "Where the point source is");
-  line.useless_beside("--load-setup",
-                      {"--setup-iterations", "--setup-refinements", "--aggregates", "--vectors", "--levels"},
-                      "the file holds the null vectors");
+  line.useless_beside(
+      "--load-setup",
+      {"--setup-iterations", "--setup-refinements", "--aggregates", "--vectors", "--levels", "--schedules"},
+      "the file holds the null vectors");
+  line.needs("--refresh", "--load-setup FILE");
+  line.useless_beside("--schedules", {"--vectors", "--save-setup"}, "there are several");
   line.useless_beside("--aggregates", {"--levels"}, "there is a level for each aggregate");
 }
 
@@ -99,16 +134,24 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   line.parse(argc, argv);
   options.shared = shared.collected();
   options.command = line.typed();
+  if (options.explains && (options.modes == 0 || options.shared.json.empty()))
+    throw input_error("--explain: expected a report to add to (--json FILE) and --modes above 0");
   options.multigrid.cycle = parse_cycle_kind(raw.cycle);
   options.multigrid.smoother = parse_smoother_kind(raw.smoother);
+  options.multigrid.coarsest = parse_coarsest_kind(raw.coarsest);
   options.multigrid.seed = options.shared.seed;
   const bool on_gpu = options.shared.device == "gpu";
+  if (!on_gpu && (options.coarse_on == "gpu" || options.coarse_on == "auto"))
+    throw input_error("--coarse-on: " + options.coarse_on + " needs --device gpu");
+  if (options.coarse_on.empty()) options.coarse_on = options.shared.device;
   if (options.cycle_precision.empty()) options.cycle_precision = on_gpu ? "half" : "single";
   // A device takes all steps that it is given: it cannot stop early without an answer to the host.
   if (on_gpu && !line.given("--k-steps")) options.multigrid.k_steps = 3;
   if (options.shared.rhs > spin_colours)
     throw input_error(
         fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", options.shared.rhs));
+  options.chose_batches = line.given("--batches");
+  options.chose_vectors = line.given("--vectors") || line.given("--schedules") || line.given("--load-setup");
   if (options.batches.empty()) {
     options.batches = {1};
     if (options.shared.rhs > 1) options.batches.push_back(options.shared.rhs);
@@ -133,16 +176,31 @@ void choose_parameters(multigrid_options& options, const lattice_geometry& geome
     for (std::size_t k = 0; k < p.coarsenings.size() && !options.vectors.empty(); ++k)
       p.coarsenings[k].vectors = options.vectors[std::min(k, options.vectors.size() - 1)];
   }
-  int rows = 6;
   coarse_geometry lattice = coarsened(geometry, p.coarsenings.front().aggregate);
-  for (std::size_t k = 0; k < p.coarsenings.size(); ++k) {
-    const coarsening& c = p.coarsenings[k];
-    if (k > 0) lattice = coarsened(lattice, c.aggregate);
+  for (std::size_t k = 1; k < p.coarsenings.size(); ++k) lattice = coarsened(lattice, p.coarsenings[k].aggregate);
+  std::vector<int> vectors;
+  for (const coarsening& c : p.coarsenings) vectors.push_back(c.vectors);
+  for (const std::vector<int>& schedule : options.schedules) choose_vectors(options, schedule);  // refuses early
+  choose_vectors(options, options.schedules.empty() ? vectors : options.schedules.front());
+}
+
+void choose_vectors(multigrid_options& options, const std::vector<int>& vectors) {
+  std::vector<coarsening>& list = options.multigrid.coarsenings;
+  int rows = 6;
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    coarsening& c = list[k];
+    c.vectors = vectors[std::min(k, vectors.size() - 1)];
     if (c.vectors > rows * volume(c.aggregate))
       throw input_error(fmt::format("--vectors: {} of a chirality on aggregates of {}, which hold {} numbers of one",
                                     c.vectors, to_string(c.aggregate), rows * volume(c.aggregate)));
     rows = c.vectors;
   }
+}
+
+std::string schedule_of(const multigrid_parameters& parameters) {
+  std::string text;
+  for (const coarsening& c : parameters.coarsenings) text += (text.empty() ? "" : "/") + std::to_string(c.vectors);
+  return text;
 }
 
 std::vector<extents> lattices_of(const multigrid_parameters& parameters, const lattice_geometry& geometry) {
@@ -173,6 +231,11 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
                    {"cycle", name(p.cycle)},
                    {"cycle_precision", options.cycle_precision},
                    {"smoother", name(p.smoother)},
+                   {"coarse_on", options.coarse_on},
+                   {"ca_length", p.steps_at_a_time},
+                   {"domain_steps", p.domain_steps},
+                   {"coarsest_solver", name(p.coarsest)},
+                   {"coarsest_modes", p.coarsest_modes},
                    {"pre", p.steps_before},
                    {"post", p.steps_after},
                    {"k_steps", p.k_steps},
@@ -181,6 +244,10 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
                    {"coarsest_tolerance", p.coarsest_tolerance},
                    {"setup_iterations", p.relaxation_iterations},
                    {"setup_refinements", p.refinements},
+                   {"refresh", options.refresh},
+                   {"trials", options.trials},
+                   {"modes", options.modes},
+                   {"exceptional", options.exceptional},
                    {"restart_length", options.restart_length},
                    {"reference", options.reference}});
   return document;
@@ -215,6 +282,29 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
                    (count + std::min(count, 12) * (1 + 0.5 * (8 + 2 * std::max(p.steps_after, p.steps_before))));
   memory.canonical = sites * (2 * sizeof(double) * 9 * 4 + 3 * double_spinor);
   return memory;
+}
+
+std::string fit_into_memory(multigrid_options& options, const lattice_geometry& geometry, double bytes) {
+  constexpr int fewest_vectors = 8;
+  const auto too_large = [&] {
+    const multigrid_memory memory = memory_of(options, geometry);
+    return memory.device() + memory.canonical > bytes;
+  };
+  const std::vector<int> batches = options.batches;
+  const int vectors = options.multigrid.coarsenings.front().vectors;
+  while (too_large() && !options.chose_batches && options.batches.back() > 1) {
+    options.batches.back() /= 2;
+    if (options.batches.back() == options.batches.front()) options.batches.pop_back();
+  }
+  std::vector<coarsening>& list = options.multigrid.coarsenings;
+  while (too_large() && !options.chose_vectors && list.front().vectors > fewest_vectors) {
+    choose_vectors(options, {std::max(fewest_vectors, list.front().vectors - 4)});
+  }
+  std::string changed;
+  if (options.batches != batches) changed = fmt::format("batches of at most {}", options.batches.back());
+  if (list.front().vectors != vectors)
+    changed += fmt::format("{}{} null vectors", changed.empty() ? "" : ", ", list.front().vectors);
+  return changed;
 }
 
 }  // namespace plaquette

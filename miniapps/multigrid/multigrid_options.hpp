@@ -17,18 +17,28 @@ struct multigrid_options {
   std::string command;  ///< as typed
 
   int most_levels = 3;
-  std::string aggregates;          ///< empty: from the lattice
-  std::vector<int> vectors;        ///< null vectors of each chirality, a coarse lattice each; empty: 24
+  std::string aggregates;    ///< empty: from the lattice
+  std::vector<int> vectors;  ///< null vectors of each chirality, a coarse lattice each; empty: 24
+  /// Several lists of these, in place of `vectors`: a setup and solves with each.
+  std::vector<std::vector<int>> schedules;
   multigrid_parameters multigrid;  ///< completed by `choose_parameters`
   std::string cycle_precision;     ///< on the finest lattice: "single", "half"
+  std::string coarse_on = "";      ///< where coarse lattices live: "cpu", "gpu", "auto"
   std::string save_setup, load_setup;
+  int refresh = 0;  ///< inverse iterations on vectors that were loaded
+  int trials = 4;   ///< at most so often a slow cycle's null vectors are improved
+
+  int modes = 4;                       ///< of gamma_5 M that are estimated; 0: none
+  bool explains = false;               ///< the report tells why multigrid works, for a figure
+  std::string exceptional = "refuse";  ///< "refuse", "solve": configurations that are exceptional
 
   source_description source;
-  int iteration_limit = 200;              ///< of the outer solver
-  int restart_length = 16;                ///< of the outer solver
-  std::vector<int> batches;               ///< right-hand sides solved at once, a series of solves each
-  std::string reference = "double-half";  ///< precisions of BiCGstab; "none": not run
-  int reference_limit = 20000;            ///< iterations of BiCGstab
+  int iteration_limit = 200;                          ///< of the outer solver
+  int restart_length = 16;                            ///< of the outer solver
+  bool chose_batches = false, chose_vectors = false;  ///< given on the command line: not changed to save memory
+  std::vector<int> batches;                           ///< right-hand sides solved at once, a series of solves each
+  std::string reference = "double-half";              ///< precisions of BiCGstab; "none": not run
+  int reference_limit = 20000;                        ///< iterations of BiCGstab
 
   double tolerance() const { return shared.tolerance > 0.0 ? shared.tolerance : 1e-10; }
   bool has_reference() const { return reference != "none"; }
@@ -39,6 +49,13 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv);
 
 /// Aggregates, levels and vectors where the options leave them open. Throws input_error where aggregates do not divide.
 void choose_parameters(multigrid_options& options, const lattice_geometry& geometry);
+
+/// Takes numbers of vectors, a level each; the last one serves all further levels. Throws input_error where an
+/// aggregate has fewer numbers.
+void choose_vectors(multigrid_options& options, const std::vector<int>& vectors);
+
+/// "24/24", of the coarse lattices.
+std::string schedule_of(const multigrid_parameters& parameters);
 
 json_document parameters_of(const multigrid_options& options, const lattice_geometry& geometry);
 
@@ -51,5 +68,10 @@ struct multigrid_memory {
   double device() const { return solver + hierarchy + setup; }
 };
 multigrid_memory memory_of(const multigrid_options& options, const lattice_geometry& geometry);
+
+/// Takes narrower batches, then fewer null vectors, where a rank's memory would not hold the run otherwise and the
+/// command line leaves them open. Returns what was changed, for a person; empty: nothing.
+/// \param bytes  that a rank may take
+std::string fit_into_memory(multigrid_options& options, const lattice_geometry& geometry, double bytes);
 
 }  // namespace plaquette

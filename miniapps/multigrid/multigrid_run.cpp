@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -12,7 +13,9 @@
 #include "common/io/hdf5_file.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/sources/sources.hpp"
+#include "miniapps/multigrid/low_mode_report.hpp"
 #include "miniapps/multigrid/multigrid_engine.hpp"
+#include "miniapps/multigrid/multigrid_report.hpp"
 #include "miniapps/multigrid/setup_file.hpp"
 #include "miniapps/multigrid/source_results.hpp"
 
@@ -31,22 +34,23 @@ class measurement {
 
   series solve_all(bool by_multigrid, int batch) {
     series all{by_multigrid ? "multigrid" : "bicgstab",
-               by_multigrid ? "double-" + options_.cycle_precision : options_.reference,
-               batch,
-               {},
-               0.0,
-               {}};
+               by_multigrid ? "double-" + options_.cycle_precision : options_.reference, batch};
+    if (by_multigrid) all.schedule = schedule_of(options_.multigrid);
+    all.devices = run_.world.size();
     const int rhs = options_.shared.rhs;
+    warm_up(by_multigrid, batch);
+    if (rhs % batch != 0) warm_up(by_multigrid, rhs % batch);
     for (int first = 0; first < rhs; first += batch) {
       if (run_.control.should_stop()) break;
       run_.begin(fmt::format("solve by {} of source {} of {}", all.solver, first + 1, rhs));
-      std::vector<int> columns(static_cast<std::size_t>(std::min(batch, rhs - first)));
-      std::iota(columns.begin(), columns.end(), first);
-      engine_.set_sources(columns);
+      const std::vector<int> columns = take_sources(first, std::min(batch, rhs - first));
+      if (run_.gpu) run_.gpu->monitor().begin();
       const timed_multigrid_solve solved =
           by_multigrid ? engine_.solve_by_multigrid(rule_of(options_.tolerance(), options_.iteration_limit))
                        : engine_.solve_by_bicgstab(rule_of(options_.tolerance(), options_.reference_limit));
+      if (run_.gpu) take_energy(all, run_.gpu->monitor().end(), first == 0);
       all.flops += solved.flops;
+      all.tuning_seconds += solved.tuning_seconds;
       if (first == 0) all.history = solved.report.history.front();
       const std::size_t begin = all.sources.size();
       for (std::size_t k = 0; k < columns.size(); ++k) {
@@ -68,6 +72,21 @@ class measurement {
   }
 
  private:
+  std::vector<int> take_sources(int first, int count) {
+    std::vector<int> columns(static_cast<std::size_t>(count));
+    std::iota(columns.begin(), columns.end(), first);
+    engine_.set_sources(columns);
+    return columns;
+  }
+
+  /// Every width runs once before it is timed.
+  void warm_up(bool by_multigrid, int width) {
+    if (run_.control.should_stop()) return;
+    run_.begin(fmt::format("warm-up for {} right-hand side{} at once", width, width == 1 ? "" : "s"));
+    take_sources(0, width);
+    engine_.warm_up(by_multigrid, rule_of(options_.tolerance(), options_.reference_limit));
+  }
+
   stopping_rule rule_of(double tolerance, int limit) {
     stopping_rule rule;
     rule.tolerance = tolerance;
@@ -78,6 +97,17 @@ class measurement {
                            fmt::format("iteration {}, residual {:.1e}", iteration, residual));
     };
     return rule;
+  }
+
+  /// Adds the energy of all GPUs in a solve; drops it where one does not tell.
+  void take_energy(series& all, const gpu_window& window, bool first) {
+    std::array<double, 2> sums{window.energy_joule.value_or(0.0), window.energy_joule ? 1.0 : 0.0};
+    run_.world.sum(std::span(sums));
+    all.gpu_seconds += window.seconds;
+    if (sums[1] < run_.world.size())
+      all.energy_joule.reset();
+    else if (first || all.energy_joule)
+      all.energy_joule = all.energy_joule.value_or(0.0) + sums[0];
   }
 
   /// By the textbook operator, which had no part in the solve.
@@ -111,22 +141,6 @@ class measurement {
 
 std::string text_of(const coarsening& c) { return fmt::format("{} ({} vectors)", to_string(c.aggregate), c.vectors); }
 
-void print_speed_up(const series& slow, const series& fast) {
-  const spread ratio = spread_of(speed_up(slow, fast));
-  fmt::print("speed-up   {:.2f} ({:.2f}) with {} right-hand side{} at once\n", ratio.mean, ratio.deviation, fast.batch,
-             fast.batch == 1 ? "" : "s");
-}
-
-/// What would help, where a solve is slow or has failed.
-std::string advice(const series& s, const multigrid_options& options) {
-  const spread it = iterations_of(s);
-  if (s.solved(10.0 * options.tolerance()) && it.mean <= 40.0) return "";
-  if (options.multigrid.refinements < 5)
-    return "the null space is not good enough: more --setup-refinements (say 6) would help";
-  if (options.multigrid.steps_after < 8) return "more relaxation (--post 8) would help";
-  return "more --vectors would help; or the configuration is exceptional at this mass (stout smearing removes that)";
-}
-
 }  // namespace
 
 program_text multigrid_program::text() const {
@@ -155,6 +169,12 @@ lattice_geometry multigrid_program::geometry(const communicator& world) {
 }
 
 run_estimate multigrid_program::estimate(app_run& run) {
+  std::string changed;
+  if (!run.shared.dry_run) {
+    std::array<double, 1> room{-0.9 * (run.gpu ? run.gpu->free_bytes() : available_memory() / run.world.size())};
+    run.world.maximum(std::span(room));
+    changed = fit_into_memory(options_, run.geometry, -room[0]);
+  }
   const multigrid_memory memory = memory_of(options_, run.geometry);
   run_estimate needs{memory.canonical, 0.0};
   (run.gpu ? needs.gpu_bytes : needs.host_bytes) += memory.device();
@@ -166,6 +186,7 @@ run_estimate multigrid_program::estimate(app_run& run) {
   needs.lines = {{"lattices", levels},
                  {"", fmt::format("memory: {} solver, {} coarse lattices, {} setup", format_bytes(memory.solver),
                                   format_bytes(memory.hierarchy), format_bytes(memory.setup))}};
+  if (!changed.empty()) needs.lines.emplace_back("remark", "to fit into memory: " + changed);
   return needs;
 }
 
@@ -190,91 +211,64 @@ void multigrid_program::print_problem(const app_run& run) const {
 exit_status multigrid_program::body(app_run& run) {
   const gauge_input& gauge = run.gauge();
   const double tolerance = options_.tolerance();
-  const auto engine = run.gpu ? make_gpu_multigrid(*run.gpu, gauge.links, gauge.plaquette.average, options_)
-                              : make_cpu_multigrid(cpu::context(run.geometry, run.world), gauge.links,
-                                                   gauge.plaquette.average, options_);
-  const setup_summary setup = run.stage("setup", [&] { return engine->set_up(); });
-  if (run.talks()) print_setup(setup);
-  run.stop_if_asked();
+  const setup_origin origin{options_.shared.action, links_checksum(gauge.links, run.world)};
+  const auto engine = run.gpu
+                          ? make_gpu_multigrid(*run.gpu, gauge.links, origin, options_)
+                          : make_cpu_multigrid(cpu::context(run.geometry, run.world), gauge.links, origin, options_);
+  multigrid_results results;
+  measurement measure(run, options_, *engine, gauge);
+  const std::size_t count = std::max<std::size_t>(options_.schedules.size(), 1);
+  for (std::size_t number = 0; number < count; ++number) {
+    if (number > 0) choose_vectors(options_, options_.schedules[number]);
+    schedule_results schedule{run.stage("setup", [&] { return engine->set_up(); }), {}, results.all.size()};
+    if (run.talks()) print_setup(schedule.setup);
+    run.stop_if_asked();
+    if (number == 0) {
+      results.modes = examine(run, *engine);
+      if (options_.explains) results.explanation = engine->explanation();
+    }
+    for (const int batch : options_.batches) {
+      results.all.push_back(measure.solve_all(true, batch));
+      if (number == 0 && options_.has_reference()) results.all.push_back(measure.solve_all(false, batch));
+      run.stop_if_asked();
+    }
+    run.begin("profile of a solve");
+    engine->set_sources({0});
+    stopping_rule rule;
+    rule.tolerance = tolerance;
+    rule.limit = options_.iteration_limit;
+    schedule.levels = levels_of(engine->profile(rule), options_, run.geometry);
+    run.progress.clear();
+    results.schedules.push_back(std::move(schedule));
+  }
+  add_to_report(run.result, results, options_, memory_of(options_, run.geometry).device());
+  if (run.talks()) print_results(results, options_);
+  return run.finish(status_of(results, options_));
+}
+
+/// What is done once a setup is there and before anything is solved: identities, the setup's file, low modes.
+std::vector<low_mode> multigrid_program::examine(app_run& run, multigrid_engine& engine) const {
   if (options_.shared.check)
-    for (const identity& i : engine->identities()) run.result.checks.add(i.name, i.value, i.tolerance);
+    for (const identity& i : engine.identities()) run.result.checks.add(i.name, i.value, i.tolerance);
   if (!options_.save_setup.empty()) {
     run.begin("writing of the setup");
-    engine->save_setup(options_.save_setup, run.replaces(options_.save_setup));
+    engine.save_setup(options_.save_setup, run.replaces(options_.save_setup));
   }
-
-  measurement measure(run, options_, *engine, gauge);
-  std::vector<series> all;
-  for (const int batch : options_.batches) {
-    all.push_back(measure.solve_all(true, batch));
-    if (options_.has_reference()) all.push_back(measure.solve_all(false, batch));
-    run.stop_if_asked();
-  }
-  run.begin("profile of a solve");
-  engine->set_sources({0});
-  stopping_rule rule;
-  rule.tolerance = tolerance;
-  rule.limit = options_.iteration_limit;
-  const json_document levels = levels_of(engine->profile(rule), options_, run.geometry);
-  run.progress.clear();
-
-  // Rounding of the reference: its M x has 2^-53 times |M| |x| / |b|, with |x| / |b| at most 1 / the smallest gain.
-  bool solved = true;
-  double best = 0.0;
-  for (const series& s : all) {
-    const solve_record record = record_of(s, tolerance);
-    run.result.checks.add(fmt::format("residual of the full system, {} {}", s.solver, s.batch),
-                          record.reference_residual, tolerance);
-    run.result.solves.push_back(record);
-    solved = solved && s.solved(tolerance);
-    if (s.solver == "multigrid") best = std::max(best, 1.0 / spread_of(s, &source_result::seconds).mean);
-  }
-  run.result.solves.front().details["levels"] = levels;
-  run.result.solves.front().details["setup"] = {{"seconds",
-                                                 {{"whole", setup.seconds.whole},
-                                                  {"relaxation", setup.seconds.relaxation},
-                                                  {"refinement", setup.seconds.refinement},
-                                                  {"orthonormalisation", setup.seconds.orthonormalisation},
-                                                  {"galerkin", setup.seconds.galerkin}}},
-                                                {"replaced", setup.replaced},
-                                                {"smallest_gain", setup.smallest_gain},
-                                                {"largest_gain", setup.largest_gain},
-                                                {"memory_bytes", memory_of(options_, run.geometry).device()}};
-  for (std::size_t k = 0; k + 1 < all.size() && options_.has_reference(); k += 2) {
-    const spread ratio = spread_of(speed_up(all[k + 1], all[k]));
-    run.result.solves[k].details["speed_up"] = {{"mean", ratio.mean}, {"deviation", ratio.deviation}};
-  }
-  if (run.talks()) {
-    print_series(all, tolerance);
-    print_levels(levels);
-    fmt::print("\n");
-    for (std::size_t k = 0; k + 1 < all.size() && options_.has_reference(); k += 2) {
-      print_speed_up(all[k + 1], all[k]);
-      const double saved =
-          spread_of(all[k + 1], &source_result::seconds).mean - spread_of(all[k], &source_result::seconds).mean;
-      if (k == 0 && saved > 0.0)
-        fmt::print("           the setup is paid for by {:.0f} solves\n", std::ceil(setup.seconds.whole / saved));
-    }
-    const std::string help = advice(all.front(), options_);
-    if (!help.empty()) fmt::print("remark     {}\n", help);
-  }
-  run.result.fom.value = best;
-  if (!solved) {
-    const bool claimed = std::ranges::all_of(all, [](const series& s) {
-      return std::ranges::all_of(s.sources, [](const source_result& c) { return c.status == solve_status::converged; });
-    });
-    if (run.talks() && !claimed)
-      for (const series& s : all) {
-        const auto worst =
-            std::ranges::find_if(s.sources, [&](const source_result& c) { return !(c.reference <= tolerance); });
-        if (worst != s.sources.end())
-          fmt::print(stderr, "no convergence: {} leaves source {} at {:.2e}, above {:g} ({}{}{})\n", s.solver,
-                     worst->column, worst->reference, tolerance, name(worst->status), worst->why.empty() ? "" : ": ",
-                     worst->why);
-      }
-    return run.finish(claimed ? exit_status::verification_failed : exit_status::no_convergence);
-  }
-  return run.finish(exit_status::success);
+  if (options_.modes == 0) return {};
+  mode_probe probe;
+  probe.modes = options_.modes;
+  const std::vector<low_mode> modes = run.stage(
+      "low modes of gamma_5 M", [&] { return engine.low_modes(probe, [&] { return run.control.should_stop(); }); });
+  if (run.talks()) print_modes(modes);
+  run.stop_if_asked();
+  const std::string why = why_exceptional(modes);
+  if (why.empty()) return modes;
+  if (options_.exceptional == "refuse")
+    throw input_error(fmt::format(
+        "exceptional configuration at mass {:g}: {}; raise the mass or smear (--stout-steps 2), or --exceptional solve",
+        options_.shared.action.mass, why));
+  if (run.talks()) fmt::print("remark     exceptional: {}\n", why);
+  return modes;
 }
 
 }  // namespace plaquette

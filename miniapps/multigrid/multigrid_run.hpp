@@ -3,6 +3,9 @@
 /// The run of the multigrid mini-app.
 #pragma once
 
+#include <vector>
+
+#include "miniapps/multigrid/multigrid_engine.hpp"
 #include "miniapps/multigrid/multigrid_options.hpp"
 #include "miniapps/shared/program.hpp"
 
@@ -21,6 +24,8 @@ class multigrid_program final : public program {
   exit_status body(app_run& run) override;
 
  private:
+  std::vector<low_mode> examine(app_run& run, multigrid_engine& engine) const;
+
   multigrid_options options_;
 };
 

@@ -4,19 +4,25 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "common/algorithms/multigrid_parameters.hpp"
 #include "common/app/parse.hpp"
 #include "common/error.hpp"
 #include "common/io/hdf5_file.hpp"
+#include "common/random/random_stream.hpp"
 
 namespace plaquette {
 
 namespace {
 
-constexpr int format_version = 1;
+constexpr int format_version = 2;                      // 2: a checksum of the links and the whole action
+constexpr std::uint64_t checksum_stream = 0x73657475;  // of the numbers that links are multiplied by
+
+constexpr const char* coefficients_name = "/coefficients";
 
 std::string set_name(std::size_t level) { return "/vectors_" + std::to_string(level); }
 
@@ -46,30 +52,106 @@ void for_each_chirality(V& v, std::int64_t site, Visit&& visit) {
     visit(v.row(v.blocks.row_begin(v.blocks.place(site), chirality, v.rows)), v.rows * v.vectors);
 }
 
+/// The numbers of all ranks' sites, by the sites' places in the whole lattice; on every rank.
+std::vector<complex<float>> in_order(const std::vector<complex<float>>& mine, const std::vector<std::int64_t>& places,
+                                     std::size_t numbers, const communicator& comm) {
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  std::vector<complex<float>> all(mine.size() * ranks), sorted(all.size());
+  std::vector<std::int64_t> all_places(places.size() * ranks);
+  comm.gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+  comm.gather(std::as_bytes(std::span(places)), std::as_writable_bytes(std::span(all_places)));
+  for (std::size_t i = 0; i < all_places.size(); ++i)
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(i * numbers), numbers,
+                sorted.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(all_places[i]) * numbers));
+  return sorted;
+}
+
 /// A small lattice, in one piece on every rank: [site of the whole lattice][numbers of a site].
 std::vector<complex<float>> whole(const null_space& v, const communicator& comm) {
   const std::int64_t sites = volume(v.blocks.fine_local()), numbers = chiralities * v.rows * v.vectors;
-  std::vector<complex<float>> mine, all(static_cast<std::size_t>(sites * numbers * comm.size()));
-  std::vector<std::int64_t> places, all_places(static_cast<std::size_t>(sites * comm.size()));
+  std::vector<complex<float>> mine;
+  std::vector<std::int64_t> places;
   for (std::int64_t s = 0; s < sites; ++s) {
     places.push_back(global_site(v, s));
     for_each_chirality(v, s,
                        [&](const complex<float>* from, int count) { mine.insert(mine.end(), from, from + count); });
   }
-  comm.gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
-  comm.gather(std::as_bytes(std::span(places)), std::as_writable_bytes(std::span(all_places)));
-  std::vector<complex<float>> sorted(all.size());
-  for (std::size_t i = 0; i < all_places.size(); ++i)
-    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(i) * numbers, numbers,
-                sorted.begin() + static_cast<std::ptrdiff_t>(all_places[i]) * numbers);
-  return sorted;
+  return in_order(mine, places, static_cast<std::size_t>(numbers), comm);
+}
+
+/// The same of numbers of a coarse lattice, [site of this rank][number].
+std::vector<complex<float>> whole(const std::vector<complex<double>>& column, const coarse_geometry& coarse,
+                                  std::size_t numbers, const communicator& comm) {
+  std::vector<complex<float>> mine;
+  for (const complex<double>& number : column) mine.push_back(complex_cast<float>(number));
+  std::vector<std::int64_t> places;
+  for (std::int64_t s = 0; s < coarse.sites(); ++s) places.push_back(coarse.global_index(s));
+  return in_order(mine, places, numbers, comm);
+}
+
+/// What determines M but the mass, with the words of a message.
+std::vector<std::pair<std::string, double>> numbers_of(const fermion_action& action) {
+  std::vector<std::pair<std::string, double>> numbers{{"clover coefficient c_R", action.clover_spatial},
+                                                      {"clover coefficient c_T", action.clover_temporal},
+                                                      {"anisotropy", action.anisotropy},
+                                                      {"nu", action.nu}};
+  for (int mu = 0; mu < dimensions; ++mu) {
+    const complex<double> phase = action.boundary_phase[static_cast<std::size_t>(mu)];
+    numbers.emplace_back(fmt::format("boundary phase {} (Re)", "xyzt"[mu]), phase.re);
+    numbers.emplace_back(fmt::format("boundary phase {} (Im)", "xyzt"[mu]), phase.im);
+  }
+  return numbers;
+}
+
+std::vector<double> values_of(const fermion_action& action) {
+  std::vector<double> values;
+  for (const auto& [what, value] : numbers_of(action)) values.push_back(value);
+  return values;
+}
+
+/// Throws input_error unless the file is of these links and this action.
+void require_origin(const hdf5_input& file, const std::string& path, const setup_origin& origin) {
+  constexpr double rounding = 1e-11;  // of the links where another device has smeared them: 1e-14, and a margin
+  const double links = file.real(set_name(0), "links_checksum");
+  if (!(std::abs(links - origin.links) <= rounding))
+    throw input_error(fmt::format(
+        "{}: the setup of another configuration: expected links of checksum {:.12f}, found {:.12f}; --save-setup makes "
+        "one of these links",
+        printable(path), origin.links, links));
+  const auto expected = numbers_of(origin.action);
+  const std::vector<double> found = file.reals(set_name(0), "action", expected.size());
+  for (std::size_t k = 0; k < found.size(); ++k)
+    if (!(std::abs(found[k] - expected[k].second) <= 1e-12))
+      throw input_error(
+          fmt::format("{}: the setup of another action: expected {} {:g}, found {:g}; only the mass may differ",
+                      printable(path), expected[k].first, expected[k].second, found[k]));
 }
 
 }  // namespace
 
-void write_setup(const std::string& path, bool force, const std::vector<null_space>& vectors,
-                 const fermion_action& action, const lattice_geometry& geometry, double plaquette,
-                 const communicator& comm) {
+double links_checksum(const gauge_configuration& links, const communicator& comm) {
+  const lattice_geometry& geometry = links.geometry();
+  double sum = 0.0;
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    const coordinate x = geometry.local_coordinate(site);
+    random_stream weights(0, random_stream_id(random_purpose::test, checksum_stream),
+                          static_cast<std::uint64_t>(geometry.global_index(x)));
+    for (const su3<double>& u : links(x))
+      for (int row = 0; row < colours; ++row)
+        for (int column = 0; column < colours; ++column) {
+          const complex<double> number = u(row, column);
+          sum += (2.0 * weights.uniform() - 1.0) * number.re;
+          sum += (2.0 * weights.uniform() - 1.0) * number.im;
+        }
+  }
+  std::array<double, 1> all{sum};
+  comm.sum(std::span(all));
+  return all[0] / std::sqrt(72.0 * static_cast<double>(geometry.global_volume()));
+}
+
+void write_setup(const std::string& path, bool force, const stored_setup& setup, const setup_origin& origin,
+                 const lattice_geometry& geometry, const communicator& comm) {
+  const std::vector<null_space>& vectors = setup.vectors;
   std::vector<hdf5_data_set> sets;
   for (std::size_t level = 0; level < vectors.size(); ++level) {
     const null_space& v = vectors[level];
@@ -80,14 +162,17 @@ void write_setup(const std::string& path, bool force, const std::vector<null_spa
     if (level == 0) {
       set.attributes.push_back({"format_version", format_version});
       set.attributes.push_back({"levels", static_cast<int>(vectors.size())});
-      set.attributes.push_back({"plaquette", plaquette});
-      set.attributes.push_back({"mass", action.mass});
-      set.attributes.push_back({"clover_spatial", action.clover_spatial});
-      set.attributes.push_back({"clover_temporal", action.clover_temporal});
+      set.attributes.push_back({"links_checksum", origin.links});
+      set.attributes.push_back({"mass", origin.action.mass});
+      set.attributes.push_back({"action", values_of(origin.action)});
       set.attributes.push_back({"basis", "degrand-rossi, [chirality][spin of a chirality * 3 + colour][vector]"});
     }
     sets.push_back(std::move(set));
   }
+  const coarse_geometry& coarse = vectors.front().blocks.coarse();
+  const auto n = static_cast<std::size_t>(chiralities * vectors.front().vectors);
+  sets.push_back({coefficients_name, hdf5_number::complex_single,
+                  extents_of_field(coarse.global(), {n}, setup.coefficients.size())});
   hdf5_output file(path, force ? existing_file::replace : existing_file::keep, sets, comm);
   const null_space& finest = vectors.front();
   file.write_field(0, 0, geometry, static_cast<std::size_t>(chiralities * finest.rows * finest.vectors),
@@ -100,6 +185,10 @@ void write_setup(const std::string& path, bool force, const std::vector<null_spa
   for (std::size_t level = 1; level < vectors.size(); ++level) {
     const auto all = whole(vectors[level], comm);
     file.write(level, 0, std::as_bytes(std::span(all)));
+  }
+  for (std::size_t k = 0; k < setup.coefficients.size(); ++k) {
+    const auto all = whole(setup.coefficients[k], coarse, n, comm);
+    file.write(vectors.size(), k * all.size(), std::as_bytes(std::span(all)));
   }
   file.commit();
 }
@@ -128,16 +217,11 @@ std::vector<coarsening> coarsenings_of_setup(const std::string& path, const comm
   return list;
 }
 
-std::vector<null_space> read_setup(const std::string& path, const lattice_geometry& geometry, double plaquette,
-                                   const communicator& comm) {
-  const auto list = coarsenings_of_setup(path, comm);
+stored_setup read_setup(const std::string& path, const setup_origin& origin, const lattice_geometry& geometry,
+                        const communicator& comm) {
+  const std::vector<coarsening> list = coarsenings_of_setup(path, comm);
   const hdf5_input file(path, comm);
-  const double stored = file.real(set_name(0), "plaquette");
-  // The file holds the plaquette to the last bit; another process grid sums it in another order.
-  if (!(std::abs(stored - plaquette) <= 1e-12))
-    throw input_error(fmt::format(
-        "{}: the setup of another configuration: expected its plaquette {:.15g}, found {:.15g} of these links",
-        printable(path), stored, plaquette));
+  require_origin(file, path, origin);
   std::vector<null_space> vectors;
   coarse_geometry coarse = coarsened(geometry, list.front().aggregate);
   for (std::size_t level = 0; level < list.size(); ++level) {
@@ -169,7 +253,20 @@ std::vector<null_space> read_setup(const std::string& path, const lattice_geomet
     }
     vectors.push_back(std::move(v));
   }
-  return vectors;
+  const coarse_geometry& first = vectors.front().blocks.coarse();
+  const auto n = static_cast<std::size_t>(chiralities * list.front().vectors);
+  const auto count = static_cast<std::size_t>(list.front().vectors);
+  file.require(coefficients_name, extents_of_field(first.global(), {n}, count), "coefficients of the null vectors");
+  const std::size_t column = static_cast<std::size_t>(volume(first.global())) * n;
+  std::vector<complex<float>> all(column * count);
+  file.read(coefficients_name, hdf5_number::complex_single, std::as_writable_bytes(std::span(all)));
+  std::vector<std::vector<complex<double>>> coefficients(count);
+  for (std::size_t k = 0; k < count; ++k)
+    for (std::int64_t s = 0; s < first.sites(); ++s)
+      for (std::size_t i = 0; i < n; ++i)
+        coefficients[k].push_back(
+            complex_cast<double>(all[k * column + static_cast<std::size_t>(first.global_index(s)) * n + i]));
+  return {std::move(vectors), std::move(coefficients), file.real(set_name(0), "mass")};
 }
 
 }  // namespace plaquette

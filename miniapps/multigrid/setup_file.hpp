@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Null vectors in a file: what a setup has found, for the next run. The coarse operators are made anew from them, in
-/// less time than reading them would take, and for another mass if so.
+/// less time than reading them would take, and for another mass where that is asked for.
 #pragma once
 
 #include <string>
@@ -10,20 +10,39 @@
 #include "common/comms/communicator.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/geometry.hpp"
+#include "common/lattice/site_field.hpp"
 #include "common/operators/coarse_matrices.hpp"
 
 namespace plaquette {
 
-/// Writes the vectors of all levels. Collective. Throws output_error.
-/// \param plaquette  of the links, by which they are known again
-void write_setup(const std::string& path, bool force, const std::vector<null_space>& vectors,
-                 const fermion_action& action, const lattice_geometry& geometry, double plaquette,
-                 const communicator& comm);
+/// What null vectors belong to. Another mass may use them.
+struct setup_origin {
+  fermion_action action;
+  double links = 0.0;  ///< `links_checksum`
+};
 
-/// Reads them, on any process grid that the aggregates allow. Collective. Throws input_error where the file is of
-/// another lattice or other links.
-std::vector<null_space> read_setup(const std::string& path, const lattice_geometry& geometry, double plaquette,
-                                   const communicator& comm);
+/// Of the numbers of all links: their sum, each times a random number in [-1, 1) of its place, over sqrt(72 V). Links
+/// that are moved, transformed or others change it; rounding in their last bits, or another process grid, by 1e-14.
+/// Collective.
+double links_checksum(const gauge_configuration& links, const communicator& comm);
+
+/// What a file holds.
+struct stored_setup {
+  std::vector<null_space> vectors;  ///< orthonormal, a level each
+  /// Of the vectors before, on the first coarse lattice: [vector][site of this rank][number], as
+  /// `multigrid::coefficients`.
+  std::vector<std::vector<complex<double>>> coefficients;
+  double mass = 0.0;  ///< that they were made at
+};
+
+/// Writes it. Collective. Throws output_error.
+void write_setup(const std::string& path, bool force, const stored_setup& setup, const setup_origin& origin,
+                 const lattice_geometry& geometry, const communicator& comm);
+
+/// Reads it, on any process grid that the aggregates allow. Collective. Throws input_error where the file is of
+/// another lattice, other links or another action.
+stored_setup read_setup(const std::string& path, const setup_origin& origin, const lattice_geometry& geometry,
+                        const communicator& comm);
 
 /// The aggregates and numbers of vectors of a file. Collective.
 struct coarsening;

@@ -13,6 +13,16 @@ bool series::solved(double tolerance) const {
          std::ranges::all_of(sources, [&](const source_result& s) { return s.reference <= tolerance; });
 }
 
+bool series::claims_convergence() const {
+  return std::ranges::all_of(sources, [](const source_result& s) { return s.status == solve_status::converged; });
+}
+
+const source_result& series::worst() const {
+  // A residual that is not a number is the worst of all.
+  const auto key = [](const source_result& s) { return s.reference >= 0.0 ? s.reference : 1e300; };
+  return *std::ranges::max_element(sources, {}, key);
+}
+
 spread spread_of(const std::vector<double>& values) {
   if (values.empty()) return {};
   const std::size_t first = values.size() > 1 ? 1 : 0;
@@ -73,12 +83,22 @@ solve_record record_of(const series& s, double tolerance) {
   record.seconds = statistics(seconds).median;
   const spread mean = spread_of(seconds), iterations = iterations_of(s);
   record.details = {{"batch", s.batch},
+                    {"devices", s.devices},
+                    {"device_seconds_mean", s.devices * mean.mean},
+                    {"rate", rate_of(s)},
                     {"seconds_mean", mean.mean},
                     {"seconds_deviation", mean.deviation},
                     {"iterations_mean", iterations.mean},
                     {"iterations_deviation", iterations.deviation},
                     {"converged", s.solved(tolerance)},
+                    {"tuning_seconds", s.tuning_seconds},
                     {"columns", columns}};
+  if (s.is_multigrid()) record.details["vectors"] = s.schedule;
+  if (s.flops > 0.0) record.details["flops_a_solve"] = s.flops / static_cast<double>(s.sources.size());
+  if (s.energy_joule) {
+    record.details["energy_joule_a_solve"] = *s.energy_joule / static_cast<double>(s.sources.size());
+    record.details["power_watt"] = *s.energy_joule / s.gpu_seconds;
+  }
   return record;
 }
 
@@ -101,50 +121,116 @@ json_document levels_of(const solve_profile& profile, const multigrid_options& o
                       {"transfer_seconds", p[k].transfer},
                       {"krylov_seconds", krylov},
                       {"cycles", p[k].cycles},
-                      {"krylov_steps", p[k].krylov_steps}});
+                      {"krylov_steps", p[k].krylov_steps},
+                      {"operator_applications", profile.work[k].applications},
+                      {"flops", profile.work[k].flops}});
   }
   return levels;
 }
 
+double rate_of(const series& s) {
+  double sum = 0.0, count = 0.0;
+  for (const source_result& c : s.sources)
+    if (c.iterations > 0 && c.iterated > 0.0) sum += std::pow(c.iterated, 1.0 / c.iterations), count += 1.0;
+  return count > 0.0 ? sum / count : 0.0;
+}
+
+const series* reference_of(const series& s, const std::vector<series>& all, double tolerance) {
+  const auto found = std::ranges::find_if(
+      all, [&](const series& r) { return !r.is_multigrid() && r.batch == s.batch && r.solved(tolerance); });
+  return found == all.end() ? nullptr : &*found;
+}
+
+namespace {
+
+std::string with_deviation(double mean, double deviation, int width, int digits) {
+  return fmt::format("{:{}.{}f} ({:.{}f})", mean, width, digits, deviation, digits);
+}
+
+std::string seconds_text(const spread& s) { return fmt::format("{:.4g} ({:.1g})", s.mean, s.deviation); }
+
+}  // namespace
+
 void print_series(const std::vector<series>& all, double tolerance) {
-  fmt::print(
-      "\nsolver                batch   iterations        seconds a source     error/residual    reference residual\n");
+  fmt::print("\n{:<24}{:>8}{:>6}  {:>14}{:>19}{:>15}{:>11}{:>12}{:>15}\n", "solver", "vectors", "batch", "iterations",
+             "seconds a source", "error/residual", "residual", "devices x s", "speed-up");
+  bool unsolved = false;
   for (const series& s : all) {
     const spread it = iterations_of(s), seconds = spread_of(s, &source_result::seconds),
                  error = spread_of(s, &source_result::error_over_residual);
-    double worst = 0.0;
-    for (const source_result& c : s.sources)
-      if (!(c.reference <= worst)) worst = c.reference;
-    fmt::print("{:22}{:4}  {:7.1f} ({:5.1f})  {:10.4g} ({:8.2g})  {:8.1f} ({:7.1f})  {:10.2e} {}\n",
-               s.solver + " " + s.precision, s.batch, it.mean, it.deviation, seconds.mean, seconds.deviation,
-               error.mean, error.deviation, worst, s.solved(tolerance) ? "" : " NOT SOLVED");
+    const double worst = s.sources.empty() ? 0.0 : s.worst().reference;
+    const bool solved = s.solved(tolerance);
+    unsolved = unsolved || !solved;
+    std::string gain = "-";
+    if (const series* slow = reference_of(s, all, tolerance); slow && s.is_multigrid() && solved) {
+      const spread ratio = spread_of(speed_up(*slow, s));
+      gain = with_deviation(ratio.mean, ratio.deviation, 0, 2);
+    }
+    fmt::print("{:<24}{:>8}{:>6}  {:>14}{:>19}{:>15}{:>11}{:>12}{:>15}\n", s.solver + " " + s.precision,
+               s.is_multigrid() ? s.schedule : "-", s.batch, with_deviation(it.mean, it.deviation, 0, 1),
+               seconds_text(seconds), with_deviation(error.mean, error.deviation, 0, 1),
+               fmt::format("{:.1e}{}", worst, solved ? "" : "!"), fmt::format("{:.4g}", s.devices * seconds.mean),
+               gain);
   }
-  fmt::print("           means (standard deviations) over the sources after the first\n");
+  fmt::print("           means (standard deviations) over the sources after the first; the setup is apart\n");
+  if (unsolved) fmt::print("           !: not solved\n");
 }
 
 void print_levels(const json_document& levels) {
-  fmt::print("\nlattice               n   seconds  share  smoothing  transfer    krylov   cycles  krylov steps\n");
+  fmt::print(
+      "\nlattice               n   seconds  share  smoothing  transfer    krylov   cycles  krylov steps  operators   "
+      "gflop\n");
   for (const auto& level : levels) {
     const auto lattice = level["lattice"].get<extents>();
-    fmt::print("{:18} {:4}  {:8.4f}  {:4.0f}%  {:9.4f}  {:8.4f}  {:8.4f}  {:7}  {:12}\n", to_string(lattice),
-               level["n"].get<int>(), level["seconds"].get<double>(), 100.0 * level["share"].get<double>(),
-               level["smoothing_seconds"].get<double>(), level["transfer_seconds"].get<double>(),
-               level["krylov_seconds"].get<double>(), level["cycles"].get<long>(), level["krylov_steps"].get<long>());
+    fmt::print("{:18} {:4}  {:8.4f}  {:4.0f}%  {:9.4f}  {:8.4f}  {:8.4f}  {:7}  {:12}  {:9.0f}  {:6.3g}\n",
+               to_string(lattice), level["n"].get<int>(), level["seconds"].get<double>(),
+               100.0 * level["share"].get<double>(), level["smoothing_seconds"].get<double>(),
+               level["transfer_seconds"].get<double>(), level["krylov_seconds"].get<double>(),
+               level["cycles"].get<long>(), level["krylov_steps"].get<long>(),
+               level["operator_applications"].get<double>(), 1e-9 * level["flops"].get<double>());
   }
+}
+
+json_document to_json(const setup_summary& setup) {
+  const setup_seconds& s = setup.seconds;
+  json_document document{{"seconds",
+                          {{"whole", s.whole},
+                           {"relaxation", s.relaxation},
+                           {"refinement", s.refinement},
+                           {"orthonormalisation", s.orthonormalisation},
+                           {"galerkin", s.galerkin},
+                           {"trial", s.trial}}},
+                         {"replaced", setup.replaced},
+                         {"first_lattice_on_cpu", setup.placement.first_on_cpu},
+                         {"cycle_seconds_by_placement", setup.placement.seconds},
+                         {"smallest_gain", setup.smallest_gain},
+                         {"largest_gain", setup.largest_gain},
+                         {"trial_rates", setup.trial_rates}};
+  if (setup.mass_of_vectors) document["mass_of_vectors"] = *setup.mass_of_vectors;
+  return document;
 }
 
 void print_setup(const setup_summary& setup) {
   const setup_seconds& s = setup.seconds;
   fmt::print(
       "setup      {:.4g} s: null vectors {:.4g}, refinement {:.4g}, orthonormalisation {:.4g}, coarse operators "
-      "{:.4g}\n",
-      s.whole, s.relaxation, s.refinement, s.orthonormalisation, s.galerkin);
+      "{:.4g}, "
+      "trial {:.4g}\n",
+      s.whole, s.relaxation, s.refinement, s.orthonormalisation, s.galerkin, s.trial);
+  if (setup.mass_of_vectors)
+    fmt::print("           null vectors from a file, made at mass {:g}\n", *setup.mass_of_vectors);
   if (setup.largest_gain > 0.0)
     fmt::print("           |M v| / |v| of the null vectors: {:.3g} to {:.3g}\n", setup.smallest_gain,
                setup.largest_gain);
   if (setup.replaced > 0)
     fmt::print("           {} times a null vector added nothing on an aggregate and gave way to a random one\n",
                setup.replaced);
+  const auto& rates = setup.trial_rates;
+  if (rates.size() > 1)
+    fmt::print(
+        "           a trial was slow: {} more inverse iteration{} made a cycle leave {:.2f} of the residual instead of "
+        "{:.2f}\n",
+        rates.size() - 1, rates.size() == 2 ? "" : "s", rates.back(), rates.front());
 }
 
 }  // namespace plaquette

@@ -3,6 +3,7 @@
 /// What came of each source, by each solver, and the numbers made of it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,20 @@ struct source_result {
 struct series {
   std::string solver, precision;
   int batch = 1;
-  std::vector<source_result> sources;
+  std::vector<source_result> sources{};
   double flops = 0.0;
-  std::vector<double> history;  ///< of the first batch
+  double tuning_seconds = 0.0;           ///< in the solves, not in their seconds
+  std::vector<double> history{};         ///< of the first batch
+  std::string schedule{};                ///< null vectors of the levels, "24/24"; multigrid only
+  int devices = 1;                       ///< GPUs, or ranks of the CPU
+  double gpu_seconds = 0.0;              ///< that were watched for energy
+  std::optional<double> energy_joule{};  ///< of all GPUs in all solves; none where it is not told
+  bool is_multigrid() const { return solver == "multigrid"; }
   bool solved(double tolerance) const;
+  /// The solver says of every source that it has converged.
+  bool claims_convergence() const;
+  /// The source with the largest residual by the reference.
+  const source_result& worst() const;
 };
 
 /// Mean and standard deviation of a number over all sources but the first, which warms up; over all where there is one.
@@ -48,12 +59,20 @@ std::vector<double> speed_up(const series& slow, const series& fast);
 
 solve_record record_of(const series& s, double tolerance);
 
-/// Time by lattice: [{lattice, n, seconds, share, ...}], of a profiled solve.
+/// What an iteration leaves of the residual, on average over the sources and their iterations.
+double rate_of(const series& s);
+
+/// Time and work by lattice: [{lattice, n, seconds, share, ...}], of a profiled solve.
 json_document levels_of(const solve_profile& profile, const multigrid_options& options,
                         const lattice_geometry& geometry);
 
+/// The series of BiCGstab of the same batch, if it has solved all.
+const series* reference_of(const series& s, const std::vector<series>& all, double tolerance);
+
+/// A row a series: the table 3 of Clark et al.
 void print_series(const std::vector<series>& all, double tolerance);
 void print_levels(const json_document& levels);
 void print_setup(const setup_summary& setup);
+json_document to_json(const setup_summary& setup);
 
 }  // namespace plaquette

@@ -10,6 +10,8 @@ cpu::dg_options library_options(const nodal_dg_options& options, bool parts) {
   cpu::dg_options library;
   library.precision = options.shared.precision;
   library.columns = options.states;
+  library.waits_asleep = options.shared.wait == "block";
+  library.overlap = options.shared.overlap;
   library.tell_parts_apart = parts;
   return library;
 }

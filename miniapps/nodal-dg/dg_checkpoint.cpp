@@ -125,6 +125,12 @@ void write_dg_checkpoint(const std::string& path, const dg_domain& domain, std::
   });
 }
 
+std::vector<std::string> files_of_stopped_run(const std::string& path) {
+  if (!checkpoint_exists(path)) return {};
+  const file_source source(path);
+  return checkpoint_value<std::vector<std::string>>(printable(path), read_head(source).state, "unfinished_files");
+}
+
 dg_progress read_dg_progress(const std::string& path, const json_document& parameters) {
   const file_source source(path);
   const std::string name = printable(path);

@@ -26,6 +26,10 @@ struct dg_progress {
 void write_dg_checkpoint(const std::string& path, const dg_domain& domain, std::span<const double> states, int columns,
                          const dg_progress& progress, const json_document& parameters);
 
+/// Outputs of the run that was stopped and left this checkpoint: the run that continues it may replace them. None where
+/// there is no checkpoint.
+std::vector<std::string> files_of_stopped_run(const std::string& path);
+
 /// How far the run of a checkpoint came. Throws input_error, naming the file, where it is no checkpoint or one of a run
 /// with other parameters. Not collective.
 dg_progress read_dg_progress(const std::string& path, const json_document& parameters);

@@ -108,11 +108,28 @@ class hdf5_object {
   herr_t (*close_)(hid_t);
 };
 
+/// HDF5 prints its errors on stderr unless it is told not to; here they become exceptions.
+class silence {
+ public:
+  silence() {
+    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  ~silence() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+  silence(const silence&) = delete;
+  silence& operator=(const silence&) = delete;
+
+ private:
+  H5E_auto2_t function_ = nullptr;
+  void* data_ = nullptr;
+};
+
 class vtkhdf_writer {
  public:
-  explicit vtkhdf_writer(const std::string& path)
+  /// \param path  for messages
+  vtkhdf_writer(const std::string& temporary_path, const std::string& path)
       : path_(path),
-        file_(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, path),
+        file_(H5Fcreate(temporary_path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, path),
         group_(H5Gcreate2(file_.id(), "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, path),
         point_data_(H5Gcreate2(group_.id(), "PointData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, path) {
     const std::array<std::int64_t, 2> version{1, 0};
@@ -131,6 +148,8 @@ class vtkhdf_writer {
     require(H5Awrite(name.id(), type.id(), kind.data()));
   }
 
+  /// What HDF5 has kept in memory goes to the disk, which may be full.
+  void finish() const { require(H5Fflush(file_.id(), H5F_SCOPE_GLOBAL)); }
   /// A list of rows; columns 1: a plain list.
   template <class Number>
   void write(bool of_points, const std::string& name, hid_t type, const std::vector<Number>& numbers,
@@ -145,8 +164,9 @@ class vtkhdf_writer {
 
  private:
   void require(herr_t status) const {
-    if (status < 0) throw output_error(path_ + ": HDF5 could not write it");
+    if (status < 0) throw output_error(path_ + ": HDF5 could not write it (is the disk full?)");
   }
+  silence quiet_;
   std::string path_;
   hdf5_object file_, group_, point_data_;
 };
@@ -194,7 +214,7 @@ void write_vtkhdf(const std::string& path, const dg_domain& domain, std::span<co
     const auto cells = static_cast<std::int64_t>(offsets.size()) - 1;
     atomic_file file(path, existing);
     {
-      vtkhdf_writer out(file.temporary_path());
+      vtkhdf_writer out(file.temporary_path(), path);
       const auto one = [](std::size_t n) { return std::vector<std::int64_t>{static_cast<std::int64_t>(n)}; };
       out.write(false, "NumberOfPoints", H5T_NATIVE_INT64, one(points.size() / 3));
       out.write(false, "NumberOfCells", H5T_NATIVE_INT64, one(static_cast<std::size_t>(cells)));
@@ -208,6 +228,7 @@ void write_vtkhdf(const std::string& path, const dg_domain& domain, std::span<co
                                           domain.reference.dimension == 3 ? tetrahedron : triangle));
       const auto names = field_names(domain.problem.equations, domain.reference.dimension);
       for (std::size_t f = 0; f < fields.size(); ++f) out.write(true, names[f], H5T_NATIVE_FLOAT, fields[f]);
+      out.finish();
     }
     file.commit();
   });

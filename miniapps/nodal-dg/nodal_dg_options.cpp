@@ -67,8 +67,13 @@ void declare_mesh(command_line& line, nodal_dg_options& o) {
       "--box-sides", "X0,X1,Y0,Y1,Z0,Z1", "-1,1,-1,1,-1,1",
       [&o](const std::string& text, const std::string& option) {
         std::ranges::copy(parse_real_list(text, option, 6), o.box_sides.begin());
+        for (std::size_t i = 0; i < 6; i += 2)
+          if (!(o.box_sides[i] < o.box_sides[i + 1]))
+            throw input_error(fmt::format("{}: expected each low side below its high side, found {:g} and {:g}", option,
+                                          o.box_sides[i], o.box_sides[i + 1]));
+        o.box_sides_given = true;
       },
-      "Where the box lies; with --mesh, the box whose modes --problem means");
+      "Where the box lies; with --mesh, the box whose modes --problem means: without it the one around the mesh");
   line.real("--shaking", o.shaking, "Moves the box's inner vertices at random by up to this share of a cell",
             {0.0, 0.24});
   line.integer("--refine", o.refinements, "Times that each element is cut into eight (four)", 0, 6);
@@ -153,7 +158,8 @@ void declare_scheme(command_line& line, nodal_dg_options& o) {
       "Time steps");
   line.exclude("--steps", "--final-time");
   line.integer("--samples", o.samples, "Stretches of the run that are timed by themselves", 1, 10000);
-  line.choice("--kernel", o.kernel, {"auto", "gather", "classic", "fused"}, "On a GPU: which kernels do a stage");
+  line.choice("--kernel", o.kernel, {"auto", "products", "gather", "classic", "fused"},
+              "On a GPU: which kernels do a stage");
   line.custom(
       "--probe", "X,Y,Z;...", "none",
       [&o](const std::string& text, const std::string& option) {
@@ -199,6 +205,7 @@ nodal_dg_options parse_nodal_dg_options(int argc, const char* const* argv) {
   declare_mesh(line, options);
   declare_problem(line, options);
   declare_scheme(line, options);
+  options.shared.cpu_waits = true;
   shared_option_set shared(line, options.shared, {}, {"lattice", "gauge", "action", "--rhs", "--tol", "--seed"});
   line.parse(argc, argv);
   options.shared = shared.collected();

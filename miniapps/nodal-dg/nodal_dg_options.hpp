@@ -22,6 +22,7 @@ struct nodal_dg_options {
   std::string mesh;  ///< path; empty: a box
   std::vector<int> box{4, 4, 4};
   std::array<double, 6> box_sides{-1, 1, -1, 1, -1, 1};  ///< x low, x high, y low, ...
+  bool box_sides_given = false;
   double shaking = 0.0;
   int refinements = 0;
   std::string partition = "auto";

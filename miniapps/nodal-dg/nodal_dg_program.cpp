@@ -38,6 +38,7 @@ struct wave_run {
   dg_progress done;
   double dt;
   std::int64_t steps;  ///< of the whole run
+  std::span<const point_location> probes;
   std::unique_ptr<dg_solver> solver{};
   double truncation = 0.0;              ///< norm of what the scheme leaves of the exact solution, at most
   std::vector<double> stage_seconds{};  ///< of each timed stretch
@@ -281,10 +282,9 @@ void note_probes(wave_run& run, std::span<const double> state) {
   if (run.options.probes.empty()) return;
   const auto names = field_names(run.domain.problem.equations, run.domain.reference.dimension);
   json_document probes = json_document::array();
-  for (const auto& x : run.options.probes) {
-    const point_location where = locate(run.waves.mesh, x);
-    if (where.element < 0)
-      throw input_error(fmt::format("--probe: the point {:g},{:g},{:g} lies outside the mesh", x[0], x[1], x[2]));
+  for (std::size_t i = 0; i < run.options.probes.size(); ++i) {
+    const auto& x = run.options.probes[i];
+    const point_location& where = run.probes[i];
     const auto& global = run.domain.part.global;
     const auto here = std::ranges::find(global, static_cast<std::int32_t>(where.element));
     std::vector<double> values(static_cast<std::size_t>(run.domain.fields));
@@ -413,7 +413,13 @@ std::vector<named_file> nodal_dg_program::files() const {
           {"--checkpoint", options_.checkpoint, checkpoint}};
 }
 
+std::vector<std::string> nodal_dg_program::files_of_stopped_run() const {
+  return nodal_dg::files_of_stopped_run(options_.checkpoint);
+}
+
 run_estimate nodal_dg_program::estimate(app_run& run) {
+  if (!options_.vtk.empty() && !has_vtkhdf())
+    throw input_error("--vtk: this program was built without HDF5 (libhdf5-dev), which such files need");
   run.begin("mesh");
   if (options_.mesh.empty()) {  // before it is made
     double cells = 1.0;
@@ -423,8 +429,10 @@ run_estimate nodal_dg_program::estimate(app_run& run) {
     require_memory(run.world, 900.0 * elements, "the mesh");
   }
   case_ = make_case(options_);
+  options_.box_sides = case_.box;
   const auto partition = partition_mesh(case_.mesh, run.world.size(), options_.partition);
   domain_ = std::make_unique<dg_domain>(make_domain(case_.mesh, partition, options_.order, case_.problem, run.world));
+  find_places();
   const double stable = stable_time_step(*domain_);
   dt_ = options_.dt > 0.0 ? options_.dt : stable;
   if (options_.steps > 0) {
@@ -454,16 +462,32 @@ run_estimate nodal_dg_program::estimate(app_run& run) {
   parameters["dt"] = dt_;
   if (checkpoint_exists(options_.checkpoint)) {
     done_ = read_dg_progress(options_.checkpoint, parameters);
-    run.left_files = done_.unfinished_files;
   }
   return needs;
+}
+
+/// Before hours are spent: points and planes that lie outside the mesh.
+void nodal_dg_program::find_places() {
+  probes_.clear();
+  for (const auto& x : options_.probes) {
+    probes_.push_back(locate(case_.mesh, x, case_.file_numbers));
+    if (probes_.back().element < 0)
+      throw input_error(fmt::format("--probe: the point {:g},{:g},{:g} lies outside the mesh", x[0], x[1], x[2]));
+  }
+  if (options_.plane.empty() || case_.mesh.dimension == 2) return;
+  const auto axis = static_cast<std::size_t>(options_.plane_at.axis);
+  const auto around = box_around(case_.mesh);
+  if (options_.plane_at.at < around[2 * axis] || options_.plane_at.at > around[2 * axis + 1])
+    throw input_error(fmt::format("--plane-at: expected a plane through the mesh, from {:g} to {:g}, found {:g}",
+                                  around[2 * axis], around[2 * axis + 1], options_.plane_at.at));
 }
 
 json_document nodal_dg_program::parameters(const app_run& run) const {
   json_document p{{"command", options_.command}};
   p.update(parameters_of(options_));
   p.update({{"dt", dt_}, {"steps", steps_}, {"ranks", run.world.size()}, {"partition", options_.partition}});
-  if (run.shared.device == "gpu") p.update({{"halo", run.shared.halo}, {"wait", run.shared.wait}});
+  p.update({{"wait", run.shared.wait}, {"overlap", run.shared.overlap ? "on" : "off"}});
+  if (run.shared.device == "gpu") p["halo"] = run.shared.halo;
   return p;
 }
 
@@ -476,12 +500,13 @@ void nodal_dg_program::print_problem(const app_run& run) const {
                domain_->elements(), domain_->elements() - domain_->part.interior);
   fmt::print("problem    {}, {}, {} flux, {} precision{}\n", options_.equations, options_.problem, options_.flux,
              options_.shared.precision, options_.states > 1 ? fmt::format(", {} states", options_.states) : "");
+  if (!case_.why_not_exact.empty()) fmt::print("exact      the exact solution is not known: {}\n", case_.why_not_exact);
   if (done_.steps_done > 0)
     fmt::print("continues  {} after step {}\n", printable(options_.checkpoint), done_.steps_done);
 }
 
 exit_status nodal_dg_program::body(app_run& app) {
-  wave_run run{app, options_, case_, *domain_, done_, dt_, steps_};
+  wave_run run{app, options_, case_, *domain_, done_, dt_, steps_, probes_};
   app.stage("set-up", [&] {
     run.solver = app.gpu ? make_gpu_solver(*app.gpu, *domain_, options_) : make_cpu_solver(*domain_, options_, true);
   });

@@ -20,17 +20,20 @@ class nodal_dg_program final : public program {
   const shared_options& shared() const override { return options_.shared; }
   lattice_geometry geometry(const communicator& world) override { return no_lattice(world); }
   std::vector<named_file> files() const override;
-  std::vector<std::string> files_of_stopped_run() const override { return done_.unfinished_files; }
+  std::vector<std::string> files_of_stopped_run() const override;
   run_estimate estimate(app_run& run) override;
   json_document parameters(const app_run& run) const override;
   void print_problem(const app_run& run) const override;
   exit_status body(app_run& run) override;
 
  private:
+  void find_places();
+
   nodal_dg_options options_;
   dg_progress done_;  ///< by the run that this one continues
   wave_case case_;
   std::unique_ptr<dg_domain> domain_;
+  std::vector<point_location> probes_;
   double dt_ = 0.0;
   std::int64_t steps_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <set>
 
@@ -18,6 +19,7 @@ namespace plaquette::nodal_dg {
 
 namespace {
 
+/// The mesh as its file has it, refined.
 simplex_mesh make_mesh(const nodal_dg_options& o) {
   simplex_mesh mesh;
   if (!o.mesh.empty()) {
@@ -35,7 +37,42 @@ simplex_mesh make_mesh(const nodal_dg_options& o) {
     mesh = box_mesh(shape);
   }
   for (int i = 0; i < o.refinements; ++i) mesh = refined(mesh);
-  return reordered(mesh, curve_order(mesh));
+  return mesh;
+}
+
+/// True where all sides of the mesh lie on those of the box.
+bool fills(const simplex_mesh& mesh, const std::array<double, 6>& box) {
+  const auto lies_on = [&](const std::array<std::int32_t, 4>& corners, int face, std::size_t side) {
+    const double at = box[side], size = std::abs(box[side | 1U] - box[side & ~1U]);
+    for (int c = 0; c < mesh.faces(); ++c)
+      if (c != face &&
+          !(std::abs(mesh.vertices[static_cast<std::size_t>(corners[static_cast<std::size_t>(c)])][side / 2] - at) <=
+            1e-6 * size))
+        return false;
+    return true;
+  };
+  for (std::size_t e = 0; e < mesh.elements.size(); ++e)
+    for (int f = 0; f < mesh.faces(); ++f) {
+      if (!mesh.links[e][static_cast<std::size_t>(f)].is_boundary()) continue;
+      bool found = false;
+      for (std::size_t side = 0; side < 2 * static_cast<std::size_t>(mesh.dimension); ++side)
+        found = found || lies_on(mesh.elements[e], f, side);
+      if (!found) return false;
+    }
+  return true;
+}
+
+/// True where cos(k x) and sin(k x) along each axis are the same on both of all pairs of periodic sides.
+bool has_periods(const simplex_mesh& mesh, const std::array<double, 3>& k) {
+  for (const vertex_pairs& pairs : mesh.periodic)
+    for (const auto& [from, to] : pairs)
+      for (std::size_t i = 0; i < static_cast<std::size_t>(mesh.dimension); ++i) {
+        const double waves =
+            k[i] * (mesh.vertices[static_cast<std::size_t>(to)][i] - mesh.vertices[static_cast<std::size_t>(from)][i]) /
+            (2.0 * std::numbers::pi);
+        if (!(std::abs(waves - std::round(waves)) <= 1e-6)) return false;
+      }
+  return true;
 }
 
 /// True where a group of the mesh is the one that an option names: by its name, or by its number.
@@ -91,8 +128,8 @@ void choose_solution(wave_case& c, const nodal_dg_options& o) {
   const medium m = c.problem.media[static_cast<std::size_t>(c.mesh.materials.at(0))];
   box_sides box;
   for (std::size_t i = 0; i < 3; ++i) {
-    box.low[i] = o.box_sides[2 * i];
-    box.high[i] = o.box_sides[2 * i + 1];
+    box.low[i] = c.box[2 * i];
+    box.high[i] = c.box[2 * i + 1];
   }
   if (o.problem == "standing") {
     require_uniform(c, o.problem);
@@ -104,6 +141,8 @@ void choose_solution(wave_case& c, const nodal_dg_options& o) {
               : c.problem.equations == wave_equations::maxwell ? cavity_mode(box, o.modes, o.polarisation, m)
                                                                : cavity_mode_tm(box, o.modes, m);
     c.initial = *c.exact;
+    if (!fills(c.mesh, c.box)) c.why_not_exact = "the mesh does not fill its box (--box-sides)";
+    if (!has_periods(c.mesh, k)) c.why_not_exact = "the mesh is periodic, and these modes are not";
     return;
   }
   std::array<double, 3> k = o.wave_vector;
@@ -114,6 +153,10 @@ void choose_solution(wave_case& c, const nodal_dg_options& o) {
         throw input_error(fmt::format("--wave-vector: expected whole waves in a periodic box, found {}", k[i]));
       k[i] *= 2.0 * std::numbers::pi / (box.high[i] - box.low[i]);
     }
+    if (!has_periods(c.mesh, k))
+      throw input_error(
+          "--wave-vector: expected whole waves between the periodic sides of the mesh (--box-sides says which box is "
+          "meant), found others");
     if (has_boundary(c.mesh) &&
         std::ranges::find(c.problem.boundaries, boundary_kind::incident) == c.problem.boundaries.end())
       throw input_error(
@@ -136,9 +179,30 @@ void choose_solution(wave_case& c, const nodal_dg_options& o) {
 
 }  // namespace
 
+std::array<double, 6> box_around(const simplex_mesh& mesh) {
+  std::array<double, 6> box{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (const auto& corners : mesh.elements)
+      for (std::size_t c = 0; c < static_cast<std::size_t>(mesh.faces()); ++c) {
+        const double x = mesh.vertices[static_cast<std::size_t>(corners[c])][i];
+        low = std::min(low, x);
+        high = std::max(high, x);
+      }
+    box[2 * i] = low;
+    box[2 * i + 1] = high;
+  }
+  return box;
+}
+
 wave_case make_case(const nodal_dg_options& o) {
   wave_case c;
-  c.mesh = make_mesh(o);
+  {
+    const simplex_mesh mesh = make_mesh(o);
+    c.file_numbers = curve_order(mesh);
+    c.mesh = reordered(mesh, c.file_numbers);
+  }
+  c.box = o.mesh.empty() || o.box_sides_given ? o.box_sides : box_around(c.mesh);
   c.problem.equations = o.system();
   c.problem.upwinding = o.upwinding();
   c.problem.sources = o.sources;
@@ -150,8 +214,9 @@ wave_case make_case(const nodal_dg_options& o) {
   const bool all_reflect =
       std::ranges::all_of(c.problem.boundaries, [](boundary_kind k) { return k == boundary_kind::reflecting; });
   c.closed = !lets_in && o.sources.empty();
-  if (o.problem == "standing" && !all_reflect) c.exact.reset();  // it is not the solution with other walls
-  if (!o.sources.empty()) c.exact.reset();
+  if (o.problem == "standing" && !all_reflect) c.why_not_exact = "sides do not reflect";
+  if (c.exact && !o.sources.empty()) c.why_not_exact = "there are sources";
+  if (!c.why_not_exact.empty()) c.exact.reset();
   return c;
 }
 

@@ -13,13 +13,19 @@
 namespace plaquette::nodal_dg {
 
 struct wave_case {
-  simplex_mesh mesh;  ///< elements in the order of a space-filling curve
+  simplex_mesh mesh;                       ///< elements in the order of a space-filling curve
+  std::vector<std::int32_t> file_numbers;  ///< of each element: its number in the mesh's file, or in its refinement
+  std::array<double, 6> box{};             ///< x low, x high, ...: the sides whose modes the problem means
   dg_problem problem;
   field_function initial;               ///< at any time; of the state at time 0
   std::optional<field_function> exact;  ///< where the solution is known
+  std::string why_not_exact;            ///< else: what the mesh or the options lack; of a pulse nothing
   double frequency = 0.0;               ///< angular, of the exact solution
   bool closed = true;                   ///< nothing comes in: energy cannot grow
 };
+
+/// The smallest box that holds the mesh: x low, x high, ...
+std::array<double, 6> box_around(const simplex_mesh& mesh);
 
 /// Throws input_error where mesh and options do not fit each other. Reads the mesh's file on every rank.
 wave_case make_case(const nodal_dg_options& options);

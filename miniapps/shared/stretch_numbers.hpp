@@ -21,8 +21,8 @@ inline complex<double> phase_of_stretch(int number) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-/// The columns of an operator's input and output summed with weights of modulus one: operators are linear, so that one
-/// application of the textbook's judges all columns, and a column that is wrong, or another's, is seen.
+/// The columns of an operator's input and output summed with weights of modulus one. Operators are linear, so that one
+/// application of the textbook operator judges all columns. Wrong or exchanged columns change the sum.
 struct weighed_sums {
   spinor_configuration in, out;
 };

@@ -14,6 +14,10 @@ NAME = "plaquette-multigrid"
 #: A run of a second.
 QUICK = ["--lattice", "4x4x4x8", "--gauge", "weak:0.3", "--kappa", "0.125", "--csw", "1", "--device", DEVICE]
 
+#: The same without what only costs time in tests of other things.
+CHEAP = ["--rhs", "1", "--reference", "none", "--trials", "0", "--modes", "0"]
+FAST = [*QUICK, "--vectors", "8", "--trials", "0", "--modes", "0"]
+
 with open(SCHEMA, encoding="utf-8") as schema_file:
     SCHEMA_DOCUMENT = json.load(schema_file)
 
@@ -76,18 +80,46 @@ class Multigrid(CommandLineTest):
         self.assertIn("level 1: coarse operator is P^+ M P", names)
 
     def test_batches_give_the_iterations_of_single_sources(self):
-        _, document = self.report(*QUICK, "--rhs", "5", "--batches", "1,5", "--reference", "none")
+        _, document = self.report(*FAST, "--rhs", "5", "--batches", "1,5", "--reference", "none")
         one, all_at_once = document["solves"]
         for a, b in zip(one["columns"], all_at_once["columns"]):
             self.assertLessEqual(abs(a["iterations"] - b["iterations"]), 1)
 
     def test_levels_and_cycles_are_chosen_at_run_time(self):
-        _, document = self.report(*QUICK, "--rhs", "1", "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6", "--cycle",
+        _, document = self.report(*QUICK, "--rhs", "1", "--modes", "0", "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6", "--cycle",
                                   "v", "--smoother", "mr", "--pre", "2", "--reference", "none")
         levels = document["parameters"]["levels"]
         self.assertEqual([level["lattice"] for level in levels], [[4, 4, 4, 8], [2, 2, 2, 4], [2, 1, 2, 2]])
         self.assertEqual([level["n"] for level in levels[1:]], [16, 12])
         self.assertEqual(document["parameters"]["cycle"], "v")
+        _, document = self.report(*QUICK, "--rhs", "1", "--vectors", "8", "--smoother", "multiplicative-schwarz", "--post",
+                                  "2", "--coarsest-solver", "ca-gcr", "--coarsest-modes", "3", "--reference", "none")
+        self.assertEqual(document["parameters"]["smoother"], "multiplicative-schwarz")
+        self.assertEqual(document["parameters"]["coarsest_solver"], "ca-gcr")
+        self.assertLess(document["solves"][0]["iterations"], 20)
+
+    def test_coarse_lattices_live_with_cpu_or_gpu(self):
+        if DEVICE == "cpu":
+            self.refused(["--coarse-on", "--device gpu"], *QUICK, "--coarse-on", "gpu")
+            return
+        three = [*QUICK, "--rhs", "2", "--batches", "2", "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6",
+                 "--reference", "none"]
+        iterations = {}
+        for place in ["gpu", "cpu", "auto"]:
+            result, document = self.report(*three, "--coarse-on", place, "--check")
+            self.assertEqual(result.status, SUCCESS, result.err + result.out)
+            solve = document["solves"][0]
+            iterations[place] = solve["iterations"]
+            self.assertIn("cycle: that of the CPU library", [check["name"] for check in document["checks"]])
+            if place == "auto":
+                seconds = solve["setup"]["cycle_seconds_by_placement"]
+                self.assertEqual(len(seconds), 3)
+                self.assertEqual(seconds[solve["setup"]["first_lattice_on_cpu"]], min(seconds))
+            else:
+                self.assertEqual(solve["setup"]["first_lattice_on_cpu"], 1 if place == "cpu" else 0)
+        # Loops on the CPU end where their residual allows it, those on a GPU after their number of steps.
+        for place in ["cpu", "auto"]:
+            self.assertLessEqual(abs(iterations[place] - iterations["gpu"]), 3)
 
     def test_dry_run_computes_nothing(self):
         result = self.multigrid("--lattice", "32x32x32x64", "--gauge", "weak:0.2", "--dryrun")
@@ -103,32 +135,98 @@ class Multigrid(CommandLineTest):
         self.refused(["--vectors"], *QUICK, "--vectors", "few")
         self.refused(["--cycle"], *QUICK, "--cycle", "f")
         self.refused(["--rhs"], *QUICK, "--rhs", "13")
+        self.refused(["--explain", "--json"], *QUICK, "--explain")
+
+    def test_numbers_of_vectors_are_compared_in_one_run(self):
+        _, document = self.report(*QUICK, "--rhs", "3", "--batches", "3", "--schedules", "8,16", "--modes", "0", "--trials", "0")
+        solves = document["solves"]
+        self.assertEqual([(s["solver"], s.get("vectors")) for s in solves],
+                         [("multigrid", "8"), ("bicgstab", None), ("multigrid", "16")])
+        self.assertEqual([s["levels"][1]["n"] for s in solves if "levels" in s], [16, 32])
+        for solve in (solves[0], solves[2]):
+            self.assertIn("speed_up", solve)
+            self.assertGreater(solve["setup"]["seconds"]["whole"], 0.0)
+            for level in solve["levels"]:
+                self.assertGreater(level["operator_applications"], 0)
+                self.assertGreater(level["flops"], 0)
+        self.refused(["--schedules"], *QUICK, "--schedules", "8,16", "--vectors", "8")
+        self.refused(["193"], *QUICK, "--schedules", "8,193")
+
+    def test_low_modes_tell_an_exceptional_configuration(self):
+        """A weak field at negative mass has real modes below zero."""
+        exceptional = ["--lattice", "4x4x4x8", "--gauge", "weak:0.02", "--mass", "-0.35", "--csw", "1", "--device", DEVICE,
+                       "--rhs", "1", "--trials", "0"]
+        self.refused(["exceptional", "--stout-steps", "--exceptional solve"], *exceptional)
+        # BiCGstab stalls there. That is said, and is no failure of multigrid.
+        result, document = self.report(*exceptional, "--exceptional", "solve", "--reference-iterations", "50")
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        self.assertTrue(document["solves"][0]["null_space"]["exceptional"])
+        self.assertIn("remark     exceptional", result.out)
+        self.assertIn("remark     bicgstab leaves source 0", result.out)
+        self.assertFalse(document["solves"][1]["converged"])
+        self.assertNotIn("speed_up", document["solves"][0])
+        # A positive mass is regular.
+        result, document = self.report(*exceptional[:4], "--mass", "0.02", *exceptional[6:], "--reference", "none",
+                                       "--explain")
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.explains(document["solves"][0]["explanation"])
+        modes = document["solves"][0]["null_space"]["modes"]
+        self.assertEqual(len(modes), 4)
+        self.assertFalse(document["solves"][0]["null_space"]["exceptional"])
+        for mode in modes:
+            self.assertLess(mode["missed"], 0.2)
+
+    def explains(self, why):
+        """Cycles take an error out that relaxation leaves; what it leaves P holds; vectors that are cut hold low modes."""
+        errors = why["errors"]
+        self.assertLess(errors["cycle"][-1], 1e-3 * errors["relaxation"][-1])
+        self.assertLess(errors["missed"][-1], 0.5 * errors["missed"][0])
+        cut, whole, random = (why["coherence"][key] for key in ("cut", "whole", "random"))
+        self.assertEqual(len(cut), 25)
+        for a, b in zip(cut, cut[1:]):
+            self.assertLessEqual(b, a)
+        self.assertLess(cut[-1], whole[-1])
+        self.assertLess(whole[-1], random[0])
+        for row, kept in zip(why["picture"]["mode"], why["picture"]["kept"]):
+            self.assertEqual(len(row), len(kept))
 
     def test_no_convergence_is_said_and_is_no_success(self):
-        result, document = self.report(*QUICK, "--rhs", "1", "--max-iterations", "2", "--reference", "none")
+        result, document = self.report(*FAST, "--rhs", "1", "--max-iterations", "2", "--reference", "none")
         self.assertEqual(result.status, NO_CONVERGENCE, result.out)
         self.assertIn("no convergence: multigrid", result.err)
         self.assertFalse(document["solves"][0]["converged"])
 
     def test_a_setup_is_saved_and_loaded(self):
-        result = self.multigrid(*QUICK, "--rhs", "1", "--reference", "none", "--aggregates", "2x2x2x2,2x2x2x2",
+        result = self.multigrid(*QUICK, *CHEAP, "--aggregates", "2x2x2x2,2x2x2x2",
                                 "--vectors", "8,6", "--save-setup", self.path("s.h5"))
         if "without HDF5" in result.err:
             self.assertEqual(result.status, UNUSABLE)
             return
         self.assertEqual(result.status, SUCCESS, result.err)
         self.refused(["exists"], *QUICK, "--save-setup", self.path("s.h5"), status=NO_OUTPUT)
-        _, fresh = self.report(*QUICK, "--rhs", "1", "--reference", "none", "--aggregates", "2x2x2x2,2x2x2x2",
+        _, fresh = self.report(*QUICK, *CHEAP, "--aggregates", "2x2x2x2,2x2x2x2",
                                "--vectors", "8,6")
-        _, loaded = self.report(*QUICK, "--rhs", "1", "--reference", "none", "--load-setup", self.path("s.h5"))
+        _, loaded = self.report(*QUICK, *CHEAP, "--load-setup", self.path("s.h5"))
         self.assertEqual(loaded["solves"][0]["iterations"], fresh["solves"][0]["iterations"])
         self.assertEqual(loaded["solves"][0]["setup"]["seconds"]["relaxation"], 0.0)
         if MPIEXEC and DEVICE == "cpu":
-            _, ranks = self.report(*QUICK, "--rhs", "1", "--reference", "none", "--load-setup", self.path("s.h5"),
+            _, ranks = self.report(*QUICK, *CHEAP, "--load-setup", self.path("s.h5"),
                                    "--check", ranks=2)
             self.assertLessEqual(abs(ranks["solves"][0]["iterations"] - fresh["solves"][0]["iterations"]), 1)
-        # Other links, another lattice, another file, a cut one.
-        self.refused(["another configuration"], *QUICK, "--seed", "2", "--load-setup", self.path("s.h5"))
+        # Another mass: the vectors serve it, and are fitted to it.
+        heavier = [word.replace("0.125", "0.118") for word in QUICK]
+        result, other = self.report(*heavier, *CHEAP, "--load-setup", self.path("s.h5"),
+                                    "--refresh", "2")
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn("made at mass 0", result.out)
+        self.assertEqual(other["solves"][0]["setup"]["mass_of_vectors"], 0.0)
+        self.assertGreater(other["solves"][0]["setup"]["seconds"]["refinement"], 0.0)
+        # Other links, another action, another lattice, another file, a cut one.
+        self.refused(["another action", "c_R 0.9", "found 1"], *QUICK[:-3], "0.9", "--device", DEVICE, "--load-setup",
+                     self.path("s.h5"))
+        self.refused(["another action", "phase t"], *QUICK, "--time-bc", "periodic", "--load-setup", self.path("s.h5"))
+        self.refused(["--refresh", "--load-setup"], *QUICK, "--refresh", "1")
+        self.refused(["another configuration", "checksum"], *QUICK, "--seed", "2", "--load-setup", self.path("s.h5"))
         self.refused(["s.h5"], *QUICK[2:], "--lattice", "8x4x4x8", "--load-setup", self.path("s.h5"))
         with open(self.path("s.h5"), "rb") as whole, open(self.path("cut.h5"), "wb") as cut:
             cut.write(whole.read()[:2000])
@@ -138,8 +236,8 @@ class Multigrid(CommandLineTest):
     def test_ranks_solve_as_one_does(self):
         if not MPIEXEC or DEVICE != "cpu":
             return
-        _, one = self.report(*QUICK, "--rhs", "1", "--reference", "none", "--check")
-        _, two = self.report(*QUICK, "--rhs", "1", "--reference", "none", "--check", ranks=2)
+        _, one = self.report(*FAST, "--rhs", "1", "--reference", "none", "--check")
+        _, two = self.report(*FAST, "--rhs", "1", "--reference", "none", "--check", ranks=2)
         self.assertLessEqual(abs(one["solves"][0]["iterations"] - two["solves"][0]["iterations"]), 1)
 
 

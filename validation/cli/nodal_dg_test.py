@@ -81,6 +81,7 @@ class Solutions(NodalDgTest):
         report = self.verified("--mesh", os.path.join(MESHES, "box100.msh"), "--order", "4", "--modes", "1,1,0",
                                "--final-time", "0.2")
         self.assertEqual(report["observables"]["elements"], 100)
+        self.assertIn("does not fill its box", run("--mesh", os.path.join(MESHES, "sphere.msh"), "--dryrun").out)
         self.verified("--mesh", os.path.join(MESHES, "sphere.msh"), "--order", "1", "--problem", "pulse", "--boundaries",
                       "outside:incident;sphere:reflecting", "--pulse-start", "-2", "--steps", "3")
 
@@ -136,9 +137,10 @@ class Checkpoints(NodalDgTest):
     def test_the_time_limit_leaves_a_checkpoint(self):
         check = self.path("check")
         arguments = ("--box", "3x3x3", "--order", "4", "--steps", "2000000", "--samples", "10000", "--checkpoint", check,
-                     "--checkpoint-every", "10")
-        result = run(*arguments, "--time-limit", "2")
-        self.assertEqual(result.status, INTERRUPTED, result.err + result.out)
+                     "--checkpoint-every", "10", "--energy", self.path("energy"), "--json", self.path("report"))
+        for _ in range(2):  # the run that continues replaces what the stopped one left
+            result = run(*arguments, "--time-limit", "1")
+            self.assertEqual(result.status, INTERRUPTED, result.err + result.out)
         self.assertIn("continues", run(*arguments, "--dryrun").out)
 
 
@@ -153,6 +155,8 @@ class Refusals(NodalDgTest):
                                 (["--boundaries", "1:open"], "reflecting, absorbing or incident"),
                                 (["--media", "0:1,-1"], "--media"), (["--probe", "5,5,5", "--steps", "1"], "outside the mesh"),
                                 (["--sources", "9,9,9,0,1,1,1"], "outside the mesh"), (["--plane-at", "w,1"], "--plane"),
+                                (["--plane", self.path("plane"), "--plane-at", "x,1.5"], "through the mesh"),
+                                (["--box-sides", "1,0,0,1,0,1"], "below its high side"),
                                 (["--mesh", self.path("absent.msh")], "absent.msh")):
             self.assertIn(word, self.refused(*arguments), arguments)
 

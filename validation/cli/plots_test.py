@@ -64,6 +64,63 @@ class FolderTest(unittest.TestCase):
                               **{"env": ENVIRONMENT, "timeout": 120, **options})
 
 
+def multigrid_solve(solver, iterations, **more):
+    return {"solver": solver, "precision": "double", "batch": 1, "devices": 1, "iterations": iterations, "converged": True,
+            "iterations_mean": iterations, "iterations_deviation": 0.5, "seconds_mean": 0.1, "seconds_deviation": 0.01,
+            "seconds": 0.1, "residual": {"iterated": 1e-13, "device": 1e-13, "reference": 1e-13}, **more}
+
+
+def multigrid_report(kappa, iterations):
+    report = made_up_report()
+    report["app"] = "multigrid"
+    report["parameters"]["kappa"] = kappa
+    falling = [1.0, 0.5, 0.25]
+    why = {"errors": {"steps": 6, "relaxation": falling, "missed": falling, "cycle": falling},
+           "coherence": {"cut": falling, "whole": falling, "random": falling},
+           "picture": {"z": 0, "t": 1, "mode": [[0.1, 0.2], [0.3, 0.4]], "kept": [[0.1, 0.2], [0.3, 0.3]]}}
+    report["solves"] = [multigrid_solve("multigrid", 14, vectors="24/24", levels=[{"lattice": [4, 4, 4, 8]}],
+                                        setup={"seconds": {"whole": 2.0}}, explanation=why),
+                        multigrid_solve("bicgstab", iterations)]
+    return report
+
+
+class MultigridFigures(FolderTest):
+    def test_sweep_draws_what_is_there(self):
+        for name, kappa, iterations in (("mass-1", 0.13, 60), ("mass-2", 0.134, 120), ("schedules", 0.134, 120)):
+            with open(self.path(name + ".json"), "w", encoding="utf-8") as file:
+                json.dump(multigrid_report(kappa, iterations), file)
+        result = self.run_script("multigrid_sweep.py", "--output", self.folder.name)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(os.path.exists(self.path("multigrid.png")))
+
+    def test_sweep_without_reports_says_so(self):
+        result = self.run_script("multigrid_sweep.py", "--output", self.folder.name)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("expected reports of multigrid, found none", result.stderr)
+
+    def test_sweep_names_its_runs(self):
+        result = self.run_script("multigrid_sweep.py", "--program", "p", "--output", self.folder.name, "--dryrun", "--parts",
+                                 "mass,ranks", "--kappas", "0.1,0.11", "--ranks", "2")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = result.stdout.strip().split("\n")
+        self.assertEqual(len(lines), 3)
+        self.assertIn("--kappa 0.1 ", lines[0])
+        self.assertTrue(lines[2].startswith("mpirun") and "--kappa 0.11" in lines[2], lines[2])
+
+    def test_why_it_works_is_drawn_from_a_report_that_explains(self):
+        for name, change in (("with", lambda r: None), ("without", lambda r: r["solves"][0].pop("explanation"))):
+            report = multigrid_report(0.13, 60)
+            change(report)
+            with open(self.path(name + ".json"), "w", encoding="utf-8") as file:
+                json.dump(report, file)
+        result = self.run_script("why_multigrid.py", self.path("with.json"), "-o", self.path("why.png"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(os.path.exists(self.path("why.png")))
+        result = self.run_script("why_multigrid.py", self.path("without.json"), "-o", self.path("other.png"))
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--explain", result.stderr)
+
+
 class PlotsTest(FolderTest):
     def report(self, change=lambda report: None):
         report = made_up_report()

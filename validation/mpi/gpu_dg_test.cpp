@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Nodal DG on devices gives the same bits on several ranks as on one: what an element gets does not depend on which
-/// elements are beside it in memory.
+/// Nodal DG on devices gives the same bits on several ranks as on one. The result of an element does not depend on its
+/// neighbours in memory.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 /// and those of its red-black complement.
 #include "validation/multigrid/coarse_setting.hpp"
 #include "validation/support/actions.hpp"
+#include "validation/support/dense_dirac.hpp"
 
 namespace plaquette::validation {
 namespace {
@@ -155,7 +156,140 @@ INSTANTIATE_TEST_SUITE_P(
     Shapes, CoarseLattice,
     testing::Values(coarse_case{{4, 4, 4, 8}, {2, 2, 2, 2}, 4, 1}, coarse_case{{4, 4, 4, 4}, {4, 2, 1, 2}, 5, 5},
                     coarse_case{{4, 4, 4, 4}, {4, 4, 4, 4}, 6, 3}, coarse_case{{6, 6, 6, 4}, {3, 3, 3, 2}, 9, 4},
-                    coarse_case{{4, 6, 4, 4}, {2, 2, 4, 1}, 8, 0}, coarse_case{{10, 4, 2, 8}, {5, 2, 2, 8}, 12, 2}));
+                    coarse_case{{4, 6, 4, 4}, {2, 2, 4, 1}, 8, 0}, coarse_case{{10, 4, 2, 8}, {5, 2, 2, 8}, 12, 2},
+                    // Odd extents of the coarse lattice, long aggregates, and a basis of all that an aggregate holds.
+                    coarse_case{{10, 10, 2, 4}, {2, 2, 1, 1}, 6, 1}, coarse_case{{6, 6, 6, 4}, {2, 2, 2, 2}, 4, 3},
+                    coarse_case{{10, 10, 2, 8}, {5, 5, 2, 8}, 12, 0}, coarse_case{{4, 2, 2, 4}, {2, 1, 1, 1}, 12, 2}));
+
+/// A coarse field of all unit vectors, one a column.
+cpu::coarse_field<double> unit_vectors(const cpu::transfer<double>& p) {
+  const cpu::coarse_field<double> one = p.coarse_like(1);
+  const std::size_t size = static_cast<std::size_t>(one.sites() * one.components());
+  cpu::coarse_field<double> all = p.coarse_like(static_cast<int>(size));
+  for (std::size_t k = 0; k < size; ++k) {
+    std::vector<complex<double>> numbers(size);
+    numbers[k] = {1.0, 0.0};
+    import_column(all, static_cast<int>(k), std::span<const complex<double>>(numbers));
+  }
+  return all;
+}
+
+dense_matrix dense(const cpu::coarse_field<double>& columns) {
+  std::vector<complex<double>> numbers(static_cast<std::size_t>(columns.sites() * columns.components()));
+  dense_matrix m(static_cast<Eigen::Index>(numbers.size()), columns.columns());
+  for (int c = 0; c < columns.columns(); ++c) {
+    export_column(std::span(numbers), columns, c);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      m(static_cast<Eigen::Index>(i), c) = {numbers[i].re, numbers[i].im};
+  }
+  return m;
+}
+
+/// As matrices: M from the formula by Kronecker products, P and Mhat column by column.
+TEST(CoarseOperator, IsTheDenseMatrixBetweenDenseProlongations) {
+  const cpu::context ctx(lattice_geometry({4, 4, 2, 2}), communicator());
+  for (const extents& aggregate : {extents{2, 2, 1, 1}, extents{2, 4, 2, 1}})
+    for (const int action : {1, 5}) {
+      const coarse_setting s(ctx, typical_actions()[static_cast<std::size_t>(action)].action, aggregate, 3);
+      const auto units = unit_vectors(s.p);
+      cpu::field<double> prolonged(ctx, {spins, colours, site_subset::full, units.columns()});
+      auto image = like(units);
+      s.p.prolong(prolonged, units);
+      s.coarse.apply(image, units);
+      const dense_matrix m = dense_dirac(s.links, s.action), m_hat = dense(image);
+      dense_matrix p(m.rows(), m_hat.cols());
+      spinor_configuration column(ctx.geometry());
+      for (int c = 0; c < units.columns(); ++c) {
+        export_column(column, prolonged, c);
+        p.col(c) = to_dense(column);
+      }
+      EXPECT_TRUE((m_hat - p.adjoint() * m * p).norm() <= single_precision_bound * m_hat.norm());
+      EXPECT_TRUE((p.adjoint() * p - dense_matrix::Identity(p.cols(), p.cols())).norm() <=
+                  single_precision_bound * std::sqrt(p.cols()));
+      // gamma_5 is +1 on the first half of a site's numbers: gamma_5 Mhat is Hermitian, Mhat is not.
+      dense_matrix h = m_hat;
+      const Eigen::Index n = image.components();
+      for (Eigen::Index row = 0; row < h.rows(); ++row)
+        if (row % n >= n / 2) h.row(row) *= -1.0;
+      EXPECT_TRUE((h - h.adjoint()).norm() <= single_precision_bound * h.norm());
+      EXPECT_FALSE((m_hat - m_hat.adjoint()).norm() <= 1e-3 * h.norm());
+      // An error made of columns of P is all removed by the correction from the coarse lattice.
+      const dense_matrix left = p - p * m_hat.partialPivLu().solve(p.adjoint() * m * p);
+      EXPECT_TRUE(left.norm() <= 100.0 * single_precision_bound * p.norm()) << left.norm();
+    }
+}
+
+/// M of domains by themselves: the dense matrix without what couples sites of different ones.
+TEST(Domains, AreTheOperatorWithoutHopsBetweenThem) {
+  const cpu::context ctx(lattice_geometry({4, 4, 4, 2}), communicator());
+  const extents shape{2, 1, 2, 1};
+  const auto links = cpu::weak_field_configuration(ctx.geometry(), 0.3, 11, ctx.comm());
+  const auto action = typical_actions()[5].action;
+  const cpu::wilson_clover<double> whole(ctx, links, action), inside(whole, links_inside_domains(links, shape));
+  dense_matrix m = dense_dirac(links, action);
+  const std::int64_t sites = ctx.geometry().local_volume();
+  const auto domain = [&](Eigen::Index row) {
+    coordinate x = ctx.geometry().local_coordinate(row / colours % sites);
+    for (int mu = 0; mu < dimensions; ++mu) x[mu] /= shape[mu];
+    return x;
+  };
+  for (Eigen::Index j = 0; j < m.cols(); ++j)
+    for (Eigen::Index i = 0; i < m.rows(); ++i)
+      if (domain(i) != domain(j)) m(i, j) = 0.0;
+  const auto in = random_quarks(ctx, 2, 3);
+  auto out = like(in);
+  inside.apply(out, in);
+  spinor_configuration from(ctx.geometry()), to(ctx.geometry());
+  for (int c = 0; c < 2; ++c) {
+    export_column(from, in, c);
+    export_column(to, out, c);
+    const dense_vector expected = m * to_dense(from);
+    EXPECT_TRUE((to_dense(to) - expected).norm() <= 1e-14 * expected.norm());
+  }
+}
+
+/// Two colours make up the lattice, and the operator of domains leads from neither to the other.
+template <class F>
+void expect_domains(const schwarz_domains<F>& domains, const any_operator<F>& whole, const F& x, double bound) {
+  F parts[2] = {like(x), like(x)}, sum = like(x), image = like(x), part_of_image = like(x), outside = like(x);
+  domains.inside.apply(image, x);
+  whole.apply(outside, x);
+  EXPECT_TRUE(distance(image, outside) >= 10 * bound) << distance(image, outside) << ": nothing was cut";
+  for (int colour : {0, 1}) {
+    domains.colours[static_cast<std::size_t>(colour)].apply(parts[colour], x);
+    EXPECT_TRUE(distance(parts[colour], x) >= 0.3);
+    domains.colours[static_cast<std::size_t>(colour)].apply(part_of_image, image);
+    domains.inside.apply(outside, parts[colour]);
+    EXPECT_TRUE(distance(outside, part_of_image) <= bound) << colour;
+  }
+  copy(sum, parts[0]);
+  axpy(sum, uniform_scalars(sum, 1.0), parts[1]);
+  EXPECT_TRUE(distance(sum, x) <= bound);
+}
+
+TEST(Domains, OfTwoColoursDoNotTouch) {
+  const auto action = typical_actions()[3].action;
+  const coarse_setting s(cpu::context(lattice_geometry({8, 4, 4, 8}), communicator()), action, {2, 2, 2, 2}, 4);
+  const auto links = std::make_shared<gauge_configuration>(s.links);
+  const cpu::multigrid_library library(s.ctx, links, action);
+  auto quarks = library.working_quarks(3);
+  library.take_working_sites(quarks, library.random_quarks(3, 8));
+  expect_domains(library.quark_domains(*library.system(), {2, 2, 4, 4}),
+                 any_operator<cpu::field<float>>(*library.system()), quarks, 1e-6);
+  cpu::field<half> halves(s.ctx, quarks.shape());
+  convert(halves, quarks);
+  const auto low = std::make_shared<const cpu::wilson_clover<half>>(s.ctx, s.links, action);
+  const cpu::schur_wilson_clover<half> schur(low, schur_kind::asymmetric);
+  // 16 bits of the largest number of a site, several times.
+  expect_domains(library.quark_domains(schur, {2, 2, 4, 4}), any_operator<cpu::field<half>>(schur), halves, 3e-4);
+
+  const cpu::coarse_schur<float> coarse(s.ctx, s.numbers);
+  auto working = coarse.working_field(2);
+  fill_random(working, 5, 0);
+  for (const extents& shape : {extents{2, 1, 2, 2}, extents{1, 1, 1, 2}})
+    expect_domains(library.coarse_domains(s.numbers, shape),
+                   any_operator<cpu::coarse_field<float>>(cpu::coarse_schur<float>(s.ctx, s.numbers)), working, 1e-6);
+}
 
 TEST(NullVectors, ThatAddNothingAreReplaced) {
   const cpu::context ctx(lattice_geometry({4, 4, 4, 4}), communicator());

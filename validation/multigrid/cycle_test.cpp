@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The cycle of multigrid solves, and does so for the reason it is made for.
+#include <functional>
+
 #include "common/algorithms/bridge.hpp"
 #include "common/algorithms/flexible_gcr.hpp"
 #include "common/algorithms/multigrid_setup.hpp"
@@ -12,14 +14,19 @@ namespace {
 
 using cpu_multigrid = multigrid<cpu::multigrid_library>;
 
-/// M x = b with the cycle as preconditioner; returns iterations, and checks the true residual of the full system.
-int iterations_with(const cpu_multigrid& mg, const gauge_configuration& links, const fermion_action& action,
-                    int columns, double tolerance = 1e-9, int limit = 200) {
+/// What a solve of M x = b with the cycle as preconditioner leaves.
+struct solved {
+  solve_report report;
+  double distance_to_b;  ///< |b - M x| / |b|, the largest of all columns
+  cpu::field<double> x;
+};
+
+solved solve(const cpu_multigrid& mg, const gauge_configuration& links, const fermion_action& action,
+             const cpu::field<double>& b, double tolerance, int limit = 200) {
   const cpu::context& ctx = mg.library().get_context();
   const auto full = std::make_shared<const cpu::wilson_clover<double>>(ctx, links, action);
   const cpu::schur_wilson_clover<double> schur(full, schur_kind::asymmetric);
-  const auto b = random_quarks(ctx, columns, 5);
-  auto x = like(b);
+  auto x = like(b), mx = like(b);
   auto source = schur.even_like(b), even = like(source);
   schur.prepare_source(source, b);
   zero(even);
@@ -27,20 +34,41 @@ int iterations_with(const cpu_multigrid& mg, const gauge_configuration& links, c
   rule.tolerance = 0.5 * tolerance;
   rule.limit = limit;
   rule.guess_is_zero = true;
-  const auto report = flexible_gcr(schur, even, source, rule, bridge<cpu::field<float>>(mg.cycle(columns), source));
-  EXPECT_TRUE(report.all_converged());
+  const auto report = flexible_gcr(schur, even, source, rule, bridge<cpu::field<float>>(mg.cycle(b.columns()), source));
   schur.reconstruct_solution(x, even, b);
-  auto mx = like(b);
   full->apply(mx, x);
+  return {report, distance(mx, b), x};
+}
+
+/// The iterations of one that has to converge.
+int iterations_with(const cpu_multigrid& mg, const gauge_configuration& links, const fermion_action& action,
+                    int columns, double tolerance = 1e-9, int limit = 200) {
+  const solved s = solve(mg, links, action, random_quarks(mg.library().get_context(), columns, 5), tolerance, limit);
+  EXPECT_TRUE(s.report.all_converged());
   // The prepared source is up to about 2 times as long as b.
-  EXPECT_TRUE(distance(mx, b) <= 2 * tolerance) << distance(mx, b);
-  return report.iterations();
+  EXPECT_TRUE(s.distance_to_b <= 2 * tolerance) << s.distance_to_b;
+  return s.report.iterations();
 }
 
 struct small_system {
   cpu::context ctx{lattice_geometry({8, 8, 8, 16}), communicator()};
   std::shared_ptr<gauge_configuration> links = std::make_shared<gauge_configuration>(
       read_gauge(PLAQUETTE_DATA_DIR "/beta6.0_8x8x8x16.nersc", ctx.geometry(), ctx.comm()).links);
+};
+
+/// A lattice of a second, with links, action and three levels.
+struct quick_system {
+  cpu::context ctx{lattice_geometry({8, 4, 4, 8}), communicator(), 1};
+  std::shared_ptr<gauge_configuration> links =
+      std::make_shared<gauge_configuration>(cpu::weak_field_configuration(ctx.geometry(), 0.35, 3, ctx.comm()));
+  fermion_action action = fermion_action::isotropic(-0.85, 1.0);
+  multigrid_parameters parameters;
+
+  quick_system() {
+    parameters.coarsenings = {{{2, 2, 2, 2}, 8}, {{2, 2, 2, 2}, 8}};
+    parameters.refinements = 1;
+  }
+  cpu_multigrid fresh() const { return {cpu::multigrid_library(ctx, links, action), parameters}; }
 };
 
 /// A basis of all that an aggregate holds makes P unitary and the coarse operator M itself: one iteration, where the
@@ -93,7 +121,7 @@ TEST(Multigrid, WithRandomVectorsIsNoBetterThanItsSmoother) {
 
 /// Every kind of cycle and smoother solves, three levels and odd coarse extents too.
 TEST(Multigrid, OfEveryKindSolves) {
-  const cpu::context ctx(lattice_geometry({8, 4, 4, 8}), communicator());
+  const cpu::context ctx(lattice_geometry({8, 4, 4, 8}), communicator(), 1);
   const auto links =
       std::make_shared<gauge_configuration>(cpu::weak_field_configuration(ctx.geometry(), 0.35, 3, ctx.comm()));
   const auto action = fermion_action::isotropic(-0.1, 1.0);
@@ -111,6 +139,169 @@ TEST(Multigrid, OfEveryKindSolves) {
         const cpu_multigrid mg(cpu::multigrid_library(ctx, links, action), p);
         EXPECT_LE(iterations_with(mg, *links, action, 1, 1e-9), 40);
       }
+}
+
+/// Measured 15 to 21 iterations. Six steps of the relaxation without coarse lattices take 32.
+TEST(Multigrid, SolvesWithEveryRelaxation) {
+  quick_system system;
+  using enum smoother_kind;
+  for (const smoother_kind smoother : {mr, gcr, ca_gcr, additive_schwarz, multiplicative_schwarz})
+    for (const coarsest_kind coarsest : {coarsest_kind::gcr, coarsest_kind::ca_gcr}) {
+      if (smoother != gcr && coarsest != coarsest_kind::gcr) continue;
+      system.parameters.smoother = smoother;
+      system.parameters.steps_after = smoother == additive_schwarz ? 3 : smoother == multiplicative_schwarz ? 2 : 6;
+      system.parameters.coarsest = coarsest;
+      system.parameters.coarsest_modes = coarsest == coarsest_kind::ca_gcr ? 4 : 0;
+      const int iterations = iterations_with(system.fresh(), *system.links, system.action, 2);
+      EXPECT_LE(iterations, 24) << name(smoother) << ' ' << name(coarsest);
+      RecordProperty(name(smoother) + std::string(name(coarsest)), iterations);
+    }
+}
+
+TEST(Multigrid, SolvesBatchesOfAnyWidthInTheSameIterations) {
+  const quick_system system;
+  const cpu_multigrid mg = system.fresh();
+  const int alone = iterations_with(mg, *system.links, system.action, 1);
+  for (const int columns : {5, 12}) {
+    const int together = iterations_with(mg, *system.links, system.action, columns);
+    EXPECT_LE(std::abs(together - alone), 1) << columns;  // of the slowest column
+  }
+}
+
+/// psi(x) -> g(x) psi(x) for all null vectors.
+null_space transformed(null_space v, const cpu::gauge_transformation& g) {
+  for (std::int64_t place = 0; place < v.blocks.fine_sites(); ++place)
+    for (int chirality = 0; chirality < chiralities; ++chirality)
+      for (int spin = 0; spin < 2; ++spin) {
+        const std::int64_t first = v.blocks.row_begin(place, chirality, v.rows) + colours * spin;
+        for (int k = 0; k < v.vectors; ++k) {
+          complex<double> psi[colours];
+          for (int a = 0; a < colours; ++a) psi[a] = {v.row(first + a)[k].re, v.row(first + a)[k].im};
+          for (int a = 0; a < colours; ++a) {
+            complex<double> sum{};
+            for (int b = 0; b < colours; ++b) sum += g.at_site(v.blocks.fine_site(place))(a, b) * psi[b];
+            v.row(first + a)[k] = {static_cast<float>(sum.re), static_cast<float>(sum.im)};
+          }
+        }
+      }
+  return v;
+}
+
+/// In another gauge, with null vectors and source transformed: the same coarse operators, iterations and solution.
+TEST(Multigrid, IsGaugeCovariant) {
+  const quick_system system;
+  const communicator alone;
+  const cpu_multigrid mg = system.fresh();
+  auto g = cpu::random_gauge_transformation(system.ctx.geometry(), 77, alone);
+  const auto links = std::make_shared<gauge_configuration>(cpu::transformed(*system.links, g, alone));
+  std::vector<null_space> vectors{transformed(*mg.levels()[0].vectors, g), *mg.levels()[1].vectors};
+  const cpu_multigrid other(cpu::multigrid_library(system.ctx, links, system.action), system.parameters,
+                            std::move(vectors), mg.coefficients());
+  for (std::size_t level = 0; level < 2; ++level) {
+    const auto &before = mg.levels()[level].operator_numbers->numbers,
+               &after = other.levels()[level].operator_numbers->numbers;
+    double difference = 0.0, size = 0.0;
+    for (std::size_t k = 0; k < before.size(); ++k) {
+      difference += norm2(after[k] - before[k]);
+      size += norm2(before[k]);
+    }
+    EXPECT_TRUE(std::sqrt(difference / size) <= single_precision_bound) << level;
+  }
+  const auto b = random_quarks(system.ctx, 2, 5);
+  auto b_there = like(b), x_there = like(b);
+  spinor_configuration column(system.ctx.geometry());
+  const auto to_other_gauge = [&](cpu::field<double>& there, const cpu::field<double>& here) {
+    for (int c = 0; c < here.columns(); ++c) {
+      export_column(column, here, c);
+      import_column(there, c, cpu::transformed(column, g, alone));
+    }
+  };
+  to_other_gauge(b_there, b);
+  const solved here = solve(mg, *system.links, system.action, b, 1e-9),
+               there = solve(other, *links, system.action, b_there, 1e-9);
+  EXPECT_LE(std::abs(here.report.iterations() - there.report.iterations()), 1);
+  to_other_gauge(x_there, here.x);
+  // Residuals of 1e-9 each, times |M^-1|, below 20 here.
+  EXPECT_TRUE(distance(there.x, x_there) <= 2 * 2e-9 * 20) << distance(there.x, x_there);
+}
+
+/// The same hierarchy with a prolongation whose memory was changed after the coarse operator was made.
+cpu_multigrid damaged(cpu_multigrid mg, const std::function<void(null_space&)>& damage) {
+  auto& level = const_cast<cpu_multigrid::level&>(mg.levels().front());
+  null_space vectors = *level.vectors;
+  damage(vectors);
+  level.from_finer = mg.library().make_transfer(vectors);
+  return mg;
+}
+
+TEST(Multigrid, WithADamagedNullVectorTakesLongerAndIsNeverWrong) {
+  const small_system system;
+  const auto action = fermion_action::isotropic(fermion_action::mass_of_kappa(0.1350), 1.769);
+  auto p = default_multigrid_parameters(system.ctx.geometry().global(), system.ctx.geometry().local());
+  for (auto& c : p.coarsenings) c.vectors = 12;
+  const cpu_multigrid good(cpu::multigrid_library(system.ctx, system.links, action), p);
+  const auto b = random_quarks(system.ctx, 1, 5);
+  const auto iterations = [&](const std::function<void(null_space&)>& damage) {
+    const solved s = solve(damaged(good, damage), *system.links, action, b, 1e-8, 300);
+    EXPECT_TRUE(s.report.all_converged());
+    EXPECT_TRUE(s.distance_to_b <= 2e-8) << s.distance_to_b;
+    return s.report.iterations();
+  };
+  const int before = iterations([](null_space&) {});
+  const auto every = [](null_space& v, int vector, const auto& change) {
+    for (std::size_t k = static_cast<std::size_t>(vector); k < v.numbers.size();
+         k += static_cast<std::size_t>(v.vectors))
+      change(v.numbers[k], k);
+  };
+  // A vector that is lost, one whose signs are lost, and one number with a wrong exponent.
+  const int lost = iterations([&](null_space& v) { every(v, 0, [](auto& z, std::size_t) { z = {}; }); });
+  const int mixed = iterations(
+      [&](null_space& v) { every(v, 3, [](auto& z, std::size_t k) { z = (k * 2654435761U) >> 16 & 1U ? -z : z; }); });
+  const int exponent = iterations([](null_space& v) { v.numbers[1234].re *= 0x1p12F; });
+  EXPECT_GT(lost, before);
+  EXPECT_GT(mixed, before);
+  EXPECT_GE(exponent, before);
+  // What is no number is no solution, and is not called one.
+  const solved none =
+      solve(damaged(good, [](null_space& v) { v.numbers[99].im = std::numeric_limits<float>::quiet_NaN(); }),
+            *system.links, action, b, 1e-8, 20);
+  EXPECT_FALSE(none.report.all_converged());
+}
+
+/// |(1 - P P^+) v| / |v|, the largest of all columns.
+double missed_by(const cpu_multigrid& mg, const cpu::field<float>& v) {
+  const auto& p = *mg.levels().front().from_finer;
+  auto c = p.coarse_like(v.columns());
+  auto projected = like(v);
+  p.restrict_to(c, v);
+  p.prolong(projected, c);
+  return distance(projected, v);
+}
+
+/// Low modes that the setup has not seen are near the span of P, and a cycle solves for them: |v - M x| < |v| / 2.
+TEST(Multigrid, NullSpaceHoldsOtherLowModes) {
+  const small_system system;
+  const auto action = fermion_action::isotropic(fermion_action::mass_of_kappa(0.1350), 1.769);
+  auto p = default_multigrid_parameters(system.ctx.geometry().global(), system.ctx.geometry().local());
+  for (auto& c : p.coarsenings) c.vectors = 12;
+  const cpu_multigrid mg(cpu::multigrid_library(system.ctx, system.links, action), p);
+  cpu::field<float> random(system.ctx, {spins, colours, site_subset::full, 2}), v = like(random), x = like(v);
+  cpu::field<double> b = random_quarks(system.ctx, 2, 41);
+  convert(random, b);
+  // Inverse iterations leave the lowest modes of a random vector.
+  for (int pass = 0; pass < 5; ++pass) b = solve(mg, *system.links, action, b, 1e-4).x;
+  convert(v, b);
+  EXPECT_TRUE(missed_by(mg, v) <= 0.5) << missed_by(mg, v);
+  EXPECT_TRUE(missed_by(mg, random) >= 0.9) << missed_by(mg, random);
+
+  using quarks = cpu::field<float>;
+  const auto& system_of_even = mg.library().system();
+  red_black_inverse<quarks, cpu::schur_wilson_clover<float>>(system_of_even, mg.library().working_quarks(2),
+                                                             mg.cycle(2))
+      .apply(x, v);
+  auto mx = like(x);
+  mg.library().apply_full(mx, x);
+  EXPECT_TRUE(distance(mx, v) <= 0.5) << distance(mx, v);
 }
 
 TEST(MultigridParameters, FollowFromTheLattice) {

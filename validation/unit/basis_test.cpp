@@ -20,8 +20,8 @@ const std::vector<extents> lattices = {{2, 2, 2, 2}, {4, 6, 2, 4}};
 /// Columns of the basis and of what it is multiplied with.
 constexpr std::pair<int, int> sizes[] = {{1, 1}, {3, 12}, {12, 3}, {5, 1}, {37, 9}, {1, 20}, {70, 70}};
 
-/// What a backend stores, and how many roundings of it a sum of so many products may be off: the products of a site, in
-/// groups, are summed in the precision of the field, groups in double. Errors add up with random signs.
+/// The error allowed to a sum of products, in units of its terms. The products of a site are summed in groups in the
+/// precision of the field; groups are summed in double. Errors add up with random signs.
 template <class T>
 constexpr double roundings = 8.0 * unit_roundoff<T>;
 

@@ -133,6 +133,13 @@ TEST(Mesh, APointIsFoundInItsElement) {
     for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(there[i], x[i], 1e-12);
   }
   EXPECT_EQ(locate(mesh, {1.5, 0, 0}).element, -1);
+  EXPECT_EQ(locate(mesh, {1.0 + 1e-3, 0, 0}).element, -1);
+  EXPECT_GE(locate(mesh, {1.0 + 1e-10, 0, 0}).element, 0);
+  // A vertex belongs to several elements: the one that comes first in the numbers given.
+  const point_location first = locate(mesh, mesh.vertices[0]);
+  std::vector<std::int32_t> numbers(static_cast<std::size_t>(mesh.size()));
+  for (std::size_t e = 0; e < numbers.size(); ++e) numbers[e] = static_cast<std::int32_t>(numbers.size() - e);
+  EXPECT_GT(locate(mesh, mesh.vertices[0], numbers).element, first.element);
 }
 
 TEST(Partition, EveryElementHasOnePartAndHalosAnswerEachOther) {
@@ -328,6 +335,12 @@ TEST(GmshFile, HostileFilesAreRefusedInOneLine) {
   three = replaced(three, "$Elements\n4", "$Elements\n5");
   three = replaced(three, "$EndElements", "9 4 2 3 2 20 30 41 78\n$EndElements");
   EXPECT_THAT(refusal(three), HasSubstr("3 elements share the face"));
+  // The second tetrahedron on the side of the first: the mesh is folded. A file may list corners in any order, though.
+  EXPECT_THAT(refusal(replaced(two_tetrahedra, "77 1 1 1", "77 -1 -1 -1")),
+              HasSubstr("same side of their common face"));
+  EXPECT_EQ(refusal(replaced(two_tetrahedra, "9 1 10 20 30 41", "9 1 20 10 30 41")), "accepted");
+  EXPECT_THAT(refusal(replaced(two_tetrahedra, "3 2 20 30 41 77", "3 2 20 30 41 10")), HasSubstr("same side"));
+  EXPECT_THAT(refusal(replaced(two_tetrahedra, "4 2 3 2 20", "4 2 3000000000 2 20")), HasSubstr("found 3000000000"));
   // Triangles where tetrahedra are expected, and triangles out of their plane.
   std::string flat = replaced(two_tetrahedra, "$Elements\n4", "$Elements\n1");
   flat = flat.substr(0, flat.find("1 15 2")) + "2 2 2 5 1 10 20 30\n$EndElements\n";
@@ -336,6 +349,14 @@ TEST(GmshFile, HostileFilesAreRefusedInOneLine) {
   EXPECT_THAT(refusal(replaced(flat, "10 20 30", "10 20 41"), 2), HasSubstr("plane z = 0"));
   const version_4_file four(false, false);
   EXPECT_THAT(refusal(replaced(four.text, "2 7 2 1", "2 6 2 1")), HasSubstr("which $Entities does not list"));
+}
+
+TEST(GmshFile, PeriodicSidesThatAreNotTheSameFaceAreRefused) {
+  const simplex_mesh cube = box_mesh({.cells = {1, 1, 1}, .low = {0, 0, 0}, .high = {1, 1, 1}});
+  const std::string text = gmsh_text(cube) + "$Periodic\n1\n2 2 1\n4\n2 1\n4 3\n6 5\n8 7\n$EndPeriodic\n";
+  EXPECT_EQ(refusal(text), "accepted");
+  EXPECT_THAT(refusal(replaced(text, "\n2 1\n4 3\n6 5\n8 7", "\n2 7\n4 3\n6 5\n8 1")), HasSubstr("not one face moved"));
+  EXPECT_THAT(refusal(replaced(text, "\n4\n2 1", "\n40000\n2 1")), HasSubstr("more than the file can hold"));
 }
 
 TEST(GmshFile, EveryTruncationIsRefused) {

@@ -9,6 +9,7 @@
 #include "common/algorithms/bridge.hpp"
 #include "common/algorithms/flexible_gcr.hpp"
 #include "common/algorithms/relaxation.hpp"
+#include "common/algorithms/schwarz.hpp"
 #include "validation/unit/solver_support.hpp"
 
 namespace plaquette::solver_tests {
@@ -95,6 +96,63 @@ TEST(Relaxations, OfGcrMinimiseTheResidualOverTheKrylovSpace) {
       }
 }
 
+TEST(Relaxations, OfCaGcrAreStretchesOfGcr) {
+  for (const std::uint64_t seed : {1, 2, 3})
+    for (const int columns : {1, 4})
+      for (const auto& [count, length] : {std::pair{1, 4}, {3, 1}, {4, 4}, {7, 3}, {8, 8}}) {
+        generator g(seed);
+        const matrix a = well_behaved(17, g), b = random_matrix(17, columns, g), x0 = random_matrix(17, columns, g);
+        const auto make = [&, k = count, s = length](const auto& op, const auto& shape) {
+          return ca_gcr_relaxation(op, shape, k, s);
+        };
+        const matrix x = solved(a, b, make, nullptr, static_cast<int>(seed) - 1), y = solved(a, b, make, &x0);
+        // The Gram matrix of A v, A^2 v, ..., A^s v has the square of their condition: 3^(s - 1) and what the disc of
+        // eigenvalues leaves apart, below 1e4 for s = 8.
+        const double bound = 100.0 * count * application_rounding(a) * norm_of_inverse(a) * (length > 4 ? 1e8 : 1e4);
+        for (int n = 0; n < columns; ++n) {
+          vector from_zero = vector::Zero(17), from_x0 = x0.col(n);
+          for (int done = 0; done < count; done += length) {
+            const int k = std::min(length, count - done);
+            from_zero = least_residual(a, from_zero, b.col(n), k);
+            from_x0 = least_residual(a, from_x0, b.col(n), k);
+          }
+          EXPECT_TRUE((x.col(n) - from_zero).norm() <= bound * from_zero.norm()) << seed << ' ' << count;
+          EXPECT_TRUE((y.col(n) - from_x0).norm() <= bound * (from_x0.norm() + x0.col(n).norm())) << seed;
+          EXPECT_FALSE((x.col(n) - from_zero).norm() > 1e-6 * from_zero.norm()) << "the bound above is no bound";
+        }
+      }
+}
+
+/// Blocks of 4 numbers by themselves, one colour after the other, one minimal residual step in each, written out.
+TEST(Relaxations, OfSchwarzFollowTheFormula) {
+  for (const std::uint64_t seed : {1, 2})
+    for (const bool multiplicative : {false, true}) {
+      generator g(seed);
+      const matrix a = well_behaved(16, g), b = random_matrix(16, 2, g), x0 = random_matrix(16, 2, g);
+      matrix inside = matrix::Zero(16, 16), colour[2] = {inside, inside};
+      for (Eigen::Index k = 0; k < 4; ++k) {
+        inside.block(4 * k, 4 * k, 4, 4) = a.block(4 * k, 4 * k, 4, 4);
+        colour[k % 2].block(4 * k, 4 * k, 4, 4).setIdentity();
+      }
+      schwarz_domains<mock::field> domains{any_operator<mock::field>(to_operator(inside))};
+      if (multiplicative)
+        for (const matrix& c : colour) domains.colours.emplace_back(to_operator(c));
+      const matrix y = solved(
+          a, b, [&](const auto& op, const auto& shape) { return schwarz_relaxation(op, shape, domains, 2, 1); }, &x0);
+      for (int n = 0; n < 2; ++n) {
+        vector x = x0.col(n);
+        for (int sweep = 0; sweep < 2; ++sweep)
+          for (int c = 0; c < (multiplicative ? 2 : 1); ++c) {
+            const vector r = b.col(n) - a * x;
+            const vector here = multiplicative ? vector(colour[c] * r) : r;
+            const vector e = mr_by_formula(inside, vector::Zero(16), here, 1, 1.0), ae = a * e;
+            x += multiplicative ? e : vector(ae.dot(r) / ae.squaredNorm() * e);
+          }
+        EXPECT_TRUE((y.col(n) - x).norm() <= 1000.0 * application_rounding(a) * x.norm()) << multiplicative;
+      }
+    }
+}
+
 TEST(Relaxations, OfGcrStandStillWhereNothingIsLeftToBeDone) {
   // Three distinct eigenvalues: from the fourth step on, directions hold rounding alone. One column is zero.
   for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
@@ -103,9 +161,15 @@ TEST(Relaxations, OfGcrStandStillWhereNothingIsLeftToBeDone) {
     matrix b = random_matrix(20, 3, g);
     b.col(1).setZero();
     const matrix x = solved(a, b, [](const auto& op, const auto& shape) { return gcr_relaxation(op, shape, 14); });
+    const matrix y =
+        solved(a, b, [](const auto& op, const auto& shape) { return ca_gcr_relaxation(op, shape, 14, 5); });
     EXPECT_EQ(x.col(1), vector::Zero(20));
-    for (const int n : {0, 2})
+    EXPECT_EQ(y.col(1), vector::Zero(20));
+    for (const int n : {0, 2}) {
       EXPECT_TRUE(relative_residual(a, x.col(n), b.col(n)) <= 100.0 * application_rounding(a)) << seed;
+      // Normal equations halve the digits of a stretch, which the next one mends.
+      EXPECT_TRUE(relative_residual(a, y.col(n), b.col(n)) <= 1e4 * application_rounding(a)) << seed;
+    }
   }
 }
 
@@ -136,6 +200,8 @@ template <class F, class A, class Function>
 void for_each_relaxation(const A& op, const F& shape, Function f) {
   f("mr", mr_relaxation(op, shape, 4, 0.9));
   f("gcr", gcr_relaxation(op, shape, 5));
+  f("ca-gcr", ca_gcr_relaxation(op, shape, 7, 3));
+  f("schwarz", schwarz_relaxation(op, shape, {any_operator<F>(op), {any_operator<F>(op)}}, 2, 3));
   f("chebyshev", chebyshev_relaxation(op, shape, 4, 0.5, 6.0));
 }
 
@@ -192,6 +258,10 @@ TEST(Relaxations, RefuseWhatMakesNoSense) {
   EXPECT_THROW(mr_relaxation(op, shape, -1), input_error);
   EXPECT_THROW(mr_relaxation(op, shape, 1, 2.0), input_error);
   EXPECT_THROW(gcr_relaxation(op, shape, 0), input_error);
+  EXPECT_THROW(ca_gcr_relaxation(op, shape, 0), input_error);
+  EXPECT_THROW(ca_gcr_relaxation(op, shape, 4, 0), input_error);
+  EXPECT_THROW(schwarz_relaxation(op, shape, {any_operator<mock::field>(op)}, 0, 1), input_error);
+  EXPECT_THROW(schwarz_relaxation(op, shape, {any_operator<mock::field>(op)}, 1, 0), input_error);
   EXPECT_THROW(chebyshev_relaxation(op, shape, 1, 2.0, 1.0), input_error);
   EXPECT_THROW(chebyshev_relaxation(op, shape, 1, 0.0, 1.0), input_error);
 }
@@ -357,6 +427,33 @@ TEST(Bridge, BringsFieldsToAnotherPrecisionAndBack) {
   op.apply(some, view(in, 1, 2));
   EXPECT_TRUE((to_matrix(some) - a * b.rightCols(2)).norm() <= bound);
   EXPECT_EQ(device.allocations(), 0);
+}
+
+/// A preconditioner that notes how many columns it is given.
+struct width_witness {
+  mock::dense_operator a;
+  std::shared_ptr<std::vector<int>> widths;
+  template <class F>
+  void apply(F& x, const F& b) const {
+    widths->push_back(b.columns());
+    a.apply(x, b);
+  }
+};
+
+TEST(Bridge, GivesAnOperatorOfOneWidthZerosForColumnsThatLeft) {
+  generator g(5);
+  const matrix a = random_matrix(6, 6, g), b = random_matrix(6, 4, g);
+  mock::machine device;
+  const mock::field in = to_field(device, b);
+  mock::field out = like(in);
+  const auto widths = std::make_shared<std::vector<int>>();
+  const auto whole = bridge<mock::basic_field<float>>(width_witness{to_operator(a), widths}, in, bridge_width::whole);
+  for (const int columns : {4, 1, 3}) {
+    mock::field some = view(out, 0, columns);
+    whole.apply(some, view(in, 4 - columns, columns));
+    EXPECT_TRUE((to_matrix(some) - a * b.rightCols(columns)).norm() <= 0x1p-22 * a.norm() * b.norm()) << columns;
+  }
+  EXPECT_EQ(*widths, (std::vector<int>{4, 4, 4}));
 }
 
 TEST(Bridge, BringsFieldsToAnotherShapeAndBack) {

@@ -7,10 +7,12 @@
 #include "common/error.hpp"
 #include "common/random/random_stream.hpp"
 #include "cpu_ref/coarse/coarse_operator.hpp"
+#include "cpu_ref/coarse/domains.hpp"
 #include "cpu_ref/coarse/galerkin.hpp"
 #include "cpu_ref/coarse/transfer.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "gpu/coarse/coarse_operator.hpp"
+#include "gpu/coarse/domains.hpp"
 #include "gpu/coarse/galerkin.hpp"
 #include "gpu/coarse/transfer.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
@@ -321,6 +323,50 @@ TEST(GpuTransfer, BetweenCoarseLatticesIsTheCpus) {
   const auto found = gpu::export_matrices(
       gpu::galerkin_product(gpu::import_matrices(both.device, m), gpu::import_null_space(both.device, v, true)));
   EXPECT_LE(largest_difference(found.numbers, expected.numbers), 40 * single_bound);
+}
+
+TEST(GpuDomains, AreTheCpus) {
+  level_setting s({8, 4, 4, 8}, {2, 2, 2, 2}, 4);
+  const auto links = gpu::import_links(s.device, s.links);
+  const auto full = std::make_shared<const cpu::wilson_clover<float>>(s.host, s.links, s.action);
+  const auto dfull = std::make_shared<const gpu::wilson_clover<float>>(s.device, links, s.action);
+  const cpu::schur_wilson_clover<float> schur(full, schur_kind::asymmetric);
+  const gpu::schur_wilson_clover<float> dschur(dfull, schur_kind::asymmetric);
+  const extents shape{2, 2, 4, 4};
+  const auto domains = cpu::quark_domains(schur, s.links, shape);
+  const auto ddomains = gpu::quark_domains(dschur, links, shape);
+  const field_shape even{spins, colours, site_subset::even, 1};
+  cpu::field<float> x(s.host, even), y(s.host, even);
+  gpu::field<float> dx(s.device, even), dy(s.device, even);
+  const auto in = cpu::random_spinor(s.host.geometry(), 5, 0, alone);
+  import_column(x, 0, in);
+  import_column(dx, 0, in);
+  const auto expect_same = [&](const any_operator<cpu::field<float>>& a, const any_operator<gpu::field<float>>& da) {
+    a.apply(y, x);
+    da.apply(dy, dx);
+    spinor_configuration p(s.host.geometry()), q(s.host.geometry());
+    export_column(p, y, 0);
+    export_column(q, dy, 0);
+    EXPECT_TRUE(norm(sum(q, {-1.0, 0.0}, p)) <= single_bound * norm(p));
+  };
+  expect_same(domains.inside, ddomains.inside);
+  for (const std::size_t colour : {0, 1}) expect_same(domains.colours[colour], ddomains.colours[colour]);
+
+  const coarse_pair both({8, 4, 4, 8}, {4, 2, 2, 4});
+  const auto m = random_matrices(*both.geometry, 8, 4);
+  const auto coarse = cpu::coarse_domains(both.host, m, {2, 1, 2, 2});
+  const auto dcoarse =
+      gpu::coarse_domains(gpu::import_matrices(both.device, m), {2, 1, 2, 2}, gpu::coarse_storage::single);
+  const auto u = both.on_host<float>({2, 4, site_subset::even, 3}, 1);
+  auto v = like(u);
+  const auto du = both.on_device(u);
+  auto dv = like(du);
+  coarse.inside.apply(v, u), dcoarse.inside.apply(dv, du);
+  EXPECT_TRUE(distance_of(dv, v) <= 400 * 0x1p-24) << distance_of(dv, v);
+  for (const std::size_t colour : {0, 1}) {
+    coarse.colours[colour].apply(v, u), dcoarse.colours[colour].apply(dv, du);
+    EXPECT_TRUE(distance_of(dv, v) == 0.0);
+  }
 }
 
 TEST(GpuGalerkinProduct, IsTheCpus) {

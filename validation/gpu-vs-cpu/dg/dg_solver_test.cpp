@@ -40,7 +40,10 @@ std::string name_of(const dg_case& c) {
                                                               : "maxwell_tm";
   name += std::to_string(c.dimension) + "d_order" + std::to_string(c.order) + "_" +
           (c.stored == precision::double_ ? "double" : "single");
-  name += c.kernel == choice::gather ? "_gather" : c.kernel == choice::classic ? "_classic" : "_fused";
+  name += c.kernel == choice::products  ? "_products"
+          : c.kernel == choice::gather  ? "_gather"
+          : c.kernel == choice::classic ? "_classic"
+                                        : "_fused";
   if (c.upwinding != 1.0) name += "_central";
   if (c.is_uniform) name += "_uniform";
   return name;
@@ -181,6 +184,10 @@ std::vector<dg_case> cases() {
       all.push_back({wave_equations::maxwell_tm, 2, 3, p, kernel});
       all.push_back({wave_equations::maxwell_tm, 2, 9, p, kernel, 0.0});
     }
+    for (const int order : {1, 4, 9}) all.push_back({wave_equations::maxwell_tm, 2, order, p, choice::products});
+    all.push_back({wave_equations::acoustics, 2, 3, p, choice::products, 0.0});
+    all.push_back({wave_equations::acoustics, 3, 2, p, choice::products});
+    all.push_back({wave_equations::maxwell, 3, 3, p, choice::products});
   }
   return all;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Verifies and times ways to do a stage, for whoever changes a kernel: gather and classic kernels, and fused ones of
-/// any engine and shape. The gather is held to the CPU's textbook on sampled elements, all others to the gather on all
-/// nodes.
+/// Verifies and times kernels of a stage, for developers of kernels: gather, classic, and fused ones of any engine and
+/// shape. The gather kernel is compared with the CPU's textbook on sampled elements, all others with it on all nodes.
 #pragma once
 
 #include <functional>

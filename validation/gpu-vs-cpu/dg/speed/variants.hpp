@@ -43,6 +43,10 @@ template <class T, int fields>
 void try_simple(stage_bench<T, fields>& bench) {
   const wave_equations equations = bench.domain().problem.equations;
   const auto places = std::int64_t{bench.domain().elements()} * bench.domain().nodes();
+  bench.run("products", [&] {
+    return make_products_launcher<T, fields>(equations, bench.device(), bench.domain().reference,
+                                             bench.domain().elements());
+  });
   bench.run("gather", [&] { return make_gather_launcher<T, fields>(equations); });
   if (bench.domain().reference.order <= highest_fused_order)
     bench.run("library", [&] {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The eigenvectors of H with the smallest |eigenvalues|, from a solver for H and vectors that are rich in them. A few
+/// solves tell how close to zero the spectrum comes. For modes to many digits see hermitian_modes.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "common/algorithms/hermitian_modes.hpp"
+
+namespace plaquette {
+
+/// Orthonormal, |values| ascending. |residuals| bound the distance of each value to the nearest eigenvalue.
+template <class F>
+struct inverse_mode_set {
+  F vectors;
+  std::vector<double> values, residuals;  ///< <v, H v>, |H v - value v|
+};
+
+/// Rayleigh-Ritz in the space of v, H^-1 v, ..., H^-steps v. Of n steps on p columns the n p lowest modes profit.
+/// \param inverse  inverse(x, b): x = about H^-1 b. Two digits are enough: what a solve leaves is an error of the
+///                 space, and not of the values in it
+/// \param start    of `block` columns: random vectors, say; changed
+/// \param count    modes to return, at most block * (steps + 1)
+template <field_batch F, class H, class Inverse>
+inverse_mode_set<F> modes_by_inverse(const H& h, const Inverse& inverse, F& start, int steps, int count,
+                                     const random_fill<F>& fill) {
+  const int block = start.columns(), all = block * (steps + 1);
+  if (steps < 1 || count < 1 || count > all)
+    throw input_error("modes by the inverse: expected at most " + std::to_string(all) + " modes of " +
+                      std::to_string(steps) + " steps, found " + std::to_string(count));
+  F basis = like(start, all);
+  orthonormalise(start, fill);
+  F first = view(basis, 0, block);
+  copy(first, start);
+  for (int step = 1; step <= steps; ++step) {
+    F next = view(basis, step * block, block);
+    inverse(next, view(basis, (step - 1) * block, block));
+    orthogonalise(view(basis, 0, step * block), next, fill);
+  }
+  inverse_mode_set<F> found{like(start, count), {}, {}};
+  // Residuals are not small here, so none of them marks a pair of +-lambda that was cut.
+  constexpr double any_residual = std::numeric_limits<double>::max();
+  detail::rayleigh_ritz(h, basis, all, count, any_residual, block, fill, found.values, found.residuals);
+  copy(found.vectors, view(basis, 0, count));
+  return found;
+}
+
+/// The `count` combinations of V's columns, which need not be orthonormal, with the smallest |H v| / |v|: orthonormal.
+/// Fewer where fewer are independent.
+template <field_batch F, class H>
+F lowest_in_span(const H& h, const F& v, int count) {
+  F hv = like(v);
+  h.apply(hv, v);
+  // H^2 x = mu G x with the Gram matrix G. Directions in which G vanishes are rounding.
+  const hermitian_eigenpairs gram = eigenpairs_of_hermitian(hermitian_part(overlaps(v, v)));
+  std::vector<int> independent;
+  for (int i = 0; i < v.columns(); ++i)
+    if (gram.values[static_cast<std::size_t>(i)] > 1e-5 * gram.values.back()) independent.push_back(i);
+  host_matrix to_span = columns_of(gram.vectors, independent);
+  std::vector<double> factors;
+  for (const int i : independent) factors.push_back(1.0 / std::sqrt(gram.values[static_cast<std::size_t>(i)]));
+  scale_columns(to_span, factors);
+  const host_matrix squared = adjoint_product(to_span, product(overlaps(hv, hv), to_span));
+  const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(squared));  // ascending
+  std::vector<int> first(static_cast<std::size_t>(std::min<int>(count, static_cast<int>(independent.size()))));
+  std::iota(first.begin(), first.end(), 0);
+  F lowest = like(v, static_cast<int>(first.size()));
+  combine(lowest, v, product(to_span, columns_of(pairs.vectors, first)).numbers());
+  return lowest;
+}
+
+}  // namespace plaquette

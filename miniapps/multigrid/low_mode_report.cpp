@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/multigrid/low_mode_report.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace plaquette {
+
+namespace {
+
+/// The sign of lambda is known, and the mode answers to the mass.
+bool tells_mass(const low_mode& m) { return m.residual < 0.5 * std::abs(m.value) && std::abs(m.chirality) > 0.1; }
+
+}  // namespace
+
+std::string why_exceptional(const std::vector<low_mode>& modes) {
+  for (const low_mode& m : modes)
+    if (tells_mass(m) && m.value * m.chirality < 0.0)
+      return fmt::format("mode {:.1e} of gamma_5 M has chirality {:.2f}, so M has a real mode below zero", m.value,
+                         m.chirality);
+  if (modes.size() < 2) return "";
+  // The lowest modes of a regular configuration lie close together.
+  constexpr double gap = 5.0;
+  if (gap * modes.front().gain() < modes[1].gain())
+    return fmt::format("mode {:.1e} of gamma_5 M is {:.0f} times below the next", modes.front().gain(),
+                       modes[1].gain() / modes.front().gain());
+  return "";
+}
+
+json_document to_json(const std::vector<low_mode>& modes) {
+  json_document list = json_document::array();
+  for (const low_mode& m : modes)
+    list.push_back({{"value", m.value}, {"residual", m.residual}, {"chirality", m.chirality}, {"missed", m.missed}});
+  return list;
+}
+
+void print_modes(const std::vector<low_mode>& modes) {
+  if (modes.empty()) return;
+  std::string gains, chiralities;
+  double least = 1.0, most = 0.0;
+  for (const low_mode& m : modes) {
+    gains += fmt::format(" {:.3g}", m.gain());
+    chiralities += fmt::format(" {:.2f}", m.value < 0.0 ? -m.chirality : m.chirality);
+    least = std::min(least, m.missed);
+    most = std::max(most, m.missed);
+  }
+  fmt::print("low modes  |gamma_5 M v|:{}; chirality times sign:{}\n", gains, chiralities);
+  fmt::print("           of these the null space misses |(1 - P P^+) v|: {:.3f} to {:.3f}\n", least, most);
+}
+
+}  // namespace plaquette

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What a run of the multigrid mini-app found, for a person and for the report.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "miniapps/multigrid/low_mode_report.hpp"
+#include "miniapps/multigrid/source_results.hpp"
+
+namespace plaquette {
+
+/// The setup of one list of numbers of vectors, and what came of it.
+struct schedule_results {
+  setup_summary setup;
+  json_document levels;   ///< of a profiled solve
+  std::size_t first = 0;  ///< of its series in `multigrid_results::all`
+};
+
+struct multigrid_results {
+  std::vector<series> all{};
+  std::vector<schedule_results> schedules{};
+  std::vector<low_mode> modes{};
+  json_document explanation = nullptr;  ///< of --explain
+};
+
+/// Adds solves, checks and the figure of merit. A reference that says itself that it did not converge adds no check.
+/// \param memory  bytes of a rank, as estimated
+void add_to_report(report& result, const multigrid_results& results, const multigrid_options& options, double memory);
+/// Prints the tables, and on stderr why multigrid has not solved a source.
+void print_results(const multigrid_results& results, const multigrid_options& options);
+/// Success; no convergence; verification failed where a solution that claims its tolerance does not meet it. Of the
+/// solves by multigrid.
+exit_status status_of(const multigrid_results& results, const multigrid_options& options);
+
+}  // namespace plaquette

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Setup and cycle of multigrid on a backend that answers late: a whole cycle of any kind neither reads nor allocates,
+/// and it is the formula.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+
+#include "common/algorithms/flexible_gcr.hpp"
+#include "common/algorithms/multigrid_setup.hpp"
+#include "validation/unit/solver_support.hpp"
+
+namespace plaquette::solver_tests {
+namespace {
+
+using field = mock::field;
+constexpr int widest = 12;
+
+/// A dense matrix as the red-black system of a lattice that does not fall into two parities.
+struct dense_system {
+  mock::machine* device;
+  matrix m;
+  mock::dense_operator a = to_operator(m);
+
+  field working_field(int columns) const { return {*device, static_cast<int>(m.rows()), columns}; }
+  void apply(field& out, const field& in) const { a.apply(out, in); }
+  void apply_dagger(field& out, const field& in) const { a.apply_dagger(out, in); }
+  void prepare_source(field& even, const field& b) const { copy(even, b); }
+  void reconstruct_solution(field& x, const field& even, const field&) const { copy(x, even); }
+  field even_like(const field& full) const { return like(full); }
+};
+
+/// P as a dense matrix.
+struct dense_transfer {
+  mock::machine* device;
+  matrix m;
+  mock::dense_operator p = to_operator(m);
+  field prolonged = field(*device, static_cast<int>(m.rows()), widest);
+  number_for_any_width<mock::scalars> one{prolonged, 1.0};
+
+  field coarse_like(int columns) const { return {*device, static_cast<int>(m.cols()), columns}; }
+  void restrict_to(field& coarse, const field& fine) const { p.apply_dagger(coarse, fine); }
+  void add_prolonged(field& fine, const field& coarse) const {
+    field some = view(prolonged, 0, fine.columns());
+    p.apply(some, coarse);
+    axpy(fine, one(fine.columns()), some);
+  }
+};
+
+/// Multigrid of a dense matrix: `aggregate[0]` numbers that follow each other make `vectors` of the next lattice.
+struct dense_library {
+  using quark_field = field;
+  using coarse_field = field;
+  using quark_system = dense_system;
+  using coarse_system = dense_system;
+  using transfer = dense_transfer;
+  using basis = matrix;
+  using matrices = matrix;
+
+  mock::machine* device;
+  std::shared_ptr<const dense_system> finest;
+  bool at_once = false;
+
+  const std::shared_ptr<const dense_system>& system() const { return finest; }
+  bool answers_at_once() const { return at_once; }
+  void finish() const {}
+  field random_quarks(int columns, std::uint64_t seed) const {
+    generator g(seed);
+    return to_field(*device, random_matrix(finest->m.rows(), columns, g));
+  }
+  field working_quarks(int columns) const { return finest->working_field(columns); }
+  void take_working_sites(field& even, const field& v) const { copy(even, v); }
+  void fill_random(field& v, std::uint64_t seed) const {
+    generator g(seed);
+    copy(v, to_field(*device, random_matrix(v.length(), v.columns(), g)));
+  }
+  void apply_full(field& out, const field& in) const { finest->apply(out, in); }
+
+  matrix gather(const field& v, const extents& aggregate) const {
+    const matrix all = to_matrix(v);
+    const Eigen::Index size = aggregate[0], count = all.cols();
+    matrix p = matrix::Zero(all.rows(), all.rows() / size * count);
+    for (Eigen::Index block = 0; block < all.rows() / size; ++block)
+      p.block(block * size, block * count, size, count) =
+          all.middleRows(block * size, size).householderQr().householderQ() * matrix::Identity(size, count);
+    return p;
+  }
+  std::int64_t make_orthonormal(matrix&) const { return 0; }
+  std::shared_ptr<const dense_transfer> make_transfer(const matrix& p) const {
+    return std::make_shared<const dense_transfer>(dense_transfer{device, p});
+  }
+  matrix galerkin(const matrix& p) const { return p.adjoint() * finest->m * p; }
+  matrix galerkin(const matrix& finer, const matrix& p) const { return p.adjoint() * finer * p; }
+  /// Domains of so many numbers that follow each other, in two colours by turns.
+  schwarz_domains<field> coarse_domains(const matrix& m, const extents& shape) const {
+    matrix inside = m, colour[2] = {matrix::Zero(m.rows(), m.rows()), matrix::Zero(m.rows(), m.rows())};
+    for (Eigen::Index i = 0; i < m.rows(); ++i) {
+      for (Eigen::Index j = 0; j < m.rows(); ++j)
+        if (i / shape[0] != j / shape[0]) inside(i, j) = 0.0;
+      colour[i / shape[0] % 2](i, i) = 1.0;
+    }
+    return {any_operator<field>(to_operator(inside)),
+            {any_operator<field>(to_operator(colour[0])), any_operator<field>(to_operator(colour[1]))}};
+  }
+  schwarz_domains<field> quark_domains(const dense_system& a, const extents& shape) const {
+    return coarse_domains(a.m, shape);
+  }
+  std::shared_ptr<const dense_system> make_system(const matrix& m) const {
+    return std::make_shared<const dense_system>(dense_system{device, m});
+  }
+};
+
+/// A chain of 48 numbers, three lattices: 48, 16 and 4.
+multigrid_parameters chain_parameters() {
+  multigrid_parameters p;
+  p.coarsenings = {{{6, 1, 1, 1}, 2}, {{4, 1, 1, 1}, 1}};
+  p.relaxation_iterations = 10;
+  p.refinements = 1;
+  p.steps_after = 3;
+  p.k_steps = 2;
+  p.coarsest_steps = 4;
+  return p;
+}
+
+/// Neighbours on a ring and a little noise; smallest singular values 0.05.
+matrix chain(generator& g) {
+  const Eigen::Index n = 48;
+  matrix a = 2.05 * matrix::Identity(n, n) + 0.01 * random_matrix(n, n, g) / std::sqrt(static_cast<double>(n));
+  for (Eigen::Index i = 0; i < n; ++i) {
+    a(i, (i + 1) % n) -= 1.2;
+    a(i, (i + n - 1) % n) -= 0.8;
+  }
+  return a;
+}
+
+/// Calls body(parameters, name) for every kind of cycle, relaxation and coarsest solver.
+template <class Body>
+void for_each_kind(const Body& body) {
+  using enum smoother_kind;
+  for (const cycle_kind cycle : {cycle_kind::v, cycle_kind::w, cycle_kind::k})
+    for (const smoother_kind smoother : {mr, gcr, ca_gcr, additive_schwarz, multiplicative_schwarz})
+      for (const coarsest_kind coarsest : {coarsest_kind::gcr, coarsest_kind::ca_gcr}) {
+        if (smoother != gcr && coarsest != coarsest_kind::gcr) continue;
+        multigrid_parameters p = chain_parameters();
+        p.coarsest_modes = smoother == ca_gcr ? 1 : 0;
+        p.cycle = cycle;
+        p.smoother = smoother;
+        p.coarsest = coarsest;
+        p.steps_before = smoother == mr ? 2 : 0;
+        body(p, std::string(name(cycle)) + " " + name(smoother) + " " + name(coarsest));
+      }
+}
+
+TEST(MultigridCycle, NeitherReadsNorAllocates) {
+  generator g(1);
+  const matrix a = chain(g), b = random_matrix(48, widest, g);
+  for_each_kind([&](const multigrid_parameters& p, const std::string& kind) {
+    mock::machine device(3);
+    const auto finest = std::make_shared<const dense_system>(dense_system{&device, a});
+    const multigrid<dense_library> mg(dense_library{&device, finest}, p);
+    const field source = to_field(device, b);
+    field x = like(source);
+    const auto cycle = mg.cycle(widest);
+    for (const int columns : {12, 5, 1}) {
+      device.forget();
+      field some_x = view(x, 0, columns);
+      cycle.apply(some_x, view(source, 0, columns));
+      EXPECT_EQ(device.reads().size(), 0u) << kind;
+      EXPECT_EQ(device.allocations(), 0) << kind;
+      EXPECT_GT(device.applications(), 10) << kind;
+      EXPECT_TRUE(to_matrix(some_x).allFinite()) << kind;
+    }
+    // A host that is answered at once ends its loops early, for which it reads.
+    const multigrid<dense_library> eager(dense_library{&device, finest, true}, p);
+    const auto other = eager.cycle(widest);
+    device.forget();
+    other.apply(x, source);
+    if (p.coarsest == coarsest_kind::gcr) {
+      EXPECT_GT(device.reads().size(), 0u) << kind;
+    }
+  });
+}
+
+TEST(MultigridCycle, SolvesWithAnyWidthInTheSameIterations) {
+  for (const std::uint64_t seed : {1, 2}) {
+    generator g(seed);
+    const matrix a = chain(g), b = random_matrix(48, widest, g);
+    for_each_kind([&](const multigrid_parameters& p, const std::string& kind) {
+      mock::machine device(seed);
+      const auto finest = std::make_shared<const dense_system>(dense_system{&device, a});
+      const multigrid<dense_library> mg(dense_library{&device, finest}, p);
+      const auto cycle = mg.cycle(widest);
+      std::vector<int> alone;
+      for (const int columns : {1, 5, 12}) {
+        const field source = to_field(device, b.leftCols(columns));
+        field x = to_field(device, matrix::Zero(48, columns));
+        const auto report = flexible_gcr(*finest, x, source, {.tolerance = 1e-10, .limit = 60}, cycle);
+        EXPECT_TRUE(report.all_converged()) << kind;
+        const matrix found = to_matrix(x);
+        for (int c = 0; c < columns; ++c) EXPECT_TRUE(relative_residual(a, found.col(c), b.col(c)) <= 1.01e-10) << kind;
+        alone.push_back(report.columns.front().iterations);
+      }
+      // No number of a column depends on its neighbours.
+      EXPECT_EQ(alone[0], alone[1]) << kind;
+      EXPECT_EQ(alone[0], alone[2]) << kind;
+      EXPECT_LE(alone[0], 25) << kind;
+    });
+  }
+}
+
+/// Against the singular values of the dense matrix; and a solver of the rest that does nothing shows what is taken out.
+TEST(Deflation, TakesOutTheLowestSingularVectors) {
+  for (const std::uint64_t seed : {1, 2}) {
+    generator g(seed);
+    const Eigen::Index n = 60;
+    vector sizes(n);
+    for (Eigen::Index i = 0; i < n; ++i)
+      sizes(i) = i < 6 ? 0.01 * static_cast<double>(i + 1) : 0.5 + 0.05 * static_cast<double>(i);
+    const matrix u = random_unitary(n, g), v = random_unitary(n, g), a = u * sizes.asDiagonal() * v.adjoint();
+    mock::machine device(seed);
+    const auto system = std::make_shared<const dense_system>(dense_system{&device, a});
+    const auto modes = lowest_singular_vectors(*system, to_field(device, random_matrix(n, 10, g)), 6);
+    // The filter of degree 16, six times, leaves nothing of values of 0.8 and more.
+    for (int i = 0; i < 6; ++i)
+      EXPECT_TRUE(std::abs(modes.values[static_cast<std::size_t>(i)] - 0.01 * (i + 1)) <= 1e-9) << i;
+    // b of the high modes alone is left alone; of a low mode all is solved.
+    matrix b(n, 3);
+    b << u.col(20), u.col(2), u.col(0) + u.col(30);
+    struct nothing {
+      void apply(field& x, const field&) const { zero(x); }
+    };
+    const field source = to_field(device, b);
+    field x = like(source);
+    const deflated_solver<field, dense_system> solver(system, source, modes, any_operator<field>(nothing{}));
+    device.forget();
+    solver.apply(x, source);
+    EXPECT_EQ(device.reads().size(), 0u);
+    EXPECT_EQ(device.allocations(), 0);
+    const matrix found = to_matrix(x);
+    EXPECT_TRUE(found.col(0).norm() <= 1e-6);
+    EXPECT_TRUE((found.col(1) - v.col(2) / 0.03).norm() <= 1e-6 / 0.03);
+    EXPECT_TRUE((found.col(2) - v.col(0) / 0.01).norm() <= 1e-6 / 0.01);
+  }
+}
+
+/// A two-grid V-cycle with one step of minimal residuals after the correction, written out.
+TEST(MultigridCycle, IsTheFormula) {
+  generator g(7);
+  const matrix a = chain(g), b = random_matrix(48, 3, g);
+  multigrid_parameters p = chain_parameters();
+  p.coarsenings = {{{6, 1, 1, 1}, 2}};
+  p.smoother = smoother_kind::mr;
+  p.steps_before = p.steps_after = 1;
+  p.relaxation_factor = 0.9;
+  p.coarsest_steps = 16;  // of a space of 16 numbers: exact
+  mock::machine device(2);
+  const auto finest = std::make_shared<const dense_system>(dense_system{&device, a});
+  const multigrid<dense_library> mg(dense_library{&device, finest}, p);
+  const matrix prolongation = *mg.levels().front().vectors;
+  field x = to_field(device, b);
+  mg.cycle(3).apply(x, to_field(device, b));
+  const matrix found = to_matrix(x);
+  const auto relaxed = [&](vector y, const vector& source) -> vector {
+    const vector r = source - a * y, ar = a * r;
+    return y + 0.9 * ar.dot(r) / ar.squaredNorm() * r;
+  };
+  for (int c = 0; c < 3; ++c) {
+    vector y = relaxed(vector::Zero(48), b.col(c));
+    y += prolongation *
+         solution_of(prolongation.adjoint() * a * prolongation, prolongation.adjoint() * (b.col(c) - a * y));
+    y = relaxed(y, b.col(c));
+    // Rounding of 1e-16, times the condition of the coarse matrix, below 1e3, and the length of its solver.
+    EXPECT_TRUE((found.col(c) - y).norm() <= 1e-11 * y.norm()) << (found.col(c) - y).norm() / y.norm();
+  }
+}
+
+}  // namespace
+}  // namespace plaquette::solver_tests
