@@ -36,6 +36,7 @@ struct overlap_mode_set {
   int searched = +1;  ///< the chirality that was searched
   int cycles = 0;
   int restarts = 0;  ///< searches that began anew, since modes came late
+  int late = 0;      ///< copies of degenerate modes that the search had missed
   bool complete = true;
 
   chiral_modes<F>& of(int chirality) { return chirality > 0 ? plus : minus; }
@@ -132,14 +133,14 @@ F half_like(const F& full, int columns) {
   return F(full.get_context(), field_shape{2, 3, full.shape().sites, columns});
 }
 
-/// Zero modes in a chirality where the other modes are known: the Krylov space is kept orthogonal to these, so that
-/// whatever falls below half of the lowest eigenvalue expected there is a zero mode. One Krylov space finds one of
-/// several; the search goes on beside those found until there are no more.
+/// Modes below half of `expected` beside those that are known: zero modes, and copies of degenerate ones that the
+/// search in the other chirality missed. The Krylov space is kept orthogonal to what is known. One Krylov space finds
+/// one of several copies; the search goes on beside those found until there are no more.
 /// \param known  orthonormal; partners of the other chirality's pairs, or all that was found here
 template <class Sign, class F>
-chiral_modes<F> search_zero_modes(const Sign& sign, int chirality, const F& known, double expected,
-                                  const overlap_mode_search& search, const random_fill<F>& fill, double final_delta,
-                                  int width) {
+chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, double expected,
+                              const overlap_mode_search& search, const random_fill<F>& fill, double final_delta,
+                              int width) {
   const chiral_square<Sign> square(sign, chirality);
   const double delta = 1e-5;
   const restart_sizes sizes{.keep = 6, .most = 30, .block = 1, .cycles = 12};
@@ -216,6 +217,58 @@ chiral_modes<F> search_zero_modes(const Sign& sign, int chirality, const F& know
     orthonormalise(found.vectors, fill);
   }
   return found;
+}
+
+/// Some columns of a basis, in an order.
+template <class F>
+F columns_in_order(const F& from, const std::vector<int>& order) {
+  F to = like(from, static_cast<int>(order.size()));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    F column = view(to, static_cast<int>(i), 1);
+    copy(column, view(from, order[i], 1));
+  }
+  return to;
+}
+/// The columns of both.
+template <class F>
+F side_by_side(const F& a, const F& b) {
+  F all = like(a, a.columns() + b.columns());
+  if (a.columns() > 0) {
+    F first = view(all, 0, a.columns());
+    copy(first, a);
+  }
+  if (b.columns() > 0) {
+    F rest = view(all, a.columns(), b.columns());
+    copy(rest, b);
+  }
+  return all;
+}
+
+/// Modes of chirality -chi that the search in chi missed join those that it found, with their partners
+/// P D v / sqrt(e - e^2/4). The lowest remain, as many as there were.
+/// \param partners  of main, in the chirality of `late`
+template <class Sign, class F>
+void join_late_modes(const Sign& sign, int chi, const chiral_modes<F>& late, chiral_modes<F>& main, F& partners,
+                     double delta, int width) {
+  F products = like(late.vectors), theirs = like(late.vectors);
+  products_of_basis(sign, -chi, late.vectors, products, &theirs, delta, width);
+  std::vector<complex<double>> factors;
+  for (const double e : late.squares) factors.push_back({1.0 / std::sqrt(e - 0.25 * e * e), 0.0});
+  scale(theirs, make_scalars(theirs, std::span<const complex<double>>(factors)));
+  const std::size_t count = main.squares.size();
+  std::vector<double> squares = main.squares, residuals = main.residuals;
+  squares.insert(squares.end(), late.squares.begin(), late.squares.end());
+  residuals.insert(residuals.end(), late.residuals.begin(), late.residuals.end());
+  std::vector<int> order(squares.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int i) { return squares[static_cast<std::size_t>(i)]; });
+  order.resize(count);
+  main.vectors = columns_in_order(side_by_side(main.vectors, theirs), order);
+  partners = columns_in_order(side_by_side(partners, late.vectors), order);
+  for (std::size_t i = 0; i < count; ++i) {
+    main.squares[i] = squares[static_cast<std::size_t>(order[i])];
+    main.residuals[i] = residuals[static_cast<std::size_t>(order[i])];
+  }
 }
 
 /// The chirality whose lowest Ritz value of D^+ D stays higher after a short search: the other one may have zero modes.
@@ -363,9 +416,24 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
   }
   chiral_modes<F> zero_modes{detail::half_like(shape_of, 0)};
   if (zeros == 0 && l > 0) {
-    zero_modes =
-        detail::search_zero_modes(sign, -chi, pair_vectors, main.squares.back(), search, fill, final_delta, width);
-    (chi > 0 ? found.zero_minus : found.zero_plus) = zero_modes.vectors.columns();
+    const chiral_modes<F> beside =
+        detail::search_beside(sign, -chi, pair_vectors, main.squares.back(), search, fill, final_delta, width);
+    const int all = beside.vectors.columns();
+    int count = 0;
+    while (count < all && std::abs(beside.squares[static_cast<std::size_t>(count)]) < search.zero) ++count;
+    const auto part = [&](int first, int n) {
+      const auto some = [&](const std::vector<double>& from) {
+        return std::vector<double>(from.begin() + first, from.begin() + first + n);
+      };
+      return chiral_modes<F>{view(beside.vectors, first, n), some(beside.squares), some(beside.residuals)};
+    };
+    zero_modes = part(0, count);
+    (chi > 0 ? found.zero_minus : found.zero_plus) = count;
+    found.late = all - count;
+    // Those that are no zero modes and have not converged are left out.
+    const auto has_converged = [&](double residual) { return residual <= search.tolerance; };
+    if (found.late > 0 && std::ranges::all_of(part(count, found.late).residuals, has_converged))
+      detail::join_late_modes(sign, chi, part(count, found.late), main, pair_vectors, final_delta, width);
   }
   const int extra = zero_modes.vectors.columns();
   other.vectors = detail::half_like(shape_of, extra + pairs);

@@ -438,6 +438,24 @@ TEST(ModesOfD, are_those_of_the_dense_matrix_in_both_chiralities) {
     }
 }
 
+TEST(ModesOfD, of_degenerate_levels_that_were_missed_are_no_zero_modes) {
+  overlap_case field(unit_links(small), false);
+  const dense_overlap dense(dense_dirac(field.links, field.action));
+  const sign_of_library sign = field.sign(field.modes(4));
+  for (const int count : {5, 14}) {
+    const auto found = lowest_overlap_modes<library>(sign, field.fields(1), {.modes = count}, field.random(), 4);
+    EXPECT_NEAR(dense.index(), 0.0, 1e-9);
+    EXPECT_EQ(found.zero_plus, 0);
+    EXPECT_EQ(found.zero_minus, 0);
+    for (const int chi : {+1, -1}) {
+      ASSERT_EQ(found.of(chi).squares.size(), static_cast<std::size_t>(count));
+      const host_matrix gram = overlaps(found.of(chi).vectors, found.of(chi).vectors);
+      for (int i = 0; i < count; ++i)
+        for (int j = 0; j < count; ++j) EXPECT_NEAR(gram(i, j).re, i == j ? 1.0 : 0.0, 1e-8);
+    }
+  }
+}
+
 TEST(Propagators, are_those_of_the_dense_matrix_masses_together_and_apart) {
   overlap_case field(weak_links(small, 0.5, 4), false);
   const dense_overlap dense(dense_dirac(field.links, field.action));
