@@ -47,9 +47,12 @@ function(plaquette_test_objects target)
   endif()
 endfunction()
 
+# Tests that take a minute and more, or repeat for more rank counts what others hold: label "long".
+option(PLAQUETTE_LONG_TESTS "Run the tests that take minutes too (label long)" OFF)
+
 # plaquette_test(NAME name LABELS label SOURCES file... [LIBRARIES target...] [TIMEOUT seconds])
 #   One GoogleTest executable; each of its tests is a CTest test, on two threads that sleep while they wait (CTest runs
-#   several tests at a time). The two properties of the environment are two because a list of two would be taken apart.
+#   several tests at a time). Tests whose names begin with Long are long ones. The two properties of the environment are two because a list of two would be taken apart.
 function(plaquette_test)
   cmake_parse_arguments(T "" "NAME;TIMEOUT" "LABELS;SOURCES;LIBRARIES" ${ARGN})
   if(NOT T_TIMEOUT)
@@ -58,18 +61,27 @@ function(plaquette_test)
   add_executable(${T_NAME} ${T_SOURCES})
   plaquette_shares_headers(${T_NAME} plaquette_mpi_test_main)
   target_link_libraries(${T_NAME} PRIVATE plaquette_flags plaquette_test_main ${T_LIBRARIES})
-  gtest_discover_tests(${T_NAME} TEST_PREFIX "${T_NAME}." DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES ON
+  gtest_discover_tests(${T_NAME} TEST_PREFIX "${T_NAME}." TEST_FILTER "-*.Long*" DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES ON
     PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT}
       ENVIRONMENT "OMP_NUM_THREADS=2" ENVIRONMENT_MODIFICATION "OMP_WAIT_POLICY=set:passive")
+  if(PLAQUETTE_LONG_TESTS)
+    gtest_discover_tests(${T_NAME} TEST_PREFIX "long_${T_NAME}." TEST_FILTER "*.Long*" DISCOVERY_TIMEOUT 60
+      NO_PRETTY_VALUES ON PROPERTIES LABELS long TIMEOUT 1200
+        ENVIRONMENT "OMP_NUM_THREADS=2" ENVIRONMENT_MODIFICATION "OMP_WAIT_POLICY=set:passive")
+  endif()
 endfunction()
 
 # plaquette_mpi_test(NAME name TARGET executable RANKS n [FILTER gtest-filter] [LABELS label...] [TIMEOUT seconds]
-#                    [LOCK resource])
-#   Runs a GoogleTest executable (made with plaquette_mpi_executable) on n ranks. Its main returns 77 = skipped.
+#                    [LOCK resource] [LONG])
+#   Runs a GoogleTest executable (made with plaquette_mpi_executable) on n ranks. Its main returns 77 = skipped. LONG: a
+#   long test.
 function(plaquette_mpi_test)
-  cmake_parse_arguments(T "" "NAME;TARGET;RANKS;FILTER;TIMEOUT;LOCK" "LABELS" ${ARGN})
-  if(NOT PLAQUETTE_MPI)
+  cmake_parse_arguments(T "LONG" "NAME;TARGET;RANKS;FILTER;TIMEOUT;LOCK" "LABELS" ${ARGN})
+  if(NOT PLAQUETTE_MPI OR (T_LONG AND NOT PLAQUETTE_LONG_TESTS))
     return()
+  endif()
+  if(T_LONG)
+    set(T_LABELS long)
   endif()
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 300)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/context.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 
 #include "common/error.hpp"
@@ -33,25 +31,14 @@ aligned_buffer<Lane> permutations_of(const block_layout& layout) {
 
 }  // namespace
 
-context::context(const lattice_geometry& geometry, const communicator& comm, int threads, instruction_set isa) {
-  if (volume(geometry.grid()) != comm.size())
-    throw input_error("process grid " + to_string(geometry.grid()) + " does not match " + std::to_string(comm.size()) +
-                      " ranks");
-  auto s = std::make_shared<state>(state{geometry,
-                                         comm,
-                                         threads > 0 ? threads : omp_get_max_threads(),
-                                         isa,
-                                         nullptr,
-                                         nullptr,
-                                         nullptr,
-                                         {},
-                                         {},
-                                         {},
-                                         {},
-                                         std::make_shared<buffer_pool>()});
-  s->single_kernels = choose_table<float>(kernels_of(isa), geometry);
-  s->double_kernels = choose_table<double>(kernels_of(isa), geometry);
-  s->half_kernels = choose_table<half>(kernels_of(isa), geometry);
+context::context(const lattice_geometry& geometry, const cpu::execution& on) {
+  if (volume(geometry.grid()) != on.comm().size())
+    throw input_error("process grid " + to_string(geometry.grid()) + " does not match " +
+                      std::to_string(on.comm().size()) + " ranks");
+  auto s = std::make_shared<state>(state{on, geometry, nullptr, nullptr, nullptr, nullptr, nullptr, {}, {}});
+  s->single_kernels = choose_table<float>(kernels_of(on.isa()), geometry);
+  s->double_kernels = choose_table<double>(kernels_of(on.isa()), geometry);
+  s->half_kernels = choose_table<half>(kernels_of(on.isa()), geometry);
   s->single_layout = std::make_shared<block_layout>(geometry, s->single_kernels->width);
   s->double_layout = s->double_kernels->width == s->single_kernels->width
                          ? s->single_layout

@@ -7,28 +7,37 @@
 
 #include "common/comms/communicator.hpp"
 #include "common/lattice/geometry.hpp"
-#include "cpu_ref/fields/aligned_buffer.hpp"
+#include "cpu_ref/execution.hpp"
 #include "cpu_ref/fields/block_layout.hpp"
-#include "cpu_ref/fields/buffer_pool.hpp"
+#include "cpu_ref/memory/aligned_buffer.hpp"
 #include "cpu_ref/simd/kernels.hpp"
 
 namespace plaquette::cpu {
 
-/// Ranks, the local lattice, threads, and the kernels chosen for this processor. Copies share everything.
+/// A lattice on an execution, and the kernels chosen for this processor. Copies share everything. `on` makes another
+/// lattice on the same execution. A context is taken wherever its execution alone is needed.
 class context {
  public:
-  /// \param threads  OpenMP threads; 0 takes OpenMP's own default
-  /// Throws input_error where communicator and process grid differ in size, or where the instruction set is not there.
+  /// A lattice on an execution of its own: see `execution`. Throws input_error where communicator and process grid
+  /// differ in size, or where the instruction set is not there.
   context(const lattice_geometry& geometry, const communicator& comm, int threads = 0,
-          instruction_set isa = best_instruction_set());
+          instruction_set isa = best_instruction_set())
+      : context(geometry, cpu::execution(comm, threads, isa)) {}
+  /// A lattice on an execution that others may use. Throws as above.
+  context(const lattice_geometry& geometry, const cpu::execution& on);
 
+  /// Returns the context of another lattice on the same execution.
+  context on(const lattice_geometry& geometry) const { return {geometry, state_->execution}; }
+
+  const cpu::execution& execution() const { return state_->execution; }
+  operator const cpu::execution&() const { return state_->execution; }
   const lattice_geometry& geometry() const { return state_->geometry; }
-  const communicator& comm() const { return state_->comm; }
-  int threads() const { return state_->threads; }
-  instruction_set isa() const { return state_->isa; }
 
-  /// Where fields get their memory.
-  buffer_pool& workspace() const { return *state_->workspace; }
+  // Those of the execution.
+  const communicator& comm() const { return execution().comm(); }
+  int threads() const { return execution().threads(); }
+  instruction_set isa() const { return execution().isa(); }
+  buffer_pool& workspace() const { return execution().workspace(); }
 
   /// Blocks for numbers of type T: as many lanes as the instruction set has and the lattice allows. Those of half are
   /// those of float.
@@ -56,17 +65,14 @@ class context {
 
  private:
   struct state {
+    cpu::execution execution;
     lattice_geometry geometry;
-    communicator comm;
-    int threads;
-    instruction_set isa;
     const kernel_table<float>* single_kernels = nullptr;
     const kernel_table<double>* double_kernels = nullptr;
     const kernel_table<half>* half_kernels = nullptr;
     std::shared_ptr<const block_layout> single_layout, double_layout;
     aligned_buffer<std::int32_t> single_permutations;
     aligned_buffer<std::int64_t> double_permutations;
-    std::shared_ptr<buffer_pool> workspace;
   };
   std::shared_ptr<const state> state_;
 };

@@ -51,8 +51,10 @@ void begin_anew(F& r0, F& q0, F& p, const A& a, const F& r, const std::vector<in
 }
 
 /// One run of the recurrence under a monitor, for one precision or two. Two applications of A and two passes over
-/// memory an iteration. Ends where rho, <r0, A p> or omega vanish. Where the monitor replaces r, p changes by as much
-/// and rho is summed anew.
+/// memory an iteration. Ends where rho, <r0, A p> or omega vanish.
+///
+/// Where the monitor replaces r by r', rho' = <r0, r'> takes the place of rho in beta too. That is what makes the image
+/// of the new direction orthogonal to r0: p = r + beta (p_ - omega v) becomes p' = r' + (rho' / rho) (p - r).
 template <class Watch, class A>
 solve_report bicgstab_under(Watch& watch, const A& a, shadow_residual shadow) {
   const auto op = watch.counted(a);
@@ -88,12 +90,14 @@ solve_report bicgstab_under(Watch& watch, const A& a, shadow_residual shadow) {
                   watch.inner_product("rho = <r0, r>", rho_new, r0r0, rr)},
                  {tt, ss});
     rho = sums_rho_now(watch) ? dot(r0, r) : rho_new;
-    watch.look(x, r, rr, r0, q0, p, v, t, rho, r0r0);
-    if constexpr (requires { watch.add_shift(p); })
+    auto rho_of_beta = rho_new;
+    watch.look(x, r, rr, r0, q0, p, v, t, rho, rho_of_beta, r0r0);
+    if constexpr (requires { watch.change_direction(p, r, rho); })
       if (watch.updated()) {
-        watch.add_shift(p);
-        begin_anew(r0, q0, p, op, r, watch.exhausted_columns());
         rho = watch.choose_product(r0, r, rho);
+        watch.change_direction(p, r, ratio(rho, rho_of_beta));
+        begin_anew(r0, q0, p, op, r, watch.exhausted_columns());
+        if (!watch.exhausted_columns().empty()) rho = watch.choose_product(r0, r, rho);
         if (!watch.exhausted_columns().empty()) r0r0 = watch.choose_product(r0, r0, r0r0);
       }
   }

@@ -21,7 +21,8 @@ namespace plaquette {
 /// When a residual is computed anew, and when a column ends whose true residual does not fall.
 struct reliable_updates {
   /// A column is updated at the first convergence check that finds its iterated residual below this fraction of the
-  /// largest since the last update. 0: only where the iterated residual has converged. Below 1.
+  /// largest since the last update (or below what rounding leaves of it: judge::smallest_fraction). 0: only where the
+  /// iterated residual has converged. Below 1.
   double delta = 1e-2;
   /// A column is updated at least once in so many iterations, so that an error does not stay unseen for longer.
   int longest_interval = 200;
@@ -73,6 +74,7 @@ struct column_state {
   // With reliable updates:
   double largest = 0.0;       ///< iterated residual since the last update
   double updated_from = 0.0;  ///< the true one at that update
+  double deviation = 0.0;     ///< of the iterated one from it there, relative to the largest before
   int updated_at = 0;         ///< iteration of the last update
   double progress = 0.0;      ///< true residual that later ones are measured by, and the iteration that reached it
   int progress_at = 0;
@@ -209,6 +211,16 @@ inline double norm_by_gains(const column_state& c) {
   return 0.0;
 }
 
+/// Returns the fraction of the largest residual since the last update below which a column is updated: delta, but not
+/// so small that the iterated residual is all rounding there. It deviates from the true one by sqrt(u) at least before
+/// that matters (van der Vorst, Ye, SIAM J. Sci. Comput. 22 (2000) 835), and by as much as it did at the last update:
+/// an update finds a gap of a twentieth of the residual. Where delta is 0 it stays 0.
+inline double smallest_fraction(const column_state& c, double delta, double low_roundoff) {
+  constexpr double margin = 20.0, limit = 0.3;
+  if (delta == 0.0) return delta;
+  return std::max(delta, std::min(limit, std::max(std::sqrt(low_roundoff), margin * c.deviation)));
+}
+
 /// Returns whether the iterated residual is off by more than rounding explains. Each of k iterations adds a step to e
 /// and its image to r, both of which low precision rounds: u |A| |e| and u |r| each, at random. The outer residual errs
 /// by u_high |A| |y|. Sixteen times all that is allowed, and what does not matter beside the residual.
@@ -266,6 +278,7 @@ inline update_verdict update(column_state& c, const verdict& reason, const updat
     return ends(solve_status::stagnation,
                 "the true residual did not fall over " + std::to_string(policy.patience) + " iterations" + at(k));
   result.displaced = result.mismatch || n.gap2 > 0.5 * n.r2;
+  c.deviation = std::sqrt(n.gap2 / c.b2) / c.largest;
   result.exhausted = !follows && iterated < n.low_roundoff * c.largest;
   c.latest = c.largest = c.updated_from = truth;
   c.updated_at = c.seen = now;

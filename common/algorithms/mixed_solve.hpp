@@ -3,6 +3,7 @@
 /// A solver of two precisions chosen at run time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <string>
@@ -31,6 +32,18 @@ inline mixed_scheme parse_mixed_scheme(std::string_view text) {
     if (known == text) return scheme;
   throw input_error("scheme: expected one of reliable, defect-correction, found '" + std::string(text) + "'");
 }
+
+namespace detail {
+
+/// The same updates, often enough that a column without progress ends within `iterations_of_a_stall`: updates are where
+/// progress is judged.
+inline reliable_updates noticing_a_stall(reliable_updates updates) {
+  updates.longest_interval = std::min(updates.longest_interval, iterations_of_a_stall / 3);
+  updates.patience = iterations_of_a_stall - updates.longest_interval;
+  return updates;
+}
+
+}  // namespace detail
 
 /// A x = b by a solver of that kind that iterates in the precision of Low (or in that of x, where Low is its type).
 /// Reliable updates are there for all but gcr and mr, defect correction for all.
@@ -61,8 +74,8 @@ solve_report solve_mixed(solver_kind kind, mixed_scheme scheme, const Outer& out
     case solver_kind::automatic:
       return detail::solve_in_turn(
           x, b, rule, [&](High& y, const High& c, const stopping_rule& rest, solver_kind one, bool is_last) {
-            reliable_updates here = updates;
-            here.patience = is_last ? std::numeric_limits<int>::max() : detail::iterations_of_a_stall;
+            reliable_updates here = detail::noticing_a_stall(updates);
+            if (is_last) here = updates, here.patience = std::numeric_limits<int>::max();
             return solve_mixed<Low>(one, scheme, outer, inner, y, c, rest, here, parameters);
           });
     default:

@@ -49,6 +49,7 @@ struct multigrid_parameters {
   coarsest_kind coarsest = coarsest_kind::gcr;
   int coarsest_steps = 16;  ///< of the GCR on the coarsest lattice
   double coarsest_tolerance = 0.1;
+  int coarsest_modes = 0;  ///< lowest modes of the coarsest lattice that are taken out before these steps
 
   int relaxation_iterations = 20;  ///< of BiCGstab on M v = 0, from random vectors
   int refinements = 3;             ///< inverse iterations with the cycle itself

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/algorithms/bicgstab.hpp"
+#include "common/algorithms/deflation.hpp"
 #include "common/algorithms/multigrid.hpp"
 #include "common/algorithms/multigrid_parameters.hpp"
 #include "common/algorithms/schwarz.hpp"
@@ -332,6 +333,29 @@ class multigrid {
                                                               solver_of(number + 1, columns), profile_, number);
   }
 
+  /// x = about Mhat^-1 b on the coarsest lattice.
+  any_operator<coarse_field> coarsest_solver(const std::shared_ptr<const coarse_system>& a,
+                                             const coarse_field& shape) const {
+    const multigrid_parameters& p = parameters_;
+    const double tolerance = library_.answers_at_once() ? p.coarsest_tolerance : 0.0;
+    any_operator<coarse_field> steps =
+        p.coarsest == coarsest_kind::gcr
+            ? any_operator<coarse_field>(inner_gcr<coarse_field, coarse_system>(a, shape, {p.coarsest_steps, tolerance},
+                                                                                std::nullopt, profile_, levels_.size()))
+            : any_operator<coarse_field>(counted_relaxation<coarse_field>{
+                  any_relaxation<coarse_field>(ca_gcr_relaxation(*a, shape, p.coarsest_steps, p.steps_at_a_time), a),
+                  profile_, levels_.size(), p.coarsest_steps});
+    if (p.coarsest_modes == 0) return steps;
+    if (modes_of_ != a) {
+      coarse_field v = like(shape, p.coarsest_modes + std::max(2, p.coarsest_modes / 4));
+      library_.fill_random(v, p.seed + 1);
+      modes_.emplace(lowest_singular_vectors(*a, v, p.coarsest_modes));
+      modes_of_ = a;
+    }
+    return any_operator<coarse_field>(
+        deflated_solver<coarse_field, coarse_system>(a, shape, *modes_, std::move(steps)));
+  }
+
   /// x = about M^-1 b on the coarse lattice `number`.
   any_operator<coarse_field> solver_of(std::size_t number, int columns) const {
     if (elsewhere_ && number == first_elsewhere_) return elsewhere_(columns);
@@ -343,14 +367,7 @@ class multigrid {
           red_black_inverse<coarse_field, coarse_system>(a, shape, any_operator<coarse_field>(std::move(inverse))));
     };
     const double watches = library_.answers_at_once() ? 1.0 : 0.0;
-    if (number == levels_.size() && parameters_.coarsest == coarsest_kind::ca_gcr)
-      return on_red_black(counted_relaxation<coarse_field>{
-          any_relaxation<coarse_field>(
-              ca_gcr_relaxation(*a, shape, parameters_.coarsest_steps, parameters_.steps_at_a_time), a),
-          profile_, number, parameters_.coarsest_steps});
-    if (number == levels_.size())
-      return on_red_black(gcr(a, shape, {parameters_.coarsest_steps, watches * parameters_.coarsest_tolerance},
-                              std::nullopt, profile_, number));
+    if (number == levels_.size()) return on_red_black(coarsest_solver(a, shape));
     auto inner = cycle_of<coarse_field>(a, shape, number, columns);
     if (parameters_.cycle == cycle_kind::v) return on_red_black(std::move(inner));
     const int steps = parameters_.cycle == cycle_kind::w ? 2 : parameters_.k_steps;
@@ -364,6 +381,8 @@ class multigrid {
   std::optional<coarse_field> coefficients_;
   std::size_t first_elsewhere_ = 0;
   solver_maker elsewhere_;
+  mutable std::shared_ptr<const coarse_system> modes_of_;  ///< whose the modes are
+  mutable std::optional<singular_vectors<coarse_field>> modes_;
   mutable multigrid_setup_report report_;
   std::shared_ptr<cycle_profile> profile_ = std::make_shared<cycle_profile>();
 };

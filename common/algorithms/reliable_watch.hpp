@@ -121,11 +121,40 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   /// Among them those whose old r was far from the new one.
   const std::vector<int>& displaced_columns() const { return displaced_; }
 
-  /// Adds to the updated columns of p what the update added to r.
-  void add_shift(Low& p) const {
-    Low some = gather_columns(p, updated_);
+  /// p = r + f (p - r_old) in the updated columns, r_old their residual before the update. In displaced columns f is 1:
+  /// there a ratio of products with the old r and the new one means nothing. May be called once after an update.
+  void change_direction(Low& p, const Low& r, const scalars& f) {
+    std::vector<complex<double>> given, one;
+    for (const int n : updated_) {
+      const bool is_displaced = std::ranges::binary_search(displaced_, n);
+      given.push_back({is_displaced ? 0.0 : 1.0, 0.0});
+      one.push_back({is_displaced ? 1.0 : 0.0, 0.0});
+    }
+    Low some = gather_columns(p, updated_), &r_new = *shift_;
     axpy(some, uniform_scalars(some, 1.0), *shift_);
+    std::vector<int> all(updated_.size());
+    std::iota(all.begin(), all.end(), 0);
+    copy_columns(r_new, std::span<const int>(all), r, std::span<const int>(updated_));
+    axpy(some, uniform_scalars(some, -1.0), r_new);
+    const scalars factor =
+        compacted(f, std::span<const int>(updated_)) * make_scalars(some, std::span<const complex<double>>(given)) +
+        make_scalars(some, std::span<const complex<double>>(one));
+    xpay(some, r_new, factor);
     scatter_columns(p, updated_, some);
+  }
+
+  /// Returns a in the columns that were updated, b in the others.
+  scalars choose(const scalars& a, const scalars& b) const {
+    if (std::ssize(updated_) == a.columns()) return a;
+    std::vector<complex<double>> chosen(static_cast<std::size_t>(a.columns())), others(chosen.size(), {1.0, 0.0});
+    for (const int n : updated_) {
+      chosen[static_cast<std::size_t>(n)] = {1.0, 0.0};
+      others[static_cast<std::size_t>(n)] = {};
+    }
+    const High some = view(y_, 0, a.columns());
+    // a quotient by 0 is 0, whatever the dividend
+    return ratio(a, make_scalars(some, std::span<const complex<double>>(chosen))) +
+           ratio(b, make_scalars(some, std::span<const complex<double>>(others)));
   }
 
   /// Returns <u, v> in the columns that were updated, `others` in the others.
@@ -164,19 +193,6 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
     return positions;
   }
 
-  /// a in the columns that were updated, b in the others.
-  scalars choose(const scalars& a, const scalars& b) const {
-    if (std::ssize(updated_) == a.columns()) return a;
-    std::vector<complex<double>> chosen(static_cast<std::size_t>(a.columns())), others(chosen.size(), {1.0, 0.0});
-    for (const int n : updated_) {
-      chosen[static_cast<std::size_t>(n)] = {1.0, 0.0};
-      others[static_cast<std::size_t>(n)] = {};
-    }
-    const High some = view(y_, 0, a.columns());
-    // a quotient by 0 is 0, whatever the dividend
-    return ratio(a, make_scalars(some, std::span<const complex<double>>(chosen))) +
-           ratio(b, make_scalars(some, std::span<const complex<double>>(others)));
-  }
   /// Number k of `some` at the position of the k-th updated column, anything at the others.
   scalars spread(const scalars& some, int columns) const {
     if (std::ssize(updated_) == columns) return some;
@@ -225,9 +241,10 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
     reason = record_.follow(c, n, until, records_, records_until_);
     bool due = false;
     const auto& history = record_.history_of(c);
+    const double delta = judge::smallest_fraction(c, parameters_.delta, low_roundoff);
     for (std::size_t i = known; i < history.size(); ++i) {
       c.largest = std::max(c.largest, history[i]);
-      due = due || history[i] < parameters_.delta * c.largest || history[i] > growth_ * c.updated_from;
+      due = due || history[i] < delta * c.largest || history[i] > growth_ * c.updated_from;
     }
     return due;
   }

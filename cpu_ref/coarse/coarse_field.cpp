@@ -29,7 +29,7 @@ void for_each_column_of_a_site(const coarse_field<T>& model, Body&& body) {
   const std::int64_t sites = model.sites();
   const int columns = model.columns();
   const bool threads = sites * columns * model.components() > worth_a_thread;
-#pragma omp parallel for num_threads(model.get_context().threads()) schedule(static) if (threads)
+#pragma omp parallel for num_threads(model.get_execution().threads()) schedule(static) if (threads)
   for (std::int64_t s = 0; s < sites; ++s)
     for (int c = 0; c < columns; ++c) body(s, c);
 }
@@ -43,7 +43,7 @@ std::vector<three_sums> summed(const coarse_field<T>& model, Body&& body) {
   const int columns = model.columns();
   const bool threads = sites * columns * model.components() > worth_a_thread;
   std::vector<three_sums> partial(static_cast<std::size_t>(ranges * columns));
-#pragma omp parallel for num_threads(model.get_context().threads()) schedule(static) if (threads)
+#pragma omp parallel for num_threads(model.get_execution().threads()) schedule(static) if (threads)
   for (std::int64_t r = 0; r < ranges; ++r)
     for (int c = 0; c < columns; ++c) {
       three_sums sums{};
@@ -54,7 +54,7 @@ std::vector<three_sums> summed(const coarse_field<T>& model, Body&& body) {
   std::vector<three_sums> total(static_cast<std::size_t>(columns));
   for (std::size_t i = 0; i < partial.size(); ++i)
     for (int k = 0; k < 3; ++k) total[i % total.size()][k] += partial[i][k];
-  if (!total.empty()) model.get_context().comm().sum(std::span(total.front().data(), 3 * total.size()));
+  if (!total.empty()) model.get_execution().comm().sum(std::span(total.front().data(), 3 * total.size()));
   return total;
 }
 
@@ -109,12 +109,13 @@ void add_multiple(complex<T>* x, const complex<T>& a, const complex<T>* u, int n
 }  // namespace
 
 template <class T>
-coarse_field<T>::coarse_field(const context& ctx, std::shared_ptr<const coarse_geometry> geometry,
+coarse_field<T>::coarse_field(const execution& on, std::shared_ptr<const coarse_geometry> geometry,
                               const field_shape& shape)
-    : context_(ctx), geometry_(std::move(geometry)), shape_(shape), column_stride_(shape.columns) {
+    : execution_(on), geometry_(std::move(geometry)), shape_(shape), column_stride_(shape.columns) {
   if (shape.columns < 0 || shape.spins != 2 || shape.colours < 1)
     throw std::invalid_argument("coarse_field: impossible shape");
-  storage_ = context_.workspace().take(static_cast<std::size_t>(sites() * columns() * components()) * sizeof(*begin_));
+  storage_ =
+      execution_.workspace().take(static_cast<std::size_t>(sites() * columns() * components()) * sizeof(*begin_));
   begin_ = reinterpret_cast<complex<T>*>(storage_.get());
 }
 

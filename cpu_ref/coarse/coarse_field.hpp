@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/lattice/coarse_geometry.hpp"
-#include "cpu_ref/context.hpp"
+#include "cpu_ref/execution.hpp"
 #include "cpu_ref/fields/field.hpp"
 
 namespace plaquette::cpu {
@@ -24,9 +24,9 @@ class coarse_field {
   using value_type = T;
 
   /// Undefined contents. Throws memory_error.
-  coarse_field(const context& ctx, std::shared_ptr<const coarse_geometry> geometry, const field_shape& shape);
+  coarse_field(const execution& on, std::shared_ptr<const coarse_geometry> geometry, const field_shape& shape);
 
-  const context& get_context() const { return context_; }
+  const execution& get_execution() const { return execution_; }
   const coarse_geometry& geometry() const { return *geometry_; }
   const std::shared_ptr<const coarse_geometry>& shared_geometry() const { return geometry_; }
   const field_shape& shape() const { return shape_; }
@@ -57,7 +57,7 @@ class coarse_field {
   friend void compact(coarse_field<U>& x, std::span<const int> keep);
 
  private:
-  context context_;
+  execution execution_;
   std::shared_ptr<const coarse_geometry> geometry_;
   field_shape shape_;
   std::shared_ptr<std::byte> storage_;
@@ -67,14 +67,14 @@ class coarse_field {
 
 template <class T>
 coarse_field<T> like(const coarse_field<T>& x) {
-  return coarse_field<T>(x.get_context(), x.shared_geometry(), x.shape());
+  return coarse_field<T>(x.get_execution(), x.shared_geometry(), x.shape());
 }
 /// The same with n columns in another precision.
 template <class T, class U>
 coarse_field<T> like(const coarse_field<U>& x, int columns, std::type_identity<coarse_field<T>>) {
   field_shape shape = x.shape();
   shape.columns = columns;
-  return coarse_field<T>(x.get_context(), x.shared_geometry(), shape);
+  return coarse_field<T>(x.get_execution(), x.shared_geometry(), shape);
 }
 template <class T>
 coarse_field<T> like(const coarse_field<T>& x, int columns) {

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "common/comms/communicator.hpp"
 #include "common/lattice/coarse_geometry.hpp"
+#include "cpu_ref/halo/halo.hpp"
 
 namespace plaquette::cpu {
 
@@ -24,36 +26,31 @@ void exchange_coarse_faces(const coarse_geometry& geometry, const communicator& 
   const auto count = [&](const std::vector<std::int32_t>(&lists)[2]) {
     return (parities[0] ? lists[0].size() : 0) + (parities[1] ? lists[1].size() : 0);
   };
-  std::vector<std::vector<std::byte>> out, in;
-  std::vector<outgoing_message> send;
-  std::vector<incoming_message> receive;
+  std::vector<const coarse_geometry::face*> faces;
+  std::vector<halo_traffic> traffic;
   for (const auto& face : geometry.faces()) {
     if (direction >= 0 && face.direction != direction) continue;
-    auto& to = out.emplace_back(count(face.send) * bytes);
-    std::byte* next = to.data();
+    faces.push_back(&face);
+    traffic.push_back({face.direction, face.send_to, face.receive_from, static_cast<std::int64_t>(count(face.send)),
+                       static_cast<std::int64_t>(count(face.receive_into))});
+  }
+  halo messages;
+  messages.prepare(std::move(traffic), bytes);
+  for (std::size_t k = 0; k < faces.size(); ++k) {
+    std::byte* next = messages.outgoing(k);
     for (int p = 0; p < 2; ++p)
       if (parities[p])
-        for (const std::int32_t s : face.send[p]) {
+        for (const std::int32_t s : faces[k]->send[p]) {
           std::memcpy(next, site(s), bytes);
           next += bytes;
         }
-    in.emplace_back(count(face.receive_into) * bytes);
   }
-  std::size_t k = 0;
-  for (const auto& face : geometry.faces()) {
-    if (direction >= 0 && face.direction != direction) continue;
-    send.push_back({face.send_to, face.direction, out[k]});
-    receive.push_back({face.receive_from, face.direction, in[k]});
-    ++k;
-  }
-  comm.start_exchange(send, receive).wait();
-  k = 0;
-  for (const auto& face : geometry.faces()) {
-    if (direction >= 0 && face.direction != direction) continue;
-    const std::byte* next = in[k++].data();
+  messages.start(comm).wait();
+  for (std::size_t k = 0; k < faces.size(); ++k) {
+    const std::byte* next = messages.incoming(k);
     for (int p = 0; p < 2; ++p)
       if (parities[p])
-        for (const std::int32_t g : face.receive_into[p]) {
+        for (const std::int32_t g : faces[k]->receive_into[p]) {
           std::memcpy(ghosts.data() + static_cast<std::size_t>(g) * bytes, next, bytes);
           next += bytes;
         }

@@ -23,7 +23,7 @@ std::int64_t packed_size(int n) {
 template <class T>
 void multiply_gamma5(coarse_field<T>& x) {
   const int n = x.components();
-#pragma omp parallel for num_threads(x.get_context().threads())
+#pragma omp parallel for num_threads(x.get_execution().threads())
   for (std::int64_t s = 0; s < x.sites(); ++s)
     for (int c = 0; c < x.columns(); ++c)
       for (int k = n / 2; k < n; ++k) x.at(s, c)[k] = -x.at(s, c)[k];
@@ -40,7 +40,7 @@ template <class T>
 void fetch_ghosts(const coarse_field<T>& x, std::vector<std::byte>& ghosts) {
   const bool parities[2] = {x.shape().sites != site_subset::odd, x.shape().sites != site_subset::even};
   exchange_coarse_faces(
-      x.geometry(), x.get_context().comm(), bytes_of_a_site(x),
+      x.geometry(), x.get_execution().comm(), bytes_of_a_site(x),
       [&](std::int64_t s) { return reinterpret_cast<const std::byte*>(x.at(s - x.first_site(), 0)); }, ghosts,
       parities);
 }
@@ -111,9 +111,9 @@ void packed_matrices<T>::set(std::int64_t site, int which, const complex<U>* num
 }
 
 template <class T>
-coarse_operator<T>::coarse_operator(const context& ctx, const coarse_matrices& m) : context_(ctx) {
+coarse_operator<T>::coarse_operator(const execution& on, const coarse_matrices& m) : execution_(on) {
   auto packed = std::make_shared<packed_matrices<T>>(m.geometry.sites(), coarse_matrices_of_a_site, m.n);
-#pragma omp parallel for num_threads(ctx.threads())
+#pragma omp parallel for num_threads(on.threads())
   for (std::int64_t s = 0; s < m.geometry.sites(); ++s)
     for (int k = 0; k < coarse_matrices_of_a_site; ++k) packed->set(s, k, m.matrix(s, k));
   matrices_ = std::move(packed);
@@ -124,9 +124,9 @@ void coarse_operator<T>::apply(coarse_field<T>& out, const coarse_field<T>& in) 
   if (in.shape().sites != site_subset::full || !(out.shape() == in.shape()))
     throw std::logic_error("coarse_operator: fields must have all sites");
   const coarse_geometry& geometry = in.geometry();
-  const auto kernel = coarse_kernels_of<T>(context_.isa()).by_rows;
+  const auto kernel = coarse_kernels_of<T>(execution_.isa()).by_rows;
   fetch_ghosts(in, *ghosts_);
-#pragma omp parallel for num_threads(context_.threads()) schedule(static)
+#pragma omp parallel for num_threads(execution_.threads()) schedule(static)
   for (std::int64_t s = 0; s < geometry.sites(); ++s) {
     row_products<T> p = products_into(out, s);
     p.products = 1;
@@ -148,10 +148,10 @@ void coarse_operator<T>::apply_dagger(coarse_field<T>& out, const coarse_field<T
 }
 
 template <class T>
-coarse_schur<T>::coarse_schur(const context& ctx, const coarse_matrices& m)
-    : context_(ctx), geometry_(std::make_shared<const coarse_geometry>(m.geometry)), n_(m.n) {
+coarse_schur<T>::coarse_schur(const execution& on, const coarse_matrices& m)
+    : execution_(on), geometry_(std::make_shared<const coarse_geometry>(m.geometry)), n_(m.n) {
   if (!geometry_->red_black()) {
-    whole_.emplace(ctx, m);
+    whole_.emplace(on, m);
     return;
   }
   const std::int64_t sites = geometry_->sites();
@@ -159,7 +159,7 @@ coarse_schur<T>::coarse_schur(const context& ctx, const coarse_matrices& m)
   inverse_ = packed_matrices<T>(sites, 1, n_);
   links_ = packed_matrices<T>(sites, hop_directions, n_);
   bool singular = false;
-#pragma omp parallel for num_threads(ctx.threads()) reduction(|| : singular)
+#pragma omp parallel for num_threads(on.threads()) reduction(|| : singular)
   for (std::int64_t s = 0; s < sites; ++s) {
     if (s < geometry_->even_sites()) diagonal_.set(s, 0, m.matrix(s, 0));
     const matrix inverse = as_eigen(m.matrix(s, 0), n_).partialPivLu().inverse();
@@ -178,7 +178,7 @@ template <class T>
 coarse_field<T>& coarse_schur<T>::scratch(int which, site_subset sites, int columns) const {
   auto& held = scratch_[static_cast<std::size_t>(which)];
   const field_shape shape{chiralities, n_ / 2, sites, columns};
-  if (!held || !(held->shape() == shape)) held = std::make_shared<coarse_field<T>>(context_, geometry_, shape);
+  if (!held || !(held->shape() == shape)) held = std::make_shared<coarse_field<T>>(execution_, geometry_, shape);
   return *held;
 }
 
@@ -189,9 +189,9 @@ template <class T>
 void hop(coarse_field<T>& out, const coarse_field<T>& in, const packed_matrices<T>& links, double factor,
          const coarse_field<T>* start, std::vector<std::byte>& ghosts) {
   const coarse_geometry& geometry = in.geometry();
-  const auto kernel = coarse_kernels_of<T>(in.get_context().isa()).by_rows;
+  const auto kernel = coarse_kernels_of<T>(in.get_execution().isa()).by_rows;
   fetch_ghosts(in, ghosts);
-#pragma omp parallel for num_threads(in.get_context().threads()) schedule(static)
+#pragma omp parallel for num_threads(in.get_execution().threads()) schedule(static)
   for (std::int64_t s = 0; s < out.sites(); ++s) {
     row_products<T> p = products_into(out, s);
     p.factor = static_cast<T>(factor);
@@ -207,8 +207,8 @@ void hop(coarse_field<T>& out, const coarse_field<T>& in, const packed_matrices<
 /// out = matrix of each site times in; fields of one parity.
 template <class T>
 void multiply_sites(coarse_field<T>& out, const coarse_field<T>& in, const packed_matrices<T>& matrices) {
-  const auto kernel = coarse_kernels_of<T>(in.get_context().isa()).by_rows;
-#pragma omp parallel for num_threads(in.get_context().threads()) schedule(static)
+  const auto kernel = coarse_kernels_of<T>(in.get_execution().isa()).by_rows;
+#pragma omp parallel for num_threads(in.get_execution().threads()) schedule(static)
   for (std::int64_t s = 0; s < out.sites(); ++s) {
     row_products<T> p = products_into(out, s);
     p.products = 1;
@@ -277,12 +277,12 @@ void coarse_schur<T>::full_residual(coarse_field<T>& full, const coarse_field<T>
 
 template <class T>
 coarse_field<T> coarse_schur<T>::full_field(int columns) const {
-  return {context_, geometry_, {chiralities, n_ / 2, site_subset::full, columns}};
+  return {execution_, geometry_, {chiralities, n_ / 2, site_subset::full, columns}};
 }
 template <class T>
 coarse_field<T> coarse_schur<T>::working_field(int columns) const {
   const site_subset sites = geometry_->red_black() ? site_subset::even : site_subset::full;
-  return {context_, geometry_, {chiralities, n_ / 2, sites, columns}};
+  return {execution_, geometry_, {chiralities, n_ / 2, sites, columns}};
 }
 
 template <class T>

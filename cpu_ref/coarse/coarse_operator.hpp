@@ -9,7 +9,7 @@
 
 #include "common/operators/coarse_matrices.hpp"
 #include "cpu_ref/coarse/coarse_field.hpp"
-#include "cpu_ref/fields/aligned_buffer.hpp"
+#include "cpu_ref/memory/aligned_buffer.hpp"
 
 namespace plaquette::cpu {
 
@@ -37,14 +37,14 @@ class packed_matrices {
 template <class T>
 class coarse_operator {
  public:
-  coarse_operator(const context& ctx, const coarse_matrices& matrices);
+  coarse_operator(const execution& on, const coarse_matrices& matrices);
 
   void apply(coarse_field<T>& out, const coarse_field<T>& in) const;
   /// M^+ = gamma_5 M gamma_5.
   void apply_dagger(coarse_field<T>& out, const coarse_field<T>& in) const;
 
  private:
-  context context_;
+  execution execution_;
   std::shared_ptr<const packed_matrices<T>> matrices_;
   std::shared_ptr<std::vector<std::byte>> ghosts_ = std::make_shared<std::vector<std::byte>>();
 };
@@ -54,11 +54,11 @@ class coarse_operator {
 template <class T>
 class coarse_schur {
  public:
-  coarse_schur(const context& ctx, const coarse_matrices& matrices);
+  coarse_schur(const execution& on, const coarse_matrices& matrices);
 
   const coarse_geometry& geometry() const { return *geometry_; }
   const std::shared_ptr<const coarse_geometry>& shared_geometry() const { return geometry_; }
-  const context& get_context() const { return context_; }
+  const execution& get_execution() const { return execution_; }
   int n() const { return n_; }
 
   void apply(coarse_field<T>& out, const coarse_field<T>& in) const;
@@ -84,7 +84,7 @@ class coarse_schur {
  private:
   coarse_field<T>& scratch(int which, site_subset sites, int columns) const;
 
-  context context_;
+  execution execution_;
   std::shared_ptr<const coarse_geometry> geometry_;
   int n_;
   std::optional<coarse_operator<T>> whole_;        ///< where there are no two parities

@@ -29,8 +29,8 @@ clover_configuration domains_of_colour(const lattice_geometry& geometry, const e
 /// to = from on some sites of a coarse lattice, 0 elsewhere.
 class chosen_coarse_sites {
  public:
-  chosen_coarse_sites(const context& ctx, const coarse_geometry& geometry, const extents& shape, int colour)
-      : threads_(ctx.threads()) {
+  chosen_coarse_sites(const execution& on, const coarse_geometry& geometry, const extents& shape, int colour)
+      : threads_(on.threads()) {
     std::vector<std::uint8_t> chosen;
     for (std::int64_t site = 0; site < geometry.sites(); ++site) {
       const coordinate x = global_coordinate(geometry.origin(), geometry.local_coordinate(site));
@@ -69,11 +69,11 @@ schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const g
   return made;
 }
 
-schwarz_domains<coarse_field<float>> coarse_domains(const context& ctx, const coarse_matrices& m,
+schwarz_domains<coarse_field<float>> coarse_domains(const execution& on, const coarse_matrices& m,
                                                     const extents& shape) {
   using F = coarse_field<float>;
-  schwarz_domains<F> made{any_operator<F>(coarse_schur<float>(ctx, links_inside_domains(m, shape)))};
-  for (const int colour : {0, 1}) made.colours.emplace_back(chosen_coarse_sites(ctx, m.geometry, shape, colour));
+  schwarz_domains<F> made{any_operator<F>(coarse_schur<float>(on, links_inside_domains(m, shape)))};
+  for (const int colour : {0, 1}) made.colours.emplace_back(chosen_coarse_sites(on, m.geometry, shape, colour));
   return made;
 }
 

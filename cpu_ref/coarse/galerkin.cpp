@@ -9,7 +9,7 @@
 #include "cpu_ref/coarse/coarse_kernels.hpp"
 #include "cpu_ref/dirac/clover_term.hpp"
 #include "cpu_ref/dirac/hopping_term.hpp"
-#include "cpu_ref/fields/aligned_buffer.hpp"
+#include "cpu_ref/memory/aligned_buffer.hpp"
 
 namespace plaquette::cpu {
 
@@ -279,15 +279,15 @@ class aggregate_products {
 };
 
 template <class Operator>
-coarse_matrices product(const context& ctx, const Operator& op, const null_space& v) {
+coarse_matrices product(const execution& on, const Operator& op, const null_space& v) {
   const aggregates& blocks = v.blocks;
   const coarse_geometry& coarse = blocks.coarse();
   coarse_matrices result(coarse, 2 * v.vectors);
-  const vectors_with_faces faces(v, ctx.comm());
+  const vectors_with_faces faces(v, on.comm());
   const int n = result.n;
-#pragma omp parallel num_threads(ctx.threads())
+#pragma omp parallel num_threads(on.threads())
   {
-    aggregate_products<Operator> products(op, faces, v, ctx.isa());
+    aggregate_products<Operator> products(op, faces, v, on.isa());
     std::vector<complex<float>> inner(static_cast<std::size_t>(result.matrix_size()));
 #pragma omp for schedule(dynamic)
     for (std::int64_t s = 0; s < coarse.sites(); ++s) {
@@ -313,19 +313,19 @@ coarse_matrices product(const context& ctx, const Operator& op, const null_space
         }
     }
   }
-  make_backward_links(result, ctx.comm());
+  make_backward_links(result, on.comm());
   return result;
 }
 
 }  // namespace
 
-coarse_matrices galerkin_product(const context& ctx, const gauge_configuration& links, const fermion_action& action,
+coarse_matrices galerkin_product(const execution& on, const gauge_configuration& links, const fermion_action& action,
                                  const null_space& vectors) {
-  return product(ctx, quark_operator(links, action), vectors);
+  return product(on, quark_operator(links, action), vectors);
 }
 
-coarse_matrices galerkin_product(const context& ctx, const coarse_matrices& fine, const null_space& vectors) {
-  return product(ctx, coarse_site_operator(fine), vectors);
+coarse_matrices galerkin_product(const execution& on, const coarse_matrices& fine, const null_space& vectors) {
+  return product(on, coarse_site_operator(fine), vectors);
 }
 
 }  // namespace plaquette::cpu

@@ -6,7 +6,7 @@
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/operators/coarse_matrices.hpp"
-#include "cpu_ref/context.hpp"
+#include "cpu_ref/execution.hpp"
 
 namespace plaquette::cpu {
 
@@ -14,9 +14,9 @@ namespace plaquette::cpu {
 /// commutes with gamma_5: Y_-mu(X + mu) = gamma_5 Y_mu(X)^+ gamma_5. A hop that leaves an aggregate, be it around the
 /// lattice and back into the same, is a link of the coarse lattice. Collective.
 /// \param links  with ghosts filled
-coarse_matrices galerkin_product(const context& ctx, const gauge_configuration& links, const fermion_action& action,
+coarse_matrices galerkin_product(const execution& on, const gauge_configuration& links, const fermion_action& action,
                                  const null_space& vectors);
 /// The same of a coarse operator.
-coarse_matrices galerkin_product(const context& ctx, const coarse_matrices& fine, const null_space& vectors);
+coarse_matrices galerkin_product(const execution& on, const coarse_matrices& fine, const null_space& vectors);
 
 }  // namespace plaquette::cpu

@@ -29,7 +29,7 @@ void for_each_site_of(const field<T>& x, std::type_identity<Number>, Visit&& vis
   const block_layout& layout = x.layout();
   const int width = layout.width();
   for (int part = 0; part < x.parts(); ++part)
-#pragma omp parallel for num_threads(x.get_context().threads()) schedule(static)
+#pragma omp parallel for num_threads(x.get_execution().threads()) schedule(static)
     for (std::int64_t b = 0; b < layout.blocks(); ++b)
       for (int c = 0; c < x.columns(); ++c)
         for (int lane = 0; lane < width; ++lane) {
@@ -100,7 +100,7 @@ template <class Number, class T>
 void gather(complex<Number>* buffer, const coarse_field<T>& x, const aggregates& blocks) {
   const int n = x.components(), rows_of_a_site = n / 2;
   const std::int64_t rows = blocks.fine_sites() * n;
-#pragma omp parallel for num_threads(x.get_context().threads()) schedule(static)
+#pragma omp parallel for num_threads(x.get_execution().threads()) schedule(static)
   for (std::int64_t s = 0; s < x.sites(); ++s) {
     const coordinate at = x.geometry().local_coordinate(x.first_site() + s);
     const std::int64_t place = blocks.place(lexicographic(at, x.geometry().local()));
@@ -117,7 +117,7 @@ template <class Number, class T>
 void scatter(coarse_field<T>& x, const complex<Number>* buffer, const aggregates& blocks, bool add) {
   const int n = x.components(), rows_of_a_site = n / 2;
   const std::int64_t rows = blocks.fine_sites() * n;
-#pragma omp parallel for num_threads(x.get_context().threads()) schedule(static)
+#pragma omp parallel for num_threads(x.get_execution().threads()) schedule(static)
   for (std::int64_t s = 0; s < x.sites(); ++s) {
     const coordinate at = x.geometry().local_coordinate(x.first_site() + s);
     const std::int64_t place = blocks.place(lexicographic(at, x.geometry().local()));
@@ -144,7 +144,7 @@ int rows_of(const coarse_field<T>& x) {
 
 }  // namespace
 
-/// Numbers of a fine field as [column][row], in memory of the context's pool.
+/// Numbers of a fine field as [column][row], in memory of the pool.
 template <class T>
 struct transfer<T>::numbers_by_aggregate {
   std::shared_ptr<std::byte> storage;
@@ -152,14 +152,14 @@ struct transfer<T>::numbers_by_aggregate {
   std::int64_t rows;
 
   numbers_by_aggregate(const transfer& t, int columns) : rows(t.blocks_.fine_sites() * chiralities * t.rows_) {
-    storage = t.context_.workspace().take(static_cast<std::size_t>(rows * columns) * sizeof(complex<T>));
+    storage = t.execution_.workspace().take(static_cast<std::size_t>(rows * columns) * sizeof(complex<T>));
     begin = reinterpret_cast<complex<T>*>(storage.get());
   }
 };
 
 template <class T>
-transfer<T>::transfer(const context& ctx, const null_space& v)
-    : context_(ctx),
+transfer<T>::transfer(const execution& on, const null_space& v)
+    : execution_(on),
       blocks_(v.blocks),
       coarse_(std::make_shared<const coarse_geometry>(v.blocks.coarse())),
       rows_(v.rows),
@@ -167,7 +167,7 @@ transfer<T>::transfer(const context& ctx, const null_space& v)
   const int padded = padded_row(vectors_);
   const std::int64_t rows = blocks_.fine_sites() * chiralities * rows_;
   auto packed = std::make_shared<aligned_buffer<T>>(static_cast<std::size_t>(2 * padded * rows));
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+#pragma omp parallel for num_threads(on.threads()) schedule(static)
   for (std::int64_t r = 0; r < rows; ++r) {
     T* to = packed->data() + 2 * padded * r;
     for (int k = 0; k < padded; ++k) {
@@ -181,7 +181,7 @@ transfer<T>::transfer(const context& ctx, const null_space& v)
 
 template <class T>
 coarse_field<T> transfer<T>::coarse_like(int columns) const {
-  return {context_, coarse_, {chiralities, vectors_, site_subset::full, columns}};
+  return {execution_, coarse_, {chiralities, vectors_, site_subset::full, columns}};
 }
 
 template <class T>
@@ -190,12 +190,12 @@ void transfer<T>::restrict_to(coarse_field<T>& coarse, const Fine& fine) const {
   if (rows_of(fine) != rows_ || coarse.components() != 2 * vectors_ || coarse.columns() != fine.columns() ||
       coarse.shape().sites != site_subset::full)
     throw std::logic_error("restrict_to: fields of other shapes than the null vectors'");
-  const auto kernel = coarse_kernels_of<T>(context_.isa()).by_rows;
+  const auto kernel = coarse_kernels_of<T>(execution_.isa()).by_rows;
   const auto [has] = parities(fine);
   const int padded = padded_row(vectors_);
   numbers_by_aggregate numbers(*this, fine.columns());
   gather(numbers.begin, fine, blocks_);
-#pragma omp parallel for num_threads(context_.threads()) schedule(static)
+#pragma omp parallel for num_threads(execution_.threads()) schedule(static)
   for (std::int64_t s = 0; s < coarse_->sites(); ++s)
     for (int chirality = 0; chirality < chiralities; ++chirality) {
       row_products<T> p;
@@ -226,9 +226,9 @@ namespace {
 template <class T>
 void prolong_numbers(complex<T>* buffer, std::int64_t stride, const coarse_field<T>& coarse, const aggregates& blocks,
                      const T* packed, int rows, int vectors, const bool (&has)[2]) {
-  const auto kernel = coarse_kernels_of<T>(coarse.get_context().isa()).by_columns;
+  const auto kernel = coarse_kernels_of<T>(coarse.get_execution().isa()).by_columns;
   const int padded = padded_row(vectors);
-#pragma omp parallel for num_threads(coarse.get_context().threads()) schedule(static)
+#pragma omp parallel for num_threads(coarse.get_execution().threads()) schedule(static)
   for (std::int64_t s = 0; s < coarse.sites(); ++s)
     for (int chirality = 0; chirality < chiralities; ++chirality)
       for (int parity = 0; parity < 2; ++parity) {
@@ -273,7 +273,7 @@ null_space gathered(const Fine& vectors, const aggregates& blocks) {
   std::vector<complex<float>> one(static_cast<std::size_t>(all_rows));
   for (int k = 0; k < count; ++k) {
     gather(one.data(), view(vectors, k, 1), blocks);
-#pragma omp parallel for num_threads(vectors.get_context().threads()) schedule(static)
+#pragma omp parallel for num_threads(vectors.get_execution().threads()) schedule(static)
     for (std::int64_t r = 0; r < all_rows; ++r) result.row(r)[k] = one[static_cast<std::size_t>(r)];
   }
   return result;
@@ -458,7 +458,7 @@ class local_orthonormaliser {
 
 }  // namespace
 
-orthonormalisation orthonormalise(null_space& v, const context& ctx) {
+orthonormalisation orthonormalise(null_space& v, const execution& on) {
   const aggregates& blocks = v.blocks;
   const int rows = blocks.volume() * v.rows;
   if (v.vectors > rows)
@@ -466,9 +466,9 @@ orthonormalisation orthonormalise(null_space& v, const context& ctx) {
                       to_string(blocks.shape()) + ", which hold " + std::to_string(rows) +
                       " numbers of one: take fewer vectors or larger aggregates");
   std::uint64_t replaced = 0;
-#pragma omp parallel num_threads(ctx.threads()) reduction(+ : replaced)
+#pragma omp parallel num_threads(on.threads()) reduction(+ : replaced)
   {
-    local_orthonormaliser orthonormaliser(rows, v.vectors, ctx.isa());
+    local_orthonormaliser orthonormaliser(rows, v.vectors, on.isa());
 #pragma omp for schedule(dynamic)
     for (std::int64_t task = 0; task < blocks.coarse().sites() * chiralities; ++task) {
       const std::int64_t s = task / chiralities;
@@ -486,7 +486,7 @@ orthonormalisation orthonormalise(null_space& v, const context& ctx) {
             load, store, static_cast<std::uint64_t>(blocks.coarse().global_index(s) * chiralities + chirality)));
     }
   }
-  ctx.comm().sum(std::span(&replaced, 1));
+  on.comm().sum(std::span(&replaced, 1));
   return {static_cast<std::int64_t>(replaced)};
 }
 

@@ -8,7 +8,7 @@
 
 #include "common/operators/coarse_matrices.hpp"
 #include "cpu_ref/coarse/coarse_field.hpp"
-#include "cpu_ref/fields/aligned_buffer.hpp"
+#include "cpu_ref/memory/aligned_buffer.hpp"
 
 namespace plaquette::cpu {
 
@@ -18,7 +18,7 @@ namespace plaquette::cpu {
 template <class T>
 class transfer {
  public:
-  transfer(const context& ctx, const null_space& vectors);
+  transfer(const execution& on, const null_space& vectors);
 
   const std::shared_ptr<const coarse_geometry>& coarse() const { return coarse_; }
   int vectors() const { return vectors_; }
@@ -37,7 +37,7 @@ class transfer {
  private:
   struct numbers_by_aggregate;
 
-  context context_;
+  execution execution_;
   plaquette::aggregates blocks_;
   std::shared_ptr<const coarse_geometry> coarse_;
   int rows_, vectors_;
@@ -58,6 +58,6 @@ struct orthonormalisation {
 
 /// Makes the vectors of every aggregate and chirality orthonormal: Gram-Schmidt, twice. Collective.
 /// Throws input_error where there are more vectors than an aggregate has numbers of a chirality.
-orthonormalisation orthonormalise(null_space& vectors, const context& ctx);
+orthonormalisation orthonormalise(null_space& vectors, const execution& on);
 
 }  // namespace plaquette::cpu

@@ -10,7 +10,7 @@
 
 #include "common/dg/dg_solver.hpp"
 #include "cpu_ref/dg/dg_kernels.hpp"
-#include "cpu_ref/fields/aligned_buffer.hpp"
+#include "cpu_ref/memory/aligned_buffer.hpp"
 
 namespace plaquette::cpu {
 

@@ -338,23 +338,20 @@ pending_exchange hopping_term<T>::start_halo(const field<T>& in, int parity, boo
   const block_layout& layout = context_.layout<T>();
   const int width = layout.width(), columns = in.columns();
   const auto& faces = layout.faces(parity);
-  std::int64_t outgoing = 0;
-  for (const halo_face& face : faces) outgoing += static_cast<std::int64_t>(face.send.size());
   const std::int64_t site_reals = static_cast<std::int64_t>(columns) * slot_reals<T>;
-  if (halo_.columns != columns) {
-    const std::size_t slots = std::max(layout.slot_directions(0).size(), layout.slot_directions(1).size());
-    halo_.send = aligned_buffer<real>(static_cast<std::size_t>(outgoing * site_reals));
-    halo_.receive = aligned_buffer<real>(static_cast<std::size_t>(layout.incoming(parity) * site_reals));
-    halo_.slots = aligned_buffer<real>(slots * static_cast<std::size_t>(site_reals * width));
-    halo_.columns = columns;
-  }
+  std::vector<halo_traffic> traffic;
+  for (const halo_face& face : faces)
+    traffic.push_back({face.direction, face.send_to, face.receive_from, std::ssize(face.send), face.receive_count});
+  halo_.messages.prepare(std::move(traffic), static_cast<std::size_t>(site_reals) * sizeof(real));
+  const std::size_t slots = std::max(layout.slot_directions(0).size(), layout.slot_directions(1).size()) *
+                            static_cast<std::size_t>(site_reals * width);
+  if (halo_.slots.size() != slots) halo_.slots = aligned_buffer<real>(slots);
 
-  std::vector<outgoing_message> send;
-  std::vector<incoming_message> receive;
-  real* to = halo_.send.data();
-  for (const halo_face& face : faces) {
+  for (std::size_t k = 0; k < faces.size(); ++k) {
+    const halo_face& face = faces[k];
+    real* const to = reinterpret_cast<real*>(halo_.messages.outgoing(k));
     const auto project = projection_of<T>(face.direction);
-    const auto sites = static_cast<std::int64_t>(face.send.size());
+    const auto sites = std::ssize(face.send);
 #pragma omp parallel for num_threads(context_.threads())
     for (std::int64_t s = 0; s < sites; ++s) {
       const block_site from = face.send[static_cast<std::size_t>(s)];
@@ -362,15 +359,9 @@ pending_exchange hopping_term<T>::start_halo(const field<T>& in, int parity, boo
         project(in.block(0, from.block, c) + from.lane, daggered, width, hop_scale_[face.direction / 2],
                 to + s * site_reals + c * slot_reals<T>, 1);
     }
-    send.push_back(
-        {face.send_to, face.direction, std::as_bytes(std::span(to, static_cast<std::size_t>(sites * site_reals)))});
-    to += sites * site_reals;
-    receive.push_back({face.receive_from, face.direction,
-                       std::as_writable_bytes(std::span(halo_.receive.data() + face.receive_offset * site_reals,
-                                                        static_cast<std::size_t>(face.receive_count * site_reals)))});
   }
-  halo_.times.bytes += outgoing * site_reals * static_cast<std::int64_t>(sizeof(real));
-  return context_.comm().start_exchange(send, receive);
+  halo_.times.bytes += halo_.messages.bytes_sent();
+  return halo_.messages.start(context_.comm());
 }
 
 template <class T>
@@ -380,6 +371,7 @@ void hopping_term<T>::fill_slots(const field<T>& in, int parity, bool daggered) 
   const auto& directions = layout.slot_directions(parity);
   const auto& lanes = layout.slot_lanes(parity);
   const auto slots = static_cast<std::int64_t>(directions.size());
+  const auto* const messages = reinterpret_cast<const real*>(halo_.messages.incoming(0));
 #pragma omp parallel for num_threads(context_.threads())
   for (std::int64_t s = 0; s < slots; ++s) {
     const int direction = directions[static_cast<std::size_t>(s)];
@@ -392,7 +384,7 @@ void hopping_term<T>::fill_slots(const field<T>& in, int parity, bool daggered) 
           project(in.block(0, source.local.block, c) + source.local.lane, daggered, width, hop_scale_[direction / 2],
                   slot, width);
         } else {
-          const real* const message = halo_.receive.data() + (source.message * columns + c) * slot_reals<T>;
+          const real* const message = messages + (source.message * columns + c) * slot_reals<T>;
           for (int k = 0; k < slot_reals<T>; ++k) slot[k * width] = message[k];
         }
       }

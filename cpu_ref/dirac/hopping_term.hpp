@@ -9,6 +9,7 @@
 
 #include "common/lattice/fermion_action.hpp"
 #include "cpu_ref/fields/field.hpp"
+#include "cpu_ref/halo/halo.hpp"
 
 namespace plaquette::cpu {
 
@@ -70,8 +71,8 @@ class hopping_term {
 
  private:
   struct halo_buffers {
-    int columns = -1;
-    aligned_buffer<real> send, receive, slots;
+    halo messages;
+    aligned_buffer<real> slots;
     halo_times times;
   };
   struct packed_links {

@@ -14,7 +14,7 @@
 #include "common/concepts.hpp"
 #include "common/lattice/site_field.hpp"
 #include "cpu_ref/context.hpp"
-#include "cpu_ref/fields/aligned_buffer.hpp"
+#include "cpu_ref/memory/aligned_buffer.hpp"
 
 namespace plaquette::cpu {
 
@@ -55,6 +55,7 @@ class field {
   field(const context& ctx, const field_shape& shape);
 
   const context& get_context() const { return context_; }
+  const cpu::execution& get_execution() const { return context_.execution(); }
   const block_layout& layout() const { return context_.template layout<T>(); }
   const field_shape& shape() const { return shape_; }
   int columns() const { return shape_.columns; }

@@ -5,7 +5,7 @@
 
 #include "common/lattice/site_field.hpp"
 #include "common/random/random_stream.hpp"
-#include "cpu_ref/gauge/site_sum.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 
 namespace plaquette::cpu {
 

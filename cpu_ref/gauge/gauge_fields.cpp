@@ -3,9 +3,9 @@
 
 #include <span>
 
-#include "common/algebra/constant_flux.hpp"
+#include "common/lattice/constant_flux.hpp"
 #include "common/random/random_matrix.hpp"
-#include "cpu_ref/gauge/site_sum.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 
 namespace plaquette::cpu {
 namespace {

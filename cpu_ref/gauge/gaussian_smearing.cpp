@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/error.hpp"
-#include "cpu_ref/gauge/site_sum.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 
 namespace plaquette::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/gauge/plaquette.hpp"
 
-#include "cpu_ref/gauge/site_sum.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 
 namespace plaquette::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include "common/algebra/staple.hpp"
 #include "common/algebra/stout.hpp"
 #include "common/random/random_matrix.hpp"
-#include "cpu_ref/gauge/site_sum.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 
 namespace plaquette::cpu {
 namespace {

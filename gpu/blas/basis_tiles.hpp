@@ -11,7 +11,7 @@
 #pragma once
 
 #include "gpu/device/launch.hpp"
-#include "gpu/dirac/memory_access.hpp"
+#include "gpu/fields/memory_access.hpp"
 
 namespace plaquette::gpu {
 

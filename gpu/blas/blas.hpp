@@ -12,12 +12,6 @@
 
 namespace plaquette::gpu {
 
-/// x = 0
-template <class T>
-void zero(field<T>& x);
-/// x = u
-template <class T>
-void copy(field<T>& x, const field<T>& u);
 /// x = a x
 template <class T>
 void scale(field<T>& x, const scalars& a);

@@ -17,18 +17,18 @@ namespace plaquette::gpu {
 /// \param in_kernel  whether the kernel itself adds over ranks
 /// \param kept       what the kernel reads and writes, beside the sums
 template <int Count, class Body>
-void hold_back_sum(const context& ctx, std::int64_t sites, int columns, const Body& body, const column_sums& sums,
+void hold_back_sum(const execution& on, std::int64_t sites, int columns, const Body& body, const column_sums& sums,
                    bool in_kernel, std::vector<std::shared_ptr<const void>> kept) {
-  ctx.queue().launch_held_back();
+  on.queue().launch_held_back();
   rank_sum ranks;
-  if (in_kernel) ranks = *ctx.sums_of_next_kernel(columns, Count);
+  if (in_kernel) ranks = *on.sums_of_next_kernel(columns, Count);
   kept.push_back(sums.storage());
   auto launch = [=, result = sums.on_device(), kept = std::move(kept)](const queue& q,
                                                                        const closing_programs* closing) {
     sum_over<Count>(q, sites, columns, result, body, ranks.ranks > 1 ? &ranks : nullptr,
                     closing != nullptr ? *closing : closing_programs{});
   };
-  ctx.queue().hold_back(columns, std::move(launch));
+  on.queue().hold_back(columns, std::move(launch));
   if (!in_kernel) sums.add_over_ranks();
 }
 

@@ -702,62 +702,8 @@ column_sums run_and_sum(const vector_operands<T>& with) {
   return sums;
 }
 
-/// Both step through the columns of a view block by block, or through all memory of a field that is none.
-template <class T>
-struct zero_kernel {
-  spinor_pointer<T> x;
-  divisor pieces, pieces_of_column;  ///< of a block
-  std::int32_t pieces_before_scales;
-
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const byte_piece piece(index);
-    const std::int32_t block = pieces.quotient(piece.number), at = piece.number - block * pieces.value;
-    chunk zero{};
-    if constexpr (is_half<T>) {
-      if (at - pieces_of_column.quotient(at) * pieces_of_column.value < pieces_before_scales)
-        zero = {{0x80008000U, 0x80008000U, 0x80008000U, 0x80008000U}};  // the integer 0
-    }
-    store_chunk(x.begin + block * x.block_stride + at * byte_piece::bytes + piece.offset, zero);
-  }
-};
-template <class T>
-struct copy_kernel {
-  spinor_pointer<T> x;
-  spinor_pointer<const T> u;
-  divisor pieces;  ///< of a block
-
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const byte_piece piece(index);
-    const std::int32_t block = pieces.quotient(piece.number);
-    const std::int32_t offset = (piece.number - block * pieces.value) * byte_piece::bytes + piece.offset;
-    store_chunk(x.begin + block * x.block_stride + offset, load_chunk(u.begin + block * u.block_stride + offset));
-  }
-};
-
-/// Pieces of 128 bytes of a block, all columns.
-template <class T>
-std::int32_t pieces_of_block(const field<T>& x) {
-  return column_bytes<T>(x.components()) / byte_piece::bytes * x.columns();
-}
-
 // --- blas.hpp --------------------------------------------------------------------------------------------------------
 
-template <class T>
-void zero(field<T>& x) {
-  if (x.columns() == 0) return;
-  const std::int32_t pieces = pieces_of_block(x);
-  for_each_index(x.get_context().queue(), std::int64_t{byte_piece::chunks} * pieces * x.all_blocks(),
-                 zero_kernel<T>{x.sites(0), divisor(pieces), divisor(pieces / x.columns()),
-                                chunks_of<T>(x.components()) * chunk_stride / byte_piece::bytes});
-}
-template <class T>
-void copy(field<T>& x, const field<T>& u) {
-  if (!(x.shape() == u.shape())) throw std::logic_error("blas: fields of different shapes");
-  if (x.columns() == 0) return;
-  const std::int32_t pieces = pieces_of_block(x);
-  for_each_index(x.get_context().queue(), std::int64_t{byte_piece::chunks} * pieces * x.all_blocks(),
-                 copy_kernel<T>{x.sites(0), u.sites(0), divisor(pieces)});
-}
 template <class T>
 void scale(field<T>& x, const scalars& a) {
   run<vector_operation::scale, T>({.x = &x, .a = &a});
@@ -815,8 +761,6 @@ std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const 
 }
 
 #define PLAQUETTE_INSTANTIATE_BLAS(T)                                                                             \
-  template void zero(field<T>&);                                                                                  \
-  template void copy(field<T>&, const field<T>&);                                                                 \
   template void scale(field<T>&, const scalars&);                                                                 \
   template void axpy(field<T>&, const scalars&, const field<T>&);                                                 \
   template void xpay(field<T>&, const field<T>&, const scalars&);                                                 \

@@ -199,14 +199,14 @@ void launch(const coarse_operands<T>& with, const Body& body, const column_sums*
   constexpr int count = traits_of(operation).sums();
   const coarse_field<T>& model = with.model();
   const std::int64_t pairs = model.sites() * (model.components() / 2);
-  const context& ctx = model.get_context();
+  const execution& on = model.get_execution();
   if constexpr (count > 0)
-    hold_back_sum<count>(ctx, pairs, model.columns(), body, *sums,
-                         !sums_may_wait(operation) && ctx.kernels_sum_over_ranks(model.columns()), with.memory());
+    hold_back_sum<count>(on, pairs, model.columns(), body, *sums,
+                         !sums_may_wait(operation) && on.kernels_sum_over_ranks(model.columns()), with.memory());
   else if constexpr (works_out_numbers<Body>)
-    for_each_site(ctx.queue(), pairs, model.columns(), body);
+    for_each_site(on.queue(), pairs, model.columns(), body);
   else
-    for_each_index(ctx.queue(), pairs * model.columns(), body);
+    for_each_index(on.queue(), pairs * model.columns(), body);
 }
 
 template <vector_operation operation, class T>
@@ -222,7 +222,7 @@ void run_programmed(const coarse_operands<T>& with, const column_sums* sums) {
     if (body.programs[p].result == arg.c) body.of_c = p;
   }
   launch<operation>(with, body, sums);
-  with.model().get_context().queue().launch_held_back();  // what programs write to may be given back any time
+  with.model().get_execution().queue().launch_held_back();  // what programs write to may be given back any time
 }
 
 template <vector_operation operation, class T>
@@ -231,7 +231,7 @@ void run(const coarse_operands<T>& with, const column_sums* sums = nullptr) {
   if (model.columns() == 0 || model.sites() == 0) {
     // Sums over nothing are zero.
     if (sums != nullptr && model.columns() > 0)
-      fill_bytes(model.get_context().queue(), sums->on_device(), 0,
+      fill_bytes(model.get_execution().queue(), sums->on_device(), 0,
                  static_cast<std::size_t>(model.columns() * traits_of(operation).sums()) * sizeof(double));
     return;
   }
@@ -247,7 +247,7 @@ void run(const coarse_operands<T>& with, const column_sums* sums = nullptr) {
 
 template <vector_operation operation, class T>
 column_sums run_and_sum(const coarse_operands<T>& with) {
-  column_sums sums(with.model().get_context(), with.model().columns(), traits_of(operation).sums());
+  column_sums sums(with.model().get_execution(), with.model().columns(), traits_of(operation).sums());
   run<operation>(with, &sums);
   return sums;
 }
@@ -287,14 +287,14 @@ std::int64_t all_pairs(const coarse_field<T>& x) {
 template <class T>
 void zero(coarse_field<T>& x) {
   if (x.columns() == 0) return;
-  for_each_index(x.get_context().queue(), all_pairs(x),
+  for_each_index(x.get_execution().queue(), all_pairs(x),
                  zero_numbers<T>{x.numbers(), divisor(x.components() / 2), divisor(x.columns())});
 }
 template <class T>
 void copy(coarse_field<T>& x, const coarse_field<T>& u) {
   if (!(x.shape() == u.shape())) throw std::logic_error("coarse blas: fields of different shapes");
   if (x.columns() == 0) return;
-  for_each_index(x.get_context().queue(), all_pairs(x),
+  for_each_index(x.get_execution().queue(), all_pairs(x),
                  copy_numbers<T>{x.numbers(), u.numbers(), divisor(x.components() / 2), divisor(x.columns())});
 }
 template <class T>

@@ -88,12 +88,13 @@ struct random_numbers {
 }  // namespace
 
 template <class T>
-coarse_field<T>::coarse_field(const context& ctx, std::shared_ptr<const coarse_lattice> lattice,
+coarse_field<T>::coarse_field(const execution& on, std::shared_ptr<const coarse_lattice> lattice,
                               const field_shape& shape)
-    : context_(ctx), lattice_(std::move(lattice)), shape_(shape), column_stride_(shape.columns) {
+    : execution_(on), lattice_(std::move(lattice)), shape_(shape), column_stride_(shape.columns) {
   if (shape.columns < 0 || shape.spins != 2 || shape.colours < 1)
     throw std::invalid_argument("coarse_field: impossible shape");
-  storage_ = context_.workspace().take(static_cast<std::size_t>(sites() * columns() * components()) * sizeof(*begin_));
+  storage_ =
+      execution_.workspace().take(static_cast<std::size_t>(sites() * columns() * components()) * sizeof(*begin_));
   begin_ = reinterpret_cast<complex<T>*>(storage_.get());
 }
 
@@ -109,7 +110,7 @@ coarse_field<T> coarse_field<T>::parity(int p) const {
 template <class T>
 scalars make_scalars(const coarse_field<T>& x, std::span<const complex<double>> numbers) {
   if (static_cast<int>(numbers.size()) != x.columns()) throw std::logic_error("make_scalars: one number a column");
-  return scalars(x.get_context(), numbers);
+  return scalars(x.get_execution(), numbers);
 }
 
 template <class T>
@@ -125,7 +126,7 @@ template <class T>
 void compact(coarse_field<T>& x, std::span<const int> keep) {
   for (std::size_t first = 0; first < keep.size(); first += listed_columns) {
     const auto some = keep.subspan(first, std::min<std::size_t>(listed_columns, keep.size() - first));
-    for_each_index(x.get_context().queue(), x.sites() * x.components(),
+    for_each_index(x.get_execution().queue(), x.sites() * x.components(),
                    column_compaction<T>{x.numbers(), static_cast<std::int32_t>(first),
                                         static_cast<std::int32_t>(some.size()), list_of(some)});
   }
@@ -138,7 +139,7 @@ void copy_columns(coarse_field<T>& x, std::span<const int> to, const coarse_fiel
     throw std::logic_error("copy_columns: shapes differ");
   for (std::size_t first = 0; first < to.size(); first += listed_columns) {
     const std::size_t count = std::min<std::size_t>(listed_columns, to.size() - first);
-    for_each_index(x.get_context().queue(), x.sites() * x.components() * static_cast<std::int64_t>(count),
+    for_each_index(x.get_execution().queue(), x.sites() * x.components() * static_cast<std::int64_t>(count),
                    column_copy<T>{x.numbers(), u.numbers(), static_cast<std::int32_t>(count),
                                   list_of(to.subspan(first, count)), list_of(from.subspan(first, count))});
   }
@@ -147,7 +148,7 @@ void copy_columns(coarse_field<T>& x, std::span<const int> to, const coarse_fiel
 template <class To, class From>
 void convert(coarse_field<To>& to, const coarse_field<From>& from) {
   if (!(to.shape() == from.shape())) throw std::logic_error("convert: shapes differ");
-  for_each_index(to.get_context().queue(), to.sites() * to.components() * to.columns(),
+  for_each_index(to.get_execution().queue(), to.sites() * to.components() * to.columns(),
                  conversion<To, From>{to.numbers(), from.numbers(), to.columns()});
 }
 
@@ -157,9 +158,10 @@ void import_column(coarse_field<T>& x, int column, std::span<const complex<doubl
   std::vector<complex<T>> rounded;
   for (const auto& z : numbers) rounded.push_back(complex_cast<T>(z));
   const std::size_t bytes = static_cast<std::size_t>(x.components()) * sizeof(complex<T>);
-  copy_rows_to_device(x.get_context().queue(), {static_cast<std::size_t>(x.sites()), bytes}, x.numbers().at(0, column),
-                      static_cast<std::size_t>(x.numbers().site_stride) * sizeof(complex<T>), rounded.data(), bytes);
-  x.get_context().queue().synchronize();
+  copy_rows_to_device(x.get_execution().queue(), {static_cast<std::size_t>(x.sites()), bytes},
+                      x.numbers().at(0, column), static_cast<std::size_t>(x.numbers().site_stride) * sizeof(complex<T>),
+                      rounded.data(), bytes);
+  x.get_execution().queue().synchronize();
 }
 
 template <class T>
@@ -167,16 +169,16 @@ void export_column(std::span<complex<double>> numbers, const coarse_field<T>& x,
   if (std::ssize(numbers) != x.sites() * x.components()) throw std::logic_error("export_column: sizes differ");
   std::vector<complex<T>> read(numbers.size());
   const std::size_t bytes = static_cast<std::size_t>(x.components()) * sizeof(complex<T>);
-  copy_rows_to_host(x.get_context().queue(), {static_cast<std::size_t>(x.sites()), bytes}, read.data(), bytes,
+  copy_rows_to_host(x.get_execution().queue(), {static_cast<std::size_t>(x.sites()), bytes}, read.data(), bytes,
                     x.numbers().at(0, column), static_cast<std::size_t>(x.numbers().site_stride) * sizeof(complex<T>));
-  x.get_context().queue().synchronize();
+  x.get_execution().queue().synchronize();
   for (std::size_t k = 0; k < read.size(); ++k) numbers[k] = complex_cast<double>(read[k]);
 }
 
 template <class T>
 void fill_random(coarse_field<T>& x, std::uint64_t seed, std::uint64_t first_index) {
   for_each_index(
-      x.get_context().queue(), x.sites() * x.columns(),
+      x.get_execution().queue(), x.sites() * x.columns(),
       random_numbers<T>{x.numbers(), x.lattice().global_indices(), x.first_site(), x.columns(), seed, first_index});
 }
 

@@ -41,9 +41,9 @@ class coarse_field {
   using value_type = T;
 
   /// Undefined contents. Throws memory_error.
-  coarse_field(const context& ctx, std::shared_ptr<const coarse_lattice> lattice, const field_shape& shape);
+  coarse_field(const execution& on, std::shared_ptr<const coarse_lattice> lattice, const field_shape& shape);
 
-  const context& get_context() const { return context_; }
+  const execution& get_execution() const { return execution_; }
   const coarse_lattice& lattice() const { return *lattice_; }
   const std::shared_ptr<const coarse_lattice>& shared_lattice() const { return lattice_; }
   const coarse_geometry& geometry() const { return lattice_->geometry(); }
@@ -72,7 +72,7 @@ class coarse_field {
   friend void compact(coarse_field<U>& x, std::span<const int> keep);
 
  private:
-  context context_;
+  execution execution_;
   std::shared_ptr<const coarse_lattice> lattice_;
   field_shape shape_;
   std::shared_ptr<std::byte> storage_;
@@ -82,14 +82,14 @@ class coarse_field {
 
 template <class T>
 coarse_field<T> like(const coarse_field<T>& x) {
-  return coarse_field<T>(x.get_context(), x.shared_lattice(), x.shape());
+  return coarse_field<T>(x.get_execution(), x.shared_lattice(), x.shape());
 }
 /// The same with n columns in another precision.
 template <class T, class U>
 coarse_field<T> like(const coarse_field<U>& x, int columns, std::type_identity<coarse_field<T>>) {
   field_shape shape = x.shape();
   shape.columns = columns;
-  return coarse_field<T>(x.get_context(), x.shared_lattice(), shape);
+  return coarse_field<T>(x.get_execution(), x.shared_lattice(), shape);
 }
 template <class T>
 coarse_field<T> like(const coarse_field<T>& x, int columns) {

@@ -113,23 +113,23 @@ struct multiply_link {
   }
 };
 
-std::shared_ptr<complex<float>> matrices_on_device(const context& ctx, std::int64_t numbers) {
-  auto memory = ctx.workspace().take(static_cast<std::size_t>(numbers) * sizeof(complex<float>));
+std::shared_ptr<complex<float>> matrices_on_device(const execution& on, std::int64_t numbers) {
+  auto memory = on.workspace().take(static_cast<std::size_t>(numbers) * sizeof(complex<float>));
   return {memory, reinterpret_cast<complex<float>*>(memory.get())};
 }
 
 }  // namespace
 
 std::shared_ptr<const complex<float>> inverse_diagonals(const coarse_matrices& m) {
-  const context& ctx = m.get_context();
-  const queue& q = ctx.queue();
+  const execution& on = m.get_execution();
+  const queue& q = on.queue();
   const std::int32_t n = m.n();
   const std::int64_t all = m.lattice().geometry().sites(), size = std::int64_t{n} * n;
-  auto inverse = matrices_on_device(ctx, all * size);
+  auto inverse = matrices_on_device(on, all * size);
   constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
   const std::int64_t at_once =
       std::clamp<std::int64_t>(most_bytes / (size * static_cast<std::int64_t>(sizeof(wide))), 1, all);
-  const auto memory = [&](std::int64_t bytes) { return ctx.workspace().take(static_cast<std::size_t>(bytes)); };
+  const auto memory = [&](std::int64_t bytes) { return on.workspace().take(static_cast<std::size_t>(bytes)); };
   const std::int64_t bytes = at_once * size * static_cast<std::int64_t>(sizeof(wide));
   auto first = memory(bytes), second = memory(bytes);
   const auto pivots = memory(at_once * n * 4), singular = memory(at_once * 4);
@@ -154,7 +154,7 @@ std::shared_ptr<const complex<float>> inverse_diagonals(const coarse_matrices& m
     usable = usable && std::ranges::all_of(found, [](std::int32_t mark) { return mark == 0; });
   }
   double wrong = usable ? 0.0 : 1.0;
-  ctx.comm().sum({&wrong, 1});
+  on.comm().sum({&wrong, 1});
   if (wrong > 0.0)
     throw input_error(
         "multigrid: the coarse operator's diagonal has no inverse at some site; use other null vectors "
@@ -163,10 +163,10 @@ std::shared_ptr<const complex<float>> inverse_diagonals(const coarse_matrices& m
 }
 
 std::shared_ptr<const complex<float>> preconditioned_links(const coarse_matrices& m, const complex<float>* inverse) {
-  const context& ctx = m.get_context();
+  const execution& on = m.get_execution();
   const std::int64_t count = m.lattice().geometry().sites() * hop_directions * m.n() * m.n();
-  auto links = matrices_on_device(ctx, count);
-  for_each_index(ctx.queue(), count, multiply_link{links.get(), inverse, m.begin(), m.n()});
+  auto links = matrices_on_device(on, count);
+  for_each_index(on.queue(), count, multiply_link{links.get(), inverse, m.begin(), m.n()});
   return links;
 }
 

@@ -14,26 +14,26 @@ bool has_parity(site_subset subset, int parity) {
 
 }  // namespace
 
-coarse_lattice::coarse_lattice(const context& ctx, const coarse_geometry& geometry)
-    : geometry_(geometry), neighbours_(array_on_device(ctx, geometry.neighbours())) {
+coarse_lattice::coarse_lattice(const execution& on, const coarse_geometry& geometry)
+    : geometry_(geometry), neighbours_(array_on_device(on, geometry.neighbours())) {
   std::vector<std::int64_t> indices;
   for (std::int64_t s = 0; s < geometry.sites(); ++s) indices.push_back(geometry.global_index(s));
-  global_indices_ = array_on_device(ctx, indices);
+  global_indices_ = array_on_device(on, indices);
   for (const auto subset : {site_subset::even, site_subset::odd, site_subset::full}) {
     std::vector<std::int32_t> sites;
     for (const auto& face : geometry.faces())
       for (int p = 0; p < 2; ++p)
         if (has_parity(subset, p)) sites.insert(sites.end(), face.send[p].begin(), face.send[p].end());
-    sent_[static_cast<std::size_t>(subset)] = {array_on_device(ctx, sites), std::ssize(sites)};
+    sent_[static_cast<std::size_t>(subset)] = {array_on_device(on, sites), std::ssize(sites)};
   }
 }
 
-void exchange_coarse_faces(const context& ctx, const coarse_lattice& lattice, site_subset subset, std::size_t bytes,
+void exchange_coarse_faces(const execution& on, const coarse_lattice& lattice, site_subset subset, std::size_t bytes,
                            const std::byte* packed, std::byte* ghosts) {
   const coarse_geometry& geometry = lattice.geometry();
   std::vector<std::byte> out(static_cast<std::size_t>(lattice.sent(subset).count) * bytes);
   std::vector<std::byte> all(static_cast<std::size_t>(geometry.ghosts()) * bytes);
-  copy_to_host(ctx.queue(), out.data(), packed, out.size());
+  copy_to_host(on.queue(), out.data(), packed, out.size());
   std::vector<std::vector<std::byte>> in;
   std::vector<outgoing_message> send;
   std::vector<incoming_message> receive;
@@ -51,7 +51,7 @@ void exchange_coarse_faces(const context& ctx, const coarse_lattice& lattice, si
     in.emplace_back(count(face.receive_into) * bytes);
     receive.push_back({face.receive_from, face.direction, in.back()});
   }
-  ctx.comm().start_exchange(send, receive).wait();
+  on.comm().start_exchange(send, receive).wait();
   std::size_t k = 0;
   for (const auto& face : geometry.faces()) {
     const std::byte* next = in[k++].data();
@@ -62,7 +62,7 @@ void exchange_coarse_faces(const context& ctx, const coarse_lattice& lattice, si
           next += bytes;
         }
   }
-  copy_to_device(ctx.queue(), ghosts, all.data(), all.size());
+  copy_to_device(on.queue(), ghosts, all.data(), all.size());
 }
 
 }  // namespace plaquette::gpu

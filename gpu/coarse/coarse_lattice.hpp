@@ -10,23 +10,23 @@
 
 #include "common/concepts.hpp"
 #include "common/lattice/coarse_geometry.hpp"
-#include "gpu/context.hpp"
+#include "gpu/execution.hpp"
 
 namespace plaquette::gpu {
 
 /// An array of the device with the numbers of one of the host.
 template <class Number>
-std::shared_ptr<const Number> array_on_device(const context& ctx, const std::vector<Number>& numbers) {
+std::shared_ptr<const Number> array_on_device(const execution& on, const std::vector<Number>& numbers) {
   const std::size_t bytes = numbers.size() * sizeof(Number);
-  auto memory = ctx.workspace().take(bytes > 0 ? bytes : 1);
-  if (bytes > 0) copy_to_device(ctx.queue(), memory.get(), numbers.data(), bytes);
+  auto memory = on.workspace().take(bytes > 0 ? bytes : 1);
+  if (bytes > 0) copy_to_device(on.queue(), memory.get(), numbers.data(), bytes);
   return {memory, reinterpret_cast<const Number*>(memory.get())};
 }
 
 /// Tables of a coarse lattice. Fields and operators of one lattice share one.
 class coarse_lattice {
  public:
-  coarse_lattice(const context& ctx, const coarse_geometry& geometry);
+  coarse_lattice(const execution& on, const coarse_geometry& geometry);
 
   const coarse_geometry& geometry() const { return geometry_; }
   /// Of the device, [site][8]: the neighbour's number, or -1 - g where it is ghost g.
@@ -52,7 +52,7 @@ class coarse_lattice {
 /// waits.
 /// \param packed  of the device: `bytes` bytes for each site of `lattice.sent(subset)`
 /// \param ghosts  of the device: `bytes` bytes for each ghost of the lattice
-void exchange_coarse_faces(const context& ctx, const coarse_lattice& lattice, site_subset subset, std::size_t bytes,
+void exchange_coarse_faces(const execution& on, const coarse_lattice& lattice, site_subset subset, std::size_t bytes,
                            const std::byte* packed, std::byte* ghosts);
 
 }  // namespace plaquette::gpu

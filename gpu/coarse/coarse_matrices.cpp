@@ -3,35 +3,38 @@
 
 #include <stdexcept>
 
+#include "gpu/lattice/site_order.hpp"
+
 namespace plaquette::gpu {
 
 namespace {
 
-std::shared_ptr<complex<float>> numbers_on_device(const context& ctx, std::int64_t count) {
-  auto memory = ctx.workspace().take(static_cast<std::size_t>(count) * sizeof(complex<float>));
+std::shared_ptr<complex<float>> numbers_on_device(const execution& on, std::int64_t count) {
+  auto memory = on.workspace().take(static_cast<std::size_t>(count) * sizeof(complex<float>));
   return {memory, reinterpret_cast<complex<float>*>(memory.get())};
 }
 
 }  // namespace
 
-coarse_matrices::coarse_matrices(const context& ctx, std::shared_ptr<const coarse_lattice> lattice,
+coarse_matrices::coarse_matrices(const execution& on, std::shared_ptr<const coarse_lattice> lattice,
                                  int numbers_of_a_site)
-    : context_(ctx), lattice_(std::move(lattice)), n_(numbers_of_a_site), begin_(numbers_on_device(ctx, count())) {}
+    : execution_(on), lattice_(std::move(lattice)), n_(numbers_of_a_site), begin_(numbers_on_device(on, count())) {}
 
-coarse_matrices import_matrices(const context& ctx, const plaquette::coarse_matrices& from) {
-  coarse_matrices to(ctx, std::make_shared<const coarse_lattice>(ctx, from.geometry), from.n);
-  copy_to_device(ctx.queue(), to.begin(), from.numbers.data(), from.numbers.size() * sizeof(complex<float>));
+coarse_matrices import_matrices(const execution& on, const plaquette::coarse_matrices& from) {
+  coarse_matrices to(on, std::make_shared<const coarse_lattice>(on, from.geometry), from.n);
+  copy_to_device(on.queue(), to.begin(), from.numbers.data(), from.numbers.size() * sizeof(complex<float>));
   return to;
 }
 
 plaquette::coarse_matrices export_matrices(const coarse_matrices& from) {
   plaquette::coarse_matrices to(from.lattice().geometry(), from.n());
-  copy_to_host(from.get_context().queue(), to.numbers.data(), from.begin(), to.numbers.size() * sizeof(complex<float>));
+  copy_to_host(from.get_execution().queue(), to.numbers.data(), from.begin(),
+               to.numbers.size() * sizeof(complex<float>));
   return to;
 }
 
-aggregate_tables::aggregate_tables(const context& ctx, const aggregates& blocks, bool is_coarse)
-    : blocks_(blocks), is_coarse_(is_coarse), coarse_(std::make_shared<const coarse_lattice>(ctx, blocks.coarse())) {
+aggregate_tables::aggregate_tables(const execution& on, const aggregates& blocks, bool is_coarse)
+    : blocks_(blocks), is_coarse_(is_coarse), coarse_(std::make_shared<const coarse_lattice>(on, blocks.coarse())) {
   const coarse_geometry& coarse = blocks.coarse();
   const extents& local = blocks.fine_local();
   extents global = coarse.global();
@@ -43,7 +46,7 @@ aggregate_tables::aggregate_tables(const context& ctx, const aggregates& blocks,
                                      is_coarse ? coarse.grid() : extents{1, 1, 1, 1}, is_coarse ? coarse.rank() : 0);
   coordinate origin{};
   for (int mu = 0; mu < dimensions; ++mu) origin[mu] = coarse.origin()[mu] * blocks.shape()[mu];
-  const std::int32_t of_a_parity = is_coarse ? 0 : ctx.order().sites;
+  const site_order order = is_coarse ? site_order() : site_order(local);  // of quark fields
   std::int32_t ghosts[dimensions] = {}, all_ghosts = 0;
   for (int mu = 0; mu < dimensions; ++mu) {
     ghosts[mu] = all_ghosts;
@@ -54,7 +57,7 @@ aggregate_tables::aggregate_tables(const context& ctx, const aggregates& blocks,
   for (std::size_t k = 0; k < places; ++k) {
     const coordinate x = coordinate_of(blocks.fine_site(static_cast<std::int64_t>(k)), local);
     site[k] = is_coarse ? static_cast<std::int32_t>(fine_lattice.site(x))
-                        : ((parity(x) + parity(origin)) & 1) * of_a_parity + ctx.order().index(x);
+                        : ((parity(x) + parity(origin)) & 1) * order.sites + order.index(x);
     for (int mu = 0; mu < dimensions; ++mu) {
       coordinate y = x;
       ++y[mu];
@@ -69,37 +72,38 @@ aggregate_tables::aggregate_tables(const context& ctx, const aggregates& blocks,
     }
   }
   for (std::int64_t s = 0; s < coarse.sites(); ++s) even.push_back(blocks.sites_of(s, 0));
-  site_ = array_on_device(ctx, site);
-  even_ = array_on_device(ctx, even);
-  ahead_ = array_on_device(ctx, ahead);
-  crossing_ = array_on_device(ctx, crossing);
+  site_ = array_on_device(on, site);
+  even_ = array_on_device(on, even);
+  ahead_ = array_on_device(on, ahead);
+  crossing_ = array_on_device(on, crossing);
   for (int mu = 0; mu < dimensions; ++mu) {
     std::vector<std::int32_t> mine;
     extents face = local;
     face[mu] = 1;
     for (std::int64_t i = 0; i < face_sites_[mu]; ++i)
       mine.push_back(static_cast<std::int32_t>(blocks.place(lexicographic(coordinate_of(i, face), local))));
-    face_[mu] = array_on_device(ctx, mine);
+    face_[mu] = array_on_device(on, mine);
   }
 }
 
-null_space::null_space(const context& ctx, std::shared_ptr<const aggregate_tables> tables, int rows_of_a_chirality,
+null_space::null_space(const execution& on, std::shared_ptr<const aggregate_tables> tables, int rows_of_a_chirality,
                        int count)
-    : context_(ctx),
+    : execution_(on),
       tables_(std::move(tables)),
       rows_(rows_of_a_chirality),
       vectors_(count),
-      begin_(numbers_on_device(ctx, all_rows() * count)) {}
+      begin_(numbers_on_device(on, all_rows() * count)) {}
 
-null_space import_null_space(const context& ctx, const plaquette::null_space& from, bool is_coarse) {
-  null_space to(ctx, std::make_shared<const aggregate_tables>(ctx, from.blocks, is_coarse), from.rows, from.vectors);
-  copy_to_device(ctx.queue(), to.begin(), from.numbers.data(), from.numbers.size() * sizeof(complex<float>));
+null_space import_null_space(const execution& on, const plaquette::null_space& from, bool is_coarse) {
+  null_space to(on, std::make_shared<const aggregate_tables>(on, from.blocks, is_coarse), from.rows, from.vectors);
+  copy_to_device(on.queue(), to.begin(), from.numbers.data(), from.numbers.size() * sizeof(complex<float>));
   return to;
 }
 
 plaquette::null_space export_null_space(const null_space& from) {
   plaquette::null_space to(from.blocks(), from.rows(), from.vectors());
-  copy_to_host(from.get_context().queue(), to.numbers.data(), from.begin(), to.numbers.size() * sizeof(complex<float>));
+  copy_to_host(from.get_execution().queue(), to.numbers.data(), from.begin(),
+               to.numbers.size() * sizeof(complex<float>));
   return to;
 }
 

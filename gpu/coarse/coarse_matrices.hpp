@@ -16,9 +16,9 @@ namespace plaquette::gpu {
 class coarse_matrices {
  public:
   /// Undefined contents. Throws memory_error.
-  coarse_matrices(const context& ctx, std::shared_ptr<const coarse_lattice> lattice, int numbers_of_a_site);
+  coarse_matrices(const execution& on, std::shared_ptr<const coarse_lattice> lattice, int numbers_of_a_site);
 
-  const context& get_context() const { return context_; }
+  const execution& get_execution() const { return execution_; }
   const coarse_lattice& lattice() const { return *lattice_; }
   const std::shared_ptr<const coarse_lattice>& shared_lattice() const { return lattice_; }
   int n() const { return n_; }
@@ -27,14 +27,14 @@ class coarse_matrices {
   const complex<float>* begin() const { return begin_.get(); }
 
  private:
-  context context_;
+  execution execution_;
   std::shared_ptr<const coarse_lattice> lattice_;
   int n_;
   std::shared_ptr<complex<float>> begin_;
 };
 
 /// From and to the host.
-coarse_matrices import_matrices(const context& ctx, const plaquette::coarse_matrices& from);
+coarse_matrices import_matrices(const execution& on, const plaquette::coarse_matrices& from);
 plaquette::coarse_matrices export_matrices(const coarse_matrices& from);
 
 /// Which fine sites make up a coarse one, as kernels take it.
@@ -70,7 +70,7 @@ struct aggregate_pointers {
 class aggregate_tables {
  public:
   /// Of the lattice of quarks, or of a coarse one where `is_coarse`.
-  aggregate_tables(const context& ctx, const aggregates& blocks, bool is_coarse);
+  aggregate_tables(const execution& on, const aggregates& blocks, bool is_coarse);
 
   const aggregates& blocks() const { return blocks_; }
   bool fine_is_coarse() const { return is_coarse_; }
@@ -99,9 +99,9 @@ class aggregate_tables {
 class null_space {
  public:
   /// Undefined contents. Throws memory_error.
-  null_space(const context& ctx, std::shared_ptr<const aggregate_tables> tables, int rows_of_a_chirality, int count);
+  null_space(const execution& on, std::shared_ptr<const aggregate_tables> tables, int rows_of_a_chirality, int count);
 
-  const context& get_context() const { return context_; }
+  const execution& get_execution() const { return execution_; }
   const aggregate_tables& tables() const { return *tables_; }
   const std::shared_ptr<const aggregate_tables>& shared_tables() const { return tables_; }
   const aggregates& blocks() const { return tables_->blocks(); }
@@ -112,14 +112,14 @@ class null_space {
   const complex<float>* begin() const { return begin_.get(); }
 
  private:
-  context context_;
+  execution execution_;
   std::shared_ptr<const aggregate_tables> tables_;
   int rows_, vectors_;
   std::shared_ptr<complex<float>> begin_;
 };
 
 /// From and to the host. `is_coarse`: of a coarse lattice as the fine one.
-null_space import_null_space(const context& ctx, const plaquette::null_space& from, bool is_coarse);
+null_space import_null_space(const execution& on, const plaquette::null_space& from, bool is_coarse);
 plaquette::null_space export_null_space(const null_space& from);
 
 }  // namespace plaquette::gpu

@@ -43,7 +43,7 @@ struct times_gamma5 {
 
 template <class T>
 void multiply_gamma5(coarse_field<T>& out, const coarse_field<T>& in) {
-  for_each_index(in.get_context().queue(), in.sites() * in.columns() * in.components(),
+  for_each_index(in.get_execution().queue(), in.sites() * in.columns() * in.components(),
                  times_gamma5<T>{out.numbers(), in.numbers(), in.columns()});
 }
 
@@ -61,9 +61,9 @@ coarse_products<T> products_of(coarse_field<T>& out, const coarse_field<T>& in, 
   return p;
 }
 
-void grow(const context& ctx, std::shared_ptr<std::byte>& memory, std::size_t& has, std::size_t needed) {
+void grow(const execution& on, std::shared_ptr<std::byte>& memory, std::size_t& has, std::size_t needed) {
   if (has >= needed) return;
-  memory = ctx.workspace().take(needed);
+  memory = on.workspace().take(needed);
   has = needed;
 }
 
@@ -72,27 +72,27 @@ void grow(const context& ctx, std::shared_ptr<std::byte>& memory, std::size_t& h
 template <class T>
 const complex<T>* coarse_ghosts<T>::fetch(const coarse_field<T>& x) {
   if (x.geometry().faces().empty()) return nullptr;
-  const context& ctx = x.get_context();
+  const execution& on = x.get_execution();
   const std::int64_t of_a_site = std::int64_t{x.components()} * x.columns();
   const auto& list = x.lattice().sent(x.shape().sites);
   const std::size_t bytes = static_cast<std::size_t>(of_a_site) * sizeof(complex<T>);
-  grow(ctx, packed_, packed_bytes_, static_cast<std::size_t>(list.count) * bytes);
-  grow(ctx, ghosts_, ghost_bytes_, static_cast<std::size_t>(x.geometry().ghosts()) * bytes);
+  grow(on, packed_, packed_bytes_, static_cast<std::size_t>(list.count) * bytes);
+  grow(on, ghosts_, ghost_bytes_, static_cast<std::size_t>(x.geometry().ghosts()) * bytes);
   if (x.numbers().site_stride != of_a_site)
     throw std::logic_error("coarse operator on several ranks: not for a view of some columns");
-  for_each_index(ctx.queue(), list.count * of_a_site,
+  for_each_index(on.queue(), list.count * of_a_site,
                  pack_sites<T>{reinterpret_cast<complex<T>*>(packed_.get()), x.numbers(), list.sites.get(),
                                x.first_site(), x.columns()});
-  exchange_coarse_faces(ctx, x.lattice(), x.shape().sites, bytes, packed_.get(), ghosts_.get());
+  exchange_coarse_faces(on, x.lattice(), x.shape().sites, bytes, packed_.get(), ghosts_.get());
   return reinterpret_cast<const complex<T>*>(ghosts_.get());
 }
 
 template <class T>
-coarse_operator<T>::coarse_operator(const context& ctx, const coarse_matrices& m, coarse_storage storage)
-    : context_(ctx),
-      matrices_(ctx, storage, m.n(), coarse_matrices_of_a_site, m.lattice().geometry().sites(), m.begin(),
+coarse_operator<T>::coarse_operator(const execution& on, const coarse_matrices& m, coarse_storage storage)
+    : execution_(on),
+      matrices_(on, storage, m.n(), coarse_matrices_of_a_site, m.lattice().geometry().sites(), m.begin(),
                 std::int64_t{coarse_matrices_of_a_site} * m.n() * m.n()) {
-  ctx.queue().synchronize();  // kernels load matrices before they wait for those before them
+  on.queue().synchronize();  // kernels load matrices before they wait for those before them
 }
 
 template <class T>
@@ -102,7 +102,7 @@ void coarse_operator<T>::apply(coarse_field<T>& out, const coarse_field<T>& in) 
     throw std::logic_error("coarse_operator: fields must have all sites");
   coarse_products<T> p = products_of(out, in, matrices_);
   p.ghosts = ghosts_.fetch(in);
-  queue_products(context_.queue(), p, kernel_);
+  queue_products(execution_.queue(), p, kernel_);
 }
 
 template <class T>
@@ -114,19 +114,19 @@ void coarse_operator<T>::apply_dagger(coarse_field<T>& out, const coarse_field<T
 }
 
 template <class T>
-coarse_schur<T>::coarse_schur(const context& ctx, const coarse_matrices& m, coarse_storage storage)
-    : context_(ctx), lattice_(m.shared_lattice()), n_(m.n()), storage_(storage) {
+coarse_schur<T>::coarse_schur(const execution& on, const coarse_matrices& m, coarse_storage storage)
+    : execution_(on), lattice_(m.shared_lattice()), n_(m.n()), storage_(storage) {
   if (!geometry().red_black()) {
-    whole_.emplace(ctx, m, storage);
+    whole_.emplace(on, m, storage);
     return;
   }
   const std::int64_t size = std::int64_t{n_} * n_, sites = geometry().sites();
   const auto inverse = inverse_diagonals(m);
   const auto links = preconditioned_links(m, inverse.get());
-  diagonal_ = tiled_matrices(ctx, storage, n_, 1, geometry().even_sites(), m.begin(), coarse_matrices_of_a_site * size);
-  inverse_ = tiled_matrices(ctx, storage, n_, 1, sites, inverse.get(), size);
-  links_ = tiled_matrices(ctx, storage, n_, hop_directions, sites, links.get(), hop_directions * size);
-  ctx.queue().synchronize();  // kernels load matrices before they wait for those before them
+  diagonal_ = tiled_matrices(on, storage, n_, 1, geometry().even_sites(), m.begin(), coarse_matrices_of_a_site * size);
+  inverse_ = tiled_matrices(on, storage, n_, 1, sites, inverse.get(), size);
+  links_ = tiled_matrices(on, storage, n_, hop_directions, sites, links.get(), hop_directions * size);
+  on.queue().synchronize();  // kernels load matrices before they wait for those before them
 }
 
 template <class T>
@@ -139,7 +139,7 @@ template <class T>
 coarse_field<T>& coarse_schur<T>::scratch(int which, site_subset sites, int columns) const {
   auto& held = scratch_[static_cast<std::size_t>(which)];
   const field_shape shape{chiralities, n_ / 2, sites, columns};
-  if (!held || !(held->shape() == shape)) held = std::make_shared<coarse_field<T>>(context_, lattice_, shape);
+  if (!held || !(held->shape() == shape)) held = std::make_shared<coarse_field<T>>(execution_, lattice_, shape);
   return *held;
 }
 
@@ -151,14 +151,14 @@ void coarse_schur<T>::hop(coarse_field<T>& out, const coarse_field<T>& in, doubl
   p.ghosts = ghosts_.fetch(in);
   p.factor = static_cast<T>(factor);
   if (start != nullptr) p.start = start->numbers();
-  queue_products(context_.queue(), p, kernel_);
+  queue_products(execution_.queue(), p, kernel_);
 }
 
 /// out = matrix of each site times in; fields of one parity.
 template <class T>
 void coarse_schur<T>::multiply(coarse_field<T>& out, const coarse_field<T>& in, const tiled_matrices& matrices) const {
   const coarse_products<T> p = products_of(out, in, matrices);
-  queue_products(context_.queue(), p, kernel_);
+  queue_products(execution_.queue(), p, kernel_);
 }
 
 template <class T>
@@ -216,12 +216,12 @@ void coarse_schur<T>::full_residual(coarse_field<T>& full, const coarse_field<T>
 
 template <class T>
 coarse_field<T> coarse_schur<T>::full_field(int columns) const {
-  return {context_, lattice_, {chiralities, n_ / 2, site_subset::full, columns}};
+  return {execution_, lattice_, {chiralities, n_ / 2, site_subset::full, columns}};
 }
 template <class T>
 coarse_field<T> coarse_schur<T>::working_field(int columns) const {
   const site_subset sites = geometry().red_black() ? site_subset::even : site_subset::full;
-  return {context_, lattice_, {chiralities, n_ / 2, sites, columns}};
+  return {execution_, lattice_, {chiralities, n_ / 2, sites, columns}};
 }
 
 template <class T>

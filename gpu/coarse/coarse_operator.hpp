@@ -31,7 +31,8 @@ class coarse_ghosts {
 template <class T>
 class coarse_operator {
  public:
-  coarse_operator(const context& ctx, const coarse_matrices& matrices, coarse_storage storage = coarse_storage::single);
+  coarse_operator(const execution& on, const coarse_matrices& matrices,
+                  coarse_storage storage = coarse_storage::single);
 
   /// For tests: the pure gather.
   void set_kernel(product_kernel kernel) { kernel_ = kernel; }
@@ -41,7 +42,7 @@ class coarse_operator {
   void apply_dagger(coarse_field<T>& out, const coarse_field<T>& in) const;
 
  private:
-  context context_;
+  execution execution_;
   tiled_matrices matrices_;
   product_kernel kernel_ = product_kernel::fastest;
   mutable coarse_ghosts<T> ghosts_;
@@ -56,14 +57,14 @@ class coarse_schur {
   /// \param matrices  not kept
   /// \param storage   of X^-1 Y, X^-1 and X
   /// Throws input_error where X has no inverse.
-  coarse_schur(const context& ctx, const coarse_matrices& matrices, coarse_storage storage = coarse_storage::single);
+  coarse_schur(const execution& on, const coarse_matrices& matrices, coarse_storage storage = coarse_storage::single);
 
   /// For tests: the pure gather.
   void set_kernel(product_kernel kernel);
 
   const coarse_geometry& geometry() const { return lattice_->geometry(); }
   const std::shared_ptr<const coarse_lattice>& shared_lattice() const { return lattice_; }
-  const context& get_context() const { return context_; }
+  const execution& get_execution() const { return execution_; }
   int n() const { return n_; }
 
   void apply(coarse_field<T>& out, const coarse_field<T>& in) const;
@@ -91,7 +92,7 @@ class coarse_schur {
   void hop(coarse_field<T>& out, const coarse_field<T>& in, double factor, const coarse_field<T>* start) const;
   void multiply(coarse_field<T>& out, const coarse_field<T>& in, const tiled_matrices& matrices) const;
 
-  context context_;
+  execution execution_;
   std::shared_ptr<const coarse_lattice> lattice_;
   int n_;
   coarse_storage storage_;

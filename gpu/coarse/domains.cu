@@ -47,24 +47,24 @@ struct choose_coarse_sites {
 
 class chosen_coarse_sites {
  public:
-  chosen_coarse_sites(const context& ctx, const coarse_geometry& geometry, const extents& shape, int colour)
-      : context_(ctx) {
+  chosen_coarse_sites(const execution& on, const coarse_geometry& geometry, const extents& shape, int colour)
+      : execution_(on) {
     std::vector<std::uint8_t> chosen;
     for (std::int64_t site = 0; site < geometry.sites(); ++site) {
       coordinate x = geometry.local_coordinate(site);
       for (int mu = 0; mu < dimensions; ++mu) x[mu] += geometry.origin()[mu];
       chosen.push_back(colour_of_domain(x, shape) == colour);
     }
-    chosen_ = array_on_device(ctx, chosen);
+    chosen_ = array_on_device(on, chosen);
   }
   void apply(coarse_field<float>& to, const coarse_field<float>& from) const {
     for_each_index(
-        context_.queue(), to.sites() * to.columns() * to.components(),
+        execution_.queue(), to.sites() * to.columns() * to.components(),
         choose_coarse_sites<float>{to.numbers(), from.numbers(), chosen_.get() + to.first_site(), to.columns()});
   }
 
  private:
-  context context_;
+  execution execution_;
   std::shared_ptr<const std::uint8_t> chosen_;
 };
 
@@ -90,13 +90,13 @@ schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const g
 schwarz_domains<coarse_field<float>> coarse_domains(const coarse_matrices& m, const extents& shape,
                                                     coarse_storage storage) {
   using F = coarse_field<float>;
-  const context& ctx = m.get_context();
+  const execution& on = m.get_execution();
   const plaquette::coarse_matrices inside = links_inside_domains(export_matrices(m), shape);
-  coarse_matrices there(ctx, m.shared_lattice(), m.n());
-  copy_to_device(ctx.queue(), there.begin(), inside.numbers.data(), inside.numbers.size() * sizeof(complex<float>));
-  schwarz_domains<F> made{any_operator<F>(coarse_schur<float>(ctx, there, storage))};
+  coarse_matrices there(on, m.shared_lattice(), m.n());
+  copy_to_device(on.queue(), there.begin(), inside.numbers.data(), inside.numbers.size() * sizeof(complex<float>));
+  schwarz_domains<F> made{any_operator<F>(coarse_schur<float>(on, there, storage))};
   for (const int colour : {0, 1})
-    made.colours.emplace_back(chosen_coarse_sites(ctx, m.lattice().geometry(), shape, colour));
+    made.colours.emplace_back(chosen_coarse_sites(on, m.lattice().geometry(), shape, colour));
   return made;
 }
 

@@ -222,32 +222,32 @@ struct pack_vectors {
   }
 };
 
-std::shared_ptr<complex<float>> numbers_on_device(const context& ctx, std::int64_t count) {
+std::shared_ptr<complex<float>> numbers_on_device(const execution& on, std::int64_t count) {
   auto memory =
-      ctx.workspace().take(static_cast<std::size_t>(std::max<std::int64_t>(count, 1)) * sizeof(complex<float>));
+      on.workspace().take(static_cast<std::size_t>(std::max<std::int64_t>(count, 1)) * sizeof(complex<float>));
   return {memory, reinterpret_cast<complex<float>*>(memory.get())};
 }
 
 /// The vectors on the neighbouring ranks' faces that hops forwards lead to. Null where nothing is cut. Collective.
 std::shared_ptr<const complex<float>> vectors_of_faces(const null_space& v) {
-  const context& ctx = v.get_context();
+  const execution& on = v.get_execution();
   const aggregate_tables& tables = v.tables();
   const coarse_geometry& coarse = v.blocks().coarse();
   const std::int64_t of_a_site = std::int64_t{chiralities} * v.rows() * v.vectors();
   std::int64_t all = 0;
   for (int mu = 0; mu < dimensions; ++mu) all += tables.face_sites(mu);
   if (all == 0) return nullptr;
-  auto ghosts = numbers_on_device(ctx, all * of_a_site);
+  auto ghosts = numbers_on_device(on, all * of_a_site);
   std::int64_t begin = 0;
   for (int mu = 0; mu < dimensions; ++mu) {
     const std::int64_t count = tables.face_sites(mu) * of_a_site;
     if (count == 0) continue;
-    const auto packed = numbers_on_device(ctx, count);
+    const auto packed = numbers_on_device(on, count);
     for_each_index(
-        ctx.queue(), count,
+        on.queue(), count,
         pack_vectors{packed.get(), v.begin(), tables.pointers(), tables.face(mu).get(), v.rows(), v.vectors()});
     std::vector<complex<float>> mine(static_cast<std::size_t>(count)), theirs(mine.size());
-    copy_to_host(ctx.queue(), mine.data(), packed.get(), mine.size() * sizeof(complex<float>));
+    copy_to_host(on.queue(), mine.data(), packed.get(), mine.size() * sizeof(complex<float>));
     coordinate above = coordinate_of(coarse.rank(), coarse.grid()), below = above;
     above[mu] = (above[mu] + 1) % coarse.grid()[mu];
     below[mu] = (below[mu] + coarse.grid()[mu] - 1) % coarse.grid()[mu];
@@ -255,29 +255,29 @@ std::shared_ptr<const complex<float>> vectors_of_faces(const null_space& v) {
         {static_cast<int>(lexicographic(below, coarse.grid())), mu, std::as_bytes(std::span(mine))}};
     const incoming_message receive[] = {
         {static_cast<int>(lexicographic(above, coarse.grid())), mu, std::as_writable_bytes(std::span(theirs))}};
-    ctx.comm().start_exchange(send, receive).wait();
-    copy_to_device(ctx.queue(), ghosts.get() + begin, theirs.data(), theirs.size() * sizeof(complex<float>));
+    on.comm().start_exchange(send, receive).wait();
+    copy_to_device(on.queue(), ghosts.get() + begin, theirs.data(), theirs.size() * sizeof(complex<float>));
     begin += count;
   }
   return ghosts;
 }
 
 void make_backward_links(coarse_matrices& m) {
-  const context& ctx = m.get_context();
+  const execution& on = m.get_execution();
   const std::int64_t size = std::int64_t{m.n()} * m.n();
   const auto& list = m.lattice().sent(site_subset::full);
   const bool cut = !m.lattice().geometry().faces().empty();
-  const auto packed = numbers_on_device(ctx, cut ? list.count * size : 0);
-  const auto ghosts = numbers_on_device(ctx, cut ? m.lattice().geometry().ghosts() * size : 0);
+  const auto packed = numbers_on_device(on, cut ? list.count * size : 0);
+  const auto ghosts = numbers_on_device(on, cut ? m.lattice().geometry().ghosts() * size : 0);
   for (int mu = 0; mu < dimensions; ++mu) {
     if (cut) {
-      for_each_index(ctx.queue(), list.count * size,
+      for_each_index(on.queue(), list.count * size,
                      pack_links{packed.get(), m.begin(), list.sites.get(), size, 1 + 2 * mu});
-      exchange_coarse_faces(
-          ctx, m.lattice(), site_subset::full, static_cast<std::size_t>(size) * sizeof(complex<float>),
-          reinterpret_cast<const std::byte*>(packed.get()), reinterpret_cast<std::byte*>(ghosts.get()));
+      exchange_coarse_faces(on, m.lattice(), site_subset::full, static_cast<std::size_t>(size) * sizeof(complex<float>),
+                            reinterpret_cast<const std::byte*>(packed.get()),
+                            reinterpret_cast<std::byte*>(ghosts.get()));
     }
-    for_each_index(ctx.queue(), m.lattice().geometry().sites() * size,
+    for_each_index(on.queue(), m.lattice().geometry().sites() * size,
                    turn_links{m.begin(), ghosts.get(), m.lattice().neighbours(), m.n(), mu});
   }
 }
@@ -286,18 +286,18 @@ void make_backward_links(coarse_matrices& m) {
 /// diagonal for mu < 0) v.
 template <class QueueImage>
 coarse_matrices product(const null_space& v, QueueImage&& queue_image) {
-  const context& ctx = v.get_context();
-  const queue& q = ctx.queue();
+  const execution& on = v.get_execution();
+  const queue& q = on.queue();
   const aggregate_tables& tables = v.tables();
   const std::int64_t sites = v.blocks().coarse().sites(), volume = v.blocks().volume();
-  coarse_matrices result(ctx, tables.coarse(), 2 * v.vectors());
+  coarse_matrices result(on, tables.coarse(), 2 * v.vectors());
   const std::int64_t size = std::int64_t{result.n()} * result.n(), stride = coarse_matrices_of_a_site * size;
   const auto ghosts = vectors_of_faces(v);
   const std::int64_t of_a_place = std::int64_t{v.rows()} * v.vectors();
   constexpr std::int64_t most_numbers = std::int64_t{1} << 26;  // 512 MB of images
   const std::int64_t at_once = std::clamp<std::int64_t>(most_numbers / (pairs * of_a_place * volume), 1, sites);
-  const auto memory = numbers_on_device(ctx, pairs * at_once * volume * of_a_place);
-  const auto inner = numbers_on_device(ctx, at_once * size);
+  const auto memory = numbers_on_device(on, pairs * at_once * volume * of_a_place);
+  const auto inner = numbers_on_device(on, at_once * size);
   for (std::int64_t first = 0; first < sites; first += at_once) {
     const std::int64_t count = std::min(at_once, sites - first);
     const images w{memory.get(), first * volume, count * volume, v.rows(), v.vectors()};
@@ -333,7 +333,7 @@ coarse_matrices product(const null_space& v, QueueImage&& queue_image) {
 }  // namespace
 
 coarse_matrices galerkin_product(const gauge_configuration& links, const fermion_action& action, const null_space& v) {
-  const context& ctx = v.get_context();
+  const context& ctx = links.get_context();
   clover_configuration diagonal = make_clover_term(links, action);
   add_to_diagonal(diagonal, action.diagonal());
   const clover_configuration& blocks = diagonal;
@@ -359,11 +359,11 @@ coarse_matrices galerkin_product(const gauge_configuration& links, const fermion
 }
 
 coarse_matrices galerkin_product(const coarse_matrices& fine, const null_space& v) {
-  const context& ctx = v.get_context();
+  const execution& on = v.get_execution();
   const std::int64_t size = std::int64_t{fine.n()} * fine.n();
   return product(v, [&](const vectors_ahead& ahead, const images& w, int mu) {
     const int which = mu < 0 ? 0 : 1 + 2 * mu;
-    for_each_index(ctx.queue(), w.places * fine.n() * chiralities * v.vectors(),
+    for_each_index(on.queue(), w.places * fine.n() * chiralities * v.vectors(),
                    coarse_image{ahead, w, fine.begin() + which * size, coarse_matrices_of_a_site * size});
   });
 }

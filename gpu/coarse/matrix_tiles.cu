@@ -34,12 +34,12 @@ struct pack_number {
 
 }  // namespace
 
-tiled_matrices::tiled_matrices(const context& ctx, coarse_storage storage, int n, int matrices, std::int64_t sites,
+tiled_matrices::tiled_matrices(const execution& on, coarse_storage storage, int n, int matrices, std::int64_t sites,
                                const complex<float>* from, std::int64_t stride)
-    : order_{n, matrices, storage}, sites_(sites), begin_(ctx.workspace().take(static_cast<std::size_t>(bytes()))) {
+    : order_{n, matrices, storage}, sites_(sites), begin_(on.workspace().take(static_cast<std::size_t>(bytes()))) {
   const std::int64_t numbers =
       sites * matrices * order_.steps() * order_.columns_of_step() * order_.row_tiles() * tile_order::tile_rows;
-  for_each_index(ctx.queue(), numbers, pack_number{begin_.get(), order_, from, stride});
+  for_each_index(on.queue(), numbers, pack_number{begin_.get(), order_, from, stride});
 }
 
 }  // namespace plaquette::gpu

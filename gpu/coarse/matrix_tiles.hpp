@@ -90,7 +90,7 @@ class tiled_matrices {
   tiled_matrices() = default;
   /// \param from  of the device, of site 0: [matrix][row][column]; that of site s begins s * stride later
   /// Queued.
-  tiled_matrices(const context& ctx, coarse_storage storage, int n, int matrices, std::int64_t sites,
+  tiled_matrices(const execution& on, coarse_storage storage, int n, int matrices, std::int64_t sites,
                  const complex<float>* from, std::int64_t stride);
 
   bool empty() const { return begin_ == nullptr; }

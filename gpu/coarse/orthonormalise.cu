@@ -128,7 +128,7 @@ struct replace_vectors {
 }  // namespace
 
 orthonormalisation orthonormalise(null_space& v) {
-  const context& ctx = v.get_context();
+  const execution& on = v.get_execution();
   const aggregates& blocks = v.blocks();
   const int rows = blocks.volume() * v.rows();
   if (v.vectors() > rows)
@@ -138,8 +138,8 @@ orthonormalisation orthonormalise(null_space& v) {
   const std::int64_t sites = blocks.coarse().sites(), tasks = sites * chiralities;
   const aggregate_pointers pointers = v.tables().pointers();
   const std::size_t bytes = static_cast<std::size_t>(tasks * v.vectors() * v.vectors()) * sizeof(complex<double>);
-  const auto gram = ctx.workspace().take(bytes), inverse = ctx.workspace().take(bytes);
-  const auto marks = ctx.workspace().take(static_cast<std::size_t>(tasks * v.vectors()));
+  const auto gram = on.workspace().take(bytes), inverse = on.workspace().take(bytes);
+  const auto marks = on.workspace().take(static_cast<std::size_t>(tasks * v.vectors()));
   const task_matrices g{reinterpret_cast<complex<double>*>(gram.get()), tasks, v.vectors()};
   const task_matrices r{reinterpret_cast<complex<double>*>(inverse.get()), tasks, v.vectors()};
   auto* const missing = reinterpret_cast<std::int8_t*>(marks.get());
@@ -150,27 +150,27 @@ orthonormalisation orthonormalise(null_space& v) {
   std::uint64_t attempt = 0;
   for (int pass = 0; pass < passes;) {
     queue_products(
-        ctx.queue(), sites,
+        on.queue(), sites,
         aggregate_product<double, same_vectors, into_task_matrices>{
             v.begin(), pointers, v.rows(), v.vectors(), 0, {}, {v.begin(), pointers, v.rows(), v.vectors()}, {g}});
-    for_each_index(ctx.queue(), tasks, factorise{g, r, missing}, 64);
-    copy_to_host(ctx.queue(), found.data(), missing, found.size());
+    for_each_index(on.queue(), tasks, factorise{g, r, missing}, 64);
+    copy_to_host(on.queue(), found.data(), missing, found.size());
     const auto count = std::ranges::count(found, 1);
     if (count > 0) {
       if (++attempt > most_attempts)
         throw input_error("multigrid: null vectors cannot be made orthonormal: numbers that are not finite?");
       if (pass == 0 && attempt == 1) result.replaced = count;
-      for_each_index(ctx.queue(), blocks.fine_sites() * chiralities,
+      for_each_index(on.queue(), blocks.fine_sites() * chiralities,
                      replace_vectors{v.begin(), pointers, v.rows(), v.vectors(), missing, tasks,
                                      v.tables().coarse()->global_indices(), attempt});
       pass = 0;
       continue;
     }
-    for_each_index(ctx.queue(), tasks * rows, multiply_row{v.begin(), pointers, v.rows(), r});
+    for_each_index(on.queue(), tasks * rows, multiply_row{v.begin(), pointers, v.rows(), r});
     ++pass;
   }
   double replaced = static_cast<double>(result.replaced);
-  ctx.comm().sum({&replaced, 1});
+  on.comm().sum({&replaced, 1});
   result.replaced = static_cast<std::int64_t>(replaced);
   return result;
 }

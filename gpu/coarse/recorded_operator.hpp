@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "common/concepts.hpp"
-#include "gpu/context.hpp"
 #include "gpu/device/graph.hpp"
 #include "gpu/device/memory_pool.hpp"
+#include "gpu/execution.hpp"
 
 namespace plaquette::gpu {
 
@@ -22,23 +22,23 @@ namespace plaquette::gpu {
 template <class F>
 class recorded_operator {
  public:
-  recorded_operator(const context& ctx, any_operator<F> a)
-      : context_(ctx), a_(std::move(a)), state_(std::make_shared<state>()) {}
+  recorded_operator(const execution& on, any_operator<F> a)
+      : execution_(on), a_(std::move(a)), state_(std::make_shared<state>()) {}
 
   void apply(F& out, const F& in) const {
     recording& r = state_->by_columns[in.columns()];
     if (r.out != address(out) || r.in != address(in)) {
-      r = {address(out), address(in), std::make_shared<memory_pool>(context_.queue().device()), std::nullopt};
+      r = {address(out), address(in), std::make_shared<memory_pool>(execution_.queue().device()), std::nullopt};
       const redirected_memory memory(*r.memory);
       return a_.apply(out, in);
     }
     if (!r.graph) {
-      context_.queue().launch_held_back();
+      execution_.queue().launch_held_back();
       const redirected_memory memory(*r.memory);
       F to = out, from = in;
-      r.graph.emplace(context_.queue(), 1, [this, to, from]() mutable {
+      r.graph.emplace(execution_.queue(), 1, [this, to, from]() mutable {
         a_.apply(to, from);
-        context_.queue().launch_held_back();
+        execution_.queue().launch_held_back();
       });
     }
     r.graph->launch();
@@ -56,7 +56,7 @@ class recorded_operator {
   /// Of a batch that begins at its storage, as those of `bridge` do.
   static const void* address(const F& x) { return x.storage().get(); }
 
-  context context_;
+  execution execution_;
   any_operator<F> a_;
   std::shared_ptr<state> state_;
 };

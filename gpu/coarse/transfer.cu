@@ -195,10 +195,10 @@ void queue_prolongation(field<Q>& fine, const coarse_field<T>& coarse, const nul
 #ifdef __CUDACC__
   if constexpr (std::is_same_v<T, float>)
     if (fast && fast_transfer_serves(pointers_of(v)))
-      return queue_prolongation(coarse.get_context().queue(), quark_sites_of(fine), pointers_of(v), coarse.sites(),
+      return queue_prolongation(coarse.get_execution().queue(), quark_sites_of(fine), pointers_of(v), coarse.sites(),
                                 coarse.numbers(), coarse.columns(), add);
 #endif
-  for_each_index(coarse.get_context().queue(), places * fine.columns(),
+  for_each_index(coarse.get_execution().queue(), places * fine.columns(),
                  prolong_quark<T, Q>{quark_sites_of(fine), coarse.numbers(), pointers_of(v), places, add}, 128);
 }
 template <class T>
@@ -207,10 +207,10 @@ void queue_prolongation(coarse_field<T>& fine, const coarse_field<T>& coarse, co
 #ifdef __CUDACC__
   if constexpr (std::is_same_v<T, float>)
     if (fast && fast_transfer_serves(pointers_of(v)))
-      return queue_prolongation(coarse.get_context().queue(), coarse_sites_of(fine), pointers_of(v), coarse.sites(),
+      return queue_prolongation(coarse.get_execution().queue(), coarse_sites_of(fine), pointers_of(v), coarse.sites(),
                                 coarse.numbers(), coarse.columns(), add);
 #endif
-  for_each_index(coarse.get_context().queue(), v.blocks().fine_sites() * fine.columns() * fine.components(),
+  for_each_index(coarse.get_execution().queue(), v.blocks().fine_sites() * fine.columns() * fine.components(),
                  prolong_number<T>{coarse_sites_of(fine), coarse.numbers(), pointers_of(v), fine.columns(), add});
 }
 
@@ -218,7 +218,7 @@ void queue_prolongation(coarse_field<T>& fine, const coarse_field<T>& coarse, co
 
 template <class T>
 coarse_field<T> transfer<T>::coarse_like(int columns) const {
-  return {context_, coarse(), {chiralities, vectors(), site_subset::full, columns}};
+  return {execution_, coarse(), {chiralities, vectors(), site_subset::full, columns}};
 }
 
 template <class T>
@@ -238,10 +238,10 @@ void transfer<T>::restrict_to(coarse_field<T>& coarse, const Fine& fine) const {
 #ifdef __CUDACC__
   if constexpr (std::is_same_v<T, float>)
     if (kernel_ == product_kernel::fastest && fast_transfer_serves(pointers_of(vectors_)))
-      return queue_restriction(context_.queue(), sites, pointers_of(vectors_), coarse.sites(), coarse.numbers(),
+      return queue_restriction(execution_.queue(), sites, pointers_of(vectors_), coarse.sites(), coarse.numbers(),
                                coarse.columns());
 #endif
-  for_each_index(context_.queue(), coarse.sites() * coarse.columns() * coarse.components(),
+  for_each_index(execution_.queue(), coarse.sites() * coarse.columns() * coarse.components(),
                  restrict_number<T, std::remove_const_t<decltype(sites)>>{coarse.numbers(), sites,
                                                                           pointers_of(vectors_), coarse.columns()});
 }
@@ -264,9 +264,9 @@ template <class Fine>
 null_space gathered(const Fine& vectors, const std::shared_ptr<const aggregate_tables>& tables) {
   if (is_coarse(vectors) != tables->fine_is_coarse() || vectors.shape().sites != site_subset::full)
     throw std::logic_error("gathered: vectors of all sites of the finer lattice");
-  null_space result(vectors.get_context(), tables, rows_of(vectors), vectors.columns());
+  null_space result(vectors.get_execution(), tables, rows_of(vectors), vectors.columns());
   const auto sites = sites_of(vectors);
-  for_each_index(vectors.get_context().queue(), tables->blocks().fine_sites() * vectors.columns(),
+  for_each_index(vectors.get_execution().queue(), tables->blocks().fine_sites() * vectors.columns(),
                  gather_vectors<std::remove_const_t<decltype(sites)>>{result.begin(), sites, pointers_of(result)});
   return result;
 }

@@ -20,8 +20,8 @@ template <class T>
 class transfer {
  public:
   /// Waits: kernels load null vectors before they wait for those before them.
-  transfer(const context& ctx, const null_space& vectors) : context_(ctx), vectors_(vectors) {
-    ctx.queue().synchronize();
+  transfer(const execution& on, const null_space& vectors) : execution_(on), vectors_(vectors) {
+    on.queue().synchronize();
   }
 
   /// For tests: the pure gather.
@@ -45,7 +45,7 @@ class transfer {
   template <class Fine>
   void require_shapes(const Fine& fine, const coarse_field<T>& coarse) const;
 
-  context context_;
+  execution execution_;
   null_space vectors_;
   product_kernel kernel_ = product_kernel::fastest;
 };

@@ -13,9 +13,9 @@
 #include "gpu/comms/host_patience.hpp"
 #include "gpu/comms/peer_memory.hpp"
 #include "gpu/comms/rank_map.hpp"
-#include "gpu/comms/rank_sum.hpp"
 #include "gpu/comms/side_stream.hpp"
 #include "gpu/device/launch.hpp"
+#include "gpu/device/rank_sum.hpp"
 
 namespace plaquette::gpu {
 

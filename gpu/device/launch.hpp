@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "common/algebra/complex.hpp"
-#include "gpu/comms/rank_sum.hpp"
 #include "gpu/device/check.hpp"
+#include "gpu/device/rank_sum.hpp"
 #include "gpu/device/runtime.hpp"
 #include "gpu/device/unroll.hpp"
 

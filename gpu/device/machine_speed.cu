@@ -7,11 +7,11 @@
 #include <limits>
 #include <vector>
 
+#include "gpu/device/chunk.hpp"
 #include "gpu/device/graph.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/device/timing.hpp"
 #include "gpu/device/unroll.hpp"
-#include "gpu/fields/storage.hpp"
 
 namespace plaquette::gpu {
 

@@ -15,7 +15,7 @@
 #include "common/algebra/projector.hpp"
 #include "common/algebra/reconstruct.hpp"
 #include "common/lattice/dirac_operator.hpp"
-#include "gpu/dirac/memory_access.hpp"
+#include "gpu/fields/memory_access.hpp"
 #include "gpu/fields/storage.hpp"
 
 namespace plaquette::gpu {

@@ -9,7 +9,7 @@
 #include "gpu/device/memory_pool.hpp"
 #include "gpu/device/runtime.hpp"
 #include "gpu/dirac/hopping_launch.hpp"
-#include "gpu/fields/site_order.hpp"
+#include "gpu/lattice/site_order.hpp"
 
 namespace plaquette::gpu {
 

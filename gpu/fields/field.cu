@@ -5,7 +5,6 @@
 #include <array>
 #include <stdexcept>
 
-#include "gpu/blas/blas.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/number_groups.hpp"
 
@@ -65,6 +64,44 @@ struct column_compaction {
                   load_chunk(at + std::int64_t{keep.column[k]} * column_stride));
   }
 };
+
+/// Both of these step through the columns of a view block by block, or through all memory of a field that is none.
+template <class T>
+struct zero_kernel {
+  spinor_pointer<T> x;
+  divisor pieces, pieces_of_column;  ///< of a block
+  std::int32_t pieces_before_scales;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const byte_piece piece(index);
+    const std::int32_t block = pieces.quotient(piece.number), at = piece.number - block * pieces.value;
+    chunk zero{};
+    if constexpr (is_half<T>) {
+      if (at - pieces_of_column.quotient(at) * pieces_of_column.value < pieces_before_scales)
+        zero = {{0x80008000U, 0x80008000U, 0x80008000U, 0x80008000U}};  // the integer 0
+    }
+    store_chunk(x.begin + block * x.block_stride + at * byte_piece::bytes + piece.offset, zero);
+  }
+};
+template <class T>
+struct copy_kernel {
+  spinor_pointer<T> x;
+  spinor_pointer<const T> u;
+  divisor pieces;  ///< of a block
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const byte_piece piece(index);
+    const std::int32_t block = pieces.quotient(piece.number);
+    const std::int32_t offset = (piece.number - block * pieces.value) * byte_piece::bytes + piece.offset;
+    store_chunk(x.begin + block * x.block_stride + offset, load_chunk(u.begin + block * u.block_stride + offset));
+  }
+};
+
+/// Pieces of 128 bytes of a block, all columns.
+template <class T>
+std::int32_t pieces_of_block(const field<T>& x) {
+  return column_bytes<T>(x.components()) / byte_piece::bytes * x.columns();
+}
 
 /// components: of a site, or 0 where only `given` knows.
 template <class To, class From, int components>
@@ -154,6 +191,22 @@ scalars make_scalars(const field<T>& x, std::span<const complex<double>> numbers
   return scalars(x.get_context(), numbers);
 }
 
+template <class T>
+void zero(field<T>& x) {
+  if (x.columns() == 0) return;
+  const std::int32_t pieces = pieces_of_block(x);
+  for_each_index(x.get_context().queue(), std::int64_t{byte_piece::chunks} * pieces * x.all_blocks(),
+                 zero_kernel<T>{x.sites(0), divisor(pieces), divisor(pieces / x.columns()),
+                                chunks_of<T>(x.components()) * chunk_stride / byte_piece::bytes});
+}
+template <class T>
+void copy(field<T>& x, const field<T>& u) {
+  if (!(x.shape() == u.shape())) throw std::logic_error("copy: fields of different shapes");
+  if (x.columns() == 0) return;
+  const std::int32_t pieces = pieces_of_block(x);
+  for_each_index(x.get_context().queue(), std::int64_t{byte_piece::chunks} * pieces * x.all_blocks(),
+                 copy_kernel<T>{x.sites(0), u.sites(0), divisor(pieces)});
+}
 template <class T>
 field<T> view(const field<T>& x, int first, int count) {
   if (first < 0 || count < 0 || first + count > x.columns()) throw std::logic_error("view: columns out of range");
@@ -420,6 +473,8 @@ void convert(field<To>& to, const field<From>& from) {
 #define PLAQUETTE_INSTANTIATE(T)                                                                      \
   template class field<T>;                                                                            \
   template scalars make_scalars(const field<T>&, std::span<const complex<double>>);                   \
+  template void zero(field<T>&);                                                                      \
+  template void copy(field<T>&, const field<T>&);                                                     \
   template field<T> view(const field<T>&, int, int);                                                  \
   template void compact(field<T>&, std::span<const int>);                                             \
   template void copy_columns(field<T>&, std::span<const int>, const field<T>&, std::span<const int>); \

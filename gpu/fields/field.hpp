@@ -33,6 +33,7 @@ class field {
   field(const context& ctx, const field_shape& shape);
 
   const context& get_context() const { return context_; }
+  const gpu::execution& get_execution() const { return context_.execution(); }
   const site_order& order() const { return context_.order(); }
   const field_shape& shape() const { return shape_; }
   int columns() const { return shape_.columns; }
@@ -97,6 +98,12 @@ field<T> like(const field<U>& x, int columns, std::type_identity<field<T>>) {
 }
 template <class T>
 scalars make_scalars(const field<T>& x, std::span<const complex<double>> numbers);
+/// x = 0
+template <class T>
+void zero(field<T>& x);
+/// x = u, the same bits
+template <class T>
+void copy(field<T>& x, const field<T>& u);
 template <class T>
 field<T> view(const field<T>& x, int first, int count);
 /// In place: every block keeps its room, so this is for a view too.

@@ -7,7 +7,7 @@
 
 #include "common/lattice/geometry.hpp"
 #include "gpu/device/unroll.hpp"
-#include "gpu/fields/site_order.hpp"
+#include "gpu/lattice/site_order.hpp"
 
 namespace plaquette::gpu {
 

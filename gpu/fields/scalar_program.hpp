@@ -155,6 +155,6 @@ static_assert(std::tuple_size_v<coefficients> <= few_programs);
 
 /// That kernel, where there is nothing to fuse it to. Few programs that need a sum whose kernel is held back become
 /// that kernel's end.
-void run_programs(const context& ctx, const std::vector<scalar_program>& programs);
+void run_programs(const execution& on, const std::vector<scalar_program>& programs);
 
 }  // namespace plaquette::gpu

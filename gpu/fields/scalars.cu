@@ -46,15 +46,15 @@ struct leaf_reading {
   }
 };
 
-std::shared_ptr<std::byte> upload(const context& ctx, const void* from, std::size_t bytes) {
-  auto memory = ctx.workspace().take(bytes);
-  if (bytes > 0) copy_to_device(ctx.queue(), memory.get(), from, bytes);
+std::shared_ptr<std::byte> upload(const execution& on, const void* from, std::size_t bytes) {
+  auto memory = on.workspace().take(bytes);
+  if (bytes > 0) copy_to_device(on.queue(), memory.get(), from, bytes);
   return memory;
 }
 
 }  // namespace
 
-void run_programs(const context& ctx, const std::vector<scalar_program>& programs) {
+void run_programs(const execution& on, const std::vector<scalar_program>& programs) {
   int columns = 0;
   for (const scalar_program& p : programs) columns = std::max(columns, p.columns);
   const std::int32_t rows = (columns + evaluation_threads - 1) / evaluation_threads;
@@ -62,19 +62,19 @@ void run_programs(const context& ctx, const std::vector<scalar_program>& program
     closing_programs closing{{}, static_cast<std::int32_t>(programs.size())};
     std::ranges::copy(programs, closing.programs);
     const bool are_of_one_batch = std::ranges::all_of(programs, [&](const auto& p) { return p.columns == columns; });
-    if (are_of_one_batch && ctx.queue().launch_closing(columns, closing)) return;
+    if (are_of_one_batch && on.queue().launch_closing(columns, closing)) return;
   }
   for (std::size_t first = 0; first < programs.size(); first += evaluations::most_programs) {
     const std::size_t count = std::min(evaluations::most_programs, programs.size() - first);
     evaluations some{{}, rows};
     std::copy_n(programs.begin() + static_cast<std::ptrdiff_t>(first), count, some.programs);
-    for_each_index(ctx.queue(), static_cast<std::int64_t>(count) * rows * evaluation_threads, some, evaluation_threads);
+    for_each_index(on.queue(), static_cast<std::int64_t>(count) * rows * evaluation_threads, some, evaluation_threads);
   }
 }
 
 /// An operation on other nodes, or a leaf. What is worked out becomes a leaf, so that it is worked out once.
 struct scalars::node {
-  context ctx;
+  execution on;
   int columns;
   scalar_operation operation = scalar_operation::leaf;
   std::shared_ptr<node> a = {}, b = {};
@@ -102,7 +102,7 @@ struct scalars::node {
     program.code[program.length++] = {operation, operand};
   }
   scalar_program program(complex<double>* result) const {
-    ctx.complete_sums();
+    on.complete_sums();
     scalar_program made;
     append_to(made);
     made.columns = columns;
@@ -129,7 +129,7 @@ struct scalars::node {
     std::vector<scalar_program> programs;
     std::vector<std::shared_ptr<std::byte>> room;
     for (const auto& n : nodes) {
-      room.push_back(n->ctx.workspace().take(static_cast<std::size_t>(n->columns) * sizeof(complex<double>)));
+      room.push_back(n->on.workspace().take(static_cast<std::size_t>(n->columns) * sizeof(complex<double>)));
       programs.push_back(n->program(reinterpret_cast<complex<double>*>(room.back().get())));
     }
     for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i]->become_leaf(std::move(room[i]));
@@ -139,7 +139,7 @@ struct scalars::node {
     list nodes;
     add(nodes, top);
     add_held(nodes, top);
-    if (!nodes.empty()) run_programs(top->ctx, take(nodes));
+    if (!nodes.empty()) run_programs(top->on, take(nodes));
   }
   void become_leaf(std::shared_ptr<std::byte> numbers) {
     operation = scalar_operation::leaf;
@@ -169,7 +169,7 @@ struct scalars::node {
     if (b != nullptr && b->columns() != a.columns())
       throw std::logic_error("scalars of different batches do not combine");
     auto made = std::make_shared<node>(
-        node{a.get_context(), a.columns(), operation, a.node_, b != nullptr ? b->node_ : nullptr});
+        node{a.get_execution(), a.columns(), operation, a.node_, b != nullptr ? b->node_ : nullptr});
     made->make_fit();
     return made;
   }
@@ -188,7 +188,7 @@ struct scalars::node {
       made->limits.assign(numbers.begin(), numbers.end());
       made->make_fit();
     } else {
-      made->memory = upload(a.get_context(), numbers.data(), numbers.size_bytes());
+      made->memory = upload(a.get_execution(), numbers.data(), numbers.size_bytes());
       made->leaf = {reinterpret_cast<const double*>(made->memory.get()), nullptr, 1, 0, -1};
     }
     return made;
@@ -199,22 +199,22 @@ struct scalars::node {
     if (!source.is_leaf() || source.leaf.index != nullptr) settle(from.node_);
     auto made = std::make_shared<node>(source);
     made->columns = static_cast<int>(keep.size());
-    made->more_memory = upload(source.ctx, keep.data(), keep.size_bytes());
+    made->more_memory = upload(source.on, keep.data(), keep.size_bytes());
     made->leaf.index = reinterpret_cast<const std::int32_t*>(made->more_memory.get());
     return made;
   }
 };
 
-scalars::scalars(const context& ctx, std::span<const complex<double>> numbers)
-    : node_(std::make_shared<node>(node{ctx, static_cast<int>(numbers.size())})) {
-  node_->memory = upload(ctx, numbers.data(), numbers.size_bytes());
+scalars::scalars(const execution& on, std::span<const complex<double>> numbers)
+    : node_(std::make_shared<node>(node{on, static_cast<int>(numbers.size())})) {
+  node_->memory = upload(on, numbers.data(), numbers.size_bytes());
   node_->leaf = {reinterpret_cast<const double*>(node_->memory.get())};
 }
 
-const context& scalars::get_context() const { return node_->ctx; }
+const execution& scalars::get_execution() const { return node_->on; }
 int scalars::columns() const { return node_->columns; }
 const complex<double>* scalars::on_device() const {
-  node_->ctx.complete_sums();
+  node_->on.complete_sums();
   node::settle(node_);
   return reinterpret_cast<const complex<double>*>(node_->leaf.begin);
 }
@@ -232,7 +232,7 @@ void work_out(const coefficients& numbers) {
   const auto programs = take_programs(numbers);
   if (programs.empty()) return;
   const auto any = std::ranges::find_if(numbers, [](const scalars* s) { return s != nullptr; });
-  run_programs((*any)->get_context(), programs);
+  run_programs((*any)->get_execution(), programs);
 }
 
 scalars operator+(const scalars& a, const scalars& b) {
@@ -262,15 +262,15 @@ std::function<std::vector<std::vector<complex<double>>>()> values_on_their_way(s
   const std::size_t count = std::accumulate(columns.begin(), columns.end(), std::size_t{0});
   if (count == 0) return [n = list.size()] { return std::vector<std::vector<complex<double>>>(n); };
 
-  const context& ctx = list.front().get_context();
+  const execution& on = list.front().get_execution();
   scalars::node::list expressions;
   for (const scalars& s : list)
     if (!s.node_->is_leaf() && std::ranges::find(expressions, s.node_) == expressions.end())
       expressions.push_back(s.node_);
-  if (!expressions.empty()) run_programs(ctx, scalars::node::take(expressions));
-  ctx.complete_sums();
+  if (!expressions.empty()) run_programs(on, scalars::node::take(expressions));
+  on.complete_sums();
 
-  const auto pinned = ctx.queue().take_pinned(count * sizeof(complex<double>));
+  const auto pinned = on.queue().take_pinned(count * sizeof(complex<double>));
   auto* next = reinterpret_cast<complex<double>*>(pinned.get());
   for (std::size_t first = 0; first < list.size();) {
     leaf_reading reading{{}, next, list[first].columns()};
@@ -278,12 +278,12 @@ std::function<std::vector<std::vector<complex<double>>>()> values_on_their_way(s
     while (end < list.size() && end - first < leaf_reading::most_leaves && columns[end] == columns[first])
       reading.leaves[end - first] = list[end].node_->leaf, ++end;
     const std::size_t numbers = (end - first) * columns[first];
-    for_each_index(ctx.queue(), static_cast<std::int64_t>(numbers), reading);
+    for_each_index(on.queue(), static_cast<std::int64_t>(numbers), reading);
     next += numbers;
     first = end;
   }
-  const auto arrived = std::make_shared<stream_mark>(ctx.queue().device(), ctx.ranks().wait);
-  arrived->mark_on(ctx.queue().native());
+  const auto arrived = std::make_shared<stream_mark>(on.queue().device(), on.ranks().wait);
+  arrived->mark_on(on.queue().native());
   return [columns, pinned, arrived] {
     arrived->wait();
     std::vector<std::vector<complex<double>>> values;
@@ -299,19 +299,19 @@ std::vector<std::vector<complex<double>>> host_values(std::span<const scalars> l
 
 std::vector<complex<double>> host_values(const scalars& a) { return host_values(std::span(&a, 1)).front(); }
 
-column_sums::column_sums(const context& ctx, int columns, int count)
-    : context_(ctx),
+column_sums::column_sums(const execution& on, int columns, int count)
+    : execution_(on),
       columns_(columns),
       count_(count),
       memory_(
-          ctx.workspace().take(static_cast<std::size_t>(columns) * static_cast<std::size_t>(count) * sizeof(double))),
+          on.workspace().take(static_cast<std::size_t>(columns) * static_cast<std::size_t>(count) * sizeof(double))),
       begin_(reinterpret_cast<double*>(memory_.get())) {}
 
 scalars column_sums::real_sum(int k) const { return part(k, -1); }
 scalars column_sums::complex_sum(int k) const { return part(k, k + 1); }
 
 scalars column_sums::part(int re, int im) const {
-  auto made = std::make_shared<scalars::node>(scalars::node{context_, columns_});
+  auto made = std::make_shared<scalars::node>(scalars::node{execution_, columns_});
   made->leaf = {begin_, nullptr, count_, re, im};
   made->memory = memory_;
   return scalars(std::move(made));

@@ -9,7 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "gpu/context.hpp"
+#include "common/algebra/complex.hpp"
+#include "gpu/execution.hpp"
 
 namespace plaquette::gpu {
 
@@ -27,9 +28,9 @@ void work_out(const coefficients& numbers);
 class scalars {
  public:
   /// Numbers of the host.
-  scalars(const context& ctx, std::span<const complex<double>> numbers);
+  scalars(const execution& on, std::span<const complex<double>> numbers);
 
-  const context& get_context() const;
+  const execution& get_execution() const;
   int columns() const;
   /// complex<double>[columns] on the device, valid in the queue from here on and as long as this or a copy lives.
   const complex<double>* on_device() const;
@@ -64,13 +65,13 @@ class scalars {
 /// and then `add_over_ranks`, before handles to its sums are used.
 class column_sums {
  public:
-  column_sums(const context& ctx, int columns, int count);
+  column_sums(const execution& on, int columns, int count);
 
-  /// Of this rank alone, until `context::complete_sums`.
+  /// Of this rank alone, until `execution::complete_sums`.
   double* on_device() const { return begin_; }
   std::shared_ptr<const void> storage() const { return memory_; }
   /// Sums over the sites of this rank become sums over those of all, before anybody uses them. Collective.
-  void add_over_ranks() const { context_.add_over_ranks(memory_, begin_, columns_, count_); }
+  void add_over_ranks() const { execution_.add_over_ranks(memory_, begin_, columns_, count_); }
   /// Sum number k of each column, as a real number.
   scalars real_sum(int k) const;
   /// Sums number k and k + 1: real and imaginary part.
@@ -79,7 +80,7 @@ class column_sums {
  private:
   scalars part(int re, int im) const;
 
-  context context_;
+  execution execution_;
   int columns_, count_;
   std::shared_ptr<std::byte> memory_;
   double* begin_;

@@ -19,8 +19,9 @@
 
 #include "common/algebra/complex.hpp"
 #include "common/algebra/fixed_point.hpp"
+#include "gpu/device/chunk.hpp"
 #include "gpu/device/unroll.hpp"
-#include "gpu/fields/site_order.hpp"
+#include "gpu/lattice/site_order.hpp"
 
 namespace plaquette::gpu {
 
@@ -31,7 +32,6 @@ inline constexpr bool is_half = std::is_same_v<std::remove_const_t<T>, half>;
 template <class T>
 using real_of = std::conditional_t<is_half<T>, float, std::remove_const_t<T>>;
 
-inline constexpr int chunk_bytes = 16;
 inline constexpr int chunk_stride = chunk_bytes * lanes;  ///< from a site's chunk to its next, bytes
 
 /// Complex numbers a chunk.
@@ -47,26 +47,6 @@ PLAQUETTE_HOST_DEVICE constexpr int chunks_of(int components) {
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr std::int32_t column_bytes(int components) {
   return chunks_of<T>(components) * chunk_stride + (is_half<T> ? lanes * 4 : 0);
-}
-
-/// 16 bytes, moved at once.
-struct alignas(16) chunk {
-  std::uint32_t word[4];
-};
-PLAQUETTE_HOST_DEVICE inline chunk load_chunk(const std::byte* at) {
-#ifdef __CUDA_ARCH__
-  const uint4 v = *reinterpret_cast<const uint4*>(at);
-  return {{v.x, v.y, v.z, v.w}};
-#else
-  return *reinterpret_cast<const chunk*>(at);
-#endif
-}
-PLAQUETTE_HOST_DEVICE inline void store_chunk(std::byte* at, const chunk& c) {
-#ifdef __CUDA_ARCH__
-  *reinterpret_cast<uint4*>(at) = make_uint4(c.word[0], c.word[1], c.word[2], c.word[3]);
-#else
-  *reinterpret_cast<chunk*>(at) = c;
-#endif
 }
 
 // --- 16-bit numbers --------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "common/algebra/constant_flux.hpp"
 #include "common/error.hpp"
+#include "common/lattice/constant_flux.hpp"
 #include "common/random/random_matrix.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/lattice_sites.hpp"

@@ -4,7 +4,7 @@
 /// lies in blocks of 32 such sites.
 #pragma once
 
-#include "gpu/fields/site_order.hpp"
+#include "gpu/lattice/site_order.hpp"
 
 namespace plaquette::gpu {
 

@@ -7,8 +7,8 @@
 
 #include "common/error.hpp"
 #include "common/io/collective_error.hpp"
+#include "gpu/device/chunk.hpp"
 #include "gpu/device/launch.hpp"
-#include "gpu/fields/storage.hpp"
 #include "gpu/halo/message_wait.hpp"
 
 namespace plaquette::gpu {

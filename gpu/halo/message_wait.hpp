@@ -3,7 +3,7 @@
 /// How kernels wait for messages that kernels of neighbours write. For .cu files only.
 #pragma once
 
-#include "gpu/comms/device_flags.hpp"
+#include "gpu/device/device_flags.hpp"
 #include "gpu/halo/ghost_zones.hpp"
 
 namespace plaquette::gpu {

@@ -145,19 +145,19 @@ struct reorder_vector {
 }  // namespace
 
 coarse_ladder::coarse_ladder(const coarse_matrices& m, ladder_rung rung)
-    : context_(m.get_context()), lattice_(m.shared_lattice()), n_(m.n()), rung_(rung) {
-  auto memory = context_.workspace().take(static_cast<std::size_t>(m.count()) * sizeof(complex<float>));
+    : execution_(m.get_execution()), lattice_(m.shared_lattice()), n_(m.n()), rung_(rung) {
+  auto memory = execution_.workspace().take(static_cast<std::size_t>(m.count()) * sizeof(complex<float>));
   numbers_ = {memory, reinterpret_cast<complex<float>*>(memory.get())};
   const ladder_operator op{nullptr, nullptr, static_cast<std::int32_t>(lattice_->geometry().sites()), n_,
                            rung == ladder_rung::e ? 2 : 1};
-  for_each_index(context_.queue(), m.count(), reorder_matrices{numbers_.get(), m.begin(), op});
+  for_each_index(execution_.queue(), m.count(), reorder_matrices{numbers_.get(), m.begin(), op});
 }
 
 void coarse_ladder::apply(complex<float>* out, const complex<float>* in) const {
   const ladder_operator op{numbers_.get(), lattice_->neighbours(),
                            static_cast<std::int32_t>(lattice_->geometry().sites()), n_,
                            rung_ == ladder_rung::e ? 2 : 1};
-  const queue& q = context_.queue();
+  const queue& q = execution_.queue();
   if (rung_ == ladder_rung::a) return for_each_index(q, op.sites, a_site{op, out, in}, 64);
 #ifdef __CUDACC__
   if (rung_ == ladder_rung::c) return queue_side_by_side<1, 1>(q, op, out, in);
@@ -169,10 +169,10 @@ void coarse_ladder::apply(complex<float>* out, const complex<float>* in) const {
 
 void coarse_ladder::load(complex<float>* to, const coarse_field<float>& from) const {
   coarse_field<float> shared = from;
-  for_each_index(context_.queue(), from.sites() * n_, reorder_vector{to, shared.numbers(), from.sites(), true});
+  for_each_index(execution_.queue(), from.sites() * n_, reorder_vector{to, shared.numbers(), from.sites(), true});
 }
 void coarse_ladder::store(coarse_field<float>& to, const complex<float>* from) const {
-  for_each_index(context_.queue(), to.sites() * n_,
+  for_each_index(execution_.queue(), to.sites() * n_,
                  reorder_vector{const_cast<complex<float>*>(from), to.numbers(), to.sites(), false});
 }
 

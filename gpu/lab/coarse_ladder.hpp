@@ -34,7 +34,7 @@ class coarse_ladder {
   void store(coarse_field<float>& to, const complex<float>* from) const;
 
  private:
-  context context_;
+  execution execution_;
   std::shared_ptr<const coarse_lattice> lattice_;
   int n_;
   ladder_rung rung_;

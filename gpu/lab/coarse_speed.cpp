@@ -33,16 +33,16 @@ std::string only;      ///< lattice and n, as 8x8x8x16:48; empty: all
 int only_columns = 0;  ///< 0: all
 
 /// Random numbers for all matrices, scaled so that chains of applications neither grow nor vanish.
-coarse_matrices random_matrices(const context& ctx, const extents& lattice, int n) {
+coarse_matrices random_matrices(const execution& on, const extents& lattice, int n) {
   const coarse_geometry geometry(lattice, {1, 1, 1, 1}, 0);
-  auto tables = std::make_shared<const coarse_lattice>(ctx, geometry);
-  coarse_matrices m(ctx, tables, n);
+  auto tables = std::make_shared<const coarse_lattice>(on, geometry);
+  coarse_matrices m(on, tables, n);
   // As many random numbers as a field of 9 n columns has.
-  coarse_field<float> numbers(ctx, tables, {2, n / 2, site_subset::full, coarse_matrices_of_a_site * n});
+  coarse_field<float> numbers(on, tables, {2, n / 2, site_subset::full, coarse_matrices_of_a_site * n});
   fill_random(numbers, 7, 0);
   std::vector<complex<double>> factor(static_cast<std::size_t>(numbers.columns()), {1.0 / std::sqrt(18.0 * n), 0.0});
   scale(numbers, make_scalars(numbers, std::span<const complex<double>>(factor)));
-  copy_on_device(ctx.queue(), m.begin(), numbers.numbers().begin, static_cast<std::size_t>(m.count()) * 8);
+  copy_on_device(on.queue(), m.begin(), numbers.numbers().begin, static_cast<std::size_t>(m.count()) * 8);
   return m;
 }
 
@@ -59,13 +59,13 @@ double distance(const F& a, const F& b) {
 }
 
 /// Median seconds of a call inside a graph. `work(k)` queues call k.
-double seconds_in_graph(const context& ctx, const std::function<void(int)>& work, double about) {
+double seconds_in_graph(const execution& on, const std::function<void(int)>& work, double about) {
   const int times = std::clamp(static_cast<int>(2e-3 / about), 2, 200) / 2 * 2;
   work(0), work(1);
-  ctx.queue().synchronize();
+  on.queue().synchronize();
   int k = 0;
-  const work_graph graph(ctx.queue(), times, [&] { work(k++); });
-  device_timer timer(ctx.queue());
+  const work_graph graph(on.queue(), times, [&] { work(k++); });
+  device_timer timer(on.queue());
   std::vector<double> samples;
   graph.launch();
   for (int s = 0; s < 9; ++s) {
@@ -113,48 +113,48 @@ double operator_flops(const operator_case& c, int columns) {
 }
 
 struct operator_bench {
-  context ctx;
+  execution on;
   operator_case shape;
   coarse_matrices m;
   std::string name;
 
-  operator_bench(const context& context, const operator_case& c)
-      : ctx(context), shape(c), m(random_matrices(ctx, c.lattice, c.n)), name(to_string(c.lattice)) {}
+  operator_bench(const execution& execution, const operator_case& c)
+      : on(execution), shape(c), m(random_matrices(on, c.lattice, c.n)), name(to_string(c.lattice)) {}
 
   coarse_field<float> field(int columns) const {
-    return {ctx, m.shared_lattice(), {2, shape.n / 2, site_subset::full, columns}};
+    return {on, m.shared_lattice(), {2, shape.n / 2, site_subset::full, columns}};
   }
   void library_kernel(const std::string& kernel, int columns, coarse_storage storage) const {
-    coarse_operator<float> a(ctx, m, storage);
+    coarse_operator<float> a(on, m, storage);
     auto in = field(columns), out = field(columns), expected = field(columns);
     fill_random(in, 3, 0);
     a.set_kernel(product_kernel::gather);
     a.apply(expected, in);
     a.set_kernel(product_kernel::fastest);
-    fill_bytes(ctx.queue(), out.numbers().begin, 0xff, static_cast<std::size_t>(out.sites() * columns * shape.n) * 8);
+    fill_bytes(on.queue(), out.numbers().begin, 0xff, static_cast<std::size_t>(out.sites() * columns * shape.n) * 8);
     a.apply(out, in);
     const double error = distance(out, expected);
     const double bytes = operator_bytes(shape, columns, storage);
     const double t = seconds_in_graph(
-        ctx, [&](int k) { k % 2 == 0 ? a.apply(out, in) : a.apply(in, out); }, bytes / copy_speed + 2e-6);
+        on, [&](int k) { k % 2 == 0 ? a.apply(out, in) : a.apply(in, out); }, bytes / copy_speed + 2e-6);
     print_row(kernel, name, shape.n, columns, t, bytes, operator_flops(shape, columns), error, 1e-5);
   }
   void rung(const std::string& kernel, ladder_rung which) const {
     const coarse_ladder a(m, which);
     auto in = field(1), out = field(1), expected = field(1), x = field(1), y = field(1);
     fill_random(in, 3, 0);
-    coarse_operator<float> plain(ctx, m);
+    coarse_operator<float> plain(on, m);
     plain.set_kernel(product_kernel::gather);
     plain.apply(expected, in);
     a.load(x.numbers().begin, in);
-    fill_bytes(ctx.queue(), y.numbers().begin, 0xff, static_cast<std::size_t>(y.sites() * shape.n) * 8);
+    fill_bytes(on.queue(), y.numbers().begin, 0xff, static_cast<std::size_t>(y.sites() * shape.n) * 8);
     a.apply(y.numbers().begin, x.numbers().begin);
     a.store(out, y.numbers().begin);
     const double error = distance(out, expected);
     const double bytes = operator_bytes(shape, 1, coarse_storage::single);
     const double about = which == ladder_rung::a ? 2e-3 : which == ladder_rung::b ? 2e-4 : bytes / copy_speed + 2e-6;
     const double t = seconds_in_graph(
-        ctx,
+        on,
         [&](int k) {
           k % 2 == 0 ? a.apply(y.numbers().begin, x.numbers().begin) : a.apply(x.numbers().begin, y.numbers().begin);
         },
@@ -163,14 +163,12 @@ struct operator_bench {
   }
 };
 
-context context_for(const extents& lattice) { return {lattice_geometry(lattice), communicator()}; }
-
 void run_ladder(bool quick) {
-  const context ctx = context_for({4, 4, 4, 4});
+  const execution on{communicator()};
   for (const int n : {48, 64})
     for (const int length : {2, 4, 6, 8, 10}) {
       if (quick && (n == 48 || length == 6 || length == 10)) continue;
-      const operator_bench bench(ctx, {{length, length, length, length}, n});
+      const operator_bench bench(on, {{length, length, length, length}, n});
       bench.rung("a site", ladder_rung::a);
       bench.rung("b row", ladder_rung::b);
       bench.rung("c nine", ladder_rung::c);
@@ -186,13 +184,13 @@ void run_ladder(bool quick) {
 }
 
 void run_batches(bool quick) {
-  const context ctx = context_for({4, 4, 4, 4});
+  const execution on{communicator()};
   for (const auto& c :
        {operator_case{{2, 2, 2, 2}, 48}, operator_case{{4, 4, 4, 8}, 48}, operator_case{{8, 8, 8, 16}, 48},
         operator_case{{8, 8, 8, 16}, 64}, operator_case{{8, 8, 8, 16}, 40}, operator_case{{4, 4, 4, 8}, 96}}) {
     if (quick && c.n != 48) continue;
     if (!only.empty() && to_string(c.lattice) + ":" + std::to_string(c.n) != only) continue;
-    const operator_bench bench(ctx, c);
+    const operator_bench bench(on, c);
     for (const int columns : {1, 4, 12, 24}) {
       if (only_columns > 0 && columns != only_columns) continue;
       bench.library_kernel("fp32", columns, coarse_storage::single);
@@ -201,9 +199,9 @@ void run_batches(bool quick) {
   }
 }
 
-double timed(const context& ctx, const std::function<void()>& work) {
-  ctx.queue().synchronize();
-  device_timer timer(ctx.queue());
+double timed(const execution& on, const std::function<void()>& work) {
+  on.queue().synchronize();
+  device_timer timer(on.queue());
   timer.start();
   work();
   timer.stop();
@@ -213,7 +211,7 @@ double timed(const context& ctx, const std::function<void()>& work) {
 void run_transfer(bool quick) {
   const extents lattice = quick ? extents{16, 16, 16, 32} : extents{32, 32, 32, 64};
   const int vectors = 24;
-  const context ctx = context_for(lattice);
+  const context ctx{lattice_geometry(lattice), communicator()};
   const std::string name = to_string(lattice);
   const auto tables = std::make_shared<const aggregate_tables>(
       ctx, aggregates(ctx.geometry(), coarsened(ctx.geometry(), {4, 4, 4, 4})), false);

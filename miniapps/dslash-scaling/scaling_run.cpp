@@ -14,7 +14,7 @@
 #include "common/lattice/sum_rounding.hpp"
 #include "cpu_ref/fields/cache_size.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
-#include "cpu_ref/gauge/site_sum.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 #include "miniapps/dslash-scaling/latency_run.hpp"
 #include "miniapps/dslash-scaling/measurement.hpp"
 #include "miniapps/dslash-scaling/summary.hpp"

@@ -9,8 +9,8 @@
 
 #include "common/app/run_app.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
-#include "cpu_ref/gauge/site_sum.hpp"
 #include "miniapps/mixed-precision-solver/propagator_checkpoint.hpp"
 
 namespace plaquette {

@@ -10,7 +10,7 @@
 
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
-#include "cpu_ref/gauge/site_sum.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 #include "miniapps/shared/spinor_difference.hpp"
 
 namespace plaquette {

@@ -375,7 +375,7 @@ class device_multigrid final : public multigrid_engine {
     return {"cycle: that of the CPU library", std::sqrt(sums[0] / sums[1]), 50.0 * decltype(library_)::matrix_roundoff};
   }
 
-  /// Of a cycle that is made anew, the fastest of three.
+  /// Of a fresh cycle, the fastest of three.
   double seconds_of_cycle() {
     cycle_.reset();
     some_on_cpu_ = true;  // not recorded, so that all are compared alike

@@ -43,8 +43,8 @@ void place_on_cpu(const Device& device, multigrid<Library>& mg, const std::share
   });
 }
 
-/// As the options say; where they leave it open, the fastest of all. `seconds_of_cycle` makes a cycle anew and times it
-/// on one right-hand side, the same number on all ranks.
+/// As the options say; where they leave it open, the fastest of all. `seconds_of_cycle` makes a fresh cycle and times
+/// it on one right-hand side, the same number on all ranks.
 template <class Device, class Library, class Time>
 level_placement placed_levels(const Device& device, multigrid<Library>& mg, const multigrid_options& options,
                               const Time& seconds_of_cycle) {

@@ -66,6 +66,7 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.integer("--ca-length", p.steps_at_a_time, "Steps that ca-gcr makes at a time", 1, 16);
   line.integer("--domain-steps", p.domain_steps, "Steps of mr in each of Schwarz's domains", 1, 100);
   line.choice("--coarsest-solver", raw.coarsest, {"gcr", "ca-gcr"}, "Solver on the coarsest lattice");
+  line.integer("--coarsest-modes", p.coarsest_modes, "Lowest modes taken out on the coarsest lattice", 0, 512);
   line.integer("--coarsest-steps", p.coarsest_steps, "GCR steps at most on the coarsest lattice", 1, 1000);
   line.real("--coarsest-tolerance", p.coarsest_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
 
@@ -234,6 +235,7 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
                    {"ca_length", p.steps_at_a_time},
                    {"domain_steps", p.domain_steps},
                    {"coarsest_solver", name(p.coarsest)},
+                   {"coarsest_modes", p.coarsest_modes},
                    {"pre", p.steps_before},
                    {"post", p.steps_after},
                    {"k_steps", p.k_steps},

@@ -5,12 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 
 #include "common/app/memory.hpp"
 #include "common/app/provenance.hpp"
 #include "common/app/timing.hpp"
-#include "cpu_ref/fields/aligned_buffer.hpp"
+#include "cpu_ref/memory/aligned_buffer.hpp"
 #include "cpu_ref/simd/kernels.hpp"
 
 namespace plaquette {
@@ -35,7 +36,9 @@ double best_rate(int passes, double amount_a_rank, const communicator& world, Wo
 }  // namespace
 
 double bytes_of_copy(const communicator& world) {
-  constexpr double largest = 256.0 * (1 << 20);  // beyond the caches of most
+  constexpr double mebibyte = 1 << 20;
+  double largest = 256.0 * mebibyte;  // beyond the caches of most
+  if (const char* const of_tests = std::getenv("PLAQUETTE_COPY_MIB")) largest = std::atof(of_tests) * mebibyte;
   return std::min(largest, 0.05 * available_memory()) / ranks_on_this_host(world);
 }
 

@@ -12,7 +12,7 @@
 #include "common/algebra/gamma.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/dirac/wilson_textbook.hpp"
-#include "cpu_ref/gauge/site_sum.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 
 namespace plaquette::scaling {
 

@@ -8,7 +8,7 @@
 
 #include "common/comms/communicator.hpp"
 #include "common/lattice/site_field.hpp"
-#include "cpu_ref/gauge/site_sum.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 
 namespace plaquette {
 

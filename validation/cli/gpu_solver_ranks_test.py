@@ -22,7 +22,7 @@ with open(SCHEMA, encoding="utf-8") as schema_file:
 TUNING = tempfile.mkdtemp(prefix="plaquette-tuning-")
 atexit.register(shutil.rmtree, TUNING, True)
 GPU = ["--device", "gpu", "--wait", "block", "--tune-file", os.path.join(TUNING, "tune.json")]
-SMALL = [*GPU, "--protocol-seconds", "0,0.05", "--lattice", "4x4x4x8", "--gauge", "weak:0.2", "--mass", "0.3", "--csw", "1"]
+SMALL = [*GPU, "--protocol-seconds", "0,0.02", "--lattice", "4x4x4x4", "--gauge", "weak:0.2", "--mass", "0.3", "--csw", "1"]
 #: Many seconds, on a GPU too: solves again and again.
 LONG = [*GPU, "--lattice", "8x8x8x8", "--gauge", "weak:0.2", "--mass", "-0.2", "--csw", "1", "--precision", "double-half",
         "--rhs", "1", "--repeat", "1000"]

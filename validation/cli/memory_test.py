@@ -7,6 +7,7 @@ import unittest
 
 from harness import SOLVER, SUCCESS, CommandLineTest, command, environment, run
 
+os.environ["PLAQUETTE_COPY_MIB"] = "256"  # as users have it
 MAKE_CONFIGURATION = os.environ["PLAQUETTE_MAKE_CONFIGURATION"]
 UNITS = {"KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30}
 

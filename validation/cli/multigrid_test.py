@@ -93,7 +93,7 @@ class Multigrid(CommandLineTest):
         self.assertEqual([level["n"] for level in levels[1:]], [16, 12])
         self.assertEqual(document["parameters"]["cycle"], "v")
         _, document = self.report(*QUICK, "--rhs", "1", "--vectors", "8", "--smoother", "multiplicative-schwarz", "--post",
-                                  "2", "--coarsest-solver", "ca-gcr", "--reference", "none")
+                                  "2", "--coarsest-solver", "ca-gcr", "--coarsest-modes", "3", "--reference", "none")
         self.assertEqual(document["parameters"]["smoother"], "multiplicative-schwarz")
         self.assertEqual(document["parameters"]["coarsest_solver"], "ca-gcr")
         self.assertLess(document["solves"][0]["iterations"], 20)

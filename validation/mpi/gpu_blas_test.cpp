@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "gpu/blas/blas.hpp"
+#include "gpu/dirac/hopping_term.hpp"
 #include "gpu/fields/random_spinor.hpp"
+#include "gpu/gauge/gauge_fields.hpp"
 #include "validation/support/device_ranks.hpp"
 #include "validation/support/process_grids.hpp"
 
@@ -125,6 +127,68 @@ TYPED_TEST(SumsOnRanks, WhoseHandlesAreDroppedDisturbNobody) {
       EXPECT_TRUE(same_bits(host_values(sums), expected)) << "asked for twice, " << dropped;
     }
     for (int k = 0; k < 3; ++k) static_cast<void>(norm2(u));  // wait for ever: the context ends first
+  }
+}
+
+/// A hopping term on a lattice, and the fields it goes between.
+struct hopping_on {
+  gpu::field<double> even, odd;
+  gpu::hopping_term<double> hop;
+
+  explicit hopping_on(const gpu::context& ctx)
+      : even(ctx, {spins, colours, site_subset::even, 3}),
+        odd(ctx, {spins, colours, site_subset::odd, 3}),
+        hop(ctx, gpu::weak_field_configuration(ctx, 0.2, 61), fermion_action::isotropic(0.1, 0.0)) {
+    gpu::random_spinors(even, 62);
+  }
+};
+
+/// What is worked out on one lattice is a coefficient on the other, and back. `read` may bring numbers to the host.
+template <class Read>
+std::vector<complex<double>> sums_in_turn(hopping_on& a, hopping_on& b, const Read& read) {
+  a.hop.apply(a.odd, a.even);
+  const auto of_a = read(ratio(norm2(a.odd), norm2(a.even)), b.even);
+  b.hop.apply(b.odd, b.even);
+  scale(b.odd, of_a);
+  const auto of_b = read(norm2(b.odd), a.even);
+  a.hop.apply(a.even, a.odd);
+  scale(a.even, of_b);
+  b.hop.apply(b.even, b.odd);
+  auto all = host_values(norm2(a.even)), others = host_values(norm2(b.even));
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
+TEST(OneExecution, ServesSeveralLatticesThatAreWorkedOnInTurn) {
+  const auto world = communicator::world();
+  const extents lattice{4, 4, 4, 16}, other{4, 12, 4, 8};
+  for (const extents& grid : legal_grids(lattice, world.size())) {
+    bool fits = true;
+    for (int mu = 0; mu < dimensions; ++mu) fits = fits && other[mu] % (2 * grid[mu]) == 0;
+    if (!fits) continue;
+    const gpu::context ctx = part_of(lattice, grid), same = ctx.on(lattice_geometry(other, grid, world.rank()));
+    EXPECT_EQ(&same.workspace(), &ctx.workspace());
+    EXPECT_EQ(same.queue().native(), ctx.queue().native());
+    EXPECT_EQ(same.geometry().global(), other);
+    hopping_on a(ctx), b(same);
+    const auto found = sums_in_turn(a, b, [](const gpu::scalars& numbers, const auto&) { return numbers; });
+    // An execution for each: one waits before the other goes on.
+    const auto finish = [&](const hopping_on& of) {
+      of.even.get_context().queue().synchronize();
+      world.barrier();
+    };
+    finish(a);
+    hopping_on c(part_of(lattice, grid));
+    finish(c);
+    hopping_on d(part_of(other, grid));
+    finish(d);
+    const auto expected = sums_in_turn(c, d, [&](const gpu::scalars& numbers, const auto& field) {
+      const auto values = host_values(numbers);
+      finish(c);
+      finish(d);
+      return make_scalars(field, values);
+    });
+    EXPECT_TRUE(same_bits(found, expected)) << to_string(grid);
   }
 }
 

@@ -72,7 +72,7 @@ double largest_difference(const gpu::coarse_field<float>& part, const gpu::coars
       }
     }
   }
-  part.get_context().comm().maximum({&worst, 1});
+  part.get_execution().comm().maximum({&worst, 1});
   return worst;
 }
 

@@ -370,5 +370,23 @@ TEST(Scalars, AreNumbersOfEachColumn) {
   EXPECT_EQ(compacted(a, keep).columns(), 2);
 }
 
+TEST(Execution, IsSharedByLattices) {
+  const context ctx(lattice_geometry({4, 4, 4, 8}), communicator(), 2);
+  const context other = ctx.on(lattice_geometry({8, 4, 6, 4}));
+  EXPECT_EQ(&other.workspace(), &ctx.workspace());
+  EXPECT_EQ(other.threads(), 2);
+  EXPECT_EQ(other.isa(), ctx.isa());
+  EXPECT_EQ(other.geometry().global(), (extents{8, 4, 6, 4}));
+  EXPECT_THROW(ctx.on(lattice_geometry({8, 4, 6, 4}, {2, 1, 1, 1}, 0)), input_error);
+  const std::byte* memory = nullptr;
+  {
+    const field<double> x(ctx, {spins, colours, site_subset::even, 2});
+    memory = reinterpret_cast<const std::byte*>(x.block(0, 0, 0));
+  }
+  // As many sites: the memory of the field that is gone.
+  const field<double> y(ctx.on(lattice_geometry({8, 4, 4, 4})), {spins, colours, site_subset::even, 2});
+  EXPECT_EQ(reinterpret_cast<const std::byte*>(y.block(0, 0, 0)), memory);
+}
+
 }  // namespace
 }  // namespace plaquette::validation

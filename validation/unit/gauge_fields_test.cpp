@@ -7,8 +7,8 @@
 #include <numbers>
 
 #include "cpu_ref/fields/random_spinor.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
-#include "cpu_ref/gauge/site_sum.hpp"
 
 namespace plaquette::cpu {
 namespace {

@@ -143,6 +143,7 @@ void for_each_kind(const Body& body) {
       for (const coarsest_kind coarsest : {coarsest_kind::gcr, coarsest_kind::ca_gcr}) {
         if (smoother != gcr && coarsest != coarsest_kind::gcr) continue;
         multigrid_parameters p = chain_parameters();
+        p.coarsest_modes = smoother == ca_gcr ? 1 : 0;
         p.cycle = cycle;
         p.smoother = smoother;
         p.coarsest = coarsest;
@@ -205,6 +206,41 @@ TEST(MultigridCycle, SolvesWithAnyWidthInTheSameIterations) {
       EXPECT_EQ(alone[0], alone[2]) << kind;
       EXPECT_LE(alone[0], 25) << kind;
     });
+  }
+}
+
+/// Against the singular values of the dense matrix; and a solver of the rest that does nothing shows what is taken out.
+TEST(Deflation, TakesOutTheLowestSingularVectors) {
+  for (const std::uint64_t seed : {1, 2}) {
+    generator g(seed);
+    const Eigen::Index n = 60;
+    vector sizes(n);
+    for (Eigen::Index i = 0; i < n; ++i)
+      sizes(i) = i < 6 ? 0.01 * static_cast<double>(i + 1) : 0.5 + 0.05 * static_cast<double>(i);
+    const matrix u = random_unitary(n, g), v = random_unitary(n, g), a = u * sizes.asDiagonal() * v.adjoint();
+    mock::machine device(seed);
+    const auto system = std::make_shared<const dense_system>(dense_system{&device, a});
+    const auto modes = lowest_singular_vectors(*system, to_field(device, random_matrix(n, 10, g)), 6);
+    // The filter of degree 16, six times, leaves nothing of values of 0.8 and more.
+    for (int i = 0; i < 6; ++i)
+      EXPECT_TRUE(std::abs(modes.values[static_cast<std::size_t>(i)] - 0.01 * (i + 1)) <= 1e-9) << i;
+    // b of the high modes alone is left alone; of a low mode all is solved.
+    matrix b(n, 3);
+    b << u.col(20), u.col(2), u.col(0) + u.col(30);
+    struct nothing {
+      void apply(field& x, const field&) const { zero(x); }
+    };
+    const field source = to_field(device, b);
+    field x = like(source);
+    const deflated_solver<field, dense_system> solver(system, source, modes, any_operator<field>(nothing{}));
+    device.forget();
+    solver.apply(x, source);
+    EXPECT_EQ(device.reads().size(), 0u);
+    EXPECT_EQ(device.allocations(), 0);
+    const matrix found = to_matrix(x);
+    EXPECT_TRUE(found.col(0).norm() <= 1e-6);
+    EXPECT_TRUE((found.col(1) - v.col(2) / 0.03).norm() <= 1e-6 / 0.03);
+    EXPECT_TRUE((found.col(2) - v.col(0) / 0.01).norm() <= 1e-6 / 0.01);
   }
 }
 

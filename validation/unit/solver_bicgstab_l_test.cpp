@@ -110,6 +110,29 @@ TEST(AutomaticSolver, FallsBackWhereBiCGstabFailsAndSaysSo) {
   EXPECT_EQ(report.columns[0].restarts, 0);
 }
 
+TEST(AutomaticSolver, NoticesAStallOfTwoPrecisionsWithin150Iterations) {
+  using low = mock::basic_field<float>;
+  for (const int interval : {1, 20, 40, 200, 10000}) {
+    generator g(2);
+    Eigen::MatrixXd m = random_matrix(40, 40, g).real();
+    m = (m - m.transpose()).eval() / std::sqrt(40.0) + 1e-3 * Eigen::MatrixXd::Identity(40, 40);
+    const matrix a = m.cast<std::complex<double>>(), b = random_matrix(40, 1, g).real().cast<std::complex<double>>();
+    const auto op = to_operator(a);
+    mock::machine device;
+    mock::field x = to_field(device, matrix::Zero(40, 1));
+    const auto report =
+        reliable_bicgstab<low>(op, op, x, to_field(device, b), {.tolerance = 1e-9, .limit = 20000},
+                               detail::noticing_a_stall({.delta = 1e-2, .longest_interval = interval, .restarts = 0}));
+    const auto& c = report.columns[0];
+    ASSERT_EQ(c.status, solve_status::stagnation) << interval << ' ' << c.why;
+    double best = 1.0;
+    int progress = 0;  // the last update at which the true residual had fallen by a tenth
+    for (const residual_update& u : c.updates)
+      if (u.truth < 0.9 * best) best = u.truth, progress = u.iteration;
+    EXPECT_LE(c.iterations, progress + 150) << interval;
+  }
+}
+
 template <class T>
 class BiCGstabLWithInner : public testing::Test {};
 using inner_precisions = testing::Types<double, float, half>;

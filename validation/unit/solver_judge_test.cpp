@@ -120,5 +120,19 @@ TEST(Judge, OfAnUpdateEndsAColumnWhoseTrueResidualDoesNotFallForLongOnly) {
   EXPECT_EQ(updated(c, 1e-11, 1.0, 10, policy, claim).next.status, solve_status::stagnation);
 }
 
+TEST(Judge, LetsNoResidualFallBelowWhatRoundingLeavesOfIt) {
+  column_state c = begun({});
+  EXPECT_EQ(judge::smallest_fraction(c, 0.1, 0x1p-16), 0.1);
+  EXPECT_EQ(judge::smallest_fraction(c, 1e-3, 0x1p-16), 0x1p-8) << "sqrt(u)";
+  EXPECT_EQ(judge::smallest_fraction(c, 1e-3, 0x1p-24), 1e-3);
+  updated(c, 0.100, 0.105, 40);  // from 1: 0.005 of the largest
+  EXPECT_NEAR(judge::smallest_fraction(c, 1e-3, 0x1p-16), 0.1, 1e-12);
+  EXPECT_EQ(judge::smallest_fraction(c, 0.2, 0x1p-16), 0.2);
+  updated(c, 0.05, 0.10, 80);  // from 0.105: half of it
+  EXPECT_EQ(judge::smallest_fraction(c, 1e-3, 0x1p-16), 0.3);
+  EXPECT_EQ(judge::smallest_fraction(c, 0.5, 0x1p-16), 0.5);
+  EXPECT_EQ(judge::smallest_fraction(c, 0.0, 0x1p-16), 0.0) << "never before convergence";
+}
+
 }  // namespace
 }  // namespace plaquette::solver_tests

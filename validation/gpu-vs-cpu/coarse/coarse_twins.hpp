@@ -12,6 +12,7 @@
 
 #include "cpu_ref/coarse/coarse_field.hpp"
 #include "gpu/coarse/coarse_field.hpp"
+#include "gpu/context.hpp"
 
 namespace plaquette::validation {
 

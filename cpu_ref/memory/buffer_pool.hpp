@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The workspace of a context: memory of fields that are gone serves the next ones. Memory that the system hands out
+/// The workspace of an execution: memory of fields that are gone serves the next ones. Memory that the system hands out
 /// anew costs more to touch than a pass of the operator over it, and solvers make the same fields again and again.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "cpu_ref/fields/aligned_buffer.hpp"
+#include "cpu_ref/memory/aligned_buffer.hpp"
 
 namespace plaquette::cpu {
 

@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "gpu/comms/device_flags.hpp"
+#include "gpu/device/device_flags.hpp"
 
 namespace plaquette::gpu {
 

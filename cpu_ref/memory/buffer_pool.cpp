@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cpu_ref/fields/buffer_pool.hpp"
+#include "cpu_ref/memory/buffer_pool.hpp"
 
 #include <algorithm>
 #include <utility>

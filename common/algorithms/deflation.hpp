@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The lowest singular vectors of a small operator, and a solver that takes them out: for the coarsest lattice of
+/// multigrid, where Krylov steps are the dearer the lighter the quark.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/algebra/dense.hpp"
+#include "common/algorithms/batch.hpp"
+#include "common/algorithms/relaxation.hpp"
+#include "common/concepts.hpp"
+#include "common/error.hpp"
+
+namespace plaquette {
+
+/// A v_i = sigma_i u_i, |v_i| = 1, sigma ascending. A column each.
+template <field_batch F>
+struct singular_vectors {
+  F right, left;  ///< v, u
+  std::vector<double> values;
+};
+
+namespace detail {
+
+/// V^+ W, by inner products of columns: for lattices of a few hundred sites.
+template <field_batch F>
+host_matrix column_products(const F& v, const F& w) {
+  std::vector<typename F::scalars> handles;
+  for (int j = 0; j < w.columns(); ++j)
+    for (int i = 0; i < v.columns(); ++i) handles.push_back(dot(view(v, i, 1), view(w, j, 1)));
+  host_matrix m(v.columns(), w.columns());
+  const auto values = host_values_of(handles);
+  for (int j = 0; j < w.columns(); ++j)
+    for (int i = 0; i < v.columns(); ++i) m(i, j) = values[static_cast<std::size_t>(j * v.columns() + i)].front();
+  return m;
+}
+
+/// V becomes V Q.
+template <field_batch F>
+void mix_columns(F& v, const host_matrix& q) {
+  F mixed = like(v);
+  zero(mixed);
+  for (int j = 0; j < q.columns(); ++j) {
+    F column = view(mixed, j, 1);
+    for (int i = 0; i < q.rows(); ++i) {
+      const complex<double> number[] = {q(i, j)};
+      axpy(column, make_scalars(column, std::span<const complex<double>>(number)), view(v, i, 1));
+    }
+  }
+  copy(v, mixed);
+}
+
+/// V becomes orthonormal: Cholesky's factor of V^+ V, twice.
+template <field_batch F>
+void make_columns_orthonormal(F& v) {
+  for (int pass = 0; pass < 2; ++pass) {
+    const auto factor = cholesky_factor(column_products(v, v));
+    if (!factor)
+      throw input_error("deflation: " + std::to_string(v.columns()) +
+                        " vectors depend on each other; fewer --coarsest-modes are needed");
+    mix_columns(v, inverse_of_upper(*factor));
+  }
+}
+
+/// out = A^+ A in
+template <field_batch F, linear_operator<F> A>
+void apply_squared(const A& a, F& out, F& scratch, const F& in) {
+  a.apply(scratch, in);
+  a.apply_dagger(out, scratch);
+}
+
+}  // namespace detail
+
+/// The lowest singular vectors of A, by subspace iteration with a Chebyshev filter of A^+ A and Rayleigh-Ritz steps.
+/// (Zhou, Saad, Tiago, Chelikowsky, J. Comput. Phys. 219 (2006) 172) They are as good as `passes` make them: a
+/// deflation does not need more. Collective; reads on the host.
+/// \param v  random columns, some more than `count`
+template <field_batch F, linear_operator<F> A>
+singular_vectors<F> lowest_singular_vectors(const A& a, F v, int count, int passes = 6, int degree = 16) {
+  F scratch = like(v), now = like(v), next = like(v);
+  detail::make_columns_orthonormal(v);
+  double highest = 0.0;  // of A^+ A; a power iteration comes from below
+  copy(now, v);
+  for (int step = 0; step < 10; ++step) {
+    detail::apply_squared(a, next, scratch, now);
+    const auto before = host_values(norm2(now)), after = host_values(norm2(next));
+    std::vector<complex<double>> factors;
+    for (std::size_t k = 0; k < after.size(); ++k) {
+      highest = std::max(highest, std::sqrt(after[k].re / before[k].re));
+      factors.push_back({1.0 / std::sqrt(after[k].re), 0.0});
+    }
+    copy(now, next);
+    scale(now, make_scalars(now, std::span<const complex<double>>(factors)));
+  }
+  highest *= 1.2;
+  double lowest = 0.1 * highest;  // where the unwanted part of the spectrum begins
+  std::vector<double> squares;
+  for (int pass = 0; pass < passes; ++pass) {
+    // T_k+1(z) v = 2 z T_k(z) v - T_k-1(z) v, z = (2 A^+ A - highest - lowest) / (highest - lowest).
+    const double slope = 2.0 / (highest - lowest), shift = -(highest + lowest) / (highest - lowest);
+    F before = like(v);
+    copy(before, v);
+    detail::apply_squared(a, now, scratch, before);
+    scale(now, uniform_scalars(now, slope));
+    axpy(now, uniform_scalars(now, shift), before);
+    for (int k = 2; k <= degree; ++k) {
+      detail::apply_squared(a, next, scratch, now);
+      scale(next, uniform_scalars(next, 2.0 * slope));
+      axpy_pair(next, uniform_scalars(next, 2.0 * shift), now, uniform_scalars(next, -1.0), before);
+      std::swap(before, now);
+      std::swap(now, next);
+    }
+    copy(v, now);
+    std::vector<complex<double>> factors;  // the filter's values are large
+    for (const auto& v2 : host_values(norm2(v))) factors.push_back({1.0 / std::sqrt(v2.re), 0.0});
+    scale(v, make_scalars(v, std::span<const complex<double>>(factors)));
+    detail::make_columns_orthonormal(v);
+    a.apply(scratch, v);
+    const hermitian_eigenpairs pairs =
+        eigenpairs_of_hermitian(hermitian_part(detail::column_products(scratch, scratch)));
+    detail::mix_columns(v, pairs.vectors);
+    squares = pairs.values;
+    lowest = std::clamp(squares.back(), 1e-6 * highest, 0.5 * highest);
+  }
+  singular_vectors<F> found{like(v, count), like(v, count), {}};
+  copy(found.right, view(v, 0, count));
+  a.apply(found.left, found.right);
+  std::vector<complex<double>> inverse;
+  for (const auto& u2 : host_values(norm2(found.left))) {
+    found.values.push_back(std::sqrt(u2.re));
+    inverse.push_back({1.0 / found.values.back(), 0.0});
+  }
+  scale(found.left, make_scalars(found.left, std::span<const complex<double>>(inverse)));
+  return found;
+}
+
+/// x = sum_i v_i <u_i, b> / sigma_i + rest^-1 (b - A of that): the lowest modes exactly, the rest by another solver.
+/// Reads nothing on the host. A basis vector is kept once for each column.
+template <field_batch F, class A>
+class deflated_solver {
+ public:
+  /// \param shape  a field with as many columns as the widest batch
+  /// \param rest   x = about A^-1 b
+  deflated_solver(std::shared_ptr<const A> a, const F& shape, const singular_vectors<F>& modes, any_operator<F> rest)
+      : a_(std::move(a)), rest_(std::move(rest)), r_(like(shape)), e_(like(shape)) {
+    for (std::size_t k = 0; k < modes.values.size(); ++k) {
+      right_.push_back(for_all_columns(shape, modes.right, static_cast<int>(k)));
+      left_.push_back(for_all_columns(shape, modes.left, static_cast<int>(k)));
+      inverse_.emplace_back(r_, 1.0 / modes.values[k]);
+    }
+    unit_.emplace_back(r_, 1.0);
+  }
+
+  void apply(F& x, const F& b) const {
+    const int n = b.columns();
+    F r = view(r_, 0, n), e = view(e_, 0, n);
+    zero(x);
+    for (std::size_t k = 0; k < right_.size(); ++k)
+      axpy(x, inverse_[k](n) * dot(view(left_[k], 0, n), b), view(right_[k], 0, n));
+    a_->apply(e, x);
+    subtract_norm2(r, b, e);
+    rest_.apply(e, r);
+    axpy(x, unit_.front()(n), e);
+  }
+
+ private:
+  static F for_all_columns(const F& shape, const F& modes, int k) {
+    F all = like(shape);
+    for (int c = 0; c < shape.columns(); ++c) {
+      const int to[] = {c}, from[] = {k};
+      copy_columns(all, std::span<const int>(to), modes, std::span<const int>(from));
+    }
+    return all;
+  }
+
+  std::shared_ptr<const A> a_;
+  any_operator<F> rest_;
+  mutable F r_, e_;
+  std::vector<F> right_, left_;
+  std::vector<number_for_any_width<typename F::scalars>> inverse_, unit_;
+};
+
+}  // namespace plaquette

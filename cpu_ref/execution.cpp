@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cpu_ref/execution.hpp"
+
+#include <omp.h>
+
+namespace plaquette::cpu {
+
+execution::execution(const communicator& comm, int threads, instruction_set isa)
+    : state_(std::make_shared<const state>(
+          state{comm, threads > 0 ? threads : omp_get_max_threads(), isa, std::make_shared<buffer_pool>()})) {}
+
+}  // namespace plaquette::cpu

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What lattices, and meshes without any lattice, share in the CUDA library: ranks, a device, its queue and its memory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "common/comms/communicator.hpp"
+#include "gpu/comms/rank_options.hpp"
+#include "gpu/device/memory_pool.hpp"
+#include "gpu/device/runtime.hpp"
+
+namespace plaquette::gpu {
+
+class tuner;      // gpu/tuning/tuner.hpp
+class watchdog;   // gpu/comms/watchdog.hpp
+struct rank_sum;  // gpu/device/rank_sum.hpp
+
+/// Copies share everything. Work of all lattices of one execution goes to one queue in the order in which it is
+/// queued, the same on all ranks, so that nothing has to wait between them. On several ranks kernels wait for those of
+/// neighbours: before work of another execution is queued, that of this one has ended on all ranks
+/// (queue().synchronize()).
+class execution {
+ public:
+  /// \param tuner  chooses between kernels, and between ways of the halo; without one, defaults are taken
+  /// \param ranks  how several of them work together
+  /// Collective. Throws input_error where there is no such device, or where messages and sums cannot take the way that
+  /// the options name.
+  explicit execution(const communicator& comm, int device = 0, std::shared_ptr<gpu::tuner> tuner = nullptr,
+                     const rank_options& ranks = {});
+
+  const communicator& comm() const { return state_->comm; }
+  const gpu::queue& queue() const { return state_->queue; }
+  const device_description& device() const { return state_->device; }
+  gpu::tuner& tuner() const { return *state_->tuner; }
+  const rank_options& ranks() const { return state_->ranks; }
+  /// Where fields get their memory.
+  memory_pool& workspace() const { return *state_->workspace; }
+
+  /// Who notices that ranks wait in vain; null on one rank.
+  const std::shared_ptr<watchdog>& watch() const { return state_->watch; }
+  /// Whether kernels add so many columns of sums over ranks themselves; otherwise, and on one rank, `add_over_ranks`.
+  bool kernels_sum_over_ranks(int columns) const;
+  /// What the kernel that is queued next needs for that, which makes `count` sums a column: the sums that wait travel
+  /// with it, and are kept until the next call. Valid until then. Collective.
+  const rank_sum* sums_of_next_kernel(int columns, int count) const;
+  /// Numbers of the device, [columns][count], become their sums over ranks; nothing on one rank. Queued when several
+  /// such wait, with the next kernel that sums itself, and no later than `complete_sums`, which whoever uses the
+  /// numbers calls before (handles of `scalars` do): so sums that are not needed at once travel with others. `memory`
+  /// lives until then. Call `complete_sums` before a work_graph records and at the end of what it records. Collective.
+  void add_over_ranks(const std::shared_ptr<std::byte>& memory, double* numbers, int columns, int count) const {
+    if (state_->sums) postpone_sums(memory, numbers, columns, count);
+  }
+  void complete_sums() const {
+    if (state_->sums) add_postponed();
+  }
+
+ private:
+  struct sums_over_ranks;
+  struct state {
+    communicator comm;
+    gpu::queue queue;
+    device_description device;
+    std::shared_ptr<memory_pool> workspace;
+    std::shared_ptr<gpu::tuner> tuner;
+    rank_options ranks;
+    std::shared_ptr<watchdog> watch;        ///< null on one rank
+    std::shared_ptr<sums_over_ranks> sums;  ///< null on one rank; for one caller at a time
+  };
+
+  void postpone_sums(const std::shared_ptr<std::byte>& memory, double* numbers, int columns, int count) const;
+  void add_postponed() const;
+
+  std::shared_ptr<const state> state_;
+};
+
+}  // namespace plaquette::gpu
