@@ -30,8 +30,8 @@ def draw_errors(axes, errors):
 
 
 def draw_coherence(axes, coherence):
-    for key, look, label in (("random", "^:", "a random vector, cut"), ("whole", "s--", "low modes, vectors whole"),
-                             ("cut", "o-", "low modes, vectors cut into aggregates")):
+    for key, look, label in (("random", "^:", "a random vector, cut"), ("whole", "s--", "a relaxed error, vectors whole"),
+                             ("cut", "o-", "the same, vectors cut into aggregates")):
         if coherence[key]:
             axes.plot(range(len(coherence[key])), coherence[key], look, label=label, markersize=4)
     axes.set_ylim(0, 1.05)
@@ -42,6 +42,7 @@ def draw_coherence(axes, coherence):
 
 
 def draw_plane(axes, numbers, top, title):
+    axes.grid(False)
     picture = axes.imshow(numpy.array(numbers), origin="lower", vmin=0.0, vmax=top, cmap="viridis")
     axes.set_xlabel("x")
     axes.set_ylabel("y")

@@ -67,30 +67,41 @@ template <field_batch F, class Run>
 solve_report solve_in_turn(F& x, const F& b, const stopping_rule& rule, Run&& run) {
   solve_report report = run(x, b, rule, automatic_solvers[0], false);
   report.solver = "auto";
+  std::vector<std::string> told(report.columns.size());  ///< of each column: which solvers gave way, and why
   for (std::size_t stage = 1; stage < std::size(automatic_solvers); ++stage) {
     stopping_rule rest = rule;
     rest.guess_is_zero = false;
     rest.column_tolerances.clear();
     std::vector<int> failed;
     for (int n = 0; n < std::ssize(report.columns); ++n) {
-      column_report& c = report.columns[static_cast<std::size_t>(n)];
+      const column_report& c = report.columns[static_cast<std::size_t>(n)];
       const bool goes_on = c.status == solve_status::stagnation || c.status == solve_status::breakdown ||
                            c.status == solve_status::inconsistent || c.status == solve_status::not_finite;
-      if (!goes_on || c.iterations == 0) continue;
+      if (!goes_on || c.iterations == 0 || c.iterations >= rule.limit) continue;
       failed.push_back(n);
-      c.why = name(automatic_solvers[stage - 1]) + " gave way to " + name(automatic_solvers[stage]) + ": " + c.why;
       rest.limit = std::min(rest.limit, rule.limit - c.iterations);
       rest.column_tolerances.push_back(rule.tolerance_of(n));
     }
-    if (failed.empty() || rest.limit < 1 || (rule.interrupted && rule.interrupted())) break;
+    if (failed.empty() || (rule.interrupted && rule.interrupted())) break;
+    for (const int n : failed) {
+      const column_report& c = report.columns[static_cast<std::size_t>(n)];
+      told[static_cast<std::size_t>(n)] += (stage > 1 ? ", " : "") + name(automatic_solvers[stage - 1]) +
+                                           " gave way to " + name(automatic_solvers[stage]) + " after " +
+                                           std::to_string(c.iterations) + " iterations in all (" + c.why + ")";
+    }
     F x_failed = gather_columns(x, failed);
     const bool is_last = stage + 1 == std::size(automatic_solvers);
     const solve_report again = run(x_failed, gather_columns(b, failed), rest, automatic_solvers[stage], is_last);
     scatter_columns(x, failed, x_failed);
     report.add_work(again);
-    for (std::size_t k = 0; k < failed.size(); ++k)
+    for (std::size_t k = 0; k < failed.size(); ++k) {
       report.continue_column(failed[k], again.columns[k], again.history[k]);
+      report.columns[static_cast<std::size_t>(failed[k])].why = again.columns[k].why;  // the earlier ones are in `told`
+    }
   }
+  for (std::size_t n = 0; n < told.size(); ++n)
+    if (std::string& why = report.columns[n].why; !told[n].empty())
+      why = told[n] + (why.empty() ? "" : ", then " + why);
   return report;
 }
 

@@ -173,14 +173,15 @@ class device_multigrid final : public multigrid_engine {
   }
 
   json_document explanation() override {
-    const why_it_works<library, high_field> why(*multigrid_, *modes_);
+    why_it_works<library, high_field> why(*multigrid_, *modes_);
     high_field random(device_.ctx, field_shape{});
     assign(random, library_.random_quarks(1, options_.shared.seed + 998));
     high_field even = schur_.even_like(random);
     copy(even, random.parity(0));
     constexpr int iterations = 12;
-    json_document document{{"errors", why.errors(schur_, cycle_for(1), even, iterations)},
-                           {"coherence", why.coherence()}};
+    json_document document;
+    document["errors"] = why.errors(schur_, cycle_for(1), even, iterations);
+    document["coherence"] = why.coherence();
     if (device_.ctx.comm().size() == 1) document["picture"] = why.picture(device_.ctx.geometry());
     return document;
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -33,7 +34,7 @@ class why_it_works {
   /// nothing of, |(1 - P P^+) e| / |e|, as relaxation goes on.
   /// \param e  on even sites, random; changed
   template <class Schur>
-  json_document errors(const Schur& a, const any_operator<High>& cycle, High& e, int iterations) const {
+  json_document errors(const Schur& a, const any_operator<High>& cycle, High& e, int iterations) {
     const auto relax = gcr_relaxation(*library_.system(), library_.working_quarks(1), mg_.parameters().steps_after);
     low b = library_.working_quarks(1), x = like(b);
     High start = like(e);
@@ -49,13 +50,12 @@ class why_it_works {
     return {{"steps", mg_.parameters().steps_after}, {"relaxation", relaxed}, {"missed", missed}, {"cycle", cycled}};
   }
 
-  /// What the first k null vectors have nothing of, a mean over the modes: cut into aggregates (`cut`), and whole
-  /// (`whole`). Both are split by chirality. `random`: of a random vector, cut.
+  /// What the first k null vectors have nothing of, of the error that relaxation has left, which had no part in the
+  /// setup: vectors cut into aggregates (`cut`), and whole (`whole`). Both are split by chirality. `random`: of a
+  /// random vector, cut. After `errors`.
   json_document coherence() const {
-    low v = like(modes_, modes_.columns(), as<low>);
-    assign(v, modes_);
-    return {{"cut", missed_by_cut(v)},
-            {"whole", missed_by_whole(v)},
+    return {{"cut", missed_by_cut(*relaxed_)},
+            {"whole", missed_by_whole(*relaxed_)},
             {"random", missed_by_cut(library_.random_quarks(1, 12345))}};
   }
 
@@ -80,7 +80,7 @@ class why_it_works {
  private:
   template <class Schur, class Inverse>
   std::vector<double> errors_of(const Schur& a, High& e, int iterations, std::vector<double>* missed,
-                                const Inverse& inverse) const {
+                                const Inverse& inverse) {
     High ae = like(e), step = like(e), full = like(modes_, 1), nothing = like(full);
     zero(nothing);
     const double first = norm(e);
@@ -89,9 +89,9 @@ class why_it_works {
       left.push_back(norm(e) / first);
       if (missed) {
         a.reconstruct_solution(full, e, nothing);
-        low all = like(full, 1, as<low>);
-        assign(all, full);
-        missed->push_back(missed_of(all));
+        relaxed_.emplace(like(full, 1, as<low>));
+        assign(*relaxed_, full);
+        missed->push_back(missed_of(*relaxed_));
       }
       a.apply(ae, e);
       inverse(step, ae);
@@ -187,6 +187,7 @@ class why_it_works {
   const multigrid<Library>& mg_;
   const Library& library_;
   const High& modes_;
+  std::optional<low> relaxed_;  ///< what relaxation has left of an error, on all sites
 };
 
 }  // namespace plaquette
