@@ -46,7 +46,8 @@ inverse_mode_set<F> modes_by_inverse(const H& h, const Inverse& inverse, F& star
   inverse_mode_set<F> found{like(start, count), {}, {}};
   // Residuals are not small here, so none of them marks a pair of +-lambda that was cut.
   constexpr double any_residual = std::numeric_limits<double>::max();
-  detail::rayleigh_ritz(h, basis, all, count, any_residual, block, fill, found.values, found.residuals);
+  const host_matrix squared = detail::square_in_basis(h, basis, block);
+  detail::rayleigh_ritz(h, basis, all, count, any_residual, block, squared, found.values, found.residuals);
   copy(found.vectors, view(basis, 0, count));
   return found;
 }
