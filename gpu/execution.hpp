@@ -17,8 +17,8 @@ class tuner;      // gpu/tuning/tuner.hpp
 class watchdog;   // gpu/comms/watchdog.hpp
 struct rank_sum;  // gpu/device/rank_sum.hpp
 
-/// Copies share everything. Work of all lattices of one execution goes to one queue in the order in which it is
-/// queued, the same on all ranks, so that nothing has to wait between them. On several ranks kernels wait for those of
+/// Copies share everything. Work of all lattices of one execution goes to one queue, in the same order on all ranks. So
+/// nothing has to wait between them. On several ranks kernels wait for those of
 /// neighbours: before work of another execution is queued, that of this one has ended on all ranks
 /// (queue().synchronize()).
 class execution {
@@ -38,17 +38,18 @@ class execution {
   /// Where fields get their memory.
   memory_pool& workspace() const { return *state_->workspace; }
 
-  /// Who notices that ranks wait in vain; null on one rank.
+  /// Notices ranks that make no progress; null on one rank.
   const std::shared_ptr<watchdog>& watch() const { return state_->watch; }
-  /// Whether kernels add so many columns of sums over ranks themselves; otherwise, and on one rank, `add_over_ranks`.
+  /// Returns whether kernels add sums of `columns` columns over ranks themselves. Otherwise, and on one rank, use
+  /// `add_over_ranks`.
   bool kernels_sum_over_ranks(int columns) const;
   /// What the kernel that is queued next needs for that, which makes `count` sums a column: the sums that wait travel
   /// with it, and are kept until the next call. Valid until then. Collective.
   const rank_sum* sums_of_next_kernel(int columns, int count) const;
-  /// Numbers of the device, [columns][count], become their sums over ranks; nothing on one rank. Queued when several
-  /// such wait, with the next kernel that sums itself, and no later than `complete_sums`, which whoever uses the
-  /// numbers calls before (handles of `scalars` do): so sums that are not needed at once travel with others. `memory`
-  /// lives until then. Call `complete_sums` before a work_graph records and at the end of what it records. Collective.
+  /// Numbers of the device, [columns][count], become their sums over ranks; nothing on one rank. Sums wait, so that
+  /// several travel together: until enough of them wait, until the next kernel that sums over ranks, or until
+  /// `complete_sums`. Call that before the numbers are used (handles of `scalars` do), before a work_graph records, and
+  /// at the end of what it records. `memory` lives until the sums are queued. Collective.
   void add_over_ranks(const std::shared_ptr<std::byte>& memory, double* numbers, int columns, int count) const {
     if (state_->sums) postpone_sums(memory, numbers, columns, count);
   }

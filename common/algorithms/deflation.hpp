@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The lowest singular vectors of a small operator, and a solver that takes them out: for the coarsest lattice of
-/// multigrid, where Krylov steps are the dearer the lighter the quark.
+/// The lowest singular vectors of a small operator, and a solver that takes them out. It is for the coarsest lattice of
+/// multigrid, where light quarks need many Krylov steps.
 #pragma once
 
 #include <algorithm>

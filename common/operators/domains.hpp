@@ -39,7 +39,7 @@ inline gauge_configuration links_inside_domains(const gauge_configuration& links
   return inside;
 }
 
-/// The same of a coarse operator. X stays as it is.
+/// The same for a coarse operator. X is unchanged.
 inline coarse_matrices links_inside_domains(const coarse_matrices& m, const extents& shape) {
   coarse_matrices inside = m;
   for (std::int64_t site = 0; site < m.geometry.sites(); ++site)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Variant 0: the first port of the gpuDG page, of a code in two dimensions that was written as products of whole
-/// matrices, as Matlab has them: the products go to cuBLAS, what lies between them to kernels. A column of a matrix is
+/// Variant 0: the first port of the gpuDG page. It ported a code in two dimensions that was written as products of
+/// whole matrices, as in Matlab. The products go to cuBLAS, the work between them to kernels. A column of a matrix is
 /// one field of one element. NOTES.md counts why it loses.
 #pragma once
 

@@ -10,9 +10,9 @@
 namespace plaquette::bench {
 
 /// Times the operation, applied again and again with coefficients that keep norms.
-/// \param checks  gets the distance of its results and sums from the same in double on the host: of one application on
-///                a small lattice, before anything is timed, and of the last timed one, at some two thousand numbers of
-///                the last column, where the host has done all applications again
+/// \param checks  gets the distance of results and sums from the same in double on the host. One application on a small
+///                lattice is checked before anything is timed. The last timed one is checked at some two thousand
+///                numbers of the last column, where the host repeats all applications.
 std::vector<gpu_samples> time_vector_operation(const gpu::context& ctx, const gpu_row& row, const gpu_timing& timing,
                                                verification& checks);
 

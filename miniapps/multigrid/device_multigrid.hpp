@@ -23,11 +23,12 @@
 
 namespace plaquette {
 
-/// \tparam Device  names `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>`, `library` (what multigrid_setup.hpp
-///                 asks for); constants `look_every`, `look_behind`, `records`; members `ctx`, `links` (what operators
-///                 are made of), `multigrid_library(action)`, `make_source(b, place, column, source)`,
-///                 `on_host(basis)`, `from_host(null_space, is coarse)`, `tuning_seconds()`, and where it records
-///                 `recorded(any_operator)`: the same, cheaper to queue
+/// \tparam Device  names the types `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>` and `library` (see
+///                 multigrid_setup.hpp). Its constants are `look_every`, `look_behind` and `records`. Its members are
+///                 `ctx`, `links` (operators are made of them), `multigrid_library(action)`,
+///                 `make_source(b, place, column, source)`, `on_host(basis)`, `from_host(null_space, is coarse)` and
+///                 `tuning_seconds()`. Where it records, `recorded(any_operator)` is the same operator, cheaper to
+///                 queue.
 template <class Device>
 class device_multigrid final : public multigrid_engine {
   using library = typename Device::library;

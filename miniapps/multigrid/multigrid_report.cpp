@@ -11,7 +11,7 @@ namespace plaquette {
 
 namespace {
 
-/// After so many solves the setup has saved more than it took; none where it saves nothing.
+/// Returns the number of solves after which the setup has saved more than it took; none where it saves nothing.
 std::optional<double> solves_that_pay(const setup_summary& setup, const series& fast, const series* slow) {
   if (!slow) return std::nullopt;
   const double saved = spread_of(*slow, &source_result::seconds).mean - spread_of(fast, &source_result::seconds).mean;

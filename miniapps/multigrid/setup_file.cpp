@@ -79,7 +79,7 @@ std::vector<complex<float>> whole(const null_space& v, const communicator& comm)
   return in_order(mine, places, static_cast<std::size_t>(numbers), comm);
 }
 
-/// The same of numbers of a coarse lattice, [site of this rank][number].
+/// The same for numbers of a coarse lattice, [site of this rank][number].
 std::vector<complex<float>> whole(const std::vector<complex<double>>& column, const coarse_geometry& coarse,
                                   std::size_t numbers, const communicator& comm) {
   std::vector<complex<float>> mine;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Null vectors in a file: what a setup has found, for the next run. The coarse operators are made anew from them, in
-/// less time than reading them would take, and for another mass where that is asked for.
+/// Null vectors in a file: what a setup has found, for the next run. The coarse operators are recomputed from them,
+/// which takes less time than reading them. They may be those of another mass.
 #pragma once
 
 #include <string>

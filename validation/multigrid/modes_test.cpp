@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The lowest modes of gamma_5 M by solves, and the lowest combinations of given vectors, against the free quark's
-/// closed form: |gamma_5 M| of momentum p is sqrt((m + sum (1 - cos p))^2 + sum sin^2 p).
+/// The lowest modes of gamma_5 M by solves, and the lowest combinations of given vectors. The closed form is the free
+/// quark's: |gamma_5 M| of momentum p is sqrt((m + sum (1 - cos p))^2 + sum sin^2 p).
 #include <gtest/gtest.h>
 
 #include "common/algorithms/bicgstab.hpp"

@@ -92,7 +92,7 @@ struct dense_library {
   }
   matrix galerkin(const matrix& p) const { return p.adjoint() * finest->m * p; }
   matrix galerkin(const matrix& finer, const matrix& p) const { return p.adjoint() * finer * p; }
-  /// Domains of so many numbers that follow each other, in two colours by turns.
+  /// Domains of consecutive numbers, in alternating colours.
   schwarz_domains<field> coarse_domains(const matrix& m, const extents& shape) const {
     matrix inside = m, colour[2] = {matrix::Zero(m.rows(), m.rows()), matrix::Zero(m.rows(), m.rows())};
     for (Eigen::Index i = 0; i < m.rows(); ++i) {
