@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "gpu/device/launch.hpp"
+#include "gpu/lattice/site_order.hpp"
 
 namespace plaquette::gpu {
 
