@@ -3,6 +3,7 @@
 /// What a multigrid solver is made of, chosen at run time, and the choice for those who do not choose.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,9 @@ struct multigrid_parameters {
   int relaxation_iterations = 20;  ///< of BiCGstab on M v = 0, from random vectors
   int refinements = 3;             ///< inverse iterations with the cycle itself
   std::uint64_t seed = 1;
+
+  /// Called between the parts of a setup, on all ranks alike; null: never. What it throws ends the setup.
+  std::function<void()> between_parts = nullptr;
 };
 
 /// Aggregates, levels and vectors for a lattice of which a rank holds `local`: 4^4 then 2^4 where these divide it.

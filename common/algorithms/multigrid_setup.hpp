@@ -193,8 +193,9 @@ class multigrid {
 
   /// Calls body(part) for so many columns of v at a time that their workspace is not many times the vectors.
   template <class F, class Body>
-  static void for_each_group(F& v, const Body& body) {
+  void for_each_group(F& v, const Body& body) const {
     for (int first = 0; first < v.columns(); first += columns_at_once) {
+      if (parameters_.between_parts) parameters_.between_parts();
       F part = view(v, first, std::min(columns_at_once, v.columns() - first));
       body(part);
     }
@@ -215,6 +216,10 @@ class multigrid {
       rule.tolerance = 5e-6;
       rule.limit = parameters_.relaxation_iterations;
       rule.guess_is_zero = true;
+      rule.interrupted = [this] {
+        if (parameters_.between_parts) parameters_.between_parts();
+        return false;
+      };
       if (rule.limit > 0) {
         bicgstab(a, correction, r, rule);
         axpy(even, uniform_scalars(even, -1.0), correction);

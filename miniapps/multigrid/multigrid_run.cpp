@@ -212,6 +212,7 @@ exit_status multigrid_program::body(app_run& run) {
   const gauge_input& gauge = run.gauge();
   const double tolerance = options_.tolerance();
   const setup_origin origin{options_.shared.action, links_checksum(gauge.links, run.world)};
+  options_.multigrid.between_parts = [&run] { run.stop_if_asked(); };
   const auto engine = run.gpu
                           ? make_gpu_multigrid(*run.gpu, gauge.links, origin, options_)
                           : make_cpu_multigrid(cpu::context(run.geometry, run.world), gauge.links, origin, options_);
