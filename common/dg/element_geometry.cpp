@@ -4,16 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "common/mesh/vector3.hpp"
+
 namespace plaquette {
 
 namespace {
-
-using vector3 = std::array<double, 3>;
-
-vector3 cross(const vector3& a, const vector3& b) {
-  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
-}
-double dot(const vector3& a, const vector3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 const vector3& corner(const simplex_mesh& mesh, std::int64_t element, int c) {
   const std::int32_t vertex = mesh.elements[static_cast<std::size_t>(element)][static_cast<std::size_t>(c)];

@@ -6,17 +6,11 @@
 #include <numbers>
 
 #include "common/error.hpp"
+#include "common/mesh/vector3.hpp"
 
 namespace plaquette {
 
 namespace {
-
-using vector3 = std::array<double, 3>;
-
-double dot(const vector3& a, const vector3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-vector3 cross(const vector3& a, const vector3& b) {
-  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
-}
 
 vector3 wave_numbers(const box_sides& box, const std::array<int, 3>& n, int dimension) {
   vector3 k{};

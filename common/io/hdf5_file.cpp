@@ -16,6 +16,7 @@
 #include <system_error>
 #include <type_traits>
 
+#include "common/io/hdf5_silence.hpp"
 #include "common/io/text.hpp"
 #endif
 
@@ -68,22 +69,6 @@ class handle {
  private:
   hid_t id_;
   herr_t (*close_)(hid_t);
-};
-
-/// HDF5 prints its errors on stderr unless it is told not to; here they become exceptions.
-class silence {
- public:
-  silence() {
-    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~silence() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-  silence(const silence&) = delete;
-  silence& operator=(const silence&) = delete;
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
 };
 
 /// What HDF5 says of the error that came first.
@@ -206,7 +191,7 @@ void on_first_rank(const communicator& comm, const std::function<void()>& work) 
 struct hdf5_output::implementation {
   implementation(const std::string& path, existing_file existing, const std::vector<hdf5_data_set>& sets)
       : destination(path, existing) {
-    const silence quiet;
+    const hdf5_silence quiet;
     handle file(made(H5Fcreate(destination.temporary_path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)),
                 H5Fclose);
     std::vector<handle> data;
@@ -371,7 +356,7 @@ struct hdf5_input::implementation {
     return rest != size_of_slice;
   }
 
-  silence quiet{};
+  hdf5_silence quiet{};
   std::string path;
   handle file;
 };

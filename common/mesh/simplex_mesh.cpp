@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/error.hpp"
+#include "common/mesh/vector3.hpp"
 
 namespace plaquette {
 
@@ -108,28 +109,21 @@ void sort_corners(simplex_mesh& mesh, const std::string& name) {
   }
 }
 
-using vector3 = std::array<double, 3>;
-
 const vector3& place_of(const simplex_mesh& mesh, std::int32_t vertex) {
   return mesh.vertices[static_cast<std::size_t>(vertex)];
 }
 /// The direction that is normal to a face and has the length of its area, twice; on an edge, of its length. Its sign
 /// goes with the order of the corners.
 vector3 area_vector(const simplex_mesh& mesh, const corner_set& corners) {
-  const auto edge = [&](std::size_t i) {
-    const vector3 &to = place_of(mesh, corners[i]), &from = place_of(mesh, corners[0]);
-    return vector3{to[0] - from[0], to[1] - from[1], to[2] - from[2]};
-  };
-  const vector3 a = edge(1), b = mesh.dimension == 3 ? edge(2) : vector3{0.0, 0.0, 1.0};
-  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+  const auto edge = [&](std::size_t i) { return difference(place_of(mesh, corners[i]), place_of(mesh, corners[0])); };
+  return cross(edge(1), mesh.dimension == 3 ? edge(2) : vector3{0.0, 0.0, 1.0});
 }
 /// Positive or negative: on which side of its face an element lies, seen along `area`.
 double side_of(const simplex_mesh& mesh, const face_of_element& f, const vector3& area) {
   const auto& corners = mesh.elements[static_cast<std::size_t>(f.element)];
   const vector3& opposite = place_of(mesh, corners[static_cast<std::size_t>(f.face)]);
   const vector3& on_face = place_of(mesh, corners[f.face == 0 ? 1 : 0]);
-  return area[0] * (opposite[0] - on_face[0]) + area[1] * (opposite[1] - on_face[1]) +
-         area[2] * (opposite[2] - on_face[2]);
+  return dot(area, difference(opposite, on_face));
 }
 
 /// Elements of a common face lie on its two sides: else the mesh is folded, or holds an element twice.
@@ -147,20 +141,16 @@ void require_two_sides(const simplex_mesh& mesh, const face_of_element& a, const
 void require_moved(const simplex_mesh& mesh, const face_of_element& a, const face_of_element& b,
                    const corner_set& corners, const corner_set& image, const std::string& name) {
   const vector3 here = area_vector(mesh, corners), there = area_vector(mesh, image);
-  double difference = 0.0, size = 0.0, edges = 0.0, longest = 0.0;
-  for (std::size_t i = 0; i < 3; ++i) {
-    difference += (here[i] - there[i]) * (here[i] - there[i]);
-    size += here[i] * here[i];
+  const vector3 turned = difference(here, there);
+  double edges = 0.0, longest = 0.0;
+  for (std::size_t c = 1; c < static_cast<std::size_t>(mesh.dimension); ++c) {
+    const vector3 edge = difference(place_of(mesh, corners[c]), place_of(mesh, corners[0]));
+    const vector3 its = difference(place_of(mesh, image[c]), place_of(mesh, image[0])), change = difference(edge, its);
+    edges += dot(change, change);
+    for (const double along : edge) longest = std::max(longest, along * along);
   }
-  for (std::size_t c = 1; c < static_cast<std::size_t>(mesh.dimension); ++c)
-    for (std::size_t i = 0; i < 3; ++i) {
-      const double edge = place_of(mesh, corners[c])[i] - place_of(mesh, corners[0])[i];
-      const double its = place_of(mesh, image[c])[i] - place_of(mesh, image[0])[i];
-      edges += (edge - its) * (edge - its);
-      longest = std::max(longest, edge * edge);
-    }
   // Files round coordinates, and meshers place periodic nodes to some tolerance.
-  if (!(difference <= 1e-8 * size) || !(edges <= 1e-8 * longest) ||
+  if (!(dot(turned, turned) <= 1e-8 * dot(here, here)) || !(edges <= 1e-8 * longest) ||
       (side_of(mesh, a, here) > 0.0) == (side_of(mesh, b, here) > 0.0))
     throw input_error(name + ": the periodic faces of vertices " + vertices_text(a.corners) + " and " +
                       vertices_text(b.corners) + " are not one face moved from one side of the mesh to the other");

@@ -17,6 +17,8 @@
 
 #ifdef PLAQUETTE_WITH_HDF5
 #include <hdf5.h>
+
+#include "common/io/hdf5_silence.hpp"
 #endif
 
 namespace plaquette::nodal_dg {
@@ -108,22 +110,6 @@ class hdf5_object {
   herr_t (*close_)(hid_t);
 };
 
-/// HDF5 prints its errors on stderr unless it is told not to; here they become exceptions.
-class silence {
- public:
-  silence() {
-    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~silence() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-  silence(const silence&) = delete;
-  silence& operator=(const silence&) = delete;
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
-};
-
 class vtkhdf_writer {
  public:
   /// \param path  for messages
@@ -166,7 +152,7 @@ class vtkhdf_writer {
   void require(herr_t status) const {
     if (status < 0) throw output_error(path_ + ": HDF5 could not write it (is the disk full?)");
   }
-  silence quiet_;
+  hdf5_silence quiet_;
   std::string path_;
   hdf5_object file_, group_, point_data_;
 };
