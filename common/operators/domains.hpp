@@ -4,7 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
+#include "common/algebra/hermitian_6x6.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/operators/coarse_matrices.hpp"
 
@@ -23,6 +26,29 @@ constexpr int colour_of_domain(const coordinate& x, const extents& shape) {
   int sum = 0;
   for (int mu = 0; mu < dimensions; ++mu) sum += x[mu] / shape[mu];
   return sum % 2;
+}
+
+/// The sites of this rank whose domains have a colour: 1 there, 0 elsewhere.
+/// \tparam Geometry  lattice_geometry or coarse_geometry
+template <class Geometry>
+std::vector<std::uint8_t> sites_of_colour(const Geometry& geometry, const extents& shape, int colour) {
+  std::vector<std::uint8_t> chosen;
+  for (std::int64_t site = 0; site < volume(geometry.local()); ++site) {
+    coordinate x = geometry.local_coordinate(site);
+    for (int mu = 0; mu < dimensions; ++mu) x[mu] += geometry.origin()[mu];
+    chosen.push_back(colour_of_domain(x, shape) == colour);
+  }
+  return chosen;
+}
+
+/// The same as site-diagonal blocks.
+inline site_field<clover_block> domains_of_colour(const lattice_geometry& geometry, const extents& shape, int colour) {
+  const std::vector<std::uint8_t> chosen = sites_of_colour(geometry, shape, colour);
+  site_field<clover_block> blocks(geometry);
+  for (std::size_t site = 0; site < chosen.size(); ++site)
+    for (hermitian_6x6& block : blocks.at_site(static_cast<std::int64_t>(site)).chirality)
+      std::ranges::fill(block.diagonal, chosen[site]);
+  return blocks;
 }
 
 /// The links inside domains; those between them are zero, ghosts too.

@@ -10,34 +10,12 @@ namespace plaquette::cpu {
 
 namespace {
 
-coordinate global_coordinate(const coordinate& origin, coordinate x) {
-  for (int mu = 0; mu < dimensions; ++mu) x[mu] += origin[mu];
-  return x;
-}
-
-/// 1 on the domains of a colour, 0 elsewhere.
-clover_configuration domains_of_colour(const lattice_geometry& geometry, const extents& shape, int colour) {
-  clover_configuration blocks(geometry);
-  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
-    const coordinate x = global_coordinate(geometry.origin(), geometry.local_coordinate(site));
-    if (colour_of_domain(x, shape) != colour) continue;
-    for (hermitian_6x6& block : blocks.at_site(site).chirality) std::ranges::fill(block.diagonal, 1.0);
-  }
-  return blocks;
-}
-
 /// to = from on some sites of a coarse lattice, 0 elsewhere.
 class chosen_coarse_sites {
  public:
   chosen_coarse_sites(const execution& on, const coarse_geometry& geometry, const extents& shape, int colour)
-      : threads_(on.threads()) {
-    std::vector<std::uint8_t> chosen;
-    for (std::int64_t site = 0; site < geometry.sites(); ++site) {
-      const coordinate x = global_coordinate(geometry.origin(), geometry.local_coordinate(site));
-      chosen.push_back(colour_of_domain(x, shape) == colour);
-    }
-    chosen_ = std::make_shared<const std::vector<std::uint8_t>>(std::move(chosen));
-  }
+      : threads_(on.threads()),
+        chosen_(std::make_shared<const std::vector<std::uint8_t>>(sites_of_colour(geometry, shape, colour))) {}
   template <class T>
   void apply(coarse_field<T>& to, const coarse_field<T>& from) const {
 #pragma omp parallel for num_threads(threads_)

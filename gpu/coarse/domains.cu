@@ -11,25 +11,6 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// Writes blocks that are 1 on the domains of a colour and 0 elsewhere; an index is a site of a parity.
-struct colour_blocks {
-  clover_configuration::pointer to;
-  site_order order;
-  coordinate origin;
-  extents shape;
-  int parity, colour;
-
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const auto i = static_cast<std::int32_t>(index);
-    const site_coordinate x = order.coordinate_of(parity, i);
-    int sum = 0;
-    for (int mu = 0; mu < dimensions; ++mu) sum += (x.x[mu] + origin[mu]) / shape[mu];
-    hermitian_6x6 block;
-    for (double& number : block.diagonal) number = sum % 2 == colour ? 1.0 : 0.0;
-    for (int chirality = 0; chirality < 2; ++chirality) to.store(parity, i, chirality, block);
-  }
-};
-
 /// to = from on chosen sites, 0 elsewhere; an index is a number of a column of a site.
 template <class T>
 struct choose_coarse_sites {
@@ -48,15 +29,7 @@ struct choose_coarse_sites {
 class chosen_coarse_sites {
  public:
   chosen_coarse_sites(const execution& on, const coarse_geometry& geometry, const extents& shape, int colour)
-      : execution_(on) {
-    std::vector<std::uint8_t> chosen;
-    for (std::int64_t site = 0; site < geometry.sites(); ++site) {
-      coordinate x = geometry.local_coordinate(site);
-      for (int mu = 0; mu < dimensions; ++mu) x[mu] += geometry.origin()[mu];
-      chosen.push_back(colour_of_domain(x, shape) == colour);
-    }
-    chosen_ = array_on_device(on, chosen);
-  }
+      : execution_(on), chosen_(array_on_device(on, sites_of_colour(geometry, shape, colour))) {}
   void apply(coarse_field<float>& to, const coarse_field<float>& from) const {
     for_each_index(
         execution_.queue(), to.sites() * to.columns() * to.components(),
@@ -77,13 +50,9 @@ schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const g
   const auto inside = std::make_shared<const wilson_clover<T>>(
       a.full(), import_links(ctx, links_inside_domains(export_links(links), shape)));
   schwarz_domains<field<T>> made{any_operator<field<T>>(schur_wilson_clover<T>(inside, a.kind()))};
-  for (const int colour : {0, 1}) {
-    clover_configuration blocks(ctx);
-    for (const int parity : {0, 1})
-      for_each_index(ctx.queue(), ctx.order().sites,
-                     colour_blocks{blocks.sites(), ctx.order(), ctx.geometry().origin(), shape, parity, colour});
-    made.colours.emplace_back(site_diagonal<T>(ctx, blocks));
-  }
+  for (const int colour : {0, 1})
+    made.colours.emplace_back(
+        site_diagonal<T>(ctx, import_clover(ctx, domains_of_colour(ctx.geometry(), shape, colour))));
   return made;
 }
 
