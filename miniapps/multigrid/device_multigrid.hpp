@@ -139,12 +139,7 @@ class device_multigrid final : public multigrid_engine {
     const auto inverse = [&](high_field& x, const high_field& b) {  // (gamma_5 M)^-1 = M^-1 gamma_5
       high_field turned = like(b);
       gamma5(turned, b);
-      zero(x);
-      schur_solve(schur_, *full_, x, turned, rule,
-                  [&](const auto& a, high_field& y, const high_field& c, const stopping_rule& even) {
-                    return flexible_gcr(a, y, c, even, cycle, {options_.restart_length, 0});
-                  },
-                  {.corrections = 0});
+      solve_once(x, turned, cycle, rule);
     };
     std::uint64_t drawn = options_.shared.seed + 1000;
     const random_fill<high_field> fill = [&](high_field& v) {
@@ -203,8 +198,9 @@ class device_multigrid final : public multigrid_engine {
   void warm_up(bool by_multigrid, const stopping_rule& rule) override {
     stopping_rule few = rule;
     few.progress = nullptr;
-    // As many iterations as directions are kept: every vector of the solve is allocated then.
-    few.limit = std::min(rule.limit, options_.restart_length + 1);
+    // As many iterations as directions are kept: every vector of the solve is allocated then. A library that records
+    // and tunes nothing has little to warm up.
+    few.limit = std::min(rule.limit, Device::records ? options_.restart_length + 1 : 1);
     by_multigrid ? solve_by_multigrid(few) : solve_by_bicgstab(few);
   }
 
@@ -292,23 +288,27 @@ class device_multigrid final : public multigrid_engine {
   /// A cycle that leaves more than this of the residual is improved: 46 iterations for ten digits.
   static constexpr double slow_rate = 0.6;
 
+  /// x = about M^-1 b by GCR with the cycle, from x = 0, without corrections of the full system.
+  schur_report solve_once(high_field& x, const high_field& b, const any_operator<high_field>& cycle,
+                          const stopping_rule& rule) const {
+    zero(x);
+    return schur_solve(schur_, *full_, x, b, rule,
+                       [&](const auto& a, high_field& y, const high_field& c, const stopping_rule& even) {
+                         return flexible_gcr(a, y, c, even, cycle, {options_.restart_length, 0});
+                       },
+                       {.corrections = 0});
+  }
+
   /// What a cycle leaves of the residual, on average, once the first ones have taken what is easy.
   double rate_of_cycle() {
     constexpr int first = 3, last = 10;
     high_field b(device_.ctx, field_shape{}), x = like(b);
     assign(b, library_.random_quarks(1, options_.shared.seed + 999));
-    zero(x);
     stopping_rule rule;
     rule.tolerance = 1e-13;
     rule.limit = last;
     rule.guess_is_zero = true;
-    const auto& cycle = cycle_for(1);
-    const schur_report report =
-        schur_solve(schur_, *full_, x, b, rule,
-                    [&](const auto& a, high_field& y, const high_field& c, const stopping_rule& even) {
-                      return flexible_gcr(a, y, c, even, cycle, {options_.restart_length, 0});
-                    },
-                    {.corrections = 0});
+    const schur_report report = solve_once(x, b, cycle_for(1), rule);
     const std::vector<double>& r = report.history.front();
     const int end = static_cast<int>(r.size()) - 1, begin = std::min(first, end - 1);
     if (begin < 0 || !(r[static_cast<std::size_t>(begin)] > 0.0)) return 0.0;
