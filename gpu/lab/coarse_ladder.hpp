@@ -3,12 +3,12 @@
 /// The ladder of figure 2 of Clark et al. (SC16): the coarse operator for one right-hand side in single precision, from
 /// a thread a site to all parallelism that there is. Each rung is a kernel of its own; the last is the library's.
 ///
-///   a  A thread takes a site.
-///   b  A thread takes a row of a site.
-///   c  The nine matrices of a row go to nine threads as well.
-///   d  Four threads share the columns of a matrix as well.
-///   e  A load takes 16 bytes as well.
-///   f  The library's kernel: tiles of 16 rows, matrices are loaded before the vectors arrive (coarse_products.cu).
+///   Rung a: A thread takes a site.
+///   Rung b: A thread takes a row of a site.
+///   Rung c: The nine matrices of a row go to nine threads as well.
+///   Rung d: Four threads share the columns of a matrix as well.
+///   Rung e: A load takes 16 bytes as well.
+///   Rung f: The library's kernel (coarse_products.cu). Tiles have 16 rows; matrices are loaded before the vectors.
 #pragma once
 
 #include <memory>

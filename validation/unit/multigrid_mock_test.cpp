@@ -224,7 +224,7 @@ TEST(Deflation, TakesOutTheLowestSingularVectors) {
     // The filter of degree 16, six times, leaves nothing of values of 0.8 and more.
     for (int i = 0; i < 6; ++i)
       EXPECT_TRUE(std::abs(modes.values[static_cast<std::size_t>(i)] - 0.01 * (i + 1)) <= 1e-9) << i;
-    // b of the high modes alone is left alone; of a low mode all is solved.
+    // A b of high modes alone is unchanged. Of a b of low modes all is solved.
     matrix b(n, 3);
     b << u.col(20), u.col(2), u.col(0) + u.col(30);
     struct nothing {
