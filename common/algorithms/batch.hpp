@@ -3,6 +3,7 @@
 /// Small steps that the algorithms share, on batches of columns.
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <functional>
 #include <iterator>
@@ -28,6 +29,15 @@ std::vector<std::vector<complex<double>>> host_values_of(const std::vector<S>& h
     for (const S& handle : handles) values.push_back(host_values(handle));
     return values;
   }
+}
+
+/// Scales each column to norm 1; a column that is zero stays zero. Reads the norms on the host.
+template <field_batch F>
+void normalise_columns(F& x) {
+  std::vector<complex<double>> factors;
+  for (const complex<double>& n2 : host_values(norm2(x)))
+    factors.push_back({n2.re > 0.0 ? 1.0 / std::sqrt(n2.re) : 0.0, 0.0});
+  scale(x, make_scalars(x, std::span<const complex<double>>(factors)));
 }
 
 /// Numbers on their way to the host: the call waits for them, once.

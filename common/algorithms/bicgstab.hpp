@@ -97,8 +97,10 @@ solve_report bicgstab_under(Watch& watch, const A& a, shadow_residual shadow) {
         rho = watch.choose_product(r0, r, rho);
         watch.change_direction(p, r, ratio(rho, rho_of_beta));
         begin_anew(r0, q0, p, op, r, watch.exhausted_columns());
-        if (!watch.exhausted_columns().empty()) rho = watch.choose_product(r0, r, rho);
-        if (!watch.exhausted_columns().empty()) r0r0 = watch.choose_product(r0, r0, r0r0);
+        if (!watch.exhausted_columns().empty()) {
+          rho = watch.choose_product(r0, r, rho);
+          r0r0 = watch.choose_product(r0, r0, r0r0);
+        }
       }
   }
   return watch.report();

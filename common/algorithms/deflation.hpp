@@ -118,9 +118,7 @@ singular_vectors<F> lowest_singular_vectors(const A& a, F v, int count, int pass
       std::swap(now, next);
     }
     copy(v, now);
-    std::vector<complex<double>> factors;  // the filter's values are large
-    for (const auto& v2 : host_values(norm2(v))) factors.push_back({1.0 / std::sqrt(v2.re), 0.0});
-    scale(v, make_scalars(v, std::span<const complex<double>>(factors)));
+    normalise_columns(v);  // the filter's values are large
     detail::make_columns_orthonormal(v);
     a.apply(scratch, v);
     const hermitian_eigenpairs pairs =

@@ -36,16 +36,22 @@ struct mode_search {
   std::function<bool()> interrupted = nullptr;
 };
 
+/// How a search goes, or went.
+struct mode_search_course {
+  double highest = 0.0, window = 0.0;
+  int degree = 0, block = 1, keep = 0, most = 0, cycles = 0;
+  int widened = 0;  ///< how often the window held too few modes
+  int raised = 0;   ///< how often the bound of |H| had missed the largest and was raised
+};
+
 /// Orthonormal, |values| ascending.
 template <class F>
-struct mode_set {
+struct mode_set : mode_search_course {
+  explicit mode_set(F no_vectors) : vectors(std::move(no_vectors)) {}
+
   F vectors;
   std::vector<double> values, residuals;
-  // How they were found:
-  double highest = 0.0, window = 0.0;
-  int degree = 0, block = 1, keep = 0, most = 0, cycles = 0, widened = 0;
   int late = 0;                         ///< how often random vectors brought modes that were missing
-  int raised = 0;                       ///< how often the bound of |H| had missed the largest and was raised
   double filtered = 0.0, probed = 0.0;  ///< columns that the filter took, and of these for random vectors at the end
   bool complete = true;                 ///< as many as were sought
 };
@@ -54,10 +60,8 @@ struct mode_set {
 inline int kept_modes(int modes) { return modes + std::max(4, modes / 8); }
 
 /// Where a search by Lanczos stands after a cycle, beside its basis: what a later call goes on from.
-struct mode_search_state {
+struct mode_search_state : mode_search_course {
   restart_state restart;
-  double highest = 0.0, window = 0.0;
-  int degree = 0, block = 0, keep = 0, most = 0, cycles = 0, widened = 0, raised = 0;
 };
 
 /// Told after each cycle. The columns of the basis are the kept vectors and the next block.
@@ -146,18 +150,8 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
   for (int pass = 0; pass < 2; ++pass) subtract_combinations(left, first_ones, inner_products(first_ones, left));
   // Residuals may depend on each other. Only what is independent joins: a vector of rounding errors would be a mixture
   // of high modes of both signs, which passes for a low one.
-  const hermitian_eigenpairs gram = eigenpairs_of_hermitian(hermitian_part(overlaps(left, left)));
-  std::vector<int> independent;
-  const double largest = gram.values.back();
-  for (int i = 0; i < std::ssize(cut); ++i)
-    if (gram.values[static_cast<std::size_t>(i)] > 1e-8 * largest) independent.push_back(i);
-  host_matrix directions = columns_of(gram.vectors, independent);
-  for (int j = 0; j < std::ssize(independent); ++j)
-    for (int i = 0; i < std::ssize(cut); ++i)
-      directions(i, j) =
-          (1.0 / std::sqrt(gram.values[static_cast<std::size_t>(independent[static_cast<std::size_t>(j)])])) *
-          directions(i, j);
-  F rest = view(basis, count, static_cast<int>(independent.size()));
+  const host_matrix directions = independent_directions(overlaps(left, left), 1e-8);
+  F rest = view(basis, count, directions.columns());
   combine(rest, left, directions.numbers());
   F completed = view(basis, 0, count + rest.columns());
   rayleigh_ritz_of_h(h, completed, count, width, values);
@@ -202,17 +196,10 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
   restart_state state;
   int cycles = 0, fixed_degree = search.degree + search.degree % 2;
   if (stored) {
-    const mode_search_state& before = stored->second;
-    state = before.restart;
-    found.highest = before.highest;
-    found.window = before.window;
-    found.keep = before.keep;
-    found.most = before.most;
-    found.block = before.block;
-    found.widened = before.widened;
-    found.raised = before.raised;
-    cycles = before.cycles;
-    fixed_degree = before.degree;
+    static_cast<mode_search_course&>(found) = stored->second;
+    state = stored->second.restart;
+    cycles = found.cycles;
+    fixed_degree = found.degree;
   } else {
     found.window = search.window > 0.0 ? search.window : window_of_count();
   }
@@ -257,9 +244,10 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       }
       if (inside < l) worst = std::max(worst, 1.0);
       if (search.progress) search.progress(cycles, std::min(converged, l), worst);
-      if (keeper && search.method == mode_method::lanczos && now.coupling.columns() == sizes.block)
-        keeper(view(kept, 0, now.kept + sizes.block), {now, found.highest, found.window, degree, found.block,
-                                                       found.keep, found.most, cycles, found.widened, found.raised});
+      if (keeper && search.method == mode_method::lanczos && now.coupling.columns() == sizes.block) {
+        found.cycles = cycles;
+        keeper(view(kept, 0, now.kept + sizes.block), {found, now});
+      }
       if (search.interrupted && search.interrupted()) stopped = true;
       if (stopped) return true;
       if (converged < l) {
@@ -353,9 +341,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       in_batches(count, sizes.block, [&](int first, int n) {
         F some = view(first_ones, first, n), filtered = like(some);
         filter(filtered, some);
-        std::vector<complex<double>> factors;
-        for (const complex<double>& n2 : host_values(norm2(filtered))) factors.push_back({1.0 / std::sqrt(n2.re), 0.0});
-        scale(filtered, make_scalars(filtered, std::span<const complex<double>>(factors)));
+        normalise_columns(filtered);
         copy(some, filtered);
       });
       orthonormalise(first_ones, fill);

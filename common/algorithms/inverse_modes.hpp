@@ -59,17 +59,10 @@ F lowest_in_span(const H& h, const F& v, int count) {
   F hv = like(v);
   h.apply(hv, v);
   // H^2 x = mu G x with the Gram matrix G. Directions in which G vanishes are rounding.
-  const hermitian_eigenpairs gram = eigenpairs_of_hermitian(hermitian_part(overlaps(v, v)));
-  std::vector<int> independent;
-  for (int i = 0; i < v.columns(); ++i)
-    if (gram.values[static_cast<std::size_t>(i)] > 1e-5 * gram.values.back()) independent.push_back(i);
-  host_matrix to_span = columns_of(gram.vectors, independent);
-  std::vector<double> factors;
-  for (const int i : independent) factors.push_back(1.0 / std::sqrt(gram.values[static_cast<std::size_t>(i)]));
-  scale_columns(to_span, factors);
+  const host_matrix to_span = independent_directions(overlaps(v, v), 1e-5);
   const host_matrix squared = adjoint_product(to_span, product(overlaps(hv, hv), to_span));
   const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(squared));  // ascending
-  std::vector<int> first(static_cast<std::size_t>(std::min<int>(count, static_cast<int>(independent.size()))));
+  std::vector<int> first(static_cast<std::size_t>(std::min(count, to_span.columns())));
   std::iota(first.begin(), first.end(), 0);
   F lowest = like(v, static_cast<int>(first.size()));
   combine(lowest, v, product(to_span, columns_of(pairs.vectors, first)).numbers());

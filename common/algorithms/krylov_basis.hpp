@@ -22,6 +22,23 @@ host_matrix overlaps(const F& v, const F& w) {
   return {v.columns(), w.columns(), inner_products(v, w)};
 }
 
+/// Returns Q such that the columns of V Q are orthonormal and span what V spans, from the Gram matrix V^+ V. Directions
+/// whose eigenvalue is at most `threshold` times the largest are left out: they are rounding.
+inline host_matrix independent_directions(const host_matrix& gram, double threshold) {
+  const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(gram));
+  std::vector<int> kept;
+  std::vector<double> factors;
+  for (int i = 0; i < gram.columns(); ++i) {
+    const double value = pairs.values[static_cast<std::size_t>(i)];
+    if (!(value > threshold * pairs.values.back())) continue;
+    kept.push_back(i);
+    factors.push_back(1.0 / std::sqrt(value));
+  }
+  host_matrix directions = columns_of(pairs.vectors, kept);
+  scale_columns(directions, factors);
+  return directions;
+}
+
 /// The first q.columns() columns of V become V Q. Collective.
 template <field_batch F>
 void rotate_basis(F& v, const host_matrix& q) {

@@ -74,8 +74,8 @@ solve_report solve_mixed(solver_kind kind, mixed_scheme scheme, const Outer& out
     case solver_kind::automatic:
       return detail::solve_in_turn(
           x, b, rule, [&](High& y, const High& c, const stopping_rule& rest, solver_kind one, bool is_last) {
-            reliable_updates here = detail::noticing_a_stall(updates);
-            if (is_last) here = updates, here.patience = std::numeric_limits<int>::max();
+            reliable_updates here = is_last ? updates : detail::noticing_a_stall(updates);
+            if (is_last) here.patience = std::numeric_limits<int>::max();
             return solve_mixed<Low>(one, scheme, outer, inner, y, c, rest, here, parameters);
           });
     default:

@@ -61,9 +61,7 @@ class multigrid {
 
   /// Makes null vectors and coarse operators. Collective.
   multigrid(const Library& library, const multigrid_parameters& parameters)
-      : library_(library), parameters_(parameters) {
-    profile_->lattices.resize(parameters.coarsenings.size() + 1);
-    profile_->finish = [library] { library.finish(); };
+      : multigrid(library, parameters, without_levels{}) {
     const int count = parameters.coarsenings.front().vectors;
     quark_field v = library.random_quarks(count, parameters.seed);
     timed(report_.relaxation_seconds, [&] { relax(*library.system(), v); });
@@ -79,9 +77,7 @@ class multigrid {
   /// \param coefficients  as the member function gives them
   multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<basis> vectors,
             const std::vector<std::vector<complex<double>>>& coefficients)
-      : library_(library), parameters_(parameters) {
-    profile_->lattices.resize(parameters.coarsenings.size() + 1);
-    profile_->finish = [library] { library.finish(); };
+      : multigrid(library, parameters, without_levels{}) {
     for (std::size_t number = 0; number < vectors.size(); ++number) {
       level next;
       timed(report_.galerkin_seconds, [&] {
@@ -129,9 +125,7 @@ class multigrid {
   };
   /// Of levels that are there: those of another library, say.
   multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<made_level> made)
-      : library_(library), parameters_(parameters) {
-    profile_->lattices.resize(parameters.coarsenings.size() + 1);
-    profile_->finish = [library] { library.finish(); };
+      : multigrid(library, parameters, without_levels{}) {
     for (made_level& from : made) {
       level next;
       next.vectors = std::make_shared<const basis>(std::move(from.vectors));
@@ -174,6 +168,13 @@ class multigrid {
   }
 
  private:
+  struct without_levels {};
+  multigrid(const Library& library, const multigrid_parameters& parameters, without_levels)
+      : library_(library), parameters_(parameters) {
+    profile_->lattices.resize(parameters.coarsenings.size() + 1);
+    profile_->finish = [library] { library.finish(); };
+  }
+
   static constexpr int columns_at_once = 12;  ///< null vectors that are relaxed or refined together
 
   template <class Body>
@@ -182,13 +183,6 @@ class multigrid {
     body();
     library_.finish();
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
-
-  template <class F>
-  static void normalise(F& v) {
-    std::vector<complex<double>> factors;
-    for (const auto& v2 : host_values(norm2(v))) factors.push_back({v2.re > 0.0 ? 1.0 / std::sqrt(v2.re) : 0.0, 0.0});
-    scale(v, make_scalars(v, std::span<const complex<double>>(factors)));
   }
 
   /// Calls body(part) for so many columns of v at a time that their workspace is not many times the vectors.
@@ -226,7 +220,7 @@ class multigrid {
       }
       a.reconstruct_solution(part, even, zero_source);
     });
-    normalise(v);
+    normalise_columns(v);
   }
 
   /// v = about M^-1 v.
@@ -239,7 +233,7 @@ class multigrid {
       inverse.apply(x, part);
       copy(part, x);
     });
-    normalise(v);
+    normalise_columns(v);
   }
 
   void build(const quark_field& v) {

@@ -223,10 +223,9 @@ chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, d
 template <class F>
 F columns_in_order(const F& from, const std::vector<int>& order) {
   F to = like(from, static_cast<int>(order.size()));
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    F column = view(to, static_cast<int>(i), 1);
-    copy(column, view(from, order[i], 1));
-  }
+  std::vector<int> places(order.size());
+  std::iota(places.begin(), places.end(), 0);
+  copy_columns(to, std::span<const int>(places), from, std::span<const int>(order));
   return to;
 }
 /// The columns of both.

@@ -143,20 +143,6 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
     scatter_columns(p, updated_, some);
   }
 
-  /// Returns a in the columns that were updated, b in the others.
-  scalars choose(const scalars& a, const scalars& b) const {
-    if (std::ssize(updated_) == a.columns()) return a;
-    std::vector<complex<double>> chosen(static_cast<std::size_t>(a.columns())), others(chosen.size(), {1.0, 0.0});
-    for (const int n : updated_) {
-      chosen[static_cast<std::size_t>(n)] = {1.0, 0.0};
-      others[static_cast<std::size_t>(n)] = {};
-    }
-    const High some = view(y_, 0, a.columns());
-    // a quotient by 0 is 0, whatever the dividend
-    return ratio(a, make_scalars(some, std::span<const complex<double>>(chosen))) +
-           ratio(b, make_scalars(some, std::span<const complex<double>>(others)));
-  }
-
   /// Returns <u, v> in the columns that were updated, `others` in the others.
   scalars choose_product(const Low& u, const Low& v, const scalars& others) const {
     constexpr int passes_of_gathering = 3;
@@ -191,6 +177,20 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
     for (const int n : list)
       positions.push_back(static_cast<int>(std::lower_bound(keep.begin(), keep.end(), n) - keep.begin()));
     return positions;
+  }
+
+  /// Returns a in the columns that were updated, b in the others.
+  scalars choose(const scalars& a, const scalars& b) const {
+    if (std::ssize(updated_) == a.columns()) return a;
+    std::vector<complex<double>> chosen(static_cast<std::size_t>(a.columns())), others(chosen.size(), {1.0, 0.0});
+    for (const int n : updated_) {
+      chosen[static_cast<std::size_t>(n)] = {1.0, 0.0};
+      others[static_cast<std::size_t>(n)] = {};
+    }
+    const High some = view(y_, 0, a.columns());
+    // a quotient by 0 is 0, whatever the dividend
+    return ratio(a, make_scalars(some, std::span<const complex<double>>(chosen))) +
+           ratio(b, make_scalars(some, std::span<const complex<double>>(others)));
   }
 
   /// Number k of `some` at the position of the k-th updated column, anything at the others.

@@ -91,6 +91,10 @@ enum class sign_precision {
   half    ///< the highest of these in half precision
 };
 
+/// What low precision may add to the error of a sign function, as a share of delta. The polynomial itself errs by 0.65
+/// delta on a random vector.
+inline constexpr double share_of_low_precision = 0.08;
+
 /// What is fixed by hand; zeros are chosen.
 struct sign_options {
   sign_method method = sign_method::polynomial;
@@ -98,7 +102,7 @@ struct sign_options {
   double lowest = 0.0, highest = 0.0;  ///< range of |H| on the rest; lowest 0: the last mode's
   int degree = 0, poles = 0;           ///< whatever the accuracy
   int batch = 0;                       ///< columns at once in Clenshaw's recurrence; 0: all
-  double low_share = 0.08;             ///< of delta, which low precision may add to the error
+  double low_share = share_of_low_precision;
 };
 
 /// The lowest order of a Clenshaw recurrence that numbers of unit rounding u may compute when these are allowed to
@@ -112,10 +116,6 @@ inline int first_order_of(const minimax_polynomial& p, double u, double allowed)
   }
   return 0;
 }
-
-/// What low precision may add to the error of a sign function, as a share of delta. The polynomial itself errs by 0.65
-/// delta on a random vector.
-constexpr double share_of_low_precision = 0.08;
 
 /// The order for single precision, for a result that is right to delta. Above 1e-6 all of it: its floor is at 8e-7.
 inline int first_order_in_single(const minimax_polynomial& p, double delta, double share = share_of_low_precision) {

@@ -453,7 +453,6 @@ class overlap_pipeline {
       options.lowest = modes_.values.empty() ? kernel_record_.lowest_of_rest : std::abs(modes_.values.back());
     require_range(options);
     require_accuracy(options);
-    options.batch = options_.sign.batch;
     sign_.emplace(kernel_, modes_.vectors, modes_.values, options);
     if (options.batch > 0) return;
     double best = 1e300;
@@ -548,9 +547,7 @@ class overlap_pipeline {
   F random_unit_vectors(int columns) {
     F x = like(shape_, columns);
     random()(x);
-    std::vector<complex<double>> factors;
-    for (const complex<double>& n : host_values(norm2(x))) factors.push_back({1.0 / std::sqrt(n.re), 0.0});
-    scale(x, make_scalars(x, std::span<const complex<double>>(factors)));
+    normalise_columns(x);
     return x;
   }
 
