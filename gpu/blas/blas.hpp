@@ -6,7 +6,9 @@
 /// the sums are handles.
 #pragma once
 
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "gpu/fields/field.hpp"
 
@@ -53,5 +55,27 @@ std::pair<scalars, scalars> dot_norm2(const field<T>& u, const field<T>& v);
 /// x += a u; returns <w, x> and |x|^2
 template <class T>
 std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const field<T>& u, const field<T>& w);
+
+// On a few fields at once: one pass over memory for what is otherwise one for each pair of them
+// (common/algorithms/few_fields.hpp).
+
+/// Fields of one call at most: of fused_least_squares, and of the others.
+inline constexpr int most_gram_fields = 6, most_fields = 8;
+
+/// The c for which |r - sum_k c_k v_k| is smallest. A v_k of which only `rounding` times its length is independent of
+/// those before it gets 0.
+template <class T>
+std::vector<scalars> fused_least_squares(std::span<const field<T>> v, const field<T>& r, double rounding);
+/// mask <v_k, w> / norms_k, 0 where norms_k is 0
+template <class T>
+std::vector<scalars> fused_coefficients(std::span<const field<T>> v, std::span<const scalars> norms, const field<T>& w,
+                                        const scalars& mask);
+/// x += sign sum_k c_k v_k
+template <class T>
+void fused_combination(field<T>& x, double sign, std::span<const scalars> c, std::span<const field<T>> v);
+/// The same; returns <w, x> and |x|^2.
+template <class T>
+std::pair<scalars, scalars> fused_combination(field<T>& x, double sign, std::span<const scalars> c,
+                                              std::span<const field<T>> v, const field<T>& w);
 
 }  // namespace plaquette::gpu

@@ -12,12 +12,6 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// Two numbers, moved 16 bytes at a time.
-template <class T>
-struct alignas(16) number_pair {
-  complex<T> z[2];
-};
-
 /// The fields of a launch; those that the operation does not use are null.
 template <class T>
 struct coarse_arguments {

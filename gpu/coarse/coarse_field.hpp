@@ -8,6 +8,7 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "gpu/coarse/coarse_lattice.hpp"
 #include "gpu/device/unroll.hpp"
@@ -30,6 +31,12 @@ struct coarse_pointer {
   PLAQUETTE_HOST_DEVICE operator coarse_pointer<const N>() const {
     return {begin, site_stride, n};
   }
+};
+
+/// Two numbers, moved 16 bytes at a time.
+template <class T>
+struct alignas(16) number_pair {
+  complex<T> z[2];
 };
 
 /// T is double or float. Numbers lie as [site][column][n], n = spins * colours = 2 * vectors, index chirality * vectors
@@ -156,5 +163,17 @@ std::pair<scalars, scalars> dot_norm2(const coarse_field<T>& u, const coarse_fie
 template <class T>
 std::pair<scalars, scalars> axpy_dot_norm2(coarse_field<T>& x, const scalars& a, const coarse_field<T>& u,
                                            const coarse_field<T>& w);
+
+// The same on a few fields at once (gpu/blas/blas.hpp).
+template <class T>
+std::vector<scalars> fused_least_squares(std::span<const coarse_field<T>> v, const coarse_field<T>& r, double rounding);
+template <class T>
+std::vector<scalars> fused_coefficients(std::span<const coarse_field<T>> v, std::span<const scalars> norms,
+                                        const coarse_field<T>& w, const scalars& mask);
+template <class T>
+void fused_combination(coarse_field<T>& x, double sign, std::span<const scalars> c, std::span<const coarse_field<T>> v);
+template <class T>
+std::pair<scalars, scalars> fused_combination(coarse_field<T>& x, double sign, std::span<const scalars> c,
+                                              std::span<const coarse_field<T>> v, const coarse_field<T>& w);
 
 }  // namespace plaquette::gpu

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/algorithms/few_fields.hpp"
 #include "validation/gpu-vs-cpu/coarse/coarse_twins.hpp"
 
 namespace plaquette::validation {
@@ -132,6 +133,50 @@ TYPED_TEST(GpuCoarseField, MovesColumns) {
   auto wide = like(odd, 5, as<gpu::coarse_field<double>>);
   convert(wide, odd);
   EXPECT_EQ(numbers_of(wide, 3), numbers_of(odd, 3));
+}
+
+TYPED_TEST(GpuCoarseField, FewFieldsAtOnceAreThoseOfTheCpu) {
+  for (const auto& [coarse, shape] : cases) {
+    const coarse_pair both({4, 4, 4, 4}, coarse);
+    const double unit = 64.0 * std::numeric_limits<TypeParam>::epsilon();
+    constexpr int fields = 5;
+    const auto results = [&](auto r, const auto& make) {
+      using F = decltype(r);
+      using S = typename F::scalars;
+      std::vector<F> v;
+      for (std::uint64_t k = 0; k < fields; ++k) v.push_back(make(20 + k));
+      const std::span<const F> all(v);
+      std::vector<S> norms;
+      for (const F& one : v) norms.push_back(norm2(one));
+      const std::vector<complex<double>> ones(static_cast<std::size_t>(r.columns()), {1.0, 0.0});
+      const S mask = make_scalars(r, std::span<const complex<double>>(ones));
+      const auto c = least_squares(all, std::as_const(r), unit);
+      const auto along = coefficients_along(all, std::span<const S>(norms), std::as_const(r), mask);
+      const auto [product, norm] = subtract_combination_dot_norm2(r, std::span<const S>(c), all, v.front());
+      F sum = like(r);
+      copy(sum, r);
+      add_combination(sum, std::span<const S>(along), all);
+      std::vector<std::vector<complex<double>>> values;
+      for (const auto& list : {c, along})
+        for (const S& one : list) values.push_back(host_values(one));
+      values.push_back(host_values(norm));
+      return std::tuple(std::move(values), r, sum, host_values(product));
+    };
+    const auto [expected, r_host, sum_host, none] =
+        results(both.template on_host<TypeParam>(shape, 3),
+                [&](std::uint64_t seed) { return both.template on_host<TypeParam>(shape, seed); });
+    const auto [found, r_device, sum_device, small] =
+        results(both.on_device(both.template on_host<TypeParam>(shape, 3)),
+                [&](std::uint64_t seed) { return both.on_device(both.template on_host<TypeParam>(shape, seed)); });
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t k = 0; k < found.size(); ++k)
+      for (std::size_t n = 0; n < found[k].size(); ++n)
+        EXPECT_LE(std::sqrt(norm2(found[k][n] - expected[k][n])), unit * (1.0 + std::sqrt(norm2(expected[k][n]))));
+    EXPECT_LE(distance_of(r_device, r_host), unit);
+    EXPECT_LE(distance_of(sum_device, sum_host), unit);
+    for (std::size_t n = 0; n < small.size(); ++n)  // r is orthogonal to what was taken out
+      EXPECT_LE(std::sqrt(norm2(small[n])), unit * found.back()[n].re);
+  }
 }
 
 }  // namespace

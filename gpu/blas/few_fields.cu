@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/blas/few_fields.hpp"
+
+#include "gpu/fields/number_groups.hpp"
+
+namespace plaquette::gpu {
+
+namespace {
+
+/// Numbers of a field, a chunk at a time.
+template <class T>
+struct site_access {
+  using source = spinor_pointer<const T>;
+  using target = spinor_pointer<T>;
+  using real = real_of<T>;
+  using number = complex<real>;
+  static constexpr int numbers = numbers_of_chunk<T>;
+  static constexpr int most_chunks = chunks_of<T>(12);
+
+  padded_sites padded;
+  divisor columns;
+  std::int32_t blocks, of_site;
+
+  std::int64_t sites() const { return std::int64_t{lanes} * blocks; }
+  PLAQUETTE_HOST_DEVICE int chunks() const { return of_site; }
+  PLAQUETTE_HOST_DEVICE bool has(std::int64_t i) const { return padded.has(static_cast<std::int32_t>(i)); }
+
+  struct position {
+    std::int64_t i;
+    int column;
+  };
+  /// Index of a launch over lanes, columns, blocks of all parts.
+  PLAQUETTE_HOST_DEVICE position site_and_column(std::int64_t index) const {
+    const auto warp = static_cast<std::int32_t>(index / lanes);
+    const std::int32_t block = columns.quotient(warp);
+    return {block * std::int64_t{lanes} + index % lanes, warp - block * columns.value};
+  }
+
+  struct reader {
+    const std::byte* site = nullptr;
+    float scale = 1.0F;
+
+    reader() = default;
+    PLAQUETTE_HOST_DEVICE reader(const site_access& access, const source& from, std::int64_t i, int column)
+        : site(from.site(static_cast<std::int32_t>(i), column)) {
+      if constexpr (is_half<T>) scale = *from.scale(static_cast<std::int32_t>(i), column, access.chunks());
+    }
+    PLAQUETTE_HOST_DEVICE void read(int chunk, number (&z)[numbers]) const {
+      unpack<T>(load_chunk(site + chunk * chunk_stride), scale, z);
+    }
+  };
+
+  /// change(chunk, z) for all numbers of a site; rounded when they are stored.
+  template <class Change>
+  PLAQUETTE_HOST_DEVICE void replace(const target& x, std::int64_t site, int column, const Change& change) const {
+    const auto i = static_cast<std::int32_t>(site);
+    const reader from(*this, x, site, column);
+    std::byte* const to = x.site(i, column);
+    if constexpr (!is_half<T>) {
+      for (int chunk = 0; chunk < chunks(); ++chunk) {
+        number z[numbers];
+        from.read(chunk, z);
+        change(chunk, z);
+        store_chunk(to + chunk * chunk_stride, pack<T>(z, 1.0F));
+      }
+    } else {
+      number z[most_chunks][numbers];
+      float largest = 0.0F;
+      PLAQUETTE_GPU_UNROLL
+      for (int chunk = 0; chunk < most_chunks; ++chunk) {
+        if (chunk >= chunks()) continue;
+        from.read(chunk, z[chunk]);
+        change(chunk, z[chunk]);
+        PLAQUETTE_GPU_UNROLL
+        for (int n = 0; n < numbers; ++n)
+          largest = larger_magnitude_of(larger_magnitude_of(largest, z[chunk][n].re), z[chunk][n].im);
+      }
+      const site_scale by = scale_of(largest);
+      *x.scale(i, column, chunks()) = by.scale;
+      PLAQUETTE_GPU_UNROLL
+      for (int chunk = 0; chunk < most_chunks; ++chunk)
+        if (chunk < chunks()) store_chunk(to + chunk * chunk_stride, pack<T>(z[chunk], by.inverse));
+    }
+  }
+};
+
+}  // namespace
+
+template <class T>
+static site_access<T> access_of(const field<T>& x) {
+  if (x.components() > 12) throw std::logic_error("blas: at most 12 numbers a site");
+  return {padded_sites(x.order()), divisor(x.columns()), x.all_blocks(), chunks_of<T>(x.components())};
+}
+template <class T>
+static spinor_pointer<const T> source_of(const field<T>& x) {
+  return x.sites(0);
+}
+template <class T>
+static spinor_pointer<T> target_of(field<T>& x) {
+  return x.sites(0);
+}
+
+template <class T>
+std::vector<scalars> fused_least_squares(std::span<const field<T>> v, const field<T>& r, double rounding) {
+  return least_squares_of(v, r, rounding);
+}
+template <class T>
+std::vector<scalars> fused_coefficients(std::span<const field<T>> v, std::span<const scalars> norms, const field<T>& w,
+                                        const scalars& mask) {
+  return coefficients_of(v, norms, w, mask);
+}
+template <class T>
+void fused_combination(field<T>& x, double sign, std::span<const scalars> c, std::span<const field<T>> v) {
+  add_combination_to(x, sign, c, v);
+}
+template <class T>
+std::pair<scalars, scalars> fused_combination(field<T>& x, double sign, std::span<const scalars> c,
+                                              std::span<const field<T>> v, const field<T>& w) {
+  return add_combination_to(x, sign, c, v, w);
+}
+
+#define PLAQUETTE_INSTANTIATE(T)                                                                           \
+  template std::vector<scalars> fused_least_squares(std::span<const field<T>>, const field<T>&, double);   \
+  template std::vector<scalars> fused_coefficients(std::span<const field<T>>, std::span<const scalars>,    \
+                                                   const field<T>&, const scalars&);                       \
+  template void fused_combination(field<T>&, double, std::span<const scalars>, std::span<const field<T>>); \
+  template std::pair<scalars, scalars> fused_combination(field<T>&, double, std::span<const scalars>,      \
+                                                         std::span<const field<T>>, const field<T>&);
+PLAQUETTE_INSTANTIATE(double)
+PLAQUETTE_INSTANTIATE(float)
+PLAQUETTE_INSTANTIATE(half)
+#undef PLAQUETTE_INSTANTIATE
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The kernels behind the operations on a few fields at once (common/algorithms/few_fields.hpp). A thread takes a site
+/// of a column, or a pair of numbers of a coarse one, and reads every number once. An `Access` says how numbers lie in
+/// memory:
+///
+///     source, target     a field that is read, and one that is read and written
+///     number, numbers    complex<float> or complex<double>, and how many are read at once
+///     chunks()           of a site; has(i): whether there is a site i
+///     reader, writer     of a site: read(chunk, z), replace(z)
+///
+/// For .cu files only.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "gpu/blas/blas.hpp"
+#include "gpu/blas/held_sum.hpp"
+#include "gpu/blas/vector_kernels.hpp"
+#include "gpu/device/many_sums.hpp"
+#include "gpu/fields/scalar_program.hpp"
+
+namespace plaquette::gpu {
+
+/// Where gram_kernel leaves its sums: real and imaginary part.
+struct gram_places {
+  static constexpr int pairs = most_gram_fields * (most_gram_fields + 1) / 2;
+  static constexpr int count = 2 * (pairs + most_gram_fields);
+  /// <v_i, v_j>, j <= i
+  static PLAQUETTE_HOST_DEVICE constexpr int of_pair(int i, int j) { return 2 * (i * (i + 1) / 2 + j); }
+  /// <v_i, r>
+  static PLAQUETTE_HOST_DEVICE constexpr int of_source(int i) { return 2 * (pairs + i); }
+};
+
+/// Adds conj(a) b to the sums at `at`.
+template <int Count>
+PLAQUETTE_HOST_DEVICE inline void add_conjugate_product(double (&sums)[Count], int at, const complex<double>& a,
+                                                        const complex<double>& b) {
+  sums[at] = fused(a.im, b.im, fused(a.re, b.re, sums[at]));
+  sums[at + 1] = fused(-a.im, b.re, fused(a.re, b.im, sums[at + 1]));
+}
+
+/// All <v_i, v_j> for j <= i, and <v_i, r>.
+template <class Access>
+struct gram_kernel {
+  static constexpr int least_sites_of_a_thread = 4;
+
+  Access access;
+  typename Access::source v[most_gram_fields], r;
+  std::int32_t count;
+
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
+    if (!access.has(i)) return;
+    using reader = typename Access::reader;
+    const reader from_r(access, r, i, column);
+    reader from[most_gram_fields];
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < most_gram_fields; ++k)
+      if (k < count) from[k] = reader(access, v[k], i, column);
+    for (int chunk = 0; chunk < access.chunks(); ++chunk) {
+      typename Access::number z[most_gram_fields][Access::numbers], source[Access::numbers];
+      from_r.read(chunk, source);
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < most_gram_fields; ++k)
+        if (k < count) from[k].read(chunk, z[k]);
+      PLAQUETTE_GPU_UNROLL
+      for (int n = 0; n < Access::numbers; ++n) {
+        complex<double> wide[most_gram_fields];
+        PLAQUETTE_GPU_UNROLL
+        for (int k = 0; k < most_gram_fields; ++k) {
+          if (k >= count) continue;
+          wide[k] = complex_cast<double>(z[k][n]);
+          PLAQUETTE_GPU_UNROLL
+          for (int j = 0; j <= k; ++j) add_conjugate_product(sums, gram_places::of_pair(k, j), wide[k], wide[j]);
+          add_conjugate_product(sums, gram_places::of_source(k), wide[k], complex_cast<double>(source[n]));
+        }
+      }
+    }
+  }
+};
+
+/// The c of G c = g by G = L D L^+, for one column. A pivot of which only rounding is left counts as zero, and so does
+/// its c.
+struct gram_solution {
+  const double* sums;                               ///< [column][gram_places::count]
+  complex<double>* coefficients[most_gram_fields];  ///< of each field, [column]
+  std::int32_t fields;
+  double rounding2;
+  std::int32_t count = 1;  ///< tasks at the end of a kernel
+
+  PLAQUETTE_HOST_DEVICE void operator()(int /*task*/, int column) const { (*this)(std::int64_t{column}); }
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t column) const {
+    const double* const of = sums + column * gram_places::count;
+    const auto sum = [of](int at) { return complex<double>{of[at], of[at + 1]}; };
+    constexpr int most = most_gram_fields;
+    complex<double> l[most][most], ld[most], c[most];  // L, a row of L D
+    double inverse[most];                              // of D
+    for (int i = 0; i < fields; ++i) {
+      const double length = of[gram_places::of_pair(i, i)];
+      double d = length;
+      c[i] = sum(gram_places::of_source(i));
+      for (int k = 0; k < i; ++k) {
+        ld[k] = sum(gram_places::of_pair(i, k));
+        for (int m = 0; m < k; ++m) ld[k] = ld[k] - rounded_product(ld[m], conj(l[k][m]));
+        l[i][k] = {ld[k].re * inverse[k], ld[k].im * inverse[k]};
+        d -= rounded_product(ld[k], conj(l[i][k])).re;
+        c[i] = c[i] - rounded_product(l[i][k], c[k]);
+      }
+      inverse[i] = d > rounding2 * length ? 1.0 / d : 0.0;
+    }
+    for (int i = fields - 1; i >= 0; --i) {
+      c[i] = {c[i].re * inverse[i], c[i].im * inverse[i]};
+      for (int k = i + 1; k < fields; ++k)
+        if (inverse[i] != 0.0) c[i] = c[i] - rounded_product(conj(l[k][i]), c[k]);
+      coefficients[i][column] = c[i];
+    }
+  }
+};
+
+/// <v_k, w>
+template <class Access>
+struct product_kernel {
+  static constexpr int least_sites_of_a_thread = 4;
+
+  Access access;
+  typename Access::source v[most_fields], w;
+  std::int32_t count;
+
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
+    if (!access.has(i)) return;
+    using reader = typename Access::reader;
+    const reader from_w(access, w, i, column);
+    reader from[most_fields];
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < most_fields; ++k)
+      if (k < count) from[k] = reader(access, v[k], i, column);
+    for (int chunk = 0; chunk < access.chunks(); ++chunk) {
+      typename Access::number z[most_fields][Access::numbers], ws[Access::numbers];
+      from_w.read(chunk, ws);
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < most_fields; ++k)
+        if (k < count) from[k].read(chunk, z[k]);
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < most_fields; ++k) {
+        if (k >= count) continue;
+        PLAQUETTE_GPU_UNROLL
+        for (int n = 0; n < Access::numbers; ++n)
+          add_conjugate_product(sums, 2 * k, complex_cast<double>(z[k][n]), complex_cast<double>(ws[n]));
+      }
+    }
+  }
+};
+
+/// mask <v_k, w> / |v_k|^2 for one column, 0 where |v_k| is 0.
+struct product_ratios {
+  const double* sums;                          ///< [column][2 most_fields]
+  const complex<double>* norms[most_fields];   ///< |v_k|^2, [column]
+  const complex<double>* mask;                 ///< [column]
+  complex<double>* coefficients[most_fields];  ///< of each field, [column]
+  std::int32_t count, columns;                 ///< tasks: fields
+
+  PLAQUETTE_HOST_DEVICE void operator()(int k, int column) const {
+    const double* const sum = sums + std::int64_t{column} * 2 * most_fields + std::int64_t{2} * k;
+    coefficients[k][column] =
+        rounded_product(mask[column], rounded_ratio(complex<double>{sum[0], sum[1]}, norms[k][column]));
+  }
+  /// 0 <= index < count columns
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    (*this)(static_cast<int>(index / columns), static_cast<int>(index % columns));
+  }
+};
+
+/// x += sign sum_k c_k v_k; with sums: <w, x> and |x|^2 of the new x as it is stored.
+template <class Access>
+struct combination_kernel {
+  static constexpr int least_sites_of_a_thread = 4;
+  using number = typename Access::number;
+  using real = typename Access::real;
+
+  Access access;
+  typename Access::target x;
+  typename Access::source v[most_fields], w;
+  const complex<double>* c[most_fields];  ///< [column]
+  real sign;
+  std::int32_t count;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto [i, column] = access.site_and_column(index);
+    double none[3];
+    work_on<false>(i, column, none);
+  }
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
+    work_on<true>(i, column, sums);
+  }
+
+ private:
+  template <bool with_sums, int Count>
+  PLAQUETTE_HOST_DEVICE void work_on(std::int64_t i, int column, double (&sums)[Count]) const {
+    if (!access.has(i)) return;
+    using reader = typename Access::reader;
+    reader from[most_fields];
+    number by[most_fields];
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < most_fields; ++k) {
+      if (k >= count) continue;
+      from[k] = reader(access, v[k], i, column);
+      const auto factor = complex_cast<real>(c[k][column]);
+      by[k] = {sign * factor.re, sign * factor.im};
+    }
+    access.replace(x, i, column, [&](int chunk, number(&z)[Access::numbers]) {
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < most_fields; ++k) {
+        if (k >= count) continue;
+        number add[Access::numbers];
+        from[k].read(chunk, add);
+        PLAQUETTE_GPU_UNROLL
+        for (int n = 0; n < Access::numbers; ++n) z[n] = add_product(z[n], by[k], add[n]);
+      }
+    });
+    if constexpr (with_sums) {
+      const reader from_x(access, x, i, column), from_w(access, w, i, column);
+      for (int chunk = 0; chunk < access.chunks(); ++chunk) {
+        number xs[Access::numbers], ws[Access::numbers];
+        from_x.read(chunk, xs);
+        from_w.read(chunk, ws);
+        PLAQUETTE_GPU_UNROLL
+        for (int n = 0; n < Access::numbers; ++n) {
+          const auto wide = complex_cast<double>(xs[n]);
+          add_conjugate_product(sums, 0, complex_cast<double>(ws[n]), wide);
+          sums[2] = fused(wide.im, wide.im, fused(wide.re, wide.re, sums[2]));
+        }
+      }
+    }
+  }
+};
+
+// --- Launches, for fields F whose `access_of(f)` is their Access
+// -------------------------------------------------------
+
+template <class F>
+void require_few(const F& x, std::span<const F> v, std::size_t scalars_given, std::size_t most) {
+  if (v.size() != scalars_given || v.empty() || v.size() > most)
+    throw std::logic_error("blas: a number for each of 1 to " + std::to_string(most) + " fields");
+  for (const F& one : v)
+    if (!(one.shape() == x.shape())) throw std::logic_error("blas: fields of different shapes");
+}
+
+/// Numbers that a kernel works out for each of some fields.
+class field_coefficients {
+ public:
+  field_coefficients(const execution& on, int columns, std::size_t fields) {
+    for (std::size_t k = 0; k < fields; ++k) numbers_.emplace_back(on, columns, 2);
+  }
+  template <std::size_t Most>
+  void point(complex<double>* (&to)[Most]) const {
+    for (std::size_t k = 0; k < numbers_.size(); ++k)
+      to[k] = reinterpret_cast<complex<double>*>(numbers_[k].on_device());
+  }
+  std::vector<scalars> handles() const {
+    std::vector<scalars> all;
+    for (const column_sums& one : numbers_) all.push_back(one.complex_sum(0));
+    return all;
+  }
+
+ private:
+  std::vector<column_sums> numbers_;
+};
+
+/// Sums, and what is worked out of them: at the end of the same kernel on one rank, else by a launch behind the sum
+/// over ranks.
+/// \param indices  of that launch
+template <int Count, class F, class Body, class End>
+void sum_and_finish(const F& model, const Body& body, const column_sums& sums, const End& end, std::int64_t indices) {
+  const execution& on = model.get_execution();
+  const std::int64_t sites = body.access.sites();
+  if (on.comm().size() == 1)
+    return sum_many_over<Count>(on.queue(), sites, model.columns(), sums.on_device(), body, end);
+  sum_many_over<Count>(on.queue(), sites, model.columns(), sums.on_device(), body, nothing_at_the_end{});
+  sums.add_over_ranks();
+  on.complete_sums();
+  for_each_index(on.queue(), indices, end, 32);
+}
+
+/// The c for which |r - sum_k c_k v_k| is smallest.
+template <class F>
+std::vector<scalars> least_squares_of(std::span<const F> v, const F& r, double rounding) {
+  require_few(r, v, v.size(), most_gram_fields);
+  const execution& on = r.get_execution();
+  const int columns = r.columns(), count = static_cast<int>(v.size());
+  const field_coefficients result(on, columns, v.size());
+  if (columns == 0) return result.handles();
+  const auto access = access_of(r);
+  gram_kernel<std::remove_const_t<decltype(access)>> body{access, {}, source_of(r), count};
+  for (std::size_t k = 0; k < v.size(); ++k) body.v[k] = source_of(v[k]);
+  const column_sums sums(on, columns, gram_places::count);
+  gram_solution solution{sums.on_device(), {}, count, rounding * rounding};
+  result.point(solution.coefficients);
+  sum_and_finish<gram_places::count>(r, body, sums, solution, columns);
+  return result.handles();
+}
+
+/// mask <v_k, w> / |v_k|^2, at most `most_fields` of them.
+template <class F>
+std::vector<scalars> coefficients_of(std::span<const F> v, std::span<const scalars> norms, const F& w,
+                                     const scalars& mask) {
+  require_few(w, v, norms.size(), most_fields);
+  const execution& on = w.get_execution();
+  const int columns = w.columns(), count = static_cast<int>(v.size());
+  const field_coefficients result(on, columns, v.size());
+  if (columns == 0) return result.handles();
+  const auto access = access_of(w);
+  product_kernel<std::remove_const_t<decltype(access)>> body{access, {}, source_of(w), count};
+  const column_sums sums(on, columns, 2 * most_fields);
+  product_ratios ratios{sums.on_device(), {}, mask.on_device(), {}, count, columns};
+  result.point(ratios.coefficients);
+  for (std::size_t k = 0; k < v.size(); ++k) {
+    body.v[k] = source_of(v[k]);
+    ratios.norms[k] = norms[k].on_device();
+  }
+  sum_and_finish<2 * most_fields>(w, body, sums, ratios, std::int64_t{count} * columns);
+  return result.handles();
+}
+
+template <class F>
+auto combination_of(F& x, double sign, std::span<const scalars> c, std::span<const F> v, const F* w) {
+  require_few(x, v, c.size(), most_fields);
+  const auto access = access_of(std::as_const(x));
+  using kernel = combination_kernel<std::remove_const_t<decltype(access)>>;
+  kernel body{access, target_of(x), {}, {}, {}, static_cast<typename kernel::real>(sign), static_cast<int>(v.size())};
+  if (w != nullptr) body.w = source_of(*w);
+  for (std::size_t k = 0; k < v.size(); ++k) {
+    body.v[k] = source_of(v[k]);
+    body.c[k] = c[k].on_device();
+  }
+  return body;
+}
+
+/// x += sign sum_k c_k v_k
+template <class F>
+void add_combination_to(F& x, double sign, std::span<const scalars> c, std::span<const F> v) {
+  if (x.columns() == 0) return;
+  const auto body = combination_of<F>(x, sign, c, v, nullptr);
+  for_each_index(x.get_execution().queue(), body.access.sites() * x.columns(), body);
+}
+
+/// The same; returns <w, x> and |x|^2.
+template <class F>
+std::pair<scalars, scalars> add_combination_to(F& x, double sign, std::span<const scalars> c, std::span<const F> v,
+                                               const F& w) {
+  const execution& on = x.get_execution();
+  const column_sums sums(on, x.columns(), 3);
+  if (x.columns() == 0) return dot_and_norm(sums);
+  const auto body = combination_of<F>(x, sign, c, v, &w);
+  std::vector<std::shared_ptr<const void>> kept{x.storage(), w.storage()};
+  for (const F& one : v) kept.push_back(one.storage());
+  for (const scalars& one : c) kept.push_back(one.storage());
+  hold_back_sum<3>(on, body.access.sites(), x.columns(), body, sums, on.kernels_sum_over_ranks(x.columns()),
+                   std::move(kept));
+  return dot_and_norm(sums);
+}
+
+}  // namespace plaquette::gpu
