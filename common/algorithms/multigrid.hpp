@@ -171,7 +171,8 @@ class inner_gcr {
         inverse_(std::move(inverse)),
         profile_(std::move(profile)),
         number_(number),
-        r_(like(shape)) {
+        r_(like(shape)),
+        one_(r_, 1.0) {
     if (parameters.steps < 1)
       throw input_error("multigrid: inner GCR needs at least 1 step, found " + std::to_string(parameters.steps));
     for (int k = 0; k < parameters.steps; ++k) p_.push_back(like(shape)), q_.push_back(like(shape));
@@ -214,23 +215,22 @@ class inner_gcr {
   /// q_m = A p_m, made orthogonal to the images before. Returns the step along p_m, <q, r> / |q|^2.
   scalars orthogonalise(const F& r, std::vector<F>& p, std::vector<F>& q, std::vector<scalars>& qq) const {
     const std::size_t m = qq.size();
-    const auto next = [&](std::size_t j) -> const F& { return j < m ? q[j] : r; };
-    auto [q_next, norm] = apply_dot_norm2(*a_, q[m], p[m], next(0));
+    auto [q_r, norm] = apply_dot_norm2(*a_, q[m], p[m], r);
     const scalars norm_before = norm;
-    scalars projection = conj(q_next);
-    std::vector<scalars> taken;
-    for (std::size_t j = 0; j < m; ++j) {
-      taken.push_back(-ratio(projection, qq[j]));
-      std::tie(projection, norm) = axpy_dot_norm2(q[m], taken[j], q[j], next(j + 1));
+    if (m > 0) {
+      const std::span<const F> p_before = std::span<const F>(p).first(m), q_before = std::span<const F>(q).first(m);
+      const std::span<const scalars> norms(qq);
+      const auto c = coefficients_along(q_before, norms, std::as_const(q[m]), one_(r.columns()));
+      auto [r_q, norm_after] = subtract_combination_dot_norm2(q[m], std::span<const scalars>(c), q_before, r);
+      subtract_combination(p[m], std::span<const scalars>(c), p_before);
+      q_r = conj(r_q);
+      norm = norm_after;
     }
-    std::size_t j = 0;
-    for (; j + 1 < m; j += 2) axpy_pair(p[m], taken[j], p[j], taken[j + 1], p[j + 1]);
-    if (j < m) axpy(p[m], taken[j], p[j]);
     // Where only rounding is left of q, the direction is not used.
     constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
     const std::vector<double> least(static_cast<std::size_t>(r.columns()), rounding * rounding);
     qq.push_back(norm * where_above(ratio(norm, norm_before), std::span<const double>(least)));
-    return ratio(conj(projection), qq.back());
+    return ratio(q_r, qq.back());
   }
 
   std::shared_ptr<const A> a_;
@@ -239,6 +239,7 @@ class inner_gcr {
   std::shared_ptr<cycle_profile> profile_;
   std::size_t number_;
   mutable F r_;
+  number_for_any_width<scalars> one_;
   mutable std::vector<F> p_, q_;
 };
 

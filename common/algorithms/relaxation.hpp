@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/algorithms/batch.hpp"
+#include "common/algorithms/few_fields.hpp"
 #include "common/algorithms/precision.hpp"
 #include "common/concepts.hpp"
 #include "common/error.hpp"
@@ -153,79 +154,50 @@ class gcr_steps {
   std::vector<F> p_, q_;
 };
 
-/// GCR in s steps at a time (CA-GCR): with v_0 = r and v_j+1 = A v_j, the c that makes |r - sum_j c_j v_j+1| smallest
-/// solves G c = g, G_ij = <v_i+1, v_j+1>, g_i = <v_i+1, r>. All sums of such a stretch are made after its s
-/// applications; G = L D L^+ is factored in handles, where the fields live. In exact numbers s steps of GCR. (Hoemmen,
+/// GCR in s steps at a time (CA-GCR): with v_0 = r and v_j+1 = A v_j, the c that makes |r - sum_j c_j v_j+1| smallest.
+/// All sums of such a stretch are made after its s applications. In exact numbers these are s steps of GCR. (Hoemmen,
 /// PhD thesis, Berkeley 2010; Clark et al., arXiv:1612.07873.) The v_j grow more parallel with j: s up to 8.
 template <field_batch F>
 class ca_gcr_steps {
   using scalars = typename F::scalars;
 
  public:
-  /// \param count   steps, in stretches of `length` at most
+  /// \param count   steps, in stretches of `length` at most, as even as can be
   ca_gcr_steps(F& shape, int count, int length) : count_(count) {
     if (count < 1) throw input_error("ca-gcr: the number of steps must be at least 1, found " + std::to_string(count));
     if (length < 1 || length > 16)
       throw input_error("ca-gcr: expected 1 to 16 steps at a time, found " + std::to_string(length));
-    for (int k = 0; k < std::min(count, length); ++k) v_.push_back(like(shape));
+    stretches_ = (count + length - 1) / length;
+    for (int k = 0; k < (count + stretches_ - 1) / stretches_; ++k) v_.push_back(like(shape));
   }
   F& scratch() { return v_.front(); }
 
   template <forward_operator<F> A>
   void operator()(const A& a, F& x, F& r) {
-    const int longest = static_cast<int>(v_.size());
-    for (int done = 0; done < count_; done += longest)
-      stretch(a, x, r, static_cast<std::size_t>(std::min(longest, count_ - done)), done + longest >= count_);
+    int done = 0;
+    for (int k = 1; k <= stretches_; ++k) {
+      const int end = count_ * k / stretches_;
+      stretch(a, x, r, static_cast<std::size_t>(end - done), k == stretches_);
+      done = end;
+    }
   }
 
  private:
   template <forward_operator<F> A>
   void stretch(const A& a, F& x, F& r, std::size_t s, bool last) {
-    std::vector<F> v;  // v_1 ... v_s
-    std::vector<scalars> rhs;
-    std::vector<std::vector<scalars>> gram;  // row i: <v_i, v_j> for j <= i
-    for (std::size_t i = 0; i < s; ++i) {
-      v.push_back(view(v_[i], 0, r.columns()));
-      const auto [v_r, vv] = apply_dot_norm2(a, v[i], i == 0 ? std::as_const(r) : v[i - 1], r);
-      rhs.push_back(v_r);
-      gram.emplace_back();
-      for (std::size_t j = 0; j < i; ++j) gram[i].push_back(dot(v[i], v[j]));
-      gram[i].push_back(vv);
+    std::vector<F> v{view(r, 0, r.columns())};  // v_0 ... v_s
+    for (std::size_t j = 0; j < s; ++j) {
+      v.push_back(view(v_[j], 0, r.columns()));
+      a.apply(v[j + 1], v[j]);
     }
-    const std::vector<scalars> c = solution(std::move(gram), std::move(rhs));
-    axpy(x, c[0], r);
-    std::size_t j = 1;
-    for (; j + 1 < s; j += 2) axpy_pair(x, c[j], v[j - 1], c[j + 1], v[j]);
-    if (j < s) axpy(x, c[j], v[j - 1]);
-    if (last) return;
-    for (j = 0; j + 1 < s; j += 2) axpy_pair(r, -c[j], v[j], -c[j + 1], v[j + 1]);
-    if (j < s) axpy(r, -c[j], v[j]);
-  }
-
-  /// c of G c = g. A pivot of which only rounding is left counts as zero, and so does its c.
-  static std::vector<scalars> solution(std::vector<std::vector<scalars>> w, std::vector<scalars> g) {
     constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
-    const std::vector<double> limits(static_cast<std::size_t>(g.front().columns()), rounding * rounding);
-    std::vector<scalars> d;
-    std::vector<std::vector<scalars>> l;  // l[i][k], k < i; w[i][k] becomes l[i][k] d[k]
-    for (std::size_t i = 0; i < g.size(); ++i) {
-      const scalars length = w[i][i];
-      l.emplace_back();
-      for (std::size_t k = 0; k < i; ++k) {
-        for (std::size_t m = 0; m < k; ++m) w[i][k] = w[i][k] - w[i][m] * conj(l[k][m]);
-        l[i].push_back(ratio(w[i][k], d[k]));
-        w[i][i] = w[i][i] - w[i][k] * conj(l[i][k]);
-        g[i] = g[i] - l[i][k] * g[k];
-      }
-      d.push_back(w[i][i] * where_above(ratio(w[i][i], length), std::span<const double>(limits)));
-    }
-    for (std::size_t i = 0; i < g.size(); ++i) g[i] = ratio(g[i], d[i]);
-    for (std::size_t i = g.size(); i-- > 0;)
-      for (std::size_t k = i + 1; k < g.size(); ++k) g[i] = g[i] - conj(l[k][i]) * g[k];
-    return g;
+    const std::span<const F> directions = std::span<const F>(v).first(s), images = std::span<const F>(v).last(s);
+    const std::vector<scalars> c = least_squares(images, std::as_const(r), rounding);
+    add_combination(x, std::span<const scalars>(c), directions);
+    if (!last) subtract_combination(r, std::span<const scalars>(c), images);
   }
 
-  int count_;
+  int count_, stretches_;
   std::vector<F> v_;
 };
 
