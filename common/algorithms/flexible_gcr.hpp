@@ -6,12 +6,16 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "common/algorithms/convergence_watch.hpp"
+#include "common/algorithms/few_fields.hpp"
+#include "common/algorithms/reliable_solvers.hpp"
 
 namespace plaquette {
 
@@ -24,58 +28,89 @@ struct flexible_gcr_parameters {
 
 namespace detail {
 
-/// One run from the guess in x. At each restart the residual is computed anew as b - A x.
-template <field_batch F, forward_operator<F> A, preconditioner<F> P>
-solve_report flexible_gcr_once(const A& a, F& x, const F& b, const stopping_rule& rule, const P& inverse, int length) {
-  convergence_watch<F> watch("flexible gcr(" + std::to_string(length) + ")", x, b, rule);
-  const auto op = watch.counted(a);
-  F y = like(b), r = like(b), c = like(b);  // of the columns in the batch: the solution, its residual, the source
-  copy(y, x);
-  copy(c, b);
-  auto rr = residual_of_guess(rule, r, op, y, b, watch.b2());
-  watch.begin(rr, y, r, c, rr);
-
+/// The directions p of a GCR and their images q = A p, orthogonal to each other.
+template <field_batch F>
+struct gcr_directions {
   using scalars = typename F::scalars;
-  std::vector<F> p, q;      // directions and their images q = A p, orthogonal to each other
-  std::vector<scalars> qq;  // |q|^2 of those in use
-  while (watch.running()) {
-    if (std::ssize(qq) == length) {
-      qq.clear();
-      op.apply(q.front(), y);
-      rr = subtract_norm2(r, c, q.front());
+  std::vector<F> p, q;      ///< as many as were ever needed
+  std::vector<scalars> qq;  ///< |q|^2 of those in use
+
+  int count() const { return static_cast<int>(qq.size()); }
+  std::span<const F> directions() const { return std::span<const F>(p).first(qq.size()); }
+  std::span<const F> images() const { return std::span<const F>(q).first(qq.size()); }
+
+  /// Makes p and q of those before out of a new direction, p[count()]. Returns <q, r>, |q|^2, and |q|^2 before q was
+  /// made orthogonal.
+  /// \param active  1 in the columns that go on, 0 in those that stand still
+  template <forward_operator<F> A>
+  std::tuple<scalars, scalars, scalars> add(const A& a, const F& r, const scalars& active) {
+    F &p_new = p[qq.size()], &q_new = q[qq.size()];
+    auto [q_r, norm] = apply_dot_norm2(a, q_new, p_new, r);
+    const scalars norm_before = norm;
+    if (!qq.empty()) {
+      const auto c = coefficients_along(images(), std::span<const scalars>(qq), std::as_const(q_new), active);
+      auto [r_q, norm_after] = subtract_combination_dot_norm2(q_new, std::span<const scalars>(c), images(), r);
+      subtract_combination(p_new, std::span<const scalars>(c), directions());
+      q_r = conj(r_q);
+      norm = norm_after;
     }
-    const std::size_t m = qq.size();
-    if (p.size() == m) p.push_back(like(r)), q.push_back(like(r));
+    qq.push_back(norm);
+    return {q_r, norm, norm_before};
+  }
+};
+
+/// One run of the recurrence under a monitor, for one precision or two. Where the monitor replaces r by the true
+/// residual, what that has of the old images is taken out at once: the directions stay in use.
+template <class Watch, class A, class P>
+solve_report flexible_gcr_under(Watch& watch, const A& a, const P& inverse, int length) {
+  const auto op = watch.counted(a);
+  auto [x, r, rr] = watch.start(op);
+  gcr_directions<decltype(like(r))> kept;
+  while (watch.running()) {
+    if (kept.count() == length) kept.qq.clear();
+    const auto m = static_cast<std::size_t>(kept.count());
+    if (kept.p.size() == m) kept.p.push_back(like(r)), kept.q.push_back(like(r));
 
     // A column that has converged stands still until it leaves: it takes nothing out of q, as in gcr.hpp.
     const auto active = watch.unconverged(rr);
-    inverse.apply(p[m], r);
-    const auto next = [&](std::size_t j) -> const F& { return j < m ? q[j] : r; };
-    auto [q_next, norm] = apply_dot_norm2(op, q[m], p[m], next(0));
-    const scalars norm_before = norm;
-    scalars projection = conj(q_next);
-    std::vector<scalars> taken;
-    for (std::size_t j = 0; j < m; ++j) {
-      taken.push_back(-(active * ratio(projection, qq[j])));
-      std::tie(projection, norm) = axpy_dot_norm2(q[m], taken[j], q[j], next(j + 1));
-    }
-    std::size_t j = 0;
-    for (; j + 1 < m; j += 2) axpy_pair(p[m], taken[j], p[j], taken[j + 1], p[j + 1]);
-    if (j < m) axpy(p[m], taken[j], p[j]);
-    qq.push_back(norm);
-
-    const scalars q_r = conj(projection), rr_before = rr;
-    rr = cg_update(y, r, ratio(active * q_r, norm), p[m], q[m]);
-    watch.record(rr, {watch.norm("the new direction's image", norm, norm_before),
-                      watch.inner_product("the new direction's step <A p, r>", q_r, norm, rr_before)});
-    watch.look(y, r, c, p, q, qq, rr);
+    inverse.apply(kept.p[m], r);
+    const auto [q_r, norm, norm_before] = kept.add(op, r, active);
+    const auto rr_before = rr;
+    rr = cg_update(x, r, ratio(active * q_r, norm), kept.p[m], kept.q[m]);
+    watch.record(rr,
+                 {watch.norm("the new direction's image", norm, norm_before),
+                  watch.inner_product("the new direction's step <A p, r>", q_r, norm, rr_before)},
+                 {norm_before, norm_before});
+    watch.look(x, r, rr, kept.p, kept.q, kept.qq);
+    if constexpr (requires { watch.updated_columns(); })
+      if (watch.updated() && watch.running()) {
+        using scalars = std::remove_cvref_t<decltype(rr)>;
+        const auto c = coefficients_along(kept.images(), std::span<const scalars>(kept.qq), std::as_const(r),
+                                          watch.updated_columns());
+        add_combination(x, std::span<const scalars>(c), kept.directions());
+        subtract_combination(r, std::span<const scalars>(c), kept.images());
+        rr = norm2(r);
+      }
   }
   return watch.report();
 }
 
+/// One run from the guess in x.
+template <field_batch F, forward_operator<F> A, preconditioner<F> P>
+solve_report flexible_gcr_once(const A& a, F& x, const F& b, const stopping_rule& rule, const P& inverse, int length) {
+  convergence_watch<F> watch("flexible gcr(" + std::to_string(length) + ")", x, b, rule);
+  return flexible_gcr_under(watch, a, inverse, length);
+}
+
+inline void require(const flexible_gcr_parameters& parameters) {
+  if (parameters.restart_length < 1)
+    throw input_error("flexible gcr: the restart length must be at least 1, found " +
+                      std::to_string(parameters.restart_length));
+}
+
 }  // namespace detail
 
-/// A x = b for all columns at once; `inverse` approximates A^-1. The residual never rises between restarts, whatever
+/// A x = b for all columns at once; `inverse` approximates A^-1. The residual never rises, whatever
 /// `inverse` does; each iteration takes one application of either. The operator and the residual are those of F; with
 /// `bridge` the preconditioner works in another precision. At the end the residual of every column is computed from x
 /// (`true_residual`); columns that claimed convergence above their tolerance are solved further.
@@ -84,9 +119,7 @@ solve_report flexible_gcr_once(const A& a, F& x, const F& b, const stopping_rule
 template <field_batch F, forward_operator<F> A, preconditioner<F> P>
 solve_report flexible_gcr(const A& a, F& x, const F& b, const stopping_rule& rule, const P& inverse,
                           const flexible_gcr_parameters& parameters = {}) {
-  if (parameters.restart_length < 1)
-    throw input_error("flexible gcr: the restart length must be at least 1, found " +
-                      std::to_string(parameters.restart_length));
+  detail::require(parameters);
   solve_report report = detail::flexible_gcr_once(a, x, b, rule, inverse, parameters.restart_length);
   for (int pass = 0;; ++pass) {
     F r = like(b);
@@ -126,6 +159,26 @@ solve_report flexible_gcr(const A& a, F& x, const F& b, const stopping_rule& rul
     report.add_work(again);
     for (std::size_t k = 0; k < open.size(); ++k) report.continue_column(open[k], again.columns[k], again.history[k]);
   }
+}
+
+/// The same with residual and directions in low precision, and reliable updates of the solution in high precision
+/// (reliable_solvers.hpp): less memory, and less to read in each iteration. Columns that break down start anew from the
+/// best solution.
+/// \tparam Low    field of the iteration, of the precision of `inner`
+/// \param outer   A in the precision of x and b; applied for updates only
+/// \param inner   A in low precision
+/// \param inverse approximates A^-1 in low precision
+template <field_batch Low, field_batch High, linear_operator<High> Outer, forward_operator<Low> Inner,
+          preconditioner<Low> P>
+solve_report reliable_flexible_gcr(const Outer& outer, const Inner& inner, High& x, const High& b,
+                                   const stopping_rule& rule, const reliable_updates& updates, const P& inverse,
+                                   const flexible_gcr_parameters& parameters = {}) {
+  detail::require(parameters);
+  const std::string name = "flexible gcr(" + std::to_string(parameters.restart_length) + ")";
+  return detail::reliable_solve<Low>(name.c_str(), outer, inner, x, b, rule, updates,
+                                     [&](auto& watch, const Inner& a, int) {
+                                       return detail::flexible_gcr_under(watch, a, inverse, parameters.restart_length);
+                                     });
 }
 
 }  // namespace plaquette

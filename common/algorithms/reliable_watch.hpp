@@ -116,6 +116,13 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   /// Returns whether some columns of the batch got a new r at this check.
   bool updated() const { return !updated_.empty(); }
 
+  /// Returns 1 for these columns, 0 for the others.
+  scalars updated_columns() const {
+    std::vector<complex<double>> mask(record_.columns().size());
+    for (const int n : updated_) mask[static_cast<std::size_t>(n)] = {1.0, 0.0};
+    return make_scalars(view(y_, 0, static_cast<int>(mask.size())), std::span<const complex<double>>(mask));
+  }
+
   /// Among them those whose Krylov space is used up: only a new one, with p = r, leads further.
   const std::vector<int>& exhausted_columns() const { return exhausted_; }
   /// Among them those whose old r was far from the new one.
