@@ -37,11 +37,11 @@ struct coarsening {
 struct multigrid_parameters {
   std::vector<coarsening> coarsenings;  ///< levels - 1 of them
 
-  smoother_kind smoother = smoother_kind::gcr;
+  smoother_kind smoother = smoother_kind::ca_gcr;
   int steps_before = 0;  ///< relaxation before the coarse correction
   int steps_after = 6;
   double relaxation_factor = 0.85;  ///< of MR
-  int steps_at_a_time = 4;          ///< of CA-GCR
+  int steps_at_a_time = 6;          ///< of CA-GCR
   int domain_steps = 3;             ///< of MR in the domains of Schwarz's procedure, which are the aggregates
 
   cycle_kind cycle = cycle_kind::k;

@@ -33,6 +33,7 @@ template <class Device>
 class device_multigrid final : public multigrid_engine {
   using library = typename Device::library;
   using high_field = typename Device::template field<double>;
+  using single_field = typename Device::template field<float>;
   using cycle_field = typename library::quark_field;
   template <class T>
   using full_operator = typename Device::template wilson_clover<T>;
@@ -205,12 +206,16 @@ class device_multigrid final : public multigrid_engine {
   }
 
   timed_multigrid_solve solve_by_multigrid(const stopping_rule& rule) override {
-    const auto& inverse = cycle_for(b_->columns());
-    flexible_gcr_parameters parameters{options_.restart_length, 3};
+    cycle_for(b_->columns());
+    const flexible_gcr_parameters parameters{options_.restart_length, 3};
+    // Each update costs a tenth of an iteration; in between, rounding in single precision takes four digits and more.
+    const reliable_updates updates{.delta = 1e-4, .longest_interval = rule.limit};
+    const schur_operator<float> inner(low_operator<float>(), schur_kind::asymmetric);
     stopping_rule here = rule;
     here.look_every = 1;  // an iteration takes much longer than an answer
     return solve(schur_, here, [&](const auto& a, high_field& x, const high_field& b, const stopping_rule& even) {
-      return flexible_gcr(a, x, b, even, inverse, parameters);
+      if (options_.outer_precision == "double") return flexible_gcr(a, x, b, even, *cycle_, parameters);
+      return reliable_flexible_gcr<single_field>(a, inner, x, b, even, updates, *cycle_in_single_, parameters);
     });
   }
 
@@ -452,14 +457,17 @@ class device_multigrid final : public multigrid_engine {
   const any_operator<high_field>& cycle_for(int columns) {
     if (!cycle_ || cycle_columns_ != columns) {
       cycle_.reset();
+      cycle_in_single_.reset();
       const field_shape even{.sites = site_subset::even, .columns = columns};
       const high_field shape(device_.ctx, even);
+      const single_field single_shape(device_.ctx, even);
       if (options_.cycle_precision == "half") {
         const auto a = std::make_shared<const schur_operator<half>>(low_operator<half>(), schur_kind::asymmetric);
-        cycle_.emplace(in_double(multigrid_->cycle_in(a, low_field<half>(device_.ctx, even)), shape));
+        cycle_in_single_.emplace(in_single(multigrid_->cycle_in(a, low_field<half>(device_.ctx, even)), single_shape));
       } else {
-        cycle_.emplace(in_double(multigrid_->cycle(columns), shape));
+        cycle_in_single_.emplace(in_single(multigrid_->cycle(columns), single_shape));
       }
+      cycle_.emplace(bridge<single_field>(*cycle_in_single_, shape));
       cycle_columns_ = columns;
       high_field in = like(shape), out = like(shape);
       zero(in);
@@ -471,11 +479,11 @@ class device_multigrid final : public multigrid_engine {
   /// Recorded, but for a profile: stages of a graph cannot be timed. What is recorded has one width, so that nothing is
   /// recorded, allocated or tuned in the middle of a solve from which columns leave.
   template <class F>
-  any_operator<high_field> in_double(any_operator<F> cycle, const high_field& shape) const {
+  any_operator<single_field> in_single(any_operator<F> cycle, const single_field& shape) const {
     if constexpr (Device::records)
       if (!profiles_ && !some_on_cpu_)
-        return any_operator<high_field>(bridge<F>(device_.recorded(std::move(cycle)), shape, bridge_width::whole));
-    return any_operator<high_field>(bridge<F>(std::move(cycle), shape));
+        return any_operator<single_field>(bridge<F>(device_.recorded(std::move(cycle)), shape, bridge_width::whole));
+    return any_operator<single_field>(bridge<F>(std::move(cycle), shape));
   }
 
   static std::vector<double> norms(const high_field& x) {
@@ -500,7 +508,8 @@ class device_multigrid final : public multigrid_engine {
   std::shared_ptr<full_operator<half>> half_;
   schur_operator<double> schur_, reference_schur_;
   std::optional<multigrid<library>> multigrid_;
-  std::optional<any_operator<high_field>> cycle_;
+  std::optional<any_operator<single_field>> cycle_in_single_;
+  std::optional<any_operator<high_field>> cycle_;  ///< the same for fields in double
   int cycle_columns_ = 0;
   bool profiles_ = false, some_on_cpu_ = false;
   std::optional<high_field> b_, x_, modes_;

@@ -35,7 +35,7 @@ std::vector<std::vector<int>> schedules(const std::string& text) {
 }
 
 struct raw_options {
-  std::string cycle = "k", smoother = "gcr", coarsest = "gcr";
+  std::string cycle = "k", smoother = "ca-gcr", coarsest = "gcr";
 };
 
 void declare(command_line& line, multigrid_options& o, raw_options& raw) {
@@ -90,6 +90,8 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
 
   line.section("Solves");
   line.integer("--restart-length", o.restart_length, "Directions that the outer GCR keeps", 1, 1000);
+  line.choice("--outer-precision", o.outer_precision, {"single", "double"},
+              "Of the outer GCR's directions; the solution is double");
   line.integer("--max-iterations", o.iteration_limit, "Of the outer GCR", 1, 100000);
   line.custom(
       "--batches", "1,12", "1,RHS",
@@ -146,11 +148,14 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   if (options.coarse_on.empty()) options.coarse_on = options.shared.device;
   if (options.cycle_precision.empty()) options.cycle_precision = on_gpu ? "half" : "single";
   // A device takes all steps that it is given: it cannot stop early without an answer to the host.
-  if (on_gpu && !line.given("--k-steps")) options.multigrid.k_steps = 3;
+  if (on_gpu && !line.given("--k-steps")) options.multigrid.k_steps = 2;
+  if (on_gpu && !line.given("--coarsest-steps")) options.multigrid.coarsest_steps = 12;
+  if (on_gpu && !line.given("--coarsest-solver")) options.multigrid.coarsest = coarsest_kind::ca_gcr;
   if (options.shared.rhs > spin_colours)
     throw input_error(
         fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", options.shared.rhs));
   options.chose_batches = line.given("--batches");
+  options.chose_restart_length = line.given("--restart-length");
   options.chose_vectors = line.given("--vectors") || line.given("--schedules") || line.given("--load-setup");
   if (options.batches.empty()) {
     options.batches = {1};
@@ -230,6 +235,7 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
                    {"levels", levels},
                    {"cycle", name(p.cycle)},
                    {"cycle_precision", options.cycle_precision},
+                   {"outer_precision", options.outer_precision},
                    {"smoother", name(p.smoother)},
                    {"coarse_on", options.coarse_on},
                    {"ca_length", p.steps_at_a_time},
@@ -261,11 +267,14 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
   multigrid_memory memory;
   // Links of 18 reals and two clover matrices of 72 in double and in single; half for the reference.
   const double reals = 4 * 18 + (options.shared.action.has_clover() ? 2 * 72 : 0);
-  memory.solver = sites * reals * (8 + 4 + (options.has_reference() ? 2 : 0));
+  memory.operators = sites * reals * (8 + 4 + (options.has_reference() || options.cycle_precision == "half" ? 2 : 0));
+  memory.solver = memory.operators;
   // Full: x, b and some; even: 2 k directions.
-  memory.solver += widest * sites * (6 * double_spinor + (2 * options.restart_length + 4) * double_spinor / 2);
+  const double direction = options.outer_precision == "double" ? double_spinor : single_spinor;
+  memory.solver += widest * sites * (7 * double_spinor + (2 * options.restart_length + 4) * direction / 2);
   // The cycle on the finest lattice.
-  memory.solver += widest * sites / 2 * single_spinor * (6 + 2 * std::max(p.steps_after, p.steps_before));
+  memory.solver += widest * sites / 2 * single_spinor *
+                   (6 + (p.smoother == smoother_kind::gcr ? 2 : 1) * std::max(p.steps_after, p.steps_before));
   int rows = 6;
   double level_sites = sites;
   for (const coarsening& c : p.coarsenings) {
@@ -288,7 +297,7 @@ std::string fit_into_memory(multigrid_options& options, const lattice_geometry& 
   constexpr int fewest_vectors = 8;
   const auto too_large = [&] {
     const multigrid_memory memory = memory_of(options, geometry);
-    return memory.device() + memory.canonical > bytes;
+    return memory.device() + (options.shared.device == "gpu" ? 0.0 : memory.canonical) > bytes;
   };
   const std::vector<int> batches = options.batches;
   const int vectors = options.multigrid.coarsenings.front().vectors;
@@ -296,12 +305,18 @@ std::string fit_into_memory(multigrid_options& options, const lattice_geometry& 
     options.batches.back() /= 2;
     if (options.batches.back() == options.batches.front()) options.batches.pop_back();
   }
+  constexpr int fewest_directions = 8;
+  const int directions = options.restart_length;
+  while (too_large() && !options.chose_restart_length && options.restart_length > fewest_directions)
+    options.restart_length -= 2;
   std::vector<coarsening>& list = options.multigrid.coarsenings;
   while (too_large() && !options.chose_vectors && list.front().vectors > fewest_vectors) {
     choose_vectors(options, {std::max(fewest_vectors, list.front().vectors - 4)});
   }
   std::string changed;
   if (options.batches != batches) changed = fmt::format("batches of at most {}", options.batches.back());
+  if (options.restart_length != directions)
+    changed += fmt::format("{}{} directions", changed.empty() ? "" : ", ", options.restart_length);
   if (list.front().vectors != vectors)
     changed += fmt::format("{}{} null vectors", changed.empty() ? "" : ", ", list.front().vectors);
   return changed;

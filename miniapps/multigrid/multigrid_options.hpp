@@ -3,6 +3,7 @@
 /// What the multigrid mini-app is told.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,14 @@ struct multigrid_options {
   std::string exceptional = "refuse";  ///< "refuse", "solve": configurations that are exceptional
 
   source_description source;
-  int iteration_limit = 200;                          ///< of the outer solver
-  int restart_length = 16;                            ///< of the outer solver
-  bool chose_batches = false, chose_vectors = false;  ///< given on the command line: not changed to save memory
-  std::vector<int> batches;                           ///< right-hand sides solved at once, a series of solves each
-  std::string reference = "double-half";              ///< precisions of BiCGstab; "none": not run
-  int reference_limit = 20000;                        ///< iterations of BiCGstab
+  int iteration_limit = 200;               ///< of the outer solver
+  std::string outer_precision = "single";  ///< of the outer solver's directions: "single", "double"
+  int restart_length = 16;                 ///< of the outer solver
+  bool chose_restart_length = false, chose_batches = false,
+       chose_vectors = false;             ///< given on the command line: not changed to save memory
+  std::vector<int> batches;               ///< right-hand sides solved at once, a series of solves each
+  std::string reference = "double-half";  ///< precisions of BiCGstab; "none": not run
+  int reference_limit = 20000;            ///< iterations of BiCGstab
 
   double tolerance() const { return shared.tolerance > 0.0 ? shared.tolerance : 1e-10; }
   bool has_reference() const { return reference != "none"; }
@@ -65,12 +68,14 @@ std::vector<extents> lattices_of(const multigrid_parameters& parameters, const l
 /// Memory of a rank, in bytes: operators and vectors of the solve with the widest batch, the hierarchy, the setup.
 struct multigrid_memory {
   double solver = 0.0, hierarchy = 0.0, setup = 0.0, canonical = 0.0;
-  double device() const { return solver + hierarchy + setup; }
+  double operators = 0.0;  ///< of the finest lattice, part of `solver`; a setup needs them too
+  /// What a setup takes serves the solves afterwards.
+  double device() const { return hierarchy + std::max(solver, operators + setup); }
 };
 multigrid_memory memory_of(const multigrid_options& options, const lattice_geometry& geometry);
 
-/// Takes narrower batches, then fewer null vectors, where a rank's memory would not hold the run otherwise and the
-/// command line leaves them open. Returns what was changed, for a person; empty: nothing.
+/// Takes narrower batches, then fewer directions, then fewer null vectors, where a rank's memory would not hold the run
+/// otherwise and the command line leaves them open. Returns what was changed, for a person; empty: nothing.
 /// \param bytes  that a rank may take
 std::string fit_into_memory(multigrid_options& options, const lattice_geometry& geometry, double bytes);
 
