@@ -86,8 +86,13 @@ PLAQUETTE_DG_DEVICE void write_streamed(node_values<T, fields>* at, const node_v
 #endif
 }
 
-/// Strides between elements in shared memory that keep the lanes of a warp on different banks.
-constexpr int spread(int nodes) { return nodes + (12 - nodes % 8) % 8; }
+/// Strides between elements in shared memory that keep the lanes of a warp on different banks: with four rows of a
+/// product side by side, and with one.
+template <class Engine>
+constexpr int spread(int nodes) {
+  const int filled = rounded_up(nodes, Engine::depth);
+  return Engine::depth == 1 ? filled | 1 : filled + (12 - filled % 8) % 8;
+}
 
 template <class System, class Engine, int order, class shape>
 struct fused_kernel {
@@ -112,12 +117,12 @@ struct fused_kernel {
   static constexpr int matrix_numbers = row_tiles * tile_numbers;
 
   // Shared memory of a group, in numbers.
-  static constexpr int node_stride = spread(rounded_up(nodes, Engine::depth));
-  static constexpr int face_stride = spread(rounded_up(face_nodes, Engine::depth));
+  static constexpr int node_stride = spread<Engine>(nodes);
+  static constexpr int face_stride = spread<Engine>(face_nodes);
   static constexpr int planes = fields / System::plane_width;
-  static constexpr int face_width = word, face_planes = System::sets / face_width;
+  static constexpr int face_width = word, face_planes = System::lifted / face_width;
   static constexpr int node_numbers = fields * elements * node_stride;
-  static constexpr int face_numbers = System::sets * elements * face_stride;
+  static constexpr int face_numbers = System::lifted * elements * face_stride;
   static constexpr int record_numbers = System::record * elements, derived_numbers = System::derived * elements;
   static constexpr int group_bytes =
       (node_numbers + face_numbers + 2 * record_numbers + derived_numbers) * static_cast<int>(sizeof(T)) +
@@ -186,11 +191,11 @@ struct fused_kernel {
   }
 
   /// Nodes of the group, in coordinates of their elements, to shared memory.
-  PLAQUETTE_DG_DEVICE void load_nodes(const group_place& place, int thread, const group_memory& memory,
-                                      const T* record) const {
-    if (thread < 4 * elements) derive(place, thread, memory, record);
+  PLAQUETTE_DG_DEVICE void load_nodes(const group_place& place, int thread, const group_memory& memory, const T* record,
+                                      const std::uint32_t* link) const {
+    if (thread < 4 * elements) derive(place, thread, memory, record, link);
     if constexpr (4 * elements > threads)
-      for (int i = thread + threads; i < 4 * elements; i += threads) derive(place, i, memory, record);
+      for (int i = thread + threads; i < 4 * elements; i += threads) derive(place, i, memory, record, link);
     const values* const q = stage.in + place.column * stage.column_stride;
     if constexpr (nodes >= 48)
       load_by_element(place, thread, memory, record, q);
@@ -240,11 +245,13 @@ struct fused_kernel {
       write_numbers<System::plane_width>(memory.node + ((p * elements + e) * node_stride + n) * System::plane_width,
                                          t + p * System::plane_width);
   }
-  PLAQUETTE_DG_DEVICE void derive(const group_place& place, int i, const group_memory& memory, const T* record) const {
+  PLAQUETTE_DG_DEVICE void derive(const group_place& place, int i, const group_memory& memory, const T* record,
+                                  const std::uint32_t* link) const {
     const int e = i / 4, face = i - e * 4;
     const T* const medium =
         stage.mesh.media == nullptr ? nullptr : stage.mesh.media + std::int64_t{element_of(place, e)} * media_numbers;
-    System::derive(record + e * System::record, medium, face, memory.derived + e * System::derived);
+    const T upwinding = (link[i] & ((1U << link_code_bits) - 1)) == open_code ? T(1) : stage.mesh.upwinding;
+    System::derive(record + e * System::record, medium, upwinding, face, memory.derived + e * System::derived);
   }
 
   /// Fluxes of the group's faces to shared memory. A thread takes node m of all four faces.
@@ -271,7 +278,7 @@ struct fused_kernel {
       PLAQUETTE_DG_UNROLL
       for (int b = 0; b < batch; ++b) {
         const int i = min_of(i0 + b * threads, count - 1), e = i / face_nodes, m = i - e * face_nodes;
-        T h[System::sets];
+        T h[System::lifted];
         PLAQUETTE_DG_UNROLL
         for (int f = 0; f < 4; ++f) {
           T here[fields];
@@ -358,9 +365,9 @@ struct fused_kernel {
 #pragma unroll 1
     for (int step = 0; step < lift_steps; ++step) {
       per_lane<typename Engine::left> a[4];
-      per_lane<typename Engine::right> b[System::sets];
+      per_lane<typename Engine::right> b[System::lifted];
       read_left(a, matrix);
-      read_right<System::sets, face_width>(b, memory.face, face_stride, column, step * Engine::depth);
+      read_right<System::lifted, face_width>(b, memory.face, face_stride, column, step * Engine::depth);
       System::template lift<Engine>(z, a, b);
       matrix += fragment<4>;
     }
@@ -484,7 +491,7 @@ __global__ void __launch_bounds__(32 * shape::warps * shape::groups, shape::bloc
       bring_to_cache(body.stage.in + next_place.column * body.stage.column_stride + first, bytes);
       bring_to_cache(body.stage.residual + next_place.column * body.stage.residual_stride() + first, bytes);
     }
-    body.load_nodes(place, thread, memory, memory.record(buffer));
+    body.load_nodes(place, thread, memory, memory.record(buffer), memory.link(buffer));
     if (next < groups) body.fetch_records(next_place, thread, memory.record(buffer ^ 1), memory.link(buffer ^ 1));
     wait_for_group<shape::warps, shape::groups>(group_of_block);
     body.form_fluxes(place, thread, memory, memory.record(buffer), memory.link(buffer), partner);
@@ -527,7 +534,7 @@ void launch_fused(const queue&, const fused_kernel<System, Engine, order, shape>
     for (std::int64_t group = 0; group < body.group_count(); ++group) {
       const auto place = body.place_of(group);
       for (int t = 0; t < kernel::threads; ++t) body.fetch_records(place, t, memory.record(0), memory.link(0));
-      for (int t = 0; t < kernel::threads; ++t) body.load_nodes(place, t, memory, memory.record(0));
+      for (int t = 0; t < kernel::threads; ++t) body.load_nodes(place, t, memory, memory.record(0), memory.link(0));
       for (int t = 0; t < kernel::threads; ++t)
         body.form_fluxes(place, t, memory, memory.record(0), memory.link(0), body.stage.mesh.partner);
       for (int w = 0; w < shape::warps; ++w)

@@ -12,6 +12,8 @@ void time_acoustics_double(const dg_domain& domain, const queue& q, const speed_
   try_fused<system, dmma_engine<2, false>, 5, fused_shape<16, 7, 1, 3, false, 1, 2, 1>>(b, "d8x2");
   try_fused<system, dmma_engine<4, true>, 7, fused_shape<32, 8, 1, 1, false, 1, 2, 2>>(b, "d16x4");
   try_fused<system, dmma_engine<3, true>, 8, fused_shape<24, 11, 1, 1, false, 1, 2, 1>>(b, "d16x3");
+  try_fused<system, dmma_engine<1, true>, 9, fused_shape<8, 14, 1, 1, false, 1, 3, 2>>(b, "d16x1");
+  try_fused<system, dmma_engine<1, true>, 9, fused_shape<8, 7, 1, 2, false, 1, 3, 2>>(b, "d16x1");
   try_lanes<system, 1, lane_shape<4, 3>>(b);
   try_lanes<system, 2, lane_shape<3, 2>>(b);
   std::printf("%s\n", b.best().c_str());

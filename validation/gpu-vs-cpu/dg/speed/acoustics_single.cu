@@ -13,6 +13,8 @@ void time_acoustics_single(const dg_domain& domain, const queue& q, const speed_
   try_fused<system, tf32_engine<2>, 6, fused_shape<16, 6, 2, 1, true, 1, 4, 4>>(b, "t2");
   try_fused<system, tf32_engine<2>, 7, fused_shape<32, 8, 1, 2, false, 1, 4, 4>>(b, "t2");
   try_fused<system, tf32_engine<1>, 8, fused_shape<8, 11, 1, 2, false, 1, 4, 4>>(b, "t1");
+  try_fused<system, tf32_engine<2>, 9, fused_shape<16, 7, 1, 2, false, 1, 4, 4>>(b, "t2");
+  try_fused<system, tf32_engine<1>, 9, fused_shape<8, 14, 1, 2, false, 1, 4, 4>>(b, "t1");
   try_lanes<system, 1, lane_shape<8, 2>>(b);
   try_lanes<system, 2, lane_shape<6, 2>>(b);
   try_lanes<system, 3, lane_shape<7, 1>>(b);
