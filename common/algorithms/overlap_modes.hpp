@@ -66,8 +66,8 @@ using restart_keeper = std::function<void(const F& basis, const restart_state& s
 
 namespace detail {
 
-/// Half a decade below.
-inline double rounded_down(double delta) { return std::pow(10.0, std::floor(2.0 * std::log10(delta)) / 2.0); }
+/// The next quarter of a decade below: so few polynomials are needed.
+inline double rounded_down(double delta) { return std::pow(10.0, std::floor(4.0 * std::log10(delta)) / 4.0); }
 
 /// D^+ D on a basis of one chirality, and what D makes of it in the other: -chi sign(H) v there. Accurate.
 template <class Sign, class F>
@@ -270,25 +270,26 @@ void join_late_modes(const Sign& sign, int chi, const chiral_modes<F>& late, chi
   }
 }
 
-/// The chirality whose lowest Ritz value of D^+ D stays higher after a short search: the other one may have zero modes.
+/// The chirality whose lowest Ritz value of D^+ D stays higher in a short search: the other one may have zero modes.
+/// A guess, which saves work where it is right; nothing depends on it.
 template <class Sign, class F>
 int chirality_without_zero_modes(const Sign& sign, const F& shape_of, const random_fill<F>& fill) {
   double lowest[2] = {0.0, 0.0};
   for (const int chirality : {+1, -1}) {
     const chiral_square<Sign> square(sign, chirality);
-    const restart_sizes sizes{.keep = 6, .most = 30, .block = 1, .cycles = 2};
+    const restart_sizes sizes{.keep = 1, .most = 20, .block = 1, .cycles = 1};
     F basis = half_like(shape_of, sizes.most + 1);
     F start = view(basis, 0, 1);
     fill(start);
     thick_restart_lanczos<F>(
         basis, sizes, {},
         [&](F& out, const F& in) {
-          square.apply(out, in, 1e-4);
+          square.apply(out, in, 1e-3);
           scale(out, uniform_scalars(out, -1.0));
         },
         [&](F&, const restart_state& state) {
           lowest[chirality > 0 ? 0 : 1] = -state.values[0];
-          return false;
+          return true;
         },
         fill);
   }

@@ -64,7 +64,8 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
       const F known = view(basis, 0, k + p), in = view(basis, k, p);
       F next = view(basis, k + p, p);
       apply(next, in);
-      orthogonal_factors f = orthogonalise(known, next, fill);
+      // A v_k lies in the last two blocks, where nothing is coupled to the kept vectors.
+      orthogonal_factors f = orthogonalise(known, next, fill, k > state.kept ? 2 * p : -1);
       if (state.kept > 0 && state.coupling.columns() > 0) {
         set_block(f.c, 0, 0, k == state.kept ? state.coupling : host_matrix(state.kept, p));
       }
