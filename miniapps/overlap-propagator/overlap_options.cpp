@@ -51,7 +51,7 @@ void declare_kernel(command_line& line, overlap_options& options, raw_options& r
       "--size", raw.size, {"nano", "small", "reference", "target"},
       "Lattice, gauge field, modes and masses of a step of the ladder (small, where there is no --gauge); single "
       "options overrule it");
-  line.real("--rho", options.rho, "rho of H = gamma_5 D_w(-rho)", {0.0, 2.0, true});
+  line.real("--rho", options.rho, "rho of H = gamma_5 D_w(-rho), between 0 and 2");
   line.choice("--time-bc", raw.time_boundary, {"antiperiodic", "periodic"}, "Boundary condition in time");
   line.custom(
       "--boundary-angles", "X,Y,Z,T", "0,0,0,1",
@@ -173,10 +173,11 @@ void require_sense(const overlap_options& options) {
   if (options.shared.tolerance > 0.0 && options.shared.tolerance < 1e-12)
     throw input_error(
         fmt::format("--tol: expected 1e-12 or more in double precision, found {:g}", options.shared.tolerance));
-  const int least = kept_modes(std::max(1, options.modes)) + std::max(1, options.block) + 1;
+  const mode_search search = search_of(options);
+  const int least = kept_modes(search.modes) + std::max(1, options.block);
   if (options.search_space > 0 && options.search_space < least)
-    throw input_error(fmt::format("--search-space: expected {} vectors or more for {} modes, found {}", least,
-                                  options.modes, options.search_space));
+    throw input_error(fmt::format("--search-space: expected {} vectors or more for {} modes in blocks of {}, found {}",
+                                  least, options.modes, std::max(1, options.block), options.search_space));
   const int least_of_overlap = kept_overlap_modes(options.overlap_modes) + 1;
   if (options.overlap_search_space > 0 && options.overlap_search_space < least_of_overlap)
     throw input_error(fmt::format("--overlap-search-space: expected {} vectors or more for {} modes, found {}",
@@ -188,6 +189,20 @@ void require_sense(const overlap_options& options) {
 }
 
 }  // namespace
+
+mode_search search_of(const overlap_options& options) {
+  mode_search search;
+  // Where the range is fixed by hand, one mode more says where the rest begins.
+  search.modes = options.modes + (options.modes == 0 || options.sign.lowest > 0.0 ? 1 : 0);
+  search.tolerance = options.modes > 0 ? options.mode_tolerance : 1e-6;
+  search.method = options.method;
+  search.window = options.window;
+  search.degree = options.filter_degree;
+  search.block = options.block;
+  search.most = options.search_space;
+  search.cycles = options.mode_cycles;
+  return search;
+}
 
 std::string name(overlap_stage stage) {
   constexpr std::array words{"modes", "sign", "overlap-modes", "propagators"};

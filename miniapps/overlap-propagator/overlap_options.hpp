@@ -65,6 +65,9 @@ struct overlap_options {
   }
 };
 
+/// What is sought of the modes of H, as far as it is known before a run.
+mode_search search_of(const overlap_options& options);
+
 /// Throws input_error for arguments that cannot be used, help_requested for --help.
 overlap_options parse_overlap_options(int argc, const char* const* argv);
 

@@ -24,7 +24,8 @@ double expected_mode(int modes, double volume) {
 
 overlap_memory memory_of(const overlap_options& options, const lattice_geometry& geometry) {
   const double spinor = 24.0 * sizeof(double) * static_cast<double>(geometry.local_volume());
-  const double search = options.search_space > 0 ? options.search_space : std::max(16.0, 2.5 * options.modes);
+  const restart_sizes of_search = sizes_of_search(search_of(options));
+  const double search = of_search.most + of_search.block;
   const double overlap_search = options.overlap_search_space > 0
                                     ? options.overlap_search_space
                                     : std::max(options.overlap_modes + 43.0, 2.5 * options.overlap_modes);
@@ -133,6 +134,14 @@ lattice_geometry overlap_program::geometry(const communicator& world) {
   if (3 * static_cast<std::int64_t>(options_.modes) > 12 * sites)
     throw input_error(fmt::format("--modes: expected at most {} on lattice {}, found {}", 4 * sites,
                                   to_string(geometry.global()), options_.modes));
+  const double window =
+      options_.window > 0.0 ? options_.window : 1.05 * expected_mode(options_.modes, static_cast<double>(sites));
+  const int least = least_filter_degree(window, expected_bound(options_));
+  if (options_.filter_degree > 0 && options_.filter_degree < least)
+    throw input_error(
+        fmt::format("--filter-degree: expected {} or more where modes of H are sought up to some {:.2g} (if they lie "
+                    "elsewhere, say so by --filter-window), found {}",
+                    least, window, options_.filter_degree));
   if (3 * static_cast<std::int64_t>(options_.overlap_modes) > 6 * sites)
     throw input_error(fmt::format("--overlap-modes: expected at most {} on lattice {}, found {}", 2 * sites,
                                   to_string(geometry.global()), options_.overlap_modes));

@@ -326,6 +326,32 @@ TEST(ModesOfH, go_on_from_a_search_that_was_cut_after_any_cycle) {
   }
 }
 
+TEST(ModesOfH, go_on_from_a_search_that_was_interrupted_within_a_cycle) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  const mode_search search{.modes = 10, .degree = 8, .block = 2, .most = 30};
+  const mode_set<F> whole = field.modes(search);
+  // The first cycle applies the filter 15 times and is lost; later ones 8 times.
+  for (const int applications : {5, 20, 31}) {
+    std::optional<std::pair<F, mode_search_state>> kept;
+    int asked = 0;
+    mode_search first = search;
+    first.interrupted = [&] { return ++asked > applications; };
+    const mode_keeper<F> keeper = [&](const F& basis, const mode_search_state& state) {
+      kept.emplace(like(basis), state);
+      copy(kept->first, basis);
+    };
+    const mode_set<F> cut = field.modes(first, keeper);
+    EXPECT_FALSE(cut.complete);
+    EXPECT_TRUE(cut.values.empty());
+    EXPECT_EQ(kept.has_value(), applications > 15);
+    const bool goes_on = kept.has_value();
+    const mode_set<F> rest = field.modes(search, nullptr, std::move(kept));
+    ASSERT_EQ(rest.values.size(), 10u) << applications;
+    for (std::size_t i = 0; i < 10; ++i) EXPECT_NEAR(rest.values[i], whole.values[i], 1e-12) << applications;
+    if (goes_on) EXPECT_LT(rest.filtered, whole.filtered);
+  }
+}
+
 TEST(ModesOfH, that_do_not_converge_are_left_out_and_said) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   const std::vector<double> dense = dense_overlap(dense_dirac(field.links, field.action)).absolute_values();
