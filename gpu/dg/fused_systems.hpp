@@ -229,13 +229,18 @@ struct maxwell_in_element {
     gamma[1] = per_area * (t[0][0] * t[1][0] + t[0][1] * t[1][1] + t[0][2] * t[1][2]);
     gamma[2] = per_area * (t[1][0] * t[1][0] + t[1][1] * t[1][1] + t[1][2] * t[1][2]);
   }
+  // In products, numbers along e_2 (t[1], t[4]) and sums along e_3 (z[2], z[5]) have the other sign. Then one D_a in
+  // place of three has to be negated.
+
   /// (e_a . H, e_a . E).
   PLAQUETTE_DG_DEVICE static void to_element(const T* record_, const node_values<T, 6>& q, T (&t)[6]) {
     PLAQUETTE_DG_UNROLL
     for (int a = 0; a < 3; ++a) {
       const T* const e = record_ + 4 * a;
-      t[a] = e[0] * q.f[0] + e[1] * q.f[1] + e[2] * q.f[2];
-      t[3 + a] = e[0] * q.f[3] + e[1] * q.f[4] + e[2] * q.f[5];
+      const T of_h = e[0] * q.f[0] + e[1] * q.f[1] + e[2] * q.f[2];
+      const T of_e = e[0] * q.f[3] + e[1] * q.f[4] + e[2] * q.f[5];
+      t[a] = a == 1 ? -of_h : of_h;
+      t[3 + a] = a == 1 ? -of_e : of_e;
     }
   }
   /// Edges of a face: tau_1 = e_b, tau_2 = e_c with (a, b, c) cyclic; of face 0 e_2 - e_1 and e_3 - e_1.
@@ -250,6 +255,7 @@ struct maxwell_in_element {
       dh[a] = other[a] - here[a];
       de[a] = (is_mirror ? -other[3 + a] : other[3 + a]) - here[3 + a];
     }
+    dh[1] = -dh[1], de[1] = -de[1];
     return {face == 0 ? dh[1] - dh[0] : dh[b], face == 0 ? dh[2] - dh[0] : dh[c], face == 0 ? de[1] - de[0] : de[b],
             face == 0 ? de[2] - de[0] : de[c]};
   }
@@ -286,29 +292,30 @@ struct maxwell_in_element {
     }
     PLAQUETTE_DG_UNROLL
     for (int a = 0; a < 3; ++a) {
-      z[a] = -of_h[a];
-      z[3 + a] = derived_[20] * of_e[a];
+      z[a] = a == 2 ? of_h[a] : -of_h[a];
+      z[3 + a] = (a == 2 ? -derived_[20] : derived_[20]) * of_e[a];
     }
   }
   template <class Engine, class Sums, class Left, class Right>
   PLAQUETTE_DG_DEVICE static void volume(Sums& z, const Left& d, const Right& t) {
+    Left minus;
+    for_lanes([&](int l) { minus[0][l] = Engine::negated(d[0][l]); });
     PLAQUETTE_DG_UNROLL
-    for (int a = 0; a < 3; ++a) {
-      const int b = (a + 1) % 3, c = (a + 2) % 3;
-      // D_a enters curl_c as + D_a (e_b .) and curl_b as - D_a (e_c .).
-      Left minus;
-      for_lanes([&](int l) { minus[0][l] = Engine::negated(d[a][l]); });
-      Engine::multiply_add(z[c], d[a], t[3 + b]);
-      Engine::multiply_add(z[b], minus[0], t[3 + c]);
-      Engine::multiply_add(z[3 + c], d[a], t[b]);
-      Engine::multiply_add(z[3 + b], minus[0], t[c]);
+    for (int field = 0; field < 2; ++field) {
+      const int z0 = 3 * field, t0 = 3 - z0;
+      Engine::multiply_add(z[z0 + 2], d[0], t[t0 + 1]);
+      Engine::multiply_add(z[z0 + 1], minus[0], t[t0 + 2]);
+      Engine::multiply_add(z[z0], d[1], t[t0 + 2]);
+      Engine::multiply_add(z[z0 + 2], d[1], t[t0]);
+      Engine::multiply_add(z[z0 + 1], d[2], t[t0]);
+      Engine::multiply_add(z[z0], d[2], t[t0 + 1]);
     }
   }
   PLAQUETTE_DG_DEVICE static void finish(const T* record_, const T* derived_, const T* z, T (&rhs)[6]) {
     PLAQUETTE_DG_UNROLL
     for (int x = 0; x < 3; ++x) {
-      rhs[x] = -derived_[21] * (record_[x] * z[0] + record_[4 + x] * z[1] + record_[8 + x] * z[2]);
-      rhs[3 + x] = derived_[22] * (record_[x] * z[3] + record_[4 + x] * z[4] + record_[8 + x] * z[5]);
+      rhs[x] = -derived_[21] * (record_[x] * z[0] + record_[4 + x] * z[1] - record_[8 + x] * z[2]);
+      rhs[3 + x] = derived_[22] * (record_[x] * z[3] + record_[4 + x] * z[4] - record_[8 + x] * z[5]);
     }
   }
 };
@@ -332,16 +339,21 @@ struct maxwell_of_any_flux : maxwell_in_element<T> {
     upwind::metric_of_face(record_, face, to + 16 + 3 * face);
     if (face == 0) to[28] = per_second * record_[3], to[29] = per_first * record_[3];
   }
-  /// Of H with the sign with which it enters curl E.
+  /// With the signs with which they enter the sums.
   PLAQUETTE_DG_DEVICE static void flux(const T* record_, const T* derived_, int face, bool is_mirror,
                                        const node_values<T, 6>& there, const T (&here)[6], T* h) {
     const face_edges<T> d = upwind::across(record_, face, is_mirror, there, here);
     const T* const gamma = derived_ + 16 + 3 * face;
     const T* const y = derived_ + 4 * face;
-    h[0] = -y[0] * d.e2 - y[1] * (gamma[2] * d.h1 - gamma[1] * d.h2);
-    h[1] = y[0] * d.e1 - y[1] * (gamma[0] * d.h2 - gamma[1] * d.h1);
-    h[2] = y[3] * (gamma[2] * d.e1 - gamma[1] * d.e2) - y[2] * d.h2;
-    h[3] = y[3] * (gamma[0] * d.e2 - gamma[1] * d.e1) + y[2] * d.h1;
+    const T h1 = y[0] * d.e2 + y[1] * (gamma[2] * d.h1 - gamma[1] * d.h2);
+    const T h2 = y[1] * (gamma[0] * d.h2 - gamma[1] * d.h1) - y[0] * d.e1;
+    const T e1 = y[3] * (gamma[2] * d.e1 - gamma[1] * d.e2) - y[2] * d.h2;
+    const T e2 = y[3] * (gamma[0] * d.e2 - gamma[1] * d.e1) + y[2] * d.h1;
+    const int b = face == 0 ? 1 : face % 3, c = face == 0 ? 2 : (face + 1) % 3;
+    h[0] = b == 2 ? h1 : -h1;
+    h[1] = c == 2 ? h2 : -h2;
+    h[2] = b == 2 ? -e1 : e1;
+    h[3] = c == 2 ? -e2 : e2;
   }
   template <class Engine, class Sums, class Left, class Right>
   PLAQUETTE_DG_DEVICE static void lift(Sums& z, const Left& lift_of_face, const Right& h) {
@@ -356,7 +368,7 @@ struct maxwell_of_any_flux : maxwell_in_element<T> {
         Engine::multiply_add(z[3 * field + c], lift_of_face[f], h[4 * f + 2 * field + 1]);
       }
       Engine::multiply_add(z[3 * field], minus[0], h[2 * field]);
-      Engine::multiply_add(z[3 * field], minus[0], h[2 * field + 1]);
+      Engine::multiply_add(z[3 * field], lift_of_face[0], h[2 * field + 1]);
     }
   }
   PLAQUETTE_DG_DEVICE static void merge(const T* /*record*/, const T* /*derived*/, T (& /*z*/)[6]) {}
