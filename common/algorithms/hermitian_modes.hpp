@@ -90,8 +90,8 @@ template <field_batch F, class H>
 std::vector<double> eigen_residuals(const H& h, const F& v, const std::vector<double>& values, int width) {
   std::vector<double> residuals;
   in_batches(v.columns(), width, [&](int first, int n) {
-    F hv = like(v, n);
-    const F some = view(v, first, n);
+    F hv = like(v, n), some = like(v, n);
+    copy(some, view(v, first, n));
     h.apply(hv, some);
     std::vector<complex<double>> minus;
     for (int i = 0; i < n; ++i) minus.push_back({-values[static_cast<std::size_t>(first + i)], 0.0});
@@ -109,8 +109,9 @@ void rayleigh_ritz_of_h(const H& h, F& v, int count, int width, std::vector<doub
   const int m = v.columns();
   host_matrix projected(m, m);
   in_batches(m, width, [&](int first, int n) {
-    F hv = like(v, n);
-    h.apply(hv, view(v, first, n));
+    F hv = like(v, n), some = like(v, n);
+    copy(some, view(v, first, n));
+    h.apply(hv, some);
     set_block(projected, 0, first, overlaps(v, hv));
   });
   const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(projected));
@@ -128,10 +129,11 @@ template <field_batch F, class H>
 host_matrix square_in_basis(const H& h, const F& v, int width) {
   host_matrix squared(v.columns(), v.columns());
   in_batches(v.columns(), width, [&](int first, int n) {
-    F hv = like(v, n), hhv = like(v, n);
-    h.apply(hv, view(v, first, n));
-    h.apply(hhv, hv);
-    set_block(squared, 0, first, overlaps(v, hhv));
+    F hv = like(v, n), some = like(v, n);
+    copy(some, view(v, first, n));
+    h.apply(hv, some);
+    h.apply(some, hv);
+    set_block(squared, 0, first, overlaps(v, some));
   });
   return squared;
 }
@@ -186,11 +188,13 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
 /// \param width   columns that H takes at once where there are many
 /// \param keeper  told where a search by Lanczos stands, or null
 /// \param stored  what a keeper was told in an earlier call for the same search, or none
+/// \param make_basis  of the search
 template <field_batch F, class H, class HNarrow, field_batch G>
 mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, const G& random_narrow, double size,
                          const mode_search& search, const random_fill<F>& fill, int width = 12,
                          const mode_keeper<F>& keeper = nullptr,
-                         std::optional<std::pair<F, mode_search_state>> stored = std::nullopt) {
+                         std::optional<std::pair<F, mode_search_state>> stored = std::nullopt,
+                         const basis_maker<F>& make_basis = nullptr) {
   const int l = search.modes;
   if (l < 1 || 3.0 * l > size)
     throw input_error("modes of H: expected from 1 to a third of the " + std::to_string(std::llround(size)) +
@@ -222,7 +226,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
   }
   const restart_sizes sizes{found.keep, found.most, found.block, search.cycles};
 
-  F basis = like(shape_of, sizes.most + sizes.block);
+  F basis = make_basis ? make_basis(sizes.most + sizes.block) : like(shape_of, sizes.most + sizes.block);
   F start = view(basis, 0, sizes.block);
   if (stored) {
     F before = view(basis, 0, stored->first.columns());

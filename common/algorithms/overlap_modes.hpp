@@ -307,13 +307,14 @@ int chirality_without_zero_modes(const Sign& sign, const F& shape_of, const rand
 /// chirality P D v / sqrt(e - e^2/4), and zero modes there, where the first has none. Collective.
 /// \param shape_of  a field of 2 spins
 /// \param stored    a state of an earlier call, with its basis, or none
+/// \param make_basis  of the search, fields of 2 spins
 template <class B>
 overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
     const sign_function<B>& sign, const typename sign_function<B>::F& shape_of, const overlap_mode_search& search,
     const random_fill<typename sign_function<B>::F>& fill, int width,
     const restart_keeper<typename sign_function<B>::F>& keeper = nullptr,
     std::optional<std::pair<typename sign_function<B>::F, restart_state>> stored = std::nullopt,
-    int stored_chirality = 0) {
+    int stored_chirality = 0, const basis_maker<typename sign_function<B>::F>& make_basis = nullptr) {
   using F = typename sign_function<B>::F;
   const int l = search.modes;
   const int chi = search.chirality != 0 ? search.chirality
@@ -331,7 +332,7 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
     const restart_sizes sizes{.keep = keep,
                               .most = search.most > 0 ? search.most : std::max(keep + 40, (5 * l) / 2),
                               .cycles = search.cycles};
-    F basis = detail::half_like(shape_of, sizes.most + 1);
+    F basis = make_basis ? make_basis(sizes.most + 1) : detail::half_like(shape_of, sizes.most + 1);
     F start = view(basis, 0, 1);
     restart_state state;
     double delta = least;

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/algorithms/krylov_basis.hpp"
@@ -65,9 +66,11 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
     host_matrix t(sizes.most + p, sizes.most + p);
     for (int i = 0; i < k; ++i) t(i, i) = {state.values[static_cast<std::size_t>(i)], 0.0};
     host_matrix r;
+    // Blocks are worked on beside the basis, which may lie in slower memory.
+    F in = like(basis, p), next = like(basis, p);
+    copy(in, view(basis, k, p));
     while (k + p <= sizes.most) {
-      const F known = view(basis, 0, k + p), in = view(basis, k, p);
-      F next = view(basis, k + p, p);
+      const F known = view(basis, 0, k + p);
       apply(next, in);
       if (interrupted && interrupted()) {  // the kept vectors and the block after them are as they were
         state.cut = true;
@@ -82,6 +85,9 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
       set_block(t, 0, k, f.c);
       set_block(t, k, 0, adjoint(f.c));
       r = f.r;
+      F place = view(basis, k + p, p);
+      copy(place, next);
+      std::swap(in, next);
       k += p;
     }
     const hermitian_eigenpairs ritz = eigenpairs_of_hermitian(hermitian_part(block_of(t, 0, 0, k, k)));
@@ -97,10 +103,8 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
     state.kept = kept;
     ++state.cycle;
     F all = view(basis, 0, k), first = view(basis, kept, p);
-    F next = like(basis, p);
-    copy(next, view(basis, k, p));
     rotate_basis(all, y);
-    copy(first, next);
+    copy(first, in);
     if (decide(basis, state) || state.cycle >= sizes.cycles) return state;
   }
 }

@@ -34,7 +34,7 @@ constexpr std::array<problem, 4> ladder{
 /// Words as typed, until all are read.
 struct raw_options {
   std::string size, method = "lanczos", sign = "polynomial", sign_precision = "mixed", scheme = "relaxed",
-                    source = "point", until = "propagators", relax_modes = "on";
+                    source = "point", until = "propagators", relax_modes = "on", basis = "auto";
   std::string time_boundary = "antiperiodic";
   std::vector<double> angles;
 };
@@ -72,6 +72,9 @@ void declare_kernel(command_line& line, overlap_options& options, raw_options& r
   line.integer("--filter-degree", options.filter_degree, "Of the Chebyshev filter in H^2; 0: chosen", 0, 10000);
   line.integer("--mode-block", options.block, "Vectors that the filter takes at once; 0: chosen", 0, 64);
   line.integer("--search-space", options.search_space, "Vectors of the search space; 0: 2.5 times the modes", 0, 20000);
+  line.choice("--basis", raw.basis, {"auto", "device", "host"},
+              "On a GPU: where the search spaces of both kinds of modes lie. On the GPU, but for those that it has no "
+              "room for; on the GPU; in memory of the host, which is slower");
   line.integer("--mode-cycles", options.mode_cycles,
                "Cycles of the search; where some modes have not converged then, the others are taken", 1, 10000);
 }
@@ -250,6 +253,13 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
   options.scheme = raw.scheme == "relaxed" ? overlap_scheme::relaxed
                    : raw.scheme == "fixed" ? overlap_scheme::fixed
                                            : overlap_scheme::defect;
+  if (line.given("--basis") && options.shared.device != "gpu")
+    throw input_error(
+        fmt::format("--basis: expected --device gpu beside it, found --device {}", options.shared.device));
+  options.basis = raw.basis == "auto"     ? basis_place::automatic
+                  : raw.basis == "device" ? basis_place::device
+                                          : basis_place::host;
+  options.kernel_basis_on_host = options.overlap_basis_on_host = options.basis == basis_place::host;
   options.relaxed_modes = raw.relax_modes == "on";
   options.source.kind = cpu::parse_source_kind(raw.source);
   options.until = raw.until == "modes"           ? overlap_stage::modes

@@ -31,8 +31,8 @@ namespace plaquette {
 
 /// \tparam Device  the names of a library and what a run holds of its device: types `field<T>`, `hermitian_wilson<T>`;
 ///                 constants `name`, `columns` (right-hand sides that one measurement takes); members `ctx`,
-///                 `kernel<T>(action, reconstruct)`, `fill(x, seed, first)` (random Dirac spinors), `make_source(b,
-///                 column, source)` and `finish()`, which waits for all that was queued
+///                 `basis(shape, on_host)`, `kernel<T>(action, reconstruct)`, `fill(x, seed, first)` (random Dirac
+///                 spinors), `make_source(b, column, source)` and `finish()`, which waits for all that was queued
 template <class Device>
 class overlap_pipeline {
   using F = typename Device::template field<double>;
@@ -269,8 +269,11 @@ class overlap_pipeline {
     const mode_keeper<F> keeper = [&](const F& basis, const mode_search_state& state) {
       if (!options_.mode_search_file().empty()) writer.write([&] { store_mode_search(basis, state); });
     };
+    const basis_maker<F> make_basis = [&](int columns) {
+      return device_.basis({4, 3, site_subset::full, columns}, options_.kernel_basis_on_host);
+    };
     modes_ = lowest_modes(wide, kernel_.narrow(), shape_, sample, 12.0 * volume(), search, fill, width(), keeper,
-                          std::move(stored));
+                          std::move(stored), make_basis);
     if (run_.control.stopped()) return;
     if (modes_.values.empty())
       throw error(exit_status::no_convergence,
@@ -724,8 +727,11 @@ class overlap_pipeline {
     const restart_keeper<F> keeper = [&](const F& basis, const restart_state& state, int chirality) {
       if (!options_.search_file().empty()) writer.write([&] { store_search(basis, state, chirality); });
     };
+    const basis_maker<F> make_basis = [&](int columns) {
+      return device_.basis({2, 3, site_subset::full, columns}, options_.overlap_basis_on_host);
+    };
     overlap_.emplace(lowest_overlap_modes<Device>(*sign_, half(1), search, random(), width(), keeper, std::move(stored),
-                                                  stored_chirality));
+                                                  stored_chirality, make_basis));
   }
 
   F half(int columns) const { return F(device_.ctx, field_shape{2, 3, site_subset::full, columns}); }
