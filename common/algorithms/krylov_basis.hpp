@@ -56,6 +56,11 @@ void rotate_basis(F& v, const host_matrix& q) {
 template <class F>
 using random_fill = std::function<void(F&)>;
 
+/// Makes a field of so many columns for the basis of a search, which may lie elsewhere than other fields do (in memory
+/// of the host, say). Null: like other fields.
+template <class F>
+using basis_maker = std::function<F(int columns)>;
+
 /// What was found when W was made orthonormal: W_before = V c + W_after r.
 struct orthogonal_factors {
   host_matrix c, r;

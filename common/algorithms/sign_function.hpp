@@ -175,8 +175,8 @@ class sign_function {
                               : zolotarev_of_error(delta, options_.lowest, options_.highest);
   }
 
-  /// Gives low precision less to do until sign(H) x errs by delta at most, on these unit vectors; where nothing helps,
-  /// double does all. Returns the largest error. Collective.
+  /// Gives low precision less to do until sign(H) x errs by 0.85 delta at most, on these unit vectors: others err by
+  /// more. Where nothing helps, double does all. Returns the largest error. Collective.
   double calibrate(const F& x, double delta) {
     F exact = like(x), y = like(x), d = like(x);
     apply(exact, x, std::max(1e-13, 1e-3 * delta), sign_precision::wide);
@@ -186,7 +186,7 @@ class sign_function {
       for (const complex<double>& n : host_values(subtract_norm2(d, y, exact)))
         if (!(std::sqrt(n.re) <= worst)) worst = std::sqrt(n.re);
       const bool is_free = options_.precision != sign_precision::wide && options_.method == sign_method::polynomial;
-      if (worst <= delta || !is_free) return worst;
+      if (worst <= 0.85 * delta || !is_free) return worst;
       options_.low_share *= 0.25;
       if (options_.low_share < 1e-4) options_.precision = sign_precision::wide;
     }
