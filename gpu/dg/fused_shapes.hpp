@@ -91,7 +91,7 @@ PLAQUETTE_DG_CHOICE(maxwell_double, 9, dmma_16x8, 8, 14, 1, 1, false, 1, 2, 1)
 
 // Any flux. More is lifted, and fewer sums are kept.
 PLAQUETTE_DG_CHOICE(acoustics_float_any, 1, fma_4x1x2, 16, 1, 8, 3, true, 1, 2, 2)
-PLAQUETTE_DG_CHOICE(acoustics_float_any, 2, fma_4x3x1, 8, 1, 8, 2, true, 1, 3, 3)
+PLAQUETTE_DG_CHOICE(acoustics_float_any, 2, fma_4x3x1, 8, 1, 8, 3, true, 1, 3, 3)
 PLAQUETTE_DG_CHOICE(acoustics_float_any, 3, fma_4x5x1, 8, 1, 8, 2, true, 2, 5, 5)
 PLAQUETTE_DG_CHOICE(acoustics_float_any, 4, tf32_16x8, 8, 3, 3, 2, true, 1, 4, 4)
 PLAQUETTE_DG_CHOICE(acoustics_float_any, 5, tf32_16x16, 16, 4, 1, 4, false, 1, 4, 4)
