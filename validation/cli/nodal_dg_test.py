@@ -2,6 +2,7 @@
 """plaquette-nodal-dg: verified solutions on any number of ranks, checkpoints, and plain refusals."""
 import json
 import os
+import re
 import unittest
 
 import harness
@@ -185,6 +186,13 @@ class Refusals(NodalDgTest):
         for word in ("mesh", "steps", "work", "memory"):
             self.assertIn(word, result.out)
         self.assertNotIn("VERIFIED", result.out)
+
+    def test_dry_run_of_a_large_mesh_does_not_make_it(self):
+        lines = dict(line.split(None, 1) for line in run("--box", "2x2x2", "--refine", "6", "--dryrun").out.splitlines())
+        self.assertRegex(lines["mesh"], f"^{48 * 8 ** 6} tetrahedra, .*estimated")
+        coarse, fine = (run("--box", "8x8x8", "--refine", n, "--dryrun").out for n in ("2", "4"))
+        stable = [float(re.search(r"; (\S+) is stable", out).group(1)) for out in (coarse, fine)]
+        self.assertAlmostEqual(stable[0] / stable[1], 4.0, places=4)
 
     def test_an_unstable_step_fails(self):
         result = run(*self.SMALL, "--dt", "0.2", "--steps", "40")
