@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(sum_threads)
   }
   __syncthreads();
   if (!last) return;
-  // A warp takes every so many of the sums, its lanes the blocks.
+  // Warps share the sums; the lanes of one share the blocks.
   const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
   for (int k = warp; k < Count; k += sum_threads / 32) {
     double sum = 0.0;
