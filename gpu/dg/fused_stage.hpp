@@ -22,7 +22,7 @@ namespace plaquette::gpu::dg {
 
 /// How a fused kernel is cut. (A type: nvcc 13.0 makes no kernels whose template arguments are values of classes.)
 template <int elements_, int warps_, int groups_, int blocks_, bool shared_matrices_, int face_batch_ = 1,
-          int node_batch_ = 4, int update_batch_ = 4>
+          int node_batch_ = 4, int update_batch_ = 4, bool prefetches_ = false>
 struct fused_shape {
   static constexpr int elements = elements_;                 ///< of a group
   static constexpr int warps = warps_;                       ///< of a group
@@ -31,6 +31,7 @@ struct fused_shape {
   static constexpr bool shared_matrices = shared_matrices_;  ///< whether a block keeps them in shared memory
   // What a thread has under way: face nodes, times four; nodes; nodes of the update.
   static constexpr int face_batch = face_batch_, node_batch = node_batch_, update_batch = update_batch_;
+  static constexpr bool prefetches = prefetches_;  ///< the matrices of a step during the step before
 };
 
 /// Of memory that this kernel does not write.
@@ -104,6 +105,7 @@ struct fused_kernel {
   static constexpr int row_tiles = (nodes + Engine::rows - 1) / Engine::rows;
   static constexpr int column_tiles = elements / Engine::columns;
   static_assert(elements % Engine::columns == 0);
+  static_assert(!shape::prefetches || !Engine::left_side_by_side);
   static constexpr int volume_steps = (nodes + Engine::depth - 1) / Engine::depth;
   static constexpr int lift_steps = (face_nodes + Engine::depth - 1) / Engine::depth;
 
@@ -336,6 +338,23 @@ struct fused_kernel {
       }
     });
   }
+  /// The same in two parts: numbers from memory, for engines whose lanes have their own; then operands.
+  template <int count, class Numbers>
+  PLAQUETTE_DG_DEVICE static void fetch_left(Numbers& next, const T* at) {
+    constexpr int each = Engine::left_numbers;
+    for_lanes([&](int l) {
+      PLAQUETTE_DG_UNROLL
+      for (int j = 0; j < count; ++j) read_numbers<each, from_shared>(next[l].x + j * each, at + (j * 32 + l) * each);
+    });
+  }
+  template <int count, class Numbers>
+  PLAQUETTE_DG_DEVICE static void take_left(per_lane<typename Engine::left> (&a)[count], const Numbers& next) {
+    constexpr int each = Engine::left_numbers;
+    for_lanes([&](int l) {
+      PLAQUETTE_DG_UNROLL
+      for (int i = 0; i < count * each; ++i) Engine::set(a[i / each][l], i % each, next[l].x[i]);
+    });
+  }
   template <int count, int width>
   PLAQUETTE_DG_DEVICE static void read_right(per_lane<typename Engine::right> (&b)[count], const T* at, int stride,
                                              int column, int k) {
@@ -362,14 +381,23 @@ struct fused_kernel {
         for (int i = 0; i < Engine::sums; ++i) z[s][l].x[i] = T(0);
       }
     });
+    per_lane<numbers<T, 4 * Engine::left_numbers>> next;
+    if constexpr (shape::prefetches) fetch_left<4>(next, matrix);
 #pragma unroll 1
     for (int step = 0; step < lift_steps; ++step) {
       per_lane<typename Engine::left> a[4];
       per_lane<typename Engine::right> b[System::lifted];
-      read_left(a, matrix);
+      const T* const after = matrix + fragment<4>;
+      if constexpr (shape::prefetches) {
+        take_left(a, next);
+        // Behind the last step of LIFT come those of D, whose fragments are shorter: what is too much is not used.
+        fetch_left<4>(next, after);
+      } else {
+        read_left(a, matrix);
+      }
       read_right<System::lifted, face_width>(b, memory.face, face_stride, column, step * Engine::depth);
       System::template lift<Engine>(z, a, b);
-      matrix += fragment<4>;
+      matrix = after;
     }
     for_lanes([&](int l) {
       PLAQUETTE_DG_UNROLL
@@ -387,10 +415,16 @@ struct fused_kernel {
     for (int step = 0; step < volume_steps; ++step) {
       per_lane<typename Engine::left> d[3];
       per_lane<typename Engine::right> t[fields];
-      read_left(d, matrix);
+      if constexpr (shape::prefetches) {
+        take_left(d, next);
+        if (step + 1 < volume_steps) matrix += fragment<3>;
+        fetch_left<3>(next, matrix);
+      } else {
+        read_left(d, matrix);
+        matrix += fragment<3>;
+      }
       read_right<fields, System::plane_width>(t, memory.node, node_stride, column, step * Engine::depth);
       System::template volume<Engine>(z, d, t);
-      matrix += fragment<3>;
     }
   }
 

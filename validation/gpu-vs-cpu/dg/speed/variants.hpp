@@ -16,12 +16,14 @@ namespace plaquette::gpu::dg {
 template <class System, class Engine, int order, class shape>
 void try_fused(stage_bench<typename System::real, System::fields>& bench, const std::string& engine) {
   using launcher = fused_launcher<System, Engine, order, shape>;
-  if (bench.domain().reference.order != order || bench.domain().problem.upwinding != 1.0) return;
+  constexpr bool of_any_flux = System::lifted != System::sets;
+  if (bench.domain().reference.order != order || (bench.domain().problem.upwinding == 1.0) == of_any_flux) return;
   static_assert(launcher::kernel::shared_bytes <= 232448);
   const std::string name = engine + " e" + std::to_string(shape::elements) + "w" + std::to_string(shape::warps) + "g" +
                            std::to_string(shape::groups) + "b" + std::to_string(shape::blocks) +
                            (shape::shared_matrices ? "s" : "") + " " + std::to_string(shape::face_batch) +
-                           std::to_string(shape::node_batch) + std::to_string(shape::update_batch);
+                           std::to_string(shape::node_batch) + std::to_string(shape::update_batch) +
+                           (shape::prefetches ? "p" : "");
   bench.run(name, [&] {
     return std::make_unique<launcher>(bench.domain().reference, bench.domain().geometry, bench.device());
   });
