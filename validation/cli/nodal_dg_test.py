@@ -91,6 +91,13 @@ class Solutions(NodalDgTest):
                  ["observables"]["errors"]["p"]["l2_fine"] for n in ("0", "1")]
         self.assertGreater(error[0] / error[1], 2 ** 2.6)
 
+    def test_shares_of_the_parts_of_a_stage(self):
+        kernel = ["--kernel", "classic"] if DEVICE == "gpu" else []
+        shares = self.verified(*self.SMALL, *kernel, "--steps", "4")["figures"][0]["shares"]
+        parts = [shares[part] for part in ("volume", "surface", "update")]
+        self.assertGreater(min(parts), 0.0)
+        self.assertLessEqual(sum(parts), 1.0 + 1e-9)
+
     def test_states_side_by_side(self):
         report = self.verified(*self.SMALL, "--states", "3", "--steps", "4", "--check")
         self.assertIn("states side by side agree", [c["name"] for c in report["checks"]])
