@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes and draws the figures of nodal-dg over polynomial orders: GFLOP/s by the standard counts of acoustics and of
-Maxwell's equations, one core, all cores and GPU, the share of the volume part, and the case N = 7, K = 15628 of 528 steps.
+Maxwell's equations, one core, all cores and GPU (in one kernel, and in the page's three), the share of the volume part,
+and the case N = 7, K = 15628 of 528 steps.
 With --waiting also more ranks than cores, which ask for messages all the time or sleep (the page's dip).
 Reports that are there already are not made again, so that a sweep goes on where it ended, and those of another machine
 may be put beside."""
@@ -18,7 +19,9 @@ from report_file import ReportError, load, number
 PAGE = {"4 GPUs of 2009": 0.45e3, "16 GPUs of 2009": 1.9e3}  # GFLOP/s of the page's case, Maxwell
 WAITING_ORDER = 4
 CASE_ORDER, CASE_ELEMENTS, CASE_STEPS = 7, 15628, 528
-COLOURS = {"1 core": style.COLOURS["grey"], "all cores": style.COLOURS["blue"], "GPU": style.COLOURS["vermilion"]}
+THREE_KERNELS = "GPU, three kernels"  # the page's, whose parts can be told apart
+COLOURS = {"1 core": style.COLOURS["grey"], "all cores": style.COLOURS["blue"], "GPU": style.COLOURS["vermilion"],
+           THREE_KERNELS: style.COLOURS["orange"]}
 
 
 def nodes_of_order(order):
@@ -36,7 +39,8 @@ def runs_of(arguments):
     if arguments.device in ("cpu", "both"):
         where += [("core", ["--threads", "1"], 1, arguments.nodes), ("cores", [], 1, arguments.nodes)]
     if arguments.device in ("gpu", "both"):
-        where += [("gpu", ["--device", "gpu"], 1, arguments.gpu_nodes)]
+        where += [("gpu", ["--device", "gpu"], 1, arguments.gpu_nodes),
+                  ("kernels", ["--device", "gpu", "--kernel", "classic"], 1, arguments.gpu_nodes)]
     for equations in ("acoustics", "maxwell"):
         for order in arguments.orders:
             for name, options, ranks, nodes in where:
@@ -99,7 +103,9 @@ def lines_of(folder):
         if report["observables"].get("elements") == CASE_ELEMENTS:
             case.append((figure["ranks"], figure["device"], rate, report["verified"]))
             continue
-        device = "GPU" if figure["device"] == "gpu" else "1 core" if figure["threads"] == 1 else "all cores"
+        device = "1 core" if figure["threads"] == 1 else "all cores"
+        if figure["device"] == "gpu":
+            device = THREE_KERNELS if report["parameters"].get("kernel") == "classic" else "GPU"
         shares = figure.get("shares", {})
         volume = number(shares["volume"], what) if isinstance(shares.get("volume"), (int, float)) else math.nan
         found.setdefault(figure["operator"], {}).setdefault(device, {})[figure["order"]] = (rate, volume, report["verified"])

@@ -59,6 +59,23 @@ struct mode_set : mode_search_course {
 /// Ritz vectors that survive a restart: more than are wanted.
 inline int kept_modes(int modes) { return modes + std::max(4, modes / 8); }
 
+/// Sizes of the search space, where `search` leaves them open too.
+inline restart_sizes sizes_of_search(const mode_search& search) {
+  restart_sizes sizes{.keep = search.keep > 0 ? search.keep : kept_modes(search.modes), .cycles = search.cycles};
+  const int block = search.method == mode_method::arnoldi ? 1 : search.block;
+  sizes.most = search.most > 0 ? search.most : std::max(sizes.keep + std::max(12, 2 * block), (5 * search.modes) / 2);
+  sizes.block = block > 0 ? block : std::clamp(sizes.most / 50, 1, std::clamp(sizes.most - sizes.keep, 1, 10));
+  return sizes;
+}
+
+/// The lowest even degree of a filter by which modes in the middle of the window grow enough to be told from the rest.
+/// \param window, highest  as in mode_search; of an estimate, too
+inline int least_filter_degree(double window, double highest) {
+  // T_d(1 + 2 y^2) = cosh(2 d asinh y) is 1.05 with y = 0.7 window / highest.
+  const double degree = 0.5 * std::acosh(1.05) / std::asinh(0.7 * window / highest);
+  return std::max(2, 2 * static_cast<int>(std::ceil(0.5 * degree - 1e-9)));
+}
+
 /// Where a search by Lanczos stands after a cycle, beside its basis: what a later call goes on from.
 struct mode_search_state : mode_search_course {
   restart_state restart;
@@ -73,8 +90,8 @@ template <field_batch F, class H>
 std::vector<double> eigen_residuals(const H& h, const F& v, const std::vector<double>& values, int width) {
   std::vector<double> residuals;
   in_batches(v.columns(), width, [&](int first, int n) {
-    F hv = like(v, n);
-    const F some = view(v, first, n);
+    F hv = like(v, n), some = like(v, n);
+    copy(some, view(v, first, n));
     h.apply(hv, some);
     std::vector<complex<double>> minus;
     for (int i = 0; i < n; ++i) minus.push_back({-values[static_cast<std::size_t>(first + i)], 0.0});
@@ -92,8 +109,9 @@ void rayleigh_ritz_of_h(const H& h, F& v, int count, int width, std::vector<doub
   const int m = v.columns();
   host_matrix projected(m, m);
   in_batches(m, width, [&](int first, int n) {
-    F hv = like(v, n);
-    h.apply(hv, view(v, first, n));
+    F hv = like(v, n), some = like(v, n);
+    copy(some, view(v, first, n));
+    h.apply(hv, some);
     set_block(projected, 0, first, overlaps(v, hv));
   });
   const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(projected));
@@ -111,10 +129,11 @@ template <field_batch F, class H>
 host_matrix square_in_basis(const H& h, const F& v, int width) {
   host_matrix squared(v.columns(), v.columns());
   in_batches(v.columns(), width, [&](int first, int n) {
-    F hv = like(v, n), hhv = like(v, n);
-    h.apply(hv, view(v, first, n));
-    h.apply(hhv, hv);
-    set_block(squared, 0, first, overlaps(v, hhv));
+    F hv = like(v, n), some = like(v, n);
+    copy(some, view(v, first, n));
+    h.apply(hv, some);
+    h.apply(some, hv);
+    set_block(squared, 0, first, overlaps(v, some));
   });
   return squared;
 }
@@ -161,18 +180,21 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
 }  // namespace detail
 
 /// The lowest modes. Window, degree, block and search space are found where `search` leaves them open; the window is
-/// widened where it holds too few. Where only some converge, those below the first that did not are returned, with
-/// complete = false. Where modes above search.highest come, the bound is raised and the search begins anew. Collective.
+/// widened where it holds too few. A search that was interrupted returns none. Where only some converge, those below
+/// the first that did not are returned, with complete = false. Where modes above search.highest come, the bound is
+/// raised and the search begins anew. Collective.
 /// \param narrow  H in low precision, for the stochastic count of modes, on columns like `random_narrow`
 /// \param size    of the space: 12 numbers a site of the whole lattice
 /// \param width   columns that H takes at once where there are many
 /// \param keeper  told where a search by Lanczos stands, or null
 /// \param stored  what a keeper was told in an earlier call for the same search, or none
+/// \param make_basis  of the search
 template <field_batch F, class H, class HNarrow, field_batch G>
 mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, const G& random_narrow, double size,
                          const mode_search& search, const random_fill<F>& fill, int width = 12,
                          const mode_keeper<F>& keeper = nullptr,
-                         std::optional<std::pair<F, mode_search_state>> stored = std::nullopt) {
+                         std::optional<std::pair<F, mode_search_state>> stored = std::nullopt,
+                         const basis_maker<F>& make_basis = nullptr) {
   const int l = search.modes;
   if (l < 1 || 3.0 * l > size)
     throw input_error("modes of H: expected from 1 to a third of the " + std::to_string(std::llround(size)) +
@@ -188,11 +210,10 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       ++found.raised;
     }
   };
-  found.keep = search.keep > 0 ? search.keep : kept_modes(l);
-  found.most = search.most > 0 ? search.most : std::max(found.keep + 12, (5 * l) / 2);
-  found.block = search.method == mode_method::arnoldi ? 1
-                : search.block > 0                    ? search.block
-                                                      : std::clamp(found.most / 50, 1, 10);
+  const restart_sizes chosen = sizes_of_search(search);
+  found.keep = chosen.keep;
+  found.most = chosen.most;
+  found.block = chosen.block;
   restart_state state;
   int cycles = 0, fixed_degree = search.degree + search.degree % 2;
   if (stored) {
@@ -205,7 +226,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
   }
   const restart_sizes sizes{found.keep, found.most, found.block, search.cycles};
 
-  F basis = like(shape_of, sizes.most + sizes.block);
+  F basis = make_basis ? make_basis(sizes.most + sizes.block) : like(shape_of, sizes.most + sizes.block);
   F start = view(basis, 0, sizes.block);
   if (stored) {
     F before = view(basis, 0, stored->first.columns());
@@ -228,7 +249,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     };
     int inside = 0;
     const restart_decision<F> decide = [&](F& kept, const restart_state& now) {
-      ++cycles;
+      if (!now.cut) ++cycles;
       // A residual e of the filter, over the distance from the range [-1, 1] of the rest, is the error of the vector.
       inside = 0;
       int converged = 0, settled = 0;
@@ -258,8 +279,10 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     };
     restart_sizes these = sizes;
     these.cycles = state.cycle + search.cycles;
-    state = search.method == mode_method::lanczos ? thick_restart_lanczos<F>(basis, these, state, filter, decide, fill)
-                                                  : implicitly_restarted_arnoldi<F>(basis, sizes, filter, decide, fill);
+    state = search.method == mode_method::lanczos
+                ? thick_restart_lanczos<F>(basis, these, state, filter, decide, fill, search.interrupted)
+                : implicitly_restarted_arnoldi<F>(basis, sizes, filter, decide, fill);
+    stopped = stopped || state.cut;
     const double before_probes = found.filtered;
     // One Krylov space may hold fewer copies of a degenerate mode than there are. So random vectors join what was
     // found, until nothing new comes.
@@ -282,7 +305,8 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
           if (now.values[k] + now.estimates[k] > least && !stopped && cycles < search.cycles) return false;
         return true;
       };
-      state = thick_restart_lanczos<F>(basis, few, state, filter, settled, fill);
+      state = thick_restart_lanczos<F>(basis, few, state, filter, settled, fill, search.interrupted);
+      stopped = stopped || state.cut;
       const auto is_old = [](double before, double now) { return now <= before * (1.0 + 1e-7); };
       if (std::ranges::equal(known, std::span(state.values).first(known.size()), is_old)) break;
       ++found.late;
@@ -305,6 +329,10 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       continue;
     }
     found.cycles = cycles;
+    if (stopped) {
+      found.complete = false;
+      return found;
+    }
     const int count = std::min(l, inside);
     if (count == 0) {
       found.complete = false;
@@ -314,7 +342,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     // Beyond the bound the filter grows as it does in the window.
     double largest = 0.0;
     for (int i = 0; i < inside; ++i) largest = std::max(largest, squared(i, i).re);
-    if (largest > 0.999 * found.highest * found.highest && found.raised < 10 && !stopped) {
+    if (largest > 0.999 * found.highest * found.highest && found.raised < 10) {
       found.highest = 1.005 * std::sqrt(largest);
       ++found.raised;
       if (search.window <= 0.0) found.window = window_of_count();
@@ -333,7 +361,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     // Rayleigh-Ritz mixes copies of a degenerate level, those that have not converged too: the filter once more, as
     // long as it helps.
     double before = 1e-2;
-    for (int step = 0; step < 6 && good < count && !stopped; ++step) {
+    for (int step = 0; step < 6 && good < count; ++step) {
       const double now = *std::ranges::max_element(found.residuals);
       if (!(now < 0.5 * before)) break;
       before = now;

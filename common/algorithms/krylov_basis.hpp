@@ -56,6 +56,11 @@ void rotate_basis(F& v, const host_matrix& q) {
 template <class F>
 using random_fill = std::function<void(F&)>;
 
+/// Makes a field of so many columns for the basis of a search, which may lie elsewhere than other fields do (in memory
+/// of the host, say). Null: like other fields.
+template <class F>
+using basis_maker = std::function<F(int columns)>;
+
 /// What was found when W was made orthonormal: W_before = V c + W_after r.
 struct orthogonal_factors {
   host_matrix c, r;
@@ -125,18 +130,25 @@ int gram_schmidt(const F& v, F& w, host_matrix& r, const random_fill<F>& fill) {
 /// Makes W orthonormal and orthogonal to the orthonormal V (which may have no columns): block Gram-Schmidt, at least
 /// twice, each time with Cholesky QR within the block. A third pass follows where the second still found more than a
 /// tenth. (Giraud, Langou, Rozloznik, van den Eshof 2005: twice is enough)
-/// \param v  columns orthonormal to rounding
+/// \param v       columns orthonormal to rounding
+/// \param recent  the first pass takes the last so many columns of V alone, which saves half of the work where they
+/// hold
+///                most of what W has in V, as in Lanczos' recurrence; -1: all
 template <field_batch F>
-orthogonal_factors orthogonalise(const F& v, F& w, const random_fill<F>& fill) {
+orthogonal_factors orthogonalise(const F& v, F& w, const random_fill<F>& fill, int recent = -1) {
   const int k = v.columns(), p = w.columns();
   orthogonal_factors f{host_matrix(k, p), identity_matrix(p)};
   constexpr int most_passes = 4;
   for (int pass = 0; pass < most_passes; ++pass) {
     double found = 0.0;
-    if (k > 0) {
-      const host_matrix c = overlaps(v, w);
-      subtract_combinations(w, v, c.numbers());
-      f.c = sum(f.c, product(c, f.r));
+    const int some = pass == 0 && recent >= 0 ? std::min(recent, k) : k;
+    if (some > 0) {
+      const F of_v = view(v, k - some, some);
+      const host_matrix c = overlaps(of_v, w);
+      subtract_combinations(w, of_v, c.numbers());
+      const host_matrix step = product(c, f.r);
+      for (int j = 0; j < p; ++j)
+        for (int i = 0; i < some; ++i) f.c(k - some + i, j) += step(i, j);
       for (const double norm : column_norms(c)) found = std::max(found, norm);
     }
     if (!detail::cholesky_orthonormalise(w, f.r)) {

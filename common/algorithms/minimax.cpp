@@ -84,6 +84,19 @@ std::vector<extremum> alternating_extrema(const error_curve& h, int degree) {
   return found;
 }
 
+/// x of A x = (1, 1, ...): factors in double precision, then residuals in that of A.
+real_vector solution_of_ones(const real_matrix& a) {
+  const Eigen::PartialPivLU<Eigen::MatrixXd> factors(a.cast<double>());
+  const real_vector ones = real_vector::Ones(a.rows());
+  real_vector x = real_vector::Zero(a.rows());
+  for (int step = 0; step < 4; ++step) {
+    const Eigen::VectorXd residual = (ones - a * x).cast<double>();
+    const Eigen::VectorXd change = factors.solve(residual);
+    x += change.cast<real>();
+  }
+  return x;
+}
+
 }  // namespace
 
 double minimax_polynomial::operator()(double x) const {
@@ -118,7 +131,7 @@ minimax_polynomial minimax_of_degree(int degree, double eps_given) {
       }
       a(k, degree + 1) = k % 2 == 0 ? 1 : -1;
     }
-    const real_vector solution = a.partialPivLu().solve(real_vector::Ones(nodes));
+    const real_vector solution = solution_of_ones(a);
     const real_vector c = solution.head(degree + 1);
     const real e = std::abs(solution(degree + 1));
     const std::vector<extremum> extrema = alternating_extrema(error_curve(c, degree, eps), degree);

@@ -66,8 +66,8 @@ using restart_keeper = std::function<void(const F& basis, const restart_state& s
 
 namespace detail {
 
-/// Half a decade below.
-inline double rounded_down(double delta) { return std::pow(10.0, std::floor(2.0 * std::log10(delta)) / 2.0); }
+/// The next quarter of a decade below: so few polynomials are needed.
+inline double rounded_down(double delta) { return std::pow(10.0, std::floor(4.0 * std::log10(delta)) / 4.0); }
 
 /// D^+ D on a basis of one chirality, and what D makes of it in the other: -chi sign(H) v there. Accurate.
 template <class Sign, class F>
@@ -182,7 +182,7 @@ chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, d
           }
           return settled || (search.interrupted && search.interrupted());
         },
-        fill);
+        fill, search.interrupted);
     if (zeros == 0) break;
     F all = half_like(known, found.vectors.columns() + zeros);
     if (found.vectors.columns() > 0) {
@@ -204,7 +204,9 @@ chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, d
   for (int step = 0; found.vectors.columns() > 0; ++step) {
     F r = like(found.vectors);
     chiral_rayleigh_ritz(sign, chirality, found, static_cast<F*>(nullptr), final_delta, width, &r);
-    if (*std::max_element(found.residuals.begin(), found.residuals.end()) <= 0.3 * search.tolerance || step == 8) break;
+    if (*std::max_element(found.residuals.begin(), found.residuals.end()) <= 0.3 * search.tolerance || step == 8 ||
+        (search.interrupted && search.interrupted()))
+      break;
     project(r);
     F t = like(r);
     zero(t);
@@ -212,6 +214,7 @@ chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, d
     rule.tolerance = 1e-3;
     rule.limit = 300;
     rule.guess_is_zero = true;
+    rule.interrupted = search.interrupted;
     conjugate_gradients(function_operator<decltype(cheap)>{cheap}, t, r, rule);
     axpy(found.vectors, uniform_scalars(t, -1.0), t);
     orthonormalise(found.vectors, fill);
@@ -270,27 +273,29 @@ void join_late_modes(const Sign& sign, int chi, const chiral_modes<F>& late, chi
   }
 }
 
-/// The chirality whose lowest Ritz value of D^+ D stays higher after a short search: the other one may have zero modes.
+/// The chirality whose lowest Ritz value of D^+ D stays higher in a short search: the other one may have zero modes.
+/// A guess, which saves work where it is right; nothing depends on it.
 template <class Sign, class F>
-int chirality_without_zero_modes(const Sign& sign, const F& shape_of, const random_fill<F>& fill) {
+int chirality_without_zero_modes(const Sign& sign, const F& shape_of, const random_fill<F>& fill,
+                                 const std::function<bool()>& interrupted) {
   double lowest[2] = {0.0, 0.0};
   for (const int chirality : {+1, -1}) {
     const chiral_square<Sign> square(sign, chirality);
-    const restart_sizes sizes{.keep = 6, .most = 30, .block = 1, .cycles = 2};
+    const restart_sizes sizes{.keep = 1, .most = 20, .block = 1, .cycles = 1};
     F basis = half_like(shape_of, sizes.most + 1);
     F start = view(basis, 0, 1);
     fill(start);
     thick_restart_lanczos<F>(
         basis, sizes, {},
         [&](F& out, const F& in) {
-          square.apply(out, in, 1e-4);
+          square.apply(out, in, 1e-3);
           scale(out, uniform_scalars(out, -1.0));
         },
         [&](F&, const restart_state& state) {
           lowest[chirality > 0 ? 0 : 1] = -state.values[0];
-          return false;
+          return true;
         },
-        fill);
+        fill, interrupted);
   }
   return lowest[1] > lowest[0] ? -1 : +1;
 }
@@ -302,18 +307,19 @@ int chirality_without_zero_modes(const Sign& sign, const F& shape_of, const rand
 /// chirality P D v / sqrt(e - e^2/4), and zero modes there, where the first has none. Collective.
 /// \param shape_of  a field of 2 spins
 /// \param stored    a state of an earlier call, with its basis, or none
+/// \param make_basis  of the search, fields of 2 spins
 template <class B>
 overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
     const sign_function<B>& sign, const typename sign_function<B>::F& shape_of, const overlap_mode_search& search,
     const random_fill<typename sign_function<B>::F>& fill, int width,
     const restart_keeper<typename sign_function<B>::F>& keeper = nullptr,
     std::optional<std::pair<typename sign_function<B>::F, restart_state>> stored = std::nullopt,
-    int stored_chirality = 0) {
+    int stored_chirality = 0, const basis_maker<typename sign_function<B>::F>& make_basis = nullptr) {
   using F = typename sign_function<B>::F;
   const int l = search.modes;
   const int chi = search.chirality != 0 ? search.chirality
                   : stored              ? stored_chirality
-                                        : detail::chirality_without_zero_modes(sign, shape_of, fill);
+                           : detail::chirality_without_zero_modes(sign, shape_of, fill, search.interrupted);
   constexpr double final_delta = 1e-13;
   overlap_mode_set<F> found{{detail::half_like(shape_of, 0)}, {detail::half_like(shape_of, 0)}};
   found.searched = chi;
@@ -326,7 +332,7 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
     const restart_sizes sizes{.keep = keep,
                               .most = search.most > 0 ? search.most : std::max(keep + 40, (5 * l) / 2),
                               .cycles = search.cycles};
-    F basis = detail::half_like(shape_of, sizes.most + 1);
+    F basis = make_basis ? make_basis(sizes.most + 1) : detail::half_like(shape_of, sizes.most + 1);
     F start = view(basis, 0, 1);
     restart_state state;
     double delta = least;
@@ -368,15 +374,16 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
             disturbed = relaxed && delta > least && worst > 100.0 * best;
             best = std::min(best, worst);
             delta = accuracy_after(worst);
-            ++found.cycles;
+            if (!s.cut) ++found.cycles;
             if (search.progress) search.progress(found.cycles, good, worst, delta);
             if (keeper && !disturbed) keeper(view(kept, 0, s.kept + 1), s, chi);
             stopped = search.interrupted && search.interrupted();
             return converged || stopped || disturbed;
           },
-          fill);
-      found.complete = converged;
-      if (stopped && !converged) return found;
+          fill, search.interrupted);
+      stopped = stopped || state.cut;
+      found.complete = converged && !state.cut;
+      if (stopped && !found.complete) return found;
       if (!disturbed) {
         main.vectors = detail::half_like(shape_of, l);
         copy(main.vectors, view(basis, 0, l));

@@ -25,7 +25,7 @@ enum class overlap_scheme {
 struct overlap_solve_rule {
   double tolerance = 1e-8;  ///< of |b - D(m) x| / |b|
   overlap_scheme scheme = overlap_scheme::relaxed;
-  double relaxation = 0.03;       ///< f in delta_k = f tolerance sqrt(sum_j 1 / |r_j|^2)
+  double relaxation = 0.06;       ///< f in delta_k = f tolerance sqrt(sum_j 1 / |r_j|^2)
   double fixed_delta = 1e-10;     ///< of the fixed scheme, and of true residuals
   double cheap_delta = 1e-4;      ///< of the defect correction's inner solves
   double inner_tolerance = 1e-3;  ///< of these
@@ -141,7 +141,7 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
 
   // What is solved has eigenvalues from `least_eigenvalue` on: x is longer than b by its inverse, and errors of the
   // sign function count by |x|. Measured where it was 0.025.
-  double least_eigenvalue = 0.025;
+  double least_eigenvalue = 1.0;
   for (const int chi : {+1, -1})
     if (!modes.of(chi).squares.empty()) least_eigenvalue = std::min(least_eigenvalue, modes.of(chi).squares.back());
   if (modes.plus.squares.empty() && modes.minus.squares.empty()) least_eigenvalue = 2.5e-3;
@@ -214,7 +214,7 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
       double longest = 1.0;
       for (std::size_t n = 0; n < y_norms.size(); ++n)
         if (b_norms[n] > 0.0) longest = std::max(longest, y_norms[n] / b_norms[n]);
-      d.sign().apply(s, y[i], std::max(1e-13, std::min(rule.fixed_delta, 0.1 * rule.tolerance / longest)));
+      d.sign().apply(s, y[i], std::max(1e-13, 0.05 * rule.tolerance / longest));
       scale(s, chi);
       axpy(s, uniform_scalars(s, 1.0), y[i]);  // s = y + chi sign(H) y = D^+ y
       // r = b - P (D^+ D y) - sigma y, P_chi = (1 + chi gamma_5) / 2 of 2 s
@@ -231,7 +231,7 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
         mass.residual.push_back(b_norms[k] > 0.0 ? norms[k] / b_norms[k] : 0.0);
         worst = std::max(worst, mass.residual.back());
       }
-      mass.converged = worst <= 0.8 * rule.tolerance;
+      mass.converged = worst <= 0.9 * rule.tolerance;
       const bool stops = rule.interrupted && rule.interrupted();
       if (mass.converged || mass.corrections == rule.corrections || stops || !std::isfinite(worst)) break;
       F r_high = like(r);

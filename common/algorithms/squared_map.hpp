@@ -46,7 +46,8 @@ template <field_batch F, class H>
 void chebyshev_filter(const H& h, F& out, const F& in, int degree, const squared_map& z) {
   F before = like(in), now = like(in), scratch = like(in);
   copy(before, in);
-  apply_map(h, now, scratch, 1.0, z, in, 0.0, static_cast<const F*>(nullptr), 0.0, static_cast<const F*>(nullptr));
+  apply_map(h, now, scratch, 1.0, z, before, 0.0, static_cast<const F*>(nullptr), 0.0,
+            static_cast<const F*>(nullptr));  // in may be part of a basis, which H reads more slowly
   for (int k = 2; k <= degree; ++k) {
     apply_map(h, before, scratch, 2.0, z, now, 0.0, static_cast<const F*>(nullptr), -1.0, &before);
     std::swap(before, now);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/algorithms/krylov_basis.hpp"
@@ -28,6 +29,7 @@ struct restart_state {
   host_matrix coupling;           ///< <kept, A next>: kept x block; without columns: not known, and projected anew
   int kept = 0;
   int cycle = 0;
+  bool cut = false;  ///< the search was interrupted in the cycle after this one
 };
 
 /// Decides after each cycle; true ends the search. The kept vectors are columns 0 .. kept - 1 of the basis, the block
@@ -43,14 +45,18 @@ using restart_decision = std::function<bool(F& basis, const restart_state& state
 /// \param basis  of sizes.most + sizes.block columns. The start is in its first `block` columns (state.cycle = 0), or
 ///               what a state that was stored describes is.
 /// \param apply  out = A in, for one block
+/// \param interrupted  asked after each application, or null; true ends the search. Then `decide` is told once more of
+///                     the last full cycle, if there was one, with state.cut; what it returns does not count.
 template <field_batch F>
 restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restart_state state,
                                     const std::function<void(F& out, const F& in)>& apply,
-                                    const restart_decision<F>& decide, const random_fill<F>& fill) {
+                                    const restart_decision<F>& decide, const random_fill<F>& fill,
+                                    const std::function<bool()>& interrupted = nullptr) {
   const int p = sizes.block;
   if (p < 1 || sizes.keep < 1 || sizes.most < sizes.keep + p || basis.columns() < sizes.most + p)
     throw input_error("thick-restart Lanczos: expected a search space of at least the " + std::to_string(sizes.keep) +
                       " kept vectors and a block of " + std::to_string(p) + ", found " + std::to_string(sizes.most));
+  state.cut = false;
   if (state.cycle == 0) {
     F start = view(basis, 0, p);
     orthonormalise(start, fill);
@@ -60,17 +66,28 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
     host_matrix t(sizes.most + p, sizes.most + p);
     for (int i = 0; i < k; ++i) t(i, i) = {state.values[static_cast<std::size_t>(i)], 0.0};
     host_matrix r;
+    // Blocks are worked on beside the basis, which may lie in slower memory.
+    F in = like(basis, p), next = like(basis, p);
+    copy(in, view(basis, k, p));
     while (k + p <= sizes.most) {
-      const F known = view(basis, 0, k + p), in = view(basis, k, p);
-      F next = view(basis, k + p, p);
+      const F known = view(basis, 0, k + p);
       apply(next, in);
-      orthogonal_factors f = orthogonalise(known, next, fill);
+      if (interrupted && interrupted()) {  // the kept vectors and the block after them are as they were
+        state.cut = true;
+        if (state.cycle > 0) decide(basis, state);
+        return state;
+      }
+      // A v_k lies in the last two blocks, where nothing is coupled to the kept vectors.
+      orthogonal_factors f = orthogonalise(known, next, fill, k > state.kept ? 2 * p : -1);
       if (state.kept > 0 && state.coupling.columns() > 0) {
         set_block(f.c, 0, 0, k == state.kept ? state.coupling : host_matrix(state.kept, p));
       }
       set_block(t, 0, k, f.c);
       set_block(t, k, 0, adjoint(f.c));
       r = f.r;
+      F place = view(basis, k + p, p);
+      copy(place, next);
+      std::swap(in, next);
       k += p;
     }
     const hermitian_eigenpairs ritz = eigenpairs_of_hermitian(hermitian_part(block_of(t, 0, 0, k, k)));
@@ -86,10 +103,8 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
     state.kept = kept;
     ++state.cycle;
     F all = view(basis, 0, k), first = view(basis, kept, p);
-    F next = like(basis, p);
-    copy(next, view(basis, k, p));
     rotate_basis(all, y);
-    copy(first, next);
+    copy(first, in);
     if (decide(basis, state) || state.cycle >= sizes.cycles) return state;
   }
 }

@@ -151,7 +151,8 @@ field_errors errors_of(const dg_domain& domain, std::span<const double> state, c
   const auto fields = static_cast<std::size_t>(domain.fields);
   const auto elements = static_cast<std::size_t>(domain.elements());
   const cubature rule = make_cubature(domain.reference.dimension, 2 * domain.reference.order + 4);
-  const dense_matrix to_points = interpolation(domain.reference, rule.points);
+  const dense_matrix of_nodes = transposed(interpolation(domain.reference, rule.points));  // [node][point]
+  const std::size_t points = rule.points.size();
   const dense_matrix& mass = domain.reference.mass;
   std::vector<std::vector<double>> largest(fields, std::vector<double>(elements)), square = largest, fine = largest;
 #pragma omp parallel for schedule(static)
@@ -175,7 +176,8 @@ field_errors errors_of(const dg_domain& domain, std::span<const double> state, c
       for (int i = 0; i < domain.nodes(); ++i)
         for (int j = 0; j < domain.nodes(); ++j)
           square[f][element] += jacobian * difference_at(f, i) * mass(i, j) * difference_at(f, j);
-    for (std::size_t p = 0; p < rule.points.size(); ++p) {
+    std::vector<double> values(fields * points);  // at the points, less the exact ones
+    for (std::size_t p = 0; p < points; ++p) {
       vector3 x{};
       const auto& r = rule.points[p];
       const auto& corner = domain.corners[element];
@@ -185,13 +187,16 @@ field_errors errors_of(const dg_domain& domain, std::span<const double> state, c
           x[i] += 0.5 * (1.0 + r[a]) * (corner[a + 1][i] - corner[0][i]);
       }
       exact(x, t, q);
-      for (std::size_t f = 0; f < fields; ++f) {
-        double value = -q[f];
-        for (int n = 0; n < domain.nodes(); ++n)
-          value += to_points(static_cast<int>(p), n) *
-                   state[at(domain, static_cast<int>(f), e) + static_cast<std::size_t>(n)];
-        fine[f][element] += jacobian * rule.weights[p] * value * value;
+      for (std::size_t f = 0; f < fields; ++f) values[f * points + p] = -q[f];
+    }
+    for (std::size_t f = 0; f < fields; ++f) {
+      double* const value = values.data() + f * points;
+      for (int n = 0; n < domain.nodes(); ++n) {
+        const double* const of_node = of_nodes.values.data() + static_cast<std::size_t>(n) * points;
+        const double here = state[at(domain, static_cast<int>(f), e) + static_cast<std::size_t>(n)];
+        for (std::size_t p = 0; p < points; ++p) value[p] += of_node[p] * here;
       }
+      for (std::size_t p = 0; p < points; ++p) fine[f][element] += jacobian * rule.weights[p] * value[p] * value[p];
     }
   }
   field_errors errors;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/error.hpp"
+#include "gpu/device/host_pool.hpp"
 
 namespace plaquette::gpu {
 
@@ -14,11 +15,19 @@ namespace {
 constexpr std::size_t alignment = 256;
 constexpr std::size_t largest_small_request = std::size_t{1} << 20, small_segment = std::size_t{8} << 20;
 
+constexpr int on_host = -1;  ///< in place of a device
+
+std::shared_ptr<std::byte> allocate(int device, std::size_t bytes) {
+  return device == on_host ? allocate_pinned(bytes) : allocate_on_device(device, bytes);
+}
+
 bool is_small(std::size_t bytes) { return bytes <= largest_small_request; }
 
 thread_local memory_pool* redirected_to = nullptr;
 
 }  // namespace
+
+std::shared_ptr<memory_pool> make_host_pool() { return std::make_shared<memory_pool>(on_host); }
 
 redirected_memory::redirected_memory(memory_pool& to) : before_(std::exchange(redirected_to, &to)) {}
 redirected_memory::~redirected_memory() { redirected_to = before_; }
@@ -62,10 +71,10 @@ memory_pool::piece_place memory_pool::add_segment(std::size_t bytes) {
   const std::size_t size = cuts_ && is_small(bytes) ? small_segment : bytes;
   std::shared_ptr<std::byte> memory;
   try {
-    memory = allocate_on_device(device_, size);
+    memory = allocate(device_, size);
   } catch (const memory_error&) {
     release_free_segments();
-    memory = allocate_on_device(device_, size);
+    memory = allocate(device_, size);
   }
   std::byte* const begin = memory.get();
   segments_.emplace(begin, segment{std::move(memory), size});

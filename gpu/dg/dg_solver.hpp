@@ -15,7 +15,7 @@
 namespace plaquette::gpu {
 
 struct dg_solver_options {
-  /// Which kernels do a stage. Without a choice: fused where there are such kernels (three dimensions, upwind flux),
+  /// Which kernels do a stage. Without a choice: fused where there are such kernels (three dimensions),
   /// else classic.
   enum class choice { automatic, products, gather, classic, fused };
   choice kernel = choice::automatic;

@@ -5,8 +5,9 @@ namespace plaquette::gpu::dg {
 
 template <>
 std::unique_ptr<stage_launcher<double, 4>> make_fused_launcher_of<double, 4, false>(
-    const reference_element& reference, const std::vector<element_geometry>& geometry, const queue& q) {
-  return launcher_of_order<acoustics_double, 1, last_low_order>(reference, geometry, q);
+    const reference_element& reference, const std::vector<element_geometry>& geometry, bool is_upwind, const queue& q) {
+  if (is_upwind) return launcher_of_order<acoustics_double, 1, last_low_order>(reference, geometry, q);
+  return launcher_of_order<acoustics_double_any, 1, last_low_order>(reference, geometry, q);
 }
 
 }  // namespace plaquette::gpu::dg

@@ -21,7 +21,6 @@ namespace plaquette::gpu::dg {
 template <class T>
 std::vector<T> maxwell_records(const std::vector<element_geometry>& geometry) {
   using vector = std::array<double, 3>;
-  const auto dot = [](const vector& a, const vector& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
   std::vector<T> records(geometry.size() * maxwell_in_element<T>::record);
   for (std::size_t i = 0; i < geometry.size(); ++i) {
     const element_geometry& g = geometry[i];
@@ -30,33 +29,26 @@ std::vector<T> maxwell_records(const std::vector<element_geometry>& geometry) {
     // With its sign, so that left-handed elements are right too.
     const double jacobian = 1.0 / (gr[0] * (gs[1] * gt[2] - gs[2] * gt[1]) + gr[1] * (gs[2] * gt[0] - gs[0] * gt[2]) +
                                    gr[2] * (gs[0] * gt[1] - gs[1] * gt[0]));
-    std::array<vector, 3> e;  // e_a = J grad r_b x grad r_c
     for (std::size_t a = 0; a < 3; ++a) {
       const vector &b = g.metric[(a + 1) % 3], &c = g.metric[(a + 2) % 3];
       for (std::size_t x = 0; x < 3; ++x) {
         const std::size_t y = (x + 1) % 3, z = (x + 2) % 3;
-        e[a][x] = jacobian * (b[y] * c[z] - b[z] * c[y]);
-        to[4 * a + x] = static_cast<T>(e[a][x]);
+        to[4 * a + x] = static_cast<T>(jacobian * (b[y] * c[z] - b[z] * c[y]));  // e_a = J grad r_b x grad r_c
       }
     }
     to[3] = static_cast<T>(1.0 / jacobian);
-    for (std::size_t face = 0; face < 4; ++face) {
-      vector t1 = face == 0 ? e[1] : e[face % 3], t2 = face == 0 ? e[2] : e[(face + 1) % 3];
-      for (std::size_t x = 0; face == 0 && x < 3; ++x) t1[x] -= e[0][x], t2[x] -= e[0][x];
-      const double per_area = 1.0 / (jacobian * g.face_scale[face]);
-      to[12 + 3 * face] = static_cast<T>(dot(t1, t1) * per_area);
-      to[12 + 3 * face + 1] = static_cast<T>(dot(t1, t2) * per_area);
-      to[12 + 3 * face + 2] = static_cast<T>(dot(t2, t2) * per_area);
-    }
   }
   return records;
 }
+
+inline constexpr int most_shared_bytes = 232448;  ///< of a block, from compute capability 9.0 on
 
 template <class System, class Engine, int order, class shape>
 class fused_launcher final : public stage_launcher<typename System::real, System::fields> {
  public:
   using T = typename System::real;
   using kernel = fused_kernel<System, Engine, order, shape>;
+  static_assert(kernel::shared_bytes <= most_shared_bytes);
 
   fused_launcher(const reference_element& reference, const std::vector<element_geometry>& geometry, const queue& q) {
     const auto derivative = [&](int a, int n, int k) {

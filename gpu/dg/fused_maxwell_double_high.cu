@@ -5,8 +5,10 @@ namespace plaquette::gpu::dg {
 
 template <>
 std::unique_ptr<stage_launcher<double, 6>> make_fused_launcher_of<double, 6, true>(
-    const reference_element& reference, const std::vector<element_geometry>& geometry, const queue& q) {
-  return launcher_of_order<maxwell_double, last_low_order + 1, highest_fused_order>(reference, geometry, q);
+    const reference_element& reference, const std::vector<element_geometry>& geometry, bool is_upwind, const queue& q) {
+  if (is_upwind)
+    return launcher_of_order<maxwell_double, last_low_order + 1, highest_fused_order>(reference, geometry, q);
+  return launcher_of_order<maxwell_double_any, last_low_order + 1, highest_fused_order>(reference, geometry, q);
 }
 
 }  // namespace plaquette::gpu::dg

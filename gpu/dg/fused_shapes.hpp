@@ -34,6 +34,10 @@ using acoustics_float = acoustics_in_element<float>;
 using acoustics_double = acoustics_in_element<double>;
 using maxwell_float = maxwell_in_element<float>;
 using maxwell_double = maxwell_in_element<double>;
+using acoustics_float_any = acoustics_of_any_flux<float>;
+using acoustics_double_any = acoustics_of_any_flux<double>;
+using maxwell_float_any = maxwell_of_any_flux<float>;
+using maxwell_double_any = maxwell_of_any_flux<double>;
 
 using fma_4x1x2 = fma_engine<float, 4, 1, 2>;
 using fma_4x3x1 = fma_engine<float, 4, 3, 1>;
@@ -53,6 +57,7 @@ PLAQUETTE_DG_CHOICE(acoustics_float, 5, tf32_16x16, 16, 4, 1, 4, false, 1, 4, 4)
 PLAQUETTE_DG_CHOICE(acoustics_float, 6, tf32_16x16, 16, 6, 1, 2, false, 1, 4, 4)
 PLAQUETTE_DG_CHOICE(acoustics_float, 7, tf32_16x16, 16, 8, 1, 2, false, 1, 4, 4)
 PLAQUETTE_DG_CHOICE(acoustics_float, 8, tf32_16x16, 16, 11, 1, 1, false, 1, 4, 4)
+PLAQUETTE_DG_CHOICE(acoustics_float, 9, tf32_16x8, 8, 14, 1, 2, false, 1, 4, 4)
 
 PLAQUETTE_DG_LANES(acoustics_double, 1, 4, 3)
 PLAQUETTE_DG_LANES(acoustics_double, 2, 3, 2)
@@ -62,6 +67,7 @@ PLAQUETTE_DG_CHOICE(acoustics_double, 5, dmma_16x16, 16, 4, 1, 3, false, 1, 2, 2
 PLAQUETTE_DG_CHOICE(acoustics_double, 6, dmma_16x16, 16, 6, 1, 2, false, 1, 3, 2)
 PLAQUETTE_DG_CHOICE(acoustics_double, 7, dmma_16x16, 16, 8, 1, 2, false, 1, 2, 1)
 PLAQUETTE_DG_CHOICE(acoustics_double, 8, dmma_16x16, 16, 11, 1, 1, false, 2, 3, 4)
+PLAQUETTE_DG_CHOICE(acoustics_double, 9, dmma_16x16, 16, 14, 1, 1, false, 1, 3, 2)
 
 PLAQUETTE_DG_CHOICE(maxwell_float, 1, fma_4x1x2, 16, 1, 8, 3, true, 1, 2, 2)
 PLAQUETTE_DG_CHOICE(maxwell_float, 2, fma_4x3x1, 8, 1, 8, 3, true, 1, 3, 3)
@@ -70,7 +76,8 @@ PLAQUETTE_DG_CHOICE(maxwell_float, 4, tf32_16x8, 8, 3, 1, 5, false, 1, 4, 4)
 PLAQUETTE_DG_CHOICE(maxwell_float, 5, tf32_16x8, 8, 4, 1, 4, false, 1, 4, 4)
 PLAQUETTE_DG_CHOICE(maxwell_float, 6, tf32_16x8, 8, 6, 1, 3, false, 1, 4, 2)
 PLAQUETTE_DG_CHOICE(maxwell_float, 7, tf32_16x8, 8, 8, 1, 2, false, 1, 4, 4)
-PLAQUETTE_DG_CHOICE(maxwell_float, 8, tf32_16x8, 8, 11, 1, 1, false, 1, 3, 4)
+PLAQUETTE_DG_CHOICE(maxwell_float, 8, tf32_16x8, 8, 4, 1, 4, false, 1, 3, 4)
+PLAQUETTE_DG_CHOICE(maxwell_float, 9, tf32_16x8, 8, 14, 1, 1, false, 1, 4, 4)
 
 PLAQUETTE_DG_CHOICE(maxwell_double, 1, fma_double_4x1x1, 8, 1, 8, 3, true, 1, 2, 1)
 PLAQUETTE_DG_CHOICE(maxwell_double, 2, dmma_8x8, 8, 2, 4, 2, true, 1, 2, 1)
@@ -80,6 +87,48 @@ PLAQUETTE_DG_CHOICE(maxwell_double, 5, dmma_16x8, 8, 4, 1, 3, false, 1, 2, 2)
 PLAQUETTE_DG_CHOICE(maxwell_double, 6, dmma_16x8, 8, 6, 1, 2, false, 1, 2, 1)
 PLAQUETTE_DG_CHOICE(maxwell_double, 7, dmma_16x8, 8, 8, 1, 2, false, 1, 2, 2)
 PLAQUETTE_DG_CHOICE(maxwell_double, 8, dmma_16x8, 8, 11, 1, 1, false, 1, 2, 1)
+PLAQUETTE_DG_CHOICE(maxwell_double, 9, dmma_16x8, 8, 14, 1, 1, false, 1, 2, 1)
+
+// Any flux. More is lifted, and fewer sums are kept.
+PLAQUETTE_DG_CHOICE(acoustics_float_any, 1, fma_4x1x2, 16, 1, 8, 3, true, 1, 2, 2)
+PLAQUETTE_DG_CHOICE(acoustics_float_any, 2, fma_4x3x1, 8, 1, 8, 3, true, 1, 3, 3)
+PLAQUETTE_DG_CHOICE(acoustics_float_any, 3, fma_4x5x1, 8, 1, 8, 2, true, 2, 5, 5)
+PLAQUETTE_DG_CHOICE(acoustics_float_any, 4, tf32_16x8, 8, 3, 3, 2, true, 1, 4, 4)
+PLAQUETTE_DG_CHOICE(acoustics_float_any, 5, tf32_16x16, 16, 4, 1, 4, false, 1, 4, 4)
+PLAQUETTE_DG_CHOICE(acoustics_float_any, 6, tf32_16x16, 16, 6, 1, 2, false, 1, 4, 4)
+PLAQUETTE_DG_CHOICE(acoustics_float_any, 7, tf32_16x16, 16, 8, 1, 2, false, 1, 4, 4)
+PLAQUETTE_DG_CHOICE(acoustics_float_any, 8, tf32_16x16, 16, 11, 1, 1, false, 1, 4, 4)
+PLAQUETTE_DG_CHOICE(acoustics_float_any, 9, tf32_16x16, 16, 14, 1, 1, false, 1, 4, 4)
+
+PLAQUETTE_DG_CHOICE(acoustics_double_any, 1, fma_double_4x1x1, 8, 1, 8, 3, true, 1, 2, 1)
+PLAQUETTE_DG_CHOICE(acoustics_double_any, 2, dmma_8x8, 8, 2, 4, 2, true, 1, 2, 1)
+PLAQUETTE_DG_CHOICE(acoustics_double_any, 3, dmma_8x8, 8, 3, 3, 2, true, 1, 2, 2)
+PLAQUETTE_DG_CHOICE(acoustics_double_any, 4, dmma_8x8, 8, 5, 1, 4, false, 1, 2, 1)
+PLAQUETTE_DG_CHOICE(acoustics_double_any, 5, dmma_16x16, 16, 4, 1, 3, false, 1, 2, 2)
+PLAQUETTE_DG_CHOICE(acoustics_double_any, 6, dmma_16x16, 16, 6, 1, 2, false, 1, 3, 2)
+PLAQUETTE_DG_CHOICE(acoustics_double_any, 7, dmma_16x16, 16, 8, 1, 2, false, 1, 2, 1)
+PLAQUETTE_DG_CHOICE(acoustics_double_any, 8, dmma_16x16, 16, 11, 1, 1, false, 2, 3, 4)
+PLAQUETTE_DG_CHOICE(acoustics_double_any, 9, dmma_16x16, 16, 14, 1, 1, false, 1, 3, 2)
+
+PLAQUETTE_DG_CHOICE(maxwell_float_any, 1, fma_4x1x2, 16, 1, 8, 2, true, 1, 2, 2)
+PLAQUETTE_DG_CHOICE(maxwell_float_any, 2, fma_4x3x1, 8, 1, 8, 2, true, 1, 3, 3)
+PLAQUETTE_DG_CHOICE(maxwell_float_any, 3, tf32_16x8, 8, 2, 4, 2, true, 1, 4, 4)
+PLAQUETTE_DG_CHOICE(maxwell_float_any, 4, tf32_16x8, 8, 3, 1, 5, false, 1, 4, 4)
+PLAQUETTE_DG_CHOICE(maxwell_float_any, 5, tf32_16x8, 8, 4, 1, 4, false, 1, 4, 4)
+PLAQUETTE_DG_CHOICE(maxwell_float_any, 6, tf32_16x8, 8, 6, 1, 3, false, 1, 4, 2)
+PLAQUETTE_DG_CHOICE(maxwell_float_any, 7, tf32_16x8, 8, 8, 1, 2, false, 1, 4, 4)
+PLAQUETTE_DG_CHOICE(maxwell_float_any, 8, tf32_16x8, 8, 11, 1, 1, false, 1, 3, 4)
+PLAQUETTE_DG_CHOICE(maxwell_float_any, 9, tf32_16x8, 8, 14, 1, 1, false, 1, 4, 4)
+
+PLAQUETTE_DG_CHOICE(maxwell_double_any, 1, fma_double_4x1x1, 8, 1, 8, 2, true, 1, 2, 1)
+PLAQUETTE_DG_CHOICE(maxwell_double_any, 2, dmma_8x8, 8, 2, 4, 2, true, 1, 2, 1)
+PLAQUETTE_DG_CHOICE(maxwell_double_any, 3, dmma_8x8, 8, 3, 1, 5, false, 1, 2, 1)
+PLAQUETTE_DG_CHOICE(maxwell_double_any, 4, dmma_8x8, 8, 5, 1, 3, false, 1, 2, 1)
+PLAQUETTE_DG_CHOICE(maxwell_double_any, 5, dmma_16x8, 8, 4, 1, 3, false, 1, 2, 2)
+PLAQUETTE_DG_CHOICE(maxwell_double_any, 6, dmma_16x8, 8, 6, 1, 2, false, 1, 2, 1)
+PLAQUETTE_DG_CHOICE(maxwell_double_any, 7, dmma_16x8, 8, 8, 1, 2, false, 1, 2, 2)
+PLAQUETTE_DG_CHOICE(maxwell_double_any, 8, dmma_16x8, 8, 11, 1, 1, false, 1, 2, 1)
+PLAQUETTE_DG_CHOICE(maxwell_double_any, 9, dmma_16x8, 8, 14, 1, 1, false, 1, 2, 1)
 
 #undef PLAQUETTE_DG_CHOICE
 #undef PLAQUETTE_DG_LANES

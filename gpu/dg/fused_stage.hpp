@@ -22,7 +22,7 @@ namespace plaquette::gpu::dg {
 
 /// How a fused kernel is cut. (A type: nvcc 13.0 makes no kernels whose template arguments are values of classes.)
 template <int elements_, int warps_, int groups_, int blocks_, bool shared_matrices_, int face_batch_ = 1,
-          int node_batch_ = 4, int update_batch_ = 4>
+          int node_batch_ = 4, int update_batch_ = 4, bool prefetches_ = false>
 struct fused_shape {
   static constexpr int elements = elements_;                 ///< of a group
   static constexpr int warps = warps_;                       ///< of a group
@@ -31,6 +31,7 @@ struct fused_shape {
   static constexpr bool shared_matrices = shared_matrices_;  ///< whether a block keeps them in shared memory
   // What a thread has under way: face nodes, times four; nodes; nodes of the update.
   static constexpr int face_batch = face_batch_, node_batch = node_batch_, update_batch = update_batch_;
+  static constexpr bool prefetches = prefetches_;  ///< the matrices of a step during the step before
 };
 
 /// Of memory that this kernel does not write.
@@ -86,8 +87,13 @@ PLAQUETTE_DG_DEVICE void write_streamed(node_values<T, fields>* at, const node_v
 #endif
 }
 
-/// Strides between elements in shared memory that keep the lanes of a warp on different banks.
-constexpr int spread(int nodes) { return nodes + (12 - nodes % 8) % 8; }
+/// Strides between elements in shared memory that keep the lanes of a warp on different banks: with four rows of a
+/// product side by side, and with one.
+template <class Engine>
+constexpr int spread(int nodes) {
+  const int filled = rounded_up(nodes, Engine::depth);
+  return Engine::depth == 1 ? filled | 1 : filled + (12 - filled % 8) % 8;
+}
 
 template <class System, class Engine, int order, class shape>
 struct fused_kernel {
@@ -99,6 +105,7 @@ struct fused_kernel {
   static constexpr int row_tiles = (nodes + Engine::rows - 1) / Engine::rows;
   static constexpr int column_tiles = elements / Engine::columns;
   static_assert(elements % Engine::columns == 0);
+  static_assert(!shape::prefetches || !Engine::left_side_by_side);
   static constexpr int volume_steps = (nodes + Engine::depth - 1) / Engine::depth;
   static constexpr int lift_steps = (face_nodes + Engine::depth - 1) / Engine::depth;
 
@@ -112,12 +119,12 @@ struct fused_kernel {
   static constexpr int matrix_numbers = row_tiles * tile_numbers;
 
   // Shared memory of a group, in numbers.
-  static constexpr int node_stride = spread(rounded_up(nodes, Engine::depth));
-  static constexpr int face_stride = spread(rounded_up(face_nodes, Engine::depth));
+  static constexpr int node_stride = spread<Engine>(nodes);
+  static constexpr int face_stride = spread<Engine>(face_nodes);
   static constexpr int planes = fields / System::plane_width;
-  static constexpr int face_width = word, face_planes = System::sets / face_width;
+  static constexpr int face_width = word, face_planes = System::lifted / face_width;
   static constexpr int node_numbers = fields * elements * node_stride;
-  static constexpr int face_numbers = System::sets * elements * face_stride;
+  static constexpr int face_numbers = System::lifted * elements * face_stride;
   static constexpr int record_numbers = System::record * elements, derived_numbers = System::derived * elements;
   static constexpr int group_bytes =
       (node_numbers + face_numbers + 2 * record_numbers + derived_numbers) * static_cast<int>(sizeof(T)) +
@@ -186,11 +193,11 @@ struct fused_kernel {
   }
 
   /// Nodes of the group, in coordinates of their elements, to shared memory.
-  PLAQUETTE_DG_DEVICE void load_nodes(const group_place& place, int thread, const group_memory& memory,
-                                      const T* record) const {
-    if (thread < 4 * elements) derive(place, thread, memory, record);
+  PLAQUETTE_DG_DEVICE void load_nodes(const group_place& place, int thread, const group_memory& memory, const T* record,
+                                      const std::uint32_t* link) const {
+    if (thread < 4 * elements) derive(place, thread, memory, record, link);
     if constexpr (4 * elements > threads)
-      for (int i = thread + threads; i < 4 * elements; i += threads) derive(place, i, memory, record);
+      for (int i = thread + threads; i < 4 * elements; i += threads) derive(place, i, memory, record, link);
     const values* const q = stage.in + place.column * stage.column_stride;
     if constexpr (nodes >= 48)
       load_by_element(place, thread, memory, record, q);
@@ -240,11 +247,13 @@ struct fused_kernel {
       write_numbers<System::plane_width>(memory.node + ((p * elements + e) * node_stride + n) * System::plane_width,
                                          t + p * System::plane_width);
   }
-  PLAQUETTE_DG_DEVICE void derive(const group_place& place, int i, const group_memory& memory, const T* record) const {
+  PLAQUETTE_DG_DEVICE void derive(const group_place& place, int i, const group_memory& memory, const T* record,
+                                  const std::uint32_t* link) const {
     const int e = i / 4, face = i - e * 4;
     const T* const medium =
         stage.mesh.media == nullptr ? nullptr : stage.mesh.media + std::int64_t{element_of(place, e)} * media_numbers;
-    System::derive(record + e * System::record, medium, face, memory.derived + e * System::derived);
+    const T upwinding = (link[i] & ((1U << link_code_bits) - 1)) == open_code ? T(1) : stage.mesh.upwinding;
+    System::derive(record + e * System::record, medium, upwinding, face, memory.derived + e * System::derived);
   }
 
   /// Fluxes of the group's faces to shared memory. A thread takes node m of all four faces.
@@ -271,7 +280,7 @@ struct fused_kernel {
       PLAQUETTE_DG_UNROLL
       for (int b = 0; b < batch; ++b) {
         const int i = min_of(i0 + b * threads, count - 1), e = i / face_nodes, m = i - e * face_nodes;
-        T h[System::sets];
+        T h[System::lifted];
         PLAQUETTE_DG_UNROLL
         for (int f = 0; f < 4; ++f) {
           T here[fields];
@@ -329,6 +338,23 @@ struct fused_kernel {
       }
     });
   }
+  /// The same in two parts: numbers from memory, for engines whose lanes have their own; then operands.
+  template <int count, class Numbers>
+  PLAQUETTE_DG_DEVICE static void fetch_left(Numbers& next, const T* at) {
+    constexpr int each = Engine::left_numbers;
+    for_lanes([&](int l) {
+      PLAQUETTE_DG_UNROLL
+      for (int j = 0; j < count; ++j) read_numbers<each, from_shared>(next[l].x + j * each, at + (j * 32 + l) * each);
+    });
+  }
+  template <int count, class Numbers>
+  PLAQUETTE_DG_DEVICE static void take_left(per_lane<typename Engine::left> (&a)[count], const Numbers& next) {
+    constexpr int each = Engine::left_numbers;
+    for_lanes([&](int l) {
+      PLAQUETTE_DG_UNROLL
+      for (int i = 0; i < count * each; ++i) Engine::set(a[i / each][l], i % each, next[l].x[i]);
+    });
+  }
   template <int count, int width>
   PLAQUETTE_DG_DEVICE static void read_right(per_lane<typename Engine::right> (&b)[count], const T* at, int stride,
                                              int column, int k) {
@@ -355,14 +381,23 @@ struct fused_kernel {
         for (int i = 0; i < Engine::sums; ++i) z[s][l].x[i] = T(0);
       }
     });
+    per_lane<numbers<T, 4 * Engine::left_numbers>> next;
+    if constexpr (shape::prefetches) fetch_left<4>(next, matrix);
 #pragma unroll 1
     for (int step = 0; step < lift_steps; ++step) {
       per_lane<typename Engine::left> a[4];
-      per_lane<typename Engine::right> b[System::sets];
-      read_left(a, matrix);
-      read_right<System::sets, face_width>(b, memory.face, face_stride, column, step * Engine::depth);
+      per_lane<typename Engine::right> b[System::lifted];
+      const T* const after = matrix + fragment<4>;
+      if constexpr (shape::prefetches) {
+        take_left(a, next);
+        // Behind the last step of LIFT come those of D, whose fragments are shorter: what is too much is not used.
+        fetch_left<4>(next, after);
+      } else {
+        read_left(a, matrix);
+      }
+      read_right<System::lifted, face_width>(b, memory.face, face_stride, column, step * Engine::depth);
       System::template lift<Engine>(z, a, b);
-      matrix += fragment<4>;
+      matrix = after;
     }
     for_lanes([&](int l) {
       PLAQUETTE_DG_UNROLL
@@ -380,10 +415,16 @@ struct fused_kernel {
     for (int step = 0; step < volume_steps; ++step) {
       per_lane<typename Engine::left> d[3];
       per_lane<typename Engine::right> t[fields];
-      read_left(d, matrix);
+      if constexpr (shape::prefetches) {
+        take_left(d, next);
+        if (step + 1 < volume_steps) matrix += fragment<3>;
+        fetch_left<3>(next, matrix);
+      } else {
+        read_left(d, matrix);
+        matrix += fragment<3>;
+      }
       read_right<fields, System::plane_width>(t, memory.node, node_stride, column, step * Engine::depth);
       System::template volume<Engine>(z, d, t);
-      matrix += fragment<3>;
     }
   }
 
@@ -484,7 +525,7 @@ __global__ void __launch_bounds__(32 * shape::warps * shape::groups, shape::bloc
       bring_to_cache(body.stage.in + next_place.column * body.stage.column_stride + first, bytes);
       bring_to_cache(body.stage.residual + next_place.column * body.stage.residual_stride() + first, bytes);
     }
-    body.load_nodes(place, thread, memory, memory.record(buffer));
+    body.load_nodes(place, thread, memory, memory.record(buffer), memory.link(buffer));
     if (next < groups) body.fetch_records(next_place, thread, memory.record(buffer ^ 1), memory.link(buffer ^ 1));
     wait_for_group<shape::warps, shape::groups>(group_of_block);
     body.form_fluxes(place, thread, memory, memory.record(buffer), memory.link(buffer), partner);
@@ -527,7 +568,7 @@ void launch_fused(const queue&, const fused_kernel<System, Engine, order, shape>
     for (std::int64_t group = 0; group < body.group_count(); ++group) {
       const auto place = body.place_of(group);
       for (int t = 0; t < kernel::threads; ++t) body.fetch_records(place, t, memory.record(0), memory.link(0));
-      for (int t = 0; t < kernel::threads; ++t) body.load_nodes(place, t, memory, memory.record(0));
+      for (int t = 0; t < kernel::threads; ++t) body.load_nodes(place, t, memory, memory.record(0), memory.link(0));
       for (int t = 0; t < kernel::threads; ++t)
         body.form_fluxes(place, t, memory, memory.record(0), memory.link(0), body.stage.mesh.partner);
       for (int w = 0; w < shape::warps; ++w)

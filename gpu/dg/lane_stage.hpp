@@ -145,7 +145,7 @@ struct lane_kernel {
       read_numbers<System::record, false>(record[l].x, records + element * System::record);
       const T* const medium = stage.mesh.media == nullptr ? nullptr : stage.mesh.media + element * media_numbers;
       PLAQUETTE_DG_UNROLL
-      for (int f = 0; f < 4; ++f) System::derive(record[l].x, medium, f, derived[l].x);
+      for (int f = 0; f < 4; ++f) System::derive(record[l].x, medium, T(1), f, derived[l].x);
       PLAQUETTE_DG_UNROLL
       for (int s = 0; s < System::sets; ++s) {
         PLAQUETTE_DG_UNROLL

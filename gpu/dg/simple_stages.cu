@@ -101,7 +101,10 @@ class classic_launcher final : public stage_launcher<typename Equations::real, E
   using values = node_values<typename Equations::real, Equations::fields>;
 
   classic_launcher(const queue& q, std::int64_t places)
-      : rhs_(allocate_on_device(q.device(), static_cast<std::size_t>(places) * sizeof(values))) {}
+      : rhs_(allocate_on_device(q.device(), static_cast<std::size_t>(places) * sizeof(values))),
+        volume_(q),
+        surface_(q),
+        update_(q) {}
 
   void run(const queue& q, const stage_arguments<typename Equations::real, Equations::fields>& stage) override {
     auto* const rhs = reinterpret_cast<values*>(rhs_.get());
@@ -109,13 +112,26 @@ class classic_launcher final : public stage_launcher<typename Equations::real, E
     const classic_surface<Equations> surface{{stage, rhs}};
     const classic_update<Equations> update{{stage, rhs}};
     const int threads = threads_of_element(stage.mesh.nodes);
+    volume_.start();
     launch_two_phases(q, volume.blocks(), threads, volume.shared_bytes(), volume);
+    volume_.stop();
+    surface_.start();
     launch_two_phases(q, surface.blocks(), threads, surface.shared_bytes(), surface);
+    surface_.stop();
+    update_.start();
     for_each_index(q, update.count(), update);
+    update_.stop();
+    has_run_ = true;
+  }
+  stage_parts parts() const override {
+    if (!has_run_) return {};
+    return {volume_.seconds(), surface_.seconds(), update_.seconds()};
   }
 
  private:
   std::shared_ptr<std::byte> rhs_;
+  device_timer volume_, surface_, update_;
+  bool has_run_ = false;
 };
 
 }  // namespace

@@ -24,6 +24,11 @@ enum class stage_kernel {
 };
 std::string_view name_of(stage_kernel kernel);
 
+/// Seconds of the kernels of one stage; zeros where they are one kernel.
+struct stage_parts {
+  double volume = 0.0, surface = 0.0, update = 0.0;
+};
+
 /// One stage at a time on one device, for one order, one system and one kind of kernel.
 template <class T, int fields>
 class stage_launcher {
@@ -31,6 +36,8 @@ class stage_launcher {
   virtual ~stage_launcher() = default;
   /// Queues a stage. The launcher's own arrays serve one queue.
   virtual void run(const queue& q, const stage_arguments<T, fields>& stage) = 0;
+  /// Of the last run; waits for it.
+  virtual stage_parts parts() const { return {}; }
 };
 
 /// \param elements  of the mesh: the arrays of one state go through memory

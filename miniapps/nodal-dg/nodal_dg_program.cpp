@@ -421,19 +421,22 @@ run_estimate nodal_dg_program::estimate(app_run& run) {
   if (!options_.vtk.empty() && !has_vtkhdf())
     throw input_error("--vtk: this program was built without HDF5 (libhdf5-dev), which such files need");
   run.begin("mesh");
-  if (options_.mesh.empty()) {  // before it is made
+  const bool is_sampled = options_.shared.dry_run && !checkpoint_exists(options_.checkpoint);
+  const mesh_sample sample = is_sampled ? sample_of_mesh(options_) : mesh_sample{options_};
+  sampled_ = sample.elements;
+  if (options_.mesh.empty() && !is_sampled) {  // before it is made
     double cells = 1.0;
     for (const int n : options_.box) cells *= n;
     const double elements = cells * (options_.box.size() == 3 ? 6.0 * std::pow(8.0, options_.refinements)
                                                               : 2.0 * std::pow(4.0, options_.refinements));
     require_memory(run.world, 900.0 * elements, "the mesh");
   }
-  case_ = make_case(options_);
+  case_ = make_case(sample.options);
   options_.box_sides = case_.box;
   const auto partition = partition_mesh(case_.mesh, run.world.size(), options_.partition);
   domain_ = std::make_unique<dg_domain>(make_domain(case_.mesh, partition, options_.order, case_.problem, run.world));
   find_places();
-  const double stable = stable_time_step(*domain_);
+  const double stable = sample.element_length * stable_time_step(*domain_);
   dt_ = options_.dt > 0.0 ? options_.dt : stable;
   if (options_.steps > 0) {
     steps_ = options_.steps;
@@ -444,15 +447,15 @@ run_estimate nodal_dg_program::estimate(app_run& run) {
     if (steps_ > 0) dt_ = options_.final_time / static_cast<double>(steps_);
   }
   run.progress.clear();
-  const double state = static_cast<double>(domain_->state_size() * options_.states) * sizeof(double);
+  const double state = sampled_ * static_cast<double>(domain_->state_size() * options_.states) * sizeof(double);
   run_estimate needs;
-  needs.host_bytes = 4.0 * state + (run.shared.device == "gpu" ? 0.0 : cpu_bytes(*domain_, options_));
-  needs.gpu_bytes = run.shared.device == "gpu" ? gpu_bytes(*domain_, options_) : 0.0;
+  needs.host_bytes = 4.0 * state + (run.shared.device == "gpu" ? 0.0 : sampled_ * cpu_bytes(*domain_, options_));
+  needs.gpu_bytes = run.shared.device == "gpu" ? sampled_ * gpu_bytes(*domain_, options_) : 0.0;
   const standard_flops flops = standard_flops_of(*domain_);
-  const auto elements = static_cast<double>(domain_->global_elements);
+  const double elements = sampled_ * static_cast<double>(domain_->global_elements);
   needs.lines = {
-      {"steps", fmt::format("{} of {:.6g} to time {:.6g}; {:.6g} is stable", steps_, dt_,
-                            dt_ * static_cast<double>(steps_), stable)},
+      {"steps", fmt::format("{}{} of {:.6g} to time {:.6g}; {:.6g} is stable", sampled_ > 1.0 ? "about " : "", steps_,
+                            dt_, dt_ * static_cast<double>(steps_), stable)},
       {"work", fmt::format("{:.4g} flops a stage by the standard counts, {:.4g} in all; {:.4g} bytes a stage at least",
                            flops.total() * elements * options_.states,
                            flops.total() * elements * options_.states * static_cast<double>(steps_) * lserk4::stages,
@@ -492,10 +495,12 @@ json_document nodal_dg_program::parameters(const app_run& run) const {
 }
 
 void nodal_dg_program::print_problem(const app_run& run) const {
-  fmt::print("mesh       {} {}, {} nodes of order {}\n", domain_->global_elements,
-             case_.mesh.dimension == 3 ? "tetrahedra" : "triangles", domain_->global_elements * domain_->nodes(),
-             options_.order);
-  if (run.world.size() > 1)
+  const auto elements =
+      static_cast<std::int64_t>(std::llround(sampled_ * static_cast<double>(domain_->global_elements)));
+  fmt::print("mesh       {} {}, {} nodes of order {}{}\n", elements,
+             case_.mesh.dimension == 3 ? "tetrahedra" : "triangles", elements * domain_->nodes(), options_.order,
+             sampled_ > 1.0 ? " (estimated from a smaller mesh)" : "");
+  if (run.world.size() > 1 && sampled_ == 1.0)
     fmt::print("ranks      {}: {} elements on the first, {} of them with neighbours elsewhere\n", run.world.size(),
                domain_->elements(), domain_->elements() - domain_->part.interior);
   fmt::print("problem    {}, {}, {} flux, {} precision{}\n", options_.equations, options_.problem, options_.flux,

@@ -34,6 +34,7 @@ class nodal_dg_program final : public program {
   wave_case case_;
   std::unique_ptr<dg_domain> domain_;
   std::vector<point_location> probes_;
+  double sampled_ = 1.0;  ///< elements that are meant, for one of `domain_`: above 1 in some dry runs
   double dt_ = 0.0;
   std::int64_t steps_ = 0;
 };

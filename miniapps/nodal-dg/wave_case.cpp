@@ -195,6 +195,32 @@ std::array<double, 6> box_around(const simplex_mesh& mesh) {
   return box;
 }
 
+mesh_sample sample_of_mesh(const nodal_dg_options& options) {
+  constexpr double enough = 200'000;  // elements, made within a second
+  mesh_sample sample{options};
+  nodal_dg_options& o = sample.options;
+  const bool is_flat = o.mesh.empty() ? o.box.size() == 2 : o.equations == "maxwell-tm";
+  const double parts = is_flat ? 4.0 : 8.0;
+  for (; o.refinements > (o.mesh.empty() ? 2 : 1); --o.refinements) {
+    sample.elements *= parts;
+    sample.element_length *= 0.5;
+  }
+  if (!o.mesh.empty()) return sample;
+  const auto cells = [&] {
+    double product = 1.0;
+    for (const int n : o.box) product *= n;
+    return product;
+  };
+  const double of_cell = (is_flat ? 2.0 : 6.0) * std::pow(parts, o.refinements);
+  while (cells() * of_cell > enough && std::ranges::all_of(o.box, [](int n) { return n >= 8; })) {
+    const double before = cells();
+    for (int& n : o.box) n = (n + 1) / 2;
+    sample.elements *= before / cells();
+    sample.element_length *= std::pow(cells() / before, 1.0 / static_cast<double>(o.box.size()));
+  }
+  return sample;
+}
+
 wave_case make_case(const nodal_dg_options& o) {
   wave_case c;
   {

@@ -27,6 +27,16 @@ struct wave_case {
 /// The smallest box that holds the mesh: x low, x high, ...
 std::array<double, 6> box_around(const simplex_mesh& mesh);
 
+/// A smaller mesh of elements of the same shapes, for estimates of one that takes long to make.
+struct mesh_sample {
+  nodal_dg_options options;     ///< of the sample
+  double elements = 1.0;        ///< of the mesh that is meant, for one of the sample
+  double element_length = 1.0;  ///< likewise
+};
+/// Fewer refinements, and of a large box every second cell along each side, or every fourth, ...; else the same mesh.
+/// Two refinements stay, one of a file: a refined tetrahedron has other shapes inside, whose own parts have them again.
+mesh_sample sample_of_mesh(const nodal_dg_options& options);
+
 /// Throws input_error where mesh and options do not fit each other. Reads the mesh's file on every rank.
 wave_case make_case(const nodal_dg_options& options);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
 #include "gpu/blas/basis.hpp"
+#include "gpu/device/host_pool.hpp"
 #include "gpu/dirac/hermitian_wilson.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
@@ -19,10 +22,18 @@ struct gpu_device : gpu_library {
 
   gpu::context ctx;
   gpu::gauge_configuration links;
+  std::shared_ptr<gpu::memory_pool> host_memory{};
 
   template <class T>
   hermitian_wilson<T> kernel(const fermion_action& action, reconstruct stored) const {
     return {ctx, links, action, stored};
+  }
+  /// A field for the basis of a search, in memory of the host or not.
+  gpu::field<double> basis(const field_shape& shape, bool on_host) {
+    if (!on_host) return {ctx, shape};
+    if (!host_memory) host_memory = gpu::make_host_pool();
+    const gpu::redirected_memory to(*host_memory);
+    return {ctx, shape};
   }
   void finish() const { ctx.queue().synchronize(); }
   void fill(gpu::field<double>& x, std::uint64_t seed, std::uint64_t first) const {

@@ -34,7 +34,7 @@ constexpr std::array<problem, 4> ladder{
 /// Words as typed, until all are read.
 struct raw_options {
   std::string size, method = "lanczos", sign = "polynomial", sign_precision = "mixed", scheme = "relaxed",
-                    source = "point", until = "propagators", relax_modes = "on";
+                    source = "point", until = "propagators", relax_modes = "on", basis = "auto";
   std::string time_boundary = "antiperiodic";
   std::vector<double> angles;
 };
@@ -51,7 +51,7 @@ void declare_kernel(command_line& line, overlap_options& options, raw_options& r
       "--size", raw.size, {"nano", "small", "reference", "target"},
       "Lattice, gauge field, modes and masses of a step of the ladder (small, where there is no --gauge); single "
       "options overrule it");
-  line.real("--rho", options.rho, "rho of H = gamma_5 D_w(-rho)", {0.0, 2.0, true});
+  line.real("--rho", options.rho, "rho of H = gamma_5 D_w(-rho), between 0 and 2");
   line.choice("--time-bc", raw.time_boundary, {"antiperiodic", "periodic"}, "Boundary condition in time");
   line.custom(
       "--boundary-angles", "X,Y,Z,T", "0,0,0,1",
@@ -72,6 +72,9 @@ void declare_kernel(command_line& line, overlap_options& options, raw_options& r
   line.integer("--filter-degree", options.filter_degree, "Of the Chebyshev filter in H^2; 0: chosen", 0, 10000);
   line.integer("--mode-block", options.block, "Vectors that the filter takes at once; 0: chosen", 0, 64);
   line.integer("--search-space", options.search_space, "Vectors of the search space; 0: 2.5 times the modes", 0, 20000);
+  line.choice("--basis", raw.basis, {"auto", "device", "host"},
+              "On a GPU: where the search spaces of both kinds of modes lie. On the GPU, but for those that it has no "
+              "room for; on the GPU; in memory of the host, which is slower");
   line.integer("--mode-cycles", options.mode_cycles,
                "Cycles of the search; where some modes have not converged then, the others are taken", 1, 10000);
 }
@@ -173,10 +176,11 @@ void require_sense(const overlap_options& options) {
   if (options.shared.tolerance > 0.0 && options.shared.tolerance < 1e-12)
     throw input_error(
         fmt::format("--tol: expected 1e-12 or more in double precision, found {:g}", options.shared.tolerance));
-  const int least = kept_modes(std::max(1, options.modes)) + std::max(1, options.block) + 1;
+  const mode_search search = search_of(options);
+  const int least = kept_modes(search.modes) + std::max(1, options.block);
   if (options.search_space > 0 && options.search_space < least)
-    throw input_error(fmt::format("--search-space: expected {} vectors or more for {} modes, found {}", least,
-                                  options.modes, options.search_space));
+    throw input_error(fmt::format("--search-space: expected {} vectors or more for {} modes in blocks of {}, found {}",
+                                  least, options.modes, std::max(1, options.block), options.search_space));
   const int least_of_overlap = kept_overlap_modes(options.overlap_modes) + 1;
   if (options.overlap_search_space > 0 && options.overlap_search_space < least_of_overlap)
     throw input_error(fmt::format("--overlap-search-space: expected {} vectors or more for {} modes, found {}",
@@ -188,6 +192,20 @@ void require_sense(const overlap_options& options) {
 }
 
 }  // namespace
+
+mode_search search_of(const overlap_options& options) {
+  mode_search search;
+  // Where the range is fixed by hand, one mode more says where the rest begins.
+  search.modes = options.modes + (options.modes == 0 || options.sign.lowest > 0.0 ? 1 : 0);
+  search.tolerance = options.modes > 0 ? options.mode_tolerance : 1e-6;
+  search.method = options.method;
+  search.window = options.window;
+  search.degree = options.filter_degree;
+  search.block = options.block;
+  search.most = options.search_space;
+  search.cycles = options.mode_cycles;
+  return search;
+}
 
 std::string name(overlap_stage stage) {
   constexpr std::array words{"modes", "sign", "overlap-modes", "propagators"};
@@ -235,6 +253,13 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
   options.scheme = raw.scheme == "relaxed" ? overlap_scheme::relaxed
                    : raw.scheme == "fixed" ? overlap_scheme::fixed
                                            : overlap_scheme::defect;
+  if (line.given("--basis") && options.shared.device != "gpu")
+    throw input_error(
+        fmt::format("--basis: expected --device gpu beside it, found --device {}", options.shared.device));
+  options.basis = raw.basis == "auto"     ? basis_place::automatic
+                  : raw.basis == "device" ? basis_place::device
+                                          : basis_place::host;
+  options.kernel_basis_on_host = options.overlap_basis_on_host = options.basis == basis_place::host;
   options.relaxed_modes = raw.relax_modes == "on";
   options.source.kind = cpu::parse_source_kind(raw.source);
   options.until = raw.until == "modes"           ? overlap_stage::modes

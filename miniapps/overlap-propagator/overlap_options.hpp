@@ -23,6 +23,13 @@ std::string name(overlap_scheme scheme);
 std::string name(sign_precision precision);
 std::string name(mode_method method);
 
+/// Where the bases of searches lie, on a GPU: the vectors that Lanczos makes orthogonal.
+enum class basis_place {
+  automatic,  ///< on the GPU, but for those that it has no room for
+  device,
+  host
+};
+
 struct overlap_options {
   shared_options shared;
   std::string size;     ///< of the ladder; empty where none was named
@@ -45,6 +52,8 @@ struct overlap_options {
   double overlap_tolerance = 1e-10;
   int overlap_search_space = 0;
   bool relaxed_modes = true;
+  basis_place basis = basis_place::automatic;
+  bool kernel_basis_on_host = false, overlap_basis_on_host = false;  ///< what came of it
 
   std::vector<double> masses{0.02, 0.05, 0.1, 0.3};
   overlap_scheme scheme = overlap_scheme::relaxed;
@@ -64,6 +73,9 @@ struct overlap_options {
     return propagators.empty() ? "" : propagators + ".m" + std::to_string(mass) + ".h5";
   }
 };
+
+/// What is sought of the modes of H, as far as it is known before a run.
+mode_search search_of(const overlap_options& options);
 
 /// Throws input_error for arguments that cannot be used, help_requested for --help.
 overlap_options parse_overlap_options(int argc, const char* const* argv);

@@ -31,8 +31,8 @@ namespace plaquette {
 
 /// \tparam Device  the names of a library and what a run holds of its device: types `field<T>`, `hermitian_wilson<T>`;
 ///                 constants `name`, `columns` (right-hand sides that one measurement takes); members `ctx`,
-///                 `kernel<T>(action, reconstruct)`, `fill(x, seed, first)` (random Dirac spinors), `make_source(b,
-///                 column, source)` and `finish()`, which waits for all that was queued
+///                 `basis(shape, on_host)`, `kernel<T>(action, reconstruct)`, `fill(x, seed, first)` (random Dirac
+///                 spinors), `make_source(b, column, source)` and `finish()`, which waits for all that was queued
 template <class Device>
 class overlap_pipeline {
   using F = typename Device::template field<double>;
@@ -247,17 +247,8 @@ class overlap_pipeline {
   void search_kernel_modes() {
     const auto wide = kernel_.wide();
     const random_fill<F> fill = random();
-    mode_search search;
-    // Where the range is fixed by hand, one mode more says where the rest begins.
-    const bool one_more = options_.modes == 0 || options_.sign.lowest > 0.0;
-    search.modes = options_.modes + (one_more ? 1 : 0);
-    search.tolerance = options_.modes > 0 ? options_.mode_tolerance : 1e-6;
-    search.method = options_.method;
-    search.window = options_.window;
-    search.degree = options_.filter_degree;
-    search.block = options_.block;
-    search.most = options_.search_space;
-    search.cycles = options_.mode_cycles;
+    mode_search search = search_of(options_);
+    const bool one_more = search.modes > options_.modes;
     search.interrupted = stop();
     const stopwatch watch;
     search.progress = [&](int cycle, int converged, double worst) {
@@ -278,13 +269,16 @@ class overlap_pipeline {
     const mode_keeper<F> keeper = [&](const F& basis, const mode_search_state& state) {
       if (!options_.mode_search_file().empty()) writer.write([&] { store_mode_search(basis, state); });
     };
+    const basis_maker<F> make_basis = [&](int columns) {
+      return device_.basis({4, 3, site_subset::full, columns}, options_.kernel_basis_on_host);
+    };
     modes_ = lowest_modes(wide, kernel_.narrow(), shape_, sample, 12.0 * volume(), search, fill, width(), keeper,
-                          std::move(stored));
+                          std::move(stored), make_basis);
     if (run_.control.stopped()) return;
     if (modes_.values.empty())
       throw error(exit_status::no_convergence,
                   fmt::format("modes of H: none of {} converged in {} cycles; expected some: allow more with "
-                              "--mode-cycles, or a larger --search-space",
+                              "--mode-cycles, a larger --search-space or a filter of a higher degree",
                               search.modes, modes_.cycles));
     kernel_record_ = {modes_.values,  modes_.residuals, modes_.highest, modes_.window, 0.0,
                       modes_.degree,  modes_.block,     modes_.keep,    modes_.most,   modes_.cycles,
@@ -600,12 +594,15 @@ class overlap_pipeline {
       r.seconds_wide = timed(y, sign_precision::wide);
       r.seconds_mixed = timed(z, used);
       // A polynomial of its own, whatever was fixed by hand.
+      run_.stop_if_asked();
       const sign_type finer(kernel_, modes_.vectors, modes_.values, {.lowest = r.lowest, .highest = r.highest});
       finer.apply(accurate, x, std::max(1e-13, 1e-3 * delta), sign_precision::wide);
       r.error_wide = norm_of_difference(y, accurate);
       r.error = norm_of_difference(z, accurate);
+      run_.stop_if_asked();
       sign.apply(z, y, delta, sign_precision::wide);
       r.square_error = norm_of_difference(z, x);
+      run_.stop_if_asked();
       check_overlap_algebra(view(x, 0, std::min(2, x.columns())));
       return false;
     });
@@ -730,8 +727,11 @@ class overlap_pipeline {
     const restart_keeper<F> keeper = [&](const F& basis, const restart_state& state, int chirality) {
       if (!options_.search_file().empty()) writer.write([&] { store_search(basis, state, chirality); });
     };
+    const basis_maker<F> make_basis = [&](int columns) {
+      return device_.basis({2, 3, site_subset::full, columns}, options_.overlap_basis_on_host);
+    };
     overlap_.emplace(lowest_overlap_modes<Device>(*sign_, half(1), search, random(), width(), keeper, std::move(stored),
-                                                  stored_chirality));
+                                                  stored_chirality, make_basis));
   }
 
   F half(int columns) const { return F(device_.ctx, field_shape{2, 3, site_subset::full, columns}); }
@@ -901,6 +901,7 @@ class overlap_pipeline {
     const double applications = 24.0 * static_cast<double>(masses.size()) * sign_->polynomial(1e-11).degree();
     stage("verification", applications * speed_.many, [&] {
       for (std::size_t i = 0; i < masses.size(); ++i) {
+        run_.stop_if_asked();
         mass_record m{.solve = report.masses[i]};
         m.mass_of_others = 0.5 * masses[i] / rho;
         F r = like(b), dx = like(b);

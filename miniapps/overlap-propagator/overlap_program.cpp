@@ -13,7 +13,10 @@
 
 namespace plaquette {
 
-double overlap_memory::largest() const { return links + std::max({kernel_modes, overlap_modes, solves}); }
+double overlap_memory::largest(bool without_kernel_basis, bool without_overlap_basis) const {
+  return links + std::max({kernel_modes + (without_kernel_basis ? 0.0 : kernel_basis),
+                           overlap_modes + (without_overlap_basis ? 0.0 : overlap_basis), solves});
+}
 
 double expected_mode(int modes, double volume) {
   // Modes below |lambda| on 16^3x32: 40 below .234, 200 on 24^3x64 below .205; the density grows with the seventh power
@@ -24,14 +27,17 @@ double expected_mode(int modes, double volume) {
 
 overlap_memory memory_of(const overlap_options& options, const lattice_geometry& geometry) {
   const double spinor = 24.0 * sizeof(double) * static_cast<double>(geometry.local_volume());
-  const double search = options.search_space > 0 ? options.search_space : std::max(16.0, 2.5 * options.modes);
+  const restart_sizes of_search = sizes_of_search(search_of(options));
+  const double search = of_search.most + of_search.block;
   const double overlap_search = options.overlap_search_space > 0
                                     ? options.overlap_search_space
                                     : std::max(options.overlap_modes + 43.0, 2.5 * options.overlap_modes);
   overlap_memory memory;
   memory.links = (72.0 * sizeof(double) * 1.5 + 72.0 * sizeof(double)) * static_cast<double>(geometry.local_volume());
-  memory.kernel_modes = spinor * (search + options.modes + 60.0);
-  memory.overlap_modes = spinor * (options.modes + 0.5 * (overlap_search + 3.0 * options.overlap_modes) + 60.0);
+  memory.kernel_basis = spinor * search;
+  memory.kernel_modes = spinor * (options.modes + 60.0);
+  memory.overlap_basis = 0.5 * spinor * overlap_search;
+  memory.overlap_modes = spinor * (options.modes + 1.5 * options.overlap_modes + 60.0);
   memory.solves = spinor * (options.modes + options.overlap_modes +
                             12.0 * (3.0 * static_cast<double>(options.masses.size()) + 12.0));
   return memory;
@@ -133,6 +139,14 @@ lattice_geometry overlap_program::geometry(const communicator& world) {
   if (3 * static_cast<std::int64_t>(options_.modes) > 12 * sites)
     throw input_error(fmt::format("--modes: expected at most {} on lattice {}, found {}", 4 * sites,
                                   to_string(geometry.global()), options_.modes));
+  const double window =
+      options_.window > 0.0 ? options_.window : 1.05 * expected_mode(options_.modes, static_cast<double>(sites));
+  const int least = least_filter_degree(window, expected_bound(options_));
+  if (options_.filter_degree > 0 && options_.filter_degree < least)
+    throw input_error(
+        fmt::format("--filter-degree: expected {} or more where modes of H are sought up to some {:.2g} (if they lie "
+                    "elsewhere, say so by --filter-window), found {}",
+                    least, window, options_.filter_degree));
   if (3 * static_cast<std::int64_t>(options_.overlap_modes) > 6 * sites)
     throw input_error(fmt::format("--overlap-modes: expected at most {} on lattice {}, found {}", 2 * sites,
                                   to_string(geometry.global()), options_.overlap_modes));
@@ -164,6 +178,30 @@ void overlap_program::tell_table(run_estimate& needs) const {
   for (const std::string& line : table_of(r)) needs.lines.emplace_back("sign", line);
 }
 
+void overlap_program::place_bases(const app_run& run, const overlap_memory& memory, run_estimate& needs) {
+  bool &of_h = options_.kernel_basis_on_host, &of_d = options_.overlap_basis_on_host;
+  const double free = run.gpu->free_bytes() / run.gpu->facts().ranks_sharing;
+  if (options_.basis == basis_place::automatic) {
+    of_h = memory.links + memory.kernel_modes + memory.kernel_basis > free;
+    of_d = memory.links + memory.overlap_modes + memory.overlap_basis > free;
+  }
+  needs.gpu_bytes = memory.largest(of_h, of_d);
+  const double on_host = std::max(of_h ? memory.kernel_basis : 0.0, of_d ? memory.overlap_basis : 0.0);
+  needs.host_bytes += on_host;
+  if (on_host > 0.0)
+    needs.lines.emplace_back("basis", fmt::format("of {} in {} of the host",
+                                                  of_h && of_d ? "H and D"
+                                                  : of_h       ? "H"
+                                                               : "D",
+                                                  format_bytes(on_host)));
+  if (options_.basis == basis_place::device && needs.gpu_bytes > free && !run.shared.dry_run)
+    throw memory_error(fmt::format(
+        "--basis device: this run needs {} on the GPU, and {} are free; with --basis host it would take {} there and "
+        "{} of the host",
+        format_bytes(needs.gpu_bytes), format_bytes(free), format_bytes(memory.largest(true, true)),
+        format_bytes(std::max(memory.kernel_basis, memory.overlap_basis))));
+}
+
 run_estimate overlap_program::estimate(app_run& run) {
   const overlap_memory memory = memory_of(options_, run.geometry);
   const auto volume = static_cast<double>(run.geometry.global_volume());
@@ -173,10 +211,11 @@ run_estimate overlap_program::estimate(app_run& run) {
   run_estimate needs;
   const double spinor = 24.0 * sizeof(double) * static_cast<double>(run.geometry.local_volume());
   needs.host_bytes = run.gpu ? 40.0 * spinor : memory.largest() + 20.0 * spinor;
-  needs.gpu_bytes = run.gpu ? memory.largest() : 0.0;
-  needs.lines.emplace_back(
-      "modes", fmt::format("{} of H in {}, {} of D in {}", options_.modes, format_bytes(memory.kernel_modes),
-                           options_.overlap_modes, format_bytes(memory.overlap_modes)));
+  if (run.gpu) place_bases(run, memory, needs);
+  needs.lines.emplace_back("modes",
+                           fmt::format("{} of H in {}, {} of D in {}", options_.modes,
+                                       format_bytes(memory.kernel_modes + memory.kernel_basis), options_.overlap_modes,
+                                       format_bytes(memory.overlap_modes + memory.overlap_basis)));
   needs.lines.emplace_back(
       "work",
       fmt::format("about {:.2g} applications of H in double: modes of H {:.0f}%, sign function {:.0f}%, modes of D "

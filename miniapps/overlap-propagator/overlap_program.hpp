@@ -10,11 +10,15 @@ namespace plaquette {
 
 /// What memory a run takes, by what it is for.
 struct overlap_memory {
-  double kernel_modes = 0.0;   ///< the search space of H
-  double overlap_modes = 0.0;  ///< modes of H and the search space of D
+  double kernel_basis = 0.0;   ///< the search space of H
+  double kernel_modes = 0.0;   ///< what is beside it
+  double overlap_basis = 0.0;  ///< the search space of D
+  double overlap_modes = 0.0;  ///< what is beside it, modes of H among it
   double solves = 0.0;         ///< modes of both and the vectors of the solves
   double links = 0.0;
-  double largest() const;
+  /// Of all stages, where search spaces lie in other memory or not.
+  double largest(bool without_kernel_basis, bool without_overlap_basis) const;
+  double largest() const { return largest(false, false); }
 };
 overlap_memory memory_of(const overlap_options& options, const lattice_geometry& geometry);
 
@@ -60,6 +64,8 @@ class overlap_program final : public program {
   exit_status body(app_run& run) override;
 
  private:
+  /// Chooses where the search spaces lie, by what is free.
+  void place_bases(const app_run& run, const overlap_memory& memory, run_estimate& needs);
   /// The approximation of the sign function, where its range is given by hand.
   void tell_table(run_estimate& needs) const;
 

@@ -2,6 +2,7 @@
 """plaquette-nodal-dg: verified solutions on any number of ranks, checkpoints, and plain refusals."""
 import json
 import os
+import re
 import unittest
 
 import harness
@@ -89,6 +90,13 @@ class Solutions(NodalDgTest):
         error = [self.verified("--box", "2x2x2", "--order", "2", "--modes", "1,1,1", "--final-time", "0.3", "--refine", n)
                  ["observables"]["errors"]["p"]["l2_fine"] for n in ("0", "1")]
         self.assertGreater(error[0] / error[1], 2 ** 2.6)
+
+    def test_shares_of_the_parts_of_a_stage(self):
+        kernel = ["--kernel", "classic"] if DEVICE == "gpu" else []
+        shares = self.verified(*self.SMALL, *kernel, "--steps", "4")["figures"][0]["shares"]
+        parts = [shares[part] for part in ("volume", "surface", "update")]
+        self.assertGreater(min(parts), 0.0)
+        self.assertLessEqual(sum(parts), 1.0 + 1e-9)
 
     def test_states_side_by_side(self):
         report = self.verified(*self.SMALL, "--states", "3", "--steps", "4", "--check")
@@ -185,6 +193,13 @@ class Refusals(NodalDgTest):
         for word in ("mesh", "steps", "work", "memory"):
             self.assertIn(word, result.out)
         self.assertNotIn("VERIFIED", result.out)
+
+    def test_dry_run_of_a_large_mesh_does_not_make_it(self):
+        lines = dict(line.split(None, 1) for line in run("--box", "2x2x2", "--refine", "6", "--dryrun").out.splitlines())
+        self.assertRegex(lines["mesh"], f"^{48 * 8 ** 6} tetrahedra, .*estimated")
+        coarse, fine = (run("--box", "8x8x8", "--refine", n, "--dryrun").out for n in ("2", "4"))
+        stable = [float(re.search(r"; (\S+) is stable", out).group(1)) for out in (coarse, fine)]
+        self.assertAlmostEqual(stable[0] / stable[1], 4.0, places=4)
 
     def test_an_unstable_step_fails(self):
         result = run(*self.SMALL, "--dt", "0.2", "--steps", "40")

@@ -190,6 +190,11 @@ class Results(OverlapTest):
 
 
 class Refusals(OverlapTest):
+    def test_the_range_of_rho_is_said_in_one_way(self):
+        said = {self.refused("--rho", rho).split(", found")[0] for rho in ("2", "0", "-1", "7.5")}
+        self.assertEqual(len(said), 1, said)
+        self.assertIn("between 0 and 2", said.pop())
+
     def test_what_cannot_be_used_is_refused_in_one_line(self):
         for arguments, word in ((("--rho", "2"), "--rho"), (("--rho", "0"), "--rho"), (("--rho", "-1"), "--rho"),
                                 (("--masses", "0.1,0.1"), "--masses"), (("--masses", "-0.1"), "--masses"),
@@ -200,6 +205,8 @@ class Refusals(OverlapTest):
                                 (("--range", "0.1,8", "--degree", "20", "--delta", "1e-9"), "--degree"),
                                 (("--tol", "1e-14"), "--tol"), (("--search-space", "5"), "--search-space"),
                                 (("--overlap-search-space", "3"), "--overlap-search-space"),
+                                (("--search-space", "20", "--mode-block", "12"), "--search-space"),
+                                (("--filter-degree", "2"), "--filter-degree"),
                                 (("--modes", "200"), "--modes"), (("--overlap-modes", "90"), "--overlap-modes"),
                                 (("--masses", "0,0.1", "--overlap-modes", "0"), "--masses"),
                                 (("--gauge", "unit", "--time-bc", "periodic", "--masses", "0"), "--masses"),

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,6 +17,9 @@
 #include "common/algorithms/sign_function.hpp"
 #include "validation/support/dense_dirac.hpp"
 #include "validation/support/overlap_backend.hpp"
+#ifdef PLAQUETTE_TEST_GPU_BACKEND
+#include "gpu/device/host_pool.hpp"
+#endif
 
 namespace plaquette::validation {
 namespace {
@@ -73,18 +77,42 @@ struct overlap_case {
     return x;
   }
   mode_set<F> modes(mode_search search, const mode_keeper<F>& keeper = nullptr,
-                    std::optional<std::pair<F, mode_search_state>> stored = std::nullopt) {
+                    std::optional<std::pair<F, mode_search_state>> stored = std::nullopt,
+                    const basis_maker<F>& make_basis = nullptr) {
     const F shape = fields(1), sample = unit_vectors(4);
     G narrow = like(sample, 4, as<G>);
     convert(narrow, sample);
     return lowest_modes(kernel.wide(), kernel.narrow(), shape, narrow,
                         12.0 * static_cast<double>(ctx.geometry().global_volume()), search, random(), 12, keeper,
-                        std::move(stored));
+                        std::move(stored), make_basis);
   }
   mode_set<F> modes(int count) { return modes(mode_search{.modes = count}); }
   sign_of_library sign(const mode_set<F>& modes, sign_options options = {}) const {
     if (options.highest <= 0.0) options.highest = modes.highest;
     return sign_of_library(kernel, modes.vectors, modes.values, options);
+  }
+};
+
+/// Fields in memory of the host, where those of the library are not there anyway, and how often there was one.
+struct host_fields {
+  const backend::context& ctx;
+  int spins_of_site;
+  int made = 0;
+#ifdef PLAQUETTE_TEST_GPU_BACKEND
+  std::shared_ptr<gpu::memory_pool> pool = gpu::make_host_pool();
+#endif
+
+  F operator()(int columns) {
+    ++made;
+#ifdef PLAQUETTE_TEST_GPU_BACKEND
+    const std::size_t before = pool->in_use();
+    const gpu::redirected_memory to(*pool);
+    F x(ctx, {spins_of_site, colours, site_subset::full, columns});
+    EXPECT_GE(pool->in_use(), before + 8 * 6 * static_cast<std::size_t>(columns * ctx.geometry().local_volume()));
+    return x;
+#else
+    return F(ctx, {spins_of_site, colours, site_subset::full, columns});
+#endif
   }
 };
 
@@ -326,6 +354,32 @@ TEST(ModesOfH, go_on_from_a_search_that_was_cut_after_any_cycle) {
   }
 }
 
+TEST(ModesOfH, go_on_from_a_search_that_was_interrupted_within_a_cycle) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  const mode_search search{.modes = 10, .degree = 8, .block = 2, .most = 30};
+  const mode_set<F> whole = field.modes(search);
+  // The first cycle applies the filter 15 times and is lost; later ones 8 times.
+  for (const int applications : {5, 20, 31}) {
+    std::optional<std::pair<F, mode_search_state>> kept;
+    int asked = 0;
+    mode_search first = search;
+    first.interrupted = [&] { return ++asked > applications; };
+    const mode_keeper<F> keeper = [&](const F& basis, const mode_search_state& state) {
+      kept.emplace(like(basis), state);
+      copy(kept->first, basis);
+    };
+    const mode_set<F> cut = field.modes(first, keeper);
+    EXPECT_FALSE(cut.complete);
+    EXPECT_TRUE(cut.values.empty());
+    EXPECT_EQ(kept.has_value(), applications > 15);
+    const bool goes_on = kept.has_value();
+    const mode_set<F> rest = field.modes(search, nullptr, std::move(kept));
+    ASSERT_EQ(rest.values.size(), 10u) << applications;
+    for (std::size_t i = 0; i < 10; ++i) EXPECT_NEAR(rest.values[i], whole.values[i], 1e-12) << applications;
+    if (goes_on) EXPECT_LT(rest.filtered, whole.filtered);
+  }
+}
+
 TEST(ModesOfH, that_do_not_converge_are_left_out_and_said) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   const std::vector<double> dense = dense_overlap(dense_dirac(field.links, field.action)).absolute_values();
@@ -453,6 +507,30 @@ TEST(ModesOfD, of_degenerate_levels_that_were_missed_are_no_zero_modes) {
       for (int i = 0; i < count; ++i)
         for (int j = 0; j < count; ++j) EXPECT_NEAR(gram(i, j).re, i == j ? 1.0 : 0.0, 1e-8);
     }
+  }
+}
+
+TEST(ModesOfD, and_of_H_are_the_same_with_the_basis_in_memory_of_the_host) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  host_fields of_h{field.ctx, spins}, of_d{field.ctx, spins / 2};
+  const mode_search search{.modes = 10, .degree = 8, .block = 2, .most = 30};
+  const mode_set<F> here = field.modes(search);
+  field.next = 0;
+  const mode_set<F> there = field.modes(search, nullptr, std::nullopt, std::ref(of_h));
+  EXPECT_EQ(of_h.made, 1);
+  ASSERT_EQ(there.values.size(), here.values.size());
+  for (std::size_t i = 0; i < here.values.size(); ++i) EXPECT_NEAR(there.values[i], here.values[i], 1e-13);
+
+  const sign_of_library sign = field.sign(here);
+  const overlap_mode_search of_four{.modes = 4, .chirality = +1};
+  const auto d_here = lowest_overlap_modes<library>(sign, field.fields(1), of_four, field.random(), 4);
+  const auto d_there = lowest_overlap_modes<library>(sign, field.fields(1), of_four, field.random(), 4, nullptr,
+                                                     std::nullopt, 0, std::ref(of_d));
+  EXPECT_EQ(of_d.made, 1);
+  for (const int chi : {+1, -1}) {
+    ASSERT_EQ(d_there.of(chi).squares.size(), d_here.of(chi).squares.size());
+    for (std::size_t i = 0; i < d_here.of(chi).squares.size(); ++i)
+      EXPECT_NEAR(d_there.of(chi).squares[i], d_here.of(chi).squares[i], 1e-10);
   }
 }
 

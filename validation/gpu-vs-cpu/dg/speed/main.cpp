@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// dg_speed [ORDERS [KINDS [NODES [ONLY]]]]: times stages. ORDERS "1-8", KINDS of "a" (acoustics), "m" (Maxwell), "f"
-/// (float), "d" (double), NODES in millions, ONLY a part of the variants' names.
+/// (float), "d" (double), "c" (central fluxes in place of upwind ones), NODES in millions, ONLY a part of the variants'
+/// names.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -26,7 +27,8 @@ int main(int argc, char** argv) {
     options.copy_gbytes = kernels_run_on_host() ? 0.0 : copy_gbytes_per_s(q);
     std::printf("%s: copy %.0f GB/s\n", describe_device(q.device()).name.c_str(), options.copy_gbytes);
     for (int order = first; order <= last; ++order) {
-      const plaquette::dg_domain domain = dg::make_speed_domain(order, static_cast<std::int64_t>(millions * 1e6));
+      plaquette::dg_domain domain = dg::make_speed_domain(order, static_cast<std::int64_t>(millions * 1e6));
+      if (has('c')) domain.problem.upwinding = 0.0;
       if (has('a') && has('f')) dg::time_acoustics_single(domain, q, options);
       if (has('a') && has('d')) dg::time_acoustics_double(domain, q, options);
       if (has('m') && has('f')) dg::time_maxwell_single(domain, q, options);
