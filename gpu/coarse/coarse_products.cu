@@ -62,22 +62,68 @@ struct chunk_numbers {
 template <coarse_storage storage>
 constexpr int columns_of_step = storage == coarse_storage::single ? 4 : 8;
 
-/// sum += a b
-__device__ __forceinline__ void add_product(float2& sum, const float2& a, const float2& b) {
-  sum.x = fmaf(a.x, b.x, sum.x);
-  sum.y = fmaf(a.x, b.y, sum.y);
-  sum.x = fmaf(-a.y, b.y, sum.x);
-  sum.y = fmaf(a.y, b.x, sum.y);
+/// Pointers to what a site's matrices are multiplied with, in shared memory.
+using input_pointers = const complex<float>* [coarse_matrices_of_a_site];
+__device__ __forceinline__ void find_inputs(input_pointers& inputs, const coarse_products<float>& p, std::int64_t site,
+                                            int column) {
+  if (static_cast<std::int32_t>(threadIdx.x) < p.matrices.order.matrices)
+    inputs[threadIdx.x] = p.input(site, static_cast<std::int32_t>(threadIdx.x)) + std::int64_t{column} * p.in.n;
+  __syncthreads();
 }
 
-/// The end of a kernel for one right-hand side: sums of rows g and g + 8 of a tile, over four threads of a warp, then
-/// over warps.
-template <int most_warps>
-__device__ __forceinline__ void finish_rows(const coarse_products<float>& p, float2 (&sum)[2], std::int32_t s,
-                                            std::int32_t tile, int column) {
-  __shared__ float2 of_warps[most_warps][tile_rows];
+/// One right-hand side: a block takes 16 rows of a site, its warps share the columns of all matrices. A thread has
+/// `ahead` chunks of matrices under way, the first before it waits for the kernel before; vectors are staged in shared
+/// memory.
+/// \tparam rolling  more chunks are loaded as the first are used; where not, a thread has `ahead` at most
+template <coarse_storage storage, int ahead, int most_warps, int resident, bool rolling>
+__global__ void __launch_bounds__(32 * most_warps, resident)
+    one_column_kernel(const __grid_constant__ coarse_products<float> p, divisor row_tiles, std::int32_t steps,
+                      int column) {
+  extern __shared__ __align__(16) float2 x[];  // [matrix][padded]
+  __shared__ input_pointers inputs;
+  const auto block = static_cast<std::int32_t>(blockIdx.x);
+  const std::int32_t s = row_tiles.quotient(block), tile = block - s * row_tiles.value;
+  const std::int64_t site = p.first_site + s;
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32),
             warps = static_cast<int>(blockDim.x / 32), t = lane % 4;
+  const std::int32_t all = p.matrices.order.matrices * steps, n = p.in.n;
+  const std::int64_t stride = std::int64_t{row_tiles.value} * 32;
+  const uint4* const from = reinterpret_cast<const uint4*>(p.matrices.begin) + site * all * stride + tile * 32 + lane;
+  const auto load = [&](std::int32_t q) { return q < all ? load_once(from + q * stride) : make_uint4(0, 0, 0, 0); };
+  uint4 chunks[ahead];
+#pragma unroll
+  for (int k = 0; k < ahead; ++k) chunks[k] = load(warp + k * warps);
+  find_inputs(inputs, p, site, column);
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  const std::int32_t padded = steps * columns_of_step<storage>;
+  for (std::int32_t m = warp; m < p.matrices.order.matrices; m += warps)
+    for (std::int32_t j = 2 * lane; j < padded; j += 64)
+      *reinterpret_cast<float4*>(x + m * padded + j) =
+          j < n ? *reinterpret_cast<const float4*>(inputs[m] + j) : make_float4(0.0F, 0.0F, 0.0F, 0.0F);
+  __syncthreads();
+  float2 sum[2] = {};
+  for (std::int32_t first = warp; first < all; first += warps * ahead) {
+#pragma unroll
+    for (int k = 0; k < ahead; ++k) {
+      const std::int32_t q = min(first + k * warps, all - 1);  // beyond the end matrices are zero
+      const chunk_numbers<storage> numbers(chunks[k]);
+      if constexpr (rolling) chunks[k] = load(first + (k + ahead) * warps);
+#pragma unroll
+      for (int c = 0; c < numbers.columns; ++c) {
+        const float2 b = x[q * columns_of_step<storage> + t + 4 * c];
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          const float2 a = numbers.a[c][r];
+          sum[r].x = fmaf(a.x, b.x, sum[r].x);
+          sum[r].y = fmaf(a.x, b.y, sum[r].y);
+          sum[r].x = fmaf(-a.y, b.y, sum[r].x);
+          sum[r].y = fmaf(a.y, b.x, sum[r].y);
+        }
+      }
+    }
+  }
+  __shared__ float2 of_warps[most_warps][tile_rows];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
 #pragma unroll
@@ -102,64 +148,11 @@ __device__ __forceinline__ void finish_rows(const coarse_products<float>& p, flo
       total.y += __shfl_xor_sync(0xffffffffU, total.y, distance);
     }
     const std::int32_t row = tile * tile_rows + 8 * r + lane / 4;
-    if (t != 0 || row >= p.in.n) continue;
+    if (t != 0 || row >= n) continue;
     complex<float> z{p.factor * total.x, p.factor * total.y};
     if (p.start.begin != nullptr) z += p.start.at(s, column)[row];
     p.out.at(s, column)[row] = z;
   }
-}
-
-/// One right-hand side: a block takes 16 rows of a site, a warp one step of columns of every matrix (or `each`, the
-/// others as many warps further). All matrices are under way before the kernel waits for the one before; vectors come
-/// straight from the cache then.
-template <coarse_storage storage, int each, int most_warps, int resident>
-__global__ void __launch_bounds__(32 * most_warps, resident)
-    one_column_kernel(const __grid_constant__ coarse_products<float> p, divisor row_tiles, std::int32_t steps,
-                      int column) {
-  constexpr int most = coarse_matrices_of_a_site;
-  const auto block = static_cast<std::int32_t>(blockIdx.x);
-  const std::int32_t s = row_tiles.quotient(block), tile = block - s * row_tiles.value;
-  const std::int64_t site = p.first_site + s;
-  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32),
-            warps = static_cast<int>(blockDim.x / 32), t = lane % 4;
-  const std::int32_t matrices = p.matrices.order.matrices, n = p.in.n;
-  const std::int64_t stride = std::int64_t{row_tiles.value} * 32;
-  const uint4* const from =
-      reinterpret_cast<const uint4*>(p.matrices.begin) + (site * matrices * steps + warp) * stride + tile * 32 + lane;
-  uint4 chunks[most][each];
-#pragma unroll
-  for (int m = 0; m < most; ++m)
-#pragma unroll
-    for (int k = 0; k < each; ++k)
-      chunks[m][k] = m < matrices && warp + k * warps < steps
-                         ? load_once(from + (std::int64_t{m} * steps + k * warps) * stride)
-                         : make_uint4(0, 0, 0, 0);
-  // Where there is no matrix, or no such column, matrices are zero.
-  const complex<float>* inputs[most];
-#pragma unroll
-  for (int m = 0; m < most; ++m) inputs[m] = p.input(site, min(m, matrices - 1)) + std::int64_t{column} * n;
-  std::int32_t number[each][chunk_numbers<storage>::columns];
-#pragma unroll
-  for (int k = 0; k < each; ++k)
-#pragma unroll
-    for (int c = 0; c < chunk_numbers<storage>::columns; ++c)
-      number[k][c] = min((warp + k * warps) * columns_of_step<storage> + t + 4 * c, n - 1);
-  let_next_kernel_start();
-  wait_for_previous_kernel();
-  float2 sum[2] = {};
-#pragma unroll
-  for (int m = 0; m < most; ++m)
-#pragma unroll
-    for (int k = 0; k < each; ++k) {
-      const chunk_numbers<storage> numbers(chunks[m][k]);
-#pragma unroll
-      for (int c = 0; c < numbers.columns; ++c) {
-        const float2 b = *reinterpret_cast<const float2*>(inputs[m] + number[k][c]);
-#pragma unroll
-        for (int r = 0; r < 2; ++r) add_product(sum[r], numbers.a[c][r], b);
-      }
-    }
-  finish_rows<most_warps>(p, sum, s, tile, column);
 }
 
 // --- Many right-hand sides -------------------------------------------------------------------------------------------
@@ -221,7 +214,7 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
                  divisor octets, int first_column, int columns) {
   constexpr int chunks_of_octet = storage == coarse_storage::single ? 2 : 1;
   extern __shared__ __align__(16) uint2 panels[];
-  __shared__ const complex<float>* inputs[coarse_matrices_of_a_site];
+  __shared__ input_pointers inputs;
   __shared__ float back[4 * column_tiles];
   const auto s = static_cast<std::int32_t>(blockIdx.x), first_tile = static_cast<std::int32_t>(blockIdx.y) * row_tiles;
   const std::int64_t site = p.first_site + s;
@@ -245,9 +238,7 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
   };
 #pragma unroll
   for (int k = 0; k < ahead; ++k) load(chunks[k], warp + k * most_warps);
-  if (static_cast<std::int32_t>(threadIdx.x) < matrices)
-    inputs[threadIdx.x] = p.input(site, static_cast<std::int32_t>(threadIdx.x)) + std::int64_t{first_column} * n;
-  __syncthreads();
+  find_inputs(inputs, p, site, first_column);
   let_next_kernel_start();
   wait_for_previous_kernel();
   stage_columns(panels, back, p, inputs, columns, padded);
@@ -338,27 +329,34 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
   }
 }
 
-constexpr int most_steps = 32;  ///< of the kernels for one right-hand side
-
 template <coarse_storage storage>
 void queue_column(const queue& q, const coarse_products<float>& p, int column) {
   const tile_order& order = p.matrices.order;
+  const std::int32_t all = order.matrices * order.steps();
   const std::int64_t blocks = std::int64_t{p.sites} * order.row_tiles();
-  const std::int32_t steps = order.steps();
   const auto launch = [&](auto kernel, int warps) {
-    launch_kernel(q, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(32 * warps)), 0, true, kernel, p,
-                  divisor(order.row_tiles()), steps, column);
+    launch_kernel(q, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(32 * warps)),
+                  all * order.columns_of_step() * static_cast<int>(sizeof(float2)), true, kernel, p,
+                  divisor(order.row_tiles()), order.steps(), column);
   };
-  if (steps <= 6)
-    launch(one_column_kernel<storage, 1, 6, 4>, steps);
-  else if (steps <= 8)
-    launch(one_column_kernel<storage, 1, 8, 3>, steps);
-  else if (steps <= 12)
-    launch(one_column_kernel<storage, 1, 12, 2>, steps);
-  else if (steps <= 16)
-    launch(one_column_kernel<storage, 1, 16, 1>, steps);
+  // Many blocks: small ones, several a multiprocessor, that keep loads coming.
+  if (blocks >= 512) {
+    if constexpr (storage == coarse_storage::single)
+      return launch(one_column_kernel<storage, 6, 8, 4, true>, std::min((all + 5) / 6, 8));
+    else
+      return launch(one_column_kernel<storage, 6, 4, 8, true>, std::min((all + 5) / 6, 4));
+  }
+  // Few: as many warps as share the work, so that all loads are out at once.
+  constexpr int most_warps = 16;
+  const int warps = std::min((all + 3) / 4, most_warps), each = (all + warps - 1) / warps;
+  if (each <= 4)
+    launch(one_column_kernel<storage, 4, most_warps, 1, false>, warps);
+  else if (each <= 7)
+    launch(one_column_kernel<storage, 7, most_warps, 1, false>, warps);
+  else if (each <= 9)
+    launch(one_column_kernel<storage, 9, most_warps, 1, false>, warps);
   else
-    launch(one_column_kernel<storage, 2, 16, 1>, (steps + 1) / 2);
+    launch(one_column_kernel<storage, 9, most_warps, 1, true>, warps);
 }
 
 /// \tparam row_tiles  of a block
@@ -380,15 +378,15 @@ void queue_batch(const queue& q, const coarse_products<float>& p) {
 
 template <coarse_storage storage, int row_tiles>
 void queue_batch_of(const queue& q, const coarse_products<float>& p) {
-  constexpr int resident = row_tiles <= 3 ? 4 : row_tiles == 4 ? 3 : 2;
+  constexpr int warps = row_tiles == 4 ? 8 : 4, resident = row_tiles <= 3 ? 4 : 2;
   constexpr int ahead = storage == coarse_storage::single ? 1 : row_tiles <= 3 ? 3 : 2;
   // Few sites: a block a tile of rows, and more warps to share it.
   if (p.sites <= 132)
     return p.columns <= 4 ? queue_batch<storage, 1, 1, 16, 1, 2>(q, p) : queue_batch<storage, 1, 3, 16, 1, 2>(q, p);
   if (p.columns <= 4)
-    queue_batch<storage, row_tiles, 1, 4, resident, ahead>(q, p);
+    queue_batch<storage, row_tiles, 1, warps, resident, ahead>(q, p);
   else
-    queue_batch<storage, row_tiles, 3, 4, resident, ahead>(q, p);
+    queue_batch<storage, row_tiles, 3, warps, resident, ahead>(q, p);
 }
 
 template <coarse_storage storage>
@@ -422,7 +420,7 @@ void queue_products(const queue& q, const coarse_products<T>& p, product_kernel 
   if (p.sites == 0 || p.columns == 0) return;
 #ifdef __CUDACC__
   if constexpr (std::is_same_v<T, float>)
-    if (kernel == product_kernel::fastest && p.matrices.order.steps() <= most_steps)
+    if (kernel == product_kernel::fastest)
       return p.matrices.order.storage == coarse_storage::single ? queue_fastest<coarse_storage::single>(q, p)
                                                                 : queue_fastest<coarse_storage::half>(q, p);
 #else

@@ -192,11 +192,13 @@ inline constexpr int pieces_of_a_lane = 3;
 /// A block takes `segment` sites of one parity of an aggregate and a column; half of its threads are for each
 /// chirality, and `lanes_of_row`, a power of two, share a row. A thread has its coarse numbers in registers.
 template <class Fine, coarse_storage storage>
-__global__ void __launch_bounds__(256, 3)
+__global__ void __launch_bounds__(256, storage == coarse_storage::single && !std::is_same_v<Fine, quark_sites<double>>
+                                           ? 4
+                                           : 3)
     prolong_kernel(const __grid_constant__ Fine fine, const __grid_constant__ vector_pointers v,
                    coarse_pointer<const complex<float>> coarse, int segments, int segment, int lanes_of_row, bool add) {
   extern __shared__ __align__(16) float2 results[];
-  constexpr int of_a_piece = numbers_of_16_bytes<storage>, ahead = 3;
+  constexpr int of_a_piece = numbers_of_16_bytes<storage>, ahead = 2;
   const auto block = static_cast<std::int64_t>(blockIdx.x);
   const std::int64_t by_parity = block / segments, s = by_parity / 2;
   const int parity = static_cast<int>(by_parity - 2 * s);
@@ -363,7 +365,10 @@ __device__ __forceinline__ void stage_words(uint2* to, int chirality_stride, col
 /// chirality and share the rows, eight at a time. Fine numbers are staged as pairs of words. A tile of the result has
 /// the real parts of 8 columns, then the imaginary ones, for 8 vectors.
 template <class Fine, coarse_storage storage, int column_tiles, int vector_tiles>
-__global__ void __launch_bounds__(batch_threads, storage == coarse_storage::single ? 2 : 3)
+__global__ void __launch_bounds__(batch_threads, storage == coarse_storage::half &&
+                                                         std::is_same_v<Fine, quark_sites<half>> && vector_tiles == 3
+                                                     ? 3
+                                                     : 2)
     restrict_batch_kernel(const __grid_constant__ Fine fine, const __grid_constant__ vector_pointers v,
                           coarse_pointer<complex<float>> coarse, int all_columns, int columns_at_once, int segment) {
   constexpr int words = words_of_vector<storage>, parts = batch_threads / 32 / chiralities;
@@ -507,7 +512,7 @@ __global__ void __launch_bounds__(batch_threads, storage == coarse_storage::sing
 /// are for each chirality and take 16 rows at a time. A warp has its coarse numbers in registers, as pairs of words.
 /// \tparam vector_steps  of 8 vectors
 template <class Fine, coarse_storage storage, int column_tiles, int vector_steps>
-__global__ void __launch_bounds__(batch_threads, 2)
+__global__ void __launch_bounds__(batch_threads, storage == coarse_storage::half && vector_steps == 3 ? 3 : 2)
     prolong_batch_kernel(const __grid_constant__ Fine fine, const __grid_constant__ vector_pointers v,
                          coarse_pointer<const complex<float>> coarse, int all_columns, int segments, int segment,
                          bool add) {
