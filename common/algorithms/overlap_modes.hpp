@@ -320,10 +320,10 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
   const int chi = search.chirality != 0 ? search.chirality
                   : stored              ? stored_chirality
                            : detail::chirality_without_zero_modes(sign, shape_of, fill, search.interrupted);
-  constexpr double final_delta = 1e-13;
+  const double final_delta = std::clamp(1e-3 * search.tolerance, 1e-13, 1e-9);
   overlap_mode_set<F> found{{detail::half_like(shape_of, 0)}, {detail::half_like(shape_of, 0)}};
   found.searched = chi;
-  const double least = std::min(1e-11, 0.1 * search.tolerance);
+  const double least = std::clamp(0.1 * search.tolerance, 1e-13, 1e-4);
   chiral_modes<F>& main = found.of(chi);
   chiral_modes<F>& other = found.of(-chi);
   F partners = detail::half_like(shape_of, l);

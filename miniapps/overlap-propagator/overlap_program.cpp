@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
@@ -91,13 +92,17 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
   if (options.until == overlap_stage::modes) t.sign = 0.0;
   if (options.until <= overlap_stage::sign) return t;
 
-  // Two hundred and fifty signs for few modes, six a mode for many, beside cheap ones for chirality and zero modes.
+  // A Krylov space of S vectors has some S (2 / pi) asin sqrt(e_l / 4) Ritz values below e_l. It takes 1.4 times as
+  // many vectors as l of these, and 150 (thick restarts of 2.5 l vectors on evenly spaced e, and runs up to 16^3x32),
+  // beside cheap ones for chirality and zero modes.
   const double l = options.overlap_modes;
   if (l > 0) {
-    const double finest = std::min(1e-11, 0.1 * options.overlap_tolerance);
-    const double each = options.relaxed_modes ? price.between(finest, 1e-4, speed.one, speed.narrow_one)
-                                              : price.at(finest, speed.one, speed.narrow_one);
-    t.overlap_modes = std::max(250.0, 6.0 * l) * each + 150.0 * price.at(1e-4, speed.one, speed.narrow_one) +
+    const double finest = 0.1 * options.overlap_tolerance;
+    const double signs = 150.0 + 1.4 * l * std::numbers::pi / (2.0 * std::asin(0.5 * std::sqrt(std::min(4.0, gap))));
+    const double each = options.relaxed_modes
+                            ? price.between(finest, std::max(finest, 1e-8), speed.one, speed.narrow_one)
+                            : price.at(finest, speed.one, speed.narrow_one);
+    t.overlap_modes = signs * each + 100.0 * price.at(1e-4, speed.one, speed.narrow_one) +
                       l * price.at(1e-13, speed.many, speed.many);
   }
   if (options.until == overlap_stage::overlap_modes) return t;
