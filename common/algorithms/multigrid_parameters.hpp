@@ -50,6 +50,9 @@ struct multigrid_parameters {
   coarsest_kind coarsest = coarsest_kind::gcr;
   int coarsest_steps = 16;  ///< of the GCR on the coarsest lattice
   double coarsest_tolerance = 0.1;
+  /// Cycles read null vectors in 16 bits where the lattice relaxes in 16 bits, in libraries that have them. (The setup
+  /// has them in single precision.)
+  bool vectors_in_16_bits = true;
   int coarsest_modes = 0;  ///< lowest modes of the coarsest lattice that are taken out before these steps
 
   int relaxation_iterations = 20;  ///< of BiCGstab on M v = 0, from random vectors

@@ -57,6 +57,8 @@ class multigrid {
     std::shared_ptr<const basis> vectors;
     std::shared_ptr<const matrices> operator_numbers;
     std::shared_ptr<const coarse_system> system;
+    /// P with null vectors in 16 bits, made when a cycle first reads it.
+    mutable std::shared_ptr<const transfer> from_finer_in_16_bits = nullptr;
   };
 
   /// Makes null vectors and coarse operators. Collective.
@@ -322,12 +324,24 @@ class multigrid {
     throw error(exit_status::internal_error, "multigrid: domains of a lattice without an operator");
   }
 
+  /// P as the cycle of lattice `number` reads it, whose fields there are F.
+  template <class F>
+  std::shared_ptr<const transfer> transfer_of(std::size_t number) const {
+    const level& next = levels_[number];
+    if constexpr (requires { library_.make_transfer_in_16_bits(*next.vectors); })
+      if (parameters_.vectors_in_16_bits && Library::template relaxes_in_16_bits<F>) {
+        if (!next.from_finer_in_16_bits) next.from_finer_in_16_bits = library_.make_transfer_in_16_bits(*next.vectors);
+        return next.from_finer_in_16_bits;
+      }
+    return next.from_finer;
+  }
+
   /// The cycle of lattice `number`, 0 the finest, which is not the coarsest.
   template <class F, class System>
   auto cycle_of(std::shared_ptr<const System> a, const F& shape, std::size_t number, int columns) const {
     std::optional<any_relaxation<F>> before;
     if (parameters_.steps_before > 0) before = smoother(a, shape, number, parameters_.steps_before);
-    return multigrid_cycle<F, System, transfer, coarse_field>(a, levels_[number].from_finer, shape, std::move(before),
+    return multigrid_cycle<F, System, transfer, coarse_field>(a, transfer_of<F>(number), shape, std::move(before),
                                                               smoother(a, shape, number, parameters_.steps_after),
                                                               solver_of(number + 1, columns), profile_, number);
   }

@@ -110,6 +110,7 @@ class null_space {
   std::int64_t all_rows() const { return blocks().fine_sites() * chiralities * rows_; }
   complex<float>* begin() { return begin_.get(); }
   const complex<float>* begin() const { return begin_.get(); }
+  std::shared_ptr<const void> storage() const { return begin_; }
 
  private:
   execution execution_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "gpu/coarse/tensor_cores.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/lattice/site_order.hpp"
 
@@ -38,24 +39,6 @@ struct gather_row {
 #ifdef __CUDACC__
 
 constexpr int tile_rows = tile_order::tile_rows;
-
-/// 16 bytes of matrices, which nothing reads again soon.
-__device__ __forceinline__ uint4 load_matrix(const uint4* at) {
-  uint4 v;
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(at));
-  return v;
-}
-
-/// The two halves of a word as floats.
-__device__ __forceinline__ float2 unpacked(std::uint32_t word) {
-  float2 z;
-  asm("{.reg .b16 l, h;\n mov.b32 {l, h}, %2;\n cvt.f32.f16 %0, l;\n cvt.f32.f16 %1, h;}"
-      : "=f"(z.x), "=f"(z.y)
-      : "r"(word));
-  return z;
-}
 
 /// Numbers of a chunk: rows g and g + 8 of column t, and in half of column t + 4.
 template <coarse_storage storage>
@@ -106,7 +89,7 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
   const std::int32_t all = p.matrices.order.matrices * steps, n = p.in.n;
   const std::int64_t stride = std::int64_t{row_tiles.value} * 32;
   const uint4* const from = reinterpret_cast<const uint4*>(p.matrices.begin) + site * all * stride + tile * 32 + lane;
-  const auto load = [&](std::int32_t q) { return q < all ? load_matrix(from + q * stride) : make_uint4(0, 0, 0, 0); };
+  const auto load = [&](std::int32_t q) { return q < all ? load_once(from + q * stride) : make_uint4(0, 0, 0, 0); };
   uint4 chunks[ahead];
 #pragma unroll
   for (int k = 0; k < ahead; ++k) chunks[k] = load(warp + k * warps);
@@ -174,152 +157,153 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
 
 // --- Many right-hand sides -------------------------------------------------------------------------------------------
 
-/// c += a b on the tensor cores, 16 x 8 x 8, of which a and b count to 11 bits.
-__device__ __forceinline__ void multiply_tiles(float (&c)[4], const float (&a)[4], float b0, float b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])),
-        "r"(__float_as_uint(b0)), "r"(__float_as_uint(b1)));
+/// Columns of matrices that tensor cores take at a time.
+constexpr int octet = 8;
+/// Numbers from one column to the next in shared memory: threads of half a warp, which read two columns and four
+/// numbers of each, find them in banks of their own.
+__host__ __device__ constexpr std::int32_t panel_stride(std::int32_t padded) { return (padded + 15) / 16 * 16 + 4; }
+
+/// Columns c of the vectors at all neighbours, in pairs of words, [matrix][column][padded]; each column is scaled. A
+/// warp takes a column.
+/// \param back  what undoes the scale, [column]
+__device__ __forceinline__ void stage_columns(uint2* panels, float* back, const coarse_products<float>& p,
+                                              const complex<float>* const* inputs, int columns, std::int32_t padded) {
+  constexpr int most = coarse_matrices_of_a_site;
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32),
+            warps = static_cast<int>(blockDim.x / 32);
+  const std::int32_t n = p.in.n, matrices = p.matrices.order.matrices, stride = panel_stride(padded);
+  for (int c = warp; c < columns; c += warps) {
+    const auto load = [&](int m, std::int32_t j) {
+      return m < matrices && j < n ? *reinterpret_cast<const float4*>(inputs[m] + std::int64_t{c} * n + j)
+                                   : make_float4(0.0F, 0.0F, 0.0F, 0.0F);
+    };
+    float4 first[most];
+#pragma unroll
+    for (int m = 0; m < most; ++m) first[m] = load(m, 2 * lane);
+    std::uint32_t largest = 0;
+    const auto count = [&](const float4& z) {
+      largest = larger_bits(larger_bits(largest, make_float2(z.x, z.y)), make_float2(z.z, z.w));
+    };
+#pragma unroll
+    for (int m = 0; m < most; ++m) count(first[m]);
+    for (std::int32_t j = 2 * lane + 64; j < n; j += 64)
+      for (int m = 0; m < matrices; ++m) count(load(m, j));
+    const int exponent = exponent_of(__reduce_max_sync(0xffffffffU, largest));
+    const float scale = scale_to_halves(exponent);
+    if (lane == 0) back[c] = scale_back(exponent);
+    const auto store = [&](int m, std::int32_t j, const float4& z) {
+      const uint2 a = packed_twice(make_float2(scale * z.x, scale * z.y)),
+                  b = packed_twice(make_float2(scale * z.z, scale * z.w));
+      *reinterpret_cast<uint4*>(panels + (m * columns + c) * stride + j) = make_uint4(a.x, a.y, b.x, b.y);
+    };
+#pragma unroll
+    for (int m = 0; m < most; ++m)
+      if (m < matrices && 2 * lane < padded) store(m, 2 * lane, first[m]);
+    for (std::int32_t j = 2 * lane + 64; j < padded; j += 64)
+      for (int m = 0; m < matrices; ++m) store(m, j, load(m, j));
+  }
 }
-/// The leading 11 bits of a number; the rest is the number less these.
-__device__ __forceinline__ float leading(float x) { return __uint_as_float(__float_as_uint(x) & 0xffffe000U); }
 
-__device__ __forceinline__ void copy_to_shared(void* to, const void* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
-               "l"(from)
-               : "memory");
-}
-/// Numbers from one column to the next in shared memory: threads of a warp, which read four columns and four numbers of
-/// each, find them in banks of their own.
-__host__ __device__ constexpr std::int32_t panel_stride(std::int32_t padded) { return (2 * padded + 31) / 32 * 16 + 4; }
-
-constexpr int panels_of_phase = 3;
-
-/// A block takes `row_tiles` tiles of rows of a site and up to 4 * column_tiles right-hand sides, whose numbers at all
-/// neighbours it stages in shared memory; its warps share the columns of the matrices. As real numbers: (Re A, Im A)
-/// times (re b, im b; -im b, re b), so that a tile of the result holds re and im of four right-hand sides side by side.
-/// Vectors are split into two parts of 11 bits, matrices of single precision too: three products, good to 2^-21 or so.
+/// A block takes `row_tiles` tiles of rows of a site and up to 4 * column_tiles right-hand sides. It stages their
+/// numbers at all neighbours in shared memory. Its warps share the columns of the matrices, eight at a time. As real
+/// numbers: (Re A, Im A) times (re b, im b; -im b, re b). So a tile of the result holds re and im of four right-hand
+/// sides side by side. Vectors are pairs of words, matrices of single precision too (tensor_cores.hpp).
 template <coarse_storage storage, int row_tiles, int column_tiles, int most_warps, int resident, int ahead>
 __global__ void __launch_bounds__(32 * most_warps, resident)
-    batch_kernel(const __grid_constant__ coarse_products<float> p, std::int32_t all_tiles, divisor steps,
-                 int first_column, int columns) {
-  extern __shared__ __align__(16) float2 panels[];
+    batch_kernel(const __grid_constant__ coarse_products<float> p, std::int32_t all_tiles, std::int32_t steps,
+                 divisor octets, int first_column, int columns) {
+  constexpr int chunks_of_octet = storage == coarse_storage::single ? 2 : 1;
+  extern __shared__ __align__(16) uint2 panels[];
   __shared__ input_pointers inputs;
+  __shared__ float back[4 * column_tiles];
   const auto s = static_cast<std::int32_t>(blockIdx.x), first_tile = static_cast<std::int32_t>(blockIdx.y) * row_tiles;
   const std::int64_t site = p.first_site + s;
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32), t = lane % 4,
-            g = lane / 4, batch_warps = static_cast<int>(blockDim.x / 32);
-  const std::int32_t matrices = p.matrices.order.matrices, all = matrices * steps.value, n = p.in.n;
-  const std::int32_t padded = steps.value * columns_of_step<storage>, stride = panel_stride(padded);
+            g = lane / 4;
+  const std::int32_t matrices = p.matrices.order.matrices, all = matrices * octets.value, n = p.in.n;
+  const std::int32_t padded = octets.value * octet, stride = panel_stride(padded);
   const std::int64_t step_chunks = std::int64_t{all_tiles} * 32;
   const uint4* const from =
-      reinterpret_cast<const uint4*>(p.matrices.begin) + site * all * step_chunks + first_tile * 32 + lane;
-  uint4 chunks[ahead][row_tiles];
-  const auto load = [&](uint4(&to)[row_tiles], std::int32_t q) {
+      reinterpret_cast<const uint4*>(p.matrices.begin) + site * matrices * steps * step_chunks + first_tile * 32 + lane;
+  // Octet q of all matrices. In single precision it is two steps, of which the last of a matrix may lack the second.
+  uint4 chunks[ahead][chunks_of_octet][row_tiles];
+  const auto load = [&](uint4(&to)[chunks_of_octet][row_tiles], std::int32_t q) {
+    const std::int32_t m = octets.quotient(q), step = (q - m * octets.value) * chunks_of_octet;
 #pragma unroll
-    for (int r = 0; r < row_tiles; ++r)
-      to[r] = q < all ? load_matrix(from + q * step_chunks + r * 32) : make_uint4(0, 0, 0, 0);
+    for (int h = 0; h < chunks_of_octet; ++h)
+#pragma unroll
+      for (int r = 0; r < row_tiles; ++r)
+        to[h][r] = q < all && step + h < steps ? load_once(from + (m * steps + step + h) * step_chunks + r * 32)
+                                               : make_uint4(0, 0, 0, 0);
   };
 #pragma unroll
-  for (int k = 0; k < ahead; ++k) load(chunks[k], warp + k * batch_warps);
+  for (int k = 0; k < ahead; ++k) load(chunks[k], warp + k * most_warps);
   find_inputs(inputs, p, site, first_column);
   let_next_kernel_start();
   wait_for_previous_kernel();
-  // Three matrices at a time; their vectors arrive while those before are multiplied. A warp takes a column of each.
-  const std::int32_t phases = (matrices + panels_of_phase - 1) / panels_of_phase,
-                     phase_size = panels_of_phase * columns * stride;
-  const auto stage = [&](std::int32_t phase) {
-    const std::int32_t first = phase * panels_of_phase;
-    float2* const to_phase = panels + phase % 2 * phase_size;
-    for (std::int32_t c = warp; c < columns; c += batch_warps)
-      for (std::int32_t j = 2 * lane; j < padded; j += 64)
-#pragma unroll
-        for (std::int32_t m = 0; m < panels_of_phase; ++m) {
-          if (first + m >= matrices) break;
-          float2* const to = to_phase + (m * columns + c) * stride + j;
-          if (j < n)
-            copy_to_shared(to, inputs[first + m] + std::int64_t{c} * n + j);
-          else
-            to[0] = to[1] = make_float2(0.0F, 0.0F);
-        }
-    asm volatile("cp.async.commit_group;" ::: "memory");
-  };
-  stage(0);
-  if (phases > 1) stage(1);
+  stage_columns(panels, back, p, inputs, columns, padded);
+  __syncthreads();
   float sums[row_tiles][column_tiles][4] = {};
   std::int32_t column_of_tile[column_tiles];
 #pragma unroll
-  for (int c = 0; c < column_tiles; ++c) column_of_tile[c] = min(4 * c + g / 2, columns - 1) * stride;
-  const bool imaginary = g % 2 == 1;
-  std::int32_t phase = -1, end = 0;  // the first step beyond those staged
-  for (std::int32_t first = warp; first < all + batch_warps; first += ahead * batch_warps) {
+  for (int c = 0; c < column_tiles; ++c) column_of_tile[c] = min(4 * c + g / 2, columns - 1) * stride + t;
+  // Threads of even g have columns (re, -im), those of odd g (im, re).
+  const std::uint32_t order = g % 2 == 0 ? 0x3210U : 0x1032U, sign = g % 2 == 0 ? 0x80000000U : 0U;
+  const auto oriented = [&](std::uint32_t word) { return __byte_perm(word, 0, order) ^ sign; };
+  for (std::int32_t first = warp; first < all; first += ahead * most_warps) {
 #pragma unroll
     for (int k = 0; k < ahead; ++k) {
-      const std::int32_t q = first + k * batch_warps;
-      while (q >= end && phase + 1 < phases) {
-        if (phase >= 0) {
-          __syncthreads();
-          if (phase + 2 < phases) stage(phase + 2);
-        }
-        ++phase;
-        end += panels_of_phase * steps.value;
-        if (phase + 1 < phases)
-          asm volatile("cp.async.wait_group 1;" ::: "memory");
-        else
-          asm volatile("cp.async.wait_group 0;" ::: "memory");
-        __syncthreads();
-      }
+      const std::int32_t q = first + k * most_warps;
       if (q >= all) break;
-      const std::int32_t m = steps.quotient(q), j = (q - m * steps.value) * columns_of_step<storage> + t;
-      const float2* const panel =
-          panels + phase % 2 * phase_size + (m - phase * panels_of_phase) * columns * stride + j;
-      uint4 now[row_tiles];
+      const std::int32_t m = octets.quotient(q);
+      const uint2* const panel = panels + m * columns * stride + (q - m * octets.value) * octet;
+      uint4 now[chunks_of_octet][row_tiles];
 #pragma unroll
-      for (int r = 0; r < row_tiles; ++r) now[r] = chunks[k][r];
-      load(chunks[k], q + ahead * batch_warps);
+      for (int h = 0; h < chunks_of_octet; ++h)
 #pragma unroll
-      for (int h = 0; h < columns_of_step<storage> / 4; ++h) {
-        float high[column_tiles][2], low[column_tiles][2];
+        for (int r = 0; r < row_tiles; ++r) now[h][r] = chunks[k][h][r];
+      load(chunks[k], q + ahead * most_warps);
+      uint2 b[column_tiles][2];
 #pragma unroll
-        for (int c = 0; c < column_tiles; ++c) {
-          const float2 b = panel[column_of_tile[c] + 4 * h];
-          const float b0 = imaginary ? b.y : b.x, b1 = imaginary ? b.x : -b.y;
-          high[c][0] = leading(b0);
-          high[c][1] = leading(b1);
-          low[c][0] = b0 - high[c][0];
-          low[c][1] = b1 - high[c][1];
+      for (int c = 0; c < column_tiles; ++c)
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const uint2 word = panel[column_of_tile[c] + 4 * h];
+          b[c][h] = make_uint2(oriented(word.x), oriented(word.y));
         }
 #pragma unroll
-        for (int r = 0; r < row_tiles; ++r) {
-          const chunk_numbers<storage> numbers(now[r]);
-          const float a[4] = {numbers.a[h][0].x, numbers.a[h][1].x, numbers.a[h][0].y, numbers.a[h][1].y};
-          if constexpr (storage == coarse_storage::single) {
-            float upper[4], lower[4];
+      for (int r = 0; r < row_tiles; ++r) {
+        if constexpr (storage == coarse_storage::single) {
+          std::uint32_t upper[4], lower[4];
 #pragma unroll
-            for (int i = 0; i < 4; ++i) {
-              upper[i] = leading(a[i]);
-              lower[i] = a[i] - upper[i];
-            }
-#pragma unroll
-            for (int c = 0; c < column_tiles; ++c) {
-              multiply_tiles(sums[r][c], lower, high[c][0], high[c][1]);
-              multiply_tiles(sums[r][c], upper, low[c][0], low[c][1]);
-              multiply_tiles(sums[r][c], upper, high[c][0], high[c][1]);
-            }
-          } else {
-#pragma unroll
-            for (int c = 0; c < column_tiles; ++c) {
-              multiply_tiles(sums[r][c], a, low[c][0], low[c][1]);
-              multiply_tiles(sums[r][c], a, high[c][0], high[c][1]);
-            }
+          for (int h = 0; h < 2; ++h) {
+            const uint4 z = now[h][r];
+            const uint2 one = packed_twice(make_float2(__uint_as_float(z.x), __uint_as_float(z.y))),
+                        other = packed_twice(make_float2(__uint_as_float(z.z), __uint_as_float(z.w)));
+            upper[2 * h] = one.x;
+            upper[2 * h + 1] = other.x;
+            lower[2 * h] = one.y;
+            lower[2 * h + 1] = other.y;
           }
+#pragma unroll
+          for (int c = 0; c < column_tiles; ++c) multiply_tiles(sums[r][c], lower, b[c][0].x, b[c][1].x);
+#pragma unroll
+          for (int c = 0; c < column_tiles; ++c) multiply_tiles(sums[r][c], upper, b[c][0].y, b[c][1].y);
+#pragma unroll
+          for (int c = 0; c < column_tiles; ++c) multiply_tiles(sums[r][c], upper, b[c][0].x, b[c][1].x);
+        } else {
+          const std::uint32_t a[4] = {now[0][r].x, now[0][r].y, now[0][r].z, now[0][r].w};
+#pragma unroll
+          for (int c = 0; c < column_tiles; ++c) multiply_tiles(sums[r][c], a, b[c][0].y, b[c][1].y);
+#pragma unroll
+          for (int c = 0; c < column_tiles; ++c) multiply_tiles(sums[r][c], a, b[c][0].x, b[c][1].x);
         }
       }
     }
   }
   // Warps add up: [warp][tile of the result][half][lane], numbers of re and im together.
   constexpr int halves = row_tiles * column_tiles * 2;
+  float2* const parts = reinterpret_cast<float2*>(panels);
   __syncthreads();
 #pragma unroll
   for (int r = 0; r < row_tiles; ++r)
@@ -327,19 +311,19 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
     for (int c = 0; c < column_tiles; ++c)
 #pragma unroll
       for (int h = 0; h < 2; ++h)
-        panels[(warp * halves + (r * column_tiles + c) * 2 + h) * 32 + lane] =
+        parts[(warp * halves + (r * column_tiles + c) * 2 + h) * 32 + lane] =
             make_float2(sums[r][c][2 * h], sums[r][c][2 * h + 1]);
   __syncthreads();
-  for (int k = warp; k < halves; k += batch_warps) {
+  for (int k = warp; k < halves; k += most_warps) {
     complex<float> total{};
-    for (int w = 0; w < batch_warps; ++w) {
-      const float2 z = panels[(w * halves + k) * 32 + lane];
+    for (int w = 0; w < most_warps; ++w) {
+      const float2 z = parts[(w * halves + k) * 32 + lane];
       total += complex<float>{z.x, z.y};
     }
     const int r = k / (2 * column_tiles), c = k / 2 % column_tiles, h = k % 2;
     const std::int32_t row = (first_tile + r) * tile_rows + 8 * h + g, column = 4 * c + t;
     if (row >= n || column >= columns) continue;
-    total = p.factor * total;
+    total = p.factor * back[column] * total;
     if (p.start.begin != nullptr) total += p.start.at(s, first_column + column)[row];
     p.out.at(s, first_column + column)[row] = total;
   }
@@ -376,37 +360,38 @@ void queue_column(const queue& q, const coarse_products<float>& p, int column) {
 }
 
 /// \tparam row_tiles  of a block
-template <coarse_storage storage, int row_tiles, int column_tiles, int warps, int resident,
-          int ahead = row_tiles <= 3 ? 3 : 2>
+template <coarse_storage storage, int row_tiles, int column_tiles, int warps, int resident, int ahead>
 void queue_batch(const queue& q, const coarse_products<float>& p) {
   const tile_order& order = p.matrices.order;
-  const std::int32_t stride = panel_stride(order.steps() * order.columns_of_step());
+  const std::int32_t octets = (order.n + octet - 1) / octet, stride = panel_stride(octets * octet);
   for (int first = 0; first < p.columns; first += 4 * column_tiles) {
     const int columns = std::min(4 * column_tiles, p.columns - first);
-    const int phases = std::min((order.matrices + panels_of_phase - 1) / panels_of_phase, 2);
-    const int panels = phases * panels_of_phase * columns * stride, sums = warps * row_tiles * column_tiles * 2 * 32;
-    const int bytes = std::max(panels, sums) * static_cast<int>(sizeof(float2));
+    const int panels = order.matrices * columns * stride, sums = warps * row_tiles * column_tiles * 2 * 32;
+    const int bytes = std::max(panels, sums) * static_cast<int>(sizeof(uint2));
     const auto kernel = batch_kernel<storage, row_tiles, column_tiles, warps, resident, ahead>;
     if (bytes > (48 << 10)) check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     launch_kernel(q, dim3(static_cast<unsigned>(p.sites), static_cast<unsigned>(order.row_tiles() / row_tiles)),
-                  dim3(32 * warps), bytes, true, kernel, p, order.row_tiles(), divisor(order.steps()), first, columns);
+                  dim3(32 * warps), bytes, true, kernel, p, order.row_tiles(), order.steps(), divisor(octets), first,
+                  columns);
   }
 }
 
 template <coarse_storage storage, int row_tiles>
 void queue_batch_of(const queue& q, const coarse_products<float>& p) {
-  constexpr int resident = row_tiles <= 3 ? 4 : row_tiles == 4 ? 3 : 2;
+  constexpr int warps = row_tiles == 4 ? 8 : 4, resident = row_tiles <= 3 ? 4 : 2;
+  constexpr int ahead = storage == coarse_storage::single ? 1 : row_tiles <= 3 ? 3 : 2;
   // Few sites: a block a tile of rows, and more warps to share it.
   if (p.sites <= 132)
-    return p.columns <= 4 ? queue_batch<storage, 1, 1, 16, 1>(q, p) : queue_batch<storage, 1, 3, 16, 1>(q, p);
+    return p.columns <= 4 ? queue_batch<storage, 1, 1, 16, 1, 2>(q, p) : queue_batch<storage, 1, 3, 16, 1, 2>(q, p);
   if (p.columns <= 4)
-    queue_batch<storage, row_tiles, 1, 4, resident>(q, p);
+    queue_batch<storage, row_tiles, 1, warps, resident, ahead>(q, p);
   else
-    queue_batch<storage, row_tiles, 3, 4, resident>(q, p);
+    queue_batch<storage, row_tiles, 3, warps, resident, ahead>(q, p);
 }
 
 template <coarse_storage storage>
-void queue_fastest(const queue& q, const coarse_products<float>& p) {
+void queue_fastest(const queue& q, coarse_products<float> p) {
+  p.factor *= p.matrices.back;
   if (p.columns == 1) return queue_column<storage>(q, p, 0);
   switch (p.matrices.order.row_tiles()) {
     case 1:

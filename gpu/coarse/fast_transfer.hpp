@@ -6,41 +6,55 @@
 #include <algorithm>
 
 #include "gpu/coarse/fine_sites.hpp"
+#include "gpu/coarse/matrix_tiles.hpp"
+#include "gpu/coarse/tensor_cores.hpp"
+#include "gpu/coarse/transfer.hpp"
 #include "gpu/device/launch.hpp"
 
 namespace plaquette::gpu {
 
-/// The null vectors as kernels take them.
+/// The null vectors as kernels take them: rows of `vectors` numbers, in single precision, or in 16 bits times a power
+/// of two.
 struct vector_pointers {
   aggregate_pointers blocks;
-  const complex<float>* begin;
+  const std::byte* begin;
   std::int32_t rows, vectors;
+  coarse_storage storage;
+  float scale;  ///< takes numbers into the range of 16 bits
+  float back;   ///< its inverse
 
-  PLAQUETTE_HOST_DEVICE const complex<float>* row(std::int64_t index) const { return begin + index * vectors; }
+  PLAQUETTE_HOST_DEVICE complex<float> number(std::int64_t row, std::int32_t vector) const {
+    const std::int64_t index = row * vectors + vector;
+    if (storage == coarse_storage::single) return reinterpret_cast<const complex<float>*>(begin)[index];
+    const std::uint32_t word = reinterpret_cast<const std::uint32_t*>(begin)[index];
+    return {back * float_of_half(word & 0xffffU), back * float_of_half(word >> 16)};
+  }
 };
 
 #ifdef __CUDACC__
 
-/// Whether the kernels of this file serve these vectors: 16 bytes are two of a row.
-inline bool fast_transfer_serves(const vector_pointers& v) {
-  return v.vectors % 2 == 0 && v.vectors <= 64 && v.rows <= 48;
+/// sum += a b
+__device__ __forceinline__ void add_times(float2& sum, float2 a, float2 b) {
+  sum.x = fmaf(a.x, b.x, sum.x);
+  sum.y = fmaf(a.x, b.y, sum.y);
+  sum.x = fmaf(-a.y, b.y, sum.x);
+  sum.y = fmaf(a.y, b.x, sum.y);
 }
 
-/// sum += a b, and += conj(a) b
-__device__ __forceinline__ void add_times(float2& sum, float ar, float ai, const float2& b) {
-  sum.x = fmaf(ar, b.x, sum.x);
-  sum.y = fmaf(ar, b.y, sum.y);
-  sum.x = fmaf(-ai, b.y, sum.x);
-  sum.y = fmaf(ai, b.x, sum.y);
-}
-
-/// 16 bytes of null vectors, which nothing reads again soon.
-__device__ __forceinline__ float4 load_vectors(const complex<float>* at) {
-  float4 v;
-  asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0,%1,%2,%3}, [%4];"
-               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-               : "l"(at));
-  return v;
+/// 16 bytes of a row: 2 numbers in single precision, 4 in 16 bits.
+template <coarse_storage storage>
+inline constexpr int numbers_of_16_bytes = storage == coarse_storage::single ? 2 : 4;
+template <coarse_storage storage>
+__device__ __forceinline__ void unpack_vectors(const uint4& from, float2 (&to)[numbers_of_16_bytes<storage>]) {
+  if constexpr (storage == coarse_storage::single) {
+    to[0] = make_float2(__uint_as_float(from.x), __uint_as_float(from.y));
+    to[1] = make_float2(__uint_as_float(from.z), __uint_as_float(from.w));
+  } else {
+    to[0] = unpacked(from.x);
+    to[1] = unpacked(from.y);
+    to[2] = unpacked(from.z);
+    to[3] = unpacked(from.w);
+  }
 }
 
 /// Sites of a stretch of an aggregate, one parity, with some columns.
@@ -50,251 +64,567 @@ struct site_stretch {
   int first_column, columns;  ///< columns of all; beyond them the last is taken
 };
 
-/// Where the numbers of a site begin in shared memory, of each chirality: sites are a little apart, so that threads
-/// that write neighbouring sites find them in banks of their own.
-template <int width>
-__host__ __device__ __forceinline__ int site_begin(int site, int rows) {
-  return site * (rows * width + (width > 1 ? 2 : 0));
-}
+// --- One right-hand side, or each by itself
+// ---------------------------------------------------------------------------
 
-/// Fine numbers into shared memory: [chirality][site][row][column].
-template <int width, class T>
-__device__ __forceinline__ void stage(float2* to, int chirality_stride, const quark_sites<T>& fine,
-                                      const site_stretch& what, std::int32_t /*rows*/) {
-  for (int k = static_cast<int>(threadIdx.x); k < what.sites * width; k += static_cast<int>(blockDim.x)) {
-    const int c = k / what.sites, i = k - c * what.sites;
+/// Fine numbers of a column into shared memory, and back: [chirality][site][row].
+template <class T>
+__device__ __forceinline__ void stage_column(float2* to, int chirality_stride, const quark_sites<T>& fine,
+                                             const site_stretch& what, std::int32_t /*rows*/) {
+  for (int i = static_cast<int>(threadIdx.x); i < what.sites; i += static_cast<int>(blockDim.x)) {
     complex<float> loaded[2 * quark_rows];
-    fine.load(what.site[i], min(what.first_column + c, what.columns - 1), loaded);
+    fine.load(what.site[i], what.first_column, loaded);
 #pragma unroll
     for (int r = 0; r < quark_rows; ++r) {
-      float2* const at = to + site_begin<width>(i, quark_rows) + r * width + c;
-      at[0] = make_float2(loaded[r].re, loaded[r].im);
-      at[chirality_stride] = make_float2(loaded[r + quark_rows].re, loaded[r + quark_rows].im);
+      to[i * quark_rows + r] = make_float2(loaded[r].re, loaded[r].im);
+      to[chirality_stride + i * quark_rows + r] = make_float2(loaded[r + quark_rows].re, loaded[r + quark_rows].im);
     }
   }
 }
-template <int width>
-__device__ __forceinline__ void stage(float2* to, int chirality_stride, const coarse_sites<float>& fine,
-                                      const site_stretch& what, std::int32_t rows) {
-  for (int k = static_cast<int>(threadIdx.x); k < what.sites * width * 2 * rows; k += static_cast<int>(blockDim.x)) {
-    const int by_column = k / (2 * rows), j = k - by_column * 2 * rows, i = by_column / width,
-              c = by_column - i * width;
-    const int chirality = j / rows, r = j - chirality * rows;
-    const complex<float> z = fine.number(what.site[i], min(what.first_column + c, what.columns - 1), chirality, r);
-    to[chirality * chirality_stride + site_begin<width>(i, rows) + r * width + c] = make_float2(z.re, z.im);
+__device__ __forceinline__ void stage_column(float2* to, int chirality_stride, const coarse_sites<float>& fine,
+                                             const site_stretch& what, std::int32_t rows) {
+  for (int k = static_cast<int>(threadIdx.x); k < what.sites * 2 * rows; k += static_cast<int>(blockDim.x)) {
+    const int i = k / (2 * rows), j = k - i * 2 * rows, chirality = j / rows, r = j - chirality * rows;
+    const complex<float> z = fine.number(what.site[i], what.first_column, chirality, r);
+    to[chirality * chirality_stride + i * rows + r] = make_float2(z.re, z.im);
   }
 }
-
-/// From shared memory to fine fields, the inverse.
-template <int width, class T>
-__device__ __forceinline__ void unstage(const float2* from, int chirality_stride, const quark_sites<T>& fine,
-                                        const site_stretch& what, std::int32_t /*rows*/, bool add) {
-  for (int k = static_cast<int>(threadIdx.x); k < what.sites * width; k += static_cast<int>(blockDim.x)) {
+/// \param number(chirality, site, row, column)  of shared memory
+template <class T, class Number>
+__device__ __forceinline__ void unstage(const quark_sites<T>& fine, const site_stretch& what, std::int32_t /*rows*/,
+                                        bool add, const Number& number) {
+  for (int k = static_cast<int>(threadIdx.x); k < what.sites * what.columns; k += static_cast<int>(blockDim.x)) {
     const int c = k / what.sites, i = k - c * what.sites;
-    if (what.first_column + c >= what.columns) continue;
     complex<float> z[2 * quark_rows];
 #pragma unroll
-    for (int r = 0; r < quark_rows; ++r) {
-      const float2* const at = from + site_begin<width>(i, quark_rows) + r * width + c;
-      z[r] = {at[0].x, at[0].y};
-      z[r + quark_rows] = {at[chirality_stride].x, at[chirality_stride].y};
+    for (int r = 0; r < 2 * quark_rows; ++r) {
+      const float2 x = number(r / quark_rows, i, r % quark_rows, c);
+      z[r] = {x.x, x.y};
     }
     fine.store(what.site[i], what.first_column + c, z, add);
   }
 }
-template <int width>
-__device__ __forceinline__ void unstage(const float2* from, int chirality_stride, const coarse_sites<float>& fine,
-                                        const site_stretch& what, std::int32_t rows, bool add) {
-  for (int k = static_cast<int>(threadIdx.x); k < what.sites * width * 2 * rows; k += static_cast<int>(blockDim.x)) {
-    const int by_column = k / (2 * rows), j = k - by_column * 2 * rows, i = by_column / width,
-              c = by_column - i * width;
-    if (what.first_column + c >= what.columns) continue;
-    const int chirality = j / rows, r = j - chirality * rows;
-    const float2 z = from[chirality * chirality_stride + site_begin<width>(i, rows) + r * width + c];
+template <class Number>
+__device__ __forceinline__ void unstage(const coarse_sites<float>& fine, const site_stretch& what, std::int32_t rows,
+                                        bool add, const Number& number) {
+  for (int k = static_cast<int>(threadIdx.x); k < what.sites * what.columns * 2 * rows;
+       k += static_cast<int>(blockDim.x)) {
+    const int by_column = k / (2 * rows), j = k - by_column * 2 * rows, i = by_column / what.columns,
+              c = by_column - i * what.columns, chirality = j / rows, r = j - chirality * rows;
+    const float2 z = number(chirality, i, r, c);
     complex<float>& to = fine.number(what.site[i], what.first_column + c, chirality, r);
     to = add ? to + complex<float>{z.x, z.y} : complex<float>{z.x, z.y};
   }
 }
 
-/// Where row r of a chirality lies.
-template <int width, class Fine>
-__device__ __forceinline__ int row_place(std::int32_t r, std::int32_t rows) {
-  if constexpr (width == 1) return r;
-  if constexpr (requires { Fine::rows(); }) rows = quark_rows;
-  const std::int32_t site = r / rows;
-  return site_begin<width>(site, rows) + (r - site * rows) * width;
-}
-
-/// sums += conj(two vectors of a row) times the row's numbers.
-template <int width>
-__device__ __forceinline__ void add_row(float2 (&sums)[2][width], const float4& a, const float2* x) {
-  if constexpr (width == 1) {
-    add_times(sums[0][0], a.x, -a.y, x[0]);
-    add_times(sums[1][0], a.z, -a.w, x[0]);
-  } else {
-#pragma unroll
-    for (int c = 0; c < width; c += 2) {
-      const float4 two = *reinterpret_cast<const float4*>(x + c);
-      const float2 first = make_float2(two.x, two.y), second = make_float2(two.z, two.w);
-      add_times(sums[0][c], a.x, -a.y, first);
-      add_times(sums[1][c], a.z, -a.w, first);
-      add_times(sums[0][c + 1], a.x, -a.y, second);
-      add_times(sums[1][c + 1], a.z, -a.w, second);
-    }
-  }
-}
-
-/// A block takes a coarse site and `width` columns. Half of its threads are for each chirality; a thread has two
-/// vectors and takes every n-th row. Fine numbers are staged, `segment` sites at a time.
-template <class Fine, int width>
-__global__ void __launch_bounds__(256, width > 4 ? 2 : 3)
+/// A block takes a coarse site and a column. Half of its threads are for each chirality; a thread has the vectors of 16
+/// bytes and takes every n-th row. Fine numbers are staged, `segment` sites at a time.
+template <class Fine, coarse_storage storage>
+__global__ void __launch_bounds__(256, 3)
     restrict_kernel(const __grid_constant__ Fine fine, const __grid_constant__ vector_pointers v,
-                    coarse_pointer<complex<float>> coarse, int columns, int segment) {
+                    coarse_pointer<complex<float>> coarse, int segment) {
   extern __shared__ __align__(16) float2 numbers[];
-  constexpr int ahead = width == 1 ? 6 : 3;
+  constexpr int ahead = 6, of_a_lane = numbers_of_16_bytes<storage>;
   let_next_kernel_start();
   wait_for_previous_kernel();
   const std::int64_t s = blockIdx.x;
-  const int first_column = static_cast<int>(blockIdx.y) * width, chirality_stride = site_begin<width>(segment, v.rows);
-  const int lanes_of_row = v.vectors / 2, per_chirality = static_cast<int>(blockDim.x) / 2;
+  const int column = static_cast<int>(blockIdx.y), chirality_stride = segment * v.rows;
+  const int lanes_of_row = v.vectors / of_a_lane, per_chirality = static_cast<int>(blockDim.x) / 2;
   const int rows_at_once = per_chirality / lanes_of_row;
   const int chirality = static_cast<int>(threadIdx.x) / per_chirality;
   const int own = static_cast<int>(threadIdx.x) - chirality * per_chirality;
-  const int row = own / lanes_of_row, pair = own - row * lanes_of_row;
+  const int row = own / lanes_of_row, lane_of_row = own - row * lanes_of_row;
   const bool works = row < rows_at_once;
-  float2 sums[2][width] = {};
+  float2 sums[of_a_lane] = {};
   for (int parity = 0; parity < 2; ++parity) {
     if (!fine.has[parity]) continue;
     const std::int32_t count = v.blocks.count(s, parity);
     const std::int64_t place = s * v.blocks.volume + v.blocks.first(s, parity);
-    const complex<float>* const begin = v.row(v.blocks.block_begin(s, parity, chirality, v.rows)) + 2 * pair;
+    const uint4* const begin = reinterpret_cast<const uint4*>(v.begin) +
+                               v.blocks.block_begin(s, parity, chirality, v.rows) * lanes_of_row + lane_of_row;
     for (std::int32_t first = 0; first < count; first += segment) {
       const std::int32_t sites = min(segment, count - first), all = sites * v.rows;
-      const complex<float>* const from = begin + std::int64_t{first} * v.rows * v.vectors;
+      const uint4* const from = begin + std::int64_t{first} * v.rows * lanes_of_row;
       const auto load = [&](std::int32_t r) {
-        return works && r < all ? load_vectors(from + std::int64_t{r} * v.vectors) : make_float4(0, 0, 0, 0);
+        return works && r < all ? load_once(from + r * lanes_of_row) : make_uint4(0, 0, 0, 0);
       };
-      float4 rows[ahead];
+      uint4 rows[ahead];
 #pragma unroll
       for (int k = 0; k < ahead; ++k) rows[k] = load(row + k * rows_at_once);
       __syncthreads();
-      stage<width>(numbers, chirality_stride, fine, {v.blocks.site + place + first, sites, first_column, columns},
-                   v.rows);
+      stage_column(numbers, chirality_stride, fine, {v.blocks.site + place + first, sites, column, 1}, v.rows);
       __syncthreads();
       const float2* const x = numbers + chirality * chirality_stride;
       for (std::int32_t next = row; next < all; next += ahead * rows_at_once) {
 #pragma unroll
         for (int k = 0; k < ahead; ++k) {
           const std::int32_t r = min(next + k * rows_at_once, all - 1);  // beyond the end vectors are zero
-          const float4 a = rows[k];
+          float2 a[of_a_lane];
+          unpack_vectors<storage>(rows[k], a);
           rows[k] = load(next + (k + ahead) * rows_at_once);
-          add_row<width>(sums, a, x + row_place<width, Fine>(r, v.rows));
-        }
-      }
-    }
-  }
-  // Threads of the same vectors add up, a column at a time.
-  __shared__ float2 partial[256][2];
-  for (int c = 0; c < width && first_column + c < columns; ++c) {
-    __syncthreads();
-    if (works) {
-      // (A register cannot be indexed by a number that is not known.)
+          const float2 b = x[r];
 #pragma unroll
-      for (int k = 0; k < width; ++k)
-        if (k == c) {
-          partial[threadIdx.x][0] = sums[0][k];
-          partial[threadIdx.x][1] = sums[1][k];
+          for (int j = 0; j < of_a_lane; ++j) add_times(sums[j], make_float2(a[j].x, -a[j].y), b);
         }
-    }
-    __syncthreads();
-    for (int k = static_cast<int>(threadIdx.x); k < 2 * v.vectors; k += static_cast<int>(blockDim.x)) {
-      const int of = k / v.vectors, vector = k - of * v.vectors;
-      complex<float> total{};
-      for (int r = 0; r < rows_at_once; ++r) {
-        const float2 z = partial[of * per_chirality + r * lanes_of_row + vector / 2][vector % 2];
-        total += complex<float>{z.x, z.y};
       }
-      coarse.at(s, first_column + c)[k] = total;
     }
+  }
+  // Threads of the same vectors add up.
+  __shared__ float2 partial[256][of_a_lane];
+  if (works)
+#pragma unroll
+    for (int j = 0; j < of_a_lane; ++j) partial[threadIdx.x][j] = sums[j];
+  __syncthreads();
+  for (int k = static_cast<int>(threadIdx.x); k < 2 * v.vectors; k += static_cast<int>(blockDim.x)) {
+    const int of = k / v.vectors, vector = k - of * v.vectors;
+    complex<float> total{};
+    for (int r = 0; r < rows_at_once; ++r) {
+      const float2 z = partial[of * per_chirality + r * lanes_of_row + vector / of_a_lane][vector % of_a_lane];
+      total += complex<float>{z.x, z.y};
+    }
+    coarse.at(s, column)[k] = storage == coarse_storage::single ? total : v.back * total;
   }
 }
 
-__device__ __forceinline__ void copy_16_to_shared(void* to, const void* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
-               "l"(from)
-               : "memory");
-}
+/// Pieces of 16 bytes of a row that a thread takes at most.
+inline constexpr int pieces_of_a_lane = 3;
 
-/// Rows of a block and chirality, at most; smaller blocks take turns more smoothly where there is little to compute.
-template <int width>
-inline constexpr int prolonged_rows = width == 1 ? 48 : 96;
-/// Numbers from row to row of vectors in shared memory: threads that read 16 bytes of a row each find them in banks of
-/// their own.
-__host__ __device__ constexpr int staged_row(int vectors) { return vectors + (vectors / 2 % 2 == 0 ? 2 : 4); }
-
-/// A block takes `segment` sites of one parity of an aggregate and `width` columns; a thread a row, whose null vectors
-/// are staged in shared memory as the coarse numbers are.
-template <class Fine, int width>
-__global__ void __launch_bounds__(2 * prolonged_rows<width>)
+/// A block takes `segment` sites of one parity of an aggregate and a column; half of its threads are for each
+/// chirality, and `lanes_of_row`, a power of two, share a row. A thread has its coarse numbers in registers.
+template <class Fine, coarse_storage storage>
+__global__ void __launch_bounds__(256, storage == coarse_storage::single && !std::is_same_v<Fine, quark_sites<double>>
+                                           ? 4
+                                           : 3)
     prolong_kernel(const __grid_constant__ Fine fine, const __grid_constant__ vector_pointers v,
-                   coarse_pointer<const complex<float>> coarse, int columns, int segments, int segment, bool add) {
-  extern __shared__ __align__(16) float2 shared[];
+                   coarse_pointer<const complex<float>> coarse, int segments, int segment, int lanes_of_row, bool add) {
+  extern __shared__ __align__(16) float2 results[];
+  constexpr int of_a_piece = numbers_of_16_bytes<storage>, ahead = 2;
   const auto block = static_cast<std::int64_t>(blockIdx.x);
   const std::int64_t by_parity = block / segments, s = by_parity / 2;
   const int parity = static_cast<int>(by_parity - 2 * s);
   const int first = static_cast<int>(block - by_parity * segments) * segment;
-  const std::int32_t sites = min(segment, v.blocks.count(s, parity) - first);
-  const int first_column = static_cast<int>(blockIdx.y) * width, stride = staged_row(v.vectors);
+  const std::int32_t sites = min(segment, v.blocks.count(s, parity) - first), all = sites * v.rows;
   const bool empty = !fine.has[parity] || sites <= 0;
-  const int rows = sites * v.rows;
-  float2* const staged = shared;                                   // [chirality and row][stride]
-  float2* const numbers = shared + 2 * segment * v.rows * stride;  // [chirality and vector][column]
+  const int column = static_cast<int>(blockIdx.y), half_of_block = static_cast<int>(blockDim.x) / 2;
+  const int chirality = static_cast<int>(threadIdx.x) / half_of_block;
+  const int own = static_cast<int>(threadIdx.x) - chirality * half_of_block;
+  const int row = own / lanes_of_row, lane_of_row = own - row * lanes_of_row,
+            rows_at_once = half_of_block / lanes_of_row;
+  const int pieces = v.vectors / of_a_piece;
+  uint4 rows[ahead][pieces_of_a_lane];
+  const uint4* from = nullptr;
+  const auto load = [&](uint4(&to)[pieces_of_a_lane], std::int32_t r) {
+#pragma unroll
+    for (int k = 0; k < pieces_of_a_lane; ++k)
+      to[k] = r < all && lane_of_row + k * lanes_of_row < pieces
+                  ? load_once(from + r * pieces + lane_of_row + k * lanes_of_row)
+                  : make_uint4(0, 0, 0, 0);
+  };
   if (!empty) {
-    const int of_row = v.vectors / 2;
-    for (int chirality = 0; chirality < chiralities; ++chirality) {
-      const complex<float>* const from =
-          v.row(v.blocks.block_begin(s, parity, chirality, v.rows) + std::int64_t{first} * v.rows);
-      for (int k = static_cast<int>(threadIdx.x); k < rows * of_row; k += static_cast<int>(blockDim.x)) {
-        const int r = k / of_row, j = k - r * of_row;
-        copy_16_to_shared(staged + (chirality * rows + r) * stride + 2 * j, from + 2 * k);
-      }
-    }
+    from = reinterpret_cast<const uint4*>(v.begin) +
+           (v.blocks.block_begin(s, parity, chirality, v.rows) + std::int64_t{first} * v.rows) * pieces;
+#pragma unroll
+    for (int a = 0; a < ahead; ++a) load(rows[a], row + a * rows_at_once);
   }
   let_next_kernel_start();
   wait_for_previous_kernel();
   if (empty) return;
-  for (int k = static_cast<int>(threadIdx.x); k < 2 * v.vectors * width; k += static_cast<int>(blockDim.x)) {
-    const int c = k / (2 * v.vectors), j = k - c * 2 * v.vectors;
-    const complex<float> z = coarse.at(s, min(first_column + c, columns - 1))[j];
-    numbers[j * width + c] = make_float2(z.re, z.im);
-  }
-  asm volatile("cp.async.commit_group;\ncp.async.wait_group 0;" ::: "memory");
-  __syncthreads();
-  const int row = static_cast<int>(threadIdx.x), chirality = row >= rows ? 1 : 0;
-  float2 sums[width] = {};
-  if (row < 2 * rows) {
-    const float2* const a = staged + row * stride;
-    const float2* const x = numbers + chirality * v.vectors * width;
-#pragma unroll 2
-    for (int k = 0; k < v.vectors; k += 2) {
-      const float4 z = *reinterpret_cast<const float4*>(a + k);
+  float2 x[pieces_of_a_lane][of_a_piece];
 #pragma unroll
-      for (int c = 0; c < width; ++c) {
-        add_times(sums[c], z.x, z.y, x[k * width + c]);
-        add_times(sums[c], z.z, z.w, x[(k + 1) * width + c]);
+  for (int k = 0; k < pieces_of_a_lane; ++k)
+#pragma unroll
+    for (int j = 0; j < of_a_piece; ++j) {
+      const int vector = (lane_of_row + k * lanes_of_row) * of_a_piece + j;
+      const complex<float> z =
+          vector < v.vectors ? coarse.at(s, column)[chirality * v.vectors + vector] : complex<float>{};
+      const float back = storage == coarse_storage::single ? 1.0F : v.back;
+      x[k][j] = make_float2(back * z.re, back * z.im);
+    }
+  // (All lanes of a warp take part in the sums over those of a row.)
+  for (std::int32_t next = row; next - row < all; next += ahead * rows_at_once) {
+#pragma unroll
+    for (int a = 0; a < ahead; ++a) {
+      const std::int32_t r = next + a * rows_at_once;
+      float2 sum{};
+#pragma unroll
+      for (int k = 0; k < pieces_of_a_lane; ++k) {
+        float2 numbers[of_a_piece];
+        unpack_vectors<storage>(rows[a][k], numbers);
+#pragma unroll
+        for (int j = 0; j < of_a_piece; ++j) add_times(sum, numbers[j], x[k][j]);
       }
+      load(rows[a], r + ahead * rows_at_once);
+      for (int distance = 1; distance < lanes_of_row; distance *= 2) {
+        sum.x += __shfl_xor_sync(0xffffffffU, sum.x, distance);
+        sum.y += __shfl_xor_sync(0xffffffffU, sum.y, distance);
+      }
+      if (lane_of_row == 0 && r < all) results[chirality * segment * v.rows + r] = sum;
     }
   }
   __syncthreads();
-  // Results where vectors were.
-  const int chirality_stride = site_begin<width>(sites, v.rows) + 8;
-  if (row < 2 * rows)
+  const std::int64_t place = s * v.blocks.volume + v.blocks.first(s, parity) + first;
+  unstage(fine, {v.blocks.site + place, sites, column, 1}, v.rows, add,
+          [&](int chi, int i, int r, int /*column*/) { return results[(chi * segment + i) * v.rows + r]; });
+}
+
+// --- Many right-hand sides -------------------------------------------------------------------------------------------
+
+/// Where the numbers of a row of a chirality begin in shared memory, `width` columns each. Sites of quarks are a little
+/// apart, so that threads that write neighbouring sites find them in banks of their own.
+template <class Fine, int width>
+__host__ __device__ __forceinline__ int row_place(int row) {
+  if constexpr (requires { Fine::rows(); })
+    return row * width + row / quark_rows;
+  else
+    return row * width;
+}
+
+/// Words of a vector's numbers: the one of 16 bits, or those of single precision, scaled.
+template <coarse_storage storage>
+inline constexpr int words_of_vector = storage == coarse_storage::single ? 2 : 1;
+
+/// Rows of a chirality that are staged at a time, at most; eight of a warp at once.
+inline constexpr int staged_rows = 96;
+/// Columns from row to row.
+inline constexpr int staged_columns = 12;
+inline constexpr int batch_threads = 256;
+
+/// The largest number of a column so far, as its exponent, and how sums of columns change when it grows.
+struct column_scales {
+  int exponent[staged_columns];
+  float change[staged_columns];
+};
+
+/// Fine numbers of a column, already in registers, become pairs of words. Threads of `group` lanes, a power of two,
+/// share the column; `largest` is that of their own numbers. Returns the scale.
+__device__ __forceinline__ float scale_of_column(column_scales& scales, int column, std::uint32_t largest, int group) {
+  for (int distance = 1; distance < group; distance *= 2)
+    largest = max(largest, __shfl_xor_sync(0xffffffffU, largest, distance));
+  const int before = scales.exponent[column], now = max(before, exponent_of(largest));
+  __syncwarp();
+  if (static_cast<int>(threadIdx.x) % group == 0) {
+    scales.exponent[column] = now;
+    scales.change[column] = before == 0 ? 1.0F : ldexpf(1.0F, before - now);
+  }
+  return scale_to_halves(now);
+}
+
+/// Fine numbers into shared memory as pairs of words: [chirality][row][column].
+template <class T>
+__device__ __forceinline__ void stage_words(uint2* to, int chirality_stride, column_scales& scales,
+                                            const quark_sites<T>& fine, const site_stretch& what,
+                                            std::int32_t /*rows*/) {
+  constexpr int group = staged_rows / quark_rows;  // sites
+  static_assert(group == 16);
+  const int tasks = what.columns * group;
+  for (int k = static_cast<int>(threadIdx.x); k < (tasks + 31) / 32 * 32; k += static_cast<int>(blockDim.x)) {
+    const int c = k / group, i = k - c * group;
+    const bool present = c < what.columns && i < what.sites;
+    complex<float> z[2 * quark_rows]{};
+    if (present) fine.load(what.site[i], what.first_column + c, z);
+    std::uint32_t largest = 0;
 #pragma unroll
-    for (int c = 0; c < width; ++c)
-      shared[chirality * chirality_stride + row_place<width, Fine>(row - chirality * rows, v.rows) + c] = sums[c];
+    for (int r = 0; r < 2 * quark_rows; ++r) largest = larger_bits(larger_bits(largest, z[r].re), z[r].im);
+    const float scale = scale_of_column(scales, min(c, staged_columns - 1), largest, group);
+    if (c >= what.columns) continue;
+#pragma unroll
+    for (int r = 0; r < 2 * quark_rows; ++r)
+      to[r / quark_rows * chirality_stride +
+         row_place<quark_sites<T>, staged_columns>(i * quark_rows + r % quark_rows) + c] =
+          packed_twice(make_float2(scale * z[r].re, scale * z[r].im));
+  }
+}
+__device__ __forceinline__ void stage_words(uint2* to, int chirality_stride, column_scales& scales,
+                                            const coarse_sites<float>& fine, const site_stretch& what,
+                                            std::int32_t rows) {
+  constexpr int most = 2 * staged_rows / 32;  // numbers of a lane
+  const int lane = static_cast<int>(threadIdx.x % 32), warps = static_cast<int>(blockDim.x / 32);
+  const int of_site = 2 * rows, all = what.sites * of_site;
+  for (int c = static_cast<int>(threadIdx.x / 32); c < what.columns; c += warps) {
+    complex<float> z[most];
+    std::uint32_t largest = 0;
+#pragma unroll
+    for (int k = 0; k < most; ++k) {
+      const int j = lane + 32 * k, i = j / of_site, number = j - i * of_site;
+      z[k] =
+          j < all ? fine.number(what.site[i], what.first_column + c, number / rows, number % rows) : complex<float>{};
+      largest = larger_bits(larger_bits(largest, z[k].re), z[k].im);
+    }
+    const float scale = scale_of_column(scales, c, largest, 32);
+#pragma unroll
+    for (int k = 0; k < most; ++k) {
+      const int j = lane + 32 * k, i = j / of_site, number = j - i * of_site, chirality = number / rows;
+      if (j < all)
+        to[chirality * chirality_stride + (i * rows + number - chirality * rows) * staged_columns + c] =
+            packed_twice(make_float2(scale * z[k].re, scale * z[k].im));
+    }
+  }
+}
+
+/// A block takes a coarse site and up to 8 * column_tiles columns (12 at most); half of its warps are for each
+/// chirality and share the rows, eight at a time. Fine numbers are staged as pairs of words. A tile of the result has
+/// the real parts of 8 columns, then the imaginary ones, for 8 vectors.
+template <class Fine, coarse_storage storage, int column_tiles, int vector_tiles>
+__global__ void __launch_bounds__(batch_threads, storage == coarse_storage::half &&
+                                                         std::is_same_v<Fine, quark_sites<half>> && vector_tiles == 3
+                                                     ? 3
+                                                     : 2)
+    restrict_batch_kernel(const __grid_constant__ Fine fine, const __grid_constant__ vector_pointers v,
+                          coarse_pointer<complex<float>> coarse, int all_columns, int columns_at_once, int segment) {
+  constexpr int words = words_of_vector<storage>, parts = batch_threads / 32 / chiralities;
+  constexpr int steps = staged_rows / 8 / parts;  // of a warp
+  constexpr int chirality_stride = staged_rows * staged_columns + staged_rows / quark_rows;
+  __shared__ __align__(16) uint2 numbers[chiralities * chirality_stride];
+  __shared__ column_scales scales;
+  const std::int64_t s = blockIdx.x;
+  const int first_column = static_cast<int>(blockIdx.y) * columns_at_once,
+            columns = min(columns_at_once, all_columns - first_column);
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32), t = lane % 4,
+            g = lane / 4, chirality = warp / parts, part = warp % parts;
+  if (threadIdx.x < staged_columns) scales.exponent[threadIdx.x] = 0;
+  // Vectors 8 x + g of rows t and t + 4 of a step, as words: those of the next segment are loaded as these are used.
+  uint2 ahead[steps][2][vector_tiles];
+  const auto load = [&](uint2(&to)[2][vector_tiles], std::int64_t begin, std::int32_t all, int step) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int r = (step * parts + part) * 8 + 4 * h + t;
+      const std::int64_t at = (begin + r) * v.vectors + g;
+#pragma unroll
+      for (int x = 0; x < vector_tiles; ++x) {
+        const bool there = r < all && 8 * x + g < v.vectors;
+        if constexpr (storage == coarse_storage::single)
+          to[h][x] = there ? load_once(reinterpret_cast<const uint2*>(v.begin) + at + 8 * x) : make_uint2(0, 0);
+        else
+          to[h][x].x = there ? load_once(reinterpret_cast<const std::uint32_t*>(v.begin) + at + 8 * x) : 0;
+      }
+    }
+  };
+  // Segments of both parities, one after the other.
+  const std::int32_t of_even = fine.has[0] ? (v.blocks.count(s, 0) + segment - 1) / segment : 0,
+                     of_odd = fine.has[1] ? (v.blocks.count(s, 1) + segment - 1) / segment : 0;
+  struct segment_place {
+    std::int64_t place, row;
+    std::int32_t sites;
+  };
+  const auto place_of = [&](std::int32_t number) {
+    const int parity = number >= of_even ? 1 : 0;
+    const std::int32_t first = (number - (parity == 1 ? of_even : 0)) * segment;
+    return segment_place{s * v.blocks.volume + v.blocks.first(s, parity) + first,
+                         v.blocks.block_begin(s, parity, chirality, v.rows) + std::int64_t{first} * v.rows,
+                         number < of_even + of_odd ? min(segment, v.blocks.count(s, parity) - first) : 0};
+  };
+  segment_place here = place_of(0);
+#pragma unroll
+  for (int i = 0; i < steps; ++i) load(ahead[i], here.row, here.sites * v.rows, i);
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  float sums[column_tiles][vector_tiles][4] = {};
+  for (std::int32_t number = 0; number < of_even + of_odd; ++number) {
+    __syncthreads();
+    stage_words(numbers, chirality_stride, scales, fine,
+                {v.blocks.site + here.place, here.sites, first_column, columns}, v.rows);
+    __syncthreads();
+    const segment_place next = place_of(number + 1);
+#pragma unroll
+    for (int m = 0; m < column_tiles; ++m) {
+      const float change = scales.change[min(8 * m + g, columns - 1)];
+#pragma unroll
+      for (int x = 0; x < vector_tiles; ++x)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) sums[m][x][e] *= change;
+    }
+    const std::int32_t all = here.sites * v.rows;
+#pragma unroll
+    for (int i = 0; i < steps; ++i) {
+      std::uint32_t b[2][vector_tiles][words];
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+#pragma unroll
+        for (int x = 0; x < vector_tiles; ++x) {
+          if constexpr (storage == coarse_storage::single) {
+            const uint2 z = ahead[i][h][x];
+            const uint2 pair =
+                packed_twice(make_float2(v.scale * __uint_as_float(z.x), v.scale * __uint_as_float(z.y)));
+            b[h][x][0] = pair.x;
+            b[h][x][1] = pair.y;
+          } else {
+            b[h][x][0] = ahead[i][h][x].x;
+          }
+        }
+      load(ahead[i], next.row, next.sites * v.rows, i);
+      // Beyond the end vectors are zero, and rows those of the end.
+      const int first = (i * parts + part) * 8 + t;
+      if (first - t >= all) continue;
+      const uint2* const upper =
+          numbers + chirality * chirality_stride + row_place<Fine, staged_columns>(min(first, all - 1));
+      const uint2* const lower =
+          numbers + chirality * chirality_stride + row_place<Fine, staged_columns>(min(first + 4, all - 1));
+#pragma unroll
+      for (int m = 0; m < column_tiles; ++m) {
+        const int column = min(8 * m + g, columns - 1);
+        const uint2 one = upper[column], other = lower[column];
+        const std::uint32_t high[4] = {one.x, conjugated(swapped(one.x)), other.x, conjugated(swapped(other.x))};
+        const std::uint32_t low[4] = {one.y, conjugated(swapped(one.y)), other.y, conjugated(swapped(other.y))};
+#pragma unroll
+        for (int x = 0; x < vector_tiles; ++x) {
+          if constexpr (words == 2) multiply_tiles(sums[m][x], high, b[0][x][1], b[1][x][1]);
+          multiply_tiles(sums[m][x], low, b[0][x][0], b[1][x][0]);
+        }
+#pragma unroll
+        for (int x = 0; x < vector_tiles; ++x) multiply_tiles(sums[m][x], high, b[0][x][0], b[1][x][0]);
+      }
+    }
+    here = next;
+  }
+  // Warps of a chirality add up: [part][tile][number][lane], a chirality at a time.
+  constexpr int of_a_warp = column_tiles * vector_tiles * 4 * 32;
+  static_assert(parts * of_a_warp * sizeof(float) <= sizeof numbers);
+  float* const partial = reinterpret_cast<float*>(numbers);
+  for (int of = 0; of < chiralities; ++of) {
+    __syncthreads();
+    if (chirality == of)
+#pragma unroll
+      for (int m = 0; m < column_tiles; ++m)
+#pragma unroll
+        for (int x = 0; x < vector_tiles; ++x)
+#pragma unroll
+          for (int e = 0; e < 4; ++e)
+            partial[part * of_a_warp + ((m * vector_tiles + x) * 4 + e) * 32 + lane] = sums[m][x][e];
+    __syncthreads();
+    for (int k = static_cast<int>(threadIdx.x); k < of_a_warp / 2; k += static_cast<int>(blockDim.x)) {
+      // Number e is a real part, e + 2 the imaginary one.
+      const int l = k % 32, e = k / 32 % 2, tile = k / 64, m = tile / vector_tiles, x = tile - m * vector_tiles;
+      const int column = 8 * m + l / 4, vector = 8 * x + 2 * (l % 4) + e;
+      if (column >= columns || vector >= v.vectors) continue;
+      complex<float> total{};
+      for (int w = 0; w < parts; ++w) {
+        const float* const at = partial + w * of_a_warp + (tile * 4 + e) * 32 + l;
+        total += complex<float>{at[0], at[64]};
+      }
+      const int exponent = scales.exponent[column];
+      coarse.at(s, first_column + column)[of * v.vectors + vector] =
+          exponent == 0 ? complex<float>{} : v.back * scale_back(exponent) * total;
+    }
+  }
+}
+
+/// A block takes `segment` sites of one parity of an aggregate and up to 4 * column_tiles columns; half of its warps
+/// are for each chirality and take 16 rows at a time. A warp has its coarse numbers in registers, as pairs of words.
+/// \tparam vector_steps  of 8 vectors
+template <class Fine, coarse_storage storage, int column_tiles, int vector_steps>
+__global__ void __launch_bounds__(batch_threads, storage == coarse_storage::half && vector_steps == 3 ? 3 : 2)
+    prolong_batch_kernel(const __grid_constant__ Fine fine, const __grid_constant__ vector_pointers v,
+                         coarse_pointer<const complex<float>> coarse, int all_columns, int segments, int segment,
+                         bool add) {
+  constexpr int width = 4 * column_tiles, words = words_of_vector<storage>, parts = batch_threads / 32 / chiralities;
+  extern __shared__ __align__(16) float2 results[];
+  const auto block = static_cast<std::int64_t>(blockIdx.x);
+  const std::int64_t by_parity = block / segments, s = by_parity / 2;
+  const int parity = static_cast<int>(by_parity - 2 * s);
+  const int first = static_cast<int>(block - by_parity * segments) * segment;
+  const std::int32_t sites = min(segment, v.blocks.count(s, parity) - first), all = sites * v.rows;
+  const bool empty = !fine.has[parity] || sites <= 0;
+  const int first_column = static_cast<int>(blockIdx.y) * width, columns = min(width, all_columns - first_column);
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32), t = lane % 4,
+            g = lane / 4, chirality = warp / parts, part = warp % parts;
+  // Vectors 8 k + 2 t and the next, of rows g and g + 8 of a tile.
+  using piece = std::conditional_t<storage == coarse_storage::single, uint4, uint2>;
+  piece ahead[vector_steps][2];
+  const piece* from = nullptr;
+  const auto load = [&](std::int32_t tile) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const std::int32_t r = 16 * tile + 8 * h + g;
+#pragma unroll
+      for (int k = 0; k < vector_steps; ++k)
+        ahead[k][h] =
+            r < all && 8 * k + 2 * t < v.vectors ? load_once(from + r * (v.vectors / 2) + 4 * k + t) : piece{};
+    }
+  };
+  if (!empty) {
+    from = reinterpret_cast<const piece*>(v.begin) +
+           (v.blocks.block_begin(s, parity, chirality, v.rows) + std::int64_t{first} * v.rows) * (v.vectors / 2);
+    load(part);
+  }
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  if (empty) return;
+  // Column 4 c + g / 2 of the right factor: (re, -im) where g is even, (im, re) where it is odd.
+  uint2 b[column_tiles][vector_steps][2];
+  float back[column_tiles];
+  const std::uint32_t order = g % 2 == 0 ? 0x3210U : 0x1032U, sign = g % 2 == 0 ? 0x80000000U : 0U;
+#pragma unroll
+  for (int c = 0; c < column_tiles; ++c) {
+    const complex<float>* const x =
+        coarse.at(s, first_column + min(4 * c + g / 2, columns - 1)) + chirality * v.vectors + 2 * t;
+    float4 z[vector_steps];
+    std::uint32_t largest = 0;
+#pragma unroll
+    for (int k = 0; k < vector_steps; ++k) {
+      z[k] = 8 * k + 2 * t < v.vectors ? *reinterpret_cast<const float4*>(x + 8 * k) : make_float4(0, 0, 0, 0);
+      largest = larger_bits(larger_bits(largest, make_float2(z[k].x, z[k].y)), make_float2(z[k].z, z[k].w));
+    }
+    for (int distance = 1; distance < 4; distance *= 2)
+      largest = max(largest, __shfl_xor_sync(0xffffffffU, largest, distance));
+    const int exponent = exponent_of(largest);
+    const float scale = scale_to_halves(exponent);
+#pragma unroll
+    for (int k = 0; k < vector_steps; ++k) {
+      const uint2 one = packed_twice(make_float2(scale * z[k].x, scale * z[k].y)),
+                  other = packed_twice(make_float2(scale * z[k].z, scale * z[k].w));
+      b[c][k][0] = make_uint2(__byte_perm(one.x, 0, order) ^ sign, __byte_perm(one.y, 0, order) ^ sign);
+      b[c][k][1] = make_uint2(__byte_perm(other.x, 0, order) ^ sign, __byte_perm(other.y, 0, order) ^ sign);
+    }
+    // Results of this thread are of column 4 c + t.
+    back[c] = v.back * scale_back(__shfl_sync(0xffffffffU, exponent, 8 * t));
+  }
+  const int chirality_stride = row_place<Fine, width>(segment * v.rows);
+  for (std::int32_t tile = part; 16 * tile < all; tile += parts) {
+    float sums[column_tiles][4] = {};
+    std::uint32_t a[words][vector_steps][4];
+#pragma unroll
+    for (int k = 0; k < vector_steps; ++k)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        if constexpr (storage == coarse_storage::single) {
+          const uint4 z = ahead[k][h];
+          const uint2 one = packed_twice(make_float2(v.scale * __uint_as_float(z.x), v.scale * __uint_as_float(z.y))),
+                      other = packed_twice(make_float2(v.scale * __uint_as_float(z.z), v.scale * __uint_as_float(z.w)));
+          a[0][k][h] = one.x;
+          a[0][k][h + 2] = other.x;
+          a[1][k][h] = one.y;
+          a[1][k][h + 2] = other.y;
+        } else {
+          a[0][k][h] = ahead[k][h].x;
+          a[0][k][h + 2] = ahead[k][h].y;
+        }
+      }
+    load(tile + parts);
+#pragma unroll
+    for (int k = 0; k < vector_steps; ++k) {
+#pragma unroll
+      for (int c = 0; c < column_tiles; ++c) {
+        if constexpr (words == 2) multiply_tiles(sums[c], a[1][k], b[c][k][0].x, b[c][k][1].x);
+        multiply_tiles(sums[c], a[0][k], b[c][k][0].y, b[c][k][1].y);
+      }
+#pragma unroll
+      for (int c = 0; c < column_tiles; ++c) multiply_tiles(sums[c], a[0][k], b[c][k][0].x, b[c][k][1].x);
+    }
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int r = 16 * tile + 8 * h + g;
+      if (r >= all) continue;
+      float2* const to = results + chirality * chirality_stride + row_place<Fine, width>(r) + t;
+#pragma unroll
+      for (int c = 0; c < column_tiles; ++c)
+        to[4 * c] = make_float2(back[c] * sums[c][2 * h], back[c] * sums[c][2 * h + 1]);
+    }
+  }
   __syncthreads();
   const std::int64_t place = s * v.blocks.volume + v.blocks.first(s, parity) + first;
-  unstage<width>(shared, chirality_stride, fine, {v.blocks.site + place, sites, first_column, columns}, v.rows, add);
+  unstage(fine, {v.blocks.site + place, sites, first_column, columns}, v.rows, add, [&](int chi, int i, int r, int c) {
+    return results[chi * chirality_stride + row_place<Fine, width>(i * v.rows + r) + c];
+  });
 }
 
 template <class Kernel>
@@ -302,52 +632,91 @@ void allow_shared(Kernel kernel, int bytes) {
   if (bytes > (48 << 10)) check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
-template <int width, int rows, class Fine>
-void queue_restriction_of(const queue& q, const Fine& fine, const vector_pointers& v, std::int64_t sites,
-                          const coarse_pointer<complex<float>>& coarse, int columns) {
-  const int lanes_of_row = v.vectors / 2, threads = 2 * (128 / lanes_of_row * lanes_of_row);
-  const int segment = std::max(1, rows / v.rows),
-            bytes = 2 * site_begin<width>(segment, v.rows) * static_cast<int>(sizeof(float2));
-  const auto kernel = restrict_kernel<Fine, width>;
-  allow_shared(kernel, bytes);
-  launch_kernel(q, dim3(static_cast<unsigned>(sites), static_cast<unsigned>((columns + width - 1) / width)),
-                dim3(static_cast<unsigned>(threads)), bytes, true, kernel, fine, v, coarse, columns, segment);
+/// Which kernels serve: those that take columns one by one read 16 bytes of a row, tensor cores two vectors.
+template <class Fine>
+bool takes_single_columns(const vector_pointers& v) {
+  const int of_16_bytes = v.storage == coarse_storage::single ? 2 : 4;
+  return v.vectors % of_16_bytes == 0 && v.vectors <= 64 && v.rows <= 48;
 }
 template <class Fine>
-void queue_restriction(const queue& q, const Fine& fine, const vector_pointers& v, std::int64_t sites,
-                       const coarse_pointer<complex<float>>& coarse, int columns) {
-  if (columns == 1)
-    queue_restriction_of<1, 768>(q, fine, v, sites, coarse, columns);
-  else if (columns <= 4)
-    queue_restriction_of<4, 192>(q, fine, v, sites, coarse, columns);
+bool takes_batches(const vector_pointers& v) {
+  if constexpr (std::is_same_v<Fine, quark_sites<double>>)
+    return false;
   else
-    queue_restriction_of<12, 96>(q, fine, v, sites, coarse, columns);
+    return v.vectors % 2 == 0 && v.vectors <= 32 && v.rows <= 48;
 }
 
-template <int width, class Fine>
-void queue_prolongation_of(const queue& q, const Fine& fine, const vector_pointers& v, std::int64_t sites,
-                           const coarse_pointer<const complex<float>>& coarse, int columns, bool add) {
-  const int segment = std::max(1, prolonged_rows<width> / v.rows), rows = segment * v.rows;
-  const int most = (v.blocks.volume + 1) / 2;  // sites of a parity: half, whatever the aggregate's shape
-  const int segments = (most + segment - 1) / segment;
-  const int vectors = 2 * rows * staged_row(v.vectors) + 2 * v.vectors * width,
-            results = 2 * (site_begin<width>(segment, v.rows) + 8);
-  const int bytes = std::max(vectors, results) * static_cast<int>(sizeof(float2));
-  const auto kernel = prolong_kernel<Fine, width>;
-  allow_shared(kernel, bytes);
-  launch_kernel(
-      q, dim3(static_cast<unsigned>(sites * 2 * segments), static_cast<unsigned>((columns + width - 1) / width)),
-      dim3(static_cast<unsigned>(2 * rows)), bytes, true, kernel, fine, v, coarse, columns, segments, segment, add);
+/// coarse = P^+ fine; false where no fast kernel serves.
+template <coarse_storage storage, class Fine>
+bool queue_restriction(const queue& q, const Fine& fine, const vector_pointers& v, std::int64_t sites,
+                       const coarse_pointer<complex<float>>& coarse, int columns) {
+  const bool single_columns = takes_single_columns<Fine>(v);
+  if (takes_batches<Fine>(v) && (columns > 1 || !single_columns)) {
+    if constexpr (!std::is_same_v<Fine, quark_sites<double>>) {
+      const auto launch = [&](auto kernel, int at_once) {
+        launch_kernel(q, dim3(static_cast<unsigned>(sites), static_cast<unsigned>((columns + at_once - 1) / at_once)),
+                      dim3(batch_threads), 0, true, kernel, fine, v, coarse, columns, at_once,
+                      std::max(1, staged_rows / v.rows));
+      };
+      if (columns <= 8)
+        v.vectors <= 24 ? launch(restrict_batch_kernel<Fine, storage, 1, 3>, 8)
+                        : launch(restrict_batch_kernel<Fine, storage, 1, 4>, 8);
+      else
+        v.vectors <= 24 ? launch(restrict_batch_kernel<Fine, storage, 2, 3>, staged_columns)
+                        : launch(restrict_batch_kernel<Fine, storage, 2, 4>, staged_columns);
+      return true;
+    }
+  }
+  if (!single_columns) return false;
+  const int lanes_of_row = v.vectors / numbers_of_16_bytes<storage>, threads = 2 * (128 / lanes_of_row * lanes_of_row);
+  const int segment = std::max(1, 768 / v.rows), bytes = 2 * segment * v.rows * static_cast<int>(sizeof(float2));
+  launch_kernel(q, dim3(static_cast<unsigned>(sites), static_cast<unsigned>(columns)),
+                dim3(static_cast<unsigned>(threads)), bytes, true, restrict_kernel<Fine, storage>, fine, v, coarse,
+                segment);
+  return true;
 }
-template <class Fine>
-void queue_prolongation(const queue& q, const Fine& fine, const vector_pointers& v, std::int64_t sites,
+
+/// fine = P coarse, or fine += P coarse; false where no fast kernel serves.
+template <coarse_storage storage, class Fine>
+bool queue_prolongation(const queue& q, const Fine& fine, const vector_pointers& v, std::int64_t sites,
                         const coarse_pointer<const complex<float>>& coarse, int columns, bool add) {
-  if (columns == 1)
-    queue_prolongation_of<1>(q, fine, v, sites, coarse, columns, add);
-  else if (columns <= 4)
-    queue_prolongation_of<4>(q, fine, v, sites, coarse, columns, add);
-  else
-    queue_prolongation_of<12>(q, fine, v, sites, coarse, columns, add);
+  const int most = (v.blocks.volume + 1) / 2;  // sites of a parity: half, whatever the shape
+  const auto blocks_of = [&](int segment, int at_once) {
+    const int segments = (most + segment - 1) / segment;
+    return std::pair{segments, dim3(static_cast<unsigned>(sites * 2 * segments),
+                                    static_cast<unsigned>((columns + at_once - 1) / at_once))};
+  };
+  const bool single_columns = takes_single_columns<Fine>(v);
+  if (takes_batches<Fine>(v) && (columns > 1 || !single_columns)) {
+    if constexpr (!std::is_same_v<Fine, quark_sites<double>>) {
+      const auto launch = [&]<int column_tiles>(auto kernel, std::integral_constant<int, column_tiles>) {
+        constexpr int width = 4 * column_tiles;
+        const int segment = std::min(most, std::max(1, 192 / v.rows));
+        const auto [segments, blocks] = blocks_of(segment, width);
+        const int bytes = 2 * row_place<Fine, width>(segment * v.rows) * static_cast<int>(sizeof(float2));
+        allow_shared(kernel, bytes);
+        launch_kernel(q, blocks, dim3(batch_threads), bytes, true, kernel, fine, v, coarse, columns, segments, segment,
+                      add);
+      };
+      if (columns <= 4)
+        v.vectors <= 24 ? launch(prolong_batch_kernel<Fine, storage, 1, 3>, std::integral_constant<int, 1>{})
+                        : launch(prolong_batch_kernel<Fine, storage, 1, 4>, std::integral_constant<int, 1>{});
+      else
+        v.vectors <= 24 ? launch(prolong_batch_kernel<Fine, storage, 3, 3>, std::integral_constant<int, 3>{})
+                        : launch(prolong_batch_kernel<Fine, storage, 3, 4>, std::integral_constant<int, 3>{});
+      return true;
+    }
+  }
+  if (!single_columns) return false;
+  const int pieces = v.vectors / numbers_of_16_bytes<storage>;
+  int lanes_of_row = 1;
+  while (lanes_of_row * pieces_of_a_lane < pieces) lanes_of_row *= 2;
+  const int segment = std::min(most, std::max(1, 384 / v.rows));
+  const auto [segments, blocks] = blocks_of(segment, 1);
+  const int bytes = 2 * segment * v.rows * static_cast<int>(sizeof(float2));
+  launch_kernel(q, blocks, dim3(256), bytes, true, prolong_kernel<Fine, storage>, fine, v, coarse, segments, segment,
+                lanes_of_row, add);
+  return true;
 }
 
 #endif

@@ -69,12 +69,18 @@ struct tile_order {
   }
 };
 
-/// Matrices of sites as kernels take them.
+/// Matrices of sites as kernels take them. Numbers are stored times a power of two, so that they and what rounding to
+/// 11 bits leaves of them are in the range of 16 bits.
 struct tile_pointer {
   const std::byte* begin = nullptr;  ///< of site 0
   tile_order order;
+  float back = 1.0F;  ///< times a stored number is the number
 
   PLAQUETTE_HOST_DEVICE complex<float> number(std::int64_t site, std::int32_t matrix, std::int32_t row,
+                                              std::int32_t column) const {
+    return back * stored(site, matrix, row, column);
+  }
+  PLAQUETTE_HOST_DEVICE complex<float> stored(std::int64_t site, std::int32_t matrix, std::int32_t row,
                                               std::int32_t column) const {
     const std::byte* const at =
         begin + site * order.site_chunks() * tile_order::chunk + order.offset(matrix, row, column);
@@ -89,18 +95,19 @@ class tiled_matrices {
  public:
   tiled_matrices() = default;
   /// \param from  of the device, of site 0: [matrix][row][column]; that of site s begins s * stride later
-  /// Queued.
+  /// Waits.
   tiled_matrices(const execution& on, coarse_storage storage, int n, int matrices, std::int64_t sites,
                  const complex<float>* from, std::int64_t stride);
 
   bool empty() const { return begin_ == nullptr; }
-  tile_pointer pointer() const { return {begin_.get(), order_}; }
+  tile_pointer pointer() const { return {begin_.get(), order_, back_}; }
   std::int64_t bytes() const { return sites_ * order_.site_chunks() * tile_order::chunk; }
 
  private:
   tile_order order_;
   std::int64_t sites_ = 0;
   std::shared_ptr<std::byte> begin_;
+  float back_ = 1.0F;
 };
 
 }  // namespace plaquette::gpu

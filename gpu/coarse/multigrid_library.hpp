@@ -18,8 +18,8 @@
 
 namespace plaquette::gpu {
 
-/// Single precision on all levels, but for the coarse matrices that cycles read, which have 16 bits. Copies share
-/// everything.
+/// Single precision on all levels, but for the coarse matrices and null vectors that cycles read, which have 16 bits.
+/// Copies share everything.
 class multigrid_library {
  public:
   using quark_field = field<float>;
@@ -73,6 +73,13 @@ class multigrid_library {
   std::int64_t make_orthonormal(basis& vectors) const { return orthonormalise(vectors).replaced; }
   std::shared_ptr<const transfer> make_transfer(const basis& vectors) const {
     return std::make_shared<const transfer>(context_, vectors);
+  }
+  /// Whether cycles on fields F work with numbers of 16 bits: those of half, and coarse ones, whose matrices have 16
+  /// bits.
+  template <class F>
+  static constexpr bool relaxes_in_16_bits = !std::is_same_v<F, quark_field>;
+  std::shared_ptr<const transfer> make_transfer_in_16_bits(const basis& vectors) const {
+    return std::make_shared<const transfer>(context_, vectors, coarse_storage::half);
   }
   matrices galerkin(const basis& vectors) const { return galerkin_product(links_, action_, vectors); }
   matrices galerkin(const matrices& finer, const basis& vectors) const { return galerkin_product(finer, vectors); }

@@ -5,6 +5,7 @@
 
 #include "gpu/coarse/fast_transfer.hpp"
 #include "gpu/coarse/fine_sites.hpp"
+#include "gpu/coarse/largest_number.hpp"
 #include "gpu/device/launch.hpp"
 
 namespace plaquette::gpu {
@@ -28,7 +29,17 @@ bool is_coarse(const coarse_field<T>&) {
   return true;
 }
 
-vector_pointers pointers_of(const null_space& v) { return {v.tables().pointers(), v.begin(), v.rows(), v.vectors()}; }
+/// A number of the null vectors in 16 bits.
+struct pack_vectors {
+  std::uint32_t* to;
+  const complex<float>* from;
+  float scale;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const complex<float> z = scale * from[index];
+    to[index] = half_bits(z.re) | (static_cast<std::uint32_t>(half_bits(z.im)) << 16);
+  }
+};
 
 /// conj(a) b added to a sum.
 template <class T>
@@ -63,37 +74,36 @@ struct restrict_number {
     complex<T> sum{};
     for (int parity = 0; parity < 2; ++parity) {
       if (!fine.has[parity]) continue;
-      const complex<float>* row = v.row(v.blocks.block_begin(s, parity, chirality, v.rows)) + k;
-      const std::int64_t first = s * v.blocks.volume + v.blocks.first(s, parity);
+      const std::int64_t row = v.blocks.block_begin(s, parity, chirality, v.rows),
+                         first = s * v.blocks.volume + v.blocks.first(s, parity);
       for (std::int32_t j = 0; j < v.blocks.count(s, parity); ++j)
-        row = add_site(sum, row, v.blocks.site[first + j], column, chirality);
+        add_site(sum, row + std::int64_t{j} * v.rows, k, v.blocks.site[first + j], column, chirality);
     }
     coarse.at(s, column)[number] = sum;
   }
 
  private:
-  /// Returns where the next site's rows begin.
-  PLAQUETTE_HOST_DEVICE const complex<float>* add_site(complex<T>& sum, const complex<float>* row, std::int32_t site,
-                                                       int column, int chirality) const {
+  /// Adds what a site gives to the product with vector k; its rows begin at `row`.
+  PLAQUETTE_HOST_DEVICE void add_site(complex<T>& sum, std::int64_t row, int k, std::int32_t site, int column,
+                                      int chirality) const {
     if constexpr (requires { Fine::rows(); }) {
       complex<float> numbers[quark_rows];
       load_rows(fine, site, column, chirality, numbers);
       PLAQUETTE_GPU_UNROLL
-      for (int r = 0; r < quark_rows; ++r, row += v.vectors) add_conjugated(sum, *row, complex_cast<T>(numbers[r]));
+      for (int r = 0; r < quark_rows; ++r) add_conjugated(sum, v.number(row + r, k), complex_cast<T>(numbers[r]));
     } else {
-      for (std::int32_t r = 0; r < v.rows; ++r, row += v.vectors)
-        add_conjugated(sum, *row, complex_cast<T>(fine.number(site, column, chirality, r)));
+      for (std::int32_t r = 0; r < v.rows; ++r)
+        add_conjugated(sum, v.number(row + r, k), complex_cast<T>(fine.number(site, column, chirality, r)));
     }
-    return row;
   }
 };
 
 /// A sum over the vectors of a row.
 template <class T>
-PLAQUETTE_HOST_DEVICE inline complex<T> row_times(const complex<float>* row, const complex<T>* x, std::int32_t count) {
+PLAQUETTE_HOST_DEVICE inline complex<T> row_times(const vector_pointers& v, std::int64_t row, const complex<T>* x) {
   complex<T> sum{};
-  for (std::int32_t k = 0; k < count; ++k) {
-    const complex<T> z = complex_cast<T>(row[k]);
+  for (std::int32_t k = 0; k < v.vectors; ++k) {
+    const complex<T> z = complex_cast<T>(v.number(row, k));
     sum.re += z.re * x[k].re - z.im * x[k].im;
     sum.im += z.re * x[k].im + z.im * x[k].re;
   }
@@ -121,10 +131,10 @@ struct prolong_quark {
     if (!has_place(fine, v.blocks, place)) return;
     complex<float> numbers[2 * quark_rows];
     for (int chirality = 0; chirality < chiralities; ++chirality) {
-      const complex<float>* row = v.row(v.blocks.row_begin(place, chirality, v.rows));
+      const std::int64_t row = v.blocks.row_begin(place, chirality, v.rows);
       const complex<T>* x = coarse.at(place / v.blocks.volume, static_cast<int>(column)) + chirality * v.vectors;
-      for (int r = 0; r < quark_rows; ++r, row += v.vectors)
-        numbers[chirality * quark_rows + r] = complex_cast<float>(row_times(row, x, v.vectors));
+      for (int r = 0; r < quark_rows; ++r)
+        numbers[chirality * quark_rows + r] = complex_cast<float>(row_times(v, row + r, x));
     }
     fine.store(v.blocks.site[place], static_cast<int>(column), numbers, add);
   }
@@ -146,10 +156,9 @@ struct prolong_number {
     const auto column = static_cast<std::int32_t>(rest - place * columns);
     if (!has_place(fine, v.blocks, place)) return;
     const int chirality = number / v.rows, r = number - chirality * v.rows;
-    const complex<float>* row = v.row(v.blocks.row_begin(place, chirality, v.rows) + r);
     const complex<T>* x = coarse.at(place / v.blocks.volume, column) + chirality * v.vectors;
     complex<T>& to = fine.number(v.blocks.site[place], column, chirality, r);
-    const complex<T> z = row_times(row, x, v.vectors);
+    const complex<T> z = row_times(v, v.blocks.row_begin(place, chirality, v.rows) + r, x);
     to = add ? to + z : z;
   }
 };
@@ -159,20 +168,21 @@ template <class Fine>
 struct gather_vectors {
   complex<float>* to;
   Fine fine;
-  vector_pointers v;
+  aggregate_pointers blocks;
+  std::int32_t rows, vectors;
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const std::int64_t place = index / v.vectors;
-    const auto k = static_cast<std::int32_t>(index - place * v.vectors);
-    const std::int32_t site = v.blocks.site[place];
+    const std::int64_t place = index / vectors;
+    const auto k = static_cast<std::int32_t>(index - place * vectors);
+    const std::int32_t site = blocks.site[place];
     for (int chirality = 0; chirality < chiralities; ++chirality) {
-      complex<float>* row = to + v.blocks.row_begin(place, chirality, v.rows) * v.vectors + k;
+      complex<float>* row = to + blocks.row_begin(place, chirality, rows) * vectors + k;
       if constexpr (requires { Fine::rows(); }) {
         complex<float> numbers[quark_rows];
         load_rows(fine, site, k, chirality, numbers);
-        for (int r = 0; r < quark_rows; ++r, row += v.vectors) *row = numbers[r];
+        for (int r = 0; r < quark_rows; ++r, row += vectors) *row = numbers[r];
       } else {
-        for (std::int32_t r = 0; r < v.rows; ++r, row += v.vectors)
+        for (std::int32_t r = 0; r < rows; ++r, row += vectors)
           *row = complex_cast<float>(fine.number(site, k, chirality, r));
       }
     }
@@ -188,33 +198,73 @@ auto sites_of(const coarse_field<T>& x) {
   return coarse_sites_of(x);
 }
 
-template <class T, class Q>
-void queue_prolongation(field<Q>& fine, const coarse_field<T>& coarse, const null_space& v, bool add,
-                        [[maybe_unused]] bool fast) {
-  const std::int64_t places = v.blocks().fine_sites();
+/// By the fastest kernel; false where none serves.
+template <class T, class Fine>
+bool restrict_fast([[maybe_unused]] const queue& q, [[maybe_unused]] const Fine& fine,
+                   [[maybe_unused]] const vector_pointers& v, [[maybe_unused]] coarse_field<T>& coarse) {
 #ifdef __CUDACC__
   if constexpr (std::is_same_v<T, float>)
-    if (fast && fast_transfer_serves(pointers_of(v)))
-      return queue_prolongation(coarse.get_execution().queue(), quark_sites_of(fine), pointers_of(v), coarse.sites(),
-                                coarse.numbers(), coarse.columns(), add);
+    return v.storage == coarse_storage::single ? queue_restriction<coarse_storage::single>(
+                                                     q, fine, v, coarse.sites(), coarse.numbers(), coarse.columns())
+                                               : queue_restriction<coarse_storage::half>(
+                                                     q, fine, v, coarse.sites(), coarse.numbers(), coarse.columns());
 #endif
+  return false;
+}
+template <class T, class Fine>
+bool prolong_fast([[maybe_unused]] const queue& q, [[maybe_unused]] const Fine& fine,
+                  [[maybe_unused]] const vector_pointers& v, [[maybe_unused]] const coarse_field<T>& coarse,
+                  [[maybe_unused]] bool add) {
+#ifdef __CUDACC__
+  if constexpr (std::is_same_v<T, float>)
+    return v.storage == coarse_storage::single
+               ? queue_prolongation<coarse_storage::single>(q, fine, v, coarse.sites(), coarse.numbers(),
+                                                            coarse.columns(), add)
+               : queue_prolongation<coarse_storage::half>(q, fine, v, coarse.sites(), coarse.numbers(),
+                                                          coarse.columns(), add);
+#endif
+  return false;
+}
+
+template <class T, class Q>
+void prolong_by_gathering(const field<Q>& fine, const coarse_field<T>& coarse, const vector_pointers& v, bool add) {
+  const std::int64_t places = coarse.sites() * v.blocks.volume;
   for_each_index(coarse.get_execution().queue(), places * fine.columns(),
-                 prolong_quark<T, Q>{quark_sites_of(fine), coarse.numbers(), pointers_of(v), places, add}, 128);
+                 prolong_quark<T, Q>{quark_sites_of(fine), coarse.numbers(), v, places, add}, 128);
 }
 template <class T>
-void queue_prolongation(coarse_field<T>& fine, const coarse_field<T>& coarse, const null_space& v, bool add,
-                        [[maybe_unused]] bool fast) {
-#ifdef __CUDACC__
-  if constexpr (std::is_same_v<T, float>)
-    if (fast && fast_transfer_serves(pointers_of(v)))
-      return queue_prolongation(coarse.get_execution().queue(), coarse_sites_of(fine), pointers_of(v), coarse.sites(),
-                                coarse.numbers(), coarse.columns(), add);
-#endif
-  for_each_index(coarse.get_execution().queue(), v.blocks().fine_sites() * fine.columns() * fine.components(),
-                 prolong_number<T>{coarse_sites_of(fine), coarse.numbers(), pointers_of(v), fine.columns(), add});
+void prolong_by_gathering(const coarse_field<T>& fine, const coarse_field<T>& coarse, const vector_pointers& v,
+                          bool add) {
+  for_each_index(coarse.get_execution().queue(), coarse.sites() * v.blocks.volume * fine.columns() * fine.components(),
+                 prolong_number<T>{coarse_sites_of(fine), coarse.numbers(), v, fine.columns(), add});
 }
 
 }  // namespace
+
+template <class T>
+transfer<T>::transfer(const execution& on, const null_space& v, coarse_storage storage)
+    : execution_(on),
+      tables_(v.shared_tables()),
+      rows_(v.rows()),
+      vectors_(v.vectors()),
+      storage_(storage),
+      begin_(v.storage()) {
+  const std::int64_t numbers = v.all_rows() * v.vectors();
+  scale_ = scale_of_16_bits(largest_number(on, v.begin(), 1, numbers, numbers));
+  if (storage == coarse_storage::half) {
+    const auto memory = on.workspace().take(static_cast<std::size_t>(numbers) * sizeof(std::uint32_t));
+    for_each_index(on.queue(), numbers,
+                   pack_vectors{reinterpret_cast<std::uint32_t*>(memory.get()), v.begin(), scale_});
+    begin_ = memory;
+  }
+  on.queue().synchronize();
+}
+
+template <class T>
+vector_pointers transfer<T>::pointers() const {
+  return {tables_->pointers(), static_cast<const std::byte*>(begin_.get()), rows_, vectors_, storage_, scale_,
+          1.0F / scale_};
+}
 
 template <class T>
 coarse_field<T> transfer<T>::coarse_like(int columns) const {
@@ -224,9 +274,8 @@ coarse_field<T> transfer<T>::coarse_like(int columns) const {
 template <class T>
 template <class Fine>
 void transfer<T>::require_shapes(const Fine& fine, const coarse_field<T>& coarse) const {
-  if (rows_of(fine) != vectors_.rows() || is_coarse(fine) != vectors_.tables().fine_is_coarse() ||
-      coarse.components() != 2 * vectors() || coarse.columns() != fine.columns() ||
-      coarse.shape().sites != site_subset::full)
+  if (rows_of(fine) != rows_ || is_coarse(fine) != tables_->fine_is_coarse() || coarse.components() != 2 * vectors() ||
+      coarse.columns() != fine.columns() || coarse.shape().sites != site_subset::full)
     throw std::logic_error("transfer: fields of other shapes than the null vectors'");
 }
 
@@ -235,29 +284,32 @@ template <class Fine>
 void transfer<T>::restrict_to(coarse_field<T>& coarse, const Fine& fine) const {
   require_shapes(fine, coarse);
   const auto sites = sites_of(fine);
-#ifdef __CUDACC__
-  if constexpr (std::is_same_v<T, float>)
-    if (kernel_ == product_kernel::fastest && fast_transfer_serves(pointers_of(vectors_)))
-      return queue_restriction(execution_.queue(), sites, pointers_of(vectors_), coarse.sites(), coarse.numbers(),
-                               coarse.columns());
-#endif
-  for_each_index(execution_.queue(), coarse.sites() * coarse.columns() * coarse.components(),
-                 restrict_number<T, std::remove_const_t<decltype(sites)>>{coarse.numbers(), sites,
-                                                                          pointers_of(vectors_), coarse.columns()});
+  const vector_pointers v = pointers();
+  if (kernel_ == product_kernel::fastest && restrict_fast(execution_.queue(), sites, v, coarse)) return;
+  for_each_index(
+      execution_.queue(), coarse.sites() * coarse.columns() * coarse.components(),
+      restrict_number<T, std::remove_const_t<decltype(sites)>>{coarse.numbers(), sites, v, coarse.columns()});
+}
+
+template <class T>
+template <class Fine>
+void transfer<T>::prolong_to(Fine& fine, const coarse_field<T>& coarse, bool add) const {
+  require_shapes(fine, coarse);
+  const vector_pointers v = pointers();
+  if (kernel_ == product_kernel::fastest && prolong_fast(execution_.queue(), sites_of(fine), v, coarse, add)) return;
+  prolong_by_gathering(fine, coarse, v, add);
 }
 
 template <class T>
 template <class Fine>
 void transfer<T>::prolong(Fine& fine, const coarse_field<T>& coarse) const {
-  require_shapes(fine, coarse);
-  queue_prolongation(fine, coarse, vectors_, false, kernel_ == product_kernel::fastest);
+  prolong_to(fine, coarse, false);
 }
 
 template <class T>
 template <class Fine>
 void transfer<T>::add_prolonged(Fine& fine, const coarse_field<T>& coarse) const {
-  require_shapes(fine, coarse);
-  queue_prolongation(fine, coarse, vectors_, true, kernel_ == product_kernel::fastest);
+  prolong_to(fine, coarse, true);
 }
 
 template <class Fine>
@@ -267,7 +319,8 @@ null_space gathered(const Fine& vectors, const std::shared_ptr<const aggregate_t
   null_space result(vectors.get_execution(), tables, rows_of(vectors), vectors.columns());
   const auto sites = sites_of(vectors);
   for_each_index(vectors.get_execution().queue(), tables->blocks().fine_sites() * vectors.columns(),
-                 gather_vectors<std::remove_const_t<decltype(sites)>>{result.begin(), sites, pointers_of(result)});
+                 gather_vectors<std::remove_const_t<decltype(sites)>>{result.begin(), sites, tables->pointers(),
+                                                                      result.rows(), result.vectors()});
   return result;
 }
 

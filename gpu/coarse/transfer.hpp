@@ -9,26 +9,30 @@
 #include "gpu/coarse/coarse_field.hpp"
 #include "gpu/coarse/coarse_matrices.hpp"
 #include "gpu/coarse/coarse_products.hpp"
+#include "gpu/coarse/matrix_tiles.hpp"
 #include "gpu/fields/field.hpp"
 
 namespace plaquette::gpu {
 
-/// T is double or float, that of the coarse field; null vectors are in single precision. The fine field is one of
-/// quarks (`field`, any precision) or that of a coarse lattice. Of a fine field on one parity only, the other counts as
-/// zero, and is not written. Nothing waits.
+struct vector_pointers;
+
+/// T is double or float, that of the coarse field; null vectors are in single precision, or in 16 bits as floats of 11
+/// (times a power of two). The fine field is one of quarks (`field`, any precision) or that of a coarse lattice. Of a
+/// fine field on one parity only, the other counts as zero, is not written, and its null vectors are not read. Nothing
+/// waits.
 template <class T>
 class transfer {
  public:
+  /// \param storage  of null vectors. In 16 bits they are a copy: `vectors` need not be kept.
   /// Waits: kernels load null vectors before they wait for those before them.
-  transfer(const execution& on, const null_space& vectors) : execution_(on), vectors_(vectors) {
-    on.queue().synchronize();
-  }
+  transfer(const execution& on, const null_space& vectors, coarse_storage storage = coarse_storage::single);
 
   /// For tests: the pure gather.
   void set_kernel(product_kernel kernel) { kernel_ = kernel; }
 
-  const std::shared_ptr<const coarse_lattice>& coarse() const { return vectors_.tables().coarse(); }
-  int vectors() const { return vectors_.vectors(); }
+  const std::shared_ptr<const coarse_lattice>& coarse() const { return tables_->coarse(); }
+  int vectors() const { return vectors_; }
+  coarse_storage storage() const { return storage_; }
   coarse_field<T> coarse_like(int columns) const;
 
   /// coarse = P^+ fine; coarse has all its sites.
@@ -44,9 +48,16 @@ class transfer {
  private:
   template <class Fine>
   void require_shapes(const Fine& fine, const coarse_field<T>& coarse) const;
+  template <class Fine>
+  void prolong_to(Fine& fine, const coarse_field<T>& coarse, bool add) const;
+  vector_pointers pointers() const;
 
   execution execution_;
-  null_space vectors_;
+  std::shared_ptr<const aggregate_tables> tables_;
+  int rows_, vectors_;
+  coarse_storage storage_;
+  std::shared_ptr<const void> begin_;  ///< [row][vector], as in `null_space`
+  float scale_ = 1.0F;                 ///< times a number is in the range of 16 bits
   product_kernel kernel_ = product_kernel::fastest;
 };
 

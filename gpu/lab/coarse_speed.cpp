@@ -83,7 +83,7 @@ void print_row(const std::string& kernel, const std::string& lattice, int n, int
   const bool verified = error <= bound;
   const double share = bytes / seconds / copy_speed;
   std::printf(
-      "%-14s %-11s n %2d N %2d %9.2f us, a right-hand side %8.2f us %7.0f GFLOP/s %5.1f%% of copy, error %.1e%s\n",
+      "%-10s %-16s n %2d N %2d %9.2f us, a right-hand side %8.2f us %7.0f GFLOP/s %5.1f%% of copy, error %.1e%s\n",
       kernel.c_str(), lattice.c_str(), n, columns, seconds * 1e6, seconds * 1e6 / columns, flops / seconds * 1e-9,
       100.0 * share, error, verified ? "" : " WRONG");
   std::fflush(stdout);
@@ -186,8 +186,9 @@ void run_ladder(bool quick) {
 void run_batches(bool quick) {
   const execution on{communicator()};
   for (const auto& c :
-       {operator_case{{2, 2, 2, 2}, 48}, operator_case{{4, 4, 4, 8}, 48}, operator_case{{8, 8, 8, 16}, 48},
-        operator_case{{8, 8, 8, 16}, 64}, operator_case{{8, 8, 8, 16}, 40}, operator_case{{4, 4, 4, 8}, 96}}) {
+       {operator_case{{2, 2, 2, 2}, 48}, operator_case{{2, 2, 2, 2}, 64}, operator_case{{4, 4, 4, 8}, 48},
+        operator_case{{8, 8, 8, 16}, 48}, operator_case{{8, 8, 8, 16}, 64}, operator_case{{8, 8, 8, 16}, 40},
+        operator_case{{4, 4, 4, 8}, 96}}) {
     if (quick && c.n != 48) continue;
     if (!only.empty() && to_string(c.lattice) + ":" + std::to_string(c.n) != only) continue;
     const operator_bench bench(on, c);
@@ -206,6 +207,42 @@ double timed(const execution& on, const std::function<void()>& work) {
   work();
   timer.stop();
   return timer.seconds();
+}
+
+/// Restriction and prolongation of fields of quarks, verified against the pure gather.
+template <class T>
+void time_transfer(const context& ctx, const null_space& v, coarse_storage storage, site_subset sites, int columns) {
+  transfer<float> p(ctx, v, storage);
+  const field_shape shape{4, 3, sites, columns};
+  field<T> fine(ctx, shape), prolonged(ctx, shape), expected_fine(ctx, shape);
+  random_spinors(fine, 9, 0);
+  auto coarse = p.coarse_like(columns), restricted = p.coarse_like(columns), expected = p.coarse_like(columns);
+  fill_random(coarse, 9, 0);
+  p.set_kernel(product_kernel::gather);
+  p.restrict_to(expected, fine);
+  p.prolong(expected_fine, coarse);
+  p.set_kernel(product_kernel::fastest);
+  fill_bytes(ctx.queue(), restricted.numbers().begin, 0xff,
+             static_cast<std::size_t>(restricted.sites() * columns * restricted.components()) * 8);
+  p.restrict_to(restricted, fine);
+  p.prolong(prolonged, coarse);
+  const double restriction_error = distance(restricted, expected), error = distance(prolonged, expected_fine);
+  // Fewest bytes: null vectors of the sites that the field has, and the field. (The coarse field is 1% of that.)
+  const double rows =
+      12.0 * static_cast<double>(volume(ctx.geometry().global())) / (sites == site_subset::full ? 1 : 2);
+  const double of_number = is_half<T> ? 4.0 + 4.0 / 12.0 : 8.0;
+  const double bytes = rows * (v.vectors() * (storage == coarse_storage::half ? 4.0 : 8.0) + of_number * columns),
+               flops = rows * v.vectors() * 8.0 * columns, about = 2.0 * bytes / copy_speed;
+  const std::string name = std::string(storage == coarse_storage::half ? "16-bit " : "fp32 ") +
+                           (is_half<T> ? "half" : "float") + (sites == site_subset::full ? "" : " even");
+  print_row("restrict", name, 2 * v.vectors(), columns,
+            seconds_in_graph(
+                ctx, [&](int) { p.restrict_to(restricted, fine); }, about),
+            bytes, flops, restriction_error, 1e-5);
+  print_row("prolong", name, 2 * v.vectors(), columns,
+            seconds_in_graph(
+                ctx, [&](int) { p.prolong(prolonged, coarse); }, about),
+            bytes, flops, error, is_half<T> ? 1e-4 : 1e-5);
 }
 
 void run_transfer(bool quick) {
@@ -233,22 +270,15 @@ void run_transfer(bool quick) {
                 1e3 * timed(ctx, [&] { const coarse_schur<float> schur(ctx, *m, coarse_storage::half); }));
   std::fflush(stdout);
   m.reset();
-  const transfer<float> p(ctx, v);
-  const double sites = static_cast<double>(volume(lattice));
-  for (const int columns : {1, 12}) {
-    auto coarse = p.coarse_like(columns), back = p.coarse_like(columns);
-    fill_random(coarse, 9, 0);
-    field<float> fine(ctx, {4, 3, site_subset::full, columns});
-    p.prolong(fine, coarse);
-    p.restrict_to(back, fine);
-    const double error = distance(back, coarse);  // P^+ P = 1
-    const double bytes = sites * 12.0 * 8.0 * (vectors + columns), flops = sites * 12.0 * vectors * 8.0 * columns;
-    const double about = 2.0 * bytes / copy_speed;
-    print_row("restrict", name, 2 * vectors, columns,
-              seconds_in_graph(ctx, [&](int) { p.restrict_to(back, fine); }, about), bytes, flops, error, 1e-5);
-    print_row("prolong", name, 2 * vectors, columns,
-              seconds_in_graph(ctx, [&](int) { p.prolong(fine, back); }, about), bytes, flops, error, 1e-5);
-  }
+  for (const auto storage : {coarse_storage::single, coarse_storage::half})
+    for (const int columns : {1, 4, 12, 24}) {
+      if (only_columns > 0 && columns != only_columns) continue;
+      time_transfer<float>(ctx, v, storage, site_subset::full, columns);
+      if (storage == coarse_storage::half) {
+        time_transfer<half>(ctx, v, storage, site_subset::full, columns);
+        time_transfer<half>(ctx, v, storage, site_subset::even, columns);
+      }
+    }
 }
 
 int run(int count, char** words) {

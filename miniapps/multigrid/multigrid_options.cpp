@@ -35,7 +35,7 @@ std::vector<std::vector<int>> schedules(const std::string& text) {
 }
 
 struct raw_options {
-  std::string cycle = "k", smoother = "ca-gcr", coarsest = "gcr";
+  std::string cycle = "k", smoother = "ca-gcr", coarsest = "gcr", null_vectors = "half";
 };
 
 void declare(command_line& line, multigrid_options& o, raw_options& raw) {
@@ -59,6 +59,8 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.real("--relaxation", p.relaxation_factor, "Factor of mr's steps", {0.0, 2.0, true});
   line.choice("--cycle-precision", o.cycle_precision, {"single", "half"},
               "Of the cycle on the finest lattice (where not given: half on a GPU, single on a CPU)");
+  line.choice("--null-vectors", raw.null_vectors, {"single", "half"},
+              "Of cycles on a GPU; half: 16 bits, where the lattice relaxes in 16 bits");
   line.choice("--coarse-on", o.coarse_on, {"cpu", "gpu", "auto"},
               "Where coarse lattices live beside a fine one on a GPU; auto: tries all, and takes the fastest");
   line.integer("--k-steps", p.k_steps, "GCR steps at most on an intermediate lattice", 1, 100);
@@ -141,6 +143,7 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   options.multigrid.cycle = parse_cycle_kind(raw.cycle);
   options.multigrid.smoother = parse_smoother_kind(raw.smoother);
   options.multigrid.coarsest = parse_coarsest_kind(raw.coarsest);
+  options.multigrid.vectors_in_16_bits = raw.null_vectors == "half";
   options.multigrid.seed = options.shared.seed;
   const bool on_gpu = options.shared.device == "gpu";
   if (!on_gpu && (options.coarse_on == "gpu" || options.coarse_on == "auto"))

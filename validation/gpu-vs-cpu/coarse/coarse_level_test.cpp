@@ -252,12 +252,19 @@ cpu::field<double> fine_field(const level_setting& s, const field_shape& shape, 
   return x;
 }
 
+/// Null vectors as floats of 11 bits. (They are below 1: the smallest number of 16 bits is 2^-37 of that here.)
+void round_to_16_bits(null_space& v) {
+  const auto rounded = [](float x) { return gpu::float_of_half(gpu::half_bits(0x1p13F * x)) * 0x1p-13F; };
+  for (auto& z : v.numbers) z = {rounded(z.re), rounded(z.im)};
+}
+
 template <class T>
-void expect_quark_transfer(double bound) {
+void expect_quark_transfer(double bound, gpu::coarse_storage storage = gpu::coarse_storage::single) {
   for (const auto& [lattice, aggregate, count] : levels) {
-    const level_setting s(lattice, aggregate, count);
+    level_setting s(lattice, aggregate, count);
+    const gpu::transfer<float> dp(s.device, gpu::import_null_space(s.device, s.vectors, false), storage);
+    if (storage == gpu::coarse_storage::half) round_to_16_bits(s.vectors);
     const cpu::transfer<double> p(s.host, s.vectors);
-    const gpu::transfer<float> dp(s.device, gpu::import_null_space(s.device, s.vectors, false));
     for (const auto sites : {site_subset::full, site_subset::even, site_subset::odd})
       for (const int columns : {1, 3}) {
         const field_shape shape{spins, colours, sites, columns};
@@ -290,6 +297,11 @@ TEST(GpuTransfer, BetweenQuarksAndACoarseLatticeIsTheCpus) {
   expect_quark_transfer<half>(4 * 0x1p-15);  // 16 bits, of the largest number of a site
 }
 
+TEST(GpuTransfer, HasNullVectorsIn16Bits) {
+  expect_quark_transfer<float>(single_bound, gpu::coarse_storage::half);
+  expect_quark_transfer<half>(4 * 0x1p-15, gpu::coarse_storage::half);
+}
+
 TEST(GpuTransfer, BetweenCoarseLatticesIsTheCpus) {
   const extents lattice{4, 4, 4, 8}, coarse{4, 2, 4, 6}, aggregate{2, 1, 2, 3};
   const coarse_pair both(lattice, coarse);
@@ -317,6 +329,16 @@ TEST(GpuTransfer, BetweenCoarseLatticesIsTheCpus) {
     p.prolong(fine, x), dp.prolong(dfine, dx);
     EXPECT_TRUE(distance_of(dfine, fine) <= single_bound);
   }
+  // Null vectors in 16 bits.
+  const gpu::transfer<double> packed(both.device, gpu::import_null_space(both.device, v, true),
+                                     gpu::coarse_storage::half);
+  auto rounded = v;
+  round_to_16_bits(rounded);
+  const auto fine = both.on_host<double>({2, 6, site_subset::full, 3}, 9);
+  auto x = p.coarse_like(3);
+  auto dx = packed.coarse_like(3);
+  cpu::transfer<double>(both.host, rounded).restrict_to(x, fine), packed.restrict_to(dx, both.on_device(fine));
+  EXPECT_TRUE(distance_of(dx, x) <= single_bound);
   // Coarse operators of coarse operators.
   const auto m = random_matrices(*both.geometry, 12, 6);
   auto expected = cpu::galerkin_product(both.host, m, v);
