@@ -111,8 +111,9 @@ TEST(Relaxations, OfCaGcrAreStretchesOfGcr) {
         const double bound = 100.0 * count * application_rounding(a) * norm_of_inverse(a) * (length > 4 ? 1e8 : 1e4);
         for (int n = 0; n < columns; ++n) {
           vector from_zero = vector::Zero(17), from_x0 = x0.col(n);
-          for (int done = 0; done < count; done += length) {
-            const int k = std::min(length, count - done);
+          const int stretches = (count + length - 1) / length;  // as even as can be
+          for (int part = 1; part <= stretches; ++part) {
+            const int k = count * part / stretches - count * (part - 1) / stretches;
             from_zero = least_residual(a, from_zero, b.col(n), k);
             from_x0 = least_residual(a, from_x0, b.col(n), k);
           }
