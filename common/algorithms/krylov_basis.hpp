@@ -56,8 +56,8 @@ void rotate_basis(F& v, const host_matrix& q) {
 template <class F>
 using random_fill = std::function<void(F&)>;
 
-/// Makes a field of so many columns for the basis of a search, which may lie elsewhere than other fields do (in memory
-/// of the host, say). Null: like other fields.
+/// Makes a field of n columns for the basis of a search. It may lie elsewhere than other fields do, in memory of the
+/// host, say. Null: like other fields.
 template <class F>
 using basis_maker = std::function<F(int columns)>;
 
@@ -131,9 +131,8 @@ int gram_schmidt(const F& v, F& w, host_matrix& r, const random_fill<F>& fill) {
 /// twice, each time with Cholesky QR within the block. A third pass follows where the second still found more than a
 /// tenth. (Giraud, Langou, Rozloznik, van den Eshof 2005: twice is enough)
 /// \param v       columns orthonormal to rounding
-/// \param recent  the first pass takes the last so many columns of V alone, which saves half of the work where they
-/// hold
-///                most of what W has in V, as in Lanczos' recurrence; -1: all
+/// \param recent  number of columns of V, the last ones, that the first pass takes; -1: all. In Lanczos' recurrence
+///                these hold most of what W has in V, and half of the work is saved.
 template <field_batch F>
 orthogonal_factors orthogonalise(const F& v, F& w, const random_fill<F>& fill, int recent = -1) {
   const int k = v.columns(), p = w.columns();

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The kernels behind the operations on a few fields at once (common/algorithms/few_fields.hpp). A thread takes a site
-/// of a column, or a pair of numbers of a coarse one, and reads every number once. An `Access` says how numbers lie in
-/// memory:
+/// of a column, or a pair of numbers of a coarse one, and reads every number once. For .cu files only.
 ///
-///     source, target     a field that is read, and one that is read and written
-///     number, numbers    complex<float> or complex<double>, and how many are read at once
-///     chunks()           of a site; has(i): whether there is a site i
-///     reader, writer     of a site: read(chunk, z), replace(z)
-///
-/// For .cu files only.
+/// An `Access` says how numbers lie in memory. Its `source` is a field that is read, its `target` one that is written.
+/// It reads `numbers` of type `number` at once, a chunk; a site has `chunks()`. `reader` reads a chunk, `replace`
+/// changes all numbers of a site.
 #pragma once
 
 #include <algorithm>

@@ -2,11 +2,10 @@
 /// \file
 /// Complex products on tensor cores that take numbers of 16 bits and add in single precision. For .cu files only.
 ///
-/// A word holds the two parts of a complex number, the real one in its lower half. A pair of words, the number rounded
-/// to 11 bits and what is left, rounded to 11 more, counts as 22 bits, where numbers are scaled so that they and what
-/// is left of them are in the range of 16 bits: the largest to 2^14 or so. Numbers 2^-18 times smaller lose last
-/// places, since what is left of them is then below the smallest number of 16 bits; but by less than 2^-38 of the
-/// largest.
+/// A word holds the two parts of a complex number, the real one in its lower half. A pair of words holds 22 bits:
+/// the number rounded to 11 bits, and what is left, rounded to 11 more. Numbers are scaled so that both are in the
+/// range of 16 bits: the largest to about 2^14. Numbers 2^-18 times smaller lose last places, less than 2^-38 of the
+/// largest, since what is left of them is below the smallest number of 16 bits.
 #pragma once
 
 #include <cstdint>

@@ -64,7 +64,7 @@ struct acoustics_in_element {
   static constexpr int plane_width = 16 / static_cast<int>(sizeof(T));  ///< numbers of a node side by side
   static constexpr int sets = 4;                                        ///< of sums a node
   static constexpr int of_face = 1;                                     ///< numbers lifted a face node
-  static constexpr int lifted = 4;                                      ///< the same of four faces
+  static constexpr int lifted = 4;                                      ///< numbers lifted of four faces
   static constexpr int record = 16;   ///< numbers of an element in memory: m_f, Fscale of each face
   static constexpr int derived = 16;  ///< {c, kappa} of each face; Fscale / Z of each; 1 / first, 1 / second
 

@@ -11,9 +11,9 @@ namespace plaquette {
 /// What memory a run takes, by what it is for.
 struct overlap_memory {
   double kernel_basis = 0.0;   ///< the search space of H
-  double kernel_modes = 0.0;   ///< what is beside it
+  double kernel_modes = 0.0;   ///< other fields of that search
   double overlap_basis = 0.0;  ///< the search space of D
-  double overlap_modes = 0.0;  ///< what is beside it, modes of H among it
+  double overlap_modes = 0.0;  ///< other fields of that search, and modes of H
   double solves = 0.0;         ///< modes of both and the vectors of the solves
   double links = 0.0;
   /// Of all stages, where search spaces lie in other memory or not.

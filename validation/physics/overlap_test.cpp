@@ -93,7 +93,7 @@ struct overlap_case {
   }
 };
 
-/// Fields in memory of the host, where those of the library are not there anyway, and how often there was one.
+/// Fields in memory of the host, and how often one was made.
 struct host_fields {
   const backend::context& ctx;
   int spins_of_site;
