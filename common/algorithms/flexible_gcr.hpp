@@ -8,13 +8,12 @@
 #include <algorithm>
 #include <span>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "common/algorithms/convergence_watch.hpp"
-#include "common/algorithms/few_fields.hpp"
+#include "common/algorithms/gcr_directions.hpp"
 #include "common/algorithms/reliable_solvers.hpp"
 
 namespace plaquette {
@@ -27,37 +26,6 @@ struct flexible_gcr_parameters {
 };
 
 namespace detail {
-
-/// The directions p of a GCR and their images q = A p, orthogonal to each other.
-template <field_batch F>
-struct gcr_directions {
-  using scalars = typename F::scalars;
-  std::vector<F> p, q;      ///< as many as were ever needed
-  std::vector<scalars> qq;  ///< |q|^2 of those in use
-
-  int count() const { return static_cast<int>(qq.size()); }
-  std::span<const F> directions() const { return std::span<const F>(p).first(qq.size()); }
-  std::span<const F> images() const { return std::span<const F>(q).first(qq.size()); }
-
-  /// Makes p and q of those before out of a new direction, p[count()]. Returns <q, r>, |q|^2, and |q|^2 before q was
-  /// made orthogonal.
-  /// \param active  1 in the columns that go on, 0 in those that stand still
-  template <forward_operator<F> A>
-  std::tuple<scalars, scalars, scalars> add(const A& a, const F& r, const scalars& active) {
-    F &p_new = p[qq.size()], &q_new = q[qq.size()];
-    auto [q_r, norm] = apply_dot_norm2(a, q_new, p_new, r);
-    const scalars norm_before = norm;
-    if (!qq.empty()) {
-      const auto c = coefficients_along(images(), std::span<const scalars>(qq), std::as_const(q_new), active);
-      auto [r_q, norm_after] = subtract_combination_dot_norm2(q_new, std::span<const scalars>(c), images(), r);
-      subtract_combination(p_new, std::span<const scalars>(c), directions());
-      q_r = conj(r_q);
-      norm = norm_after;
-    }
-    qq.push_back(norm);
-    return {q_r, norm, norm_before};
-  }
-};
 
 /// One run of the recurrence under a monitor, for one precision or two. Where the monitor replaces r by the true
 /// residual, what that has of the old images is taken out at once: the directions stay in use.

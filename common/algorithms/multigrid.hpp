@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algorithms/gcr_directions.hpp"
 #include "common/algorithms/relaxation.hpp"
 
 namespace plaquette {
@@ -188,21 +189,20 @@ class inner_gcr {
     if (watches)
       for (const auto& b2 : host_values(norm2(b)))
         limits.push_back(parameters_.tolerance * parameters_.tolerance * b2.re);
-    std::vector<F> p, q;
-    std::vector<scalars> qq;
+    detail::gcr_directions<F> kept;
     for (std::size_t m = 0; m < p_.size(); ++m) {
-      p.push_back(view(p_[m], 0, columns)), q.push_back(view(q_[m], 0, columns));
+      kept.p.push_back(view(p_[m], 0, columns)), kept.q.push_back(view(q_[m], 0, columns));
       if (profile_->on) ++profile_->lattices.at(number_).krylov_steps;
       if (inverse_)
-        inverse_->apply(p[m], r);
+        inverse_->apply(kept.p[m], r);
       else
-        copy(p[m], r);
-      const scalars step = orthogonalise(r, p, q, qq);
+        copy(kept.p[m], r);
+      const scalars step = orthogonalise(kept, r);
       if (m + 1 == p_.size()) {
-        axpy(x, step, p[m]);
+        axpy(x, step, kept.p[m]);
         return;
       }
-      const scalars rr = cg_update(x, r, step, p[m], q[m]);
+      const scalars rr = cg_update(x, r, step, kept.p[m], kept.q[m]);
       if (!watches) continue;
       const auto values = host_values(rr);
       bool done = true;
@@ -212,25 +212,14 @@ class inner_gcr {
   }
 
  private:
-  /// q_m = A p_m, made orthogonal to the images before. Returns the step along p_m, <q, r> / |q|^2.
-  scalars orthogonalise(const F& r, std::vector<F>& p, std::vector<F>& q, std::vector<scalars>& qq) const {
-    const std::size_t m = qq.size();
-    auto [q_r, norm] = apply_dot_norm2(*a_, q[m], p[m], r);
-    const scalars norm_before = norm;
-    if (m > 0) {
-      const std::span<const F> p_before = std::span<const F>(p).first(m), q_before = std::span<const F>(q).first(m);
-      const std::span<const scalars> norms(qq);
-      const auto c = coefficients_along(q_before, norms, std::as_const(q[m]), one_(r.columns()));
-      auto [r_q, norm_after] = subtract_combination_dot_norm2(q[m], std::span<const scalars>(c), q_before, r);
-      subtract_combination(p[m], std::span<const scalars>(c), p_before);
-      q_r = conj(r_q);
-      norm = norm_after;
-    }
+  /// Takes the new direction in. Returns the step along it, <q, r> / |q|^2.
+  scalars orthogonalise(detail::gcr_directions<F>& kept, const F& r) const {
+    const auto [q_r, norm, norm_before] = kept.add(*a_, r, one_(r.columns()));
     // Where only rounding is left of q, the direction is not used.
     constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
     const std::vector<double> least(static_cast<std::size_t>(r.columns()), rounding * rounding);
-    qq.push_back(norm * where_above(ratio(norm, norm_before), std::span<const double>(least)));
-    return ratio(q_r, qq.back());
+    kept.qq.back() = norm * where_above(ratio(norm, norm_before), std::span<const double>(least));
+    return ratio(q_r, kept.qq.back());
   }
 
   std::shared_ptr<const A> a_;
