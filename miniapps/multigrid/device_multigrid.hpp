@@ -210,12 +210,12 @@ class device_multigrid final : public multigrid_engine {
     const flexible_gcr_parameters parameters{options_.restart_length, 3};
     // Each update costs a tenth of an iteration; in between, rounding in single precision takes four digits and more.
     const reliable_updates updates{.delta = 1e-4, .longest_interval = rule.limit};
-    const schur_operator<float> inner(low_operator<float>(), schur_kind::asymmetric);
     stopping_rule here = rule;
     here.look_every = 1;  // an iteration takes much longer than an answer
     return solve(schur_, here, [&](const auto& a, high_field& x, const high_field& b, const stopping_rule& even) {
       if (options_.outer_precision == "double") return flexible_gcr(a, x, b, even, *cycle_, parameters);
-      return reliable_flexible_gcr<single_field>(a, inner, x, b, even, updates, *cycle_in_single_, parameters);
+      return reliable_flexible_gcr<single_field>(a, *library_.system(), x, b, even, updates, *cycle_in_single_,
+                                                 parameters);
     });
   }
 
