@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,9 +20,9 @@ inline constexpr std::size_t most_fused_in_least_squares = 6, most_fused = 8;
 namespace detail {
 
 /// c of G c = g by G = L D L^+. A pivot of which only `rounding` squared is left counts as zero, and so does its c.
-/// \param gram  row i: <v_i, v_j> for j <= i
-/// \param g     <v_i, r>
-template <field_batch F, class S = typename F::scalars>
+/// \param w  row i: <v_i, v_j> for j <= i
+/// \param g  <v_i, r>
+template <column_scalars S>
 std::vector<S> solve_gram(std::vector<std::vector<S>> w, std::vector<S> g, double rounding) {
   const std::vector<double> limits(static_cast<std::size_t>(g.front().columns()), rounding * rounding);
   std::vector<S> d;
@@ -41,11 +40,8 @@ std::vector<S> solve_gram(std::vector<std::vector<S>> w, std::vector<S> g, doubl
   }
   for (std::size_t i = g.size(); i-- > 0;) {
     g[i] = ratio(g[i], d[i]);
-    for (std::size_t k = i + 1; k < g.size(); ++k) {
-      // A direction that is not used takes nothing from those after it.
-      const S used = ratio(d[i], d[i]);
-      g[i] = g[i] - used * conj(l[k][i]) * g[k];
-    }
+    const S used = ratio(d[i], d[i]);  // 1, or 0 for a direction that takes nothing from those after it
+    for (std::size_t k = i + 1; k < g.size(); ++k) g[i] = g[i] - used * conj(l[k][i]) * g[k];
   }
   return g;
 }
@@ -68,7 +64,7 @@ std::vector<typename F::scalars> least_squares(std::span<const F> v, const F& r,
     gram[i].push_back(std::move(norm));
     products.push_back(std::move(of_r));
   }
-  return detail::solve_gram<F>(std::move(gram), std::move(products), rounding);
+  return detail::solve_gram(std::move(gram), std::move(products), rounding);
 }
 
 /// mask <v_k, w> / |v_k|^2, 0 where |v_k|^2 is 0: how much w has of each of some orthogonal v_k.

@@ -57,10 +57,7 @@ template <class T>
 std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const field<T>& u, const field<T>& w);
 
 // On a few fields at once: one pass over memory for what is otherwise one for each pair of them
-// (common/algorithms/few_fields.hpp).
-
-/// Fields of one call at most: of fused_least_squares, and of the others.
-inline constexpr int most_gram_fields = 6, most_fields = 8;
+// (common/algorithms/few_fields.hpp, which says how many a call may have).
 
 /// The c for which |r - sum_k c_k v_k| is smallest. A v_k of which only `rounding` times its length is independent of
 /// those before it gets 0.

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algorithms/few_fields.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/blas/held_sum.hpp"
 #include "gpu/blas/vector_kernels.hpp"
@@ -24,10 +25,15 @@
 
 namespace plaquette::gpu {
 
+/// Fields of one call at most: of fused_least_squares, as many as a thread's registers hold sums for, and of the
+/// others.
+inline constexpr int gram_fields = static_cast<int>(most_fused_in_least_squares),
+                     combined_fields = static_cast<int>(most_fused);
+
 /// Where gram_kernel leaves its sums: real and imaginary part.
 struct gram_places {
-  static constexpr int pairs = most_gram_fields * (most_gram_fields + 1) / 2;
-  static constexpr int count = 2 * (pairs + most_gram_fields);
+  static constexpr int pairs = gram_fields * (gram_fields + 1) / 2;
+  static constexpr int count = 2 * (pairs + gram_fields);
   /// <v_i, v_j>, j <= i
   static PLAQUETTE_HOST_DEVICE constexpr int of_pair(int i, int j) { return 2 * (i * (i + 1) / 2 + j); }
   /// <v_i, r>
@@ -48,7 +54,7 @@ struct gram_kernel {
   static constexpr int least_sites_of_a_thread = 4;
 
   Access access;
-  typename Access::source v[most_gram_fields], r;
+  typename Access::source v[gram_fields], r;
   std::int32_t count;
 
   template <int Count>
@@ -56,21 +62,21 @@ struct gram_kernel {
     if (!access.has(i)) return;
     using reader = typename Access::reader;
     const reader from_r(access, r, i, column);
-    reader from[most_gram_fields];
+    reader from[gram_fields];
     PLAQUETTE_GPU_UNROLL
-    for (int k = 0; k < most_gram_fields; ++k)
+    for (int k = 0; k < gram_fields; ++k)
       if (k < count) from[k] = reader(access, v[k], i, column);
     for (int chunk = 0; chunk < access.chunks(); ++chunk) {
-      typename Access::number z[most_gram_fields][Access::numbers], source[Access::numbers];
+      typename Access::number z[gram_fields][Access::numbers], source[Access::numbers];
       from_r.read(chunk, source);
       PLAQUETTE_GPU_UNROLL
-      for (int k = 0; k < most_gram_fields; ++k)
+      for (int k = 0; k < gram_fields; ++k)
         if (k < count) from[k].read(chunk, z[k]);
       PLAQUETTE_GPU_UNROLL
       for (int n = 0; n < Access::numbers; ++n) {
-        complex<double> wide[most_gram_fields];
+        complex<double> wide[gram_fields];
         PLAQUETTE_GPU_UNROLL
-        for (int k = 0; k < most_gram_fields; ++k) {
+        for (int k = 0; k < gram_fields; ++k) {
           if (k >= count) continue;
           wide[k] = complex_cast<double>(z[k][n]);
           PLAQUETTE_GPU_UNROLL
@@ -85,8 +91,8 @@ struct gram_kernel {
 /// The c of G c = g by G = L D L^+, for one column. A pivot of which only rounding is left counts as zero, and so does
 /// its c.
 struct gram_solution {
-  const double* sums;                               ///< [column][gram_places::count]
-  complex<double>* coefficients[most_gram_fields];  ///< of each field, [column]
+  const double* sums;                          ///< [column][gram_places::count]
+  complex<double>* coefficients[gram_fields];  ///< of each field, [column]
   std::int32_t fields;
   double rounding2;
   std::int32_t count = 1;  ///< tasks at the end of a kernel
@@ -95,7 +101,7 @@ struct gram_solution {
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t column) const {
     const double* const of = sums + column * gram_places::count;
     const auto sum = [of](int at) { return complex<double>{of[at], of[at + 1]}; };
-    constexpr int most = most_gram_fields;
+    constexpr int most = gram_fields;
     complex<double> l[most][most], ld[most], c[most];  // L, a row of L D
     double inverse[most];                              // of D
     for (int i = 0; i < fields; ++i) {
@@ -126,7 +132,7 @@ struct product_kernel {
   static constexpr int least_sites_of_a_thread = 4;
 
   Access access;
-  typename Access::source v[most_fields], w;
+  typename Access::source v[combined_fields], w;
   std::int32_t count;
 
   template <int Count>
@@ -134,18 +140,18 @@ struct product_kernel {
     if (!access.has(i)) return;
     using reader = typename Access::reader;
     const reader from_w(access, w, i, column);
-    reader from[most_fields];
+    reader from[combined_fields];
     PLAQUETTE_GPU_UNROLL
-    for (int k = 0; k < most_fields; ++k)
+    for (int k = 0; k < combined_fields; ++k)
       if (k < count) from[k] = reader(access, v[k], i, column);
     for (int chunk = 0; chunk < access.chunks(); ++chunk) {
-      typename Access::number z[most_fields][Access::numbers], ws[Access::numbers];
+      typename Access::number z[combined_fields][Access::numbers], ws[Access::numbers];
       from_w.read(chunk, ws);
       PLAQUETTE_GPU_UNROLL
-      for (int k = 0; k < most_fields; ++k)
+      for (int k = 0; k < combined_fields; ++k)
         if (k < count) from[k].read(chunk, z[k]);
       PLAQUETTE_GPU_UNROLL
-      for (int k = 0; k < most_fields; ++k) {
+      for (int k = 0; k < combined_fields; ++k) {
         if (k >= count) continue;
         PLAQUETTE_GPU_UNROLL
         for (int n = 0; n < Access::numbers; ++n)
@@ -157,14 +163,14 @@ struct product_kernel {
 
 /// mask <v_k, w> / |v_k|^2 for one column, 0 where |v_k| is 0.
 struct product_ratios {
-  const double* sums;                          ///< [column][2 most_fields]
-  const complex<double>* norms[most_fields];   ///< |v_k|^2, [column]
-  const complex<double>* mask;                 ///< [column]
-  complex<double>* coefficients[most_fields];  ///< of each field, [column]
-  std::int32_t count, columns;                 ///< tasks: fields
+  const double* sums;                              ///< [column][2 combined_fields]
+  const complex<double>* norms[combined_fields];   ///< |v_k|^2, [column]
+  const complex<double>* mask;                     ///< [column]
+  complex<double>* coefficients[combined_fields];  ///< of each field, [column]
+  std::int32_t count, columns;                     ///< tasks: fields
 
   PLAQUETTE_HOST_DEVICE void operator()(int k, int column) const {
-    const double* const sum = sums + std::int64_t{column} * 2 * most_fields + std::int64_t{2} * k;
+    const double* const sum = sums + std::int64_t{column} * 2 * combined_fields + std::int64_t{2} * k;
     coefficients[k][column] =
         rounded_product(mask[column], rounded_ratio(complex<double>{sum[0], sum[1]}, norms[k][column]));
   }
@@ -183,8 +189,8 @@ struct combination_kernel {
 
   Access access;
   typename Access::target x;
-  typename Access::source v[most_fields], w;
-  const complex<double>* c[most_fields];  ///< [column]
+  typename Access::source v[combined_fields], w;
+  const complex<double>* c[combined_fields];  ///< [column]
   real sign;
   std::int32_t count;
 
@@ -203,10 +209,10 @@ struct combination_kernel {
   PLAQUETTE_HOST_DEVICE void work_on(std::int64_t i, int column, double (&sums)[Count]) const {
     if (!access.has(i)) return;
     using reader = typename Access::reader;
-    reader from[most_fields];
-    number by[most_fields];
+    reader from[combined_fields];
+    number by[combined_fields];
     PLAQUETTE_GPU_UNROLL
-    for (int k = 0; k < most_fields; ++k) {
+    for (int k = 0; k < combined_fields; ++k) {
       if (k >= count) continue;
       from[k] = reader(access, v[k], i, column);
       const auto factor = complex_cast<real>(c[k][column]);
@@ -214,7 +220,7 @@ struct combination_kernel {
     }
     access.replace(x, i, column, [&](int chunk, number(&z)[Access::numbers]) {
       PLAQUETTE_GPU_UNROLL
-      for (int k = 0; k < most_fields; ++k) {
+      for (int k = 0; k < combined_fields; ++k) {
         if (k >= count) continue;
         number add[Access::numbers];
         from[k].read(chunk, add);
@@ -289,7 +295,7 @@ void sum_and_finish(const F& model, const Body& body, const column_sums& sums, c
 /// The c for which |r - sum_k c_k v_k| is smallest.
 template <class F>
 std::vector<scalars> least_squares_of(std::span<const F> v, const F& r, double rounding) {
-  require_few(r, v, v.size(), most_gram_fields);
+  require_few(r, v, v.size(), gram_fields);
   const execution& on = r.get_execution();
   const int columns = r.columns(), count = static_cast<int>(v.size());
   const field_coefficients result(on, columns, v.size());
@@ -304,31 +310,31 @@ std::vector<scalars> least_squares_of(std::span<const F> v, const F& r, double r
   return result.handles();
 }
 
-/// mask <v_k, w> / |v_k|^2, at most `most_fields` of them.
+/// mask <v_k, w> / |v_k|^2, at most `combined_fields` of them.
 template <class F>
 std::vector<scalars> coefficients_of(std::span<const F> v, std::span<const scalars> norms, const F& w,
                                      const scalars& mask) {
-  require_few(w, v, norms.size(), most_fields);
+  require_few(w, v, norms.size(), combined_fields);
   const execution& on = w.get_execution();
   const int columns = w.columns(), count = static_cast<int>(v.size());
   const field_coefficients result(on, columns, v.size());
   if (columns == 0) return result.handles();
   const auto access = access_of(w);
   product_kernel<std::remove_const_t<decltype(access)>> body{access, {}, source_of(w), count};
-  const column_sums sums(on, columns, 2 * most_fields);
+  const column_sums sums(on, columns, 2 * combined_fields);
   product_ratios ratios{sums.on_device(), {}, mask.on_device(), {}, count, columns};
   result.point(ratios.coefficients);
   for (std::size_t k = 0; k < v.size(); ++k) {
     body.v[k] = source_of(v[k]);
     ratios.norms[k] = norms[k].on_device();
   }
-  sum_and_finish<2 * most_fields>(w, body, sums, ratios, std::int64_t{count} * columns);
+  sum_and_finish<2 * combined_fields>(w, body, sums, ratios, std::int64_t{count} * columns);
   return result.handles();
 }
 
 template <class F>
 auto combination_of(F& x, double sign, std::span<const scalars> c, std::span<const F> v, const F* w) {
-  require_few(x, v, c.size(), most_fields);
+  require_few(x, v, c.size(), combined_fields);
   const auto access = access_of(std::as_const(x));
   using kernel = combination_kernel<std::remove_const_t<decltype(access)>>;
   kernel body{access, target_of(x), {}, {}, {}, static_cast<typename kernel::real>(sign), static_cast<int>(v.size())};
