@@ -90,8 +90,8 @@ template <field_batch F, class H>
 std::vector<double> eigen_residuals(const H& h, const F& v, const std::vector<double>& values, int width) {
   std::vector<double> residuals;
   in_batches(v.columns(), width, [&](int first, int n) {
-    F hv = like(v, n), some = like(v, n);
-    copy(some, view(v, first, n));
+    F hv = like(v, n);
+    const F some = copied_columns(v, first, n);
     h.apply(hv, some);
     std::vector<complex<double>> minus;
     for (int i = 0; i < n; ++i) minus.push_back({-values[static_cast<std::size_t>(first + i)], 0.0});
@@ -109,9 +109,8 @@ void rayleigh_ritz_of_h(const H& h, F& v, int count, int width, std::vector<doub
   const int m = v.columns();
   host_matrix projected(m, m);
   in_batches(m, width, [&](int first, int n) {
-    F hv = like(v, n), some = like(v, n);
-    copy(some, view(v, first, n));
-    h.apply(hv, some);
+    F hv = like(v, n);
+    h.apply(hv, copied_columns(v, first, n));
     set_block(projected, 0, first, overlaps(v, hv));
   });
   const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(projected));
@@ -129,8 +128,7 @@ template <field_batch F, class H>
 host_matrix square_in_basis(const H& h, const F& v, int width) {
   host_matrix squared(v.columns(), v.columns());
   in_batches(v.columns(), width, [&](int first, int n) {
-    F hv = like(v, n), some = like(v, n);
-    copy(some, view(v, first, n));
+    F hv = like(v, n), some = copied_columns(v, first, n);
     h.apply(hv, some);
     h.apply(some, hv);
     set_block(squared, 0, first, overlaps(v, some));

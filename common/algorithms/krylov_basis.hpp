@@ -61,6 +61,14 @@ using random_fill = std::function<void(F&)>;
 template <class F>
 using basis_maker = std::function<F(int columns)>;
 
+/// Columns [first, first + count) of a basis as a field of its own, which lies where other fields do.
+template <field_batch F>
+F copied_columns(const F& basis, int first, int count) {
+  F some = like(basis, count);
+  copy(some, view(basis, first, count));
+  return some;
+}
+
 /// What was found when W was made orthonormal: W_before = V c + W_after r.
 struct orthogonal_factors {
   host_matrix c, r;

@@ -26,7 +26,7 @@ struct overlap_solve_rule {
   double tolerance = 1e-8;  ///< of |b - D(m) x| / |b|
   overlap_scheme scheme = overlap_scheme::relaxed;
   double relaxation = 0.06;       ///< f in delta_k = f tolerance sqrt(sum_j 1 / |r_j|^2)
-  double fixed_delta = 1e-10;     ///< of the fixed scheme, and of true residuals
+  double fixed_delta = 1e-10;     ///< of the fixed scheme
   double cheap_delta = 1e-4;      ///< of the defect correction's inner solves
   double inner_tolerance = 1e-3;  ///< of these
   int limit = 3000;

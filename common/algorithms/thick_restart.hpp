@@ -67,8 +67,7 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
     for (int i = 0; i < k; ++i) t(i, i) = {state.values[static_cast<std::size_t>(i)], 0.0};
     host_matrix r;
     // Blocks are worked on beside the basis, which may lie in slower memory.
-    F in = like(basis, p), next = like(basis, p);
-    copy(in, view(basis, k, p));
+    F in = copied_columns(basis, k, p), next = like(basis, p);
     while (k + p <= sizes.most) {
       const F known = view(basis, 0, k + p);
       apply(next, in);
