@@ -17,7 +17,7 @@ template <class System, int order, class shape>
 class lane_launcher;
 
 // The fastest of those that validation/gpu-vs-cpu/dg/speed tried on an H200 with 3 million nodes.
-// elements, warps, groups, blocks, matrices in shared memory, batches
+// elements, warps, groups, blocks, matrices in shared memory, batches, whether matrices are fetched a step ahead
 #define PLAQUETTE_DG_CHOICE(system, order, engine, ...)                               \
   template <>                                                                         \
   struct fused_choice<system, order> {                                                \
@@ -41,6 +41,7 @@ using maxwell_double_any = maxwell_of_any_flux<double>;
 
 using fma_4x1x2 = fma_engine<float, 4, 1, 2>;
 using fma_4x3x1 = fma_engine<float, 4, 3, 1>;
+using fma_4x3x2 = fma_engine<float, 4, 3, 2>;
 using fma_4x5x1 = fma_engine<float, 4, 5, 1>;
 using fma_double_4x1x1 = fma_engine<double, 4, 1, 1>;
 using dmma_8x8 = dmma_engine<1, false>;
@@ -69,15 +70,15 @@ PLAQUETTE_DG_CHOICE(acoustics_double, 7, dmma_16x16, 16, 8, 1, 2, false, 1, 2, 1
 PLAQUETTE_DG_CHOICE(acoustics_double, 8, dmma_16x16, 16, 11, 1, 1, false, 2, 3, 4)
 PLAQUETTE_DG_CHOICE(acoustics_double, 9, dmma_16x16, 16, 14, 1, 1, false, 1, 3, 2)
 
-PLAQUETTE_DG_CHOICE(maxwell_float, 1, fma_4x1x2, 16, 1, 8, 3, true, 1, 2, 2)
+PLAQUETTE_DG_LANES(maxwell_float, 1, 7, 2)
 PLAQUETTE_DG_CHOICE(maxwell_float, 2, fma_4x3x1, 8, 1, 8, 3, true, 1, 3, 3)
 PLAQUETTE_DG_CHOICE(maxwell_float, 3, tf32_16x8, 8, 2, 4, 2, true, 1, 4, 4)
 PLAQUETTE_DG_CHOICE(maxwell_float, 4, tf32_16x8, 8, 3, 1, 5, false, 1, 4, 4)
-PLAQUETTE_DG_CHOICE(maxwell_float, 5, tf32_16x8, 8, 4, 1, 4, false, 1, 4, 4)
+PLAQUETTE_DG_CHOICE(maxwell_float, 5, tf32_16x8, 8, 4, 1, 4, false, 1, 4, 4, true)
 PLAQUETTE_DG_CHOICE(maxwell_float, 6, tf32_16x8, 8, 6, 1, 3, false, 1, 4, 2)
-PLAQUETTE_DG_CHOICE(maxwell_float, 7, tf32_16x8, 8, 8, 1, 2, false, 1, 4, 4)
-PLAQUETTE_DG_CHOICE(maxwell_float, 8, tf32_16x8, 8, 4, 1, 4, false, 1, 3, 4)
-PLAQUETTE_DG_CHOICE(maxwell_float, 9, tf32_16x8, 8, 14, 1, 1, false, 1, 4, 4)
+PLAQUETTE_DG_CHOICE(maxwell_float, 7, tf32_16x8, 8, 4, 1, 4, false, 1, 4, 4, true)
+PLAQUETTE_DG_CHOICE(maxwell_float, 8, tf32_16x8, 8, 4, 1, 4, false, 1, 3, 4, true)
+PLAQUETTE_DG_CHOICE(maxwell_float, 9, tf32_16x8, 8, 5, 1, 3, false, 1, 4, 4, true)
 
 PLAQUETTE_DG_CHOICE(maxwell_double, 1, fma_double_4x1x1, 8, 1, 8, 3, true, 1, 2, 1)
 PLAQUETTE_DG_CHOICE(maxwell_double, 2, dmma_8x8, 8, 2, 4, 2, true, 1, 2, 1)
@@ -91,7 +92,7 @@ PLAQUETTE_DG_CHOICE(maxwell_double, 9, dmma_16x8, 8, 14, 1, 1, false, 1, 2, 1)
 
 // Any flux. More is lifted, and fewer sums are kept.
 PLAQUETTE_DG_CHOICE(acoustics_float_any, 1, fma_4x1x2, 16, 1, 8, 3, true, 1, 2, 2)
-PLAQUETTE_DG_CHOICE(acoustics_float_any, 2, fma_4x3x1, 8, 1, 8, 3, true, 1, 3, 3)
+PLAQUETTE_DG_CHOICE(acoustics_float_any, 2, fma_4x3x2, 16, 1, 8, 2, true, 1, 5, 6)
 PLAQUETTE_DG_CHOICE(acoustics_float_any, 3, fma_4x5x1, 8, 1, 8, 2, true, 2, 5, 5)
 PLAQUETTE_DG_CHOICE(acoustics_float_any, 4, tf32_16x8, 8, 3, 3, 2, true, 1, 4, 4)
 PLAQUETTE_DG_CHOICE(acoustics_float_any, 5, tf32_16x16, 16, 4, 1, 4, false, 1, 4, 4)

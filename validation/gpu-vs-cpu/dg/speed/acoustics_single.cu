@@ -11,7 +11,6 @@ void time_acoustics_single(const dg_domain& domain, const queue& q, const speed_
   try_fused<system, tf32_engine<2>, 8, fused_shape<16, 11, 1, 1, false, 1, 4, 4, true>>(b, "t2");
   try_fused<system, tf32_engine<1>, 9, fused_shape<8, 14, 1, 2, false, 1, 4, 4, true>>(b, "t1");
   try_fused<acoustics_float_any, fma_engine<float, 4, 1, 2>, 1, fused_shape<16, 1, 8, 4, true, 1, 2, 2>>(b, "f4x1x2");
-  try_fused<acoustics_float_any, fma_engine<float, 4, 3, 2>, 2, fused_shape<16, 1, 8, 2, true, 1, 5, 6>>(b, "f4x3x2");
   try_fused<acoustics_float_any, fma_engine<float, 4, 3, 1>, 2, fused_shape<8, 1, 4, 4, true, 1, 3, 3>>(b, "f4x3x1");
   try_lanes<system, 1, lane_shape<8, 2>>(b);
   try_lanes<system, 2, lane_shape<6, 2>>(b);
