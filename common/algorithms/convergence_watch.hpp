@@ -3,6 +3,8 @@
 /// The monitor of a solver of one precision: convergence checks, columns that leave the batch, the report.
 #pragma once
 
+#include <functional>
+
 #include "common/algorithms/residual_record.hpp"
 
 namespace plaquette {
@@ -59,6 +61,10 @@ class convergence_watch : public recorded_batch<typename F::scalars> {
     record_.retain(keep, parts...);
   }
 
+  /// For a recurrence that adds several steps to the iterated solution at once.
+  /// \param complete  gives the solution with all steps
+  void complete_solutions_by(std::function<F(const F& y)> complete) { complete_ = std::move(complete); }
+
   /// Returns 1 for each column above its tolerance, 0 for one that has converged and stands still until it leaves.
   scalars unconverged(const scalars& rr) const { return record_.unconverged(rr); }
 
@@ -112,12 +118,13 @@ class convergence_watch : public recorded_batch<typename F::scalars> {
     if (list.empty()) return;
     std::vector<int> places;
     for (const int n : list) places.push_back(record_.columns()[static_cast<std::size_t>(n)].place);
-    copy_columns(x_, std::span<const int>(places), y, std::span<const int>(list));
+    copy_columns(x_, std::span<const int>(places), complete_ ? complete_(y) : y, std::span<const int>(list));
   }
 
   F& x_;
   const F& b_;
   int kept_at_ = 0;
+  std::function<F(const F& y)> complete_;
 };
 
 }  // namespace plaquette

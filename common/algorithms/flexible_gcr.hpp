@@ -27,15 +27,28 @@ struct flexible_gcr_parameters {
 
 namespace detail {
 
-/// One run of the recurrence under a monitor, for one precision or two. Where the monitor replaces r by the true
-/// residual, what that has of the old images is taken out at once: the directions stay in use.
+/// One run of the recurrence under a monitor, for one precision or two. Steps are added to x all at once, before a
+/// restart and where the monitor takes a solution. Where the monitor replaces r by the true residual, what that has of
+/// the old images is taken out at once: the directions stay in use.
 template <class Watch, class A, class P>
 solve_report flexible_gcr_under(Watch& watch, const A& a, const P& inverse, int length) {
   const auto op = watch.counted(a);
   auto [x, r, rr] = watch.start(op);
-  gcr_directions<decltype(like(r))> kept;
+  using field = std::remove_cvref_t<decltype(r)>;
+  using scalars = typename field::scalars;
+  gcr_directions<field> kept;
+  std::vector<scalars> steps;  // that x lacks
+  watch.complete_solutions_by([&](const field& y) {
+    field completed = like(y);
+    copy(completed, y);
+    kept.add_steps(completed, steps);
+    return completed;
+  });
   while (watch.running()) {
-    if (kept.count() == length) kept.qq.clear();
+    if (kept.count() == length) {
+      kept.add_steps(x, steps);
+      kept.clear(), steps.clear();
+    }
     const auto m = static_cast<std::size_t>(kept.count());
     if (kept.p.size() == m) kept.p.push_back(like(r)), kept.q.push_back(like(r));
 
@@ -44,18 +57,19 @@ solve_report flexible_gcr_under(Watch& watch, const A& a, const P& inverse, int 
     inverse.apply(kept.p[m], r);
     const auto [q_r, norm, norm_before] = kept.add(op, r, active);
     const auto rr_before = rr;
-    rr = cg_update(x, r, ratio(active * q_r, norm), kept.p[m], kept.q[m]);
+    steps.push_back(ratio(active * q_r, norm));
+    rr = axpy_norm2(r, -steps.back(), kept.q[m]);
     watch.record(rr,
                  {watch.norm("the new direction's image", norm, norm_before),
                   watch.inner_product("the new direction's step <A p, r>", q_r, norm, rr_before)},
                  {norm_before, norm_before});
-    watch.look(x, r, rr, kept.p, kept.q, kept.qq);
+    watch.look(x, r, rr, kept.p, kept.q, kept.qq, kept.along, steps);
     if constexpr (requires { watch.updated_columns(); })
       if (watch.updated() && watch.running()) {
-        using scalars = std::remove_cvref_t<decltype(rr)>;
-        const auto c = coefficients_along(kept.images(), std::span<const scalars>(kept.qq), std::as_const(r),
-                                          watch.updated_columns());
-        add_combination(x, std::span<const scalars>(c), kept.directions());
+        const scalars mask = watch.updated_columns(), others = uniform_scalars(r, 1.0) - mask;
+        const std::vector<scalars> c =
+            coefficients_along(kept.images(), std::span<const scalars>(kept.qq), std::as_const(r), mask);
+        for (std::size_t k = 0; k < steps.size(); ++k) steps[k] = others * steps[k] + c[k];
         subtract_combination(r, std::span<const scalars>(c), kept.images());
         rr = norm2(r);
       }

@@ -82,11 +82,12 @@ class multigrid_cycle {
  public:
   /// \param shape   a field of the red-black system, with as many columns as the widest batch
   /// \param before  absent: no relaxation before the coarse correction
+  /// \param after   absent: none after it
   /// \param next    x = about M^-1 b for full fields of the coarser lattice
   /// \param number  of this lattice in the profile
   multigrid_cycle(std::shared_ptr<const System> a, std::shared_ptr<const Transfer> transfer, const Fine& shape,
-                  std::optional<any_relaxation<Fine>> before, any_relaxation<Fine> after, any_operator<Coarse> next,
-                  std::shared_ptr<cycle_profile> profile, std::size_t number)
+                  std::optional<any_relaxation<Fine>> before, std::optional<any_relaxation<Fine>> after,
+                  any_operator<Coarse> next, std::shared_ptr<cycle_profile> profile, std::size_t number)
       : a_(std::move(a)),
         transfer_(std::move(transfer)),
         before_(std::move(before)),
@@ -109,7 +110,7 @@ class multigrid_cycle {
       profile_->timed(number_, &lattice_profile::transfer, [&] { restrict_residual(rc, r); });
       profile_->timed(number_, &lattice_profile::below, [&] { next_.apply(ec, rc); });
       profile_->timed(number_, &lattice_profile::transfer, [&] { transfer_->add_prolonged(x, ec); });
-      profile_->timed(number_, &lattice_profile::smoothing, [&] { after_.improve(x, b); });
+      if (after_) profile_->timed(number_, &lattice_profile::smoothing, [&] { after_->improve(x, b); });
     });
   }
 
@@ -141,8 +142,7 @@ class multigrid_cycle {
 
   std::shared_ptr<const System> a_;
   std::shared_ptr<const Transfer> transfer_;
-  std::optional<any_relaxation<Fine>> before_;
-  any_relaxation<Fine> after_;
+  std::optional<any_relaxation<Fine>> before_, after_;
   any_operator<Coarse> next_;
   std::shared_ptr<cycle_profile> profile_;
   std::size_t number_;
@@ -215,6 +215,7 @@ class inner_gcr {
   /// Takes the new direction in. Returns the step along it, <q, r> / |q|^2.
   scalars orthogonalise(detail::gcr_directions<F>& kept, const F& r) const {
     const auto [q_r, norm, norm_before] = kept.add(*a_, r, one_(r.columns()));
+    kept.form_last();
     // Where only rounding is left of q, the direction is not used.
     constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
     const std::vector<double> least(static_cast<std::size_t>(r.columns()), rounding * rounding);

@@ -3,6 +3,9 @@
 /// What a multigrid solver is made of, chosen at run time, and the choice for those who do not choose.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -34,12 +37,21 @@ struct coarsening {
   int vectors = 24;               ///< null vectors of each chirality
 };
 
+/// What of a cycle may change once its lattices are there.
+struct cycle_shape {
+  cycle_kind cycle = cycle_kind::k;
+  int k_steps = 8;                  ///< of the GCR around the cycle of an intermediate level
+  std::vector<int> steps_after{6};  ///< see multigrid_parameters
+  bool operator==(const cycle_shape&) const = default;
+};
+
 struct multigrid_parameters {
   std::vector<coarsening> coarsenings;  ///< levels - 1 of them
 
   smoother_kind smoother = smoother_kind::ca_gcr;
-  int steps_before = 0;  ///< relaxation before the coarse correction
-  int steps_after = 6;
+  /// Relaxation before the coarse correction and after it, on each lattice but the coarsest, finest first. The last
+  /// number serves all further ones.
+  std::vector<int> steps_before{0}, steps_after{6};
   double relaxation_factor = 0.85;  ///< of MR
   int steps_at_a_time = 6;          ///< of CA-GCR
   int domain_steps = 3;             ///< of MR in the domains of Schwarz's procedure, which are the aggregates
@@ -58,6 +70,14 @@ struct multigrid_parameters {
   int relaxation_iterations = 20;  ///< of BiCGstab on M v = 0, from random vectors
   int refinements = 3;             ///< inverse iterations with the cycle itself
   std::uint64_t seed = 1;
+
+  cycle_shape shape() const { return {cycle, k_steps, steps_after}; }
+  void set_shape(const cycle_shape& s) { cycle = s.cycle, k_steps = s.k_steps, steps_after = s.steps_after; }
+
+  /// A number of such a list.
+  static int on_lattice(const std::vector<int>& list, std::size_t number) {
+    return list[std::min(number, list.size() - 1)];
+  }
 
   /// Called between the parts of a setup, on all ranks alike; null: never. What it throws ends the setup.
   std::function<void()> between_parts = nullptr;

@@ -152,6 +152,9 @@ class multigrid {
   /// x = about M^-1 b for full fields of the coarse lattice `number`, of `columns` columns or fewer.
   any_operator<coarse_field> coarse_solver(std::size_t number, int columns) const { return solver_of(number, columns); }
 
+  /// Of cycles that are made from here on.
+  void use_cycle(const cycle_shape& shape) { parameters_.set_shape(shape); }
+
   /// x = about M^-1 b on a coarse lattice, made for a number of columns.
   using solver_maker = std::function<any_operator<coarse_field>(int columns)>;
   /// Cycles that are made from here on solve the lattices from `number` on by what `make` gives, in another library,
@@ -339,11 +342,14 @@ class multigrid {
   /// The cycle of lattice `number`, 0 the finest, which is not the coarsest.
   template <class F, class System>
   auto cycle_of(std::shared_ptr<const System> a, const F& shape, std::size_t number, int columns) const {
-    std::optional<any_relaxation<F>> before;
-    if (parameters_.steps_before > 0) before = smoother(a, shape, number, parameters_.steps_before);
-    return multigrid_cycle<F, System, transfer, coarse_field>(a, transfer_of<F>(number), shape, std::move(before),
-                                                              smoother(a, shape, number, parameters_.steps_after),
-                                                              solver_of(number + 1, columns), profile_, number);
+    const auto some = [&](const std::vector<int>& steps) -> std::optional<any_relaxation<F>> {
+      const int count = multigrid_parameters::on_lattice(steps, number);
+      if (count > 0) return smoother(a, shape, number, count);
+      return std::nullopt;
+    };
+    return multigrid_cycle<F, System, transfer, coarse_field>(
+        a, transfer_of<F>(number), shape, some(parameters_.steps_before), some(parameters_.steps_after),
+        solver_of(number + 1, columns), profile_, number);
   }
 
   /// x = about Mhat^-1 b on the coarsest lattice.

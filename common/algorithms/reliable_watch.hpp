@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -75,6 +76,11 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
     return {std::move(e), std::move(rounded), std::move(low_rr)};
   }
 
+  /// For a recurrence that adds several steps to the correction at once. Of the columns that are updated it forgets
+  /// them.
+  /// \param complete  gives the correction with all steps
+  void complete_solutions_by(std::function<Low(const Low& e)> complete) { complete_ = std::move(complete); }
+
   /// Lets a column be updated, too, where its iterated residual has grown by this factor since the last update.
   void update_after_growth(double factor) { growth_ = factor; }
 
@@ -101,7 +107,7 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
     }
     if (regular) record_.note_check();
     const std::vector<due_column> due = regular ? columns_due() : columns_due_near_the_tolerance();
-    if (!due.empty()) update(due, e, r, rr);
+    if (!due.empty()) update(due, complete_ ? complete_(e) : e, r, rr);
     if (regular) tell_progress();
     if (due.empty()) return;
     zero_columns(e, updated_);
@@ -422,6 +428,7 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   High y_;  ///< the iterated solutions without the corrections since, all columns of the caller's batch
   reliable_updates parameters_;
   double growth_ = std::numeric_limits<double>::infinity();
+  std::function<Low(const Low& e)> complete_;
   std::vector<int> updated_;                ///< positions of the columns updated at this check that go on
   std::vector<int> exhausted_, displaced_;  ///< some of them
   std::optional<Low> shift_;                ///< what the last update added to their r

@@ -214,23 +214,27 @@ schur_step<F> solve_on_even_sites(const S& schur, const M& full, const F& r, con
                                   stopping_rule rule, Solver& solver, solve_report& total) {
   // Full batches are what a solve takes most memory for: none is held that the even system does not need.
   F even = schur.even_like(r);
-  // What a residual on the even sites is worth in the full system is seen at e_even = 0, where the residual is the
-  // source. It is 1 for the asymmetric complement and about 4 + m for the symmetric one.
   zero(even);
   rule.guess_is_zero = true;
-  std::vector<double> to_full = [&] {
-    F e = like(r), left = like(r);
-    schur.reconstruct_solution(e, even, r);
-    return real_values(std::vector{residual(left, full, e, r)}, total).front();
-  }();
-  for (std::size_t n = 0; n < targets.size(); ++n) {
-    to_full[n] = std::sqrt(to_full[n]);
-    const double tolerance = targets[n] / to_full[n];
-    rule.column_tolerances.push_back(std::isfinite(tolerance) ? tolerance : 1.0);
-  }
+  std::vector<double> to_full;
   solve_report report = [&] {
     F even_source = schur.even_like(r);
     schur.prepare_source(even_source, r);
+    // What a residual on the even sites is worth in the full system is seen at e_even = 0, where the residual is the
+    // source. It is 1 for the asymmetric complement and about 4 + m for the symmetric one.
+    const auto residual2 = [&] {
+      if constexpr (requires { schur.keeps_residuals(); })
+        if (schur.keeps_residuals()) return norm2(even_source);
+      F e = like(r), left = like(r);
+      schur.reconstruct_solution(e, even, r);
+      return residual(left, full, e, r);
+    }();
+    to_full = real_values(std::vector{residual2}, total).front();
+    for (std::size_t n = 0; n < targets.size(); ++n) {
+      to_full[n] = std::sqrt(to_full[n]);
+      const double tolerance = targets[n] / to_full[n];
+      rule.column_tolerances.push_back(std::isfinite(tolerance) ? tolerance : 1.0);
+    }
     return solver(schur, even, even_source, std::as_const(rule));
   }();
   F e = like(r);

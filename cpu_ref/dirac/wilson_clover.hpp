@@ -85,6 +85,8 @@ class schur_wilson_clover {
   schur_wilson_clover(std::shared_ptr<const wilson_clover<T>> full, schur_kind kind);
 
   schur_kind kind() const { return kind_; }
+  /// Whether a residual of the even system is that of the full one, on the even sites.
+  bool keeps_residuals() const { return kind_ == schur_kind::asymmetric; }
   const wilson_clover<T>& full() const { return *full_; }
 
   void apply(field<T>& out, const field<T>& in) const { apply(out, in, false, nullptr, nullptr); }

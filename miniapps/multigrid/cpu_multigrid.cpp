@@ -26,6 +26,10 @@ struct cpu_device : cpu_library {
     import_column(b, place, cpu::make_source(source, spin, colour, links, ctx.comm()));
   }
   static double tuning_seconds() { return 0.0; }
+  template <class T>
+  static constexpr reconstruct stored_reals() {
+    return reconstruct::none;
+  }
   static const null_space& on_host(const null_space& vectors) { return vectors; }
   static null_space from_host(null_space& vectors, bool) { return std::move(vectors); }
 };

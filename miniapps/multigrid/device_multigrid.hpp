@@ -26,9 +26,9 @@ namespace plaquette {
 /// \tparam Device  names the types `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>` and `library` (see
 ///                 multigrid_setup.hpp). Its constants are `look_every`, `look_behind` and `records`. Its members are
 ///                 `ctx`, `links` (operators are made of them), `multigrid_library(action)`,
-///                 `make_source(b, place, column, source)`, `on_host(basis)`, `from_host(null_space, is coarse)` and
-///                 `tuning_seconds()`. Where it records, `recorded(any_operator)` is the same operator, cheaper to
-///                 queue.
+///                 `make_source(b, place, column, source)`, `on_host(basis)`, `from_host(null_space, is coarse)`,
+///                 `stored_reals<T>()` of each link in an operator of T, and `tuning_seconds()`. Where it records,
+///                 `recorded(any_operator)` is the same operator, cheaper to queue.
 template <class Device>
 class device_multigrid final : public multigrid_engine {
   using library = typename Device::library;
@@ -46,7 +46,7 @@ class device_multigrid final : public multigrid_engine {
         origin_(origin),
         options_(options),
         library_(device_.multigrid_library(options.shared.action)),
-        full_(std::make_shared<full_operator<double>>(device_.ctx, device_.links, options.shared.action)),
+        full_(full_operator_in<double>()),
         schur_(full_, schur_kind::asymmetric),
         reference_schur_(full_, schur_kind::symmetric) {}
 
@@ -70,6 +70,7 @@ class device_multigrid final : public multigrid_engine {
     for (int pass = 0; pass < passes; ++pass) multigrid_->improve();
     some_on_cpu_ = false;
     try_cycle(summary);
+    try_shapes(summary);
     if constexpr (Device::records)
       summary.placement = placed_levels(device_, *multigrid_, options_, [this] { return seconds_of_cycle(); });
     some_on_cpu_ = summary.placement.first_on_cpu > 0;
@@ -208,8 +209,8 @@ class device_multigrid final : public multigrid_engine {
   timed_multigrid_solve solve_by_multigrid(const stopping_rule& rule) override {
     cycle_for(b_->columns());
     const flexible_gcr_parameters parameters{options_.restart_length, 3};
-    // Each update costs a tenth of an iteration; in between, rounding in single precision takes four digits and more.
-    const reliable_updates updates{.delta = 1e-4, .longest_interval = rule.limit};
+    // Each update costs a third of an iteration; in between, rounding in single precision takes five digits and more.
+    const reliable_updates updates{.delta = 1e-5, .longest_interval = rule.limit};
     stopping_rule here = rule;
     here.look_every = 1;  // an iteration takes much longer than an answer
     return solve(schur_, here, [&](const auto& a, high_field& x, const high_field& b, const stopping_rule& even) {
@@ -253,8 +254,8 @@ class device_multigrid final : public multigrid_engine {
   std::vector<lattice_work> work_of(const solve_report& report, const std::vector<lattice_profile>& lattices) const {
     const multigrid_parameters& p = options_.multigrid;
     // A relaxation of k steps applies the operator k times, and once more for the residual that it starts from.
-    const double of_cycle = p.steps_after + 1 + (p.steps_before > 0 ? p.steps_before + 1 : 0);
     const auto volume = static_cast<double>(device_.ctx.geometry().global_volume());
+    const auto of_relaxation = [](int steps) { return steps > 0 ? steps + 1.0 : 0.0; };
     std::vector<lattice_work> work(lattices.size());
     double sites = volume, rows = 6.0;
     for (std::size_t k = 0; k < lattices.size(); ++k) {
@@ -263,6 +264,8 @@ class device_multigrid final : public multigrid_engine {
       // The source is prepared and the solution reconstructed once a visit of a coarse lattice: about one application.
       const double outside = k == 0 ? static_cast<double>(report.column_applications)
                                     : static_cast<double>(lattices[k].krylov_steps + lattices[k - 1].cycles);
+      const double of_cycle = of_relaxation(multigrid_parameters::on_lattice(p.steps_after, k)) +
+                              of_relaxation(multigrid_parameters::on_lattice(p.steps_before, k));
       work[k].applications = outside + (coarsest ? 0.0 : cycles * of_cycle);
       const double flops = k == 0 ? schur_.flops_per_site() * 0.5 * volume
                                   : multigrid_->levels()[k - 1].system->flops() * device_.ctx.comm().size();
@@ -289,6 +292,37 @@ class device_multigrid final : public multigrid_engine {
       cycle_.reset();
       multigrid_->improve();
     }
+  }
+  /// Takes the cycle with which solves are fastest, where its steps are fixed and the options leave it open.
+  void try_shapes(setup_summary& summary) {
+    const multigrid_parameters& p = options_.multigrid;
+    summary.cycle = p.shape();
+    multigrid_->use_cycle(summary.cycle);
+    if (!Device::records || options_.chose_cycle || p.coarsenings.size() < 2 || summary.trial_rates.empty()) return;
+    const stopwatch watch;
+    std::vector<cycle_trial>& tried = summary.trials;
+    tried.push_back({summary.cycle, summary.trial_rates.back(), seconds_of_iteration()});
+    for (const cycle_shape& shape : shapes_to_try(tried.front().rate)) {
+      if (shape == tried.front().shape) continue;
+      multigrid_->use_cycle(shape);
+      cycle_.reset();
+      const double rate = rate_of_cycle();
+      tried.push_back({shape, rate, seconds_of_iteration()});
+    }
+    summary.cycle = std::ranges::min_element(tried, {}, &cycle_trial::cost)->shape;
+    if (!(summary.cycle == tried.back().shape)) cycle_.reset();
+    multigrid_->use_cycle(summary.cycle);
+    summary.seconds.trial += watch.seconds();
+  }
+  /// More work on coarse lattices, with less relaxation a visit; and less work, unless cycles converge slowly.
+  static std::vector<cycle_shape> shapes_to_try(double rate) {
+    constexpr double slow = 0.5;
+    std::vector<cycle_shape> shapes{{cycle_kind::k, 1, {6}}, {cycle_kind::k, 2, {6, 4}}};
+    if (rate < slow)
+      shapes.push_back({cycle_kind::v, 1, {6}});
+    else
+      shapes.push_back({cycle_kind::k, 3, {6}});
+    return shapes;
   }
   /// A cycle that leaves more than this of the residual is improved: 46 iterations for ten digits.
   static constexpr double slow_rate = 0.6;
@@ -381,24 +415,51 @@ class device_multigrid final : public multigrid_engine {
     return {"cycle: that of the CPU library", std::sqrt(sums[0] / sums[1]), 50.0 * decltype(library_)::matrix_roundoff};
   }
 
-  /// Of a fresh cycle, the fastest of three.
+  /// Of a fresh cycle.
   double seconds_of_cycle() {
     cycle_.reset();
     some_on_cpu_ = true;  // not recorded, so that all are compared alike
     const auto& cycle = cycle_for(1);
     high_field in(device_.ctx, {.sites = site_subset::even}), out = like(in);
     zero(in);
-    double least = 1e300;
-    for (int run = 0; run < 3; ++run) {
-      const stopwatch watch;
-      cycle.apply(out, in);
-      library_.finish();
-      least = std::min(least, watch.seconds());
-    }
+    const double seconds = seconds_of([&] { cycle.apply(out, in); });
     cycle_.reset();
+    return seconds;
+  }
+  /// Of the outer GCR with one right-hand side: a cycle, and its own part, half of which is its operator.
+  double seconds_of_iteration() {
+    cycle_for(1);
+    single_field in(device_.ctx, {.sites = site_subset::even}), out = like(in);
+    zero(in);
+    return seconds_of([&] { cycle_in_single_->apply(out, in); }) +
+           2.0 * seconds_of([&] { library_.system()->apply(out, in); });
+  }
+  /// The fastest of three, on the slowest rank.
+  template <class Work>
+  double seconds_of(const Work& work) {
+    double least = 1e300;
+    for (int run = 0; run < 4; ++run) {
+      library_.finish();
+      const stopwatch watch;
+      work();
+      library_.finish();
+      if (run > 0) least = std::min(least, watch.seconds());
+    }
     std::array<double, 1> slowest{least};
     device_.ctx.comm().maximum(std::span(slowest));
     return slowest[0];
+  }
+
+  /// |M v| / |v| of a random v, from which the floor of residuals follows. Made at the first call.
+  double norm_of_operator() {
+    if (!(operator_norm_ > 0.0)) {
+      high_field v(device_.ctx, field_shape{}), mv = like(v);
+      assign(v, library_.random_quarks(1, options_.shared.seed + 997));
+      full_->apply(mv, v);
+      const auto both = host_values_of(std::vector{norm2(mv), norm2(v)});
+      operator_norm_ = std::sqrt(both[0][0].re / both[1][0].re);
+    }
+    return operator_norm_;
   }
 
   struct plain_bicgstab {
@@ -419,13 +480,18 @@ class device_multigrid final : public multigrid_engine {
                                                       even, updates);
                  });
   }
+  template <class T>
+  std::shared_ptr<full_operator<T>> full_operator_in() const {
+    return std::make_shared<full_operator<T>>(device_.ctx, device_.links, options_.shared.action,
+                                              device_.template stored_reals<T>());
+  }
   template <class Low>
   using low_field = typename Device::template field<Low>;
   /// Made at the first call.
   template <class Low>
   std::shared_ptr<full_operator<Low>> low_operator() {
     const auto made = [&](auto& held) {
-      if (!held) held = std::make_shared<full_operator<Low>>(device_.ctx, device_.links, options_.shared.action);
+      if (!held) held = full_operator_in<Low>();
       return held;
     };
     if constexpr (std::is_same_v<Low, float>)
@@ -437,13 +503,14 @@ class device_multigrid final : public multigrid_engine {
   template <class Solver>
   timed_multigrid_solve solve(const schur_operator<double>& schur, stopping_rule rule, const Solver& solver) {
     rule.guess_is_zero = true;
+    const double norm = norm_of_operator();
     library_.finish();
     device_.ctx.comm().barrier();
     const double tuned = device_.tuning_seconds();
     const stopwatch watch;
     zero(*x_);
     timed_multigrid_solve result;
-    result.report = schur_solve(schur, *full_, *x_, *b_, rule, solver);
+    result.report = schur_solve(schur, *full_, *x_, *b_, rule, solver, {.operator_norm = norm});
     library_.finish();
     const double tuning = device_.tuning_seconds() - tuned;
     std::array<double, 2> longest{watch.seconds() - tuning, tuning};
@@ -511,6 +578,7 @@ class device_multigrid final : public multigrid_engine {
   std::optional<any_operator<single_field>> cycle_in_single_;
   std::optional<any_operator<high_field>> cycle_;  ///< the same for fields in double
   int cycle_columns_ = 0;
+  double operator_norm_ = 0.0;
   bool profiles_ = false, some_on_cpu_ = false;
   std::optional<high_field> b_, x_, modes_;
 };

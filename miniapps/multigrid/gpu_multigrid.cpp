@@ -6,6 +6,7 @@
 #include "gpu/sources/sources.hpp"
 #include "gpu/tuning/tuner.hpp"
 #include "miniapps/multigrid/device_multigrid.hpp"
+#include "miniapps/shared/gauge_input.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/gpu_library.hpp"
 
@@ -21,8 +22,16 @@ struct gpu_device : gpu_library {
   gpu::context ctx;
   gpu::gauge_configuration links;
   const plaquette::gauge_configuration& host_links;  ///< the same
+  double distance_from_su3;
 
-  library multigrid_library(const fermion_action& action) const { return {ctx, links, action}; }
+  library multigrid_library(const fermion_action& action) const { return {ctx, links, action, stored_reals<float>()}; }
+  /// The third row of a link is made of the others where that costs no digit of T's that matters: operators in low
+  /// precision are corrected by one in double.
+  template <class T>
+  reconstruct stored_reals() const {
+    const double allowed = std::is_same_v<T, double> ? 1e-12 : 1e-6;
+    return distance_from_su3 < allowed ? reconstruct::twelve : reconstruct::none;
+  }
   void make_source(gpu::field<double>& b, int place, int column, const source_description& source) const {
     const auto [spin, colour] = component_of_column(column);
     gpu::field<double> target = view(b, place, 1);
@@ -59,10 +68,12 @@ struct gpu_device : gpu_library {
 
 }  // namespace
 
-std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access& gpu, const gauge_configuration& links,
+std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access& gpu, const gauge_input& gauge,
                                                      const setup_origin& origin, const multigrid_options& options) {
   return std::make_unique<device_multigrid<gpu_device>>(
-      gpu_device{{}, gpu.context(), gpu::import_links(gpu.context(), links), links}, origin, options);
+      gpu_device{
+          {}, gpu.context(), gpu::import_links(gpu.context(), gauge.links), gauge.links, gauge.distance_from_su3},
+      origin, options);
 }
 
 }  // namespace plaquette

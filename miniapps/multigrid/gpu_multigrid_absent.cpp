@@ -6,7 +6,7 @@
 
 namespace plaquette {
 
-std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access&, const gauge_configuration&, const setup_origin&,
+std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access&, const gauge_input&, const setup_origin&,
                                                      const multigrid_options&) {
   throw gpu_is_absent();
 }

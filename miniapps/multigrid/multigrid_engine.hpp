@@ -20,6 +20,7 @@
 namespace plaquette {
 
 class gpu_access;
+struct gauge_input;
 
 /// Seconds of the slowest rank.
 struct setup_seconds {
@@ -33,6 +34,15 @@ struct level_placement {
   std::vector<double> seconds{};
 };
 
+/// A cycle that was tried.
+struct cycle_trial {
+  cycle_shape shape;
+  double rate = 0.0;     ///< what a cycle leaves of the residual
+  double seconds = 0.0;  ///< of an outer iteration, about
+  /// Of a solve, up to a factor: seconds until the residual has fallen by e.
+  double cost() const { return rate > 0.0 && rate < 1.0 ? seconds / -std::log(rate) : 1e300; }
+};
+
 struct setup_summary {
   setup_seconds seconds;
   std::int64_t replaced = 0;   ///< null vectors that added nothing on an aggregate
@@ -42,6 +52,8 @@ struct setup_summary {
   /// What a cycle leaves of the residual, before the first and after each improvement that a slow one asked for.
   std::vector<double> trial_rates;
   level_placement placement{};
+  cycle_shape cycle{};                ///< that solves take
+  std::vector<cycle_trial> trials{};  ///< where the options leave it open
 };
 
 /// A solve of some right-hand sides at once.
@@ -130,7 +142,7 @@ class multigrid_engine {
 std::unique_ptr<multigrid_engine> make_cpu_multigrid(const cpu::context& ctx, const gauge_configuration& links,
                                                      const setup_origin& origin, const multigrid_options& options);
 /// Throws input_error where the program was built without.
-std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access& gpu, const gauge_configuration& links,
+std::unique_ptr<multigrid_engine> make_gpu_multigrid(gpu_access& gpu, const gauge_input& gauge,
                                                      const setup_origin& origin, const multigrid_options& options);
 
 }  // namespace plaquette

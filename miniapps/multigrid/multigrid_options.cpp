@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <tuple>
 
 #include "common/app/command_line.hpp"
 #include "common/app/parse.hpp"
@@ -51,11 +52,20 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
       "--schedules", "24/24,24/32", "",
       [&o](const std::string& text, const std::string&) { o.schedules = schedules(text); },
       "Several numbers of vectors, in place of --vectors: a setup, solves and a row of the table with each");
-  line.choice("--cycle", raw.cycle, {"v", "w", "k"}, "k: GCR on each level around the cycle of the next");
+  line.choice(
+      "--cycle", raw.cycle, {"v", "w", "k"},
+      "k: GCR on each level around the cycle of the next. Where neither this nor --k-steps nor --post is given, a "
+      "trial on a GPU finds the fastest");
   line.choice("--smoother", raw.smoother, {"mr", "gcr", "ca-gcr", "additive-schwarz", "multiplicative-schwarz"},
               "Relaxation on each level; Schwarz's domains are the aggregates");
-  line.integer("--pre", p.steps_before, "Relaxation steps before the coarse correction", 0, 100);
-  line.integer("--post", p.steps_after, "Relaxation steps after it", 1, 100);
+  const auto steps = [&line](const char* option, std::vector<int>& list, const char* shown, const char* help) {
+    line.custom(
+        option, "6,4", shown,
+        [&list](const std::string& text, const std::string& name) { list = integers(text, name, 0, 100); }, help);
+  };
+  steps("--pre", p.steps_before, "0",
+        "Relaxation steps before the coarse correction, one number for all lattices or one a lattice, finest first");
+  steps("--post", p.steps_after, "6", "Relaxation steps after it, likewise");
   line.real("--relaxation", p.relaxation_factor, "Factor of mr's steps", {0.0, 2.0, true});
   line.choice("--cycle-precision", o.cycle_precision, {"single", "half"},
               "Of the cycle on the finest lattice (where not given: half on a GPU, single on a CPU)");
@@ -144,6 +154,10 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   options.multigrid.smoother = parse_smoother_kind(raw.smoother);
   options.multigrid.coarsest = parse_coarsest_kind(raw.coarsest);
   options.multigrid.vectors_in_16_bits = raw.null_vectors == "half";
+  const auto& [before, after] = std::tie(options.multigrid.steps_before, options.multigrid.steps_after);
+  for (std::size_t k = 0; k < std::max(before.size(), after.size()); ++k)
+    if (multigrid_parameters::on_lattice(before, k) + multigrid_parameters::on_lattice(after, k) == 0)
+      throw input_error("--pre, --post: expected at least one step of relaxation on every lattice");
   options.multigrid.seed = options.shared.seed;
   const bool on_gpu = options.shared.device == "gpu";
   if (!on_gpu && (options.coarse_on == "gpu" || options.coarse_on == "auto"))
@@ -151,12 +165,13 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   if (options.coarse_on.empty()) options.coarse_on = options.shared.device;
   if (options.cycle_precision.empty()) options.cycle_precision = on_gpu ? "half" : "single";
   // A device takes all steps that it is given: it cannot stop early without an answer to the host.
-  if (on_gpu && !line.given("--k-steps")) options.multigrid.k_steps = 2;
+  if (on_gpu && !line.given("--k-steps")) options.multigrid.k_steps = 1;
   if (on_gpu && !line.given("--coarsest-steps")) options.multigrid.coarsest_steps = 12;
   if (on_gpu && !line.given("--coarsest-solver")) options.multigrid.coarsest = coarsest_kind::ca_gcr;
   if (options.shared.rhs > spin_colours)
     throw input_error(
         fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", options.shared.rhs));
+  options.chose_cycle = line.given("--cycle") || line.given("--k-steps") || line.given("--post");
   options.chose_batches = line.given("--batches");
   options.chose_restart_length = line.given("--restart-length");
   options.chose_vectors = line.given("--vectors") || line.given("--schedules") || line.given("--load-setup");
@@ -208,6 +223,12 @@ void choose_vectors(multigrid_options& options, const std::vector<int>& vectors)
 std::string schedule_of(const multigrid_parameters& parameters) {
   std::string text;
   for (const coarsening& c : parameters.coarsenings) text += (text.empty() ? "" : "/") + std::to_string(c.vectors);
+  return text;
+}
+
+std::string text_of_steps(const std::vector<int>& list) {
+  std::string text;
+  for (const int n : list) text += (text.empty() ? "" : ",") + std::to_string(n);
   return text;
 }
 
@@ -276,8 +297,8 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
   const double direction = options.outer_precision == "double" ? double_spinor : single_spinor;
   memory.solver += widest * sites * (7 * double_spinor + (2 * options.restart_length + 4) * direction / 2);
   // The cycle on the finest lattice.
-  memory.solver += widest * sites / 2 * single_spinor *
-                   (6 + (p.smoother == smoother_kind::gcr ? 2 : 1) * std::max(p.steps_after, p.steps_before));
+  const int steps = std::max(p.steps_after.front(), p.steps_before.front());
+  memory.solver += widest * sites / 2 * single_spinor * (6 + (p.smoother == smoother_kind::gcr ? 2 : 1) * steps);
   int rows = 6;
   double level_sites = sites;
   for (const coarsening& c : p.coarsenings) {
@@ -290,8 +311,7 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
   }
   const int count = p.coarsenings.front().vectors;
   if (options.load_setup.empty())
-    memory.setup = sites * single_spinor *
-                   (count + std::min(count, 12) * (1 + 0.5 * (8 + 2 * std::max(p.steps_after, p.steps_before))));
+    memory.setup = sites * single_spinor * (count + std::min(count, 12) * (1 + 0.5 * (8 + 2 * steps)));
   memory.canonical = sites * (2 * sizeof(double) * 9 * 4 + 3 * double_spinor);
   return memory;
 }

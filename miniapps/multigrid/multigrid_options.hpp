@@ -36,9 +36,10 @@ struct multigrid_options {
   source_description source;
   int iteration_limit = 200;               ///< of the outer solver
   std::string outer_precision = "single";  ///< of the outer solver's directions: "single", "double"
-  int restart_length = 16;                 ///< of the outer solver
+  int restart_length = 10;                 ///< of the outer solver
   bool chose_restart_length = false, chose_batches = false,
        chose_vectors = false;             ///< given on the command line: not changed to save memory
+  bool chose_cycle = false;               ///< or by a trial
   std::vector<int> batches;               ///< right-hand sides solved at once, a series of solves each
   std::string reference = "double-half";  ///< precisions of BiCGstab; "none": not run
   int reference_limit = 20000;            ///< iterations of BiCGstab
@@ -59,6 +60,9 @@ void choose_vectors(multigrid_options& options, const std::vector<int>& vectors)
 
 /// "24/24", of the coarse lattices.
 std::string schedule_of(const multigrid_parameters& parameters);
+
+/// "6,4".
+std::string text_of_steps(const std::vector<int>& list);
 
 json_document parameters_of(const multigrid_options& options, const lattice_geometry& geometry);
 

@@ -56,7 +56,7 @@ std::string advice(const series& s, const multigrid_options& options) {
     return "the null vectors are of another mass: --refresh 2 would help";
   if (options.load_setup.empty() && options.multigrid.refinements < 5)
     return "the null space is not good enough: more --setup-refinements (say 6) would help";
-  if (options.multigrid.steps_after < 8) return "more relaxation (--post 8) would help";
+  if (options.multigrid.steps_after.front() < 8) return "more relaxation (--post 8) would help";
   return "more --vectors would help; or the configuration is exceptional at this mass (stout smearing removes that)";
 }
 

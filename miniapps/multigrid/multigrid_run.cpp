@@ -202,8 +202,8 @@ void multigrid_program::print_problem(const app_run& run) const {
   std::string shapes;
   for (const coarsening& c : p.coarsenings) shapes += (shapes.empty() ? "" : ", then ") + text_of(c);
   fmt::print("multigrid  aggregates {}; {}-cycle, {} {}+{} in {}, gcr {} on coarse lattices, {} on the coarsest\n",
-             shapes, name(p.cycle), name(p.smoother), p.steps_before, p.steps_after, options_.cycle_precision,
-             p.k_steps, p.coarsest_steps);
+             shapes, name(p.cycle), name(p.smoother), text_of_steps(p.steps_before), text_of_steps(p.steps_after),
+             options_.cycle_precision, p.k_steps, p.coarsest_steps);
   fmt::print("solves     {} sources to {:g}, reference {}\n", shared.rhs, options_.tolerance(),
              options_.has_reference() ? "bicgstab " + options_.reference : "none");
 }
@@ -214,7 +214,7 @@ exit_status multigrid_program::body(app_run& run) {
   const setup_origin origin{options_.shared.action, links_checksum(gauge.links, run.world)};
   options_.multigrid.between_parts = [&run] { run.stop_if_asked(); };
   const auto engine = run.gpu
-                          ? make_gpu_multigrid(*run.gpu, gauge.links, origin, options_)
+                          ? make_gpu_multigrid(*run.gpu, gauge, origin, options_)
                           : make_cpu_multigrid(cpu::context(run.geometry, run.world), gauge.links, origin, options_);
   multigrid_results results;
   measurement measure(run, options_, *engine, gauge);
@@ -222,6 +222,7 @@ exit_status multigrid_program::body(app_run& run) {
   for (std::size_t number = 0; number < count; ++number) {
     if (number > 0) choose_vectors(options_, options_.schedules[number]);
     schedule_results schedule{run.stage("setup", [&] { return engine->set_up(); }), {}, results.all.size()};
+    options_.multigrid.set_shape(schedule.setup.cycle);
     if (run.talks()) print_setup(schedule.setup);
     run.stop_if_asked();
     if (number == 0) {

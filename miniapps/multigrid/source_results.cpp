@@ -191,6 +191,19 @@ void print_levels(const json_document& levels) {
   }
 }
 
+namespace {
+
+std::string text_of(const cycle_shape& shape) {
+  const std::string steps = shape.cycle == cycle_kind::k ? fmt::format(" of gcr {}", shape.k_steps) : "";
+  return fmt::format("{}-cycle{}, relaxation {}", name(shape.cycle), steps, text_of_steps(shape.steps_after));
+}
+
+json_document to_json(const cycle_shape& shape) {
+  return {{"cycle", name(shape.cycle)}, {"k_steps", shape.k_steps}, {"post", shape.steps_after}};
+}
+
+}  // namespace
+
 json_document to_json(const setup_summary& setup) {
   const setup_seconds& s = setup.seconds;
   json_document document{{"seconds",
@@ -205,7 +218,13 @@ json_document to_json(const setup_summary& setup) {
                          {"cycle_seconds_by_placement", setup.placement.seconds},
                          {"smallest_gain", setup.smallest_gain},
                          {"largest_gain", setup.largest_gain},
-                         {"trial_rates", setup.trial_rates}};
+                         {"trial_rates", setup.trial_rates},
+                         {"cycle", to_json(setup.cycle)},
+                         {"trials", json_document::array()}};
+  for (const cycle_trial& t : setup.trials) {
+    document["trials"].push_back(to_json(t.shape));
+    document["trials"].back().update({{"rate", t.rate}, {"seconds", t.seconds}});
+  }
   if (setup.mass_of_vectors) document["mass_of_vectors"] = *setup.mass_of_vectors;
   return document;
 }
@@ -231,6 +250,9 @@ void print_setup(const setup_summary& setup) {
         "           a trial was slow: {} more inverse iteration{} made a cycle leave {:.2f} of the residual instead of "
         "{:.2f}\n",
         rates.size() - 1, rates.size() == 2 ? "" : "s", rates.back(), rates.front());
+  for (const cycle_trial& t : setup.trials)
+    fmt::print("           tried: {}: leaves {:.2f} of the residual, {:.3g} ms an iteration{}\n", text_of(t.shape),
+               t.rate, 1e3 * t.seconds, t.shape == setup.cycle ? ", taken" : "");
 }
 
 }  // namespace plaquette

@@ -35,7 +35,8 @@ class why_it_works {
   /// \param e  on even sites, random; changed
   template <class Schur>
   json_document errors(const Schur& a, const any_operator<High>& cycle, High& e, int iterations) {
-    const auto relax = gcr_relaxation(*library_.system(), library_.working_quarks(1), mg_.parameters().steps_after);
+    const int steps = mg_.parameters().steps_before.front() + mg_.parameters().steps_after.front();
+    const auto relax = gcr_relaxation(*library_.system(), library_.working_quarks(1), steps);
     low b = library_.working_quarks(1), x = like(b);
     High start = like(e);
     copy(start, e);
@@ -47,7 +48,7 @@ class why_it_works {
     });
     copy(e, start);
     const auto cycled = errors_of(a, e, iterations, nullptr, [&](High& out, const High& in) { cycle.apply(out, in); });
-    return {{"steps", mg_.parameters().steps_after}, {"relaxation", relaxed}, {"missed", missed}, {"cycle", cycled}};
+    return {{"steps", steps}, {"relaxation", relaxed}, {"missed", missed}, {"cycle", cycled}};
   }
 
   /// What the first k null vectors have nothing of, of the error that relaxation has left, which had no part in the

@@ -134,7 +134,7 @@ TEST(Multigrid, OfEveryKindSolves) {
         p.coarsenings = coarsenings;
         p.cycle = cycle;
         p.smoother = smoother;
-        p.steps_before = smoother == smoother_kind::mr ? 2 : 0;
+        p.steps_before = {smoother == smoother_kind::mr ? 2 : 0};
         p.refinements = 1;
         const cpu_multigrid mg(cpu::multigrid_library(ctx, links, action), p);
         EXPECT_LE(iterations_with(mg, *links, action, 1, 1e-9), 40);
@@ -149,7 +149,7 @@ TEST(Multigrid, SolvesWithEveryRelaxation) {
     for (const coarsest_kind coarsest : {coarsest_kind::gcr, coarsest_kind::ca_gcr}) {
       if (smoother != gcr && coarsest != coarsest_kind::gcr) continue;
       system.parameters.smoother = smoother;
-      system.parameters.steps_after = smoother == additive_schwarz ? 3 : smoother == multiplicative_schwarz ? 2 : 6;
+      system.parameters.steps_after = {smoother == additive_schwarz ? 3 : smoother == multiplicative_schwarz ? 2 : 6};
       system.parameters.coarsest = coarsest;
       system.parameters.coarsest_modes = coarsest == coarsest_kind::ca_gcr ? 4 : 0;
       const int iterations = iterations_with(system.fresh(), *system.links, system.action, 2);

@@ -117,7 +117,7 @@ multigrid_parameters chain_parameters() {
   p.coarsenings = {{{6, 1, 1, 1}, 2}, {{4, 1, 1, 1}, 1}};
   p.relaxation_iterations = 10;
   p.refinements = 1;
-  p.steps_after = 3;
+  p.steps_after = {3};
   p.k_steps = 2;
   p.coarsest_steps = 4;
   return p;
@@ -147,7 +147,7 @@ void for_each_kind(const Body& body) {
         p.cycle = cycle;
         p.smoother = smoother;
         p.coarsest = coarsest;
-        p.steps_before = smoother == mr ? 2 : 0;
+        p.steps_before = {smoother == mr ? 2 : 0};
         body(p, std::string(name(cycle)) + " " + name(smoother) + " " + name(coarsest));
       }
 }
@@ -251,7 +251,7 @@ TEST(MultigridCycle, IsTheFormula) {
   multigrid_parameters p = chain_parameters();
   p.coarsenings = {{{6, 1, 1, 1}, 2}};
   p.smoother = smoother_kind::mr;
-  p.steps_before = p.steps_after = 1;
+  p.steps_before = p.steps_after = {1};
   p.relaxation_factor = 0.9;
   p.coarsest_steps = 16;  // of a space of 16 numbers: exact
   mock::machine device(2);
