@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -260,8 +261,10 @@ schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const 
   detail::schur_record record(rule, parameters, unit_roundoff(precision_of<F>), b.columns());
   const counted_operator counted(full, record.report, true);
 
-  F r = like(b);
-  const auto b2 = norm2(b), r2 = residual_of_guess(rule, r, counted, x, b, b2);
+  // Full batches are what a solve takes most memory for: from a guess of zero r is b itself, until it changes.
+  bool r_is_b = rule.guess_is_zero;
+  F r = r_is_b ? view(b, 0, b.columns()) : like(b);
+  const auto b2 = norm2(b), r2 = r_is_b ? b2 : residual_of_guess(rule, r, counted, x, b, b2);
   std::vector to_read{b2, r2};
   if (!(parameters.operator_norm > 0.0)) to_read.push_back(gain2(counted, r));
   const auto start = detail::real_values(to_read, record.report);
@@ -269,7 +272,13 @@ schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const 
   record.begin(start[0], start[1], start.back(), open, to_zero);
   zero_columns(x, to_zero);
 
-  if (!open.empty() && std::ssize(open) < r.columns()) compact(r, std::span<const int>(open));
+  const auto keep_columns = [&](const std::vector<int>& list) {  // of r
+    if (std::exchange(r_is_b, false))
+      r = gather_columns(r, list);
+    else if (std::ssize(list) < r.columns())
+      compact(r, std::span<const int>(list));
+  };
+  if (!open.empty() && std::ssize(open) < r.columns()) keep_columns(open);
 
   for (int pass = 0; !open.empty(); ++pass) {  // r has the open columns
     auto step = detail::solve_on_even_sites(schur, counted, r, record.targets(open, pass), record.rule_for(open),
@@ -290,9 +299,18 @@ schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const 
     if (!better.empty()) {
       const std::vector<int> better_columns = columns_at(better);
       copy_columns(x, std::span<const int>(better_columns), x_new, std::span<const int>(better));
-      if (!still_open.empty()) copy_columns(r, std::span<const int>(better), r_new, std::span<const int>(better));
     }
-    if (!still_open.empty() && still_open.size() < open.size()) compact(r, std::span<const int>(still_open));
+    if (!still_open.empty()) {
+      if (!better.empty()) {
+        if (r_is_b) {
+          std::vector<int> all(static_cast<std::size_t>(r.columns()));
+          std::iota(all.begin(), all.end(), 0);
+          keep_columns(all);
+        }
+        copy_columns(r, std::span<const int>(better), r_new, std::span<const int>(better));
+      }
+      keep_columns(still_open);
+    }
     open = columns_at(still_open);
   }
   return std::move(record.report);

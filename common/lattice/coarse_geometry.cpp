@@ -7,8 +7,6 @@
 
 namespace plaquette {
 
-namespace {
-
 extents coarse_extents(const extents& global, const extents& local, const extents& aggregate) {
   extents coarse{};
   for (int mu = 0; mu < dimensions; ++mu) {
@@ -20,8 +18,6 @@ extents coarse_extents(const extents& global, const extents& local, const extent
   }
   return coarse;
 }
-
-}  // namespace
 
 coarse_geometry::coarse_geometry(const extents& global, const extents& grid, int rank)
     : global_(global), grid_(grid), local_{}, rank_(rank), origin_{} {

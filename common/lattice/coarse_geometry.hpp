@@ -80,6 +80,9 @@ class coarse_geometry {
   std::vector<face> faces_;
 };
 
+/// The extents of a coarse lattice of `global` sites, of which a rank holds `local`. Throws input_error where
+/// aggregates do not divide these.
+extents coarse_extents(const extents& global, const extents& local, const extents& aggregate);
 /// The coarse lattice of aggregates of this shape. Throws input_error, naming the direction, where the shape does not
 /// divide what a rank holds.
 coarse_geometry coarsened(const lattice_geometry& fine, const extents& aggregate);

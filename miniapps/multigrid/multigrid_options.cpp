@@ -172,7 +172,6 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
     throw input_error(
         fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", options.shared.rhs));
   options.chose_cycle = line.given("--cycle") || line.given("--k-steps") || line.given("--post");
-  options.chose_batches = line.given("--batches");
   options.chose_restart_length = line.given("--restart-length");
   options.chose_vectors = line.given("--vectors") || line.given("--schedules") || line.given("--load-setup");
   if (options.batches.empty()) {
@@ -199,8 +198,11 @@ void choose_parameters(multigrid_options& options, const lattice_geometry& geome
     for (std::size_t k = 0; k < p.coarsenings.size() && !options.vectors.empty(); ++k)
       p.coarsenings[k].vectors = options.vectors[std::min(k, options.vectors.size() - 1)];
   }
-  coarse_geometry lattice = coarsened(geometry, p.coarsenings.front().aggregate);
-  for (std::size_t k = 1; k < p.coarsenings.size(); ++k) lattice = coarsened(lattice, p.coarsenings[k].aggregate);
+  extents global = geometry.global(), local = geometry.local();
+  for (const coarsening& c : p.coarsenings) {  // refuses early; the lattices themselves are not needed yet
+    global = coarse_extents(global, local, c.aggregate);
+    local = coarse_extents(local, local, c.aggregate);
+  }
   std::vector<int> vectors;
   for (const coarsening& c : p.coarsenings) vectors.push_back(c.vectors);
   for (const std::vector<int>& schedule : options.schedules) choose_vectors(options, schedule);  // refuses early
@@ -290,15 +292,19 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
   const int widest = *std::ranges::max_element(options.batches);
   multigrid_memory memory;
   // Links of 18 reals and two clover matrices of 72 in double and in single; half for the reference.
+  const bool on_gpu = options.shared.device == "gpu";
   const double reals = 4 * 18 + (options.shared.action.has_clover() ? 2 * 72 : 0);
   memory.operators = sites * reals * (8 + 4 + (options.has_reference() || options.cycle_precision == "half" ? 2 : 0));
   memory.solver = memory.operators;
-  // Full: x, b and some; even: 2 k directions.
+  // Full: x, b, and on the even sites a source, two solutions and what an update of them takes; or the solution of the
+  // full system and its residual. Even: 2 k directions, the residual, and what an update takes of it.
   const double direction = options.outer_precision == "double" ? double_spinor : single_spinor;
-  memory.solver += widest * sites * (7 * double_spinor + (2 * options.restart_length + 4) * direction / 2);
-  // The cycle on the finest lattice.
+  memory.solver += widest * sites * (5 * double_spinor + (2 * options.restart_length + 5) * direction / 2);
+  // The cycle on the finest lattice: fields in its precision, four for those who call it in another.
+  const double of_cycle = options.cycle_precision == "half" ? 52.0 : single_spinor;
   const int steps = std::max(p.steps_after.front(), p.steps_before.front());
-  memory.solver += widest * sites / 2 * single_spinor * (6 + (p.smoother == smoother_kind::gcr ? 2 : 1) * steps);
+  memory.solver +=
+      widest * sites / 2 * (4 * single_spinor + of_cycle * (6 + (p.smoother == smoother_kind::gcr ? 2 : 1) * steps));
   int rows = 6;
   double level_sites = sites;
   for (const coarsening& c : p.coarsenings) {
@@ -322,22 +328,31 @@ std::string fit_into_memory(multigrid_options& options, const lattice_geometry& 
     const multigrid_memory memory = memory_of(options, geometry);
     return memory.device() + (options.shared.device == "gpu" ? 0.0 : memory.canonical) > bytes;
   };
-  const std::vector<int> batches = options.batches;
-  const int vectors = options.multigrid.coarsenings.front().vectors;
-  while (too_large() && !options.chose_batches && options.batches.back() > 1) {
-    options.batches.back() /= 2;
-    if (options.batches.back() == options.batches.front()) options.batches.pop_back();
-  }
   constexpr int fewest_directions = 8;
   const int directions = options.restart_length;
   while (too_large() && !options.chose_restart_length && options.restart_length > fewest_directions)
     options.restart_length -= 2;
+  const std::vector<int> batches = options.batches;
+  const int vectors = options.multigrid.coarsenings.front().vectors;
+  while (too_large()) {  // the widest batch becomes two of half the width, then three, ...
+    int& widest = *std::ranges::max_element(options.batches);
+    if (widest == 1) break;
+    const int parts = (options.shared.rhs + widest - 1) / widest;
+    widest = std::min(widest - 1, (options.shared.rhs + parts) / (parts + 1));
+  }
+  if (options.batches != batches) {  // each width once
+    std::vector<int> once;
+    for (const int width : options.batches)
+      if (std::ranges::find(once, width) == once.end()) once.push_back(width);
+    options.batches = once;
+  }
   std::vector<coarsening>& list = options.multigrid.coarsenings;
   while (too_large() && !options.chose_vectors && list.front().vectors > fewest_vectors) {
     choose_vectors(options, {std::max(fewest_vectors, list.front().vectors - 4)});
   }
   std::string changed;
-  if (options.batches != batches) changed = fmt::format("batches of at most {}", options.batches.back());
+  if (options.batches != batches)
+    changed = fmt::format("batches of at most {}", *std::ranges::max_element(options.batches));
   if (options.restart_length != directions)
     changed += fmt::format("{}{} directions", changed.empty() ? "" : ", ", options.restart_length);
   if (list.front().vectors != vectors)

@@ -34,12 +34,11 @@ struct multigrid_options {
   std::string exceptional = "refuse";  ///< "refuse", "solve": configurations that are exceptional
 
   source_description source;
-  int iteration_limit = 200;               ///< of the outer solver
-  std::string outer_precision = "single";  ///< of the outer solver's directions: "single", "double"
-  int restart_length = 10;                 ///< of the outer solver
-  bool chose_restart_length = false, chose_batches = false,
-       chose_vectors = false;             ///< given on the command line: not changed to save memory
-  bool chose_cycle = false;               ///< or by a trial
+  int iteration_limit = 200;                                 ///< of the outer solver
+  std::string outer_precision = "single";                    ///< of the outer solver's directions: "single", "double"
+  int restart_length = 10;                                   ///< of the outer solver
+  bool chose_restart_length = false, chose_vectors = false;  ///< given on the command line: not changed to save memory
+  bool chose_cycle = false;                                  ///< or by a trial
   std::vector<int> batches;               ///< right-hand sides solved at once, a series of solves each
   std::string reference = "double-half";  ///< precisions of BiCGstab; "none": not run
   int reference_limit = 20000;            ///< iterations of BiCGstab
@@ -78,8 +77,9 @@ struct multigrid_memory {
 };
 multigrid_memory memory_of(const multigrid_options& options, const lattice_geometry& geometry);
 
-/// Takes narrower batches, then fewer directions, then fewer null vectors, where a rank's memory would not hold the run
-/// otherwise and the command line leaves them open. Returns what was changed, for a person; empty: nothing.
+/// Takes fewer directions, then narrower batches, then, where one column is too much, fewer null vectors, where a
+/// rank's memory would not hold the run otherwise. Of directions and vectors that the command line gives it takes none
+/// away. Returns what was changed, for a person; empty: nothing.
 /// \param bytes  that a rank may take
 std::string fit_into_memory(multigrid_options& options, const lattice_geometry& geometry, double bytes);
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "common/error.hpp"
+#include "miniapps/multigrid/multigrid_options.hpp"
+
+namespace plaquette {
+namespace {
+
+multigrid_options parsed(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "plaquette-multigrid");
+  return parse_multigrid_options(static_cast<int>(arguments.size()), arguments.data());
+}
+
+const lattice_geometry geometry({16, 16, 16, 32}, {1, 1, 1, 1}, 0);
+
+/// What a run takes whose widest batch has so many columns.
+double bytes_of(int widest, int vectors, int directions) {
+  multigrid_options o = parsed({"--rhs", "12"});
+  choose_parameters(o, geometry);
+  o.batches = {widest};
+  o.restart_length = directions;
+  choose_vectors(o, {vectors});
+  return memory_of(o, geometry).device() + memory_of(o, geometry).canonical;
+}
+
+TEST(MultigridMemory, TakesNarrowerBatchesBeforeFewerVectors) {
+  for (const int fits : {12, 6, 4, 3, 2, 1}) {
+    multigrid_options o = parsed({"--rhs", "12", "--batches", "1,12"});
+    choose_parameters(o, geometry);
+    const std::string changed = fit_into_memory(o, geometry, 1.001 * bytes_of(fits, 24, 8));
+    EXPECT_EQ(o.multigrid.coarsenings.front().vectors, 24) << fits;
+    EXPECT_EQ(o.batches.back(), fits);
+    EXPECT_EQ(o.batches.size(), fits == 1 ? 1u : 2u);
+    EXPECT_EQ(o.restart_length, 8);
+    EXPECT_EQ(changed.find("batches of at most " + std::to_string(fits)) != std::string::npos, fits < 12) << changed;
+  }
+  multigrid_options o = parsed({"--rhs", "12"});
+  choose_parameters(o, geometry);
+  EXPECT_EQ(fit_into_memory(o, geometry, 1e15), "");
+  fit_into_memory(o, geometry, 0.999 * bytes_of(1, 24, 8));
+  EXPECT_EQ(o.batches, std::vector<int>{1});
+  EXPECT_LT(o.multigrid.coarsenings.front().vectors, 24);
+}
+
+TEST(MultigridOptions, StepsOfRelaxationAreGivenByLattice) {
+  const multigrid_options o = parsed({"--pre", "2,0", "--post", "0,3"});
+  EXPECT_EQ(o.multigrid.steps_before, (std::vector<int>{2, 0}));
+  EXPECT_EQ(multigrid_parameters::on_lattice(o.multigrid.steps_after, 2), 3);
+  EXPECT_THROW(parsed({"--post", "0"}), input_error);
+  EXPECT_THROW(parsed({"--pre", "2,0", "--post", "0"}), input_error);
+  EXPECT_THROW(parsed({"--post", "6,x"}), input_error);
+  EXPECT_EQ(parsed({"--pre", "4", "--post", "0"}).multigrid.steps_after, std::vector<int>{0});
+}
+
+}  // namespace
+}  // namespace plaquette
