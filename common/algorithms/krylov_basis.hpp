@@ -39,6 +39,16 @@ inline host_matrix independent_directions(const host_matrix& gram, double thresh
   return directions;
 }
 
+/// G^-1/2 of the Gram matrix G = V^+ V: V G^-1/2 is the orthonormal basis that is nearest to V. (Loewdin 1950)
+inline host_matrix inverse_root(const host_matrix& gram) {
+  const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(gram));
+  host_matrix scaled = pairs.vectors;
+  std::vector<double> factors;
+  for (const double value : pairs.values) factors.push_back(1.0 / std::sqrt(value));
+  scale_columns(scaled, factors);
+  return product(scaled, adjoint(pairs.vectors));
+}
+
 /// The first q.columns() columns of V become V Q. Collective.
 template <field_batch F>
 void rotate_basis(F& v, const host_matrix& q) {

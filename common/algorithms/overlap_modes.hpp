@@ -45,19 +45,53 @@ struct overlap_mode_set {
   int index() const { return zero_plus - zero_minus; }
 };
 
-/// Ritz vectors of D^+ D that survive a restart.
-inline int kept_overlap_modes(int modes) { return modes + std::max(3, modes / 10); }
-
 struct overlap_mode_search {
   int modes = 0;  ///< in the chirality that is searched, zero modes included
   double tolerance = 1e-10;
   int chirality = 0;    ///< that is searched, +1 or -1; 0: the one that seems to have no zero modes
   bool relaxed = true;  ///< the sign function becomes less accurate as residuals fall
   int keep = 0, most = 0, cycles = 60;
+  int block = 1;       ///< vectors that the sign function takes at once
   double zero = 1e-8;  ///< e below is a zero mode
   std::function<void(int cycle, int converged, double worst, double delta)> progress = nullptr;
   std::function<bool()> interrupted = nullptr;
 };
+
+/// Ritz vectors of D^+ D that survive a restart, of a search in blocks of `block`.
+inline int kept_overlap_modes(int modes, int block) { return modes + std::max(3, block > 1 ? modes / 2 : modes / 10); }
+
+/// Sizes of the search space, where they are not fixed. Blocks take more signs: those of four 10 to 15% more in a space
+/// of 6 l vectors, and half as many again in one of 2.5 l. (Counted on spectra like that of 100 modes at 24^3x64)
+inline restart_sizes sizes_of_search(const overlap_mode_search& search) {
+  const int l = search.modes, p = std::max(1, search.block);
+  const int keep = search.keep > 0 ? search.keep : kept_overlap_modes(l, p);
+  const int most = p > 1 ? (2 + p) * l : (5 * l) / 2;
+  return {.keep = keep,
+          .most = search.most > 0 ? search.most : std::max(keep + 40 * p, most),
+          .block = p,
+          .cycles = search.cycles};
+}
+
+namespace detail {
+
+/// The next quarter of a decade below: so few polynomials are needed.
+inline double rounded_down(double delta) { return std::pow(10.0, std::floor(4.0 * std::log10(delta)) / 4.0); }
+
+}  // namespace detail
+
+/// Accuracy of the sign function in the search, where estimated residuals are at most `worst`. Sign functions of one
+/// accuracy are one operator, whose modes have residuals of some 1.3 delta. What a less accurate one adds later counts
+/// by the residuals of that time, and adds up over hundreds of steps.
+inline double overlap_search_accuracy(double tolerance, double worst) {
+  const double least = std::clamp(0.2 * tolerance, 1e-13, 1e-4);
+  return std::max(least, detail::rounded_down(std::clamp(0.01 * tolerance / std::max(worst, 1e-300), least, 1e-4)));
+}
+
+/// Accuracy of the sign function with which modes of a tolerance, once found, are judged. Residuals are known to twice
+/// that, and e better.
+inline double accuracy_of_residuals(double tolerance) {
+  return tolerance > 1e-8 ? std::clamp(0.02 * tolerance, 1e-9, 1e-7) : std::clamp(1e-3 * tolerance, 1e-13, 1e-9);
+}
 
 /// Told after each cycle of the search for pairs: what a later call goes on from. (The basis is an argument, since it
 /// is large.)
@@ -66,10 +100,7 @@ using restart_keeper = std::function<void(const F& basis, const restart_state& s
 
 namespace detail {
 
-/// The next quarter of a decade below: so few polynomials are needed.
-inline double rounded_down(double delta) { return std::pow(10.0, std::floor(4.0 * std::log10(delta)) / 4.0); }
-
-/// D^+ D on a basis of one chirality, and what D makes of it in the other: -chi sign(H) v there. Accurate.
+/// D^+ D on a basis of one chirality, and what D makes of it in the other: -chi sign(H) v there.
 template <class Sign, class F>
 void products_of_basis(const Sign& sign, int chirality, const F& v, F& squares, F* others, double delta, int width) {
   in_batches(v.columns(), width, [&](int first, int n) {
@@ -79,7 +110,7 @@ void products_of_basis(const Sign& sign, int chirality, const F& v, F& squares, 
     F x(v.get_context(), whole), y(v.get_context(), whole);
     const F in = view(v, first, n);
     put_chirality(x, in, chirality);
-    sign.apply(y, x, delta, sign_precision::wide);
+    sign.apply(y, x, delta, delta < 1e-9 ? sign_precision::wide : sign.options().precision);
     F square = view(squares, first, n);
     take_chirality(square, y, chirality);
     scale(square, uniform_scalars(square, 2.0 * chirality));
@@ -133,14 +164,48 @@ F half_like(const F& full, int columns) {
   return F(full.get_context(), field_shape{2, 3, full.shape().sites, columns});
 }
 
+/// Eigenvectors of the lowest e that are roughly known become better: D^+ D t = -(D^+ D - e) v is solved for them, off
+/// all that is known, by a cheap sign function, until residuals tell zero modes from others.
+/// \param others   what D makes of them in the other chirality, or null
+/// \param project  takes off what is known, these too
+template <class Sign, class F>
+void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<F>& found, F* others,
+                         const std::function<void(F&)>& project, const overlap_mode_search& search,
+                         const random_fill<F>& fill, int width) {
+  // A residual r leaves an error of r^2 / gap in e.
+  const double goal = 0.3 * std::min(search.tolerance, 1e-6);
+  const double final_delta = std::min(1e-9, accuracy_of_residuals(search.tolerance));
+  const auto cheap = [&](F& out, const F& in) {
+    square.apply(out, in, 1e-5);
+    project(out);
+  };
+  for (int step = 0;; ++step) {
+    F r = like(found.vectors);
+    chiral_rayleigh_ritz(square.sign(), square.chirality(), found, others, final_delta, width, &r);
+    if (*std::max_element(found.residuals.begin(), found.residuals.end()) <= goal || step == 8 ||
+        (search.interrupted && search.interrupted()))
+      return;
+    project(r);
+    F t = like(r);
+    zero(t);
+    stopping_rule rule;
+    rule.tolerance = 1e-3;
+    rule.limit = 300;
+    rule.guess_is_zero = true;
+    rule.interrupted = search.interrupted;
+    conjugate_gradients(function_operator<decltype(cheap)>{cheap}, t, r, rule);
+    axpy(found.vectors, uniform_scalars(t, -1.0), t);
+    orthonormalise(found.vectors, fill);
+  }
+}
+
 /// Modes below half of `expected` beside those that are known: zero modes, and copies of degenerate ones that the
 /// search in the other chirality missed. The Krylov space is kept orthogonal to what is known. One Krylov space finds
 /// one of several copies; the search goes on beside those found until there are no more.
 /// \param known  orthonormal; partners of the other chirality's pairs, or all that was found here
 template <class Sign, class F>
 chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, double expected,
-                              const overlap_mode_search& search, const random_fill<F>& fill, double final_delta,
-                              int width) {
+                              const overlap_mode_search& search, const random_fill<F>& fill, int width) {
   const chiral_square<Sign> square(sign, chirality);
   const double delta = 1e-5;
   const restart_sizes sizes{.keep = 6, .most = 30, .block = 1, .cycles = 12};
@@ -195,31 +260,41 @@ chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, d
     orthonormalise(found.vectors, fill);
     if (found.vectors.columns() > 200) break;
   }
-  // The cheap sign function has left errors all over the spectrum: D^+ D t = -(D^+ D - e) v is solved for them, off all
-  // that is known, by as cheap a sign function.
-  const auto cheap = [&](F& out, const F& in) {
-    square.apply(out, in, delta);
-    project(out);
-  };
-  for (int step = 0; found.vectors.columns() > 0; ++step) {
-    F r = like(found.vectors);
-    chiral_rayleigh_ritz(sign, chirality, found, static_cast<F*>(nullptr), final_delta, width, &r);
-    if (*std::max_element(found.residuals.begin(), found.residuals.end()) <= 0.3 * search.tolerance || step == 8 ||
-        (search.interrupted && search.interrupted()))
-      break;
-    project(r);
-    F t = like(r);
-    zero(t);
-    stopping_rule rule;
-    rule.tolerance = 1e-3;
-    rule.limit = 300;
-    rule.guess_is_zero = true;
-    rule.interrupted = search.interrupted;
-    conjugate_gradients(function_operator<decltype(cheap)>{cheap}, t, r, rule);
-    axpy(found.vectors, uniform_scalars(t, -1.0), t);
-    orthonormalise(found.vectors, fill);
-  }
+  // The cheap sign function has left errors all over the spectrum.
+  if (found.vectors.columns() > 0)
+    refine_lowest_modes<Sign, F>(square, found, static_cast<F*>(nullptr), project, search, fill, width);
   return found;
+}
+
+/// Where the tolerance does not tell zero modes from others, those that may be some become better.
+/// \param partners  what D makes of main in the other chirality
+template <class Sign, class F>
+void refine_candidates(const Sign& sign, int chi, chiral_modes<F>& main, F& partners, const overlap_mode_search& search,
+                       const random_fill<F>& fill, int width) {
+  const double tolerance = search.tolerance,
+               doubt = 10.0 * accuracy_of_residuals(tolerance) + 100.0 * tolerance * tolerance;
+  if (tolerance <= 1e-8) return;
+  int count = 0;
+  while (count < std::ssize(main.squares) && main.squares[static_cast<std::size_t>(count)] < search.zero + doubt)
+    ++count;
+  if (count == 0) return;
+  F place = view(main.vectors, 0, count), place_of_partners = view(partners, 0, count);
+  chiral_modes<F> low{like(place)};
+  copy(low.vectors, place);
+  const int rest = main.vectors.columns() - count;
+  const auto project = [&](F& x) {
+    if (rest > 0) {
+      const F others = view(main.vectors, count, rest);
+      subtract_combinations(x, others, inner_products(others, x));
+    }
+    subtract_combinations(x, low.vectors, inner_products(low.vectors, x));
+  };
+  F products = like(place);
+  refine_lowest_modes<Sign, F>(chiral_square<Sign>(sign, chi), low, &products, project, search, fill, width);
+  copy(place, low.vectors);
+  copy(place_of_partners, products);
+  std::ranges::copy(low.squares, main.squares.begin());
+  std::ranges::copy(low.residuals, main.residuals.begin());
 }
 
 /// Some columns of a basis, in an order.
@@ -320,26 +395,23 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
   const int chi = search.chirality != 0 ? search.chirality
                   : stored              ? stored_chirality
                            : detail::chirality_without_zero_modes(sign, shape_of, fill, search.interrupted);
-  const double final_delta = std::clamp(1e-3 * search.tolerance, 1e-13, 1e-9);
+  const double final_delta = accuracy_of_residuals(search.tolerance);
   overlap_mode_set<F> found{{detail::half_like(shape_of, 0)}, {detail::half_like(shape_of, 0)}};
   found.searched = chi;
-  const double least = std::clamp(0.1 * search.tolerance, 1e-13, 1e-4);
   chiral_modes<F>& main = found.of(chi);
   chiral_modes<F>& other = found.of(-chi);
   F partners = detail::half_like(shape_of, l);
   if (l > 0) {
-    const int keep = search.keep > 0 ? search.keep : kept_overlap_modes(l);
-    const restart_sizes sizes{.keep = keep,
-                              .most = search.most > 0 ? search.most : std::max(keep + 40, (5 * l) / 2),
-                              .cycles = search.cycles};
-    F basis = make_basis ? make_basis(sizes.most + 1) : detail::half_like(shape_of, sizes.most + 1);
-    F start = view(basis, 0, 1);
+    const restart_sizes sizes = sizes_of_search(search);
+    const int p = sizes.block;
+    F basis = make_basis ? make_basis(sizes.most + p) : detail::half_like(shape_of, sizes.most + p);
+    F start = view(basis, 0, p);
     restart_state state;
+    const double least = overlap_search_accuracy(search.tolerance, 1.0);
     double delta = least;
     bool relaxed = search.relaxed;
     const auto accuracy_after = [&](double worst) {
-      const double allowed = 0.03 * search.tolerance / std::max(worst, 1e-300);
-      return relaxed ? detail::rounded_down(std::clamp(allowed, least, 1e-4)) : least;
+      return relaxed ? overlap_search_accuracy(search.tolerance, worst) : least;
     };
     const auto worst_of = [&](const restart_state& s) {
       double worst = 0.0;
@@ -376,7 +448,7 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
             delta = accuracy_after(worst);
             if (!s.cut) ++found.cycles;
             if (search.progress) search.progress(found.cycles, good, worst, delta);
-            if (keeper && !disturbed) keeper(view(kept, 0, s.kept + 1), s, chi);
+            if (keeper && !disturbed) keeper(view(kept, 0, s.kept + p), s, chi);
             stopped = search.interrupted && search.interrupted();
             return converged || stopped || disturbed;
           },
@@ -395,17 +467,18 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
       relaxed = false;
       delta = least;
       ++found.restarts;
-      host_matrix mixture(state.kept, 1);
-      for (int i = 0; i < state.kept; ++i) mixture(i, 0) = {1.0, 0.0};
+      host_matrix mixture(state.kept, p);
+      for (int i = 0; i < state.kept; ++i) mixture(i, i % p) = {1.0, 0.0};
       F mixed = like(start), noise = like(start);
       combine(mixed, view(basis, 0, state.kept), mixture.numbers());
       fill(noise);
-      const double size = std::sqrt(host_values(norm2(noise))[0].re);
-      axpy(mixed, uniform_scalars(mixed, 0.1 / size), noise);
+      normalise_columns(noise);
+      axpy(mixed, uniform_scalars(mixed, 0.1), noise);
       copy(start, mixed);
       state = {};
     }
   }
+  if (l > 0) detail::refine_candidates(sign, chi, main, partners, search, fill, width);
   int zeros = 0;
   while (zeros < l && std::abs(main.squares[static_cast<std::size_t>(zeros)]) < search.zero) ++zeros;
   (chi > 0 ? found.zero_plus : found.zero_minus) = zeros;
@@ -419,11 +492,13 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
       factors.push_back({1.0 / std::sqrt(e - 0.25 * e * e), 0.0});
     }
     scale(pair_vectors, make_scalars(pair_vectors, std::span<const complex<double>>(factors)));
+    // Errors count by 1 / sqrt e here.
+    rotate_basis(pair_vectors, inverse_root(overlaps(pair_vectors, pair_vectors)));
   }
   chiral_modes<F> zero_modes{detail::half_like(shape_of, 0)};
   if (zeros == 0 && l > 0) {
     const chiral_modes<F> beside =
-        detail::search_beside(sign, -chi, pair_vectors, main.squares.back(), search, fill, final_delta, width);
+        detail::search_beside(sign, -chi, pair_vectors, main.squares.back(), search, fill, width);
     const int all = beside.vectors.columns();
     int count = 0;
     while (count < all && std::abs(beside.squares[static_cast<std::size_t>(count)]) < search.zero) ++count;

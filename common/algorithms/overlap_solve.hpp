@@ -43,6 +43,7 @@ struct overlap_mass_report {
   std::vector<double> iterated;  ///< |r| / |b| at the end of the last solve
   std::vector<double>
       residual;  ///< |b - D(m) x| / |b| of x = D(m)^+ y, from |b - D(m)^+ D(m) y|, accurate sign function
+  std::vector<double> worst;  ///< of these: after the multi-shift solve, after each correction
   bool converged = false;
 };
 
@@ -231,6 +232,7 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
         mass.residual.push_back(b_norms[k] > 0.0 ? norms[k] / b_norms[k] : 0.0);
         worst = std::max(worst, mass.residual.back());
       }
+      mass.worst.push_back(worst);
       mass.converged = worst <= 0.9 * rule.tolerance;
       const bool stops = rule.interrupted && rule.interrupted();
       if (mass.converged || mass.corrections == rule.corrections || stops || !std::isfinite(worst)) break;

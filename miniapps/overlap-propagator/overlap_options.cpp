@@ -112,9 +112,14 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
   line.section("Modes of D");
   line.integer("--overlap-modes", options.overlap_modes, "Modes of D^+ D in one chirality, for deflation; 0 for none",
                0, 5000);
-  line.real("--overlap-mode-tol", options.overlap_tolerance, "|D^+ D v - e v| of each", {1e-12, 1e-3});
+  line.real("--overlap-mode-tol", options.overlap_tolerance,
+            "|D^+ D v - e v| of each. For deflation the default does, and all of the search is in single precision; e "
+            "is known to the square of this over the gap",
+            {1e-12, 1e-3});
+  line.integer("--overlap-mode-block", options.overlap_block,
+               "Vectors that the sign function takes at once; 0: one on a CPU, up to four on a GPU", 0, 64);
   line.integer("--overlap-search-space", options.overlap_search_space,
-               "Vectors of the search space; 0: 2.5 times the modes", 0, 20000);
+               "Vectors of the search space; 0: 2.5 times the modes, or 6 times in blocks of four", 0, 20000);
   line.choice("--relax-modes", raw.relax_modes, {"on", "off"},
               "The sign function becomes less accurate as the residuals fall");
 
@@ -181,10 +186,12 @@ void require_sense(const overlap_options& options) {
   if (options.search_space > 0 && options.search_space < least)
     throw input_error(fmt::format("--search-space: expected {} vectors or more for {} modes in blocks of {}, found {}",
                                   least, options.modes, std::max(1, options.block), options.search_space));
-  const int least_of_overlap = kept_overlap_modes(options.overlap_modes) + 1;
+  const int block = overlap_search_of(options).block;
+  const int least_of_overlap = kept_overlap_modes(options.overlap_modes, block) + block;
   if (options.overlap_search_space > 0 && options.overlap_search_space < least_of_overlap)
-    throw input_error(fmt::format("--overlap-search-space: expected {} vectors or more for {} modes, found {}",
-                                  least_of_overlap, options.overlap_modes, options.overlap_search_space));
+    throw input_error(
+        fmt::format("--overlap-search-space: expected {} vectors or more for {} modes in blocks of {}, found {}",
+                    least_of_overlap, options.overlap_modes, block, options.overlap_search_space));
   if (options.sign.highest > 8.0 - options.rho + 4.0)
     throw input_error(
         fmt::format("--range: |H| is at most 8 - rho = {:g}; expected an upper end not far above it, found {:g}",
@@ -204,6 +211,19 @@ mode_search search_of(const overlap_options& options) {
   search.block = options.block;
   search.most = options.search_space;
   search.cycles = options.mode_cycles;
+  return search;
+}
+
+overlap_mode_search overlap_search_of(const overlap_options& options) {
+  overlap_mode_search search;
+  search.modes = options.overlap_modes;
+  search.tolerance = options.overlap_tolerance;
+  search.relaxed = options.relaxed_modes;
+  search.most = options.overlap_search_space;
+  // Few modes leave few restarts to a block.
+  search.block = options.overlap_block > 0        ? options.overlap_block
+                 : options.shared.device == "gpu" ? std::clamp(options.overlap_modes / 25, 1, 4)
+                                                  : 1;
   return search;
 }
 
@@ -303,6 +323,7 @@ json_document parameters_of(const overlap_options& options, const lattice_geomet
        {"range", {options.sign.lowest, options.sign.highest}},
        {"overlap_modes", options.overlap_modes},
        {"overlap_mode_tolerance", options.overlap_tolerance},
+       {"overlap_mode_block", overlap_search_of(options).block},
        {"relax_modes", options.relaxed_modes},
        {"masses", options.masses},
        {"scheme", name(options.scheme)},

@@ -49,8 +49,8 @@ struct overlap_options {
   bool delta_given = false;
 
   int overlap_modes = 8;  ///< of D^+ D in one chirality
-  double overlap_tolerance = 1e-10;
-  int overlap_search_space = 0;
+  double overlap_tolerance = 1e-6;
+  int overlap_search_space = 0, overlap_block = 0;
   bool relaxed_modes = true;
   basis_place basis = basis_place::automatic;
   bool kernel_basis_on_host = false, overlap_basis_on_host = false;  ///< what came of it
@@ -76,6 +76,8 @@ struct overlap_options {
 
 /// What is sought of the modes of H, as far as it is known before a run.
 mode_search search_of(const overlap_options& options);
+/// The same of the modes of D.
+overlap_mode_search overlap_search_of(const overlap_options& options);
 
 /// Throws input_error for arguments that cannot be used, help_requested for --help.
 overlap_options parse_overlap_options(int argc, const char* const* argv);

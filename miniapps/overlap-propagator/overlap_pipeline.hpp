@@ -133,16 +133,23 @@ class overlap_pipeline {
     G x_g = like(x, 12, as<G>);
     convert(x_g, x);
     const int block = std::clamp(static_cast<int>(2.5 * options_.modes / 50.0), 1, 10);
-    std::array<double, 5> seconds{measured(kernel_.wide(), view(x, 0, 1)), measured(kernel_.wide(), view(x, 0, block)),
-                                  measured(kernel_.wide(), x), measured(kernel_.narrow(), view(x_g, 0, 1)),
-                                  measured(kernel_.narrow(), x_g)};
+    const int of_search = std::min(12, overlap_search_of(options_).block);
+    std::array<double, 7> seconds{measured(kernel_.wide(), view(x, 0, 1)),
+                                  measured(kernel_.wide(), view(x, 0, block)),
+                                  measured(kernel_.wide(), x),
+                                  measured(kernel_.narrow(), view(x_g, 0, 1)),
+                                  measured(kernel_.narrow(), x_g),
+                                  measured(kernel_.wide(), view(x, 0, of_search)),
+                                  measured(kernel_.narrow(), view(x_g, 0, of_search))};
     run_.world.maximum(std::span(seconds));
     // The sign function takes as many columns at once as is fastest.
     speed_ = {.one = seconds[0],
               .block = seconds[1],
               .many = std::min(seconds[0], seconds[2]),
               .narrow_one = seconds[3],
-              .narrow_many = std::min(seconds[3], seconds[4])};
+              .narrow_many = std::min(seconds[3], seconds[4]),
+              .of_search = std::min(seconds[0], seconds[5]),
+              .narrow_of_search = std::min(seconds[3], seconds[6])};
     kernel_.count() = {};
   }
 
@@ -200,6 +207,11 @@ class overlap_pipeline {
     for (const char* key : {"sign", "degree", "poles", "range", "overlap_modes", "overlap_mode_tolerance"})
       kept[key] = problem[key];
     return kept;
+  }
+  json_document problem_of_overlap_search() const {
+    json_document problem = problem_of_overlap();
+    problem["overlap_mode_block"] = overlap_search_of(options_).block;
+    return problem;
   }
   json_document problem_of_solutions() const {
     json_document problem = parameters_of(options_, run_.geometry), kept = problem_of_overlap();
@@ -710,11 +722,7 @@ class overlap_pipeline {
   }
 
   void search_overlap_modes() {
-    overlap_mode_search search;
-    search.modes = options_.overlap_modes;
-    search.tolerance = options_.overlap_tolerance;
-    search.relaxed = options_.relaxed_modes;
-    search.most = options_.overlap_search_space;
+    overlap_mode_search search = overlap_search_of(options_);
     search.interrupted = stop();
     const stopwatch watch;
     search.progress = [&](int cycle, int converged, double worst, double) {
@@ -722,7 +730,7 @@ class overlap_pipeline {
     };
     std::optional<std::pair<F, restart_state>> stored;
     int stored_chirality = 0;
-    if (checkpoint_exists(options_.search_file())) stored = load_search(stored_chirality);
+    if (checkpoint_exists(options_.search_file())) stored = load_search(stored_chirality, search.block);
     patient_writer writer(run_);
     const restart_keeper<F> keeper = [&](const F& basis, const restart_state& state, int chirality) {
       if (!options_.search_file().empty()) writer.write([&] { store_search(basis, state, chirality); });
@@ -750,18 +758,18 @@ class overlap_pipeline {
   }
 
   void store_search(const F& basis, const restart_state& s, int chirality) {
-    json_document state = state_of(problem_of_overlap());
+    json_document state = state_of(problem_of_overlap_search());
     state.update(to_state(s));
     state["chirality"] = chirality;
     write_vectors(options_.search_file(), basis.columns(), half_vectors(basis, chirality), state, run_.geometry,
                   run_.world);
   }
-  std::pair<F, restart_state> load_search(int& chirality) {
+  std::pair<F, restart_state> load_search(int& chirality, int block) {
     const std::string& path = options_.search_file();
-    const json_document state = load_state(path, problem_of_overlap());
-    const restart_state s = restart_from(path, state, 1);
+    const json_document state = load_state(path, problem_of_overlap_search());
+    const restart_state s = restart_from(path, state, block);
     chirality = checkpoint_value<int>(path, state, "chirality");
-    F basis = half(s.kept + 1);
+    F basis = half(s.kept + block);
     read_vectors(
         path, basis.columns(),
         [&](int n, const spinor_configuration& from) { set_half_vector(basis, n, chirality, from); }, run_.geometry,
@@ -957,6 +965,7 @@ class overlap_pipeline {
                         {"mass", m.solve.mass},
                         {"overlap_scheme", name(options_.scheme)},
                         {"corrections", m.solve.corrections},
+                        {"residuals_of_corrections", m.solve.worst},
                         {"sign_accuracies", report.deltas}};
       run_.result.solves.push_back(record);
     }

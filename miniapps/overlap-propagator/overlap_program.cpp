@@ -30,9 +30,8 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
   const double spinor = 24.0 * sizeof(double) * static_cast<double>(geometry.local_volume());
   const restart_sizes of_search = sizes_of_search(search_of(options));
   const double search = of_search.most + of_search.block;
-  const double overlap_search = options.overlap_search_space > 0
-                                    ? options.overlap_search_space
-                                    : std::max(options.overlap_modes + 43.0, 2.5 * options.overlap_modes);
+  const restart_sizes of_overlap = sizes_of_search(overlap_search_of(options));
+  const double overlap_search = of_overlap.most + of_overlap.block;
   overlap_memory memory;
   memory.links = (72.0 * sizeof(double) * 1.5 + 72.0 * sizeof(double)) * static_cast<double>(geometry.local_volume());
   memory.kernel_basis = spinor * search;
@@ -94,16 +93,19 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
 
   // A Krylov space of S vectors has some S (2 / pi) asin sqrt(e_l / 4) Ritz values below e_l. It takes 1.4 times as
   // many vectors as l of these, and 150 (thick restarts of 2.5 l vectors on evenly spaced e, and runs up to 16^3x32),
-  // beside cheap ones for chirality and zero modes.
+  // in blocks of p some 4 (p - 1) in 100 more; beside cheap ones for chirality and zero modes. A pass over a vector is
+  // a fifth of an application: two over the modes of H and over the search space for each block.
   const double l = options.overlap_modes;
   if (l > 0) {
-    const double finest = 0.1 * options.overlap_tolerance;
-    const double signs = 150.0 + 1.4 * l * std::numbers::pi / (2.0 * std::asin(0.5 * std::sqrt(std::min(4.0, gap))));
-    const double each = options.relaxed_modes
-                            ? price.between(finest, std::max(finest, 1e-8), speed.one, speed.narrow_one)
-                            : price.at(finest, speed.one, speed.narrow_one);
-    t.overlap_modes = signs * each + 100.0 * price.at(1e-4, speed.one, speed.narrow_one) +
-                      l * price.at(1e-13, speed.many, speed.many);
+    const restart_sizes sizes = sizes_of_search(overlap_search_of(options));
+    const double p = sizes.block, finest = overlap_search_accuracy(options.overlap_tolerance, 1.0);
+    const double signs = (1.0 + 0.04 * (p - 1.0)) *
+                         (150.0 + 1.4 * l * std::numbers::pi / (2.0 * std::asin(0.5 * std::sqrt(std::min(4.0, gap)))));
+    const double last = options.relaxed_modes ? overlap_search_accuracy(options.overlap_tolerance, 1e-2) : finest;
+    const double passes = 0.4 * (options.modes + 0.25 * (sizes.keep + sizes.most)) / p * speed.one;
+    t.overlap_modes = signs * (price.between(finest, last, speed.of_search, speed.narrow_of_search) + passes) +
+                      100.0 * price.at(1e-5, speed.one, speed.narrow_one) +
+                      l * price.at(accuracy_of_residuals(options.overlap_tolerance), speed.many, speed.narrow_many);
   }
   if (options.until == overlap_stage::overlap_modes) return t;
 

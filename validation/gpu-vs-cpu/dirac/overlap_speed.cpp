@@ -3,7 +3,7 @@
 /// How fast the device does what the overlap propagator is made of, each result verified before it is timed; beside the
 /// bandwidth of a copy in the same run. For whoever changes a kernel.
 ///
-///   overlap_speed LATTICE h|clenshaw PRECISION REALS COLUMNS [try=N] [launch=SUBSTRING] [final]
+///   overlap_speed LATTICE h|clenshaw PRECISION REALS COLUMNS [try=N] [launch=SUBSTRING] [without=SUBSTRING] [final]
 ///   overlap_speed LATTICE basis PRECISION VECTORS COLUMNS
 ///
 /// `h` and `clenshaw` try the first N ways to launch H (default 1, the table's choice), each verified against variant
@@ -29,7 +29,7 @@ namespace {
 
 struct request {
   extents lattice{};
-  std::string what, precision, filter;
+  std::string what, precision, filter, without = "none";
   int numbers[2] = {12, 1};  ///< reals and columns, or vectors and columns
   int tries = 1;
   bool final = false;
@@ -46,6 +46,7 @@ request parse(int count, char** words) {
     const std::string word = words[i];
     if (word.starts_with("try=")) r.tries = std::stoi(word.substr(4));
     if (word.starts_with("launch=")) r.filter = word.substr(7);
+    if (word.starts_with("without=")) r.without = word.substr(8);
     if (word == "final") r.final = true;
   }
   return r;
@@ -138,7 +139,10 @@ int measure_operator(const context& ctx, const request& r, double copy_rate) {
 
   auto list = hermitian_candidates(w.h().hopping().problem(columns, false), 2000);
   const hermitian_launch table = list[0];
-  std::erase_if(list, [&](const auto& how) { return how.name().find(r.filter) == std::string::npos; });
+  std::erase_if(list, [&](const auto& how) {
+    const std::string name = how.name();
+    return name.find(r.filter) == std::string::npos || name.find(r.without) != std::string::npos;
+  });
   if (static_cast<int>(list.size()) > r.tries) list.resize(static_cast<std::size_t>(r.tries));
   list.push_back({});
   const double sites = static_cast<double>(volume(r.lattice));
