@@ -53,6 +53,7 @@ struct overlap_mode_search {
   int keep = 0, most = 0, cycles = 60;
   int block = 1;       ///< vectors that the sign function takes at once
   double zero = 1e-8;  ///< e below is a zero mode
+  double weak = 5e-3;  ///< partners of a looser tolerance than 1e-8 and e below are filtered
   std::function<void(int cycle, int converged, double worst, double delta)> progress = nullptr;
   std::function<bool()> interrupted = nullptr;
 };
@@ -79,12 +80,14 @@ inline double rounded_down(double delta) { return std::pow(10.0, std::floor(4.0 
 
 }  // namespace detail
 
-/// Accuracy of the sign function in the search, where estimated residuals are at most `worst`. Sign functions of one
-/// accuracy are one operator, whose modes have residuals of some 1.3 delta. What a less accurate one adds later counts
-/// by the residuals of that time, and adds up over hundreds of steps.
-inline double overlap_search_accuracy(double tolerance, double worst) {
-  const double least = std::clamp(0.2 * tolerance, 1e-13, 1e-4);
-  return std::max(least, detail::rounded_down(std::clamp(0.01 * tolerance / std::max(worst, 1e-300), least, 1e-4)));
+/// Accuracy of the sign function in the search, where estimated residuals are at most `worst`, of modes up to e =
+/// `top`. Sign functions of one accuracy are one operator, whose modes have residuals of some 0.8 delta. The error of a
+/// less accurate one counts later by the size of Ritz vectors in the vectors of that time, worst / gap, where top is a
+/// measure of the gap; and it adds up over the steps.
+inline double overlap_search_accuracy(double tolerance, double worst, double top) {
+  const double least = std::clamp(0.5 * tolerance, 1e-13, 1e-4);
+  const double allowed = 0.03 * tolerance * top / std::max(worst, 1e-300);
+  return std::max(least, detail::rounded_down(std::clamp(allowed, least, 1e-4)));
 }
 
 /// Accuracy of the sign function with which modes of a tolerance, once found, are judged. Residuals are known to twice
@@ -297,6 +300,28 @@ void refine_candidates(const Sign& sign, int chi, chiral_modes<F>& main, F& part
   std::ranges::copy(low.residuals, main.residuals.begin());
 }
 
+/// Columns lose what they have along e above 0.5: T_8 of D^+ D mapped from [0.5, 4] to [-1, 1] makes what is low some
+/// 180 times longer.
+template <class Sign, class F>
+void filter_low(const chiral_square<Sign>& square, F& v, double delta, int width) {
+  constexpr double stop = 0.5, top = 4.0;
+  constexpr int degree = 8;
+  in_batches(v.columns(), width, [&](int first, int n) {
+    F t = view(v, first, n), before = like(t), product = like(t);
+    // T_k+1 = 2 z T_k - T_k-1, z = (2 D^+ D - stop - top) / (top - stop)
+    for (int k = 0; k < degree; ++k) {
+      const double factor = k == 0 ? 1.0 : 2.0;
+      square.apply(product, t, delta);
+      scale(product, uniform_scalars(product, 2.0 * factor / (top - stop)));
+      axpy(product, uniform_scalars(product, -factor * (top + stop) / (top - stop)), t);
+      if (k > 0) axpy(product, uniform_scalars(product, -1.0), before);
+      copy(before, t);
+      copy(t, product);
+    }
+    normalise_columns(t);
+  });
+}
+
 /// Some columns of a basis, in an order.
 template <class F>
 F columns_in_order(const F& from, const std::vector<int>& order) {
@@ -407,52 +432,60 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
     F basis = make_basis ? make_basis(sizes.most + p) : detail::half_like(shape_of, sizes.most + p);
     F start = view(basis, 0, p);
     restart_state state;
-    const double least = overlap_search_accuracy(search.tolerance, 1.0);
+    const double least = overlap_search_accuracy(search.tolerance, 1.0, 1.0);
     double delta = least;
     bool relaxed = search.relaxed;
-    const auto accuracy_after = [&](double worst) {
-      return relaxed ? overlap_search_accuracy(search.tolerance, worst) : least;
-    };
     const auto worst_of = [&](const restart_state& s) {
       double worst = 0.0;
       for (int i = 0; i < std::min(l, s.kept); ++i) worst = std::max(worst, s.estimates[static_cast<std::size_t>(i)]);
       return worst;
     };
+    const auto accuracy_after = [&](const restart_state& s) {
+      if (!relaxed || s.kept < l) return least;
+      return overlap_search_accuracy(search.tolerance, worst_of(s), -s.values[static_cast<std::size_t>(l) - 1]);
+    };
     if (stored) {
       state = stored->second;
       F first = view(basis, 0, stored->first.columns());
       copy(first, stored->first);
-      delta = accuracy_after(worst_of(state));
+      delta = accuracy_after(state);
     } else {
       fill(start);
     }
     const chiral_square<sign_function<B>> square(sign, chi);
     for (int attempt = 0;; ++attempt) {
       bool stopped = false, converged = false, disturbed = false;
+      bool near = false, comes_near = false;
       double best = 1.0;
-      state = thick_restart_lanczos<F>(
-          basis, sizes, state,
-          [&](F& out, const F& in) {
-            square.apply(out, in, delta);
-            scale(out, uniform_scalars(out, -1.0));
-          },
-          [&](F& kept, const restart_state& s) {
-            const double worst = worst_of(s);
-            int good = 0;
-            while (good < l && s.estimates[static_cast<std::size_t>(good)] < 0.3 * search.tolerance) ++good;
-            converged = good == l;
-            // A mode that comes late, as the copies of a degenerate one do, is known no better than the sign function
-            // has become meanwhile.
-            disturbed = relaxed && delta > least && worst > 100.0 * best;
-            best = std::min(best, worst);
-            delta = accuracy_after(worst);
-            if (!s.cut) ++found.cycles;
-            if (search.progress) search.progress(found.cycles, good, worst, delta);
-            if (keeper && !disturbed) keeper(view(kept, 0, s.kept + p), s, chi);
-            stopped = search.interrupted && search.interrupted();
-            return converged || stopped || disturbed;
-          },
-          fill, search.interrupted);
+      const auto apply = [&](F& out, const F& in) {
+        square.apply(out, in, delta);
+        scale(out, uniform_scalars(out, -1.0));
+      };
+      const restart_decision<F> decide = [&](F& kept, const restart_state& s) {
+        const double worst = worst_of(s);
+        int good = 0;
+        while (good < l && s.estimates[static_cast<std::size_t>(good)] < 0.3 * search.tolerance) ++good;
+        converged = good == l;
+        // A mode that comes late, as the copies of a degenerate one do, is known no better than the sign function
+        // has become meanwhile.
+        disturbed = relaxed && delta > least && worst > 100.0 * best;
+        best = std::min(best, worst);
+        delta = accuracy_after(s);
+        if (!s.cut) ++found.cycles;
+        if (search.progress) search.progress(found.cycles, good, worst, delta);
+        if (keeper && !disturbed) keeper(view(kept, 0, s.kept + p), s, chi);
+        stopped = search.interrupted && search.interrupted();
+        comes_near = !near && 2 * good >= l;
+        return converged || stopped || disturbed || comes_near;
+      };
+      // Near the end cycles are short: the last one would go on for long after all has converged.
+      do {
+        near = near || comes_near;
+        comes_near = false;
+        restart_sizes these = sizes;
+        if (near) these.most = sizes.keep + std::max(2 * p, (sizes.most - sizes.keep) / 3);
+        state = thick_restart_lanczos<F>(basis, these, state, apply, decide, fill, search.interrupted);
+      } while (comes_near && !converged && !stopped && !disturbed && !state.cut && state.cycle < sizes.cycles);
       stopped = stopped || state.cut;
       found.complete = converged && !state.cut;
       if (stopped && !found.complete) return found;
@@ -492,7 +525,14 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
       factors.push_back({1.0 / std::sqrt(e - 0.25 * e * e), 0.0});
     }
     scale(pair_vectors, make_scalars(pair_vectors, std::span<const complex<double>>(factors)));
-    // Errors count by 1 / sqrt e here.
+    // Errors of a vector along e' count by sqrt(e' / e) in its partner, so that those of the lowest need a filter.
+    int weak = 0;
+    while (weak < pairs && main.squares[static_cast<std::size_t>(zeros + weak)] < search.weak) ++weak;
+    if (search.tolerance > 1e-8 && weak > 0) {
+      F lowest = view(pair_vectors, 0, weak);
+      detail::filter_low(chiral_square<sign_function<B>>(sign, -chi), lowest,
+                         overlap_search_accuracy(search.tolerance, 1.0, 1.0), width);
+    }
     rotate_basis(pair_vectors, inverse_root(overlaps(pair_vectors, pair_vectors)));
   }
   chiral_modes<F> zero_modes{detail::half_like(shape_of, 0)};

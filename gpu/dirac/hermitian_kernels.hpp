@@ -209,10 +209,33 @@ __global__ void __launch_bounds__(threads_of_block<T>(false), 2)
   }
 }
 
+/// Loads what a hop needs of a neighbour, not to be kept in the first-level cache; single and double precision.
+template <class T, spinor_part part>
+__device__ __forceinline__ void load_once(spinor_in_memory<T, false>& psi, const std::byte* site) {
+  constexpr int chunks = chunks_of<T>(spins * colours), reals = 16 / static_cast<int>(sizeof(real_of<T>));
+#pragma unroll
+  for (int k = 0; k < chunks; ++k) {
+    if (part != spinor_part::both && (k < chunks / 2) != (part == spinor_part::upper)) continue;
+    words<4> v;
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
+                 : "l"(site + k * chunk_stride)
+                 : "memory");
+#pragma unroll
+    for (int i = 0; i < reals; ++i) {
+      if constexpr (reals == 4)
+        psi.number[reals * k + i] = as_float(v.w[i]);
+      else
+        psi.number[reals * k + i] = as_double(v.w[2 * i], v.w[2 * i + 1]);
+    }
+  }
+}
+
 /// The same in single and double precision, with one spinor asked for ahead: a neighbour is projected on two spins,
 /// then the next one (of the diagonal, of what is added, of the next column) is asked for, and then the two spins are
 /// multiplied. So the few warps that registers leave room for in double precision do not wait for each number that they
-/// need.
+/// need. Neighbours in z and t, of which a tile has few, leave the first-level cache to the others: beside the links it
+/// is small.
 /// \tparam small  fewer registers, and more threads
 template <class T, reconstruct stored, bool small>
 __global__ void __launch_bounds__(threads_of_block<T>(small), 2)
@@ -237,8 +260,11 @@ __global__ void __launch_bounds__(threads_of_block<T>(small), 2)
   wait_for_previous_kernel();
   spinor_in_memory<T, false> psi;
   const auto ask_for = [&]<int d>(int column) {
-    psi.template load<load_hint::ordered, part_of_hop<d>>(place_of<T>(column_of<T>(hops.in.begin, column), packed[d]),
-                                                          0);
+    const auto from = place_of<T>(column_of<T>(hops.in.begin, column), packed[d]);
+    if constexpr (d >= 4)
+      load_once<T, part_of_hop<d>>(psi, from.site);
+    else
+      psi.template load<load_hint::ordered, part_of_hop<d>>(from, 0);
   };
   if (works && s.group < hops.columns) ask_for.template operator()<0>(s.group);
   asm volatile("cp.async.wait_all;" ::: "memory");

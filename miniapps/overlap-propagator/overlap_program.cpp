@@ -98,12 +98,11 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
   const double l = options.overlap_modes;
   if (l > 0) {
     const restart_sizes sizes = sizes_of_search(overlap_search_of(options));
-    const double p = sizes.block, finest = overlap_search_accuracy(options.overlap_tolerance, 1.0);
+    const double p = sizes.block, finest = overlap_search_accuracy(options.overlap_tolerance, 1.0, 1.0);
     const double signs = (1.0 + 0.04 * (p - 1.0)) *
                          (150.0 + 1.4 * l * std::numbers::pi / (2.0 * std::asin(0.5 * std::sqrt(std::min(4.0, gap)))));
-    const double last = options.relaxed_modes ? overlap_search_accuracy(options.overlap_tolerance, 1e-2) : finest;
     const double passes = 0.4 * (options.modes + 0.25 * (sizes.keep + sizes.most)) / p * speed.one;
-    t.overlap_modes = signs * (price.between(finest, last, speed.of_search, speed.narrow_of_search) + passes) +
+    t.overlap_modes = signs * (price.at(finest, speed.of_search, speed.narrow_of_search) + passes) +
                       100.0 * price.at(1e-5, speed.one, speed.narrow_one) +
                       l * price.at(accuracy_of_residuals(options.overlap_tolerance), speed.many, speed.narrow_many);
   }
