@@ -53,7 +53,7 @@ struct overlap_mode_search {
   int keep = 0, most = 0, cycles = 60;
   int block = 1;       ///< vectors that the sign function takes at once
   double zero = 1e-8;  ///< e below is a zero mode
-  double weak = 5e-3;  ///< partners of a looser tolerance than 1e-8 and e below are filtered
+  double weak = 2e-3;  ///< partners of a looser tolerance than 1e-8 and e below are filtered
   std::function<void(int cycle, int converged, double worst, double delta)> progress = nullptr;
   std::function<bool()> interrupted = nullptr;
 };
@@ -61,12 +61,13 @@ struct overlap_mode_search {
 /// Ritz vectors of D^+ D that survive a restart, of a search in blocks of `block`.
 inline int kept_overlap_modes(int modes, int block) { return modes + std::max(3, block > 1 ? modes / 2 : modes / 10); }
 
-/// Sizes of the search space, where they are not fixed. Blocks take more signs: those of four 10 to 15% more in a space
-/// of 6 l vectors, and half as many again in one of 2.5 l. (Counted on spectra like that of 100 modes at 24^3x64)
+/// Sizes of the search space, where they are not fixed. Blocks take more signs. Thick restarts on a spectrum like that
+/// of 100 modes at 24^3x64, to 1e-5: 3050 signs alone in a space of 250 vectors, 3150 in blocks of two in 400, 3380 in
+/// blocks of four in 400 or 612, 4260 in blocks of twelve in 612.
 inline restart_sizes sizes_of_search(const overlap_mode_search& search) {
   const int l = search.modes, p = std::max(1, search.block);
   const int keep = search.keep > 0 ? search.keep : kept_overlap_modes(l, p);
-  const int most = p > 1 ? (2 + p) * l : (5 * l) / 2;
+  const int most = p > 1 ? std::max(4, p) * l : (5 * l) / 2;
   return {.keep = keep,
           .most = search.most > 0 ? search.most : std::max(keep + 40 * p, most),
           .block = p,
@@ -171,12 +172,14 @@ F half_like(const F& full, int columns) {
 /// all that is known, by a cheap sign function, until residuals tell zero modes from others.
 /// \param others   what D makes of them in the other chirality, or null
 /// \param project  takes off what is known, these too
+/// \param gap      e of what is not known begins there
 template <class Sign, class F>
 void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<F>& found, F* others,
                          const std::function<void(F&)>& project, const overlap_mode_search& search,
-                         const random_fill<F>& fill, int width) {
-  // A residual r leaves an error of r^2 / gap in e.
-  const double goal = 0.3 * std::min(search.tolerance, 1e-6);
+                         const random_fill<F>& fill, int width, double gap) {
+  // A residual r leaves an error of r^2 / gap in e, a quarter of what a zero mode may have.
+  const double enough = std::max(3e-7, 0.5 * std::sqrt(search.zero * gap));
+  const double goal = search.tolerance > 1e-8 ? std::min(0.9 * search.tolerance, enough) : 0.3 * search.tolerance;
   const double final_delta = std::min(1e-9, accuracy_of_residuals(search.tolerance));
   const auto cheap = [&](F& out, const F& in) {
     square.apply(out, in, 1e-5);
@@ -185,14 +188,13 @@ void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<F>& fou
   for (int step = 0;; ++step) {
     F r = like(found.vectors);
     chiral_rayleigh_ritz(square.sign(), square.chirality(), found, others, final_delta, width, &r);
-    if (*std::max_element(found.residuals.begin(), found.residuals.end()) <= goal || step == 8 ||
-        (search.interrupted && search.interrupted()))
-      return;
+    const double worst = *std::max_element(found.residuals.begin(), found.residuals.end());
+    if (worst <= goal || step == 8 || (search.interrupted && search.interrupted())) return;
     project(r);
     F t = like(r);
     zero(t);
     stopping_rule rule;
-    rule.tolerance = 1e-3;
+    rule.tolerance = std::clamp(0.3 * goal / worst, 1e-3, 0.1);
     rule.limit = 300;
     rule.guess_is_zero = true;
     rule.interrupted = search.interrupted;
@@ -265,7 +267,7 @@ chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, d
   }
   // The cheap sign function has left errors all over the spectrum.
   if (found.vectors.columns() > 0)
-    refine_lowest_modes<Sign, F>(square, found, static_cast<F*>(nullptr), project, search, fill, width);
+    refine_lowest_modes<Sign, F>(square, found, static_cast<F*>(nullptr), project, search, fill, width, 0.5 * expected);
   return found;
 }
 
@@ -293,7 +295,8 @@ void refine_candidates(const Sign& sign, int chi, chiral_modes<F>& main, F& part
     subtract_combinations(x, low.vectors, inner_products(low.vectors, x));
   };
   F products = like(place);
-  refine_lowest_modes<Sign, F>(chiral_square<Sign>(sign, chi), low, &products, project, search, fill, width);
+  refine_lowest_modes<Sign, F>(chiral_square<Sign>(sign, chi), low, &products, project, search, fill, width,
+                               main.squares.back());
   copy(place, low.vectors);
   copy(place_of_partners, products);
   std::ranges::copy(low.squares, main.squares.begin());

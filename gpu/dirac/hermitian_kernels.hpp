@@ -87,7 +87,7 @@ __device__ __forceinline__ int taken_tile(const lattice_walk& walk, int* room) {
   return *room;
 }
 
-/// Threads of a block, and blocks that a multiprocessor holds.
+/// Threads of a block. A multiprocessor holds two such, or more that are smaller.
 template <class T>
 constexpr int threads_of_block(bool small) {
   return small ? most_small_threads : most_threads(is_half<T> ? 2 : sizeof(real_of<T>));
@@ -128,37 +128,13 @@ __global__ void __launch_bounds__(threads_of_block<T>(small), 2)
 /// Bytes of shared memory before the links, for `taken_tile`.
 inline constexpr int room_bytes = 16;
 
-/// The links of a tile in shared memory, as a thread finds those of its site.
-template <class T, reconstruct stored>
-struct shared_links {
-  static constexpr int slot_bytes = lanes * link_bytes<T>(stored);
-  std::byte* slots;
-  std::uint32_t lane;
-
-  __device__ __forceinline__ shared_links(std::byte* shared, const lattice_walk& walk, const lattice_site& s) {
-    const int place = s.position + s.parity * walk.tile[0] * walk.tile[1] * walk.tile[2] * walk.tile[3];
-    slots = shared + room_bytes + static_cast<std::uint32_t>(place) / lanes * (hop_directions * slot_bytes);
-    lane = lane_of(place);
-  }
-  /// Asks for the link of a hop.
-  template <int d>
-  __device__ __forceinline__ void copy(const hopping_arguments<T>& hops, const hop_neighbours& n) const {
-    const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
-    copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane, link_of<T, stored>(hops.links_here, i, d / 2),
-                                   lane_of(i));
-  }
-  template <int d>
-  __device__ __forceinline__ void load(loaded_link<T, stored>& link) const {
-    link.template load<load_hint::none>(slots + d * slot_bytes, lane);
-  }
-};
-
 /// Several columns: the links of the tile come to shared memory once. See `hop_batch`.
 /// \tparam alone  one group: a thread reads the links that it has copied itself
 template <class T, reconstruct stored, bool alone>
 __global__ void __launch_bounds__(threads_of_block<T>(false), 2)
     hermitian_batch(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk) {
   constexpr int at_once = batch_columns_at_once(is_half<T> ? 2 : sizeof(real_of<T>));
+  constexpr int slot_bytes = lanes * link_bytes<T>(stored);
   const hopping_arguments<T>& hops = arg.hops;
   const int groups = alone ? 1 : walk.groups;
   extern __shared__ __align__(16) std::byte shared[];
@@ -168,11 +144,16 @@ __global__ void __launch_bounds__(threads_of_block<T>(false), 2)
   const bool works = inside(s, hops.order);
   if (alone && !works) return;
   const hop_neighbours n = neighbours_on_lattice(hops.order, arg.parity_step, s.parity, s.half_x, s.y, s.z, s.t);
-  const shared_links<T, stored> links(shared, walk, s);
+  const int place = s.position + s.parity * walk.tile[0] * walk.tile[1] * walk.tile[2] * walk.tile[3];
+  std::byte* const slots =
+      shared + room_bytes + static_cast<std::uint32_t>(place) / lanes * (hop_directions * slot_bytes);
+  const std::uint32_t lane = lane_of(place);
   if (works)
     for_directions<0, hop_directions>([&]<int d>() {
       if (!alone && (d & (groups - 1)) != s.group) return;
-      links.template copy<d>(hops, n);
+      const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
+      copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane, link_of<T, stored>(hops.links_here, i, d / 2),
+                                     lane_of(i));
       if (alone) asm volatile("cp.async.commit_group;" ::: "memory");
     });
   if constexpr (!alone) {
@@ -194,7 +175,7 @@ __global__ void __launch_bounds__(threads_of_block<T>(false), 2)
     for_directions<0, hop_directions>([&]<int d>() {
       if constexpr (alone) asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d) : "memory");
       loaded_link<T, stored> link;
-      links.template load<d>(link);
+      link.template load<load_hint::none>(slots + d * slot_bytes, lane);
       const auto from = place_of<T>(in, packed[d]);
       spinor_in_memory<T, false> psi[at_once];
 #pragma unroll
@@ -206,96 +187,6 @@ __global__ void __launch_bounds__(threads_of_block<T>(false), 2)
 #pragma unroll
     for (int k = 0; k < at_once; ++k)
       if (at_once == 1 || first + k >= column) finish_hermitian(h[k], arg, first + k, n.here, columns_further(to, k));
-  }
-}
-
-/// Loads what a hop needs of a neighbour, not to be kept in the first-level cache; single and double precision.
-template <class T, spinor_part part>
-__device__ __forceinline__ void load_once(spinor_in_memory<T, false>& psi, const std::byte* site) {
-  constexpr int chunks = chunks_of<T>(spins * colours), reals = 16 / static_cast<int>(sizeof(real_of<T>));
-#pragma unroll
-  for (int k = 0; k < chunks; ++k) {
-    if (part != spinor_part::both && (k < chunks / 2) != (part == spinor_part::upper)) continue;
-    words<4> v;
-    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
-                 : "l"(site + k * chunk_stride)
-                 : "memory");
-#pragma unroll
-    for (int i = 0; i < reals; ++i) {
-      if constexpr (reals == 4)
-        psi.number[reals * k + i] = as_float(v.w[i]);
-      else
-        psi.number[reals * k + i] = as_double(v.w[2 * i], v.w[2 * i + 1]);
-    }
-  }
-}
-
-/// The same in single and double precision, with one spinor asked for ahead: a neighbour is projected on two spins,
-/// then the next one (of the diagonal, of what is added, of the next column) is asked for, and then the two spins are
-/// multiplied. So the few warps that registers leave room for in double precision do not wait for each number that they
-/// need. Neighbours in z and t, of which a tile has few, leave the first-level cache to the others: beside the links it
-/// is small.
-/// \tparam small  fewer registers, and more threads
-template <class T, reconstruct stored, bool small>
-__global__ void __launch_bounds__(threads_of_block<T>(small), 2)
-    hermitian_batch_ahead(const __grid_constant__ hermitian_arguments<T> arg,
-                          const __grid_constant__ lattice_walk walk) {
-  using real = real_of<T>;
-  const hopping_arguments<T>& hops = arg.hops;
-  extern __shared__ __align__(16) std::byte shared[];
-  let_next_kernel_start();
-  const lattice_site s = find_lattice_site(walk, tile_of_block(walk));
-  const bool works = inside(s, hops.order);
-  const hop_neighbours n = neighbours_on_lattice(hops.order, arg.parity_step, s.parity, s.half_x, s.y, s.z, s.t);
-  const shared_links<T, stored> links(shared, walk, s);
-  if (works)
-    for_directions<0, hop_directions>([&]<int d>() {
-      if ((d & (walk.groups - 1)) == s.group) links.template copy<d>(hops, n);
-    });
-  std::uint32_t packed[hop_directions];
-#pragma unroll
-  for (int d = 0; d < hop_directions; ++d) packed[d] = packed_place<T>(hops.in.block_stride, n.index[d]);
-  const std::int32_t here = n.here;
-  wait_for_previous_kernel();
-  spinor_in_memory<T, false> psi;
-  const auto ask_for = [&]<int d>(int column) {
-    const auto from = place_of<T>(column_of<T>(hops.in.begin, column), packed[d]);
-    if constexpr (d >= 4)
-      load_once<T, part_of_hop<d>>(psi, from.site);
-    else
-      psi.template load<load_hint::ordered, part_of_hop<d>>(from, 0);
-  };
-  if (works && s.group < hops.columns) ask_for.template operator()<0>(s.group);
-  asm volatile("cp.async.wait_all;" ::: "memory");
-  __syncthreads();
-  if (!works) return;
-#pragma unroll 1
-  for (int column = s.group; column < hops.columns; column += walk.groups) {
-    spin_rows<real, 4> h{};
-    for_directions<0, hop_directions>([&]<int d>() {
-      spin_rows<real, 2> two;
-      project<d>(two, psi);
-      if constexpr (d + 1 < hop_directions)
-        ask_for.template operator()<d + 1>(column);
-      else
-        load_site<T>(psi, hops.in, column, here);
-      loaded_link<T, stored> link;
-      links.template load<d>(link);
-      add_projected_hop<d, T>(h, hops, two, n.across[d], link);
-    });
-    spinor_in_memory<T, false> addend;
-    if (hops.x.begin != nullptr) load_site<T>(addend, hops.x, column, here);
-    add_loaded<T, false>(h, psi, hops.a);
-    if (arg.d != real(0)) add_loaded<T, true>(h, psi, arg.d);
-    if (hops.w.begin != nullptr) load_site<T>(psi, hops.w, column, here);
-    if (hops.x.begin != nullptr) add_loaded<T, true>(h, addend, arg.b);
-    if (hops.w.begin != nullptr) add_loaded<T, true>(h, psi, arg.c);
-    if (column + walk.groups < hops.columns) ask_for.template operator()<0>(column + walk.groups);
-    store_exchanged<T>(h, hops, column, here,
-                       place_in<T>(block_of(column_of<T>(hops.out.begin, column),
-                                            static_cast<std::uint32_t>(hops.out.block_stride), here),
-                                   lane_of(here)));
   }
 }
 
@@ -311,10 +202,10 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
   const site_order& order = arg.hops.order;
   const bool batch = arg.hops.columns > 1;
   const auto parts = [](int length, int of) { return (length + of - 1) / of; };
-  if (how.threads() > how.most_threads(bytes) || how.threads() > how.tile[0] * how.tile[1] * most_threads_in_z ||
+  const int most_of_block = how.small ? most_small_threads : most_threads(bytes);
+  if (how.threads() > most_of_block || how.threads() > how.tile[0] * how.tile[1] * most_threads_in_z ||
       (1 << log2_of(how.tile[2])) != how.tile[2] || (how.groups & (how.groups - 1)) != 0 ||
-      (batch ? how.steps != 1 || (how.small && !how.ahead) : how.groups != 1 || how.halves || how.ahead) ||
-      (how.ahead && (how.halves || bytes == 2)) || (how.small && bytes != 8))
+      (batch ? how.steps != 1 || how.small : how.groups != 1 || how.halves) || (how.small && bytes != 8))
     throw std::logic_error("hermitian_wilson: a launch that does not fit its kernel");
   lattice_walk walk;
   std::copy(std::begin(how.tile), std::end(how.tile), walk.tile);
@@ -340,17 +231,11 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
     take.template operator()<hermitian_batch<T, stored, false>>();
   else
     take.template operator()<hermitian_tiles<T, stored, false>>();
-  if constexpr (bytes > 2) {
-    if (how.ahead) take.template operator()<hermitian_batch_ahead<T, stored, false>>();
-  }
   if constexpr (bytes == 8) {
-    if (how.small && how.ahead)
-      take.template operator()<hermitian_batch_ahead<T, stored, true>>();
-    else if (how.small)
-      take.template operator()<hermitian_tiles<T, stored, true>>();
+    if (how.small) take.template operator()<hermitian_tiles<T, stored, true>>();
   }
   const int shared = batch ? parts(2 * how.positions(), lanes) * batch_block_bytes<T, stored>(false) + room_bytes : 0;
-  detail::prepare_kernel(kernel, shared, std::max(1, how.most_threads(bytes) * 2 / how.threads()), q.device());
+  detail::prepare_kernel(kernel, shared, std::max(1, most_of_block * 2 / how.threads()), q.device());
   walk.half_of = nullptr;
   if (how.halves) {
     const cache_halves& halves = cache_halves_of(q);

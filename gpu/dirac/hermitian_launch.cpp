@@ -72,7 +72,7 @@ std::vector<hermitian_launch> tiles_of(const extents& local, int threads, int gr
 /// Whether shared memory holds the links of as many tiles as a multiprocessor has threads for.
 bool links_fit(const hopping_problem& p, const hermitian_launch& launch) {
   const int of_block = (2 * launch.positions() + 31) / 32 * 32 * 8 * stored_reals(p.stored) * p.number_bytes + 1024;
-  return 2 * launch.most_threads(p.number_bytes) / launch.threads() * of_block <= p.shared_bytes;
+  return 2 * most_threads(p.number_bytes) / launch.threads() * of_block <= p.shared_bytes;
 }
 
 }  // namespace
@@ -83,7 +83,6 @@ std::string hermitian_launch::name() const {
   for (int mu = 0; mu < dimensions; ++mu) s += (mu == 0 ? "" : ".") + std::to_string(tile[mu]);
   if (steps > 1) s += " steps " + std::to_string(steps);
   if (small) s += " small";
-  if (ahead) s += " ahead";
   if (groups > 1) s += " groups " + std::to_string(groups);
   if (slab > 0) s += " slab " + std::to_string(slab);
   if (halves) s += " halves";
@@ -101,38 +100,35 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
   const double bytes = sites * (links_of_site + 2.0 * p.columns) * 24.0 * p.number_bytes;
   const bool resident = bytes < 0.8 * cache;
 
-  const bool has_small = p.number_bytes == 8;
+  std::vector<hermitian_launch> list;
+  const bool has_small = !batch && p.number_bytes == 8;
   std::vector<int> sizes{most_of_block, most_of_block / 2};
   if (has_small) sizes.push_back(most_small_threads);
-  std::vector<hermitian_launch> list;
-  const auto add_all = [&](const hermitian_launch& tile) {
-    for (const int steps : batch ? std::vector{1} : std::vector{1, 2, 4, 8})
-      for (const int z_of_slab : batch ? std::vector{8, 16, 0} : std::vector{0}) {
-        if (steps * tile.tile[3] > p.local[3] || (z_of_slab > 0 && p.local[2] <= z_of_slab)) continue;
-        for (const bool dependent : {true, false})
-          for (const bool small : {false, true})
-            for (const bool ahead : {true, false})
-              for (const bool halves : {true, false}) {
-                if ((dependent && !p.starts_early) || (small && (!has_small || (batch && !ahead))) ||
-                    (ahead && (!batch || p.number_bytes == 2 || halves)) || (halves && (resident || !batch)))
-                  continue;
-                hermitian_launch launch = tile;
-                launch.steps = steps;
-                launch.slab = z_of_slab == 0 ? 0 : std::max(1, z_of_slab / tile.tile[2]);
-                launch.dependent = dependent;
-                launch.small = small;
-                launch.ahead = ahead;
-                launch.halves = halves;
-                launch.turns = !resident;
-                if (launch.threads() <= launch.most_threads(p.number_bytes) && (!batch || links_fit(p, launch)))
-                  list.push_back(launch);
-              }
-      }
-  };
   for (const int threads : sizes)
     for (const int groups : batch ? std::vector{1, 2, 4} : std::vector{1}) {
       if (groups > p.columns) continue;
-      for (const hermitian_launch& tile : tiles_of(p.local, threads, groups)) add_all(tile);
+      for (const hermitian_launch& tile : tiles_of(p.local, threads, groups)) {
+        if (batch && !links_fit(p, tile)) continue;
+        for (const int steps : batch ? std::vector{1} : std::vector{1, 2, 4, 8})
+          for (const int z_of_slab : batch ? std::vector{8, 16, 0} : std::vector{0}) {
+            if (steps * tile.tile[3] > p.local[3] || (z_of_slab > 0 && p.local[2] <= z_of_slab)) continue;
+            for (const bool dependent : {true, false})
+              for (const bool small : {false, true})
+                for (const bool halves : {true, false}) {
+                  if ((dependent && !p.starts_early) || (small && !has_small) ||
+                      tile.threads() > (small ? most_small_threads : most_of_block) || (halves && (resident || !batch)))
+                    continue;
+                  hermitian_launch launch = tile;
+                  launch.steps = steps;
+                  launch.slab = z_of_slab == 0 ? 0 : std::max(1, z_of_slab / tile.tile[2]);
+                  launch.dependent = dependent;
+                  launch.small = small;
+                  launch.halves = halves;
+                  launch.turns = !resident;
+                  list.push_back(launch);
+                }
+          }
+      }
     }
   if (list.empty()) return {hermitian_launch{}};
 
@@ -152,7 +148,8 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
     r *= std::pow(static_cast<double>(most) / resident, 0.3);
     if (!batch) {
       // Small blocks: the last ones leave less of the machine without work.
-      r *= launch.small ? 1.07 : 1.0 + 0.01 * warps;
+      r *= launch.small ? 1.05 : 1.0 + 0.01 * warps;
+      if (launch.small && (launch.tile[2] > 2 || launch.tile[3] > 1)) r *= 1.01;
       if (launch.steps > 1) r *= in_double && !launch.small && sites > 1.5e6 ? 0.99 : 1.02;
       return r;
     }
@@ -162,8 +159,6 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
     const int usual_groups = p.number_bytes == 4 && 2 * launch.positions() <= 96 ? 1 : 2;
     if (launch.groups != usual_groups) r *= 1.05;
     if (launch.halves) r *= 1.02;
-    // Ahead is worth 2% of H alone, and nothing of a Clenshaw step.
-    if (launch.ahead) r *= 1.01;
     if (p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= launch.slab == 0 ? 1.04 : 1.01;
     return r;
   };

@@ -27,11 +27,9 @@ struct hermitian_launch {
   int slab = 0;
   /// Of a batch: groups of threads that share the links of the tile and divide the columns; a power of two.
   int groups = 1;
-  /// In double precision, of one column, or of a batch with `ahead`: a kernel with fewer registers, of which a
-  /// multiprocessor holds 384 threads in place of 256.
+  /// Of one column in double precision: a kernel with fewer registers, of which a multiprocessor holds 384 threads in
+  /// place of 256.
   bool small = false;
-  /// Of a batch in single and double precision: the next spinor is asked for while the one before is multiplied.
-  bool ahead = false;
   /// Of a batch: a block takes a tile of the share of the lattice that is its half's of the second-level cache
   /// (gpu/device/cache_halves.hpp).
   bool halves = false;
@@ -40,8 +38,6 @@ struct hermitian_launch {
 
   int positions() const { return tile[0] * tile[1] * tile[2] * tile[3]; }
   int threads() const { return 2 * positions() * groups; }
-  /// Of a block. A multiprocessor holds twice as many.
-  int most_threads(int number_bytes) const { return small ? most_small_threads : gpu::most_threads(number_bytes); }
   /// For the tuner's file: "12.4.2.1 steps 4 past turns dependent".
   std::string name() const;
   bool operator==(const hermitian_launch&) const = default;

@@ -37,57 +37,21 @@ PLAQUETTE_KERNEL_INLINE hop_neighbours neighbours_on_lattice(const site_order& o
   return n;
 }
 
-/// sum += the hop of one direction, of a neighbour of which `project` has kept h; not in half precision.
-template <int direction, class T, class Link>
-PLAQUETTE_KERNEL_INLINE void add_projected_hop(spin_rows<real_of<T>, 4>& sum, const hopping_arguments<T>& arg,
-                                               const spin_rows<real_of<T>, 2>& h, bool across, const Link& link) {
-  using real = real_of<T>;
-  su3<real> u;
-  make_whole(u, link);
-  spin_rows<real, 2> g;
-  multiply<direction % 2 == 1>(g, u, h);
-  add_unprojected<direction>(sum, g, across ? arg.across[direction] : arg.inside[direction]);
-}
-
-/// sum += factor * a spinor that is loaded, with its halves exchanged or not. (Those of psi are as they are stored.)
-template <class T, bool exchanged>
-PLAQUETTE_KERNEL_INLINE void add_loaded(spin_rows<real_of<T>, 4>& sum, const spinor_in_memory<T, false>& psi,
-                                        real_of<T> factor) {
-  if constexpr (is_half<T>) factor *= psi.scale();
-#pragma unroll
-  for (int k = 0; k < spins * colours; ++k) {
-    complex<real_of<T>>& z = sum.z[k / colours][k % colours];
-    const int from = exchanged ? (2 * k + spinor_reals / 2) % spinor_reals : 2 * k;
-    z.re = multiply_add(factor, psi.plain(psi[from]), z.re);
-    z.im = multiply_add(factor, psi.plain(psi[from + 1]), z.im);
-  }
-}
-
-/// The spinor at a site.
-template <class T>
-PLAQUETTE_KERNEL_INLINE void load_site(spinor_in_memory<T, false>& psi, const spinor_pointer<const T>& x, int column,
-                                       std::int32_t i) {
-  psi.template load<load_hint::ordered, spinor_part::both>(
-      block_of(column_of<T>(x.begin, column), static_cast<std::uint32_t>(x.block_stride), i), lane_of(i), 0);
-}
-
 /// sum += factor * the spinor at a site, with its halves exchanged or not.
 template <class T, bool exchanged>
 PLAQUETTE_KERNEL_INLINE void add_stored(spin_rows<real_of<T>, 4>& sum, const spinor_pointer<const T>& x, int column,
                                         std::int32_t i, real_of<T> factor) {
-  spinor_in_memory<T, false> psi;
-  load_site<T>(psi, x, column, i);
-  add_loaded<T, exchanged>(sum, psi, factor);
-}
-
-/// Stores a result with its halves exchanged: gamma_5.
-template <class T>
-PLAQUETTE_KERNEL_INLINE void store_exchanged(const spin_rows<real_of<T>, 4>& h, const hopping_arguments<T>& hops,
-                                             int column, std::int32_t i, const spinor_place<T, std::byte>& to) {
-  hopping_arguments<T> exchanged;
-  exchanged.exchange = is_half<T> ? 0 : spinor_block_bytes<T> / 2;
-  exchanged.past_caches = hops.past_caches;
-  store_spinor_at<T, true, false>(h, exchanged, column, i, to);
+  spinor_in_memory<T, exchanged> psi;
+  psi.template load<load_hint::ordered, spinor_part::both>(
+      block_of(column_of<T>(x.begin, column), static_cast<std::uint32_t>(x.block_stride), i), lane_of(i),
+      exchanged ? spinor_block_bytes<T> / 2 : 0);
+  if constexpr (is_half<T>) factor *= psi.scale();
+#pragma unroll
+  for (int k = 0; k < spins * colours; ++k) {
+    complex<real_of<T>>& z = sum.z[k / colours][k % colours];
+    z.re = multiply_add(factor, psi.plain(psi[2 * k]), z.re);
+    z.im = multiply_add(factor, psi.plain(psi[2 * k + 1]), z.im);
+  }
 }
 
 /// From the sum of hops h to the result, and stores it.
@@ -100,7 +64,10 @@ PLAQUETTE_KERNEL_INLINE void finish_hermitian(spin_rows<real_of<T>, 4>& h, const
   if (arg.d != real_of<T>(0)) add_stored<T, true>(h, hops.in, column, i, arg.d);
   if (hops.x.begin != nullptr) add_stored<T, true>(h, hops.x, column, i, arg.b);
   if (hops.w.begin != nullptr) add_stored<T, true>(h, hops.w, column, i, arg.c);
-  store_exchanged(h, hops, column, i, to);
+  hopping_arguments<T> exchanged;
+  exchanged.exchange = is_half<T> ? 0 : spinor_block_bytes<T> / 2;
+  exchanged.past_caches = hops.past_caches;
+  store_spinor_at<T, true, false>(h, exchanged, column, i, to);
 }
 template <class T>
 PLAQUETTE_KERNEL_INLINE void finish_hermitian(spin_rows<real_of<T>, 4>& h, const hermitian_arguments<T>& arg,

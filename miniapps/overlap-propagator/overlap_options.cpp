@@ -119,7 +119,7 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
   line.integer("--overlap-mode-block", options.overlap_block,
                "Vectors that the sign function takes at once; 0: one on a CPU, up to four on a GPU", 0, 64);
   line.integer("--overlap-search-space", options.overlap_search_space,
-               "Vectors of the search space; 0: 2.5 times the modes, or 6 times in blocks of four", 0, 20000);
+               "Vectors of the search space; 0: 2.5 times the modes, or 4 times in blocks", 0, 20000);
   line.choice("--relax-modes", raw.relax_modes, {"on", "off"},
               "The sign function becomes less accurate as the residuals fall");
 
