@@ -61,9 +61,9 @@ struct overlap_mode_search {
 /// Ritz vectors of D^+ D that survive a restart, of a search in blocks of `block`.
 inline int kept_overlap_modes(int modes, int block) { return modes + std::max(3, block > 1 ? modes / 2 : modes / 10); }
 
-/// Sizes of the search space, where they are not fixed. Blocks take more signs. Thick restarts on a spectrum like that
-/// of 100 modes at 24^3x64, to 1e-5: 3050 signs alone in a space of 250 vectors, 3150 in blocks of two in 400, 3380 in
-/// blocks of four in 400 or 612, 4260 in blocks of twelve in 612.
+/// Sizes of the search space, where they are not fixed. Blocks take more signs. Counted with thick restarts on a
+/// spectrum like that of 100 modes at 24^3x64, to 1e-5: 3050 signs alone in a space of 250 vectors. Blocks of two take
+/// 3150 in 400 vectors, blocks of four 3380 in 400 or 612, blocks of twelve 4260 in 612.
 inline restart_sizes sizes_of_search(const overlap_mode_search& search) {
   const int l = search.modes, p = std::max(1, search.block);
   const int keep = search.keep > 0 ? search.keep : kept_overlap_modes(l, p);
@@ -82,9 +82,9 @@ inline double rounded_down(double delta) { return std::pow(10.0, std::floor(4.0 
 }  // namespace detail
 
 /// Accuracy of the sign function in the search, where estimated residuals are at most `worst`, of modes up to e =
-/// `top`. Sign functions of one accuracy are one operator, whose modes have residuals of some 0.8 delta. The error of a
-/// less accurate one counts later by the size of Ritz vectors in the vectors of that time, worst / gap, where top is a
-/// measure of the gap; and it adds up over the steps.
+/// `top`. Sign functions of one accuracy are one operator, whose modes have residuals of some 0.8 delta. Later a less
+/// accurate one is enough: its error counts by the share of new vectors in the Ritz vectors. That is worst / gap, with
+/// a gap that top measures. Errors add up over the steps.
 inline double overlap_search_accuracy(double tolerance, double worst, double top) {
   const double least = std::clamp(0.5 * tolerance, 1e-13, 1e-4);
   const double allowed = 0.03 * tolerance * top / std::max(worst, 1e-300);

@@ -42,7 +42,7 @@ struct overlap_mass_report {
   int corrections = 0;           ///< solves from true residuals after it
   std::vector<double> iterated;  ///< |r| / |b| at the end of the last solve
   std::vector<double>
-      residual;  ///< |b - D(m) x| / |b| of x = D(m)^+ y, from |b - D(m)^+ D(m) y|, accurate sign function
+      residual;               ///< |b - D(m) x| / |b| of x = D(m)^+ y, from |b - D(m)^+ D(m) y|, accurate sign function
   std::vector<double> worst;  ///< of these: after the multi-shift solve, after each correction
   bool converged = false;
 };

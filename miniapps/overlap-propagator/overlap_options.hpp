@@ -76,7 +76,7 @@ struct overlap_options {
 
 /// What is sought of the modes of H, as far as it is known before a run.
 mode_search search_of(const overlap_options& options);
-/// The same of the modes of D.
+/// The same for modes of D.
 overlap_mode_search overlap_search_of(const overlap_options& options);
 
 /// Throws input_error for arguments that cannot be used, help_requested for --help.
