@@ -30,6 +30,7 @@ struct multigrid_setup_report {
   double orthonormal_seconds = 0;  ///< of vectors on aggregates
   double galerkin_seconds = 0;     ///< products P^+ M P, inverses of diagonals
   std::int64_t replaced = 0;       ///< vectors that added nothing on an aggregate, over all levels
+  int dropped = 0;                 ///< vectors that added nothing on any aggregate
   /// |M v| / |v|, smallest and largest of the null vectors of the finest lattice.
   double least_eigenvalue_estimate = 0, largest_of_null_space = 0;
 };
@@ -38,6 +39,9 @@ struct multigrid_setup_report {
 ///   quark_field, coarse_field           field types of the cycle
 ///   quark_system, coarse_system         Mhat: apply, prepare_source, reconstruct_solution, (full_residual)
 ///   transfer, basis, matrices           P; its columns; P^+ M P
+///   make_orthonormal(basis)             tells on how many aggregates a vector was replaced (`replaced`), and whether
+///   one
+///                                       was on all (`is_useless(k)`)
 ///   quark_domains, coarse_domains       schwarz_domains of Mhat and of matrices, given their shape
 /// and the functions called below.
 template <class Library>
@@ -241,7 +245,8 @@ class multigrid {
     normalise_columns(v);
   }
 
-  void build(const quark_field& v) {
+  /// Takes out of v what adds nothing.
+  void build(quark_field& v) {
     levels_.clear();
     add_level(v, 0);
     coefficients_.emplace(levels_.front().from_finer->coarse_like(v.columns()));
@@ -251,14 +256,11 @@ class multigrid {
   /// Adds the lattice that vectors v of the one above make, and those below. The null vectors of a coarse lattice are
   /// those of the finer one as it sees them.
   template <class Fine>
-  void add_level(const Fine& v, std::size_t number) {
-    const coarsening& c = parameters_.coarsenings[number];
+  void add_level(Fine& v, std::size_t number) {
+    coarsening& c = parameters_.coarsenings[number];
     level next;
-    timed(report_.orthonormal_seconds, [&] {
-      auto vectors = number == 0 ? library_.gather(v, c.aggregate) : library_.gather(v, c.aggregate);
-      report_.replaced += library_.make_orthonormal(vectors);
-      next.vectors = std::make_shared<const basis>(std::move(vectors));
-    });
+    timed(report_.orthonormal_seconds, [&] { next.vectors = orthonormal_columns(v, c.aggregate); });
+    c.vectors = v.columns();
     timed(report_.galerkin_seconds, [&] { take_vectors(next, number); });
     levels_.push_back(next);
     if (number + 1 == parameters_.coarsenings.size()) return;
@@ -273,6 +275,25 @@ class multigrid {
     coarse_field some = view(below, 0, taken);
     next.from_finer->restrict_to(some, view(v, 0, taken));
     add_level(below, number + 1);
+  }
+
+  /// The columns of P that vectors v make. A vector that adds nothing on any aggregate to those before it is taken out
+  /// of v: random numbers in its place are no null vector.
+  template <class Fine>
+  std::shared_ptr<const basis> orthonormal_columns(Fine& v, const extents& aggregate) {
+    for (;;) {
+      auto vectors = library_.gather(v, aggregate);
+      const auto found = library_.make_orthonormal(vectors);
+      std::vector<int> keep;
+      for (int k = 0; k < v.columns(); ++k)
+        if (!found.is_useless(k)) keep.push_back(k);
+      if (std::ssize(keep) == v.columns()) {
+        report_.replaced += found.replaced;
+        return std::make_shared<const basis>(std::move(vectors));
+      }
+      report_.dropped += v.columns() - static_cast<int>(keep.size());
+      v = gather_columns(v, keep);
+    }
   }
 
   /// Makes transfer and operator of a level whose vectors are there.

@@ -68,8 +68,7 @@ class multigrid_library {
   basis gather(const coarse_field& v, const extents& aggregate) const {
     return gathered(v, aggregates(v.geometry(), coarsened(v.geometry(), aggregate)));
   }
-  /// Returns how many vectors were replaced.
-  std::int64_t make_orthonormal(basis& vectors) const { return orthonormalise(vectors, context_).replaced; }
+  orthonormalisation make_orthonormal(basis& vectors) const { return orthonormalise(vectors, context_); }
   std::shared_ptr<const transfer> make_transfer(const basis& vectors) const {
     return std::make_shared<const transfer>(context_, vectors);
   }

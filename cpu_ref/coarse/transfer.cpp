@@ -2,6 +2,8 @@
 #include "cpu_ref/coarse/transfer.hpp"
 
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <stdexcept>
 
 #include "common/error.hpp"
@@ -363,10 +365,10 @@ class local_orthonormaliser {
     return true;
   }
 
-  /// Gram-Schmidt, twice. A vector that adds nothing gives way to a random one. Returns how many did.
+  /// Gram-Schmidt, twice. A vector that adds nothing gives way to a random one, and is counted.
   template <class Load, class Store>
-  int by_gram_schmidt(const Load& load, const Store& store, std::uint64_t stream) const {
-    int replaced = 0;
+  void by_gram_schmidt(const Load& load, const Store& store, std::uint64_t stream,
+                       std::vector<std::uint64_t>& replaced) const {
     local_basis basis(rows_, vectors_);
     for (int j = 0; j < rows_; ++j)
       for (int k = 0; k < vectors_; ++k) {
@@ -386,13 +388,12 @@ class local_orthonormaliser {
           basis.normalise(k, after);
         else {
           basis.randomise(k, random);
-          ++replaced;
+          ++replaced[static_cast<std::size_t>(k)];
         }
       }
     }
     for (int j = 0; j < rows_; ++j)
       for (int k = 0; k < vectors_; ++k) store(j, k, complex<double>{basis.re(k)[j], basis.im(k)[j]});
-    return replaced;
   }
 
  private:
@@ -465,10 +466,11 @@ orthonormalisation orthonormalise(null_space& v, const execution& on) {
     throw input_error("multigrid: " + std::to_string(v.vectors) + " null vectors a chirality on aggregates of " +
                       to_string(blocks.shape()) + ", which hold " + std::to_string(rows) +
                       " numbers of one: take fewer vectors or larger aggregates");
-  std::uint64_t replaced = 0;
-#pragma omp parallel num_threads(on.threads()) reduction(+ : replaced)
+  std::vector<std::uint64_t> replaced(static_cast<std::size_t>(v.vectors));
+#pragma omp parallel num_threads(on.threads())
   {
     local_orthonormaliser orthonormaliser(rows, v.vectors, on.isa());
+    std::vector<std::uint64_t> replaced_here(replaced.size());
 #pragma omp for schedule(dynamic)
     for (std::int64_t task = 0; task < blocks.coarse().sites() * chiralities; ++task) {
       const std::int64_t s = task / chiralities;
@@ -482,12 +484,19 @@ orthonormalisation orthonormalise(null_space& v, const execution& on) {
       const auto load = [&](int j, int k) { return complex_cast<double>(row(j)[k]); };
       const auto store = [&](int j, int k, const complex<double>& z) { row(j)[k] = complex_cast<float>(z); };
       if (!orthonormaliser.by_cholesky(load, store))
-        replaced += static_cast<std::uint64_t>(orthonormaliser.by_gram_schmidt(
-            load, store, static_cast<std::uint64_t>(blocks.coarse().global_index(s) * chiralities + chirality)));
+        orthonormaliser.by_gram_schmidt(
+            load, store, static_cast<std::uint64_t>(blocks.coarse().global_index(s) * chiralities + chirality),
+            replaced_here);
     }
+#pragma omp critical
+    std::ranges::transform(replaced, replaced_here, replaced.begin(), std::plus{});
   }
-  on.comm().sum(std::span(&replaced, 1));
-  return {static_cast<std::int64_t>(replaced)};
+  const std::int64_t places = volume(blocks.coarse().global()) * chiralities;
+  on.comm().sum(std::span(replaced));
+  orthonormalisation found{.places = places};
+  found.replaced_of.assign(replaced.begin(), replaced.end());
+  found.replaced = std::accumulate(found.replaced_of.begin(), found.replaced_of.end(), std::int64_t{0});
+  return found;
 }
 
 #define PLAQUETTE_INSTANTIATE_FINE(T, Fine)                                    \

@@ -69,8 +69,7 @@ class multigrid_library {
   basis gather(const coarse_field& v, const extents& aggregate) const {
     return gathered(v, tables_of(v.geometry(), aggregate, true));
   }
-  /// Returns how many vectors were replaced.
-  std::int64_t make_orthonormal(basis& vectors) const { return orthonormalise(vectors).replaced; }
+  orthonormalisation make_orthonormal(basis& vectors) const { return orthonormalise(vectors); }
   std::shared_ptr<const transfer> make_transfer(const basis& vectors) const {
     return std::make_shared<const transfer>(context_, vectors);
   }

@@ -144,7 +144,7 @@ orthonormalisation orthonormalise(null_space& v) {
   const task_matrices r{reinterpret_cast<complex<double>*>(inverse.get()), tasks, v.vectors()};
   auto* const missing = reinterpret_cast<std::int8_t*>(marks.get());
   std::vector<std::int8_t> found(static_cast<std::size_t>(tasks * v.vectors()));
-  orthonormalisation result;
+  std::vector<double> replaced(static_cast<std::size_t>(v.vectors()));
   constexpr int passes = 2;
   constexpr std::uint64_t most_attempts = 8;
   std::uint64_t attempt = 0;
@@ -159,7 +159,10 @@ orthonormalisation orthonormalise(null_space& v) {
     if (count > 0) {
       if (++attempt > most_attempts)
         throw input_error("multigrid: null vectors cannot be made orthonormal: numbers that are not finite?");
-      if (pass == 0 && attempt == 1) result.replaced = count;
+      if (pass == 0 && attempt == 1)
+        for (std::size_t k = 0; k < replaced.size(); ++k)
+          replaced[k] = static_cast<double>(std::ranges::count(
+              std::span(found).subspan(k * static_cast<std::size_t>(tasks), static_cast<std::size_t>(tasks)), 1));
       for_each_index(on.queue(), blocks.fine_sites() * chiralities,
                      replace_vectors{v.begin(), pointers, v.rows(), v.vectors(), missing, tasks,
                                      v.tables().coarse()->global_indices(), attempt});
@@ -169,9 +172,12 @@ orthonormalisation orthonormalise(null_space& v) {
     for_each_index(on.queue(), tasks * rows, multiply_row{v.begin(), pointers, v.rows(), r});
     ++pass;
   }
-  double replaced = static_cast<double>(result.replaced);
-  on.comm().sum({&replaced, 1});
-  result.replaced = static_cast<std::int64_t>(replaced);
+  on.comm().sum(std::span(replaced));
+  orthonormalisation result{.places = volume(blocks.coarse().global()) * chiralities};
+  for (const double count : replaced) {
+    result.replaced_of.push_back(static_cast<std::int64_t>(count));
+    result.replaced += result.replaced_of.back();
+  }
   return result;
 }
 

@@ -81,6 +81,8 @@ class device_multigrid final : public multigrid_engine {
     device_.ctx.comm().maximum(std::span(seconds));
     summary.seconds = {seconds[0], seconds[1], seconds[2], seconds[3], seconds[4], seconds[5]};
     summary.replaced = r.replaced;
+    summary.dropped = r.dropped;
+    summary.coarsenings = multigrid_->parameters().coarsenings;
     summary.smallest_gain = r.least_eigenvalue_estimate;
     summary.largest_gain = r.largest_of_null_space;
     return summary;

@@ -45,7 +45,9 @@ struct cycle_trial {
 
 struct setup_summary {
   setup_seconds seconds;
-  std::int64_t replaced = 0;   ///< null vectors that added nothing on an aggregate
+  std::int64_t replaced = 0;              ///< null vectors that added nothing on an aggregate
+  int dropped = 0;                        ///< null vectors that added nothing on any aggregate
+  std::vector<coarsening> coarsenings{};  ///< as they are without them
   double smallest_gain = 0.0;  ///< |M v| / |v| of the null vectors: smallest and largest; 0 where they were loaded
   double largest_gain = 0.0;
   std::optional<double> mass_of_vectors;  ///< where they were loaded: that they were made at

@@ -223,6 +223,7 @@ exit_status multigrid_program::body(app_run& run) {
     if (number > 0) choose_vectors(options_, options_.schedules[number]);
     schedule_results schedule{run.stage("setup", [&] { return engine->set_up(); }), {}, results.all.size()};
     options_.multigrid.set_shape(schedule.setup.cycle);
+    options_.multigrid.coarsenings = schedule.setup.coarsenings;
     if (run.talks()) print_setup(schedule.setup);
     run.stop_if_asked();
     if (number == 0) {

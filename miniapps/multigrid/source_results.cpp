@@ -214,6 +214,7 @@ json_document to_json(const setup_summary& setup) {
                            {"galerkin", s.galerkin},
                            {"trial", s.trial}}},
                          {"replaced", setup.replaced},
+                         {"dropped", setup.dropped},
                          {"first_lattice_on_cpu", setup.placement.first_on_cpu},
                          {"cycle_seconds_by_placement", setup.placement.seconds},
                          {"smallest_gain", setup.smallest_gain},
@@ -244,6 +245,9 @@ void print_setup(const setup_summary& setup) {
   if (setup.replaced > 0)
     fmt::print("           {} times a null vector added nothing on an aggregate and gave way to a random one\n",
                setup.replaced);
+  if (setup.dropped > 0)
+    fmt::print("           dropped: {} null vector{} that added nothing to the others\n", setup.dropped,
+               setup.dropped == 1 ? "" : "s");
   const auto& rates = setup.trial_rates;
   if (rates.size() > 1)
     fmt::print(

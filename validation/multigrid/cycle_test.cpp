@@ -21,7 +21,8 @@ struct solved {
   cpu::field<double> x;
 };
 
-solved solve(const cpu_multigrid& mg, const gauge_configuration& links, const fermion_action& action,
+template <class Multigrid>
+solved solve(const Multigrid& mg, const gauge_configuration& links, const fermion_action& action,
              const cpu::field<double>& b, double tolerance, int limit = 200) {
   const cpu::context& ctx = mg.library().get_context();
   const auto full = std::make_shared<const cpu::wilson_clover<double>>(ctx, links, action);
@@ -41,8 +42,9 @@ solved solve(const cpu_multigrid& mg, const gauge_configuration& links, const fe
 }
 
 /// The iterations of one that has to converge.
-int iterations_with(const cpu_multigrid& mg, const gauge_configuration& links, const fermion_action& action,
-                    int columns, double tolerance = 1e-9, int limit = 200) {
+template <class Multigrid>
+int iterations_with(const Multigrid& mg, const gauge_configuration& links, const fermion_action& action, int columns,
+                    double tolerance = 1e-9, int limit = 200) {
   const solved s = solve(mg, links, action, random_quarks(mg.library().get_context(), columns, 5), tolerance, limit);
   EXPECT_TRUE(s.report.all_converged());
   // The prepared source is up to about 2 times as long as b.
@@ -139,6 +141,40 @@ TEST(Multigrid, OfEveryKindSolves) {
         const cpu_multigrid mg(cpu::multigrid_library(ctx, links, action), p);
         EXPECT_LE(iterations_with(mg, *links, action, 1, 1e-9), 40);
       }
+}
+
+/// A library whose random vectors are partly those of others: the third is the first, the last is -3 times the second.
+struct repeating_library : cpu::multigrid_library {
+  using cpu::multigrid_library::multigrid_library;
+  quark_field random_quarks(int columns, std::uint64_t seed) const {
+    quark_field v = cpu::multigrid_library::random_quarks(columns, seed);
+    if (columns < 4) return v;
+    quark_field third = view(v, 2, 1), last = view(v, columns - 1, 1);
+    copy(third, view(v, 0, 1));
+    copy(last, view(v, 1, 1));
+    scale(last, uniform_scalars(last, -3.0));
+    return v;
+  }
+};
+
+/// Vectors that add nothing to the others are dropped, on each lattice.
+TEST(Multigrid, DropsNullVectorsThatAddNothing) {
+  quick_system system;
+  system.parameters.relaxation_iterations = 0;
+  system.parameters.refinements = 0;
+  multigrid<repeating_library> mg(repeating_library(system.ctx, system.links, system.action), system.parameters);
+  EXPECT_EQ(mg.report().dropped, 2);
+  EXPECT_EQ(mg.parameters().coarsenings[0].vectors, 6);
+  EXPECT_EQ(mg.levels()[0].vectors->vectors, 6);
+  // The lattice below wanted eight: two of its own came to these six.
+  EXPECT_EQ(mg.levels()[1].vectors->vectors, 8);
+  EXPECT_EQ(mg.coefficients().size(), 6u);
+  system.parameters.coarsenings[0].vectors = 6;
+  cpu_multigrid with_six = system.fresh();
+  for (int pass = 0; pass < 3; ++pass) mg.improve(), with_six.improve();
+  EXPECT_EQ(mg.report().dropped, 2);
+  const int expected = iterations_with(with_six, *system.links, system.action, 1);
+  EXPECT_NEAR(iterations_with(mg, *system.links, system.action, 1), expected, 3);
 }
 
 /// Measured 15 to 21 iterations. Six steps of the relaxation without coarse lattices take 32.

@@ -86,7 +86,11 @@ struct dense_library {
           all.middleRows(block * size, size).householderQr().householderQ() * matrix::Identity(size, count);
     return p;
   }
-  std::int64_t make_orthonormal(matrix&) const { return 0; }
+  struct nothing_replaced {
+    std::int64_t replaced = 0;
+    static bool is_useless(int) { return false; }
+  };
+  nothing_replaced make_orthonormal(matrix&) const { return {}; }
   std::shared_ptr<const dense_transfer> make_transfer(const matrix& p) const {
     return std::make_shared<const dense_transfer>(dense_transfer{device, p});
   }

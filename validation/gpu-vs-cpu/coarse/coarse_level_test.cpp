@@ -226,7 +226,9 @@ TEST(GpuTransfer, ReplacesAVectorThatAddsNothing) {
   auto raw = s.raw({2, 2, 2, 4});
   for (std::size_t k = 0; k < raw.numbers.size(); k += 4) raw.numbers[k + 2] = raw.numbers[k] + raw.numbers[k + 1];
   auto v = gpu::import_null_space(s.device, raw, false);
-  EXPECT_EQ(gpu::orthonormalise(v).replaced, 2 * raw.blocks.coarse().sites());
+  const auto found = gpu::orthonormalise(v);
+  EXPECT_EQ(found.replaced, 2 * raw.blocks.coarse().sites());
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(found.is_useless(k), k == 2) << k;
   // Orthonormal after all: P^+ P = 1.
   const gpu::transfer<float> p(s.device, v);
   auto x = p.coarse_like(2);
