@@ -113,9 +113,9 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
   line.integer("--overlap-modes", options.overlap_modes, "Modes of D^+ D in one chirality, for deflation; 0 for none",
                0, 5000);
   line.real("--overlap-mode-tol", options.overlap_tolerance,
-            "|D^+ D v - e v| of each. For deflation the default does, and all of the search is in single precision; e "
-            "is known to the square of this over the gap",
-            {1e-12, 1e-3});
+            "|D^+ D v - e v| of each; 0: 1e-6 where there are ten modes or more for each mass, else 1e-10. Loose ones "
+            "are found in single precision, and what they leave is solved for mass by mass",
+            {0.0, 1e-3});
   line.integer("--overlap-mode-block", options.overlap_block,
                "Vectors that the sign function takes at once; 0: one on a CPU, up to four on a GPU", 0, 64);
   line.integer("--overlap-search-space", options.overlap_search_space,
@@ -181,6 +181,9 @@ void require_sense(const overlap_options& options) {
   if (options.shared.tolerance > 0.0 && options.shared.tolerance < 1e-12)
     throw input_error(
         fmt::format("--tol: expected 1e-12 or more in double precision, found {:g}", options.shared.tolerance));
+  if (options.overlap_tolerance < 1e-12)
+    throw input_error(fmt::format("--overlap-mode-tol: expected 1e-12 or more, or 0 for a choice, found {:g}",
+                                  options.overlap_tolerance));
   const mode_search search = search_of(options);
   const int least = kept_modes(search.modes) + std::max(1, options.block);
   if (options.search_space > 0 && options.search_space < least)
@@ -297,6 +300,9 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
     std::ranges::copy(raw.angles, action.boundary_angles->begin());
   }
   options.shared.action = make_action(action);
+  // A digit more costs all signs of the search, 2 l sqrt(4 / gap) of them, or corrections of each mass.
+  if (options.overlap_tolerance == 0.0)
+    options.overlap_tolerance = options.overlap_modes >= 10 * std::ssize(options.masses) ? 1e-6 : 1e-10;
   require_sense(options);
   return options;
 }

@@ -49,7 +49,7 @@ struct overlap_options {
   bool delta_given = false;
 
   int overlap_modes = 8;  ///< of D^+ D in one chirality
-  double overlap_tolerance = 1e-6;
+  double overlap_tolerance = 0.0;  ///< 0 until it is chosen
   int overlap_search_space = 0, overlap_block = 0;
   bool relaxed_modes = true;
   basis_place basis = basis_place::automatic;
