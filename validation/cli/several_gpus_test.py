@@ -341,21 +341,24 @@ class FakeSweep(FolderTest):
             file.write(FAKE_PROGRAM.format(python=sys.executable, log=self.path("log"), report=made_up_report()))
         os.chmod(program, 0o755)
 
-    def sweep(self, *arguments, seconds=0.0, together=0, output="out"):
+    def sweep(self, *arguments, seconds=0.0, together=0, output="out", figures=False):
+        """Figures take seconds each time: most sweeps leave them out."""
         with open(self.path("log"), "w", encoding="utf-8"):
             pass
-        return self.run_script("sweep.py", "gpu", "--programs", self.path("bundle"), "--output", self.path(output), "--gpus",
-                               "1", *arguments, env={**ENVIRONMENT, "FAKE_SECONDS": str(seconds), "FAKE_TOGETHER": str(together),
-                                                  "CUDA_VISIBLE_DEVICES": ""})
+        drawn = [] if figures else ["--no-figures"]
+        environment = {**ENVIRONMENT, "FAKE_SECONDS": str(seconds), "FAKE_TOGETHER": str(together), "CUDA_VISIBLE_DEVICES": ""}
+        return self.run_script("sweep.py", "gpu", *drawn, "--programs", self.path("bundle"), "--output", self.path(output),
+                               "--gpus", "1", *arguments, env=environment)
 
     def log(self):
         with open(self.path("log"), encoding="utf-8") as file:
             return file.read().split("\n")[:-1]
 
     def test_a_bundle_s_programs_are_found(self):
-        result = self.sweep("--parts", "kernels", "--kernels", "8x8x8x8")
+        result = self.sweep("--parts", "kernels", "--kernels", "8x8x8x8", figures=True)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.log(), [" begins", "ends"])
+        self.assertTrue(os.path.exists(self.path("out/report.html")))
         os.remove(self.path("bundle/bin/plaquette-dslash-scaling"))
         missing = self.sweep("--parts", "kernels", "--kernels", "8x8x8x8")
         self.assertEqual(missing.returncode, 2)
