@@ -40,7 +40,7 @@ std::vector<real_of<T>> rounded(const scalars* numbers, int columns) {
 
 /// Runs one operation over all blocks. Returns [column][most_sums], summed over ranks, where `sums` is true.
 template <class T>
-std::vector<double> run(field_operation operation, const operands<T>& with, bool sums) {
+std::vector<double> run(vector_operation operation, const operands<T>& with, bool sums) {
   const field<T>& model = with.u != nullptr ? *with.u : *with.x;
   for (const field<T>* f : {static_cast<const field<T>*>(with.x), static_cast<const field<T>*>(with.y),
                             static_cast<const field<T>*>(with.z), with.v, with.w})
@@ -116,59 +116,59 @@ void copy(field<T>& x, const field<T>& u) {
 
 template <class T>
 void scale(field<T>& x, const scalars& a) {
-  run<T>(field_operation::scale, {.x = &x, .a = &a}, false);
+  run<T>(vector_operation::scale, {.x = &x, .a = &a}, false);
 }
 template <class T>
 void axpy(field<T>& x, const scalars& a, const field<T>& u) {
-  run<T>(field_operation::axpy, {.x = &x, .u = &u, .a = &a}, false);
+  run<T>(vector_operation::axpy, {.x = &x, .u = &u, .a = &a}, false);
 }
 template <class T>
 void xpay(field<T>& x, const field<T>& u, const scalars& a) {
-  run<T>(field_operation::xpay, {.x = &x, .u = &u, .a = &a}, false);
+  run<T>(vector_operation::xpay, {.x = &x, .u = &u, .a = &a}, false);
 }
 template <class T>
 scalars dot(const field<T>& u, const field<T>& v) {
-  return pick(run<T>(field_operation::dot, {.u = &u, .v = &v}, true), 0, 1);
+  return pick(run<T>(vector_operation::dot, {.u = &u, .v = &v}, true), 0, 1);
 }
 template <class T>
 scalars norm2(const field<T>& u) {
-  return pick(run<T>(field_operation::norm2, {.u = &u}, true), 0, -1);
+  return pick(run<T>(vector_operation::norm2, {.u = &u}, true), 0, -1);
 }
 template <class T>
 scalars axpy_norm2(field<T>& x, const scalars& a, const field<T>& u) {
-  return pick(run<T>(field_operation::axpy_norm2, {.x = &x, .u = &u, .a = &a}, true), 0, -1);
+  return pick(run<T>(vector_operation::axpy_norm2, {.x = &x, .u = &u, .a = &a}, true), 0, -1);
 }
 template <class T>
 void axpy_pair(field<T>& x, const scalars& a, const field<T>& u, const scalars& b, const field<T>& v) {
-  run<T>(field_operation::axpy_pair, {.x = &x, .u = &u, .v = &v, .a = &a, .b = &b}, false);
+  run<T>(vector_operation::axpy_pair, {.x = &x, .u = &u, .v = &v, .a = &a, .b = &b}, false);
 }
 template <class T>
 scalars subtract_norm2(field<T>& x, const field<T>& u, const field<T>& v) {
-  return pick(run<T>(field_operation::subtract_norm2, {.x = &x, .u = &u, .v = &v}, true), 0, -1);
+  return pick(run<T>(vector_operation::subtract_norm2, {.x = &x, .u = &u, .v = &v}, true), 0, -1);
 }
 template <class T>
 scalars cg_update(field<T>& x, field<T>& y, const scalars& a, const field<T>& u, const field<T>& v) {
-  return pick(run<T>(field_operation::cg_update, {.x = &x, .y = &y, .u = &u, .v = &v, .a = &a}, true), 0, -1);
+  return pick(run<T>(vector_operation::cg_update, {.x = &x, .y = &y, .u = &u, .v = &v, .a = &a}, true), 0, -1);
 }
 template <class T>
 void bicgstab_direction(field<T>& x, const field<T>& u, const scalars& a, const scalars& b, const field<T>& v) {
-  run<T>(field_operation::bicgstab_direction, {.x = &x, .u = &u, .v = &v, .a = &a, .b = &b}, false);
+  run<T>(vector_operation::bicgstab_direction, {.x = &x, .u = &u, .v = &v, .a = &a, .b = &b}, false);
 }
 template <class T>
 scalars bicgstab_step(field<T>& x, field<T>& y, field<T>& z, const scalars& a, const scalars& b, const scalars& c,
                       const field<T>& u, const field<T>& v) {
-  return pick(run<T>(field_operation::bicgstab_step,
+  return pick(run<T>(vector_operation::bicgstab_step,
                      {.x = &x, .y = &y, .z = &z, .u = &u, .v = &v, .a = &a, .b = &b, .c = &c}, true),
               0, -1);
 }
 template <class T>
 std::pair<scalars, scalars> dot_norm2(const field<T>& u, const field<T>& v) {
-  const auto sums = run<T>(field_operation::dot_norm2, {.u = &u, .v = &v}, true);
+  const auto sums = run<T>(vector_operation::dot_norm2, {.u = &u, .v = &v}, true);
   return {pick(sums, 0, 1), pick(sums, 2, -1)};
 }
 template <class T>
 std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const field<T>& u, const field<T>& w) {
-  const auto sums = run<T>(field_operation::axpy_dot_norm2, {.x = &x, .u = &u, .w = &w, .a = &a}, true);
+  const auto sums = run<T>(vector_operation::axpy_dot_norm2, {.x = &x, .u = &u, .w = &w, .a = &a}, true);
   return {pick(sums, 0, 1), pick(sums, 2, -1)};
 }
 

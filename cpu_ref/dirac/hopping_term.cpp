@@ -334,22 +334,33 @@ link_form hopping_term<T>::form_for(int columns) const {
 }
 
 template <class T>
+void hopping_term<T>::prepare_halo(int parity, int columns) const {
+  if (halo_.columns[parity] == columns) return;
+  const block_layout& layout = context_.layout<T>();
+  const std::int64_t site_reals = static_cast<std::int64_t>(columns) * slot_reals<T>;
+  std::vector<halo_traffic> traffic;
+  for (const halo_face& face : layout.faces(parity))
+    traffic.push_back({face.direction, face.send_to, face.receive_from, std::ssize(face.send), face.receive_count});
+  halo_.columns[parity] = -1;
+  halo_.messages[parity].prepare(std::move(traffic), static_cast<std::size_t>(site_reals) * sizeof(real));
+  halo_.columns[parity] = columns;
+}
+
+template <class T>
 pending_exchange hopping_term<T>::start_halo(const field<T>& in, int parity, bool daggered) const {
   const block_layout& layout = context_.layout<T>();
   const int width = layout.width(), columns = in.columns();
   const auto& faces = layout.faces(parity);
   const std::int64_t site_reals = static_cast<std::int64_t>(columns) * slot_reals<T>;
-  std::vector<halo_traffic> traffic;
-  for (const halo_face& face : faces)
-    traffic.push_back({face.direction, face.send_to, face.receive_from, std::ssize(face.send), face.receive_count});
-  halo_.messages.prepare(std::move(traffic), static_cast<std::size_t>(site_reals) * sizeof(real));
+  prepare_halo(parity, columns);
+  halo& messages = halo_.messages[parity];
   const std::size_t slots = std::max(layout.slot_directions(0).size(), layout.slot_directions(1).size()) *
                             static_cast<std::size_t>(site_reals * width);
   if (halo_.slots.size() != slots) halo_.slots = aligned_buffer<real>(slots);
 
   for (std::size_t k = 0; k < faces.size(); ++k) {
     const halo_face& face = faces[k];
-    real* const to = reinterpret_cast<real*>(halo_.messages.outgoing(k));
+    real* const to = reinterpret_cast<real*>(messages.outgoing(k));
     const auto project = projection_of<T>(face.direction);
     const auto sites = std::ssize(face.send);
 #pragma omp parallel for num_threads(context_.threads())
@@ -360,8 +371,8 @@ pending_exchange hopping_term<T>::start_halo(const field<T>& in, int parity, boo
                 to + s * site_reals + c * slot_reals<T>, 1);
     }
   }
-  halo_.times.bytes += halo_.messages.bytes_sent();
-  return halo_.messages.start(context_.comm());
+  halo_.times.bytes += messages.bytes_sent();
+  return messages.start(context_.comm());
 }
 
 template <class T>
@@ -371,7 +382,7 @@ void hopping_term<T>::fill_slots(const field<T>& in, int parity, bool daggered) 
   const auto& directions = layout.slot_directions(parity);
   const auto& lanes = layout.slot_lanes(parity);
   const auto slots = static_cast<std::int64_t>(directions.size());
-  const auto* const messages = reinterpret_cast<const real*>(halo_.messages.incoming(0));
+  const auto* const messages = reinterpret_cast<const real*>(halo_.messages[parity].incoming(0));
 #pragma omp parallel for num_threads(context_.threads())
   for (std::int64_t s = 0; s < slots; ++s) {
     const int direction = directions[static_cast<std::size_t>(s)];
@@ -485,7 +496,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   if (finish.x != nullptr) arg.x = finish.x->blocks(0);
   arg.clover = finish.clover;
   arg.a = static_cast<real>(finish.a);
-  arg.finish = finish.finish;
+  arg.ending = ending_of(finish.finish);
   const int threads = context_.threads();
   const block_layout& layout = context_.layout<T>();
   range_sums sums(finish.w != nullptr ? layout.blocks() : 0, in.columns(), layout.width());
@@ -530,8 +541,7 @@ void hopping_term<T>::apply_hermitian(field<T>& out, double scale, double a, con
   for (int p = 0; p < 2; ++p) {
     field<T> to = out.parity(p);
     hopping_arguments<T>& arg = of_parity[p] = arguments_for(to, in.parity(1 - p), false, scale);
-    arg.times_gamma5 = true;
-    arg.finish = epilogue::add;
+    arg.ending = hopping_ending::hermitian;
     arg.x = in.blocks(p);
     if (u != nullptr) arg.u = u->blocks(p);
     if (w != nullptr) arg.w = w->blocks(p);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "common/lattice/fermion_action.hpp"
@@ -23,7 +24,7 @@ struct hopping_finish {
   const word_of<T>* clover = nullptr;  ///< site-diagonal blocks of the output's parity, see `site_diagonal`
   /// Where not null, `sums` becomes <out, w> and |out|^2 over all ranks: no pass over memory but w's.
   const field<T>* w = nullptr;
-  std::pair<scalars, scalars>* sums = nullptr;
+  std::optional<std::pair<scalars, scalars>>* sums = nullptr;
 };
 
 /// Where the time of halo exchanges went, summed over applications; of this rank.
@@ -71,7 +72,8 @@ class hopping_term {
 
  private:
   struct halo_buffers {
-    halo messages;
+    halo messages[2];           ///< for each output parity
+    int columns[2] = {-1, -1};  ///< that they are prepared for
     aligned_buffer<real> slots;
     halo_times times;
   };
@@ -89,6 +91,8 @@ class hopping_term {
   /// run(kernel, list of blocks, count) for all blocks, while the halo of `in` is exchanged.
   template <class Run>
   void run_with_halo(hopping_arguments<T>& arg, const field<T>& in, int parity, bool daggered, const Run& run) const;
+  /// Makes room for the messages of a batch of `columns`, where there is none yet.
+  void prepare_halo(int parity, int columns) const;
   pending_exchange start_halo(const field<T>& in, int parity, bool daggered) const;
   void fill_slots(const field<T>& in, int parity, bool daggered) const;
 

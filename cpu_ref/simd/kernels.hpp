@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "common/algebra/reconstruct.hpp"
+#include "common/algebra/vector_operations.hpp"
 #include "common/lattice/dirac_operator.hpp"
 #include "cpu_ref/simd/storage.hpp"
 
@@ -52,6 +53,25 @@ struct link_prefetch {
   bool nearer = false;            ///< and a block's own, before its first hop, from there into the first-level cache
 };
 
+/// What a kernel makes of h = scale D psi: an `epilogue`, or gamma_5 (a x + h) + d x + b u + c w.
+enum class hopping_ending { store, add, clover, add_clover, clover_x_add, hermitian };
+
+constexpr hopping_ending ending_of(epilogue finish) {
+  switch (finish) {
+    case epilogue::store:
+      return hopping_ending::store;
+    case epilogue::add:
+      return hopping_ending::add;
+    case epilogue::clover:
+      return hopping_ending::clover;
+    case epilogue::add_clover:
+      return hopping_ending::add_clover;
+    case epilogue::clover_x_add:
+      return hopping_ending::clover_x_add;
+  }
+  return hopping_ending::store;
+}
+
 /// Most real sums a column that an operation makes.
 inline constexpr int most_sums = 3;
 
@@ -83,13 +103,11 @@ struct hopping_arguments {
   real hop_scale[4] = {1, 1, 1, 1};            ///< in fixed point: of the scales of hops in direction mu; twice in time
   real scale = 1;                              ///< of D psi
   real a = 1;                                  ///< of x
-  epilogue finish = epilogue::store;
-  /// The Hermitian operator: what the epilogue makes is multiplied by gamma_5, then d x + b u + c w is added (without
-  /// those that are null).
-  bool times_gamma5 = false;
+  hopping_ending ending = hopping_ending::store;
+  // Of the Hermitian operator; u and w may be null.
   field_pointer<const word> u;
   real d = 0, b = 0, c = 0;
-  field_pointer<const word> w;  ///< for the sums, or for `times_gamma5`
+  field_pointer<const word> w;  ///< for the sums too
   double* lane_sums = nullptr;  ///< where not null, re and im of <out, w> and |out|^2 are added: [column][most_sums][W]
   /// Store past the caches: where the output is much larger than the second-level cache.
   bool stream = false;
@@ -103,28 +121,10 @@ struct hopping_arguments {
   bool prefetch_columns = false;
 };
 
-/// Elementwise operations on columns: up to three fields written or updated (x, y, z), up to three read (u, v, w), up
-/// to three complex coefficients a column (a, b, c), up to three real sums a column.
-enum class field_operation {
-  scale,               ///< x = a x
-  axpy,                ///< x += a u
-  xpay,                ///< x = u + a x
-  dot,                 ///< sums: re, im of <u, v>
-  norm2,               ///< sum: <u, u>
-  axpy_norm2,          ///< x += a u; |x|^2
-  axpy_pair,           ///< x += a u + b v
-  subtract_norm2,      ///< x = u - v; |x|^2
-  cg_update,           ///< x += a u; y -= a v; |y|^2
-  bicgstab_direction,  ///< x = u + a (x - b v)
-  bicgstab_step,       ///< x += a z + b y; y -= b u; z = y + c (z - b v); |y|^2
-  dot_norm2,           ///< re, im of <u, v>; |u|^2
-  axpy_dot_norm2,      ///< x += a u; re, im of <w, x>; |x|^2
-  count
-};
-
 /// Complex numbers a site that an operation in fixed point can hold: it stores a site when it knows the largest.
 inline constexpr int most_fixed_point_components = 64;
 
+/// What a vector operation needs.
 template <class T>
 struct operation_arguments {
   using word = word_of<T>;
@@ -175,8 +175,7 @@ struct kernel_table {
   /// for blocks that read slots of the halo, and where one of the prefetches is asked for.
   void (*hop[static_cast<int>(link_form::count)][2])(const hopping_arguments<T>&, const std::int32_t* list,
                                                      std::int64_t first, std::int64_t count) = {};
-  void (*operate[static_cast<int>(field_operation::count)])(const operation_arguments<T>&, std::int64_t first,
-                                                            std::int64_t count) = {};
+  void (*operate[vector_operations])(const operation_arguments<T>&, std::int64_t first, std::int64_t count) = {};
   void (*clover)(const clover_arguments<T>&, std::int64_t first, std::int64_t count) = nullptr;
   /// sums += V^+ W of some rows (a multiple of basis_tile_rows, or up to the last) over some blocks; not of half. And
   /// target (+)= V C on some blocks.

@@ -555,51 +555,53 @@ PLAQUETTE_INLINE block_spinor<V> added_to_x(const hopping_arguments<T>& arg, con
 template <class T, int W, class V>
 __attribute__((noinline)) void finish_with_clover(const hopping_arguments<T>& arg, block_spinor<V>& h, std::int64_t b,
                                                   int c) {
-  const bool of_x = arg.finish == epilogue::clover_x_add;
+  const bool of_x = arg.ending == hopping_ending::clover_x_add;
   const auto product = clover_times<T, W>(of_x ? load_spinor<T, W>(arg, arg.x, b, c) : h,
                                           arg.clover + b * 2 * chiral_block_words<T> * W);
   if (of_x) {
     const V scale = V::broadcast(arg.scale);
     PLAQUETTE_UNROLL
     for (int k = 0; k < 12; ++k) h.c[k] = {product.c[k].re + scale * h.c[k].re, product.c[k].im + scale * h.c[k].im};
-  } else if (arg.finish == epilogue::add_clover) {
+  } else if (arg.ending == hopping_ending::add_clover) {
     h = added_to_x<T, W>(arg, product, b, c);
   } else {
     h = scaled(product, arg.scale);
   }
 }
 
-/// gamma_5 (a x + scale h) + d x + b u + c w, before gamma_5 exchanges the halves: what is added is read exchanged. A
-/// function of its own for the same reason.
+/// gamma_5 (a x + scale h) + d x + b u + c w, where gamma_5 exchanges the halves. A function of its own for the same
+/// reason.
 template <class T, int W, class V>
 __attribute__((noinline)) void finish_hermitian(const hopping_arguments<T>& arg, block_spinor<V>& h, std::int64_t b,
                                                 int c) {
   const V scale = V::broadcast(arg.scale), a = V::broadcast(arg.a), d = V::broadcast(arg.d);
   const block_spinor<V> x = load_spinor<T, W>(arg, arg.x, b, c);
+  block_spinor<V> r;
   PLAQUETTE_UNROLL
   for (int k = 0; k < 12; ++k) {
-    const auto& other = x.c[(k + 6) % 12];
-    h.c[k] = {scale * h.c[k].re + a * x.c[k].re + d * other.re, scale * h.c[k].im + a * x.c[k].im + d * other.im};
+    const auto &of_h = h.c[(k + 6) % 12], &of_x = x.c[(k + 6) % 12];
+    r.c[k] = {scale * of_h.re + a * of_x.re + d * x.c[k].re, scale * of_h.im + a * of_x.im + d * x.c[k].im};
   }
   const auto add = [&](const field_pointer<const word_of<T>>& from, real_of<T> factor) {
     if (from.data == nullptr) return;
     const V f = V::broadcast(factor);
-    const auto u = load_spinor<T, W>(from.data + (b * from.column_stride + c) * spinor_block_words<T, W>, true);
+    const auto u = load_spinor<T, W>(from.data + (b * from.column_stride + c) * spinor_block_words<T, W>);
     PLAQUETTE_UNROLL
-    for (int k = 0; k < 12; ++k) h.c[k] = {h.c[k].re + f * u.c[k].re, h.c[k].im + f * u.c[k].im};
+    for (int k = 0; k < 12; ++k) r.c[k] = {r.c[k].re + f * u.c[k].re, r.c[k].im + f * u.c[k].im};
   };
   add(arg.u, arg.b);
   add(arg.w, arg.c);
+  h = r;
 }
 
-/// What the epilogue makes of D psi.
+/// What the epilogue makes of D psi. The two that are tested for first have no other test on their way.
 template <class T, int W, class V>
 PLAQUETTE_INLINE block_spinor<V> finished(const hopping_arguments<T>& arg, const block_spinor<V>& sum, std::int64_t b,
                                           int c) {
-  if (arg.finish == epilogue::store) return scaled(sum, arg.scale);
-  if (arg.finish == epilogue::add && !arg.times_gamma5) return added_to_x<T, W>(arg, sum, b, c);
+  if (arg.ending == hopping_ending::store) return scaled(sum, arg.scale);
+  if (arg.ending == hopping_ending::add) return added_to_x<T, W>(arg, sum, b, c);
   block_spinor<V> in_memory = sum;
-  if (arg.times_gamma5)
+  if (arg.ending == hopping_ending::hermitian)
     finish_hermitian<T, W>(arg, in_memory, b, c);
   else
     finish_with_clover<T, W>(arg, in_memory, b, c);
@@ -627,7 +629,7 @@ template <class T, int W, class V>
 PLAQUETTE_INLINE void store_block(const hopping_arguments<T>& arg, const block_spinor<V>& r, std::int64_t b, int c) {
   word_of<T>* const to = arg.out.data + (b * arg.out.column_stride + c) * spinor_block_words<T, W>;
   site_writer<T, W, 12> out(to, arg.stream);
-  const spinor_halves<T, W, word_of<T>> halves(to, exchange_of<T, W>(arg.exchanged != arg.times_gamma5));
+  const spinor_halves<T, W, word_of<T>> halves(to, exchange_of<T, W>(arg.exchanged));
   const auto place_of = [&](int k) PLAQUETTE_ALWAYS_INLINE_LAMBDA { return halves.at(k); };
   PLAQUETTE_UNROLL
   for (int k = 0; k < 12; ++k) out.put(k, r.c[k], place_of(k));
@@ -840,67 +842,40 @@ void clover_kernel(const clover_arguments<T>& arg, std::int64_t first, std::int6
 // --- Vector operations -----------------------------------------------------------------------------------------------
 
 /// One operation on one complex component.
-template <field_operation op, class V, class Reader, class Writer>
+template <vector_operation op, class V, class Reader, class Writer>
 PLAQUETTE_INLINE void operate_on_component(column_sums<V>& sums, const Reader& x, const Reader& y, const Reader& u,
                                            const Reader& v, const Reader& w, Writer& to_x, Writer& to_y,
                                            const complex_simd<V>& a, const complex_simd<V>& b, int k) {
-  using enum field_operation;
-  const auto minus = [](const complex_simd<V>& z)
-                         PLAQUETTE_ALWAYS_INLINE_LAMBDA { return complex_simd<V>{-z.re, -z.im}; };
-  if constexpr (op == scale) to_x.put(k, a * x(k));
-  if constexpr (op == axpy) to_x.put(k, add_product(x(k), a, u(k)));
-  if constexpr (op == xpay) to_x.put(k, add_product(u(k), a, x(k)));
-  if constexpr (op == dot) sums.add_dot(u(k), v(k));
-  if constexpr (op == norm2) sums.add_norm2(0, u(k));
-  if constexpr (op == axpy_norm2) {
-    const auto r = add_product(x(k), a, u(k));
-    to_x.put(k, r);
-    sums.add_norm2(0, r);
+  constexpr operation_traits traits = traits_of(op);
+  operands_of_number<complex_simd<V>> n;
+  if constexpr (traits.reads_x) n.x = x(k);
+  if constexpr (traits.uses_y) n.y = y(k);
+  if constexpr (traits.reads_u) n.u = u(k);
+  if constexpr (traits.reads_v) n.v = v(k);
+  operate<op>(n, a, b);
+  if constexpr (traits.writes_x) to_x.put(k, n.x);
+  if constexpr (traits.uses_y) to_y.put(k, n.y);
+  if constexpr (traits.has_dot()) {
+    const auto left = [&] {
+      if constexpr (traits.reads_w())
+        return w(k);
+      else
+        return n.u;
+    }();
+    sums.add_dot(left, traits.dot_right == operand::x ? n.x : n.v);
   }
-  if constexpr (op == axpy_pair) to_x.put(k, add_product(add_product(x(k), a, u(k)), b, v(k)));
-  if constexpr (op == subtract_norm2) {
-    const auto r = u(k) - v(k);
-    to_x.put(k, r);
-    sums.add_norm2(0, r);
-  }
-  if constexpr (op == cg_update) {
-    to_x.put(k, add_product(x(k), a, u(k)));
-    const auto r = add_product(y(k), minus(a), v(k));
-    to_y.put(k, r);
-    sums.add_norm2(0, r);
-  }
-  if constexpr (op == bicgstab_direction) to_x.put(k, add_product(u(k), a, add_product(x(k), minus(b), v(k))));
-  if constexpr (op == dot_norm2) {
-    const auto first = u(k);
-    sums.add_dot(first, v(k));
-    sums.add_norm2(2, first);
-  }
-  if constexpr (op == axpy_dot_norm2) {
-    const auto r = add_product(x(k), a, u(k));
-    to_x.put(k, r);
-    sums.add_dot(w(k), r);
-    sums.add_norm2(2, r);
-  }
+  if constexpr (traits.has_norm())
+    sums.add_norm2(traits.has_dot() ? 2 : 0, traits.norm_of == operand::x   ? n.x
+                                             : traits.norm_of == operand::y ? n.y
+                                                                            : n.u);
 }
-
-template <field_operation op>
-constexpr bool makes_sums =
-    op == field_operation::dot || op == field_operation::norm2 || op == field_operation::axpy_norm2 ||
-    op == field_operation::subtract_norm2 || op == field_operation::cg_update || op == field_operation::bicgstab_step ||
-    op == field_operation::dot_norm2 || op == field_operation::axpy_dot_norm2;
-
-template <field_operation op>
-constexpr bool writes_y = op == field_operation::cg_update;
-template <field_operation op>
-constexpr bool writes_x =
-    op != field_operation::dot && op != field_operation::norm2 && op != field_operation::dot_norm2;
 
 /// Columns whose sums are kept at a time: few enough to stay in the first-level cache.
 inline constexpr int columns_of_a_pass = 16;
 
 /// An operation on a range of blocks. Numbers are walked in the order in which they lie in memory: block by block, all
 /// columns of a block. The sums of a column are added in a fixed order: block by block in each lane, then lane by lane.
-template <field_operation op, int W, class T>
+template <vector_operation op, int W, class T>
 void operate_kernel(const operation_arguments<T>& arg, std::int64_t first, std::int64_t count) {
   using real = real_of<T>;
   using V = register_of<T, W>;
@@ -927,31 +902,31 @@ void operate_kernel(const operation_arguments<T>& arg, std::int64_t first, std::
             u(at(arg.u, block, c), arg.components), v(at(arg.v, block, c), arg.components),
             w(at(arg.w, block, c), arg.components);
         writer to_x(at(arg.x, block, c), false), to_y(at(arg.y, block, c), false);
-        if constexpr (op == field_operation::bicgstab_step) {
+        if constexpr (op == vector_operation::bicgstab_step) {
           // One after the other, while the block is in the first-level cache: each reads what the one before has
           // stored.
           const reader z(at(arg.z, block, c), arg.components);
           writer to_z(at(arg.z, block, c), false);
           const complex_simd<V> minus_b{-b.re, -b.im};
           for (int k = 0; k < arg.components; ++k)
-            operate_on_component<field_operation::axpy_pair>(sums, x, y, z, y, w, to_x, to_y, a, b, k);
+            operate_on_component<vector_operation::axpy_pair>(sums, x, y, z, y, w, to_x, to_y, a, b, k);
           to_x.finish(arg.components);
           for (int k = 0; k < arg.components; ++k)
-            operate_on_component<field_operation::axpy_norm2>(sums, y, y, u, v, w, to_y, to_y, minus_b, b, k);
+            operate_on_component<vector_operation::axpy_norm2>(sums, y, y, u, v, w, to_y, to_y, minus_b, b, k);
           to_y.finish(arg.components);
           const reader stored_y(at(arg.y, block, c), arg.components);
           for (int k = 0; k < arg.components; ++k)
-            operate_on_component<field_operation::bicgstab_direction>(sums, z, y, stored_y, v, w, to_z, to_y,
-                                                                      coefficient(arg.c, c), b, k);
+            operate_on_component<vector_operation::bicgstab_direction>(sums, z, y, stored_y, v, w, to_z, to_y,
+                                                                       coefficient(arg.c, c), b, k);
           to_z.finish(arg.components);
         } else {
           for (int k = 0; k < arg.components; ++k) operate_on_component<op>(sums, x, y, u, v, w, to_x, to_y, a, b, k);
-          if constexpr (writes_x<op>) to_x.finish(arg.components);
-          if constexpr (writes_y<op>) to_y.finish(arg.components);
+          if constexpr (traits_of(op).writes_x) to_x.finish(arg.components);
+          if constexpr (traits_of(op).uses_y) to_y.finish(arg.components);
         }
         pass[c - begin] = sums;
       }
-    if constexpr (makes_sums<op>)
+    if constexpr (traits_of(op).sums() > 0)
       for (int c = begin; c < end; ++c)
         for (int i = 0; i < most_sums; ++i) {
           double total = 0.0;
@@ -1136,9 +1111,9 @@ kernel_table<T> make_table() {
   table.multiply_add = multiply_add_kernel<W, real_of<T>>;
   table.copy = copy_kernel<W, real_of<T>>;
   const auto fill = [&]<int... op>(std::integer_sequence<int, op...>) {
-    ((table.operate[op] = operate_kernel<static_cast<field_operation>(op), W, T>), ...);
+    ((table.operate[op] = operate_kernel<static_cast<vector_operation>(op), W, T>), ...);
   };
-  fill(std::make_integer_sequence<int, static_cast<int>(field_operation::count)>{});
+  fill(std::make_integer_sequence<int, vector_operations>{});
   return table;
 }
 

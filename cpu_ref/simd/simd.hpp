@@ -77,6 +77,14 @@ template <class V>
 PLAQUETTE_INLINE complex_simd<V> operator*(const complex_simd<V>& a, const complex_simd<V>& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
+template <class V>
+PLAQUETTE_INLINE complex_simd<V> operator-(const complex_simd<V>& a) {
+  return {-a.re, -a.im};
+}
+template <class V>
+PLAQUETTE_INLINE complex_simd<V> fused_product(const complex_simd<V>& a, const complex_simd<V>& b) {
+  return a * b;
+}
 /// sum + a b
 template <class V>
 PLAQUETTE_INLINE complex_simd<V> add_product(const complex_simd<V>& sum, const complex_simd<V>& a,

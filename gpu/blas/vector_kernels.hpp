@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algebra/vector_operations.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/blas/held_sum.hpp"
 #include "gpu/blas/site_sums.hpp"
@@ -17,119 +18,26 @@
 #include "gpu/fields/number_groups.hpp"
 #include "gpu/fields/scalar_program.hpp"
 
-namespace plaquette::gpu {
+namespace plaquette {
 
-enum class vector_operation {
-  scale,
-  axpy,
-  xpay,
-  dot,
-  norm2,
-  axpy_norm2,
-  axpy_pair,
-  subtract_norm2,
-  cg_update,
-  bicgstab_direction,
-  bicgstab_step,
-  dot_norm2,
-  axpy_dot_norm2
-};
-
-/// The fields of an operation.
-enum class operand { none, x, y, z, u, v, w };
-
-/// What an operation reads, writes and sums: <dot_left, dot_right> and |norm_of|^2, of results as they are stored.
-struct operation_traits {
-  bool reads_x = false, writes_x = false, uses_y = false, uses_z = false, reads_u = true, reads_v = false;
-  operand dot_left = operand::none, dot_right = operand::none, norm_of = operand::none;
-
-  /// Those that write have coefficients, but for the plain difference.
-  constexpr bool has_coefficients() const { return writes_x && !(reads_v && !reads_x); }
-  constexpr bool reads_w() const { return dot_left == operand::w; }
-  constexpr bool has_dot() const { return dot_left != operand::none; }
-  constexpr bool has_norm() const { return norm_of != operand::none; }
-  /// Sums a column: the dot product's real and imaginary part, then the norm.
-  constexpr int sums() const { return (has_dot() ? 2 : 0) + (has_norm() ? 1 : 0); }
-  /// Fields that pass over the bus; those that are read and written count twice.
-  constexpr int passes() const {
-    return (reads_x ? 1 : 0) + (writes_x ? 1 : 0) + (uses_y ? 2 : 0) + (uses_z ? 2 : 0) + (reads_u ? 1 : 0) +
-           (reads_v ? 1 : 0) + (reads_w() ? 1 : 0);
-  }
-};
-
-constexpr operation_traits traits_of(vector_operation operation) {
-  using enum operand;
-  switch (operation) {
-    case vector_operation::scale:
-      return {.reads_x = true, .writes_x = true, .reads_u = false};
-    case vector_operation::axpy:
-    case vector_operation::xpay:
-      return {.reads_x = true, .writes_x = true};
-    case vector_operation::dot:
-      return {.reads_v = true, .dot_left = u, .dot_right = v};
-    case vector_operation::norm2:
-      return {.norm_of = u};
-    case vector_operation::axpy_norm2:
-      return {.reads_x = true, .writes_x = true, .norm_of = x};
-    case vector_operation::axpy_pair:
-      return {.reads_x = true, .writes_x = true, .reads_v = true};
-    case vector_operation::subtract_norm2:
-      return {.writes_x = true, .reads_v = true, .norm_of = x};
-    case vector_operation::cg_update:
-      return {.reads_x = true, .writes_x = true, .uses_y = true, .reads_v = true, .norm_of = y};
-    case vector_operation::bicgstab_direction:
-      return {.reads_x = true, .writes_x = true, .reads_v = true};
-    case vector_operation::bicgstab_step:
-      return {.reads_x = true, .writes_x = true, .uses_y = true, .uses_z = true, .reads_v = true, .norm_of = y};
-    case vector_operation::dot_norm2:
-      return {.reads_v = true, .dot_left = u, .dot_right = v, .norm_of = u};
-    case vector_operation::axpy_dot_norm2:
-      return {.reads_x = true, .writes_x = true, .dot_left = w, .dot_right = x, .norm_of = x};
-  }
-  return {};
-}
-
-/// One number of each field, and the results.
-template <class Real>
-struct operands_of_number {
-  complex<Real> x, y, z, u, v;
-};
+// What vector_operations.hpp finds by the namespace of `complex`.
 
 /// x + a u
 template <class Real>
 PLAQUETTE_HOST_DEVICE inline complex<Real> add_product(const complex<Real>& x, const complex<Real>& a,
                                                        const complex<Real>& u) {
+  using gpu::fused;
   return {fused(-a.im, u.im, fused(a.re, u.re, x.re)), fused(a.im, u.re, fused(a.re, u.im, x.im))};
 }
-
-/// u + a (x - b v)
+/// a u
 template <class Real>
-PLAQUETTE_HOST_DEVICE inline complex<Real> direction(const complex<Real>& u, const complex<Real>& a,
-                                                     const complex<Real>& x, const complex<Real>& b,
-                                                     const complex<Real>& v) {
-  return add_product(u, a, add_product(x, -b, v));
+PLAQUETTE_HOST_DEVICE inline complex<Real> fused_product(const complex<Real>& a, const complex<Real>& u) {
+  return add_product({}, a, u);
 }
 
-/// The formulas of blas.hpp, but for z, which needs y as it is stored: `direction` follows then.
-template <vector_operation operation, class Real>
-PLAQUETTE_HOST_DEVICE inline void operate(operands_of_number<Real>& n, const complex<Real>& a, const complex<Real>& b) {
-  using enum vector_operation;
-  if constexpr (operation == scale) n.x = add_product({}, a, n.x);
-  if constexpr (operation == axpy || operation == axpy_norm2 || operation == axpy_dot_norm2)
-    n.x = add_product(n.x, a, n.u);
-  if constexpr (operation == xpay) n.x = add_product(n.u, a, n.x);
-  if constexpr (operation == axpy_pair) n.x = add_product(add_product(n.x, a, n.u), b, n.v);
-  if constexpr (operation == subtract_norm2) n.x = n.u - n.v;
-  if constexpr (operation == cg_update) {
-    n.x = add_product(n.x, a, n.u);
-    n.y = add_product(n.y, -a, n.v);
-  }
-  if constexpr (operation == bicgstab_direction) n.x = direction(n.u, a, n.x, b, n.v);
-  if constexpr (operation == bicgstab_step) {
-    n.x = add_product(add_product(n.x, a, n.z), b, n.y);
-    n.y = add_product(n.y, -b, n.u);
-  }
-}
+}  // namespace plaquette
+
+namespace plaquette::gpu {
 
 /// The fields of a launch; those that the operation does not use are null.
 template <class T>
@@ -232,7 +140,7 @@ struct vector_kernel {
       if constexpr (traits.reads_w()) unpack_group<T>(load_group<T>(w, g, chunks), 1.0F, ws);
       PLAQUETTE_GPU_UNROLL
       for (int k = 0; k < group_size; ++k) {
-        operands_of_number<real> n{xs[k], ys[k], zs[k], us[k], vs[k]};
+        operands_of_number<complex<real>> n{xs[k], ys[k], zs[k], us[k], vs[k]};
         operate<operation>(n, by.a, by.b);
         if constexpr (traits.uses_z) zs[k] = direction(n.y, by.c, n.z, by.b, n.v);
         if constexpr (traits.has_dot())
@@ -340,7 +248,7 @@ struct vector_kernel {
         if constexpr (result == operand::z) {
           results[k] = direction(ys[k], site.by.c, zs[k], site.by.b, vs[k]);
         } else {
-          operands_of_number<float> n{xs[k], ys[k], zs[k], us[k], vs[k]};
+          operands_of_number<complex<float>> n{xs[k], ys[k], zs[k], us[k], vs[k]};
           operate<operation>(n, site.by.a, site.by.b);
           results[k] = result == operand::x ? n.x : n.y;
         }

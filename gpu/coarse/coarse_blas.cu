@@ -62,7 +62,7 @@ struct coarse_vector_kernel {
     site_sums<T> total;
     PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < 2; ++k) {
-      operands_of_number<T> n{xs.z[k], ys.z[k], zs.z[k], us.z[k], vs.z[k]};
+      operands_of_number<complex<T>> n{xs.z[k], ys.z[k], zs.z[k], us.z[k], vs.z[k]};
       operate<operation>(n, by.a, by.b);
       if constexpr (traits.uses_z) zs.z[k] = direction(n.y, by.c, n.z, by.b, n.v);
       if constexpr (traits.has_dot())

@@ -108,7 +108,7 @@ class work {
     restart();
   }
 
-  void set(const std::optional<hopping_launch>& how) { m_.set_launch(how); }
+  void set(const std::optional<hopping_launch>& how) { m_.hopping().set_launch(how); }
   void restart() { copy(even_, start_); }
   double norm() const { return host_values(norm2(even_))[0].re; }
   const field<T>& result() const { return even_; }

@@ -72,10 +72,10 @@ class device_operator final : public timed_operator {
   void finish() const override { device_.finish(); }
 
   void set_overlap(bool on) override {
-    if constexpr (requires { m_->set_overlap(on); }) m_->set_overlap(on);
+    if constexpr (requires { m_->hopping().set_overlap(on); }) m_->hopping().set_overlap(on);
   }
   void set_communication(bool on) override {
-    if constexpr (requires { m_->set_communication(on); }) m_->set_communication(on);
+    if constexpr (requires { m_->hopping().set_communication(on); }) m_->hopping().set_communication(on);
   }
   bool recordable() const override {
     if constexpr (requires { m_->hopping().recordable(); }) return m_->hopping().recordable();

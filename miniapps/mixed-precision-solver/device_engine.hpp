@@ -57,8 +57,8 @@ class device_engine final : public solve_engine {
         b_(context(), {.columns = options.batch_size()}),
         x_(like(b_)) {
     zero(b_);
-    full_->set_overlap(options.shared.overlap);
-    inner_->set_overlap(options.shared.overlap);
+    full_->hopping().set_overlap(options.shared.overlap);
+    inner_->hopping().set_overlap(options.shared.overlap);
   }
 
   void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) override {
@@ -265,15 +265,15 @@ class device_engine final : public solve_engine {
       const bool overlap = options_.shared.overlap;
       if (measures_halo()) {
         beside.push_back([&m, &work, overlap](int applications) {
-          m.set_overlap(!overlap);
+          m.hopping().set_overlap(!overlap);
           const double seconds = work(applications);
-          m.set_overlap(overlap);
+          m.hopping().set_overlap(overlap);
           return seconds;
         });
         beside.push_back([&m, &work](int applications) {
-          m.set_communication(false);
+          m.hopping().set_communication(false);
           const double seconds = work(applications);
-          m.set_communication(true);
+          m.hopping().set_communication(true);
           return seconds;
         });
       }

@@ -72,7 +72,7 @@ std::vector<spinor_configuration> results_on(const context& ctx, const fermion_a
   const auto m = std::make_shared<gpu::wilson_clover<T>>(ctx, links, action, stored);
   gpu::field<T> in(ctx, {.columns = 3});
   gpu::random_spinors(in, 4);
-  if (turns) m->set_launch(turning(*m, in.columns()));
+  if (turns) m->hopping().set_launch(turning(*m, in.columns()));
   auto out = like(in);
   std::vector<spinor_configuration> results;
   const auto keep = [&](const gpu::field<T>& x) {
@@ -107,7 +107,7 @@ std::vector<spinor_configuration> results_on(const context& ctx, const fermion_a
     schur.apply(less, two);
     keep(less);
   }
-  if (turns) m->set_launch(turning(*m, 1));
+  if (turns) m->hopping().set_launch(turning(*m, 1));
   const auto one = view(in, 2, 1);
   auto alone = like(one);
   for (int k = 0; k < 2; ++k) {
@@ -267,7 +267,7 @@ void compare_sums_of_operator(const extents& global, std::size_t stride) {
         const auto m = std::make_shared<gpu::wilson_clover<T>>(ctx, gpu::random_configuration(ctx, 3),
                                                                action_called(turn % 3 == 0 ? "wilson" : "clover"),
                                                                reconstruct::twelve);
-        m->set_sums_in_kernels(true);
+        m->hopping().set_sums_in_kernels(true);
         const gpu::schur_wilson_clover<T> schur(m, turn % 4 < 2 ? schur_kind::symmetric : schur_kind::asymmetric);
         for (const int columns : {1, 3}) {
           const auto seed = static_cast<std::uint64_t>(100 * turn + columns);

@@ -16,7 +16,7 @@ std::vector<spinor_configuration> results_on(const context& ctx, const fermion_a
                                              bool overlap = true) {
   const auto links = cpu::random_configuration(ctx.geometry(), 3, ctx.comm());
   const auto m = std::make_shared<cpu::wilson_clover<T>>(ctx, links, action, stored);
-  m->set_overlap(overlap);
+  m->hopping().set_overlap(overlap);
   random_batch<T> in(ctx, 3, 4);
   auto out = like(in.packed);
   std::vector<spinor_configuration> results;

@@ -212,7 +212,7 @@ TYPED_TEST(DeviceHoppingTerm, SumsAreThoseOfTheResult) {
     for (const int columns : {1, 5})
       for (const bool in_kernels : {false, true})
         for (const bool daggered : {false, true}) {
-          m.set_sums_in_kernels(in_kernels);
+          m.hopping().set_sums_in_kernels(in_kernels);
           const columns_on_both<TypeParam> in(host_ctx, ctx, columns, ++seed), other(host_ctx, ctx, columns, ++seed);
           const auto x = in.device.parity(0), w = other.device.parity(0);
           for (const epilogue finish : epilogues) {
@@ -257,7 +257,7 @@ void expect_bits_of_gather(const gpu::queue& q, gpu::wilson_clover<T>& m, const 
                            const std::string& where) {
   const auto x = in.device.parity(0);
   const auto run = [&](const gpu::hopping_launch& how, bool backwards) {
-    m.set_launch(how);
+    m.hopping().set_launch(how);
     auto out = like(x);
     poison(out);
     while (q.turn_around() == backwards) {
@@ -360,13 +360,13 @@ void compare_sums_of_launches(int columns) {
     const gpu::context ctx = device_context(geometry);
     gpu::wilson_clover<T> m(ctx, cpu::random_configuration(geometry, ++seed, communicator()), actions()[0],
                             reconstruct::twelve);
-    m.set_sums_in_kernels(true);
+    m.hopping().set_sums_in_kernels(true);
     const columns_on_both<T> in(host_ctx, ctx, columns, ++seed), w_storage(host_ctx, ctx, columns + 2, ++seed);
     const auto x = in.device.parity(0), w = view(w_storage.device, 1, columns).parity(0);
     for (const epilogue finish : {epilogue::add, epilogue::add_clover}) {
       auto out = like(x);
       const auto run = [&](const gpu::hopping_launch& how, bool daggered, bool backwards = false) {
-        m.set_launch(how);
+        m.hopping().set_launch(how);
         poison(out);
         while (ctx.queue().turn_around() == backwards) {
         }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/dirac/site_diagonal.hpp"
+
+#include <stdexcept>
+
+#include "common/error.hpp"
+#include "gpu/blas/blas.hpp"
+#include "gpu/device/launch.hpp"
+#include "gpu/dirac/hopping_site.hpp"
+
+namespace plaquette::gpu {
+
+namespace {
+
+/// Writes both chiral blocks of a site.
+template <class T>
+struct pack_clover_of_site {
+  clover_configuration::const_pointer from;
+  std::byte* to;  ///< of one parity
+  int parity;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto i = static_cast<std::int32_t>(index);
+    for (int chirality = 0; chirality < 2; ++chirality) {
+      const hermitian_6x6 block = from.load(parity, i, chirality);
+      std::byte* const at = to + static_cast<std::int64_t>(i / lanes * 2 + chirality) * chiral_block_bytes<T>;
+      double numbers[count];
+      for (int k = 0; k < chiral_rows; ++k) numbers[k] = block.diagonal[k];
+      for (int k = 0; k < hermitian_6x6::lower_size; ++k) {
+        numbers[chiral_rows + 2 * k] = block.lower[k].re;
+        numbers[chiral_rows + 2 * k + 1] = block.lower[k].im;
+      }
+      store(at, i % lanes, numbers);
+    }
+  }
+
+ private:
+  static constexpr int count = chiral_rows * chiral_rows;
+
+  PLAQUETTE_HOST_DEVICE static void store(std::byte* at, int lane, const double (&numbers)[count]) {
+    constexpr int size = is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>)), whole = count * size / 16 * 16;
+    double inverse = 0.0;
+    if constexpr (is_half<T>) {
+      double largest = 0.0;
+      for (const double x : numbers) {
+        const double magnitude = x < 0.0 ? -x : x;
+        if (!(magnitude <= largest)) largest = magnitude;
+        if (largest != largest) break;
+      }
+      *reinterpret_cast<float*>(at + count * size * lanes + 4 * lane) = static_cast<float>(largest / 32767.0);
+      inverse = largest > 0.0 ? 32767.0 / largest : 0.0;
+    }
+    for (int k = 0; k < count; ++k) {
+      const int byte = k * size, width = byte < whole ? 16 : 8, first = byte / width * width;
+      std::byte* const place = at + first * lanes + lane * width + (byte - first);
+      if constexpr (is_half<T>) {
+        const double q = numbers[k] * inverse + 32768.5;  // positive: cutting off rounds to the nearest
+        *reinterpret_cast<std::uint16_t*>(place) = static_cast<std::uint16_t>(q > 1.0 && q < 65536.0 ? q : 32768.0);
+      } else {
+        *reinterpret_cast<real_of<T>*>(place) = static_cast<real_of<T>>(numbers[k]);
+      }
+    }
+  }
+};
+
+/// out = a A in, of a site and column. Without blocks A is 1.
+template <class T>
+struct multiply_site_diagonal {
+  hopping_arguments<T> arg;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto column = static_cast<int>(index / arg.order.sites);
+    const auto i = static_cast<std::int32_t>(index - static_cast<std::int64_t>(column) * arg.order.sites);
+    spin_rows<real_of<T>, 4> psi{};
+    add_spinor<T, false, load_hint::ordered>(psi, arg, arg.x, column, i, arg.a);
+    if (arg.clover != nullptr) multiply_by_clover<T, load_hint::ordered>(psi, clover_of<T>(arg.clover, i), lane_of(i));
+    store_spinor<T, false>(psi, arg, column, i);
+  }
+};
+
+}  // namespace
+
+template <class T>
+site_diagonal<T>::site_diagonal(const context& ctx, const clover_configuration& blocks) : context_(ctx) {
+  const site_order& order = ctx.order();
+  parity_bytes_ = std::int64_t{order.blocks()} * 2 * chiral_block_bytes<T>;
+  blocks_ = ctx.workspace().take(static_cast<std::size_t>(2 * parity_bytes_));
+  for (int p = 0; p < 2; ++p)
+    for_each_index(ctx.queue(), order.sites,
+                   pack_clover_of_site<T>{blocks.sites(), blocks_.get() + p * parity_bytes_, p}, 128);
+  // Kernels may ask for blocks before the kernel that comes before them has ended: that must not be this one.
+  ctx.queue().synchronize();
+}
+
+template <class T>
+void site_diagonal<T>::apply(field<T>& out, const field<T>& in) const {
+  if (!(out.shape() == in.shape()) || in.parts() != 1 || in.shape().spins != spins || in.shape().colours != colours)
+    throw std::logic_error("site_diagonal: fields must be Dirac spinors of one and the same parity");
+  multiply_site_diagonal<T> body;
+  body.arg.out = out.sites(0);
+  body.arg.x = in.sites(0);
+  body.arg.clover = blocks(in.parity_of_part(0));
+  body.arg.order = context_.order();
+  body.arg.a = static_cast<real_of<T>>(is_number() ? value_ : 1.0);
+  for_each_index(context_.queue(), static_cast<std::int64_t>(body.arg.order.sites) * in.columns(), body, 128);
+}
+
+template class site_diagonal<half>;
+template class site_diagonal<float>;
+template class site_diagonal<double>;
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The site-diagonal part A of the Wilson-clover operator, or its inverse, packed for the kernels. The twin of
+/// cpu_ref/dirac/site_diagonal.
+#pragma once
+
+#include <memory>
+
+#include "gpu/dirac/clover_term.hpp"
+#include "gpu/fields/field.hpp"
+
+namespace plaquette::gpu {
+
+/// One number, or blocks packed for the kernels, [parity][block][chirality] as `loaded_clover` (hopping_site.hpp) reads
+/// them. Copies share the blocks.
+template <class T>
+class site_diagonal {
+ public:
+  /// Times a number.
+  site_diagonal(const context& ctx, double value) : context_(ctx), value_(value) {}
+  site_diagonal(const context& ctx, const clover_configuration& blocks);
+
+  bool is_number() const { return blocks_ == nullptr; }
+  double value() const { return value_; }
+  /// Blocks of one parity, or null where it is a number.
+  const std::byte* blocks(int parity) const {
+    return blocks_ == nullptr ? nullptr : blocks_.get() + parity * parity_bytes_;
+  }
+  /// out = A in, Dirac spinors of one parity.
+  void apply(field<T>& out, const field<T>& in) const;
+
+ private:
+  context context_;
+  double value_ = 0.0;
+  std::shared_ptr<std::byte> blocks_;
+  std::int64_t parity_bytes_ = 0;
+};
+
+}  // namespace plaquette::gpu
