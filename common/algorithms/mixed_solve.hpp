@@ -73,7 +73,8 @@ solve_report solve_mixed(solver_kind kind, mixed_scheme scheme, const Outer& out
       return reliable_bicgstab_l<Low>(outer, inner, x, b, rule, updates, 4);
     case solver_kind::automatic:
       return detail::solve_in_turn(
-          x, b, rule, [&](High& y, const High& c, const stopping_rule& rest, solver_kind one, bool is_last) {
+          detail::automatic_solvers(precision_of<Low>), x, b, rule,
+          [&](High& y, const High& c, const stopping_rule& rest, solver_kind one, bool is_last) {
             reliable_updates here = is_last ? updates : detail::noticing_a_stall(updates);
             if (is_last) here.patience = std::numeric_limits<int>::max();
             return solve_mixed<Low>(one, scheme, outer, inner, y, c, rest, here, parameters);

@@ -18,7 +18,8 @@
 
 namespace plaquette {
 
-/// `automatic` is BiCGstab; a column on which it stalls or breaks down goes on with BiCGstab(4), and then with CGNR.
+/// `automatic` is BiCGstab; a column on which it stalls or breaks down goes on with BiCGstab(4), and then with CGNR. In
+/// half precision CGNE takes the place of CGNR (README.md, "Two precisions").
 enum class solver_kind { cgne, cgnr, bicgstab, gcr, mr, bicgstab2, bicgstab4, automatic };
 
 inline constexpr std::array<std::pair<solver_kind, std::string_view>, 8> solver_names{
@@ -55,20 +56,24 @@ struct solver_parameters {
 
 namespace detail {
 
-/// The solvers of `automatic`, one after the other, and the iterations without progress after which the next one takes
-/// over: CGNR, the last, never gives up on a plateau.
-inline constexpr solver_kind automatic_solvers[] = {solver_kind::bicgstab, solver_kind::bicgstab4, solver_kind::cgnr};
+/// The solvers of `automatic`, one after the other: the last one never gives up on a plateau.
+/// \param p  of the iteration
+constexpr std::array<solver_kind, 3> automatic_solvers(precision p) {
+  return {solver_kind::bicgstab, solver_kind::bicgstab4, p == precision::half ? solver_kind::cgne : solver_kind::cgnr};
+}
+/// The iterations without progress after which the next one takes over.
 inline constexpr int iterations_of_a_stall = 150;
 
-/// Solves by the first of `automatic_solvers`, and by the next ones for the columns that failed, from the best solution
-/// so far; `why` says so.
+/// Solves by the first of these solvers, and by the next ones for the columns that failed, from the best solution so
+/// far; `why` says so.
 /// \param run  solve_report (F& x, const F& b, const stopping_rule&, solver_kind, bool is_last)
 template <field_batch F, class Run>
-solve_report solve_in_turn(F& x, const F& b, const stopping_rule& rule, Run&& run) {
-  solve_report report = run(x, b, rule, automatic_solvers[0], false);
+solve_report solve_in_turn(const std::array<solver_kind, 3>& solvers, F& x, const F& b, const stopping_rule& rule,
+                           Run&& run) {
+  solve_report report = run(x, b, rule, solvers[0], false);
   report.solver = "auto";
   std::vector<std::string> told(report.columns.size());  ///< of each column: which solvers gave way, and why
-  for (std::size_t stage = 1; stage < std::size(automatic_solvers); ++stage) {
+  for (std::size_t stage = 1; stage < solvers.size(); ++stage) {
     stopping_rule rest = rule;
     rest.guess_is_zero = false;
     rest.column_tolerances.clear();
@@ -85,13 +90,13 @@ solve_report solve_in_turn(F& x, const F& b, const stopping_rule& rule, Run&& ru
     if (failed.empty() || (rule.interrupted && rule.interrupted())) break;
     for (const int n : failed) {
       const column_report& c = report.columns[static_cast<std::size_t>(n)];
-      told[static_cast<std::size_t>(n)] += (stage > 1 ? ", " : "") + name(automatic_solvers[stage - 1]) +
-                                           " gave way to " + name(automatic_solvers[stage]) + " after " +
-                                           std::to_string(c.iterations) + " iterations in all (" + c.why + ")";
+      told[static_cast<std::size_t>(n)] += (stage > 1 ? ", " : "") + name(solvers[stage - 1]) + " gave way to " +
+                                           name(solvers[stage]) + " after " + std::to_string(c.iterations) +
+                                           " iterations in all (" + c.why + ")";
     }
     F x_failed = gather_columns(x, failed);
-    const bool is_last = stage + 1 == std::size(automatic_solvers);
-    const solve_report again = run(x_failed, gather_columns(b, failed), rest, automatic_solvers[stage], is_last);
+    const bool is_last = stage + 1 == solvers.size();
+    const solve_report again = run(x_failed, gather_columns(b, failed), rest, solvers[stage], is_last);
     scatter_columns(x, failed, x_failed);
     report.add_work(again);
     for (std::size_t k = 0; k < failed.size(); ++k) {
@@ -128,11 +133,12 @@ solve_report solve(solver_kind kind, const A& a, F& x, const F& b, const stoppin
     case solver_kind::bicgstab4:
       return bicgstab_l(a, x, b, rule, 4);
     case solver_kind::automatic:
-      return detail::solve_in_turn(
-          x, b, rule, [&](F& y, const F& c, stopping_rule rest, solver_kind one, bool is_last) {
-            rest.stagnation_window = is_last ? 0 : std::min(rest.stagnation_window, detail::iterations_of_a_stall);
-            return solve(one, a, y, c, rest, parameters);
-          });
+      return detail::solve_in_turn(detail::automatic_solvers(precision_of<F>), x, b, rule,
+                                   [&](F& y, const F& c, stopping_rule rest, solver_kind one, bool is_last) {
+                                     rest.stagnation_window =
+                                         is_last ? 0 : std::min(rest.stagnation_window, detail::iterations_of_a_stall);
+                                     return solve(one, a, y, c, rest, parameters);
+                                   });
   }
   throw error(exit_status::internal_error, "solve: a solver without a name was asked for");
 }

@@ -61,7 +61,8 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
 
   line.section("Solver");
   line.choice("--solver", raw.solver, {"cgne", "cgnr", "bicgstab", "bicgstab2", "bicgstab4", "auto", "gcr", "mr"},
-              "Krylov method, on the Schur system; auto: bicgstab, and where it stalls bicgstab4, then cgnr");
+              "Krylov method, on the Schur system; auto: bicgstab, and where it stalls bicgstab4, then cgnr (cgne in "
+              "half precision)");
   line.choice("--precision", raw.precision, {"double", "single", "double-single", "double-half", "single-half"},
               "Of the solution and, after the hyphen, of the Krylov space where that is a lower one");
   line.choice(

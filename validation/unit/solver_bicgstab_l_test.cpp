@@ -111,6 +111,25 @@ TEST(AutomaticSolver, FallsBackWhereBiCGstabFailsAndSaysSo) {
   EXPECT_EQ(report.columns[0].restarts, 0);
 }
 
+TEST(AutomaticSolver, EndsWithCgneWhereTheIterationIsInHalfPrecision) {
+  generator g(3);
+  Eigen::MatrixXd m = random_matrix(200, 200, g).real();
+  m = (m - m.transpose()).eval() / std::sqrt(200.0) + 1e-3 * Eigen::MatrixXd::Identity(200, 200);
+  const matrix a = m.cast<std::complex<double>>(), b = random_matrix(200, 1, g).real().cast<std::complex<double>>();
+  const auto op = to_operator(a);
+  mock::machine device;
+  const auto last_solver = [&]<class Low>() {
+    mock::field x = to_field(device, matrix::Zero(200, 1));
+    const auto report = solve_mixed<Low>(solver_kind::automatic, mixed_scheme::reliable, op, op, x, to_field(device, b),
+                                         {.tolerance = 1e-9, .limit = 1500}, {.delta = 0.1, .longest_interval = 20});
+    const std::string& why = report.columns[0].why;
+    const std::size_t at = why.rfind("gave way to ");
+    return at == std::string::npos ? "" : why.substr(at + 12, why.find(' ', at + 12) - at - 12);
+  };
+  EXPECT_EQ(last_solver.operator()<mock::basic_field<half>>(), "cgne");
+  EXPECT_EQ(last_solver.operator()<mock::basic_field<float>>(), "cgnr");
+}
+
 TEST(AutomaticSolver, NoticesAStallOfTwoPrecisionsWithin150Iterations) {
   using low = mock::basic_field<float>;
   for (const int interval : {1, 20, 40, 200, 10000}) {
