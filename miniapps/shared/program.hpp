@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The skeleton of every program. A program states its options, what it needs, and its body; run_program does the rest:
-/// dry run, outputs, GPU, memory, report, verdict and exit status. miniapps/README.md has an example. It stands here and
-/// not in common/app, as it opens the GPU and reads links into fields of a library: common knows no library.
+/// dry run, outputs, GPU, memory, report, verdict and exit status. miniapps/README.md has an example. It stands here
+/// and not in common/app, as it opens the GPU and reads links into fields of a library: common knows no library.
 #pragma once
 
 #include <optional>

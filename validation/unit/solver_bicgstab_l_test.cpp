@@ -112,22 +112,29 @@ TEST(AutomaticSolver, FallsBackWhereBiCGstabFailsAndSaysSo) {
 }
 
 TEST(AutomaticSolver, EndsWithCgneWhereTheIterationIsInHalfPrecision) {
-  generator g(3);
-  Eigen::MatrixXd m = random_matrix(200, 200, g).real();
-  m = (m - m.transpose()).eval() / std::sqrt(200.0) + 1e-3 * Eigen::MatrixXd::Identity(200, 200);
-  const matrix a = m.cast<std::complex<double>>(), b = random_matrix(200, 1, g).real().cast<std::complex<double>>();
-  const auto op = to_operator(a);
-  mock::machine device;
-  const auto last_solver = [&]<class Low>() {
-    mock::field x = to_field(device, matrix::Zero(200, 1));
-    const auto report = solve_mixed<Low>(solver_kind::automatic, mixed_scheme::reliable, op, op, x, to_field(device, b),
-                                         {.tolerance = 1e-9, .limit = 1500}, {.delta = 0.1, .longest_interval = 20});
-    const std::string& why = report.columns[0].why;
-    const std::size_t at = why.rfind("gave way to ");
-    return at == std::string::npos ? "" : why.substr(at + 12, why.find(' ', at + 12) - at - 12);
+  const auto tried = [&]<class Low>() {
+    std::string all;
+    for (const int seed : {1, 2, 3, 4}) {
+      generator g(seed);
+      Eigen::MatrixXd m = random_matrix(100, 100, g).real();
+      m = (m - m.transpose()).eval() / std::sqrt(100.0) + 1e-4 * Eigen::MatrixXd::Identity(100, 100);
+      const matrix a = m.cast<std::complex<double>>(), b = random_matrix(100, 1, g).real().cast<std::complex<double>>();
+      const auto op = to_operator(a);
+      mock::machine device;
+      mock::field x = to_field(device, matrix::Zero(100, 1));
+      all += solve_mixed<Low>(solver_kind::automatic, mixed_scheme::reliable, op, op, x, to_field(device, b),
+                              {.tolerance = 1e-9, .limit = 1500}, {.delta = 0.1, .longest_interval = 20})
+                 .columns[0]
+                 .why;
+    }
+    return all;
   };
-  EXPECT_EQ(last_solver.operator()<mock::basic_field<half>>(), "cgne");
-  EXPECT_EQ(last_solver.operator()<mock::basic_field<float>>(), "cgnr");
+  const std::string in_half = tried.operator()<mock::basic_field<half>>(),
+                    in_single = tried.operator()<mock::basic_field<float>>();
+  EXPECT_NE(in_half.find("gave way to cgne"), std::string::npos) << in_half;
+  EXPECT_EQ(in_half.find("cgnr"), std::string::npos) << in_half;
+  EXPECT_NE(in_single.find("gave way to cgnr"), std::string::npos) << in_single;
+  EXPECT_EQ(in_single.find("cgne"), std::string::npos) << in_single;
 }
 
 TEST(AutomaticSolver, NoticesAStallOfTwoPrecisionsWithin150Iterations) {
