@@ -48,7 +48,7 @@ struct overlap_options {
   double delta = 1e-9;  ///< of the checks of the sign function
   bool delta_given = false;
 
-  int overlap_modes = 8;  ///< of D^+ D in one chirality
+  int overlap_modes = 8;           ///< of D^+ D in one chirality
   double overlap_tolerance = 0.0;  ///< 0 until it is chosen
   int overlap_search_space = 0, overlap_block = 0;
   bool relaxed_modes = true;
