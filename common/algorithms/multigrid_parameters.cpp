@@ -31,7 +31,7 @@ cycle_kind parse_cycle_kind(const std::string& text) {
 
 smoother_kind parse_smoother_kind(const std::string& text) {
   using enum smoother_kind;
-  return parse_kind(text, "smoother", {mr, gcr, ca_gcr, additive_schwarz, multiplicative_schwarz});
+  return parse_kind(text, "smoother", {mr, gcr, ca_gcr, polynomial, additive_schwarz, multiplicative_schwarz});
 }
 
 coarsest_kind parse_coarsest_kind(const std::string& text) {
@@ -47,6 +47,8 @@ const char* name(smoother_kind kind) {
       return "gcr";
     case smoother_kind::ca_gcr:
       return "ca-gcr";
+    case smoother_kind::polynomial:
+      return "polynomial";
     case smoother_kind::additive_schwarz:
       return "additive-schwarz";
     default:

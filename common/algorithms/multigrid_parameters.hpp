@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/lattice/extents.hpp"
@@ -19,11 +21,18 @@ enum class cycle_kind {
   w,  ///< two, from the residual of the first
   k   ///< GCR preconditioned by the cycle of the next level
 };
-enum class smoother_kind { mr, gcr, ca_gcr, additive_schwarz, multiplicative_schwarz };
+enum class smoother_kind {
+  mr,
+  gcr,
+  ca_gcr,
+  polynomial,  ///< with coefficients that ca_gcr had in a trial
+  additive_schwarz,
+  multiplicative_schwarz
+};
 enum class coarsest_kind { gcr, ca_gcr };
 
-/// "v", "w", "k"; "mr", "gcr", "ca-gcr", "additive-schwarz", "multiplicative-schwarz"; "gcr", "ca-gcr". Throw
-/// input_error for anything else.
+/// "v", "w", "k"; "mr", "gcr", "ca-gcr", "polynomial", "additive-schwarz", "multiplicative-schwarz"; "gcr", "ca-gcr".
+/// Throw input_error for anything else.
 cycle_kind parse_cycle_kind(const std::string& text);
 smoother_kind parse_smoother_kind(const std::string& text);
 coarsest_kind parse_coarsest_kind(const std::string& text);
@@ -42,6 +51,7 @@ struct cycle_shape {
   cycle_kind cycle = cycle_kind::k;
   int k_steps = 8;                  ///< of the GCR around the cycle of an intermediate level
   std::vector<int> steps_after{6};  ///< see multigrid_parameters
+  smoother_kind smoother = smoother_kind::ca_gcr;
   bool operator==(const cycle_shape&) const = default;
 };
 
@@ -54,7 +64,9 @@ struct multigrid_parameters {
   std::vector<int> steps_before{0}, steps_after{6};
   double relaxation_factor = 0.85;  ///< of MR
   int steps_at_a_time = 6;          ///< of CA-GCR
-  int domain_steps = 3;             ///< of MR in the domains of Schwarz's procedure, which are the aggregates
+  /// Coefficients of polynomials, by lattice and number of steps. None: CA-GCR is taken.
+  std::map<std::pair<std::size_t, int>, std::vector<double>> polynomials{};
+  int domain_steps = 3;  ///< of MR in the domains of Schwarz's procedure, which are the aggregates
 
   cycle_kind cycle = cycle_kind::k;
   int k_steps = 8;            ///< of the GCR around the cycle of an intermediate level
@@ -71,8 +83,10 @@ struct multigrid_parameters {
   int refinements = 3;             ///< inverse iterations with the cycle itself
   std::uint64_t seed = 1;
 
-  cycle_shape shape() const { return {cycle, k_steps, steps_after}; }
-  void set_shape(const cycle_shape& s) { cycle = s.cycle, k_steps = s.k_steps, steps_after = s.steps_after; }
+  cycle_shape shape() const { return {cycle, k_steps, steps_after, smoother}; }
+  void set_shape(const cycle_shape& s) {
+    cycle = s.cycle, k_steps = s.k_steps, steps_after = s.steps_after, smoother = s.smoother;
+  }
 
   /// A number of such a list.
   static int on_lattice(const std::vector<int>& list, std::size_t number) {

@@ -4,10 +4,12 @@
 /// libraries: `Library` names the types and the few functions that differ.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <concepts>
 #include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -156,6 +158,38 @@ class multigrid {
   /// x = about M^-1 b for full fields of the coarse lattice `number`, of `columns` columns or fewer.
   any_operator<coarse_field> coarse_solver(std::size_t number, int columns) const { return solver_of(number, columns); }
 
+  /// Finds the polynomials with which cycles that are made from here on relax, where that is wanted: the mean
+  /// coefficients of CA-GCR in cycles on a random right-hand side, x += B (b - A x). M is gamma_5-Hermitian, its
+  /// eigenvalues come in conjugate pairs, and the coefficients of the best polynomial are real. Collective.
+  void learn_polynomials() {
+    if (parameters_.smoother != smoother_kind::polynomial ||
+        std::ranges::all_of(places_of_polynomials(),
+                            [this](const auto& place) { return parameters_.polynomials.contains(place); }))
+      return;
+    constexpr int rounds = 6, ignored = 1;
+    heard_ = std::make_shared<heard_numbers>();
+    const auto& a = *library_.system();
+    quark_field r = library_.working_quarks(1), x = like(r), ax = like(r);
+    library_.take_working_sites(r, library_.random_quarks(1, parameters_.seed + 996));
+    {
+      const auto inverse = cycle(1);
+      for (int round = 0; round < rounds + ignored; ++round) {
+        if (round == ignored) heard_->clear();
+        inverse.apply(x, r);
+        a.apply(ax, x);
+        axpy(r, uniform_scalars(r, -1.0), ax);
+      }
+    }
+    for (const auto& [place, calls] : *heard_) {
+      std::vector<double> mean(calls.front().size());
+      for (const auto& numbers : calls)
+        for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += numbers[j] / static_cast<double>(calls.size());
+      if (std::ranges::all_of(mean, [](double c) { return std::isfinite(c); })) parameters_.polynomials[place] = mean;
+    }
+    heard_.reset();
+    for (const auto& place : places_of_polynomials()) parameters_.polynomials.try_emplace(place);
+  }
+
   /// Of cycles that are made from here on.
   void use_cycle(const cycle_shape& shape) { parameters_.set_shape(shape); }
 
@@ -248,6 +282,7 @@ class multigrid {
   /// Takes out of v what adds nothing.
   void build(quark_field& v) {
     levels_.clear();
+    parameters_.polynomials.clear();
     add_level(v, 0);
     coefficients_.emplace(levels_.front().from_finer->coarse_like(v.columns()));
     levels_.front().from_finer->restrict_to(*coefficients_, v);
@@ -318,6 +353,24 @@ class multigrid {
     }
   }
 
+  /// CA-GCR, or the polynomial that it was on average where that is wanted and known.
+  template <class F, class System>
+  any_relaxation<F> by_polynomials(std::shared_ptr<const System> a, const F& shape, std::size_t number,
+                                   int steps) const {
+    const multigrid_parameters& p = parameters_;
+    const auto known = p.polynomials.find({number, steps});
+    if (p.smoother == smoother_kind::polynomial && known != p.polynomials.end() && !known->second.empty() && !heard_)
+      return any_relaxation<F>(polynomial_relaxation(*a, shape, known->second), a);
+    if (!heard_ || steps > longest_polynomial)
+      return any_relaxation<F>(ca_gcr_relaxation(*a, shape, steps, p.steps_at_a_time), a);
+    const auto listen = [all = heard_, number, steps](const auto& c) {
+      std::vector<double> numbers;
+      for (const auto& values : host_values_of(c)) numbers.push_back(values[0].re);
+      (*all)[{number, steps}].push_back(std::move(numbers));
+    };
+    return any_relaxation<F>(ca_gcr_relaxation(*a, shape, steps, steps, listen), a);
+  }
+
   /// A relaxation of `steps` steps on lattice `number`.
   template <class F, class System>
   any_relaxation<F> smoother(std::shared_ptr<const System> a, const F& shape, std::size_t number, int steps) const {
@@ -328,7 +381,8 @@ class multigrid {
       case smoother_kind::gcr:
         return any_relaxation<F>(gcr_relaxation(*a, shape, steps), a);
       case smoother_kind::ca_gcr:
-        return any_relaxation<F>(ca_gcr_relaxation(*a, shape, steps, p.steps_at_a_time), a);
+      case smoother_kind::polynomial:
+        return by_polynomials<F>(a, shape, number, steps);
       default:
         return any_relaxation<F>(schwarz_relaxation(*a, shape, domains<F>(*a, number), steps, p.domain_steps), a);
     }
@@ -415,8 +469,26 @@ class multigrid {
                             any_operator<coarse_field>(std::move(inner)), profile_, number));
   }
 
+  /// Powers of A times r grow more parallel, in 16 bits before long.
+  static constexpr int longest_polynomial = 8;
+  using place_of_polynomial = std::pair<std::size_t, int>;  ///< lattice and number of steps
+  std::vector<place_of_polynomial> places_of_polynomials() const {
+    const multigrid_parameters& p = parameters_;
+    std::vector<place_of_polynomial> places;
+    for (std::size_t number = 0; number < p.coarsenings.size(); ++number)
+      for (const auto* list : {&p.steps_before, &p.steps_after}) {
+        const int steps = multigrid_parameters::on_lattice(*list, number);
+        if (steps > 0 && steps <= longest_polynomial) places.emplace_back(number, steps);
+      }
+    return places;
+  }
+
+  /// Coefficients of CA-GCR, call by call, by lattice and number of steps.
+  using heard_numbers = std::map<place_of_polynomial, std::vector<std::vector<double>>>;
+
   Library library_;
   multigrid_parameters parameters_;
+  std::shared_ptr<heard_numbers> heard_;  ///< while there is something to learn
   std::vector<level> levels_;
   std::optional<coarse_field> coefficients_;
   std::size_t first_elsewhere_ = 0;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Solvers of a fixed number of steps, for use inside others: MR, GCR, CA-GCR, Chebyshev. They read nothing on the host
-/// and allocate no field after construction, so that a multigrid cycle made of them can be recorded in a CUDA graph.
+/// Solvers of a fixed number of steps, for use inside others: MR, GCR, CA-GCR, polynomials, Chebyshev. They read
+/// nothing on the host and allocate no field after construction, so that a multigrid cycle made of them can be recorded
+/// in a CUDA graph.
 ///
 /// Each is `relaxation<F, A, Steps>`: Steps has the method, the rest is the same for all. A relaxation is made for a
 /// number of columns and serves batches of that width or less. It is a preconditioner: x approximates A^-1 b.
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -162,8 +164,11 @@ class ca_gcr_steps {
   using scalars = typename F::scalars;
 
  public:
+  using listener = std::function<void(const std::vector<scalars>&)>;
+
   /// \param count   steps, in stretches of `length` at most, as even as can be
-  ca_gcr_steps(F& shape, int count, int length) : count_(count) {
+  /// \param listen  is given the c of each stretch; null: nobody is
+  ca_gcr_steps(F& shape, int count, int length, listener listen = nullptr) : count_(count), listen_(std::move(listen)) {
     if (count < 1) throw input_error("ca-gcr: the number of steps must be at least 1, found " + std::to_string(count));
     if (length < 1 || length > 16)
       throw input_error("ca-gcr: expected 1 to 16 steps at a time, found " + std::to_string(length));
@@ -193,12 +198,46 @@ class ca_gcr_steps {
     constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
     const std::span<const F> directions = std::span<const F>(v).first(s), images = std::span<const F>(v).last(s);
     const std::vector<scalars> c = least_squares(images, std::as_const(r), rounding);
+    if (listen_) listen_(c);
     add_combination(x, std::span<const scalars>(c), directions);
     if (!last) subtract_combination(r, std::span<const scalars>(c), images);
   }
 
   int count_, stretches_;
   std::vector<F> v_;
+  listener listen_;
+};
+
+/// x += sum_j c_j A^j r with numbers c_j that are known before: those of CA-GCR, say, which hardly change from one
+/// residual to the next. One application less than there are numbers, and no sums.
+template <field_batch F>
+class polynomial_steps {
+  using scalars = typename F::scalars;
+
+ public:
+  polynomial_steps(F& shape, const std::vector<double>& c) : scratch_(like(shape)) {
+    if (c.empty()) throw input_error("polynomial: expected at least one coefficient");
+    for (const double number : c) c_.emplace_back(shape, number);
+    for (std::size_t j = 1; j < c.size(); ++j) v_.push_back(like(shape));
+  }
+  F& scratch() { return scratch_; }
+
+  template <forward_operator<F> A>
+  void operator()(const A& a, F& x, F& r) {
+    std::vector<F> v{view(r, 0, r.columns())};
+    for (F& next : v_) {
+      v.push_back(view(next, 0, r.columns()));
+      a.apply(v.back(), v[v.size() - 2]);
+    }
+    std::vector<scalars> c;
+    for (const auto& number : c_) c.push_back(number(r.columns()));
+    add_combination(x, std::span<const scalars>(c), std::span<const F>(v));
+  }
+
+ private:
+  std::vector<number_for_any_width<scalars>> c_;
+  std::vector<F> v_;
+  F scratch_;
 };
 
 /// The Chebyshev iteration for an operator whose eigenvalues are real and between lo and hi: no inner products. After k
@@ -259,9 +298,16 @@ auto gcr_relaxation(const A& a, const F& shape, int count) {
 }
 /// GCR of `count` steps, `length` of them at a time. `length` fields of storage.
 template <field_batch F, forward_operator<F> A>
-auto ca_gcr_relaxation(const A& a, const F& shape, int count, int length = 4) {
-  return relaxation<F, A, ca_gcr_steps<F>>(a, shape,
-                                           [=](F& like_this) { return ca_gcr_steps<F>(like_this, count, length); });
+auto ca_gcr_relaxation(const A& a, const F& shape, int count, int length = 4,
+                       typename ca_gcr_steps<F>::listener listen = nullptr) {
+  return relaxation<F, A, ca_gcr_steps<F>>(
+      a, shape, [=](F& like_this) { return ca_gcr_steps<F>(like_this, count, length, listen); });
+}
+/// sum_j c_j A^j. As many fields of storage as coefficients.
+template <field_batch F, forward_operator<F> A>
+auto polynomial_relaxation(const A& a, const F& shape, const std::vector<double>& c) {
+  return relaxation<F, A, polynomial_steps<F>>(a, shape,
+                                               [&](F& like_this) { return polynomial_steps<F>(like_this, c); });
 }
 /// The Chebyshev iteration of `count` steps, for eigenvalues between lo and hi.
 template <field_batch F, forward_operator<F> A>

@@ -257,7 +257,8 @@ class device_multigrid final : public multigrid_engine {
     const multigrid_parameters& p = options_.multigrid;
     // A relaxation of k steps applies the operator k times, and once more for the residual that it starts from.
     const auto volume = static_cast<double>(device_.ctx.geometry().global_volume());
-    const auto of_relaxation = [](int steps) { return steps > 0 ? steps + 1.0 : 0.0; };
+    const int saved = p.smoother == smoother_kind::polynomial ? 1 : 0;
+    const auto of_relaxation = [saved](int steps) { return steps > 0 ? steps + 1.0 - saved : 0.0; };
     std::vector<lattice_work> work(lattices.size());
     double sites = volume, rows = 6.0;
     for (std::size_t k = 0; k < lattices.size(); ++k) {
@@ -304,7 +305,7 @@ class device_multigrid final : public multigrid_engine {
     const stopwatch watch;
     std::vector<cycle_trial>& tried = summary.trials;
     tried.push_back({summary.cycle, summary.trial_rates.back(), seconds_of_iteration()});
-    for (const cycle_shape& shape : shapes_to_try(tried.front().rate)) {
+    for (const cycle_shape& shape : shapes_to_try(tried.front().rate, p.smoother)) {
       if (shape == tried.front().shape) continue;
       multigrid_->use_cycle(shape);
       cycle_.reset();
@@ -317,13 +318,16 @@ class device_multigrid final : public multigrid_engine {
     summary.seconds.trial += watch.seconds();
   }
   /// More work on coarse lattices, with less relaxation a visit; and less work, unless cycles converge slowly.
-  static std::vector<cycle_shape> shapes_to_try(double rate) {
-    constexpr double slow = 0.5;
-    std::vector<cycle_shape> shapes{{cycle_kind::k, 1, {6}}, {cycle_kind::k, 2, {6, 4}}};
+  static std::vector<cycle_shape> shapes_to_try(double rate, smoother_kind smoother) {
+    constexpr double slow = 0.5, very_slow = 0.7;
+    const bool by_polynomials = smoother == smoother_kind::polynomial;
+    const int fine = by_polynomials ? 7 : 6;
+    std::vector<cycle_shape> shapes{{cycle_kind::k, 1, {fine, 6}, smoother}, {cycle_kind::k, 2, {fine, 4}, smoother}};
     if (rate < slow)
-      shapes.push_back({cycle_kind::v, 1, {6}});
+      shapes.push_back({cycle_kind::v, 1, {fine, 6}, smoother});
     else
-      shapes.push_back({cycle_kind::k, 3, {6}});
+      shapes.push_back({cycle_kind::k, rate < very_slow ? 2 : 3, {fine, 6}, smoother});
+    if (rate >= very_slow && by_polynomials) shapes.push_back({cycle_kind::k, 2, {6}, smoother_kind::ca_gcr});
     return shapes;
   }
   /// A cycle that leaves more than this of the residual is improved: 46 iterations for ten digits.
@@ -395,7 +399,7 @@ class device_multigrid final : public multigrid_engine {
   /// loop ends early. Rounding of the coarse matrices that cycles read is multiplied by the condition of the coarse
   /// systems, and reduced by relaxation; measured half of that rounding near the critical mass.
   identity cycle_of_both_libraries() {
-    multigrid_parameters fixed = options_.multigrid;
+    multigrid_parameters fixed = multigrid_->parameters();
     fixed.k_tolerance = fixed.coarsest_tolerance = 0.0;
     const auto host = hierarchy_on_host(device_, *multigrid_, fixed, options_.shared.action);
     cycle_field b = library_.random_quarks(1, options_.shared.seed + 77);
@@ -525,6 +529,7 @@ class device_multigrid final : public multigrid_engine {
   /// Cycles are made once for a width, and run twice, outside of what is timed: a device records the second run.
   const any_operator<high_field>& cycle_for(int columns) {
     if (!cycle_ || cycle_columns_ != columns) {
+      multigrid_->learn_polynomials();
       cycle_.reset();
       cycle_in_single_.reset();
       const field_shape even{.sites = site_subset::even, .columns = columns};

@@ -56,8 +56,10 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
       "--cycle", raw.cycle, {"v", "w", "k"},
       "k: GCR on each level around the cycle of the next. Where neither this nor --k-steps nor --post is given, a "
       "trial on a GPU finds the fastest");
-  line.choice("--smoother", raw.smoother, {"mr", "gcr", "ca-gcr", "additive-schwarz", "multiplicative-schwarz"},
-              "Relaxation on each level; Schwarz's domains are the aggregates");
+  line.choice(
+      "--smoother", raw.smoother, {"mr", "gcr", "ca-gcr", "polynomial", "additive-schwarz", "multiplicative-schwarz"},
+      "Relaxation on each level (where not given: polynomial on a GPU); polynomial: with the numbers that ca-gcr "
+      "finds in a trial; Schwarz's domains are the aggregates");
   const auto steps = [&line](const char* option, std::vector<int>& list, const char* shown, const char* help) {
     line.custom(
         option, "6,4", shown,
@@ -65,7 +67,7 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   };
   steps("--pre", p.steps_before, "0",
         "Relaxation steps before the coarse correction, one number for all lattices or one a lattice, finest first");
-  steps("--post", p.steps_after, "6", "Relaxation steps after it, likewise");
+  steps("--post", p.steps_after, "6", "Relaxation steps after it, likewise (polynomial: 7,6)");
   line.real("--relaxation", p.relaxation_factor, "Factor of mr's steps", {0.0, 2.0, true});
   line.choice("--cycle-precision", o.cycle_precision, {"single", "half"},
               "Of the cycle on the finest lattice (where not given: half on a GPU, single on a CPU)");
@@ -171,6 +173,9 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   if (options.shared.rhs > spin_colours)
     throw input_error(
         fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", options.shared.rhs));
+  if (on_gpu && !line.given("--smoother")) options.multigrid.smoother = smoother_kind::polynomial;
+  if (options.multigrid.smoother == smoother_kind::polynomial && !line.given("--post"))
+    options.multigrid.steps_after = {7, 6};
   options.chose_cycle = line.given("--cycle") || line.given("--k-steps") || line.given("--post");
   options.chose_restart_length = line.given("--restart-length");
   options.chose_vectors = line.given("--vectors") || line.given("--schedules") || line.given("--load-setup");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 
 #include "common/app/memory.hpp"
@@ -48,6 +49,7 @@ class measurement {
       const timed_multigrid_solve solved =
           by_multigrid ? engine_.solve_by_multigrid(rule_of(options_.tolerance(), options_.iteration_limit))
                        : engine_.solve_by_bicgstab(rule_of(options_.tolerance(), options_.reference_limit));
+      tell(all, solved, columns);
       if (run_.gpu) take_energy(all, run_.gpu->monitor().end(), first == 0);
       all.flops += solved.flops;
       all.tuning_seconds += solved.tuning_seconds;
@@ -72,6 +74,16 @@ class measurement {
   }
 
  private:
+  /// What checks of the solutions, which can take longer, come after.
+  void tell(const series& all, const timed_multigrid_solve& solved, const std::vector<int>& columns) const {
+    if (!run_.talks()) return;
+    run_.progress.clear();
+    fmt::print("solved     {} source{} from {} at once by {}: {:.4g} s each, {} iterations\n", columns.size(),
+               columns.size() == 1 ? "" : "s", columns.front() + 1, all.solver,
+               solved.seconds / static_cast<double>(columns.size()), solved.report.iterations());
+    std::fflush(stdout);
+  }
+
   std::vector<int> take_sources(int first, int count) {
     std::vector<int> columns(static_cast<std::size_t>(count));
     std::iota(columns.begin(), columns.end(), first);

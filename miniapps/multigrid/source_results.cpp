@@ -195,11 +195,15 @@ namespace {
 
 std::string text_of(const cycle_shape& shape) {
   const std::string steps = shape.cycle == cycle_kind::k ? fmt::format(" of gcr {}", shape.k_steps) : "";
-  return fmt::format("{}-cycle{}, relaxation {}", name(shape.cycle), steps, text_of_steps(shape.steps_after));
+  return fmt::format("{}-cycle{}, {} {}", name(shape.cycle), steps, name(shape.smoother),
+                     text_of_steps(shape.steps_after));
 }
 
 json_document to_json(const cycle_shape& shape) {
-  return {{"cycle", name(shape.cycle)}, {"k_steps", shape.k_steps}, {"post", shape.steps_after}};
+  return {{"cycle", name(shape.cycle)},
+          {"k_steps", shape.k_steps},
+          {"post", shape.steps_after},
+          {"smoother", name(shape.smoother)}};
 }
 
 }  // namespace

@@ -181,14 +181,17 @@ TEST(Multigrid, DropsNullVectorsThatAddNothing) {
 TEST(Multigrid, SolvesWithEveryRelaxation) {
   quick_system system;
   using enum smoother_kind;
-  for (const smoother_kind smoother : {mr, gcr, ca_gcr, additive_schwarz, multiplicative_schwarz})
+  for (const smoother_kind smoother : {mr, gcr, ca_gcr, polynomial, additive_schwarz, multiplicative_schwarz})
     for (const coarsest_kind coarsest : {coarsest_kind::gcr, coarsest_kind::ca_gcr}) {
       if (smoother != gcr && coarsest != coarsest_kind::gcr) continue;
       system.parameters.smoother = smoother;
       system.parameters.steps_after = {smoother == additive_schwarz ? 3 : smoother == multiplicative_schwarz ? 2 : 6};
       system.parameters.coarsest = coarsest;
       system.parameters.coarsest_modes = coarsest == coarsest_kind::ca_gcr ? 4 : 0;
-      const int iterations = iterations_with(system.fresh(), *system.links, system.action, 2);
+      cpu_multigrid mg = system.fresh();
+      mg.learn_polynomials();
+      EXPECT_EQ(mg.parameters().polynomials.size(), smoother == polynomial ? 2u : 0u);
+      const int iterations = iterations_with(mg, *system.links, system.action, 2);
       EXPECT_LE(iterations, 24) << name(smoother) << ' ' << name(coarsest);
       RecordProperty(name(smoother) + std::string(name(coarsest)), iterations);
     }

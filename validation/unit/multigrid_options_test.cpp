@@ -47,6 +47,7 @@ TEST(MultigridOptions, StepsOfRelaxationAreGivenByLattice) {
   const multigrid_options o = parsed({"--pre", "2,0", "--post", "0,3"});
   EXPECT_EQ(o.multigrid.steps_before, (std::vector<int>{2, 0}));
   EXPECT_EQ(multigrid_parameters::on_lattice(o.multigrid.steps_after, 2), 3);
+  EXPECT_EQ(parsed({"--smoother", "polynomial"}).multigrid.steps_after, (std::vector<int>{7, 6}));
   EXPECT_THROW(parsed({"--post", "0"}), input_error);
   EXPECT_THROW(parsed({"--pre", "2,0", "--post", "0"}), input_error);
   EXPECT_THROW(parsed({"--post", "6,x"}), input_error);

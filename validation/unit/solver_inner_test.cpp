@@ -196,12 +196,44 @@ TEST(Relaxations, OfChebyshevDampEigenvectorsByChebyshevsPolynomial) {
   }
 }
 
+TEST(Relaxations, OfPolynomialsAreTheirFormula) {
+  generator g(6);
+  const matrix a = well_behaved(13, g), b = random_matrix(13, 3, g), x0 = random_matrix(13, 3, g);
+  const std::vector<double> c{0.7, -0.3, 0.2, -0.05};
+  const auto make = [&](const auto& op, const auto& shape) { return polynomial_relaxation(op, shape, c); };
+  const auto formula = [&](const matrix& r) -> matrix {
+    return c[0] * r + a * (c[1] * r + a * (c[2] * r + a * (c[3] * r)));
+  };
+  const matrix x = solved(a, b, make), y = solved(a, b, make, &x0);
+  const double bound = 1000.0 * application_rounding(a);
+  EXPECT_TRUE((x - formula(b)).norm() <= bound * x.norm());
+  EXPECT_TRUE((y - x0 - formula(b - a * x0)).norm() <= bound * y.norm());
+}
+
+/// With what CA-GCR found for a residual it is CA-GCR.
+TEST(Relaxations, OfPolynomialsRepeatWhatCaGcrFound) {
+  generator g(7);
+  matrix a = well_behaved(13, g), b = random_matrix(13, 1, g);
+  a.imag().setZero(), b.imag().setZero();  // so that c is real
+  std::vector<double> c;
+  const auto learn = [&](const auto& op, const auto& shape) {
+    return ca_gcr_relaxation(op, shape, 4, 4, [&](const auto& found) {
+      for (const auto& values : host_values_of(found)) c.push_back(values[0].re);
+    });
+  };
+  const matrix x = solved(a, b, learn);
+  ASSERT_EQ(c.size(), 4u);
+  const matrix y = solved(a, b, [&](const auto& op, const auto& shape) { return polynomial_relaxation(op, shape, c); });
+  EXPECT_TRUE((x - y).norm() <= 1e-9 * x.norm());
+}
+
 /// Calls f with a relaxation of each kind and its name.
 template <class F, class A, class Function>
 void for_each_relaxation(const A& op, const F& shape, Function f) {
   f("mr", mr_relaxation(op, shape, 4, 0.9));
   f("gcr", gcr_relaxation(op, shape, 5));
   f("ca-gcr", ca_gcr_relaxation(op, shape, 7, 3));
+  f("polynomial", polynomial_relaxation(op, shape, {0.5, -0.1, 0.01}));
   f("schwarz", schwarz_relaxation(op, shape, {any_operator<F>(op), {any_operator<F>(op)}}, 2, 3));
   f("chebyshev", chebyshev_relaxation(op, shape, 4, 0.5, 6.0));
 }
