@@ -12,6 +12,7 @@
 #include <hdf5.h>
 #include <sys/resource.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <type_traits>
@@ -158,7 +159,12 @@ bool write_attribute(hid_t object, const hdf5_attribute& a) {
       a.value);
 }
 
-std::string gib(double bytes) { return joined({short_number(bytes / 0x1p30), " GiB"}); }
+/// Four digits, since only their size counts.
+std::string gib(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g GiB", bytes / 0x1p30);
+  return text;
+}
 
 /// Refuses a disk or a limit that the file does not fit, before HDF5 meets it: HDF5 cannot close its file any more
 /// then.

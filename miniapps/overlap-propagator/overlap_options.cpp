@@ -145,7 +145,7 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
                                [](std::int64_t n) { return static_cast<int>(n); });
       },
       "Where the source is; of a wall only the time counts");
-  line.real("--smearing-radius", options.source.smearing_radius, "sigma of a Gaussian source", {0.0, 1000.0});
+  line.real("--smearing-radius", options.source.smearing_radius, "sigma of a Gaussian source", {0.0, 1000.0, true});
   line.integer("--smearing-steps", options.source.smearing_steps, "n of a Gaussian source", 1, 100000);
   for (const char* option : {"--smearing-radius", "--smearing-steps"})
     line.needs_value(option, "--source", "gaussian", raw.source);
