@@ -3,6 +3,7 @@
 /// The engine of any device, written once over the names that its library gives to things.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -305,17 +306,26 @@ class device_multigrid final : public multigrid_engine {
     const stopwatch watch;
     std::vector<cycle_trial>& tried = summary.trials;
     tried.push_back({summary.cycle, summary.trial_rates.back(), seconds_of_iteration()});
-    for (const cycle_shape& shape : shapes_to_try(tried.front().rate, p.smoother)) {
-      if (shape == tried.front().shape) continue;
+    const auto attempt = [&](const cycle_shape& shape) {
+      if (std::ranges::find(tried, shape, &cycle_trial::shape) != tried.end()) return;
       multigrid_->use_cycle(shape);
       cycle_.reset();
       const double rate = rate_of_cycle();
       tried.push_back({shape, rate, seconds_of_iteration()});
-    }
-    summary.cycle = std::ranges::min_element(tried, {}, &cycle_trial::cost)->shape;
+    };
+    for (const cycle_shape& shape : shapes_to_try(tried.front().rate, p.smoother)) attempt(shape);
+    const auto fastest = [&] { return std::ranges::min_element(tried, {}, &cycle_trial::cost)->shape; };
+    if (fastest().smoother == smoother_kind::polynomial) attempt(by_ca_gcr(fastest()));
+    summary.cycle = fastest();
     if (!(summary.cycle == tried.back().shape)) cycle_.reset();
     multigrid_->use_cycle(summary.cycle);
     summary.seconds.trial += watch.seconds();
+  }
+  /// The relaxation that polynomials stand for, where they save less than they cost: at most six steps.
+  static cycle_shape by_ca_gcr(cycle_shape shape) {
+    shape.smoother = smoother_kind::ca_gcr;
+    for (int& steps : shape.steps_after) steps = std::min(steps, 6);
+    return shape;
   }
   /// More work on coarse lattices, with less relaxation a visit; and less work, unless cycles converge slowly.
   static std::vector<cycle_shape> shapes_to_try(double rate, smoother_kind smoother) {
