@@ -7,7 +7,7 @@
 ///
 /// Pauses of PLAQUETTE_IDLE_PAUSE milliseconds (2) cut a run into stretches; the PLAQUETTE_IDLE_STRETCHES (6) longest
 /// are printed, in the order of time. Kernels of a graph are seen one by one, and each then waits until the one before
-/// has ended: where kernels start early (programmatic dependent launch), idle times are longer than without this
+/// has ended. So where kernels start early (programmatic dependent launch), idle times are longer than without this
 /// library. With PLAQUETTE_IDLE_GRAPHS=whole a graph is one activity, and only pauses between graphs are seen.
 #include <cupti.h>
 #include <cxxabi.h>
