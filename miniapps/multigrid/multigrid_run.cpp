@@ -78,8 +78,10 @@ class measurement {
   void tell(const series& all, const timed_multigrid_solve& solved, const std::vector<int>& columns) const {
     if (!run_.talks()) return;
     run_.progress.clear();
-    fmt::print("solved     {} source{} from {} at once by {}: {:.4g} s each, {} iterations\n", columns.size(),
-               columns.size() == 1 ? "" : "s", columns.front() + 1, all.solver,
+    const std::string sources = columns.size() == 1
+                                    ? fmt::format("source {}", columns.front() + 1)
+                                    : fmt::format("sources {} to {} at once", columns.front() + 1, columns.back() + 1);
+    fmt::print("solved     {} by {}: {:.4g} s each, {} iterations\n", sources, all.solver,
                solved.seconds / static_cast<double>(columns.size()), solved.report.iterations());
     std::fflush(stdout);
   }
