@@ -14,6 +14,7 @@
 
 #include "common/algebra/dense.hpp"
 #include "common/algorithms/batch.hpp"
+#include "common/algorithms/chebyshev.hpp"
 #include "common/algorithms/relaxation.hpp"
 #include "common/concepts.hpp"
 #include "common/error.hpp"
@@ -76,20 +77,14 @@ void apply_squared(const A& a, F& out, F& scratch, const F& in) {
   a.apply_dagger(out, scratch);
 }
 
-}  // namespace detail
-
-/// The lowest singular vectors of A, by subspace iteration with a Chebyshev filter of A^+ A and Rayleigh-Ritz steps.
-/// (Zhou, Saad, Tiago, Chelikowsky, J. Comput. Phys. 219 (2006) 172) They are as good as `passes` make them: a
-/// deflation does not need more. Collective; reads on the host.
-/// \param v  random columns, some more than `count`
-template <field_batch F, linear_operator<F> A>
-singular_vectors<F> lowest_singular_vectors(const A& a, F v, int count, int passes = 6, int degree = 16) {
-  F scratch = like(v), now = like(v), next = like(v);
-  detail::make_columns_orthonormal(v);
-  double highest = 0.0;  // of A^+ A; a power iteration comes from below
+/// The largest eigenvalue of a Hermitian operator, from below: ten steps of the power iteration on the columns of v.
+template <field_batch F, class Apply>
+double highest_eigenvalue(const Apply& apply, const F& v) {
+  F now = like(v), next = like(v);
+  double highest = 0.0;
   copy(now, v);
   for (int step = 0; step < 10; ++step) {
-    detail::apply_squared(a, next, scratch, now);
+    apply(next, now);
     const auto before = host_values(norm2(now)), after = host_values(norm2(next));
     std::vector<complex<double>> factors;
     for (std::size_t k = 0; k < after.size(); ++k) {
@@ -99,25 +94,25 @@ singular_vectors<F> lowest_singular_vectors(const A& a, F v, int count, int pass
     copy(now, next);
     scale(now, make_scalars(now, std::span<const complex<double>>(factors)));
   }
-  highest *= 1.2;
+  return highest;
+}
+
+}  // namespace detail
+
+/// The lowest singular vectors of A, by subspace iteration with a Chebyshev filter of A^+ A and Rayleigh-Ritz steps.
+/// (Zhou, Saad, Tiago, Chelikowsky, J. Comput. Phys. 219 (2006) 172) They are as good as `passes` make them: a
+/// deflation does not need more. Collective; reads on the host.
+/// \param v  random columns, some more than `count`
+template <field_batch F, linear_operator<F> A>
+singular_vectors<F> lowest_singular_vectors(const A& a, F v, int count, int passes = 6, int degree = 16) {
+  F scratch = like(v);
+  detail::make_columns_orthonormal(v);
+  const auto squared = [&](F& out, const F& in) { detail::apply_squared(a, out, scratch, in); };
+  const double highest = 1.2 * detail::highest_eigenvalue(squared, v);
   double lowest = 0.1 * highest;  // where the unwanted part of the spectrum begins
   std::vector<double> squares;
   for (int pass = 0; pass < passes; ++pass) {
-    // T_k+1(z) v = 2 z T_k(z) v - T_k-1(z) v, z = (2 A^+ A - highest - lowest) / (highest - lowest).
-    const double slope = 2.0 / (highest - lowest), shift = -(highest + lowest) / (highest - lowest);
-    F before = like(v);
-    copy(before, v);
-    detail::apply_squared(a, now, scratch, before);
-    scale(now, uniform_scalars(now, slope));
-    axpy(now, uniform_scalars(now, shift), before);
-    for (int k = 2; k <= degree; ++k) {
-      detail::apply_squared(a, next, scratch, now);
-      scale(next, uniform_scalars(next, 2.0 * slope));
-      axpy_pair(next, uniform_scalars(next, 2.0 * shift), now, uniform_scalars(next, -1.0), before);
-      std::swap(before, now);
-      std::swap(now, next);
-    }
-    copy(v, now);
+    apply_chebyshev(squared, v, degree, lowest, highest);
     normalise_columns(v);  // the filter's values are large
     detail::make_columns_orthonormal(v);
     a.apply(scratch, v);

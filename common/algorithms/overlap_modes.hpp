@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/algorithms/chebyshev.hpp"
 #include "common/algorithms/conjugate_gradients.hpp"
 #include "common/algorithms/sign_function.hpp"
 #include "common/algorithms/thick_restart.hpp"
@@ -307,20 +308,9 @@ void refine_candidates(const Sign& sign, int chi, chiral_modes<F>& main, F& part
 /// 180 times longer.
 template <class Sign, class F>
 void filter_low(const chiral_square<Sign>& square, F& v, double delta, int width) {
-  constexpr double stop = 0.5, top = 4.0;
-  constexpr int degree = 8;
   in_batches(v.columns(), width, [&](int first, int n) {
-    F t = view(v, first, n), before = like(t), product = like(t);
-    // T_k+1 = 2 z T_k - T_k-1, z = (2 D^+ D - stop - top) / (top - stop)
-    for (int k = 0; k < degree; ++k) {
-      const double factor = k == 0 ? 1.0 : 2.0;
-      square.apply(product, t, delta);
-      scale(product, uniform_scalars(product, 2.0 * factor / (top - stop)));
-      axpy(product, uniform_scalars(product, -factor * (top + stop) / (top - stop)), t);
-      if (k > 0) axpy(product, uniform_scalars(product, -1.0), before);
-      copy(before, t);
-      copy(t, product);
-    }
+    F t = view(v, first, n);
+    apply_chebyshev([&](F& out, const F& in) { square.apply(out, in, delta); }, t, 8, 0.5, 4.0);
     normalise_columns(t);
   });
 }
