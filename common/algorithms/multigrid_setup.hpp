@@ -41,9 +41,7 @@ struct multigrid_setup_report {
 ///   quark_field, coarse_field           field types of the cycle
 ///   quark_system, coarse_system         Mhat: apply, prepare_source, reconstruct_solution, (full_residual)
 ///   transfer, basis, matrices           P; its columns; P^+ M P
-///   make_orthonormal(basis)             tells on how many aggregates a vector was replaced (`replaced`), and whether
-///   one
-///                                       was on all (`is_useless(k)`)
+///   make_orthonormal(basis)             returns an `orthonormalisation`, or what has its `replaced` and `is_useless`
 ///   quark_domains, coarse_domains       schwarz_domains of Mhat and of matrices, given their shape
 /// and the functions called below.
 template <class Library>
@@ -323,7 +321,7 @@ class multigrid {
       for (int k = 0; k < v.columns(); ++k)
         if (!found.is_useless(k)) keep.push_back(k);
       if (std::ssize(keep) == v.columns()) {
-        report_.replaced += found.replaced;
+        report_.replaced += found.replaced();
         return std::make_shared<const basis>(std::move(vectors));
       }
       report_.dropped += v.columns() - static_cast<int>(keep.size());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "common/lattice/coarse_geometry.hpp"
@@ -62,6 +63,18 @@ class aggregates {
   int volume_;
   std::vector<std::int32_t> order_, places_;
   std::vector<int> even_;
+};
+
+/// What became of vectors that were made orthonormal on every aggregate and chirality.
+struct orthonormalisation {
+  /// On how many aggregates (times chirality) each vector added nothing to those before it, and a random one took its
+  /// place; over all ranks.
+  std::vector<std::int64_t> replaced_of;
+  std::int64_t places;  ///< aggregates times chiralities, on all ranks
+
+  std::int64_t replaced() const { return std::accumulate(replaced_of.begin(), replaced_of.end(), std::int64_t{0}); }
+  /// Whether vector k added nothing anywhere.
+  bool is_useless(int k) const { return replaced_of[static_cast<std::size_t>(k)] >= places; }
 };
 
 }  // namespace plaquette

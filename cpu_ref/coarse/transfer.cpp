@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <stdexcept>
 
 #include "common/error.hpp"
@@ -491,12 +490,8 @@ orthonormalisation orthonormalise(null_space& v, const execution& on) {
 #pragma omp critical
     std::ranges::transform(replaced, replaced_here, replaced.begin(), std::plus{});
   }
-  const std::int64_t places = volume(blocks.coarse().global()) * chiralities;
   on.comm().sum(std::span(replaced));
-  orthonormalisation found{.places = places};
-  found.replaced_of.assign(replaced.begin(), replaced.end());
-  found.replaced = std::accumulate(found.replaced_of.begin(), found.replaced_of.end(), std::int64_t{0});
-  return found;
+  return {{replaced.begin(), replaced.end()}, volume(blocks.coarse().global()) * chiralities};
 }
 
 #define PLAQUETTE_INSTANTIATE_FINE(T, Fine)                                    \

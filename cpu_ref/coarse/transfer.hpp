@@ -49,18 +49,6 @@ class transfer {
 template <class Fine>
 null_space gathered(const Fine& vectors, const aggregates& blocks);
 
-/// What `orthonormalise` found.
-struct orthonormalisation {
-  /// On how many aggregates (times chirality) a vector added nothing to those before it, and a random one took its
-  /// place; over all ranks. In all, and of each vector.
-  std::int64_t replaced = 0;
-  std::vector<std::int64_t> replaced_of{};
-  std::int64_t places = 0;  ///< aggregates times chiralities, on all ranks
-
-  /// Whether vector k added nothing anywhere.
-  bool is_useless(int k) const { return replaced > 0 && replaced_of[static_cast<std::size_t>(k)] >= places; }
-};
-
 /// Makes the vectors of every aggregate and chirality orthonormal: Gram-Schmidt, twice. Collective.
 /// Throws input_error where there are more vectors than an aggregate has numbers of a chirality.
 orthonormalisation orthonormalise(null_space& vectors, const execution& on);

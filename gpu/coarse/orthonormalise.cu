@@ -173,12 +173,7 @@ orthonormalisation orthonormalise(null_space& v) {
     ++pass;
   }
   on.comm().sum(std::span(replaced));
-  orthonormalisation result{.places = volume(blocks.coarse().global()) * chiralities};
-  for (const double count : replaced) {
-    result.replaced_of.push_back(static_cast<std::int64_t>(count));
-    result.replaced += result.replaced_of.back();
-  }
-  return result;
+  return {{replaced.begin(), replaced.end()}, volume(blocks.coarse().global()) * chiralities};
 }
 
 }  // namespace plaquette::gpu

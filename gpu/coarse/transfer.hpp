@@ -66,18 +66,6 @@ class transfer {
 template <class Fine>
 null_space gathered(const Fine& vectors, const std::shared_ptr<const aggregate_tables>& tables);
 
-/// What `orthonormalise` found.
-struct orthonormalisation {
-  /// On how many aggregates (times chirality) a vector added nothing to those before it, and a random one took its
-  /// place; over all ranks. In all, and of each vector.
-  std::int64_t replaced = 0;
-  std::vector<std::int64_t> replaced_of{};
-  std::int64_t places = 0;  ///< aggregates times chiralities, on all ranks
-
-  /// Whether vector k added nothing anywhere.
-  bool is_useless(int k) const { return replaced > 0 && replaced_of[static_cast<std::size_t>(k)] >= places; }
-};
-
 /// Makes the vectors of every aggregate and chirality orthonormal: V = Q R by the Cholesky factor of V^+ V in double,
 /// twice. Collective; waits. Throws input_error where there are more vectors than an aggregate has numbers of a
 /// chirality.

@@ -33,7 +33,7 @@ struct level {
     random_spinors(seeds, 61, 0);
     const aggregates blocks(ctx.geometry(), coarsened(ctx.geometry(), aggregate));
     auto v = gathered(seeds, std::make_shared<const gpu::aggregate_tables>(ctx, blocks, false));
-    EXPECT_EQ(orthonormalise(v).replaced, 0);
+    EXPECT_EQ(orthonormalise(v).replaced(), 0);
     return v;
   }
   level(const gpu::context& ctx, const gpu::null_space& v)

@@ -71,7 +71,7 @@ struct coarse_setting {
         coarse(ctx, numbers) {}
 
   null_space orthonormal(null_space v) const {
-    EXPECT_EQ(cpu::orthonormalise(v, ctx).replaced, 0);
+    EXPECT_EQ(cpu::orthonormalise(v, ctx).replaced(), 0);
     return v;
   }
   cpu::coarse_field<double> random_coarse(int columns, std::uint64_t seed) const {

@@ -298,7 +298,7 @@ TEST(NullVectors, ThatAddNothingAreReplaced) {
   copy_columns(v, std::span<const int>(to), v, std::span<const int>(from));
   auto vectors = cpu::gathered(v, aggregates(ctx.geometry(), coarsened(ctx.geometry(), {2, 2, 2, 2})));
   const auto found = cpu::orthonormalise(vectors, ctx);
-  EXPECT_EQ(found.replaced, 16 * 2);
+  EXPECT_EQ(found.replaced(), 16 * 2);
   for (int k = 0; k < 3; ++k) EXPECT_EQ(found.is_useless(k), k == 2) << k;
   const cpu::transfer<double> p(ctx, vectors);
   auto c = p.coarse_like(1), back = like(c);

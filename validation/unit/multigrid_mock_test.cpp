@@ -87,7 +87,7 @@ struct dense_library {
     return p;
   }
   struct nothing_replaced {
-    std::int64_t replaced = 0;
+    static std::int64_t replaced() { return 0; }
     static bool is_useless(int) { return false; }
   };
   nothing_replaced make_orthonormal(matrix&) const { return {}; }

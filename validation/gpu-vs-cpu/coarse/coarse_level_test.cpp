@@ -215,7 +215,7 @@ TEST(GpuTransfer, HasTheOrthonormalVectorsOfTheCpu) {
       import_column(seeds, c, cpu::random_spinor(s.host.geometry(), 3, static_cast<std::uint64_t>(c), alone));
     auto v = gpu::gathered(seeds, tables);
     EXPECT_LE(largest_difference(gpu::export_null_space(v).numbers, s.raw(aggregate).numbers), 8 * 0x1p-24);
-    EXPECT_EQ(gpu::orthonormalise(v).replaced, 0);
+    EXPECT_EQ(gpu::orthonormalise(v).replaced(), 0);
     // Both are the Q of V = Q R; the condition of random vectors is small.
     EXPECT_LE(largest_difference(gpu::export_null_space(v).numbers, s.vectors.numbers), 100 * 0x1p-24);
   }
@@ -227,7 +227,7 @@ TEST(GpuTransfer, ReplacesAVectorThatAddsNothing) {
   for (std::size_t k = 0; k < raw.numbers.size(); k += 4) raw.numbers[k + 2] = raw.numbers[k] + raw.numbers[k + 1];
   auto v = gpu::import_null_space(s.device, raw, false);
   const auto found = gpu::orthonormalise(v);
-  EXPECT_EQ(found.replaced, 2 * raw.blocks.coarse().sites());
+  EXPECT_EQ(found.replaced(), 2 * raw.blocks.coarse().sites());
   for (int k = 0; k < 4; ++k) EXPECT_EQ(found.is_useless(k), k == 2) << k;
   // Orthonormal after all: P^+ P = 1.
   const gpu::transfer<float> p(s.device, v);
