@@ -324,7 +324,9 @@ class device_multigrid final : public multigrid_engine {
   /// The relaxation that polynomials stand for, where they save less than they cost: at most six steps.
   static cycle_shape by_ca_gcr(cycle_shape shape) {
     shape.smoother = smoother_kind::ca_gcr;
-    for (int& steps : shape.steps_after) steps = std::min(steps, 6);
+    std::vector<int>& list = shape.steps_after;
+    for (int& steps : list) steps = std::min(steps, 6);
+    while (list.size() > 1 && list.back() == list[list.size() - 2]) list.pop_back();  // one list for one cycle
     return shape;
   }
   /// More work on coarse lattices, with less relaxation a visit; and less work, unless cycles converge slowly.
@@ -332,11 +334,12 @@ class device_multigrid final : public multigrid_engine {
     constexpr double slow = 0.5, very_slow = 0.7;
     const bool by_polynomials = smoother == smoother_kind::polynomial;
     const int fine = by_polynomials ? 7 : 6;
-    std::vector<cycle_shape> shapes{{cycle_kind::k, 1, {fine, 6}, smoother}, {cycle_kind::k, 2, {fine, 4}, smoother}};
+    const std::vector<int> steps = by_polynomials ? std::vector{fine, 6} : std::vector{fine};
+    std::vector<cycle_shape> shapes{{cycle_kind::k, 1, steps, smoother}, {cycle_kind::k, 2, {fine, 4}, smoother}};
     if (rate < slow)
-      shapes.push_back({cycle_kind::v, 1, {fine, 6}, smoother});
+      shapes.push_back({cycle_kind::v, 1, steps, smoother});
     else
-      shapes.push_back({cycle_kind::k, rate < very_slow ? 2 : 3, {fine, 6}, smoother});
+      shapes.push_back({cycle_kind::k, rate < very_slow ? 2 : 3, steps, smoother});
     if (rate >= very_slow && by_polynomials) shapes.push_back({cycle_kind::k, 2, {6}, smoother_kind::ca_gcr});
     return shapes;
   }

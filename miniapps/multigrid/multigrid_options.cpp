@@ -297,7 +297,6 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
   const int widest = *std::ranges::max_element(options.batches);
   multigrid_memory memory;
   // Links of 18 reals and two clover matrices of 72 in double and in single; half for the reference.
-  const bool on_gpu = options.shared.device == "gpu";
   const double reals = 4 * 18 + (options.shared.action.has_clover() ? 2 * 72 : 0);
   memory.operators = sites * reals * (8 + 4 + (options.has_reference() || options.cycle_precision == "half" ? 2 : 0));
   memory.solver = memory.operators;
