@@ -29,8 +29,8 @@ namespace plaquette {
 /// The names that a library L gives to what the operator is made of, in one precision.
 ///
 /// - `field` and `scalars`, see concepts.hpp; `context`; `links`, a gauge configuration of the library.
-/// - `hopping_term`: `apply(out, in, daggered, finish)` makes h = scale D in of the other parity, and with it what the
-///   epilogue of `finish` says. finish = {epilogue, scale, x, a, blocks of A, w, sums}: see `hopping_finish` there.
+/// - `hopping_term`: `apply(out, in, daggered, finish)` applies D to a field of the other parity and then the epilogue.
+///   The library's `hopping_finish` has the members of `finish`: epilogue, scale, x, a, blocks of A, w, sums.
 /// - `site_diagonal`: A or its inverse. `is_number()`, `value()`, `blocks(parity)`, and `apply(out, in)` on one parity.
 /// - `clover_term(links, action)` makes C; `add_to_diagonal(C, number)`; `inverse(A)`.
 template <class L>

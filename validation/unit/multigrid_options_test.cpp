@@ -14,7 +14,7 @@ multigrid_options parsed(std::vector<const char*> arguments) {
 
 const lattice_geometry geometry({16, 16, 16, 32}, {1, 1, 1, 1}, 0);
 
-/// What a run takes whose widest batch has so many columns.
+/// The memory of a run whose widest batch has `widest` columns.
 double bytes_of(int widest, int vectors, int directions) {
   multigrid_options o = parsed({"--rhs", "12"});
   choose_parameters(o, geometry);
