@@ -215,7 +215,7 @@ chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, d
   const chiral_square<Sign> square(sign, chirality);
   const double delta = 1e-5;
   const restart_sizes sizes{.keep = 6, .most = 30, .block = 1, .cycles = 12};
-  chiral_modes<F> found{half_like(known, 0)};
+  chiral_modes<F> found{half_like(known, 0), {}, {}};
   F basis = half_like(known, sizes.most + 1);
   const auto project = [&](F& x) {
     for (const F& v : {known, found.vectors})
