@@ -33,9 +33,18 @@ class bridged_operator {
         out_(like(shape)) {}
 
   void apply(F& out, const F& in) const {
-    const int columns = in.columns(), others = in_.columns() - columns;
-    G in_there = view(in_, 0, columns), out_there = view(out_, 0, columns);
+    begin(in);
+    end(out);
+  }
+  /// The same in two parts. The first brings `in` there, the second does the rest. In between the caller may queue work
+  /// for a device, which runs while A runs elsewhere.
+  void begin(const F& in) const {
+    G in_there = view(in_, 0, in.columns());
     there_(in_there, in);
+  }
+  void end(F& out) const {
+    const int columns = out.columns(), others = in_.columns() - columns;
+    G in_there = view(in_, 0, columns), out_there = view(out_, 0, columns);
     if (width_ == bridge_width::whole && others > 0) {
       G rest = view(in_, columns, others);
       zero(rest);

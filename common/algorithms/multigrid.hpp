@@ -46,6 +46,37 @@ class any_relaxation {
   std::function<void(F&, const F&)> solve_, improve_;
 };
 
+/// x = about M^-1 b on a coarse lattice, in two parts: `begin` takes b to where it is solved, `end` does the rest. What
+/// the caller queues in between runs at the same time where the lattice lives elsewhere. Copies share everything.
+template <field_batch F>
+class coarse_solver {
+ public:
+  template <forward_operator<F> A>
+  explicit coarse_solver(A a) {
+    auto held = std::make_shared<const A>(std::move(a));
+    if constexpr (requires(F& x, const F& b) {
+                    held->begin(b);
+                    held->end(x);
+                  }) {
+      begin_ = [held](const F& b) { held->begin(b); };
+      end_ = [held](F& x, const F&) { held->end(x); };
+    } else {
+      begin_ = [](const F&) {};
+      end_ = [held](F& x, const F& b) { held->apply(x, b); };
+    }
+  }
+  void begin(const F& b) const { begin_(b); }
+  void end(F& x, const F& b) const { end_(x, b); }
+  void apply(F& x, const F& b) const {
+    begin(b);
+    end(x, b);
+  }
+
+ private:
+  std::function<void(const F&)> begin_;
+  std::function<void(F&, const F&)> end_;
+};
+
 /// Where the time of cycles goes on one lattice.
 struct lattice_profile {
   double smoothing = 0.0, transfer = 0.0;  ///< seconds; transfer: residual, restriction, prolongation
@@ -73,6 +104,16 @@ struct cycle_profile {
   }
 };
 
+/// How the coarse correction and the relaxation after it go together.
+enum class correction_kind {
+  /// x += C (b - A x), then x += S (b - A x).
+  multiplicative,
+  /// x += C r + S r with r = b - A x, so that a device may relax while a CPU solves the coarser grid (Clark et al.,
+  /// last
+  /// section). An error that both know is taken out twice: what is around the cycle must find its length.
+  additive
+};
+
 /// One cycle on one grid: relax, restrict the residual, correct from the coarser grid, relax. (Brandt 1977)
 /// \tparam System    Mhat of this level: apply, and full_residual(full, r), the residual of the full system on its even
 ///                   sites; without it r itself is that
@@ -84,15 +125,18 @@ class multigrid_cycle {
   /// \param before  absent: no relaxation before the coarse correction
   /// \param after   absent: none after it
   /// \param next    x = about M^-1 b for full fields of the coarser lattice
+  /// \param correction  how this and `after` go together
   /// \param number  of this lattice in the profile
   multigrid_cycle(std::shared_ptr<const System> a, std::shared_ptr<const Transfer> transfer, const Fine& shape,
                   std::optional<any_relaxation<Fine>> before, std::optional<any_relaxation<Fine>> after,
-                  any_operator<Coarse> next, std::shared_ptr<cycle_profile> profile, std::size_t number)
+                  coarse_solver<Coarse> next, correction_kind correction, std::shared_ptr<cycle_profile> profile,
+                  std::size_t number)
       : a_(std::move(a)),
         transfer_(std::move(transfer)),
         before_(std::move(before)),
         after_(std::move(after)),
         next_(std::move(next)),
+        correction_(correction),
         profile_(std::move(profile)),
         number_(number),
         r_(like(shape)),
@@ -108,13 +152,26 @@ class multigrid_cycle {
     profile_->timed(number_, &lattice_profile::whole, [&] {
       relax_before(x, r, b);
       profile_->timed(number_, &lattice_profile::transfer, [&] { restrict_residual(rc, r); });
-      profile_->timed(number_, &lattice_profile::below, [&] { next_.apply(ec, rc); });
-      profile_->timed(number_, &lattice_profile::transfer, [&] { transfer_->add_prolonged(x, ec); });
-      if (after_) profile_->timed(number_, &lattice_profile::smoothing, [&] { after_->improve(x, b); });
+      if (correction_ == correction_kind::additive) {
+        profile_->timed(number_, &lattice_profile::below, [&] { next_.begin(rc); });
+        relax_after(x, b);
+        profile_->timed(number_, &lattice_profile::below, [&] { next_.end(ec, rc); });
+        profile_->timed(number_, &lattice_profile::transfer, [&] { transfer_->add_prolonged(x, ec); });
+      } else {
+        profile_->timed(number_, &lattice_profile::below, [&] { next_.apply(ec, rc); });
+        profile_->timed(number_, &lattice_profile::transfer, [&] { transfer_->add_prolonged(x, ec); });
+        relax_after(x, b);
+      }
     });
   }
 
  private:
+  void relax_after(Fine& x, const Fine& b) const {
+    if (!after_) return;
+    const bool from_zero = !before_ && correction_ == correction_kind::additive;
+    profile_->timed(number_, &lattice_profile::smoothing,
+                    [&] { from_zero ? after_->solve(x, b) : after_->improve(x, b); });
+  }
   /// x = a few steps from 0, r = b - A x.
   void relax_before(Fine& x, Fine& r, const Fine& b) const {
     if (before_) {
@@ -143,7 +200,8 @@ class multigrid_cycle {
   std::shared_ptr<const System> a_;
   std::shared_ptr<const Transfer> transfer_;
   std::optional<any_relaxation<Fine>> before_, after_;
-  any_operator<Coarse> next_;
+  coarse_solver<Coarse> next_;
+  correction_kind correction_;
   std::shared_ptr<cycle_profile> profile_;
   std::size_t number_;
   mutable Fine r_, ax_;

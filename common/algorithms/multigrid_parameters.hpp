@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,7 @@ struct cycle_shape {
   int k_steps = 8;                  ///< of the GCR around the cycle of an intermediate level
   std::vector<int> steps_after{6};  ///< see multigrid_parameters
   smoother_kind smoother = smoother_kind::ca_gcr;
+  std::optional<std::size_t> additive_on{};  ///< see multigrid_parameters
   bool operator==(const cycle_shape&) const = default;
 };
 
@@ -68,6 +70,9 @@ struct multigrid_parameters {
   std::map<std::pair<std::size_t, int>, std::vector<double>> polynomials{};
   int domain_steps = 3;  ///< of MR in the domains of Schwarz's procedure, which are the aggregates
 
+  /// The lattice, 0 the finest, whose coarse correction is additive (multigrid.hpp). On the others it is
+  /// multiplicative.
+  std::optional<std::size_t> additive_on{};
   cycle_kind cycle = cycle_kind::k;
   int k_steps = 8;            ///< of the GCR around the cycle of an intermediate level
   double k_tolerance = 0.25;  ///< ends it early where the host may look (not on a device)
@@ -83,9 +88,10 @@ struct multigrid_parameters {
   int refinements = 3;             ///< inverse iterations with the cycle itself
   std::uint64_t seed = 1;
 
-  cycle_shape shape() const { return {cycle, k_steps, steps_after, smoother}; }
+  cycle_shape shape() const { return {cycle, k_steps, steps_after, smoother, additive_on}; }
   void set_shape(const cycle_shape& s) {
     cycle = s.cycle, k_steps = s.k_steps, steps_after = s.steps_after, smoother = s.smoother;
+    additive_on = s.additive_on;
   }
 
   /// A number of such a list.

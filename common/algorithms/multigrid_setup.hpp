@@ -154,11 +154,14 @@ class multigrid {
     return cycle_in(library_.system(), library_.working_quarks(columns));
   }
   /// x = about M^-1 b for full fields of the coarse lattice `number`, of `columns` columns or fewer.
-  any_operator<coarse_field> coarse_solver(std::size_t number, int columns) const { return solver_of(number, columns); }
+  any_operator<coarse_field> coarse_inverse(std::size_t number, int columns) const {
+    return inverse_of(number, columns);
+  }
 
   /// Finds the polynomials with which cycles that are made from here on relax, where that is wanted: the mean
-  /// coefficients of CA-GCR in cycles on a random right-hand side, x += B (b - A x). M is gamma_5-Hermitian, its
-  /// eigenvalues come in conjugate pairs, and the coefficients of the best polynomial are real. Collective.
+  /// coefficients of CA-GCR in cycles on a random right-hand side, x += alpha B r, r = b - A x, alpha such that |r|
+  /// falls as much as it can (an additive correction needs that). M is gamma_5-Hermitian, its eigenvalues come in
+  /// conjugate pairs, and the coefficients of the best polynomial are real. Collective.
   void learn_polynomials() {
     if (parameters_.smoother != smoother_kind::polynomial ||
         std::ranges::all_of(places_of_polynomials(),
@@ -174,8 +177,8 @@ class multigrid {
       for (int round = 0; round < rounds + ignored; ++round) {
         if (round == ignored) heard_->clear();
         inverse.apply(x, r);
-        a.apply(ax, x);
-        axpy(r, uniform_scalars(r, -1.0), ax);
+        const auto [ax_r, ax2] = apply_dot_norm2(a, ax, x, r);
+        axpy(r, -ratio(ax_r, ax2), ax);
       }
     }
     for (const auto& [place, calls] : *heard_) {
@@ -189,10 +192,13 @@ class multigrid {
   }
 
   /// Of cycles that are made from here on.
-  void use_cycle(const cycle_shape& shape) { parameters_.set_shape(shape); }
+  void use_cycle(const cycle_shape& shape) {
+    if (shape.additive_on != parameters_.additive_on) parameters_.polynomials.clear();  // they met other residuals
+    parameters_.set_shape(shape);
+  }
 
   /// x = about M^-1 b on a coarse lattice, made for a number of columns.
-  using solver_maker = std::function<any_operator<coarse_field>(int columns)>;
+  using solver_maker = std::function<coarse_solver<coarse_field>(int columns)>;
   /// Cycles that are made from here on solve the lattices from `number` on by what `make` gives, in another library,
   /// say. Without `make` they are solved here.
   void solve_elsewhere(std::size_t number, solver_maker make) {
@@ -422,7 +428,9 @@ class multigrid {
     };
     return multigrid_cycle<F, System, transfer, coarse_field>(
         a, transfer_of<F>(number), shape, some(parameters_.steps_before), some(parameters_.steps_after),
-        solver_of(number + 1, columns), profile_, number);
+        solver_of(number + 1, columns),
+        parameters_.additive_on == number ? correction_kind::additive : correction_kind::multiplicative, profile_,
+        number);
   }
 
   /// x = about Mhat^-1 b on the coarsest lattice.
@@ -448,9 +456,14 @@ class multigrid {
         deflated_solver<coarse_field, coarse_system>(a, shape, *modes_, std::move(steps)));
   }
 
-  /// x = about M^-1 b on the coarse lattice `number`.
-  any_operator<coarse_field> solver_of(std::size_t number, int columns) const {
+  /// The coarse lattice `number`, here or elsewhere.
+  coarse_solver<coarse_field> solver_of(std::size_t number, int columns) const {
     if (elsewhere_ && number == first_elsewhere_) return elsewhere_(columns);
+    return coarse_solver<coarse_field>(inverse_of(number, columns));
+  }
+
+  /// x = about M^-1 b on the coarse lattice `number`, solved here.
+  any_operator<coarse_field> inverse_of(std::size_t number, int columns) const {
     const auto a = levels_[number - 1].system;
     const coarse_field shape = a->working_field(columns);
     using gcr = inner_gcr<coarse_field, coarse_system>;

@@ -72,9 +72,7 @@ class device_multigrid final : public multigrid_engine {
     some_on_cpu_ = false;
     try_cycle(summary);
     try_shapes(summary);
-    if constexpr (Device::records)
-      summary.placement = placed_levels(device_, *multigrid_, options_, [this] { return seconds_of_cycle(); });
-    some_on_cpu_ = summary.placement.first_on_cpu > 0;
+    place(summary);
     library_.finish();
     const multigrid_setup_report& r = multigrid_->report();
     std::array<double, 6> seconds{r.relaxation_seconds, r.refinement_seconds,  r.orthonormal_seconds,
@@ -321,6 +319,22 @@ class device_multigrid final : public multigrid_engine {
     multigrid_->use_cycle(summary.cycle);
     summary.seconds.trial += watch.seconds();
   }
+  /// Moves coarse lattices, and adds their correction, as the options say or as solves are fastest.
+  void place(setup_summary& summary) {
+    const cycle_shape before = multigrid_->parameters().shape();
+    summary.first_on_cpu = place_levels(device_, *multigrid_, options_, summary.placements, [&](std::size_t first) {
+      const stopwatch watch;
+      some_on_cpu_ = first > 0;
+      cycle_.reset();
+      const double rate = rate_of_cycle();
+      const cycle_trial tried{multigrid_->parameters().shape(), rate, seconds_of_iteration(), first};
+      summary.seconds.trial += watch.seconds();
+      return tried;
+    });
+    some_on_cpu_ = summary.first_on_cpu > 0;
+    summary.cycle = multigrid_->parameters().shape();
+    if (some_on_cpu_ || !(summary.cycle == before) || !summary.placements.empty()) cycle_.reset();
+  }
   /// The relaxation that polynomials stand for, where they save less than they cost: at most six steps.
   static cycle_shape by_ca_gcr(cycle_shape shape) {
     shape.smoother = smoother_kind::ca_gcr;
@@ -434,22 +448,11 @@ class device_multigrid final : public multigrid_engine {
     return {"cycle: that of the CPU library", std::sqrt(sums[0] / sums[1]), 50.0 * decltype(library_)::matrix_roundoff};
   }
 
-  /// Of a fresh cycle.
-  double seconds_of_cycle() {
-    cycle_.reset();
-    some_on_cpu_ = true;  // not recorded, so that all are compared alike
-    const auto& cycle = cycle_for(1);
-    high_field in(device_.ctx, {.sites = site_subset::even}), out = like(in);
-    zero(in);
-    const double seconds = seconds_of([&] { cycle.apply(out, in); });
-    cycle_.reset();
-    return seconds;
-  }
   /// Of the outer GCR with one right-hand side: a cycle, and its own part, half of which is its operator.
   double seconds_of_iteration() {
     cycle_for(1);
-    single_field in(device_.ctx, {.sites = site_subset::even}), out = like(in);
-    zero(in);
+    cycle_field in = library_.working_quarks(1), out = like(in);
+    library_.take_working_sites(in, library_.random_quarks(1, options_.shared.seed + 995));
     return seconds_of([&] { cycle_in_single_->apply(out, in); }) +
            2.0 * seconds_of([&] { library_.system()->apply(out, in); });
   }

@@ -36,8 +36,8 @@ host_hierarchy::host_hierarchy(const lattice_geometry& geometry, const communica
 
 host_hierarchy::~host_hierarchy() = default;
 
-any_operator<cpu::coarse_field<float>> host_hierarchy::coarse_solver(std::size_t number, int columns) const {
-  return state_->multigrid.coarse_solver(number, columns);
+any_operator<cpu::coarse_field<float>> host_hierarchy::coarse_inverse(std::size_t number, int columns) const {
+  return state_->multigrid.coarse_inverse(number, columns);
 }
 
 cpu::coarse_field<float> host_hierarchy::coarse_field(std::size_t number, int columns) const {

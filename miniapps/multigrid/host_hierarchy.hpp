@@ -28,7 +28,7 @@ class host_hierarchy {
   ~host_hierarchy();
 
   /// x = about M^-1 b on the coarse lattice `number`, for full fields of `columns` columns or fewer.
-  any_operator<cpu::coarse_field<float>> coarse_solver(std::size_t number, int columns) const;
+  any_operator<cpu::coarse_field<float>> coarse_inverse(std::size_t number, int columns) const;
   /// A full field of that lattice.
   cpu::coarse_field<float> coarse_field(std::size_t number, int columns) const;
   /// x = one cycle on the even sites of b, from zero. x has zeros on odd sites.

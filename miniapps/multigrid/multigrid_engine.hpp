@@ -27,18 +27,13 @@ struct setup_seconds {
   double relaxation = 0.0, refinement = 0.0, orthonormalisation = 0.0, galerkin = 0.0, trial = 0.0, whole = 0.0;
 };
 
-/// Where the coarse lattices live: those from `first_on_cpu` on with the CPU, and all with the fine one where it is 0.
-struct level_placement {
-  std::size_t first_on_cpu = 0;
-  /// Of a cycle with the lattices from k on with the CPU, k the place in the list; empty where nothing was tried.
-  std::vector<double> seconds{};
-};
-
 /// A cycle that was tried.
 struct cycle_trial {
   cycle_shape shape;
   double rate = 0.0;     ///< what a cycle leaves of the residual
   double seconds = 0.0;  ///< of an outer iteration, about
+  /// Lattices from this one on live with the CPU beside a fine one on a GPU; 0: none.
+  std::size_t first_on_cpu = 0;
   /// Of a solve, up to a factor: seconds until the residual has fallen by e.
   double cost() const { return rate > 0.0 && rate < 1.0 ? seconds / -std::log(rate) : 1e300; }
 };
@@ -53,9 +48,10 @@ struct setup_summary {
   std::optional<double> mass_of_vectors;  ///< where they were loaded: that they were made at
   /// What a cycle leaves of the residual, before the first and after each improvement that a slow one asked for.
   std::vector<double> trial_rates;
-  level_placement placement{};
-  cycle_shape cycle{};                ///< that solves take
-  std::vector<cycle_trial> trials{};  ///< where the options leave it open
+  cycle_shape cycle{};                    ///< that solves take
+  std::vector<cycle_trial> trials{};      ///< where the options leave it open
+  std::size_t first_on_cpu = 0;           ///< lattice, as solves have it
+  std::vector<cycle_trial> placements{};  ///< where the options leave it open
 };
 
 /// A solve of some right-hand sides at once.

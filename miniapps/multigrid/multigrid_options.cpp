@@ -75,6 +75,9 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
               "Of cycles on a GPU; half: 16 bits, where the lattice relaxes in 16 bits");
   line.choice("--coarse-on", o.coarse_on, {"cpu", "gpu", "auto"},
               "Where coarse lattices live beside a fine one on a GPU; auto: tries all, and takes the fastest");
+  line.choice("--correction", o.correction, {"multiplicative", "additive"},
+              "additive: relaxation and coarse lattices start from one residual, so that a GPU relaxes while a CPU "
+              "solves; more iterations (where not given: multiplicative, but --coarse-on auto tries both)");
   line.integer("--k-steps", p.k_steps, "GCR steps at most on an intermediate lattice", 1, 100);
   line.real("--k-tolerance", p.k_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
   line.integer("--ca-length", p.steps_at_a_time, "Steps that ca-gcr makes at a time", 1, 16);
@@ -165,6 +168,7 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   if (!on_gpu && (options.coarse_on == "gpu" || options.coarse_on == "auto"))
     throw input_error("--coarse-on: " + options.coarse_on + " needs --device gpu");
   if (options.coarse_on.empty()) options.coarse_on = options.shared.device;
+  if (options.correction.empty() && options.coarse_on != "auto") options.correction = "multiplicative";
   if (options.cycle_precision.empty()) options.cycle_precision = on_gpu ? "half" : "single";
   // A device takes all steps that it is given: it cannot stop early without an answer to the host.
   if (on_gpu && !line.given("--k-steps")) options.multigrid.k_steps = 1;
@@ -269,6 +273,7 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
                    {"outer_precision", options.outer_precision},
                    {"smoother", name(p.smoother)},
                    {"coarse_on", options.coarse_on},
+                   {"correction", options.correction.empty() ? "auto" : options.correction},
                    {"ca_length", p.steps_at_a_time},
                    {"domain_steps", p.domain_steps},
                    {"coarsest_solver", name(p.coarsest)},

@@ -25,6 +25,7 @@ struct multigrid_options {
   multigrid_parameters multigrid;  ///< completed by `choose_parameters`
   std::string cycle_precision;     ///< on the finest lattice: "single", "half"
   std::string coarse_on = "";      ///< where coarse lattices live: "cpu", "gpu", "auto"
+  std::string correction = "";     ///< from there: "multiplicative", "additive"; empty: see level_placement.hpp
   std::string save_setup, load_setup;
   int refresh = 0;  ///< inverse iterations on vectors that were loaded
   int trials = 4;   ///< at most so often a slow cycle's null vectors are improved

@@ -199,11 +199,19 @@ std::string text_of(const cycle_shape& shape) {
                      text_of_steps(shape.steps_after));
 }
 
+std::string text_of_placement(std::size_t first_on_cpu, const cycle_shape& shape) {
+  return fmt::format("{}{}",
+                     first_on_cpu > 0 ? fmt::format("coarse lattices from {} on with the CPU", first_on_cpu)
+                                      : "all lattices on one device",
+                     shape.additive_on ? ", additive correction" : "");
+}
+
 json_document to_json(const cycle_shape& shape) {
   return {{"cycle", name(shape.cycle)},
           {"k_steps", shape.k_steps},
           {"post", shape.steps_after},
-          {"smoother", name(shape.smoother)}};
+          {"smoother", name(shape.smoother)},
+          {"additive_on", shape.additive_on ? json_document(*shape.additive_on) : json_document(nullptr)}};
 }
 
 }  // namespace
@@ -219,17 +227,22 @@ json_document to_json(const setup_summary& setup) {
                            {"trial", s.trial}}},
                          {"replaced", setup.replaced},
                          {"dropped", setup.dropped},
-                         {"first_lattice_on_cpu", setup.placement.first_on_cpu},
-                         {"cycle_seconds_by_placement", setup.placement.seconds},
+                         {"first_lattice_on_cpu", setup.first_on_cpu},
                          {"smallest_gain", setup.smallest_gain},
                          {"largest_gain", setup.largest_gain},
                          {"trial_rates", setup.trial_rates},
                          {"cycle", to_json(setup.cycle)},
-                         {"trials", json_document::array()}};
+                         {"trials", json_document::array()},
+                         {"placements", json_document::array()}};
   for (const cycle_trial& t : setup.trials) {
     document["trials"].push_back(to_json(t.shape));
     document["trials"].back().update({{"rate", t.rate}, {"seconds", t.seconds}});
   }
+  for (const cycle_trial& t : setup.placements)
+    document["placements"].push_back({{"first_lattice_on_cpu", t.first_on_cpu},
+                                      {"additive", t.shape.additive_on.has_value()},
+                                      {"rate", t.rate},
+                                      {"seconds", t.seconds}});
   if (setup.mass_of_vectors) document["mass_of_vectors"] = *setup.mass_of_vectors;
   return document;
 }
@@ -258,9 +271,17 @@ void print_setup(const setup_summary& setup) {
         "           a trial was slow: {} more inverse iteration{} made a cycle leave {:.2f} of the residual instead of "
         "{:.2f}\n",
         rates.size() - 1, rates.size() == 2 ? "" : "s", rates.back(), rates.front());
-  for (const cycle_trial& t : setup.trials)
-    fmt::print("           tried: {}: leaves {:.2f} of the residual, {:.3g} ms an iteration{}\n", text_of(t.shape),
-               t.rate, 1e3 * t.seconds, t.shape == setup.cycle ? ", taken" : "");
+  const auto tell = [](const std::string& what, const cycle_trial& t, bool is_taken) {
+    fmt::print("           tried: {}: leaves {:.2f} of the residual, {:.3g} ms an iteration{}\n", what, t.rate,
+               1e3 * t.seconds, is_taken ? ", taken" : "");
+  };
+  cycle_shape multiplicative = setup.cycle;
+  multiplicative.additive_on.reset();
+  for (const cycle_trial& t : setup.trials) tell(text_of(t.shape), t, t.shape == multiplicative);
+  for (const cycle_trial& t : setup.placements)
+    tell(text_of_placement(t.first_on_cpu, t.shape), t, t.first_on_cpu == setup.first_on_cpu && t.shape == setup.cycle);
+  if (setup.first_on_cpu > 0 || setup.cycle.additive_on)
+    fmt::print("           {}\n", text_of_placement(setup.first_on_cpu, setup.cycle));
 }
 
 }  // namespace plaquette

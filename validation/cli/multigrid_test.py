@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """multigrid at its command line: arguments, table, report, verdict, setups in files, ranks."""
 import json
+import math
 import os
 import unittest
 
@@ -101,25 +102,35 @@ class Multigrid(CommandLineTest):
     def test_coarse_lattices_live_with_cpu_or_gpu(self):
         if DEVICE == "cpu":
             self.refused(["--coarse-on", "--device gpu"], *QUICK, "--coarse-on", "gpu")
+            _, document = self.report(*QUICK, *CHEAP, "--vectors", "8", "--correction", "additive")
+            self.assertEqual(document["solves"][0]["setup"]["cycle"]["additive_on"], 0)
             return
         three = [*QUICK, "--rhs", "2", "--batches", "2", "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6",
                  "--reference", "none"]
         iterations = {}
-        for place in ["gpu", "cpu", "auto"]:
-            result, document = self.report(*three, "--coarse-on", place, "--check")
+        for place, correction in [("gpu", "multiplicative"), ("cpu", "multiplicative"), ("cpu", "additive"), ("auto", "")]:
+            more = ["--correction", correction] if correction else []
+            result, document = self.report(*three, "--coarse-on", place, *more, "--check")
             self.assertEqual(result.status, SUCCESS, result.err + result.out)
-            solve = document["solves"][0]
-            iterations[place] = solve["iterations"]
+            solve, setup = document["solves"][0], document["solves"][0]["setup"]
+            iterations[place, correction] = solve["iterations"]
             self.assertIn("cycle: that of the CPU library", [check["name"] for check in document["checks"]])
             if place == "auto":
-                seconds = solve["setup"]["cycle_seconds_by_placement"]
-                self.assertEqual(len(seconds), 3)
-                self.assertEqual(seconds[solve["setup"]["first_lattice_on_cpu"]], min(seconds))
+                tried = setup["placements"]
+                self.assertEqual([(p["first_lattice_on_cpu"], p["additive"]) for p in tried],
+                                 [(0, False), (1, False), (1, True), (2, False), (2, True)])
+                best = min(tried, key=lambda p: p["seconds"] / -math.log(p["rate"]))
+                self.assertEqual(setup["first_lattice_on_cpu"], best["first_lattice_on_cpu"])
+                self.assertEqual(setup["cycle"]["additive_on"] is not None, best["additive"])
             else:
-                self.assertEqual(solve["setup"]["first_lattice_on_cpu"], 1 if place == "cpu" else 0)
+                self.assertEqual(setup["placements"], [])
+                self.assertEqual(setup["first_lattice_on_cpu"], 1 if place == "cpu" else 0)
+                self.assertEqual(setup["cycle"]["additive_on"], 0 if correction == "additive" else None)
         # Loops on the CPU end where their residual allows it, those on a GPU after their number of steps.
-        for place in ["cpu", "auto"]:
-            self.assertLessEqual(abs(iterations[place] - iterations["gpu"]), 3)
+        on_gpu = iterations["gpu", "multiplicative"]
+        self.assertLessEqual(abs(iterations["cpu", "multiplicative"] - on_gpu), 3)
+        self.assertGreater(iterations["cpu", "additive"], on_gpu)
+        self.assertLessEqual(iterations["cpu", "additive"], 3 * on_gpu)
 
     def test_dry_run_computes_nothing(self):
         result = self.multigrid("--lattice", "32x32x32x64", "--gauge", "weak:0.2", "--dryrun")

@@ -106,6 +106,28 @@ TEST(Multigrid, SolvesBatchesAtLightMassInFewIterationsThatDoNotGrow) {
   }
 }
 
+/// Measured 19 iterations with a multiplicative correction, 29 and 31 with an additive one, 47 and 135 without any.
+TEST(Multigrid, SolvesWithAnAdditiveCorrection) {
+  const small_system system;
+  const auto action = fermion_action::isotropic(fermion_action::mass_of_kappa(0.1352), 1.769);
+  auto p = default_multigrid_parameters(system.ctx.geometry().global(), system.ctx.geometry().local());
+  for (auto& c : p.coarsenings) c.vectors = 12;
+  cpu_multigrid mg(cpu::multigrid_library(system.ctx, system.links, action), p);
+  const int multiplicative = iterations_with(mg, *system.links, action, 1);
+  for (const smoother_kind smoother : {smoother_kind::ca_gcr, smoother_kind::polynomial}) {
+    cycle_shape shape = mg.parameters().shape();
+    shape.smoother = smoother;
+    shape.additive_on = 0;
+    mg.use_cycle(shape);
+    mg.learn_polynomials();
+    const int iterations = iterations_with(mg, *system.links, action, 1);
+    EXPECT_GT(iterations, multiplicative) << name(smoother);
+    EXPECT_LE(iterations, 2 * multiplicative) << name(smoother);
+    RecordProperty(name(smoother), iterations);
+  }
+  RecordProperty("multiplicative", multiplicative);
+}
+
 /// Random vectors are no null space: the same machinery costs many more iterations.
 TEST(Multigrid, WithRandomVectorsIsNoBetterThanItsSmoother) {
   const small_system system;

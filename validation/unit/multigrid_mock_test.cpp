@@ -152,7 +152,11 @@ void for_each_kind(const Body& body) {
         p.smoother = smoother;
         p.coarsest = coarsest;
         p.steps_before = {smoother == mr ? 2 : 0};
-        body(p, std::string(name(cycle)) + " " + name(smoother) + " " + name(coarsest));
+        const std::string kind = std::string(name(cycle)) + " " + name(smoother) + " " + name(coarsest);
+        body(p, kind);
+        if (coarsest == coarsest_kind::ca_gcr || cycle == cycle_kind::w) continue;
+        p.additive_on = cycle == cycle_kind::v ? 0 : 1;
+        body(p, kind + " additive");
       }
 }
 
@@ -208,7 +212,7 @@ TEST(MultigridCycle, SolvesWithAnyWidthInTheSameIterations) {
       // No number of a column depends on its neighbours.
       EXPECT_EQ(alone[0], alone[1]) << kind;
       EXPECT_EQ(alone[0], alone[2]) << kind;
-      EXPECT_LE(alone[0], 25) << kind;
+      EXPECT_LE(alone[0], p.additive_on ? 30 : 25) << kind;
     });
   }
 }
@@ -248,35 +252,99 @@ TEST(Deflation, TakesOutTheLowestSingularVectors) {
   }
 }
 
-/// A two-grid V-cycle with one step of minimal residuals after the correction, written out.
+/// Two-grid V-cycles with steps of minimal residuals, written out.
 TEST(MultigridCycle, IsTheFormula) {
   generator g(7);
   const matrix a = chain(g), b = random_matrix(48, 3, g);
-  multigrid_parameters p = chain_parameters();
-  p.coarsenings = {{{6, 1, 1, 1}, 2}};
-  p.smoother = smoother_kind::mr;
-  p.steps_before = p.steps_after = {1};
-  p.relaxation_factor = 0.9;
-  p.coarsest_steps = 16;  // of a space of 16 numbers: exact
-  mock::machine device(2);
-  const auto finest = std::make_shared<const dense_system>(dense_system{&device, a});
-  const multigrid<dense_library> mg(dense_library{&device, finest}, p);
-  const matrix prolongation = *mg.levels().front().vectors;
-  field x = to_field(device, b);
-  mg.cycle(3).apply(x, to_field(device, b));
-  const matrix found = to_matrix(x);
-  const auto relaxed = [&](vector y, const vector& source) -> vector {
-    const vector r = source - a * y, ar = a * r;
-    return y + 0.9 * ar.dot(r) / ar.squaredNorm() * r;
+  for (const bool additive : {false, true})
+    for (const int before : {1, 0}) {
+      multigrid_parameters p = chain_parameters();
+      p.coarsenings = {{{6, 1, 1, 1}, 2}};
+      p.smoother = smoother_kind::mr;
+      p.steps_before = {before};
+      p.steps_after = {1};
+      p.relaxation_factor = 0.9;
+      p.coarsest_steps = 16;  // of a space of 16 numbers: exact
+      if (additive) p.additive_on = 0;
+      mock::machine device(2);
+      const auto finest = std::make_shared<const dense_system>(dense_system{&device, a});
+      const multigrid<dense_library> mg(dense_library{&device, finest}, p);
+      const matrix prolongation = *mg.levels().front().vectors;
+      field x = to_field(device, b);
+      mg.cycle(3).apply(x, to_field(device, b));
+      const matrix found = to_matrix(x);
+      const auto relaxation = [&](const vector& r) -> vector {
+        const vector ar = a * r;
+        return 0.9 * ar.dot(r) / ar.squaredNorm() * r;
+      };
+      const auto correction = [&](const vector& r) -> vector {
+        return prolongation * solution_of(prolongation.adjoint() * a * prolongation, prolongation.adjoint() * r);
+      };
+      for (int c = 0; c < 3; ++c) {
+        vector y = vector::Zero(48);
+        if (before > 0) y += relaxation(b.col(c));
+        const vector r = b.col(c) - a * y;
+        y += correction(r);
+        y += relaxation(additive ? r : b.col(c) - a * y);
+        // Rounding of 1e-16, times the condition of the coarse matrix, below 1e3, and the length of its solver.
+        EXPECT_TRUE((found.col(c) - y).norm() <= 1e-11 * y.norm()) << (found.col(c) - y).norm() / y.norm();
+      }
+    }
+}
+
+/// A solver of the coarse lattice that lives elsewhere, and notes what the device was given to do in between.
+struct solver_elsewhere {
+  mock::machine* device;
+  matrix m;
+  struct notes {
+    matrix b;
+    long between = -1;  ///< applications of operators
   };
-  for (int c = 0; c < 3; ++c) {
-    vector y = relaxed(vector::Zero(48), b.col(c));
-    y += prolongation *
-         solution_of(prolongation.adjoint() * a * prolongation, prolongation.adjoint() * (b.col(c) - a * y));
-    y = relaxed(y, b.col(c));
-    // Rounding of 1e-16, times the condition of the coarse matrix, below 1e3, and the length of its solver.
-    EXPECT_TRUE((found.col(c) - y).norm() <= 1e-11 * y.norm()) << (found.col(c) - y).norm() / y.norm();
+  std::shared_ptr<notes> seen = std::make_shared<notes>();
+
+  void begin(const field& b) const {
+    seen->b = to_matrix(b);
+    device->forget();
   }
+  void end(field& x) const {
+    EXPECT_EQ(device->reads().size(), 0u);  // nothing waits for the device before this solver may work
+    seen->between = device->applications();
+    copy(x, to_field(*device, m.partialPivLu().solve(seen->b)));
+  }
+  void apply(field& x, const field& b) const {
+    begin(b);
+    end(x);
+  }
+};
+
+TEST(MultigridCycle, AnAdditiveCorrectionIsSolvedElsewhereWhileTheDeviceRelaxes) {
+  generator g(3);
+  const matrix a = chain(g), b = random_matrix(48, 5, g);
+  for (const smoother_kind smoother : {smoother_kind::ca_gcr, smoother_kind::mr})
+    for (const std::size_t first : {1, 2})
+      for (const bool additive : {false, true}) {
+        multigrid_parameters p = chain_parameters();
+        p.smoother = smoother;
+        p.cycle = cycle_kind::v;
+        if (additive) p.additive_on = first - 1;
+        mock::machine device(4);
+        const auto finest = std::make_shared<const dense_system>(dense_system{&device, a});
+        multigrid<dense_library> mg(dense_library{&device, finest}, p);
+        solver_elsewhere there{&device, *mg.levels()[first - 1].operator_numbers};
+        mg.solve_elsewhere(first, [&](int) { return coarse_solver<field>(there); });
+        const auto cycle = mg.cycle(5);
+        const field source = to_field(device, b);
+        field x = like(source);
+        cycle.apply(x, source);
+        // Three steps of relaxation.
+        EXPECT_EQ(there.seen->between, additive ? 3 : 0) << name(smoother) << ' ' << first;
+        field found = to_field(device, matrix::Zero(48, 5));
+        const auto report = flexible_gcr(*finest, found, source, {.tolerance = 1e-10, .limit = 60}, cycle);
+        EXPECT_TRUE(report.all_converged());
+        EXPECT_LE(report.columns.front().iterations, additive ? 30 : 25);
+        RecordProperty(std::string(name(smoother)) + std::to_string(first) + (additive ? "additive" : ""),
+                       report.columns.front().iterations);
+      }
 }
 
 }  // namespace

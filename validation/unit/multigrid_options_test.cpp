@@ -43,6 +43,14 @@ TEST(MultigridMemory, TakesNarrowerBatchesBeforeFewerVectors) {
   EXPECT_LT(o.multigrid.coarsenings.front().vectors, 24);
 }
 
+TEST(MultigridOptions, TheCorrectionIsTriedWhereItsPlaceIs) {
+  EXPECT_EQ(parsed({}).correction, "multiplicative");
+  EXPECT_EQ(parsed({"--correction", "additive"}).correction, "additive");
+  EXPECT_EQ(parsed({"--device", "gpu", "--coarse-on", "cpu"}).correction, "multiplicative");
+  EXPECT_EQ(parsed({"--device", "gpu", "--coarse-on", "auto"}).correction, "");
+  EXPECT_EQ(parsed({"--device", "gpu", "--coarse-on", "auto", "--correction", "additive"}).correction, "additive");
+}
+
 TEST(MultigridOptions, StepsOfRelaxationAreGivenByLattice) {
   const multigrid_options o = parsed({"--pre", "2,0", "--post", "0,3"});
   EXPECT_EQ(o.multigrid.steps_before, (std::vector<int>{2, 0}));
