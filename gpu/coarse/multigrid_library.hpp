@@ -15,6 +15,7 @@
 #include "gpu/coarse/transfer.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
+#include "gpu/tuning/tuner.hpp"
 
 namespace plaquette::gpu {
 
@@ -45,6 +46,8 @@ class multigrid_library {
   /// Whether a number on the host costs nothing.
   static constexpr bool answers_at_once() { return false; }
   void finish() const { context_.queue().synchronize(); }
+  /// Seconds that finding out how to launch kernels has taken so far.
+  double tuning_seconds() const { return context_.tuner().seconds_spent(); }
 
   /// Full fields of quarks.
   quark_field random_quarks(int columns, std::uint64_t seed) const {

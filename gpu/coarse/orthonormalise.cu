@@ -75,8 +75,10 @@ struct factorise {
   }
 };
 
-/// A row of V becomes one of V R^-1.
+/// A row of V becomes one of V R^-1, some columns at a time, the last ones first.
 struct multiply_row {
+  static constexpr std::int32_t at_once = 8;
+
   complex<float>* v;
   aggregate_pointers blocks;
   std::int32_t rows;
@@ -90,10 +92,18 @@ struct multiply_row {
     const std::int64_t row = within < even_rows ? blocks.block_begin(s, 0, chirality, rows) + within
                                                 : blocks.block_begin(s, 1, chirality, rows) + (within - even_rows);
     complex<float>* const numbers = v + row * inverse.n;
-    for (std::int32_t k = inverse.n - 1; k >= 0; --k) {
-      complex<double> sum{};
-      for (std::int32_t j = 0; j <= k; ++j) sum += complex_cast<double>(numbers[j]) * inverse.at(task, j, k);
-      numbers[k] = complex_cast<float>(sum);
+    for (std::int32_t first = (inverse.n - 1) / at_once * at_once; first >= 0; first -= at_once) {
+      const std::int32_t end = first + at_once < inverse.n ? first + at_once : inverse.n;
+      complex<double> sum[at_once]{};
+      for (std::int32_t j = 0; j < end; ++j) {
+        const auto x = complex_cast<double>(numbers[j]);
+        PLAQUETTE_GPU_UNROLL
+        for (std::int32_t k = 0; k < at_once; ++k)
+          if (j <= first + k && first + k < end) sum[k] += x * inverse.at(task, j, first + k);
+      }
+      PLAQUETTE_GPU_UNROLL
+      for (std::int32_t k = 0; k < at_once; ++k)
+        if (first + k < end) numbers[first + k] = complex_cast<float>(sum[k]);
     }
   }
 };

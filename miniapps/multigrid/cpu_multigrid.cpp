@@ -25,7 +25,6 @@ struct cpu_device : cpu_library {
     const auto [spin, colour] = component_of_column(column);
     import_column(b, place, cpu::make_source(source, spin, colour, links, ctx.comm()));
   }
-  static double tuning_seconds() { return 0.0; }
   template <class T>
   static constexpr reconstruct stored_reals() {
     return reconstruct::none;

@@ -24,11 +24,25 @@
 
 namespace plaquette {
 
+/// Seconds since it was made, without those that found out how kernels are launched.
+template <class Library>
+class work_clock {
+ public:
+  explicit work_clock(const Library& library) : library_(library), tuned_(library.tuning_seconds()) {}
+  double tuning_seconds() const { return library_.tuning_seconds() - tuned_; }
+  double seconds() const { return watch_.seconds() - tuning_seconds(); }
+
+ private:
+  const Library& library_;
+  double tuned_;
+  stopwatch watch_;
+};
+
 /// \tparam Device  names the types `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>` and `library` (see
 ///                 multigrid_setup.hpp). Its constants are `look_every`, `look_behind` and `records`. Its members are
 ///                 `ctx`, `links` (operators are made of them), `multigrid_library(action)`,
-///                 `make_source(b, place, column, source)`, `on_host(basis)`, `from_host(null_space, is coarse)`,
-///                 `stored_reals<T>()` of each link in an operator of T, and `tuning_seconds()`. Where it records,
+///                 `make_source(b, place, column, source)`, `on_host(basis)`, `from_host(null_space, is coarse)`
+///                 and `stored_reals<T>()` of each link in an operator of T. Where it records,
 ///                 `recorded(any_operator)` is the same operator, cheaper to queue.
 template <class Device>
 class device_multigrid final : public multigrid_engine {
@@ -54,7 +68,7 @@ class device_multigrid final : public multigrid_engine {
   setup_summary set_up() override {
     library_.finish();
     device_.ctx.comm().barrier();
-    const stopwatch watch;
+    const work_clock whole(library_);
     cycle_.reset();
     setup_summary summary;
     int passes = options_.refresh;
@@ -75,10 +89,11 @@ class device_multigrid final : public multigrid_engine {
     place(summary);
     library_.finish();
     const multigrid_setup_report& r = multigrid_->report();
-    std::array<double, 6> seconds{r.relaxation_seconds, r.refinement_seconds,  r.orthonormal_seconds,
-                                  r.galerkin_seconds,   summary.seconds.trial, watch.seconds()};
+    std::array<double, 7> seconds{r.relaxation_seconds,  r.refinement_seconds,  r.orthonormal_seconds,
+                                  r.galerkin_seconds,    summary.seconds.trial, whole.seconds(),
+                                  whole.tuning_seconds()};
     device_.ctx.comm().maximum(std::span(seconds));
-    summary.seconds = {seconds[0], seconds[1], seconds[2], seconds[3], seconds[4], seconds[5]};
+    summary.seconds = {seconds[0], seconds[1], seconds[2], seconds[3], seconds[4], seconds[5], seconds[6]};
     summary.replaced = r.replaced;
     summary.dropped = r.dropped;
     summary.coarsenings = multigrid_->parameters().coarsenings;
@@ -285,7 +300,7 @@ class device_multigrid final : public multigrid_engine {
   /// helps.
   void try_cycle(setup_summary& summary) {
     for (int passes = 0; options_.trials > 0; ++passes) {
-      const stopwatch watch;
+      const work_clock watch(library_);
       summary.trial_rates.push_back(rate_of_cycle());
       summary.seconds.trial += watch.seconds();
       const auto& rates = summary.trial_rates;
@@ -301,7 +316,7 @@ class device_multigrid final : public multigrid_engine {
     summary.cycle = p.shape();
     multigrid_->use_cycle(summary.cycle);
     if (!Device::records || options_.chose_cycle || p.coarsenings.size() < 2 || summary.trial_rates.empty()) return;
-    const stopwatch watch;
+    const work_clock watch(library_);
     std::vector<cycle_trial>& tried = summary.trials;
     tried.push_back({summary.cycle, summary.trial_rates.back(), seconds_of_iteration()});
     const auto attempt = [&](const cycle_shape& shape) {
@@ -323,7 +338,7 @@ class device_multigrid final : public multigrid_engine {
   void place(setup_summary& summary) {
     const cycle_shape before = multigrid_->parameters().shape();
     summary.first_on_cpu = place_levels(device_, *multigrid_, options_, summary.placements, [&](std::size_t first) {
-      const stopwatch watch;
+      const work_clock watch(library_);
       some_on_cpu_ = first > 0;
       cycle_.reset();
       const double rate = rate_of_cycle();
@@ -528,14 +543,12 @@ class device_multigrid final : public multigrid_engine {
     const double norm = norm_of_operator();
     library_.finish();
     device_.ctx.comm().barrier();
-    const double tuned = device_.tuning_seconds();
-    const stopwatch watch;
+    const work_clock watch(library_);
     zero(*x_);
     timed_multigrid_solve result;
     result.report = schur_solve(schur, *full_, *x_, *b_, rule, solver, {.operator_norm = norm});
     library_.finish();
-    const double tuning = device_.tuning_seconds() - tuned;
-    std::array<double, 2> longest{watch.seconds() - tuning, tuning};
+    std::array<double, 2> longest{watch.seconds(), watch.tuning_seconds()};
     device_.ctx.comm().maximum(std::span(longest));
     result.seconds = longest[0];
     result.tuning_seconds = longest[1];

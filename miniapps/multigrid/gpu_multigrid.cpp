@@ -37,7 +37,6 @@ struct gpu_device : gpu_library {
     gpu::field<double> target = view(b, place, 1);
     gpu::make_source(target, 0, source, spin, colour, links);
   }
-  double tuning_seconds() const { return ctx.tuner().seconds_spent(); }
   /// The cycle as a graph, where one rank has it to itself.
   template <class F>
   any_operator<F> recorded(any_operator<F> cycle) const {

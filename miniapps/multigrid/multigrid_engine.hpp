@@ -22,9 +22,10 @@ namespace plaquette {
 class gpu_access;
 struct gauge_input;
 
-/// Seconds of the slowest rank.
+/// Seconds of the slowest rank. Only `tuning` holds those that found out how kernels are launched.
 struct setup_seconds {
   double relaxation = 0.0, refinement = 0.0, orthonormalisation = 0.0, galerkin = 0.0, trial = 0.0, whole = 0.0;
+  double tuning = 0.0;
 };
 
 /// A cycle that was tried.

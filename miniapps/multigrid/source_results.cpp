@@ -224,7 +224,8 @@ json_document to_json(const setup_summary& setup) {
                            {"refinement", s.refinement},
                            {"orthonormalisation", s.orthonormalisation},
                            {"galerkin", s.galerkin},
-                           {"trial", s.trial}}},
+                           {"trial", s.trial},
+                           {"tuning", s.tuning}}},
                          {"replaced", setup.replaced},
                          {"dropped", setup.dropped},
                          {"first_lattice_on_cpu", setup.first_on_cpu},
@@ -251,9 +252,9 @@ void print_setup(const setup_summary& setup) {
   const setup_seconds& s = setup.seconds;
   fmt::print(
       "setup      {:.4g} s: null vectors {:.4g}, refinement {:.4g}, orthonormalisation {:.4g}, coarse operators "
-      "{:.4g}, "
-      "trial {:.4g}\n",
-      s.whole, s.relaxation, s.refinement, s.orthonormalisation, s.galerkin, s.trial);
+      "{:.4g}, trial {:.4g}{}\n",
+      s.whole, s.relaxation, s.refinement, s.orthonormalisation, s.galerkin, s.trial,
+      s.tuning > 0.0 ? fmt::format(" (and tuning of kernels {:.4g} s)", s.tuning) : "");
   if (setup.mass_of_vectors)
     fmt::print("           null vectors from a file, made at mass {:g}\n", *setup.mass_of_vectors);
   if (setup.largest_gain > 0.0)
@@ -275,9 +276,11 @@ void print_setup(const setup_summary& setup) {
     fmt::print("           tried: {}: leaves {:.2f} of the residual, {:.3g} ms an iteration{}\n", what, t.rate,
                1e3 * t.seconds, is_taken ? ", taken" : "");
   };
-  cycle_shape multiplicative = setup.cycle;
-  multiplicative.additive_on.reset();
-  for (const cycle_trial& t : setup.trials) tell(text_of(t.shape), t, t.shape == multiplicative);
+  for (const cycle_trial& t : setup.trials) {
+    cycle_shape shape = t.shape;
+    shape.additive_on = setup.cycle.additive_on;
+    tell(text_of(t.shape), t, shape == setup.cycle);
+  }
   for (const cycle_trial& t : setup.placements)
     tell(text_of_placement(t.first_on_cpu, t.shape), t, t.first_on_cpu == setup.first_on_cpu && t.shape == setup.cycle);
   if (setup.first_on_cpu > 0 || setup.cycle.additive_on)

@@ -65,6 +65,7 @@ struct dense_library {
   const std::shared_ptr<const dense_system>& system() const { return finest; }
   bool answers_at_once() const { return at_once; }
   void finish() const {}
+  static constexpr double tuning_seconds() { return 0.0; }
   field random_quarks(int columns, std::uint64_t seed) const {
     generator g(seed);
     return to_field(*device, random_matrix(finest->m.rows(), columns, g));
