@@ -397,7 +397,8 @@ int chirality_without_zero_modes(const Sign& sign, const F& shape_of, const rand
 
 /// The lowest modes of D in both chiralities. Lanczos on -D^+ D in the chirality of `search`; after each cycle the sign
 /// function's accuracy follows the residuals. Then Rayleigh-Ritz with the accurate sign function, partners in the other
-/// chirality P D v / sqrt(e - e^2/4), and zero modes there, where the first has none. Collective.
+/// chirality P D v / sqrt(e - e^2/4), and zero modes there. (Symmetric links, as those of a free field, may have some
+/// in both.) Collective.
 /// \param shape_of  a field of 2 spins
 /// \param stored    a state of an earlier call, with its basis, or none
 /// \param make_basis  of the search, fields of 2 spins
@@ -529,7 +530,7 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
     rotate_basis(pair_vectors, inverse_root(overlaps(pair_vectors, pair_vectors)));
   }
   chiral_modes<F> zero_modes{detail::half_like(shape_of, 0)};
-  if (zeros == 0 && l > 0) {
+  if (pairs > 0) {
     const chiral_modes<F> beside =
         detail::search_beside(sign, -chi, pair_vectors, main.squares.back(), search, fill, width);
     const int all = beside.vectors.columns();
@@ -546,7 +547,7 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
     found.late = all - count;
     // Those that are no zero modes and have not converged are left out.
     const auto has_converged = [&](double residual) { return residual <= search.tolerance; };
-    if (found.late > 0 && std::ranges::all_of(part(count, found.late).residuals, has_converged))
+    if (zeros == 0 && found.late > 0 && std::ranges::all_of(part(count, found.late).residuals, has_converged))
       detail::join_late_modes(sign, chi, part(count, found.late), main, pair_vectors, final_delta, width);
   }
   const int extra = zero_modes.vectors.columns();

@@ -520,6 +520,22 @@ TEST(ModesOfD, of_a_loose_tolerance_in_blocks_have_the_same_index_and_eigenvalue
     }
 }
 
+// Six constant spinors of each chirality are zero modes: their index is 0, whichever chirality is searched.
+TEST(ModesOfD, of_a_periodic_free_field_are_zero_in_both_chiralities) {
+  overlap_case field(unit_links(small), true);
+  const sign_of_library sign = field.sign(field.modes(4));
+  for (const int chirality : {+1, -1}) {
+    const overlap_mode_search search{.modes = 8, .chirality = chirality};
+    const auto found = lowest_overlap_modes<library>(sign, field.fields(1), search, field.random(), 4);
+    EXPECT_EQ(found.zero_plus, 6) << chirality;
+    EXPECT_EQ(found.zero_minus, 6) << chirality;
+    EXPECT_EQ(found.index(), 0);
+    const auto& other = found.of(-chirality);
+    ASSERT_EQ(other.squares.size(), 8u);
+    for (int i = 0; i < 6; ++i) EXPECT_NEAR(other.squares[static_cast<std::size_t>(i)], 0.0, search.zero);
+  }
+}
+
 TEST(ModesOfD, of_degenerate_levels_that_were_missed_are_no_zero_modes) {
   overlap_case field(unit_links(small), false);
   const dense_overlap dense(dense_dirac(field.links, field.action));
