@@ -117,7 +117,7 @@ enum class correction_kind {
 /// One cycle on one grid: relax, restrict the residual, correct from the coarser grid, relax. (Brandt 1977)
 /// \tparam System    Mhat of this level: apply, and full_residual(full, r), the residual of the full system on its even
 ///                   sites; without it r itself is that
-/// \tparam Transfer  restrict_to(coarse, fine), add_prolonged(fine, coarse)
+/// \tparam Transfer  restrict_to(coarse, fine), prolong(fine, coarse), add_prolonged(fine, coarse)
 template <field_batch Fine, class System, class Transfer, field_batch Coarse>
 class multigrid_cycle {
  public:
@@ -139,55 +139,54 @@ class multigrid_cycle {
         correction_(correction),
         profile_(std::move(profile)),
         number_(number),
-        r_(like(shape)),
         ax_(like(shape)),
         rc_(transfer_->coarse_like(shape.columns())),
-        ec_(transfer_->coarse_like(shape.columns())) {}
+        ec_(transfer_->coarse_like(shape.columns())) {
+    if (before_) r_.emplace(like(shape));
+  }
 
   /// x = about Mhat^-1 b. x is not read.
   void apply(Fine& x, const Fine& b) const {
-    Fine r = view(r_, 0, b.columns());
     Coarse rc = view(rc_, 0, b.columns()), ec = view(ec_, 0, b.columns());
     if (profile_->on) ++profile_->lattices.at(number_).cycles;
     profile_->timed(number_, &lattice_profile::whole, [&] {
-      relax_before(x, r, b);
-      profile_->timed(number_, &lattice_profile::transfer, [&] { restrict_residual(rc, r); });
+      bool is_zero = !before_;  // x, so that r = b
+      if (before_) profile_->timed(number_, &lattice_profile::smoothing, [&] { before_->solve(x, b); });
+      profile_->timed(number_, &lattice_profile::transfer, [&] { restrict_residual(rc, x, b, is_zero); });
       if (correction_ == correction_kind::additive) {
         profile_->timed(number_, &lattice_profile::below, [&] { next_.begin(rc); });
-        relax_after(x, b);
+        relax_after(x, b, is_zero);
         profile_->timed(number_, &lattice_profile::below, [&] { next_.end(ec, rc); });
-        profile_->timed(number_, &lattice_profile::transfer, [&] { transfer_->add_prolonged(x, ec); });
+        profile_->timed(number_, &lattice_profile::transfer, [&] { correct(x, ec, is_zero); });
       } else {
         profile_->timed(number_, &lattice_profile::below, [&] { next_.apply(ec, rc); });
-        profile_->timed(number_, &lattice_profile::transfer, [&] { transfer_->add_prolonged(x, ec); });
-        relax_after(x, b);
+        profile_->timed(number_, &lattice_profile::transfer, [&] { correct(x, ec, is_zero); });
+        relax_after(x, b, is_zero);
       }
     });
   }
 
  private:
-  void relax_after(Fine& x, const Fine& b) const {
+  void relax_after(Fine& x, const Fine& b, bool& is_zero) const {
     if (!after_) return;
-    const bool from_zero = !before_ && correction_ == correction_kind::additive;
     profile_->timed(number_, &lattice_profile::smoothing,
-                    [&] { from_zero ? after_->solve(x, b) : after_->improve(x, b); });
+                    [&] { is_zero ? after_->solve(x, b) : after_->improve(x, b); });
+    is_zero = false;
   }
-  /// x = a few steps from 0, r = b - A x.
-  void relax_before(Fine& x, Fine& r, const Fine& b) const {
-    if (before_) {
-      profile_->timed(number_, &lattice_profile::smoothing, [&] { before_->solve(x, b); });
-      profile_->timed(number_, &lattice_profile::transfer, [&] { residual_of(r, x, b); });
-    } else {
-      zero(x);
-      copy(r, b);
-    }
+  /// x += P e, or x = P e.
+  void correct(Fine& x, const Coarse& ec, bool& is_zero) const {
+    is_zero ? transfer_->prolong(x, ec) : transfer_->add_prolonged(x, ec);
+    is_zero = false;
   }
-  void residual_of(Fine& r, const Fine& x, const Fine& b) const {
-    Fine ax = view(ax_, 0, b.columns());
+  /// rc = P^+ (b - A x).
+  void restrict_residual(Coarse& rc, const Fine& x, const Fine& b, bool is_zero) const {
+    if (is_zero) return restrict_even(rc, b);
+    Fine r = view(*r_, 0, b.columns()), ax = view(ax_, 0, b.columns());
     a_->apply(ax, x);
     subtract_norm2(r, b, ax);
+    restrict_even(rc, r);
   }
-  void restrict_residual(Coarse& rc, const Fine& r) const {
+  void restrict_even(Coarse& rc, const Fine& r) const {
     if constexpr (requires(Fine& f) { a_->full_residual(f, r); }) {
       Fine full = view(ax_, 0, r.columns());
       a_->full_residual(full, r);
@@ -204,7 +203,8 @@ class multigrid_cycle {
   correction_kind correction_;
   std::shared_ptr<cycle_profile> profile_;
   std::size_t number_;
-  mutable Fine r_, ax_;
+  mutable std::optional<Fine> r_;  ///< where there is relaxation before
+  mutable Fine ax_;
   mutable Coarse rc_, ec_;
 };
 

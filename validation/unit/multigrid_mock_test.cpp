@@ -41,6 +41,7 @@ struct dense_transfer {
 
   field coarse_like(int columns) const { return {*device, static_cast<int>(m.cols()), columns}; }
   void restrict_to(field& coarse, const field& fine) const { p.apply_dagger(coarse, fine); }
+  void prolong(field& fine, const field& coarse) const { p.apply(fine, coarse); }
   void add_prolonged(field& fine, const field& coarse) const {
     field some = view(prolonged, 0, fine.columns());
     p.apply(some, coarse);
