@@ -23,20 +23,33 @@ struct panel_matrix {
   const T* values = nullptr;
 };
 
-/// Constants of a block of elements, each a row of lanes.
+/// Constants of a block of elements, each a row of lanes. Z and Z' are the impedances of an element and of its
+/// neighbour, n its outward normal, t_0 and t_1 = n x t_0 tangents of a face.
 struct dg_constants {
-  /// Acoustics: metric [a][i] (9), divergence and gradient scales (2), then per face: of dp, of dn in p's flux (2), of
-  /// dn, of dp in u's flux (2), wall: -2 where rigid (1), where soft (1), normal (3), scaled normal (3).
-  static constexpr int acoustics_faces = 11, acoustics_face = 12;
-  /// Maxwell: covariant basis [a][i] (9), the same with scale and sign for H and for E (18), then per face: tangents
-  /// (6), of dE, of dH in E's flux (2), of dH, of dE in H's flux (2), -2 where conducting (1), tangents scaled for H
-  /// (6) and for E (6).
-  static constexpr int maxwell_faces = 27, maxwell_face = 23;
+  /// Acoustics: metric [a][i] (9), scales of divergence and gradient (2), Z (1), factor of u's flux (1); then per face:
+  /// n (3), factors of dp and dn in p's flux (2), mirror (1), where central factors of dn and dp in u's flux (2).
+  static constexpr int acoustics_faces = 13, acoustics_face = 8;
+  /// Maxwell: covariant basis [a][i] (9), scales of curl E and curl H (2), Z (1), factor of H's flux (1); then per
+  /// face: t_0 and t_1 (6), factors of dE and dH in E's flux (2), turn (3), where central factors of dH and dE in H's
+  /// flux (2) and the mirror of H (1).
+  static constexpr int maxwell_faces = 13, maxwell_face = 14;
   static constexpr int words(dg_system system, int faces) {
     return system == dg_system::maxwell ? maxwell_faces + faces * maxwell_face
                                         : acoustics_faces + faces * acoustics_face;
   }
 };
+
+/// What an element tells its neighbours: a trace has `components` numbers a node of a face, which its neighbour needs
+/// for the flux and no more. With n, t_0, t_1 and Z of the element that writes:
+///   acoustics, upwind    p + Z n.u
+///              central   p, n.u
+///   Maxwell,   upwind    t_0.E + Z t_1.H, t_1.E - Z t_0.H
+///              central   t_0.E, t_1.E, t_0.H, t_1.H
+/// The upwind ones are the waves that leave the element. Its own lie behind a wall, times the mirror: +1, or -1 where
+/// p = 0. The neighbour reads tangential components in its own frame: (a w_0 + b w_1, b w_0 + c w_1), the turn.
+constexpr int dg_trace_components(dg_system system, bool central) {
+  return (system == dg_system::maxwell ? 2 : 1) * (central ? 2 : 1);
+}
 
 /// An amplitude that is added to one field of one element.
 template <class T>
@@ -64,13 +77,15 @@ struct dg_stage_arguments {
   const T* constants = nullptr;             ///< [block][dg_constants][B]
   const std::int32_t* slots = nullptr;      ///< [block][face][B]: trace behind the face
   const std::uint8_t* turned = nullptr;     ///< [block][face][B]: orientation, if not null
-  int trace_words = 0;                      ///< numbers of a slot: fields * face_nodes, rounded up to whole vectors
-  const T* traces = nullptr;                ///< [slot][trace_words]: [field][m] of the face's own order
-  T* new_traces = nullptr;                  ///< of the elements here: slot = element * faces + face
-  T* q = nullptr;                           ///< [block][field][node][B]
-  T* residual = nullptr;                    ///< the Runge-Kutta register, or where the right-hand side goes
-  T a = 0, b = 0, dt = 1;                   ///< residual = a residual + dt rhs; q += b residual
-  bool update = true;                       ///< else the residual becomes the right-hand side, and q and traces stay
+  /// Numbers of the slots of an element's faces: faces * face_nodes * components, at least a vector. Slot i begins at
+  /// i / faces * element_words + i % faces * face_nodes * components.
+  int element_words = 0;
+  const T* traces = nullptr;  ///< [slot][m][component], m in the face's own order
+  T* new_traces = nullptr;    ///< of the elements here: slot = element * faces + face
+  T* q = nullptr;             ///< [block][field][node][B]
+  T* residual = nullptr;      ///< the Runge-Kutta register, or where the right-hand side goes
+  T a = 0, b = 0, dt = 1;     ///< residual = a residual + dt rhs; q += b residual
+  bool update = true;         ///< else the residual becomes the right-hand side, and q and traces stay
   const dg_kernel_source<T>* sources = nullptr;
   int source_count = 0;
   dg_ticks* ticks = nullptr;  ///< where not null, time is measured
@@ -84,8 +99,9 @@ struct dg_kernel_table {
   /// upwind.
   void (*stage[static_cast<int>(dg_system::count)][2])(const dg_stage_arguments<T>&, std::int64_t first,
                                                        std::int64_t last, T* scratch) = {};
-  /// new_traces = traces of q.
-  void (*write_traces)(const dg_stage_arguments<T>&, std::int64_t first, std::int64_t last) = nullptr;
+  /// write_traces[system][central](arguments, block, scratch): new_traces = traces of q.
+  void (*write_traces[static_cast<int>(dg_system::count)][2])(const dg_stage_arguments<T>&, std::int64_t block,
+                                                              T* scratch) = {};
 };
 
 /// Numbers of scratch that a thread needs.

@@ -4,6 +4,7 @@
 /// A stage takes a block of elements through volume, faces and Runge-Kutta update while it is in the cache.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "cpu_ref/dg/dg_kernels.hpp"
@@ -105,58 +106,41 @@ PLAQUETTE_INLINE void store_unaligned(T* p, const simd<T, W>& x) {
   *reinterpret_cast<typename unaligned<T, W>::vector*>(p) = x.v;
 }
 
-/// Traces of a block's q, for its neighbours: new_traces[element * faces + face][field][m].
-template <class T, int W, int V>
-void write_block_traces(const dg_stage_arguments<T>& s, std::int64_t block, const T* q) {
+/// Hands traces on: words[face][m][component] of one vector of elements, the first of which is `element`.
+template <class T, int W>
+void store_traces(const dg_stage_arguments<T>& s, std::int64_t element, const T* words) {
   using vector = simd<T, W>;
-  constexpr int B = W * V;
-  const int words = s.fields * s.face_nodes;
-  for (int face = 0; face < s.faces; ++face) {
-    const std::int32_t* nodes = s.face_node + face * s.face_nodes;
-    int field = 0, m = 0;
-    for (int first = 0; first < words; first += W) {
-      const T* from[W];
-      for (int i = 0; i < W; ++i) {
-        from[i] = q + static_cast<std::int64_t>(field * s.nodes + nodes[m]) * B;
-        if (first + i + 1 < words && ++m == s.face_nodes) m = 0, ++field;  // what is beyond the end repeats the last
-      }
-      for (int v = 0; v < V; ++v) {
-        vector rows[W];
-        for (int i = 0; i < W; ++i) rows[i] = vector::load(from[i] + v * W);
-        transpose<T, W>(rows);
-        T* to = s.new_traces + ((block * B + v * W) * s.faces + face) * s.trace_words + first;
-        for (int lane = 0; lane < W; ++lane)
-          store_unaligned<T, W>(to + static_cast<std::int64_t>(lane) * s.faces * s.trace_words, rows[lane]);
-      }
-    }
+  T* const to = s.new_traces + element * s.element_words;
+  for (int piece = 0; piece < s.element_words; piece += W) {
+    const int first = std::min(piece, s.element_words - W);  // the last ones overlap
+    vector rows[W];
+    for (int i = 0; i < W; ++i) rows[i] = vector::load(words + (first + i) * W);
+    transpose<T, W>(rows);
+    for (int lane = 0; lane < W; ++lane)
+      store_unaligned<T, W>(to + static_cast<std::int64_t>(lane) * s.element_words + first, rows[lane]);
   }
 }
 
-template <class T, int W, int V>
-void write_traces(const dg_stage_arguments<T>& s, std::int64_t first, std::int64_t last) {
-  const std::int64_t block_words = static_cast<std::int64_t>(s.fields) * s.nodes * W * V;
-  for (std::int64_t block = first; block < last; ++block)
-    write_block_traces<T, W, V>(s, block, s.q + block * block_words);
-}
-
-/// What lies behind a face of a block: out[field][m][B]. `spare` holds copies of traces whose nodes come in another
-/// order.
-template <class T, int W, int V>
+/// What lies behind a face of a block: out[m][component][B], C components. `spare` holds copies of traces whose nodes
+/// come in another order.
+template <class T, int W, int V, int C, int Faces>
 void read_block_traces(const dg_stage_arguments<T>& s, std::int64_t block, int face, T* out, T* spare) {
   using vector = simd<T, W>;
   constexpr int B = W * V;
-  const std::int64_t place = (block * s.faces + face) * B;
+  const int words = s.face_nodes * C;
+  const std::int64_t place = (block * Faces + face) * B;
   const T* from[B];
   for (int lane = 0; lane < B; ++lane) {
-    from[lane] = s.traces + static_cast<std::int64_t>(s.slots[place + lane]) * s.trace_words;
+    const auto slot = static_cast<std::uint32_t>(s.slots[place + lane]);
+    from[lane] = s.traces + static_cast<std::int64_t>(slot / Faces) * s.element_words + slot % Faces * words;
     if (s.turned == nullptr || s.turned[place + lane] == 0) continue;
     const std::int32_t* there = s.matching + s.turned[place + lane] * s.face_nodes;
-    for (int f = 0; f < s.fields; ++f)
-      for (int m = 0; m < s.face_nodes; ++m) spare[f * s.face_nodes + m] = from[lane][f * s.face_nodes + there[m]];
+    for (int m = 0; m < s.face_nodes; ++m)
+      for (int i = 0; i < C; ++i) spare[m * C + i] = from[lane][there[m] * C + i];
     from[lane] = spare;
-    spare += s.trace_words;
+    spare += words;
   }
-  for (int first = 0; first < s.trace_words; first += W)
+  for (int first = 0; first < words; first += W)
     for (int v = 0; v < V; ++v) {
       vector rows[W];
       for (int lane = 0; lane < W; ++lane) rows[lane] = load_unaligned<T, W>(from[v * W + lane] + first);
@@ -198,8 +182,43 @@ void add_sources(const dg_stage_arguments<T>& s, std::int64_t block, int B, T* q
 
 // ---- acoustics, and TM ----
 
+/// Traces of a block's q, for its neighbours. D dimensions; S: 1 where all fluxes are upwind, else 2.
+template <class T, int W, int V, int D, int S>
+void write_acoustics_traces(const dg_stage_arguments<T>& s, std::int64_t block, T* words) {
+  using vector = simd<T, W>;
+  using c = dg_constants;
+  constexpr int B = W * V, faces = D + 1;
+  const std::int64_t rows = static_cast<std::int64_t>(s.nodes) * B;
+  const T* q = s.q + block * (D + 1) * rows;
+  const T* constants = s.constants + block * c::words(dg_system::acoustics_3d, faces) * B;
+  const auto constant = [constants](int i, int v) { return vector::load(constants + i * B + v * W); };
+  for (int v = 0; v < V; ++v) {
+    const vector z = constant(11, v);
+    T* to = words;
+    for (int face = 0; face < faces; ++face) {
+      const std::int32_t* nodes = s.face_node + face * s.face_nodes;
+      vector normal[D];
+      for (int i = 0; i < D; ++i) normal[i] = constant(c::acoustics_faces + face * c::acoustics_face + i, v);
+      for (int m = 0; m < s.face_nodes; ++m, to += S * W) {
+        const T* from = q + static_cast<std::int64_t>(nodes[m]) * B + v * W;
+        const vector p = vector::load(from);
+        vector n_u = normal[0] * vector::load(from + rows);
+        for (int i = 1; i < D; ++i) n_u = n_u + normal[i] * vector::load(from + (i + 1) * rows);
+        if constexpr (S == 1) {
+          (p + z * n_u).store(to);
+        } else {
+          p.store(to);
+          n_u.store(to + W);
+        }
+      }
+    }
+    store_traces<T, W>(s, block * B + v * W, words);
+  }
+}
+
 /// p_t = -K div u, rho u_t = -grad p in D dimensions. S: fluxes a face node that are lifted; 1 where all are upwind
-/// (u's flux is then -Z n times p's), else 2.
+/// (u's flux is then -n / Z times p's), else 2. Upwind, with dp = p' - p, dn = n.(u' - u) and w the trace behind:
+///   p's flux  f (dp - Z' dn) = f (mirror w - p + Z' n.u),  f = Fscale K / (Z + Z').
 template <class T, int W, int V, int R, int D, int S>
 void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int64_t last, T* scratch) {
   using vector = simd<T, W>;
@@ -212,8 +231,8 @@ void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::in
   T* slope = divergence + rows;         // of p along a, [a][node]
   T* lifted = slope + D * rows;         // [face][S][node]
   T* flux = lifted + faces * S * rows;  // [S][m]
-  T* behind = flux + S * face_rows;     // [field][m], rounded up
-  T* spare = behind + (fields * face_rows + W * B);
+  T* behind = flux + S * face_rows;     // [m][S], rounded up
+  T* spare = behind + (S * face_rows + W * B);
   for (std::int64_t block = first; block < last; ++block) {
     const std::uint64_t start = s.ticks != nullptr ? ticks_now() : 0;
     const T* constants = s.constants + block * c::words(dg_system::acoustics_3d, faces) * B;
@@ -241,28 +260,26 @@ void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::in
 
     // Faces.
     for (int face = 0; face < faces; ++face) {
-      read_block_traces<T, W, V>(s, block, face, behind, spare);
+      read_block_traces<T, W, V, S, faces>(s, block, face, behind, spare);
       const std::int32_t* nodes = s.face_node + face * s.face_nodes;
       const int k = c::acoustics_faces + face * c::acoustics_face;
       for (int v = 0; v < V; ++v) {
-        const vector of_dp = constant(k, v), of_dn = constant(k + 1, v);
-        const vector rigid = constant(k + 4, v), soft = constant(k + 5, v);
+        const vector of_dp = constant(k + 3, v), of_dn = constant(k + 4, v), mirror = constant(k + 5, v);
         vector normal[D];
-        for (int i = 0; i < D; ++i) normal[i] = constant(k + 6 + i, v);
+        for (int i = 0; i < D; ++i) normal[i] = constant(k + i, v);
         for (int m = 0; m < s.face_nodes; ++m) {
           const T* inside = q + static_cast<std::int64_t>(nodes[m]) * B + v * W;
-          const T* outside = behind + m * B + v * W;
+          const T* outside = behind + m * S * B + v * W;
           const vector p = vector::load(inside);
-          vector here = normal[0] * vector::load(inside + rows), there = normal[0] * vector::load(outside + face_rows);
-          for (int i = 1; i < D; ++i) {
-            here = here + normal[i] * vector::load(inside + (i + 1) * rows);
-            there = there + normal[i] * vector::load(outside + (i + 1) * face_rows);
+          vector n_u = normal[0] * vector::load(inside + rows);
+          for (int i = 1; i < D; ++i) n_u = n_u + normal[i] * vector::load(inside + (i + 1) * rows);
+          if constexpr (S == 1) {  // `mirror` has f in it
+            (mirror * vector::load(outside) - of_dp * p + of_dn * n_u).store(flux + m * B + v * W);
+          } else {
+            const vector dp = mirror * vector::load(outside) - p, dn = -(mirror * vector::load(outside + B)) - n_u;
+            (of_dp * dp - of_dn * dn).store(flux + m * B + v * W);
+            (constant(k + 6, v) * dn - constant(k + 7, v) * dp).store(flux + face_rows + m * B + v * W);
           }
-          const vector dp = vector::load(outside) - p + soft * p;
-          const vector dn = there - here + rigid * here;
-          (of_dp * dp - of_dn * dn).store(flux + m * B + v * W);
-          if constexpr (S == 2)
-            (constant(k + 2, v) * dn - constant(k + 3, v) * dp).store(flux + face_rows + m * B + v * W);
         }
       }
       for (int i = 0; i < S; ++i) {
@@ -275,12 +292,12 @@ void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::in
     // Together, and the step.
     for (int v = 0; v < V; ++v) {
       vector metric[D][D], normal[faces][D];
-      const vector scale = constant(9, v), slope_scale = constant(10, v);
+      const vector scale = constant(9, v), slope_scale = constant(10, v), of_flux = constant(12, v);
       for (int a = 0; a < D; ++a)
         for (int i = 0; i < D; ++i) metric[a][i] = slope_scale * constant(3 * a + i, v);
       for (int face = 0; face < faces; ++face)
         for (int i = 0; i < D; ++i)
-          normal[face][i] = constant(c::acoustics_faces + face * c::acoustics_face + 9 + i, v);
+          normal[face][i] = of_flux * constant(c::acoustics_faces + face * c::acoustics_face + i, v);
       for (std::int64_t at = v * W; at < rows; at += B) {
         vector p = scale * vector::load(divergence + at), u[D];
         for (int i = 0; i < D; ++i) {
@@ -298,7 +315,7 @@ void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::in
       }
     }
     if (s.source_count > 0) add_sources(s, block, B, q, residual);
-    if (s.update) write_block_traces<T, W, V>(s, block, q);
+    if (s.update) write_acoustics_traces<T, W, V, D, S>(s, block, scratch);
     if (s.ticks != nullptr) {
       s.ticks->volume += after_volume - start;
       s.ticks->surface += after_surface - after_volume;
@@ -309,8 +326,66 @@ void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::in
 
 // ---- Maxwell ----
 
+/// Components of a block's fields along both tangents, at one place.
+template <class V>
+struct tangential {
+  V e[2], h[2];
+};
+template <class T, class V>
+PLAQUETTE_INLINE tangential<V> tangential_part(const V (&tangent)[2][3], const T* q, std::int64_t rows) {
+  V h[3], e[3];
+  for (int i = 0; i < 3; ++i) {
+    h[i] = V::load(q + i * rows);
+    e[i] = V::load(q + (i + 3) * rows);
+  }
+  tangential<V> result;
+  for (int j = 0; j < 2; ++j) {
+    result.e[j] = tangent[j][0] * e[0] + tangent[j][1] * e[1] + tangent[j][2] * e[2];
+    result.h[j] = tangent[j][0] * h[0] + tangent[j][1] * h[1] + tangent[j][2] * h[2];
+  }
+  return result;
+}
+
+/// Traces of a block's q, for its neighbours. S: 1 where all fluxes are upwind, else 2.
+template <class T, int W, int V, int S>
+void write_maxwell_traces(const dg_stage_arguments<T>& s, std::int64_t block, T* words) {
+  using vector = simd<T, W>;
+  using c = dg_constants;
+  constexpr int B = W * V, faces = 4;
+  const std::int64_t rows = static_cast<std::int64_t>(s.nodes) * B;
+  const T* q = s.q + block * 6 * rows;
+  const T* constants = s.constants + block * c::words(dg_system::maxwell, faces) * B;
+  const auto constant = [constants](int i, int v) { return vector::load(constants + i * B + v * W); };
+  for (int v = 0; v < V; ++v) {
+    const vector z = constant(11, v);
+    T* to = words;
+    for (int face = 0; face < faces; ++face) {
+      const std::int32_t* nodes = s.face_node + face * s.face_nodes;
+      vector tangent[2][3];
+      for (int j = 0; j < 2; ++j)
+        for (int i = 0; i < 3; ++i) tangent[j][i] = constant(c::maxwell_faces + face * c::maxwell_face + 3 * j + i, v);
+      for (int m = 0; m < s.face_nodes; ++m, to += 2 * S * W) {
+        const auto here = tangential_part(tangent, q + static_cast<std::int64_t>(nodes[m]) * B + v * W, rows);
+        if constexpr (S == 1) {
+          (here.e[0] + z * here.h[1]).store(to);
+          (here.e[1] - z * here.h[0]).store(to + W);
+        } else {
+          for (int j = 0; j < 2; ++j) {
+            here.e[j].store(to + j * W);
+            here.h[j].store(to + (2 + j) * W);
+          }
+        }
+      }
+    }
+    store_traces<T, W>(s, block * B + v * W, words);
+  }
+}
+
 /// mu H_t = -curl E, eps E_t = curl H. S: fluxes a face node, each two tangential components: 1 where all are upwind
-/// (H's flux is then Z times E's, turned by a right angle), else 2.
+/// (H's flux is then E's over Z, turned by a right angle), else 2. Upwind, with dE = E' - E, dH = H' - H and w the
+/// trace behind, turned into this element's frame:
+///   E's flux  f (dE_0 - Z' dH_1, dE_1 + Z' dH_0) = f (w_0 - E_0 + Z' H_1, w_1 - E_1 - Z' H_0),
+///   f = Fscale / (eps (Z + Z')).
 template <class T, int W, int V, int R, int S>
 void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int64_t last, T* scratch) {
   using vector = simd<T, W>;
@@ -322,8 +397,8 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
   T* curl = along + 6 * rows;               // contravariant, [of H, of E][a][node]
   T* lifted = curl + 6 * rows;              // [face][2 S][node]
   T* flux = lifted + faces * 2 * S * rows;  // [2 S][m]
-  T* behind = flux + 2 * S * face_rows;     // [field][m], rounded up
-  T* spare = behind + (fields * face_rows + W * B);
+  T* behind = flux + 2 * S * face_rows;     // [m][2 S], rounded up
+  T* spare = behind + (2 * S * face_rows + W * B);
   for (std::int64_t block = first; block < last; ++block) {
     const std::uint64_t start = s.ticks != nullptr ? ticks_now() : 0;
     const T* constants = s.constants + block * c::words(dg_system::maxwell, faces) * B;
@@ -353,35 +428,36 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
 
     // Faces: tangential components of both jumps.
     for (int face = 0; face < faces; ++face) {
-      read_block_traces<T, W, V>(s, block, face, behind, spare);
+      read_block_traces<T, W, V, 2 * S, faces>(s, block, face, behind, spare);
       const std::int32_t* nodes = s.face_node + face * s.face_nodes;
       const int k = c::maxwell_faces + face * c::maxwell_face;
       for (int v = 0; v < V; ++v) {
         vector tangent[2][3];
         for (int j = 0; j < 2; ++j)
           for (int i = 0; i < 3; ++i) tangent[j][i] = constant(k + 3 * j + i, v);
-        const vector of_de = constant(k + 6, v), of_dh = constant(k + 7, v), conducting = constant(k + 10, v);
+        const vector of_de = constant(k + 6, v), of_dh = constant(k + 7, v);
+        const vector turn[3] = {constant(k + 8, v), constant(k + 9, v), constant(k + 10, v)};
         for (int m = 0; m < s.face_nodes; ++m) {
-          const T* inside = q + static_cast<std::int64_t>(nodes[m]) * B + v * W;
-          const T* outside = behind + m * B + v * W;
-          vector dh[2], de[2];
-          vector h[3], e[3], jump_h[3], jump_e[3];
-          for (int i = 0; i < 3; ++i) {
-            h[i] = vector::load(inside + i * rows);
-            e[i] = vector::load(inside + (i + 3) * rows);
-            jump_h[i] = vector::load(outside + i * face_rows) - h[i];
-            jump_e[i] = vector::load(outside + (i + 3) * face_rows) - e[i] + conducting * e[i];
-          }
-          for (int j = 0; j < 2; ++j) {
-            dh[j] = tangent[j][0] * jump_h[0] + tangent[j][1] * jump_h[1] + tangent[j][2] * jump_h[2];
-            de[j] = tangent[j][0] * jump_e[0] + tangent[j][1] * jump_e[1] + tangent[j][2] * jump_e[2];
+          const auto here = tangential_part(tangent, q + static_cast<std::int64_t>(nodes[m]) * B + v * W, rows);
+          const T* outside = behind + m * 2 * S * B + v * W;
+          vector there[2 * S];
+          for (int i = 0; i < 2 * S; i += 2) {
+            const vector first = vector::load(outside + i * B), second = vector::load(outside + (i + 1) * B);
+            there[i] = turn[0] * first + turn[1] * second;
+            there[i + 1] = turn[1] * first + turn[2] * second;
           }
           T* to = flux + m * B + v * W;
-          (of_de * de[0] - of_dh * dh[1]).store(to);
-          (of_de * de[1] + of_dh * dh[0]).store(to + face_rows);
-          if constexpr (S == 2) {
-            (constant(k + 8, v) * dh[0] + constant(k + 9, v) * de[1]).store(to + 2 * face_rows);
-            (constant(k + 8, v) * dh[1] - constant(k + 9, v) * de[0]).store(to + 3 * face_rows);
+          if constexpr (S == 1) {  // `turn` has f in it
+            (there[0] - of_de * here.e[0] + of_dh * here.h[1]).store(to);
+            (there[1] - of_de * here.e[1] - of_dh * here.h[0]).store(to + face_rows);
+          } else {
+            const vector mirror = constant(k + 13, v), of_dh_h = constant(k + 11, v), of_de_h = constant(k + 12, v);
+            const vector de[2] = {there[0] - here.e[0], there[1] - here.e[1]};
+            const vector dh[2] = {mirror * there[2] - here.h[0], mirror * there[3] - here.h[1]};
+            (of_de * de[0] - of_dh * dh[1]).store(to);
+            (of_de * de[1] + of_dh * dh[0]).store(to + face_rows);
+            (of_dh_h * dh[0] + of_de_h * de[1]).store(to + 2 * face_rows);
+            (of_dh_h * dh[1] - of_de_h * de[0]).store(to + 3 * face_rows);
           }
         }
       }
@@ -395,9 +471,18 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
     // Together, and the step. Half of the fields at a time: there are not registers for more.
     for (int kind = 0; kind < 2; ++kind)  // 0: H, from curl E; 1: E, from curl H
       for (int v = 0; v < V; ++v) {
-        vector basis[3][3];
+        const vector scale = constant(9 + kind, v), of_flux = constant(12, v);
+        // Where upwind, H's flux is (second, -first) of E's.
+        const bool turned = S == 1 && kind == 0;
+        vector basis[3][3], tangent[faces][2][3];
         for (int a = 0; a < 3; ++a)
-          for (int i = 0; i < 3; ++i) basis[a][i] = constant(9 + 9 * kind + 3 * a + i, v);
+          for (int i = 0; i < 3; ++i) basis[a][i] = scale * constant(3 * a + i, v);
+        for (int face = 0; face < faces; ++face)
+          for (int i = 0; i < 3; ++i) {
+            const int k = c::maxwell_faces + face * c::maxwell_face + i;
+            tangent[face][0][i] = turned ? -(of_flux * constant(k + 3, v)) : constant(k, v);
+            tangent[face][1][i] = turned ? of_flux * constant(k, v) : constant(k + 3, v);
+          }
         for (std::int64_t at = v * W; at < rows; at += B) {
           vector f[3];
           const T* from = curl + (kind == 0 ? 3 : 0) * rows + at;
@@ -407,8 +492,7 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
           for (int face = 0; face < faces; ++face) {
             const T* g = lifted + (face * 2 * S + (S == 2 && kind == 0 ? 2 : 0)) * rows + at;
             const vector g0 = vector::load(g), g1 = vector::load(g + rows);
-            const int k = c::maxwell_faces + face * c::maxwell_face + 11 + 6 * kind;
-            for (int i = 0; i < 3; ++i) f[i] = f[i] + constant(k + i, v) * g0 + constant(k + 3 + i, v) * g1;
+            for (int i = 0; i < 3; ++i) f[i] = f[i] + tangent[face][0][i] * g0 + tangent[face][1][i] * g1;
           }
           for (int i = 0; i < 3; ++i) {
             const std::int64_t place = (3 * kind + i) * rows + at;
@@ -417,7 +501,7 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
         }
       }
     if (s.source_count > 0) add_sources(s, block, B, q, residual);
-    if (s.update) write_block_traces<T, W, V>(s, block, q);
+    if (s.update) write_maxwell_traces<T, W, V, S>(s, block, scratch);
     if (s.ticks != nullptr) {
       s.ticks->volume += after_volume - start;
       s.ticks->surface += after_surface - after_volume;
@@ -437,7 +521,12 @@ void fill_dg_table(dg_kernel_table<T>& table) {
   table.stage[1][1] = acoustics_stage<T, W, V, R, 3, 2>;
   table.stage[2][0] = maxwell_stage<T, W, V, R, 1>;
   table.stage[2][1] = maxwell_stage<T, W, V, R, 2>;
-  table.write_traces = write_traces<T, W, V>;
+  table.write_traces[0][0] = write_acoustics_traces<T, W, V, 2, 1>;
+  table.write_traces[0][1] = write_acoustics_traces<T, W, V, 2, 2>;
+  table.write_traces[1][0] = write_acoustics_traces<T, W, V, 3, 1>;
+  table.write_traces[1][1] = write_acoustics_traces<T, W, V, 3, 2>;
+  table.write_traces[2][0] = write_maxwell_traces<T, W, V, 1>;
+  table.write_traces[2][1] = write_maxwell_traces<T, W, V, 2>;
 }
 
 }  // namespace plaquette::cpu::PLAQUETTE_INSTRUCTION_SET

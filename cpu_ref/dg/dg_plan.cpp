@@ -28,17 +28,50 @@ std::array<vector3, 3> covariant_basis(const std::array<vector3, 4>& corners) {
   return basis;
 }
 
-/// Two directions that make a right-handed orthonormal frame with n.
-std::array<vector3, 2> tangents_of(const vector3& n) {
-  std::size_t smallest = 0;
-  for (std::size_t i = 1; i < 3; ++i)
-    if (std::abs(n[i]) < std::abs(n[smallest])) smallest = i;
-  vector3 axis{};
-  axis[smallest] = 1.0;
-  vector3 first = cross(n, axis);
+/// Two directions that make a right-handed orthonormal frame with n, the first from corner i to corner j of a face.
+std::array<vector3, 2> tangents_of(const vector3& n, const std::array<vector3, 4>& corners, int face, std::size_t i,
+                                   std::size_t j) {
+  const auto of_face = corners_of_face(3, face);
+  const auto &from = corners[static_cast<std::size_t>(of_face[i])], &to = corners[static_cast<std::size_t>(of_face[j])];
+  vector3 first{to[0] - from[0], to[1] - from[1], to[2] - from[2]};
   const double length = std::sqrt(dot(first, first));
   for (double& x : first) x /= length;
   return {first, cross(n, first)};
+}
+
+/// Corner of a face that lies on corner `there` of its neighbour's.
+std::size_t corner_behind(const face_link& link, int there) {
+  const auto& permutation = face_permutations[link.orientation];
+  return static_cast<std::size_t>(std::ranges::find(permutation, there) - std::begin(permutation));
+}
+
+/// How a trace of the neighbour's is read in this element's frame t: (a, b, c) such that its tangential vector with
+/// components (w_0, w_1) there has the components (a w_0 + b w_1, b w_0 + c w_1) here. The frames have opposite
+/// normals, so that c = -a but for walls, behind which lies the element's own trace, reversed.
+vector3 turn_of(const std::array<vector3, 2>& t, const vector3& n, const std::array<vector3, 4>& corners, int face,
+                const face_link& link) {
+  if (link.is_boundary()) return {-1.0, 0.0, -1.0};
+  const auto there = tangents_of({-n[0], -n[1], -n[2]}, corners, face, corner_behind(link, 0), corner_behind(link, 1));
+  return {dot(t[0], there[0]), dot(t[1], there[0]), dot(t[1], there[1])};
+}
+
+/// What a wave outside writes behind a face, as a neighbour with this face's frame mirrored, -n, t_0, -t_1, and the
+/// impedance z would: dg_trace_components as sums over kernel fields.
+std::array<std::array<double, most_fields>, 4> outside_trace(dg_system system, bool central, const vector3& n,
+                                                             const std::array<vector3, 2>& t, double z) {
+  std::array<std::array<double, most_fields>, 4> w{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (system != dg_system::maxwell) {
+      w[central ? 1 : 0][i + 1] = central ? -n[i] : -z * n[i];
+      continue;
+    }
+    w[0][i + 3] = t[0][i];
+    w[1][i + 3] = -t[1][i];
+    w[central ? 2 : 1][i] = central ? t[0][i] : -z * t[0][i];
+    w[central ? 3 : 0][i] = central ? -t[1][i] : -z * t[1][i];
+  }
+  if (system != dg_system::maxwell) w[0][0] = 1.0;
+  return w;
 }
 
 }  // namespace
@@ -64,13 +97,15 @@ dg_plan<T>::dg_plan(const dg_domain& domain, const dg_kernel_table<T>& kernels)
       block(kernels.block()),
       blocks((domain.elements() + block - 1) / block),
       interior_blocks(domain.part.interior / block),
+      components(dg_trace_components(map.system, central)),
+      slot_words(components * domain.reference.face_nodes),
+      element_words(std::max(kernels.width, slot_words * domain.reference.faces())),
       nodes_(domain.nodes()),
       face_nodes_(domain.reference.face_nodes),
       faces_(domain.reference.faces()),
       face_node_(domain.reference.face_node),
       matching_(domain.reference.matching) {
   if (domain.part.interior == domain.elements()) interior_blocks = blocks;
-  trace_words = (map.fields * face_nodes_ + kernels.width - 1) / kernels.width * kernels.width;
   make_matrices(domain, kernels.panel_rows);
   make_slots(domain);
   make_constants(domain);
@@ -150,7 +185,7 @@ void dg_plan<T>::make_slots(const dg_domain& domain) {
         slot = std::int64_t{e} * faces_ + f;
       else if (domain.boundary_of(link) == boundary_kind::incident) {
         slot = incident_slot + static_cast<std::int64_t>(incident.size());
-        incident.push_back({e, f, static_cast<std::int32_t>(slot)});
+        incident.push_back({e, f, static_cast<std::int32_t>(slot), {}});
       }
       slots_[place] = static_cast<std::int32_t>(slot);
       turned_[place] = link.is_boundary() ? std::uint8_t{0} : static_cast<std::uint8_t>(link.orientation);
@@ -164,31 +199,25 @@ void dg_plan<T>::make_constants(const dg_domain& domain) {
   const int words = dg_constants::words(map.system, faces_);
   constants_ = aligned_buffer<T>(static_cast<std::size_t>(blocks * block * words));
   std::fill_n(constants_.data(), constants_.size(), T{0});
+  const bool is_maxwell = map.system == dg_system::maxwell;
   const bool soft_walls = domain.problem.equations == wave_equations::maxwell_tm;
+  auto next_incident = incident.begin();
   for (std::int32_t e = 0; e < domain.elements(); ++e) {
     T* to = constants_.data() + std::int64_t{e} / block * words * block + e % block;
     const auto put = [to, this](int i, double x) { to[i * block] = static_cast<T>(x); };
     const auto element = static_cast<std::size_t>(e);
     const element_geometry& g = domain.geometry[element];
+    const auto& corners = domain.corners[element];
     const medium& m = domain.media[element];
     const double z = m.impedance();
-    const auto basis = covariant_basis(domain.corners[element]);
-    const double signed_jacobian = dot(basis[0], cross(basis[1], basis[2]));
+    const auto basis = covariant_basis(corners);
     for (std::size_t a = 0; a < 3; ++a)
-      for (std::size_t i = 0; i < 3; ++i) {
-        const int k = static_cast<int>(3 * a + i);
-        if (map.system != dg_system::maxwell) {
-          put(k, g.metric[a][i]);
-          continue;
-        }
-        put(k, basis[a][i]);
-        put(9 + k, -basis[a][i] / (signed_jacobian * m.second));
-        put(18 + k, basis[a][i] / (signed_jacobian * m.first));
-      }
-    if (map.system != dg_system::maxwell) {
-      put(9, -1.0 / m.first);
-      put(10, -1.0 / m.second);
-    }
+      for (std::size_t i = 0; i < 3; ++i) put(static_cast<int>(3 * a + i), is_maxwell ? basis[a][i] : g.metric[a][i]);
+    const double signed_jacobian = is_maxwell ? dot(basis[0], cross(basis[1], basis[2])) : 1.0;
+    put(9, -1.0 / (signed_jacobian * (is_maxwell ? m.second : m.first)));
+    put(10, is_maxwell ? 1.0 / (signed_jacobian * m.first) : -1.0 / m.second);
+    put(11, z);
+    put(12, central ? 1.0 : (is_maxwell ? 1.0 : -1.0) / z);
     for (int f = 0; f < faces_; ++f) {
       const auto face = static_cast<std::size_t>(f);
       const face_link& link = domain.part.links[element][face];
@@ -197,36 +226,31 @@ void dg_plan<T>::make_constants(const dg_domain& domain) {
       const double z_behind = domain.impedance_behind[element][face], sum = z + z_behind;
       const double of_first = g.face_scale[face] / m.first, of_second = g.face_scale[face] / m.second;
       const vector3& n = g.normal[face];
-      if (map.system != dg_system::maxwell) {
-        const int k = dg_constants::acoustics_faces + f * dg_constants::acoustics_face;
-        put(k, of_first * alpha / sum);
-        put(k + 1, of_first * z_behind / sum);
-        put(k + 2, of_second * alpha * z * z_behind / sum);
-        put(k + 3, of_second * z / sum);
-        put(k + 4, wall && !soft_walls ? -2.0 : 0.0);
-        put(k + 5, wall && soft_walls ? -2.0 : 0.0);
-        for (std::size_t i = 0; i < 3; ++i) {
-          put(k + 6 + static_cast<int>(i), n[i]);
-          put(k + 9 + static_cast<int>(i), central ? n[i] : -n[i] / z);
-        }
-        continue;
+      const auto t = is_maxwell ? tangents_of(n, corners, f, 0, 1) : std::array<vector3, 2>{};
+      vector3 turn = {wall && soft_walls ? -1.0 : 1.0, 0.0, 0.0};  // acoustics: the mirror
+      if (is_maxwell) turn = turn_of(t, n, corners, f, link);
+      if (next_incident != incident.end() && next_incident->element == e && next_incident->face == f) {
+        next_incident->weights = outside_trace(map.system, central, n, t, z_behind);
+        turn = {1.0, 0.0, -1.0};
+        ++next_incident;
       }
-      const int k = dg_constants::maxwell_faces + f * dg_constants::maxwell_face;
-      const auto t = tangents_of(n);
-      put(k + 6, of_first * alpha / sum);
-      put(k + 7, of_first * z_behind / sum);
-      put(k + 8, of_second * alpha * z * z_behind / sum);
-      put(k + 9, of_second * z / sum);
-      put(k + 10, wall ? -2.0 : 0.0);
-      for (std::size_t i = 0; i < 3; ++i) {
-        const int at = k + static_cast<int>(i);
-        put(at, t[0][i]);
-        put(at + 3, t[1][i]);
-        put(at + 11, central ? t[0][i] : -t[1][i] / z);
-        put(at + 14, central ? t[1][i] : t[0][i] / z);
-        put(at + 17, t[0][i]);
-        put(at + 20, t[1][i]);
+      if (!central)
+        for (double& x : turn) x *= of_first / sum;
+
+      const int k = is_maxwell ? dg_constants::maxwell_faces + f * dg_constants::maxwell_face
+                               : dg_constants::acoustics_faces + f * dg_constants::acoustics_face;
+      const int factors = k + (is_maxwell ? 6 : 3), central_factors = factors + (is_maxwell ? 5 : 3);
+      for (int i = 0; i < 3; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        put(k + i, is_maxwell ? t[0][at] : n[at]);
+        if (is_maxwell) put(k + 3 + i, t[1][at]);
+        if (is_maxwell || i == 0) put(factors + 2 + i, turn[at]);
       }
+      put(factors, of_first * alpha / sum);
+      put(factors + 1, of_first * z_behind / sum);
+      put(central_factors, of_second * alpha * z * z_behind / sum);
+      put(central_factors + 1, of_second * z / sum);
+      if (is_maxwell) put(central_factors + 2, wall ? -1.0 : 1.0);
     }
   }
 }
@@ -269,7 +293,7 @@ dg_stage_arguments<T> dg_plan<T>::arguments() const {
   s.constants = constants_.data();
   s.slots = slots_.data();
   s.turned = turned_.empty() ? nullptr : turned_.data();
-  s.trace_words = trace_words;
+  s.element_words = element_words;
   return s;
 }
 

@@ -23,11 +23,13 @@ struct dg_field_map {
 };
 dg_field_map field_map_of(wave_equations equations, int dimension);
 
-/// A face behind which the incident wave is.
+/// A face behind which the incident wave is. Component c of its trace is the sum over kernel fields f of weights[c][f]
+/// times field f.
 struct incident_face {
   std::int32_t element;
   int face;
   std::int32_t slot;
+  std::array<std::array<double, most_fields>, 4> weights;
 };
 
 template <class T>
@@ -42,7 +44,8 @@ class dg_plan {
   bool central;   ///< two fluxes a face node are lifted
   int block = 0;  ///< elements of one
   std::int64_t blocks = 0, interior_blocks = 0;
-  int trace_words = 0;
+  int components, slot_words;  ///< of a trace: numbers a node, numbers
+  int element_words;           ///< of the traces of an element
   std::int64_t halo_slot = 0, slots = 0;
   std::vector<incident_face> incident;
   std::vector<T> source_weights;  ///< [source][node]
@@ -50,6 +53,10 @@ class dg_plan {
 
   /// Numbers of one state.
   std::int64_t state_words() const { return blocks * block * map.fields * nodes_; }
+  /// Numbers of all traces of one state; a vector is read from where the last one begins.
+  std::int64_t trace_words() const { return ((slots + faces_ - 1) / faces_ + 1) * element_words; }
+  /// Where a slot begins.
+  std::int64_t slot_at(std::int64_t slot) const { return slot / faces_ * element_words + slot % faces_ * slot_words; }
   /// Place of a node's number in a state.
   std::int64_t at(std::int32_t element, int field, int node) const {
     return ((element / block * map.fields + field) * nodes_ + node) * block + element % block;

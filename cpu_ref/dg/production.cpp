@@ -92,8 +92,8 @@ class production_solver final : public dg_solver {
     const std::int64_t scratch = dg_scratch_words(domain.nodes(), domain.reference.face_nodes, plan_.block);
     for (int t = 0; t < threads_; ++t) scratch_.emplace_back(static_cast<std::size_t>(scratch));
     for (const mesh_peer& peer : domain.part.peers) outgoing_faces_ += static_cast<std::int64_t>(peer.send.size());
-    outgoing_ = zeros<T>(outgoing_faces_ * plan_.trace_words * options.columns);
-    incoming_ = zeros<T>(outgoing_faces_ * plan_.trace_words * options.columns);
+    outgoing_ = zeros<T>(outgoing_faces_ * plan_.slot_words * options.columns);
+    incoming_ = zeros<T>(outgoing_faces_ * plan_.slot_words * options.columns);
   }
 
   int columns() const override { return options_.columns; }
@@ -104,10 +104,12 @@ class production_solver final : public dg_solver {
       register_.data()[here] = T{0};
     });
     time_ = time;
+    const auto write = kernels_.write_traces[static_cast<int>(plan_.map.system)][plan_.central ? 1 : 0];
     for (int column = 0; column < columns(); ++column) {
       const auto s = arguments(column);
 #pragma omp parallel for schedule(static) num_threads(threads_)
-      for (std::int64_t block = 0; block < plan_.blocks; ++block) kernels_.write_traces(s, block, block + 1);
+      for (std::int64_t block = 0; block < plan_.blocks; ++block)
+        write(s, block, scratch_[static_cast<std::size_t>(omp_get_thread_num())].data());
     }
     std::swap(traces_[0], traces_[1]);
   }
@@ -165,7 +167,7 @@ class production_solver final : public dg_solver {
   }
 
  private:
-  std::int64_t trace_words() const { return plan_.slots * plan_.trace_words * options_.columns; }
+  std::int64_t trace_words() const { return plan_.trace_words() * options_.columns; }
 
   /// body(place here, place in the caller's order, sign) for each number of all columns.
   template <class Body>
@@ -191,7 +193,7 @@ class production_solver final : public dg_solver {
 
   dg_stage_arguments<T> arguments(int column) const {
     dg_stage_arguments<T> s = plan_.arguments();
-    const std::int64_t traces = plan_.slots * plan_.trace_words * column;
+    const std::int64_t traces = plan_.trace_words() * column;
     s.q = state_.data() + plan_.state_words() * column;
     s.residual = register_.data() + plan_.state_words() * column;
     s.traces = traces_[0].data() + traces;
@@ -199,7 +201,7 @@ class production_solver final : public dg_solver {
     return s;
   }
   T* slot(int column, std::int64_t number) const {
-    return traces_[0].data() + (plan_.slots * column + number) * plan_.trace_words;
+    return traces_[0].data() + plan_.trace_words() * column + plan_.slot_at(number);
   }
 
   /// The incident wave behind faces that have it, at time t.
@@ -212,12 +214,15 @@ class production_solver final : public dg_solver {
       for (int m = 0; m < ref.face_nodes; ++m) {
         const auto x = domain_.node_position(face.element, ref.node_of_face(face.face, m));
         const double profile = wave.profile(wave.argument(x[0], x[1], x[2], t));
-        for (int f = 0; f < plan_.map.fields; ++f) {
-          const auto field = static_cast<std::size_t>(f);
-          const double value =
-              plan_.map.sign[field] * wave.amplitude[static_cast<std::size_t>(plan_.map.from[field])] * profile;
+        for (int i = 0; i < plan_.components; ++i) {
+          double value = 0.0;
+          for (int f = 0; f < plan_.map.fields; ++f) {
+            const auto field = static_cast<std::size_t>(f);
+            value += face.weights[static_cast<std::size_t>(i)][field] * plan_.map.sign[field] *
+                     wave.amplitude[static_cast<std::size_t>(plan_.map.from[field])] * profile;
+          }
           for (int column = 0; column < columns(); ++column)
-            slot(column, face.slot)[f * ref.face_nodes + m] = static_cast<T>(value);
+            slot(column, face.slot)[m * plan_.components + i] = static_cast<T>(value);
         }
       }
     }
@@ -229,13 +234,13 @@ class production_solver final : public dg_solver {
     std::vector<incoming_message> receive;
     T *out = outgoing_.data(), *in = incoming_.data();
     for (const mesh_peer& peer : domain_.part.peers) {
-      const std::size_t words = peer.send.size() * static_cast<std::size_t>(plan_.trace_words * columns());
+      const std::size_t words = peer.send.size() * static_cast<std::size_t>(plan_.slot_words * columns());
       send.push_back({peer.rank, 0, std::as_bytes(std::span(out, words))});
       receive.push_back({peer.rank, 0, std::as_writable_bytes(std::span(in, words))});
       for (int column = 0; column < columns(); ++column)
         for (const auto& [element, face] : peer.send) {
-          std::copy_n(slot(column, std::int64_t{element} * domain_.reference.faces() + face), plan_.trace_words, out);
-          out += plan_.trace_words;
+          std::copy_n(slot(column, std::int64_t{element} * domain_.reference.faces() + face), plan_.slot_words, out);
+          out += plan_.slot_words;
         }
       in += words;
     }
@@ -244,11 +249,12 @@ class production_solver final : public dg_solver {
   void place_halo() {
     const T* in = incoming_.data();
     for (const mesh_peer& peer : domain_.part.peers)
-      for (int column = 0; column < columns(); ++column) {
-        const std::size_t words = peer.send.size() * static_cast<std::size_t>(plan_.trace_words);
-        std::copy_n(in, words, slot(column, plan_.halo_slot + peer.first_halo_face));
-        in += words;
-      }
+      for (int column = 0; column < columns(); ++column)
+        for (std::size_t face = 0; face < peer.send.size(); ++face) {
+          const auto number = plan_.halo_slot + peer.first_halo_face + static_cast<std::int64_t>(face);
+          std::copy_n(in, plan_.slot_words, slot(column, number));
+          in += plan_.slot_words;
+        }
   }
 
   void run_blocks(const std::vector<dg_stage_arguments<T>>& of_column, std::int64_t first, std::int64_t last) {
@@ -318,9 +324,12 @@ double bytes_needed(const dg_domain& domain, const dg_options& options) {
   const double block = kernels.block(), elements = std::ceil(domain.elements() / block) * block;
   const double fields = domain.fields, faces = domain.reference.faces();
   const double state = elements * fields * domain.nodes();
-  const double traces = elements * faces * (fields * domain.reference.face_nodes + kernels.width);
-  return sizeof(T) * (options.columns * 2.0 * (state + traces) + elements * (27.0 + 23.0 * faces)) +
-         elements * faces * 5.0;
+  const auto system = field_map_of(domain.problem.equations, domain.reference.dimension).system;
+  const bool central = domain.problem.upwinding != 1.0;
+  const double trace = dg_trace_components(system, central) * domain.reference.face_nodes;
+  const double traces = elements * std::max<double>(kernels.width, faces * trace);
+  const double constants = elements * dg_constants::words(system, domain.reference.faces());
+  return sizeof(T) * (options.columns * 2.0 * (state + traces) + constants) + elements * faces * 5.0;
 }
 
 }  // namespace

@@ -3,8 +3,11 @@
 /// The textbook of nodal DG against what is known of the scheme, and the production CPU solver against the textbook.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
+#include <set>
 
 #include "common/dg/exact_solutions.hpp"
 #include "common/error.hpp"
@@ -251,6 +254,55 @@ TEST_P(DgProduction, AgreesWithTheTextbook) {
 INSTANTIATE_TEST_SUITE_P(AllOrders, DgProduction,
                          testing::Combine(testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9),
                                           testing::Values("single", "double")));
+
+/// A periodic box whose vertices were numbered at random, so that corners of periodic faces come in any order.
+dg_domain renumbered_box(const setting& s, unsigned seed) {
+  simplex_mesh mesh = box_mesh({.dimension = s.dimension,
+                                .cells = {3, 3, s.dimension == 3 ? 3 : 1},
+                                .periodic = {true, true, s.dimension == 3},
+                                .shaking = 0.2,
+                                .seed = seed});
+  std::vector<std::int32_t> number(mesh.vertices.size());
+  std::iota(number.begin(), number.end(), 0);
+  std::shuffle(number.begin(), number.end(), std::mt19937(seed));
+  const auto renumbered = [&](std::int32_t v) { return v < 0 ? v : number[static_cast<std::size_t>(v)]; };
+  const auto vertices = mesh.vertices;
+  for (std::size_t v = 0; v < vertices.size(); ++v) mesh.vertices[static_cast<std::size_t>(number[v])] = vertices[v];
+  for (auto& element : mesh.elements) std::ranges::transform(element, element.begin(), renumbered);
+  for (auto& pairs : mesh.periodic) {
+    vertex_pairs moved;
+    for (const auto& [first, second] : pairs) moved.emplace(renumbered(first), renumbered(second));
+    pairs = moved;
+  }
+  connect(mesh, {}, "renumbered box");
+  dg_problem p;
+  p.equations = s.equations;
+  p.upwinding = s.alpha;
+  p.boundaries.assign(mesh.boundary_tags.size(), boundary_kind::reflecting);
+  return make_domain(mesh, partition_mesh(mesh, 1), s.order, p, communicator());
+}
+
+TEST(DgProductionFaces, MayLieOnEachOtherInAnyWay) {
+  std::set<int> ways;
+  for (setting s : systems())
+    for (const double alpha : {1.0, 0.4}) {
+      s.alpha = alpha;
+      s.order = 3;
+      const dg_domain domain = renumbered_box(s, 4);
+      for (const auto& links : domain.part.links)
+        for (int f = 0; f < domain.reference.faces(); ++f) ways.insert(links[static_cast<std::size_t>(f)].orientation);
+      const auto state = random_state(domain, 1, 8);
+      std::vector<double> expected(state.size()), found(state.size(), NAN);
+      const auto textbook = cpu::make_textbook_dg_solver(domain);
+      const auto fast = cpu::make_dg_solver(domain, {"double", 1, 2});
+      textbook->set_state(state, 0.0);
+      fast->set_state(state, 0.0);
+      textbook->right_hand_side(expected);
+      fast->right_hand_side(found);
+      EXPECT_LT(distance(found, expected), 6.0 * (s.order + 1) * 0x1p-53 * largest(expected));
+    }
+  EXPECT_EQ(ways.size(), static_cast<std::size_t>(face_orientations));
+}
 
 TEST(DgProductionBits, AnyNumberOfThreadsAndNeighboursInTheBatch) {
   setting s{maxwell, 3, 3};
