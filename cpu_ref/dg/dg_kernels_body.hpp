@@ -34,8 +34,10 @@ template <class T, int W, int V, int R>
 __attribute__((noinline)) void multiply_panel(const T* a, int segments, int depth, const T* const* x, T* y) {
   using vector = simd<T, W>;
   constexpr int B = W * V;
-  vector sum[R][V];
+  vector sum[R][V];  // in registers only where all loops over it are unrolled
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
     for (int v = 0; v < V; ++v) sum[r][v] = vector::broadcast(0);
   for (int s = 0; s < segments; ++s) {
     const T* row = x[s];
@@ -49,7 +51,9 @@ __attribute__((noinline)) void multiply_panel(const T* a, int segments, int dept
       }
     }
   }
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
     for (int v = 0; v < V; ++v) sum[r][v].store(y + r * B + v * W);
 }
 

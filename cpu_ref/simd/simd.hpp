@@ -25,7 +25,8 @@ struct simd {
   vector v;
 
   static PLAQUETTE_INLINE simd load(const T* p) { return {*reinterpret_cast<const vector*>(p)}; }
-  static PLAQUETTE_INLINE simd broadcast(T x) { return {vector{} + x}; }
+  /// x - 0, not x + 0: compilers drop the former, so that this is one load.
+  static PLAQUETTE_INLINE simd broadcast(T x) { return {x - vector{}}; }
   PLAQUETTE_INLINE void store(T* p) const { *reinterpret_cast<vector*>(p) = v; }
   /// Past the caches, where the instruction set can: for what is not read again soon.
   PLAQUETTE_INLINE void stream(T* p) const {
