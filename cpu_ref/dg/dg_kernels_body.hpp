@@ -78,6 +78,26 @@ PLAQUETTE_INLINE void multiply(const panel_matrix<T>& m, const T* const* x, T* y
   }
 }
 
+// ---- memory ----
+
+/// Asks for numbers, part after part, so that they are in the second-level cache when they are needed: a block reads
+/// and writes too many rows at once for the processor to guess.
+template <class T>
+class asked_for {
+ public:
+  asked_for(const T* first, std::int64_t count) : next_(first), end_(first + count), count_(count) {}
+  /// Asks for the next of `parts` parts.
+  void ask_for_one_of(int parts) {
+    constexpr std::int64_t line = 64 / sizeof(T);
+    const T* const end = std::min(next_ + count_ / parts + line, end_);
+    for (; next_ < end; next_ += line) __builtin_prefetch(next_, 1, 2);
+  }
+
+ private:
+  const T *next_, *end_;
+  std::int64_t count_;
+};
+
 // ---- traces: from lanes to one element after the other, and back ----
 
 template <int H, class V, int W, int... K>
@@ -243,6 +263,8 @@ void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::in
     const auto constant = [constants](int i, int v) { return vector::load(constants + i * B + v * W); };
     T* q = s.q + block * fields * rows;
     T* residual = s.residual + block * fields * rows;
+    asked_for<T> q_next(q + fields * rows, fields * rows), residual_here(residual, fields * rows),
+        traces_here(s.new_traces + block * B * s.element_words, B * s.element_words);
 
     // Inside.
     for (int v = 0; v < V; ++v) {
@@ -257,8 +279,12 @@ void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::in
         }
     }
     const T* segments[3] = {along, along + rows, along + 2 * rows};
+    residual_here.ask_for_one_of(2);
+    traces_here.ask_for_one_of(2);
     multiply<T, W, V, R>(s.divergence, segments, divergence);
     const T* pressure[1] = {q};
+    residual_here.ask_for_one_of(2);
+    traces_here.ask_for_one_of(2);
     multiply<T, W, V, R>(s.gradient, pressure, slope);
     const std::uint64_t after_volume = s.ticks != nullptr ? ticks_now() : 0;
 
@@ -286,6 +312,7 @@ void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::in
           }
         }
       }
+      q_next.ask_for_one_of(faces);
       for (int i = 0; i < S; ++i) {
         const T* of_face[1] = {flux + i * face_rows};
         multiply<T, W, V, R>(s.lift[face], of_face, lifted + (face * S + i) * rows);
@@ -409,6 +436,8 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
     const auto constant = [constants](int i, int v) { return vector::load(constants + i * B + v * W); };
     T* q = s.q + block * fields * rows;
     T* residual = s.residual + block * fields * rows;
+    asked_for<T> q_next(q + fields * rows, fields * rows), residual_here(residual, fields * rows),
+        traces_here(s.new_traces + block * B * s.element_words, B * s.element_words);
 
     // Inside: (curl E)^a = D_b E_c - D_c E_b.
     for (int v = 0; v < V; ++v) {
@@ -426,6 +455,8 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
     for (int kind = 0; kind < 2; ++kind)
       for (int a = 0; a < 3; ++a) {
         const T* segments[2] = {along + (3 * kind + (a + 2) % 3) * rows, along + (3 * kind + (a + 1) % 3) * rows};
+        residual_here.ask_for_one_of(6);
+        traces_here.ask_for_one_of(6);
         multiply<T, W, V, R>(s.curl[a], segments, curl + (3 * kind + a) * rows);
       }
     const std::uint64_t after_volume = s.ticks != nullptr ? ticks_now() : 0;
@@ -465,6 +496,7 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
           }
         }
       }
+      q_next.ask_for_one_of(faces);
       for (int i = 0; i < 2 * S; ++i) {
         const T* of_face[1] = {flux + i * face_rows};
         multiply<T, W, V, R>(s.lift[face], of_face, lifted + (face * 2 * S + i) * rows);
