@@ -305,8 +305,8 @@ double signed_volume(const simplex_mesh& mesh, std::int64_t element) {
 }
 
 void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const std::string& name) {
-  if (mesh.elements.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / 4)
-    throw input_error(name + ": more elements than this program numbers");
+  if (mesh.size() > most_elements)
+    throw input_error(name + ": more than " + std::to_string(most_elements) + " elements");
   mesh.materials.resize(mesh.elements.size(), 0);
   sort_corners(mesh, name);
   mesh.links.assign(mesh.elements.size(), {});

@@ -13,6 +13,8 @@
 namespace plaquette {
 
 inline constexpr int most_faces = 4;
+/// Elements of a mesh at most: faces are numbered in 32 bits.
+inline constexpr std::int64_t most_elements = ((std::int64_t{1} << 31) - 1) / most_faces;
 /// Ways in which two triangles with the same corners can lie on each other.
 inline constexpr int face_orientations = 6;
 

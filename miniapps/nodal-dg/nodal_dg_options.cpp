@@ -135,11 +135,12 @@ void declare_problem(command_line& line, nodal_dg_options& o) {
         for (const std::string& piece : pieces_of(text, ';')) {
           const auto n = parse_real_list(piece, option, 7);
           if (n[3] != std::floor(n[3]) || n[3] < 0 || n[3] > 5)
-            throw input_error(fmt::format("{}: expected a field's number as the fourth, found {}", option, n[3]));
+            throw input_error(
+                fmt::format("{}: expected a field's number, 0 to 5, as the fourth, found {}", option, n[3]));
           o.sources.push_back({{n[0], n[1], n[2]}, static_cast<int>(n[3]), n[4], n[5], n[6]});
         }
       },
-      "Points that send out Ricker's wavelet");
+      "Points that send out Ricker's wavelet; FIELD: its number in the order of --equations, from 0");
 }
 
 void declare_scheme(command_line& line, nodal_dg_options& o) {
@@ -211,6 +212,8 @@ nodal_dg_options parse_nodal_dg_options(int argc, const char* const* argv) {
   options.shared = shared.collected();
   options.command = line.typed();
   if (options.equations == "maxwell-tm" && options.mesh.empty() && !line.given("--box")) options.box = {8, 8};
+  if (options.shared.device == "cpu" && line.given("--kernel"))
+    throw input_error("--kernel: expected --device gpu beside it, found --device cpu");
   if (options.mesh.empty()) {
     const bool flat = options.box.size() == 2;
     if (flat && options.equations == "maxwell")
@@ -218,6 +221,10 @@ nodal_dg_options parse_nodal_dg_options(int argc, const char* const* argv) {
           "--equations maxwell: expected --box NxNxN beside it, found a rectangle (maxwell-tm takes one)");
     if (!flat && options.equations == "maxwell-tm")
       throw input_error("--equations maxwell-tm: expected --box NxN beside it, found a box");
+    double elements = std::pow(flat ? 4.0 : 8.0, options.refinements) * (flat ? 2.0 : 6.0);
+    for (const int cells : options.box) elements *= cells;
+    if (elements > static_cast<double>(most_elements))
+      throw input_error(fmt::format("--box: expected at most {} elements, found {:.0f}", most_elements, elements));
   }
   return options;
 }

@@ -97,7 +97,9 @@ std::vector<Value> by_group(const simplex_mesh& mesh, int dimension, const std::
       }
     if (found) continue;
     std::string there;
-    for (const int tag : tags) {
+    auto sorted = tags;
+    std::ranges::sort(sorted);
+    for (const int tag : sorted) {
       const auto known = mesh.names.find({dimension, tag});
       there += (there.empty() ? "" : ", ") + (known == mesh.names.end() ? std::to_string(tag) : known->second);
     }
