@@ -86,6 +86,7 @@ struct multigrid_parameters {
 
   int relaxation_iterations = 20;  ///< of BiCGstab on M v = 0, from random vectors
   int refinements = 3;             ///< inverse iterations with the cycle itself
+  int setup_batch = 12;            ///< null vectors that are relaxed or refined together
   std::uint64_t seed = 1;
 
   cycle_shape shape() const { return {cycle, k_steps, steps_after, smoother, additive_on}; }

@@ -222,8 +222,6 @@ class multigrid {
     profile_->finish = [library] { library.finish(); };
   }
 
-  static constexpr int columns_at_once = 12;  ///< null vectors that are relaxed or refined together
-
   template <class Body>
   void timed(double& seconds, Body&& body) const {
     const auto start = std::chrono::steady_clock::now();
@@ -237,9 +235,9 @@ class multigrid {
   /// Calls body(part) for so many columns of v at a time that their workspace is not many times the vectors.
   template <class F, class Body>
   void for_each_group(F& v, const Body& body) const {
-    for (int first = 0; first < v.columns(); first += columns_at_once) {
+    for (int first = 0; first < v.columns(); first += parameters_.setup_batch) {
       if (parameters_.between_parts) parameters_.between_parts();
-      F part = view(v, first, std::min(columns_at_once, v.columns() - first));
+      F part = view(v, first, std::min(parameters_.setup_batch, v.columns() - first));
       body(part);
     }
   }
@@ -274,7 +272,7 @@ class multigrid {
 
   /// v = about M^-1 v.
   void refine(quark_field& v) const {
-    const int columns = std::min(columns_at_once, v.columns());
+    const int columns = std::min(parameters_.setup_batch, v.columns());
     red_black_inverse<quark_field, quark_system> inverse(library_.system(), library_.working_quarks(columns),
                                                          cycle(columns));
     for_each_group(v, [&](quark_field& part) {

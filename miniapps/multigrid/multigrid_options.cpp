@@ -326,7 +326,7 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
   }
   const int count = p.coarsenings.front().vectors;
   if (options.load_setup.empty())
-    memory.setup = sites * single_spinor * (count + std::min(count, 12) * (1 + 0.5 * (8 + 2 * steps)));
+    memory.setup = sites * single_spinor * (count + std::min(count, p.setup_batch) * (1 + 0.5 * (8 + 2 * steps)));
   memory.canonical = sites * (2 * sizeof(double) * 9 * 4 + 3 * double_spinor);
   return memory;
 }
@@ -343,8 +343,14 @@ std::string fit_into_memory(multigrid_options& options, const lattice_geometry& 
     options.restart_length -= 2;
   const std::vector<int> batches = options.batches;
   const int vectors = options.multigrid.coarsenings.front().vectors;
-  while (too_large()) {  // the widest batch becomes two of half the width, then three, ...
-    int& widest = *std::ranges::max_element(options.batches);
+  const int setup_batch = options.multigrid.setup_batch;
+  while (too_large()) {
+    const multigrid_memory memory = memory_of(options, geometry);
+    if (memory.setup > memory.solver && options.multigrid.setup_batch > 1) {
+      --options.multigrid.setup_batch;
+      continue;
+    }
+    int& widest = *std::ranges::max_element(options.batches);  // becomes two of half the width, then three, ...
     if (widest == 1) break;
     const int parts = (options.shared.rhs + widest - 1) / widest;
     widest = std::min(widest - 1, (options.shared.rhs + parts) / (parts + 1));
@@ -364,6 +370,9 @@ std::string fit_into_memory(multigrid_options& options, const lattice_geometry& 
     changed = fmt::format("batches of at most {}", *std::ranges::max_element(options.batches));
   if (options.restart_length != directions)
     changed += fmt::format("{}{} directions", changed.empty() ? "" : ", ", options.restart_length);
+  if (options.multigrid.setup_batch != setup_batch)
+    changed += fmt::format("{}a setup of {} null vectors at a time", changed.empty() ? "" : ", ",
+                           options.multigrid.setup_batch);
   if (list.front().vectors != vectors)
     changed += fmt::format("{}{} null vectors", changed.empty() ? "" : ", ", list.front().vectors);
   return changed;

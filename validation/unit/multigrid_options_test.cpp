@@ -14,10 +14,17 @@ multigrid_options parsed(std::vector<const char*> arguments) {
 
 const lattice_geometry geometry({16, 16, 16, 32}, {1, 1, 1, 1}, 0);
 
+/// Whose setup needs less than the solver.
+multigrid_options chosen(std::vector<const char*> arguments) {
+  multigrid_options o = parsed(std::move(arguments));
+  choose_parameters(o, geometry);
+  o.multigrid.setup_batch = 1;
+  return o;
+}
+
 /// The memory of a run whose widest batch has `widest` columns.
 double bytes_of(int widest, int vectors, int directions) {
-  multigrid_options o = parsed({"--rhs", "12"});
-  choose_parameters(o, geometry);
+  multigrid_options o = chosen({"--rhs", "12"});
   o.batches = {widest};
   o.restart_length = directions;
   choose_vectors(o, {vectors});
@@ -26,8 +33,7 @@ double bytes_of(int widest, int vectors, int directions) {
 
 TEST(MultigridMemory, TakesNarrowerBatchesBeforeFewerVectors) {
   for (const int fits : {12, 6, 4, 3, 2, 1}) {
-    multigrid_options o = parsed({"--rhs", "12", "--batches", "1,12"});
-    choose_parameters(o, geometry);
+    multigrid_options o = chosen({"--rhs", "12", "--batches", "1,12"});
     const std::string changed = fit_into_memory(o, geometry, 1.001 * bytes_of(fits, 24, 8));
     EXPECT_EQ(o.multigrid.coarsenings.front().vectors, 24) << fits;
     EXPECT_EQ(o.batches.back(), fits);
@@ -35,12 +41,24 @@ TEST(MultigridMemory, TakesNarrowerBatchesBeforeFewerVectors) {
     EXPECT_EQ(o.restart_length, 8);
     EXPECT_EQ(changed.find("batches of at most " + std::to_string(fits)) != std::string::npos, fits < 12) << changed;
   }
-  multigrid_options o = parsed({"--rhs", "12"});
-  choose_parameters(o, geometry);
+  multigrid_options o = chosen({"--rhs", "12"});
   EXPECT_EQ(fit_into_memory(o, geometry, 1e15), "");
   fit_into_memory(o, geometry, 0.999 * bytes_of(1, 24, 8));
   EXPECT_EQ(o.batches, std::vector<int>{1});
   EXPECT_LT(o.multigrid.coarsenings.front().vectors, 24);
+}
+
+// The setup of one source needs more than its solver: it takes fewer null vectors at a time, and all of them.
+TEST(MultigridOptions, ASetupTakesFewerNullVectorsAtATimeWhereMemoryIsShort) {
+  const lattice_geometry large({48, 48, 48, 64}, {1, 1, 1, 1}, 0);
+  multigrid_options o = parsed({"--device", "gpu", "--rhs", "1", "--csw", "1"});
+  choose_parameters(o, large);
+  const double bytes = memory_of(o, large).device();
+  const std::string changed = fit_into_memory(o, large, 0.9 * bytes);
+  EXPECT_NE(changed.find("null vectors at a time"), std::string::npos) << changed;
+  EXPECT_LE(memory_of(o, large).device(), 0.9 * bytes);
+  EXPECT_EQ(o.multigrid.coarsenings.front().vectors, 24);
+  EXPECT_LT(o.multigrid.setup_batch, 12);
 }
 
 TEST(MultigridOptions, TheCorrectionIsTriedWhereItsPlaceIs) {
