@@ -10,6 +10,8 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "common/algorithms/chebyshev.hpp"
@@ -63,12 +65,13 @@ struct overlap_mode_search {
 inline int kept_overlap_modes(int modes, int block) { return modes + std::max(3, block > 1 ? modes / 2 : modes / 10); }
 
 /// Sizes of the search space, where they are not fixed. Blocks take more signs. Counted with thick restarts on a
-/// spectrum like that of 100 modes at 24^3x64, to 1e-5: 3050 signs alone in a space of 250 vectors. Blocks of two take
-/// 3150 in 400 vectors, blocks of four 3380 in 400 or 612, blocks of twelve 4260 in 612.
+/// spectrum like that of 100 modes at 24^3x64, to 3e-6: 2850 signs alone in a space of 250 vectors; blocks of four 3130
+/// in 400, 3370 in 612; of eight 3100 in 480; of twelve 3070 to 3400 in 480 and 3380 in 800. Short cycles end sooner
+/// after all has converged.
 inline restart_sizes sizes_of_search(const overlap_mode_search& search) {
   const int l = search.modes, p = std::max(1, search.block);
   const int keep = search.keep > 0 ? search.keep : kept_overlap_modes(l, p);
-  const int most = p > 1 ? std::max(4, p) * l : (5 * l) / 2;
+  const int most = p > 1 ? 4 * l + p * l / 15 : (5 * l) / 2;
   return {.keep = keep,
           .most = search.most > 0 ? search.most : std::max(keep + 40 * p, most),
           .block = p,
@@ -92,16 +95,30 @@ inline double overlap_search_accuracy(double tolerance, double worst, double top
   return std::max(least, detail::rounded_down(std::clamp(allowed, least, 1e-4)));
 }
 
+/// The least tolerance of a search in single precision. Roundings of the sign function leave residuals of some 6e-6.
+inline constexpr double least_narrow_tolerance = 1e-5;
+
+/// Whether a search is in single precision, where the sign function may be mixed. What it leaves above the tolerance is
+/// taken off mode by mode, in some seven signs for each digit. So it is not worth while for very tight tolerances.
+inline bool overlap_search_is_narrow(double tolerance) { return tolerance >= 1e-8; }
+
 /// Accuracy of the sign function with which modes of a tolerance, once found, are judged. Residuals are known to twice
 /// that, and e better.
 inline double accuracy_of_residuals(double tolerance) {
   return tolerance > 1e-8 ? std::clamp(0.02 * tolerance, 1e-9, 1e-7) : std::clamp(1e-3 * tolerance, 1e-13, 1e-9);
 }
 
-/// Told after each cycle of the search for pairs: what a later call goes on from. (The basis is an argument, since it
-/// is large.)
+/// Told after each cycle of the search for pairs: what a later call goes on from. `basis` makes a copy in double, where
+/// the search is in single precision.
 template <class F>
-using restart_keeper = std::function<void(const F& basis, const restart_state& state, int chirality)>;
+using restart_keeper = std::function<void(const std::function<F()>& basis, const restart_state& state, int chirality)>;
+
+/// Make the basis of a search for pairs, fields of 2 spins, in double or single precision; null: like other fields.
+template <class B>
+struct overlap_basis_makers {
+  basis_maker<typename sign_function<B>::F> wide = nullptr;
+  basis_maker<typename sign_function<B>::G> narrow = nullptr;
+};
 
 namespace detail {
 
@@ -169,11 +186,61 @@ F half_like(const F& full, int columns) {
   return F(full.get_context(), field_shape{2, 3, full.shape().sites, columns});
 }
 
-/// Eigenvectors of the lowest e that are roughly known become better: D^+ D t = -(D^+ D - e) v is solved for them, off
-/// all that is known, by a cheap sign function, until residuals tell zero modes from others.
+/// Eigenvectors that are roughly known become better, until their residuals are at most `goal`: v loses t, where
+/// (D^+ D - e) t = (D^+ D - e) v off all that is known. This is Newton's method for the space that they span. (Jacobi's
+/// correction; Sleijpen, van der Vorst 1996) The sign function within is as accurate as each residual takes. A batch
+/// has one e, the lowest of its own.
 /// \param others   what D makes of them in the other chirality, or null
 /// \param project  takes off what is known, these too
-/// \param gap      e of what is not known begins there
+template <class Sign, class F>
+void refine_modes(const chiral_square<Sign>& square, chiral_modes<F>& found, F* others,
+                  const std::function<void(F&)>& project, double goal, double final_delta,
+                  const overlap_mode_search& search, const random_fill<F>& fill, int width) {
+  const auto stops = [&] { return search.interrupted && search.interrupted(); };
+  F& v = found.vectors;
+  for (int step = 0;; ++step) {
+    F r = like(v);
+    chiral_rayleigh_ritz(square.sign(), square.chirality(), found, others, final_delta, width, &r);
+    const auto worst_of = [&](int from, int count) {
+      const auto begin = found.residuals.begin() + from;
+      return *std::max_element(begin, begin + count);
+    };
+    if (worst_of(0, v.columns()) <= goal || step == 8 || stops()) return;
+    F t = like(v);
+    zero(t);
+    in_batches(v.columns(), width, [&](int from, int count) {
+      const double worst = worst_of(from, count), e = std::max(0.0, found.squares[static_cast<std::size_t>(from)]);
+      if (worst <= goal || stops()) return;
+      F r_of_batch = view(r, from, count), t_of_batch = view(t, from, count);
+      project(r_of_batch);
+      stopping_rule rule;
+      rule.tolerance = std::clamp(0.3 * goal / worst, 1e-3, 0.1);
+      rule.limit = 300;
+      rule.guess_is_zero = true;
+      rule.interrupted = search.interrupted;
+      double delta = 0.0, zeta = 0.0;
+      const auto set_accuracy = [&](double residual) {  // as in solve_overlap
+        zeta += 1.0 / (residual * residual);
+        delta = rounded_down(std::clamp(0.06 * rule.tolerance * std::sqrt(zeta), 1e-6, 3e-3));
+      };
+      set_accuracy(1.0);
+      rule.progress = [&](int, double residual) {
+        if (residual > 0.0 && std::isfinite(residual)) set_accuracy(residual);
+      };
+      const auto off_modes = [&](F& out, const F& in) {
+        square.apply(out, in, delta);
+        axpy(out, uniform_scalars(out, -e), in);
+        project(out);
+      };
+      conjugate_gradients(function_operator<decltype(off_modes)>{off_modes}, t_of_batch, r_of_batch, rule);
+    });
+    axpy(v, uniform_scalars(t, -1.0), t);
+    orthonormalise(v, fill);
+  }
+}
+
+/// The lowest modes become so good that residuals tell zero modes from others.
+/// \param gap  e of what is not known begins there
 template <class Sign, class F>
 void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<F>& found, F* others,
                          const std::function<void(F&)>& project, const overlap_mode_search& search,
@@ -181,94 +248,123 @@ void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<F>& fou
   // A residual r leaves an error of r^2 / gap in e, a quarter of what a zero mode may have.
   const double enough = std::max(3e-7, 0.5 * std::sqrt(search.zero * gap));
   const double goal = search.tolerance > 1e-8 ? std::min(0.9 * search.tolerance, enough) : 0.3 * search.tolerance;
-  const double final_delta = std::min(1e-9, accuracy_of_residuals(search.tolerance));
-  const auto cheap = [&](F& out, const F& in) {
-    square.apply(out, in, 1e-5);
-    project(out);
-  };
-  for (int step = 0;; ++step) {
-    F r = like(found.vectors);
-    chiral_rayleigh_ritz(square.sign(), square.chirality(), found, others, final_delta, width, &r);
-    const double worst = *std::max_element(found.residuals.begin(), found.residuals.end());
-    if (worst <= goal || step == 8 || (search.interrupted && search.interrupted())) return;
-    project(r);
-    F t = like(r);
-    zero(t);
-    stopping_rule rule;
-    rule.tolerance = std::clamp(0.3 * goal / worst, 1e-3, 0.1);
-    rule.limit = 300;
-    rule.guess_is_zero = true;
-    rule.interrupted = search.interrupted;
-    conjugate_gradients(function_operator<decltype(cheap)>{cheap}, t, r, rule);
-    axpy(found.vectors, uniform_scalars(t, -1.0), t);
-    orthonormalise(found.vectors, fill);
+  refine_modes(square, found, others, project, goal, std::min(1e-9, accuracy_of_residuals(search.tolerance)), search,
+               fill, width);
+}
+
+template <class V, class F>
+void copy_or_convert(V& to, const F& from) {
+  if constexpr (std::is_same_v<V, F>)
+    copy(to, from);
+  else
+    convert(to, from);
+}
+
+/// The columns of both.
+template <class F>
+F side_by_side(const F& a, const F& b) {
+  F all = like(a, a.columns() + b.columns());
+  if (a.columns() > 0) {
+    F first = view(all, 0, a.columns());
+    copy(first, a);
   }
+  if (b.columns() > 0) {
+    F rest = view(all, a.columns(), b.columns());
+    copy(rest, b);
+  }
+  return all;
+}
+
+/// One Krylov space, kept orthogonal to what is known: vectors of e below half of `expected`, roughly. Of several
+/// copies it finds as many as a block has vectors.
+/// \tparam V  fields of the basis, as in pair_search
+template <class V, class Sign, class F>
+F lowest_beside(const chiral_square<Sign>& square, const F& known, double expected, const overlap_mode_search& search,
+                const random_fill<V>& fill) {
+  constexpr double delta = 1e-5;
+  const int p = std::clamp(search.block, 1, 4);
+  const restart_sizes sizes{.keep = 2 * p + 4, .most = 12 * p + 18, .block = p, .cycles = 12};
+  V off = like(half_like(known, 0), known.columns(), as<V>), basis = like(off, sizes.most + p);
+  copy_or_convert(off, known);
+  const auto project = [&](V& x) {
+    if (off.columns() > 0) subtract_combinations(x, off, inner_products(off, x));
+  };
+  V start = view(basis, 0, p);
+  fill(start);
+  project(start);
+  int low = 0;
+  thick_restart_lanczos<V>(
+      basis, sizes, {},
+      [&](V& out, const V& in) {
+        // P (4 - D^+ D) P: what is projected off lies at the other end of the spectrum.
+        square.apply(out, in, delta);
+        scale(out, uniform_scalars(out, -1.0));
+        axpy(out, uniform_scalars(out, 4.0), in);
+        project(out);
+      },
+      [&](V&, const restart_state& state) {
+        low = 0;
+        bool settled = true;
+        for (std::size_t k = 0; k < state.values.size(); ++k) {
+          const double e = 4.0 - state.values[k], error = state.estimates[k];
+          if (e - error < 0.25 * expected) {  // may be one yet
+            if (e + error < 0.5 * expected)
+              ++low;
+            else
+              settled = false;
+            continue;
+          }
+          // Lanczos comes from above: the lowest of the rest has to be known well enough.
+          settled = settled && error < 0.25 * std::max(e, 1e-3);
+          break;
+        }
+        return settled || (search.interrupted && search.interrupted());
+      },
+      fill, search.interrupted);
+  F found = half_like(known, low);
+  if (low > 0) copy_or_convert(found, view(basis, 0, low));
+  return found;
+}
+
+/// Random vectors in single precision from those in double.
+template <class G, class F>
+random_fill<G> converted_fill(const random_fill<F>& fill) {
+  return [&fill](G& x) {
+    F made = like(x, x.columns(), as<F>);
+    fill(made);
+    convert(x, made);
+  };
 }
 
 /// Modes below half of `expected` beside those that are known: zero modes, and copies of degenerate ones that the
-/// search in the other chirality missed. The Krylov space is kept orthogonal to what is known. One Krylov space finds
-/// one of several copies; the search goes on beside those found until there are no more.
+/// search in the other chirality missed. The search goes on beside those found until there are no more.
 /// \param known  orthonormal; partners of the other chirality's pairs, or all that was found here
 template <class Sign, class F>
 chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, double expected,
                               const overlap_mode_search& search, const random_fill<F>& fill, int width) {
+  using G = typename Sign::G;
   const chiral_square<Sign> square(sign, chirality);
-  const double delta = 1e-5;
-  const restart_sizes sizes{.keep = 6, .most = 30, .block = 1, .cycles = 12};
   chiral_modes<F> found{half_like(known, 0), {}, {}};
-  F basis = half_like(known, sizes.most + 1);
-  const auto project = [&](F& x) {
-    for (const F& v : {known, found.vectors})
-      if (v.columns() > 0) subtract_combinations(x, v, inner_products(v, x));
-  };
   while (!(search.interrupted && search.interrupted())) {
-    F start = view(basis, 0, 1);
-    fill(start);
-    project(start);
-    int zeros = 0;
-    thick_restart_lanczos<F>(
-        basis, sizes, {},
-        [&](F& out, const F& in) {
-          // P (4 - D^+ D) P: what is projected off lies at the other end of the spectrum.
-          square.apply(out, in, delta);
-          scale(out, uniform_scalars(out, -1.0));
-          axpy(out, uniform_scalars(out, 4.0), in);
-          project(out);
-        },
-        [&](F&, const restart_state& state) {
-          zeros = 0;
-          bool settled = true;
-          for (std::size_t k = 0; k < state.values.size(); ++k) {
-            const double e = 4.0 - state.values[k], error = state.estimates[k];
-            if (e - error < 0.25 * expected) {  // may be one yet
-              if (e + error < 0.5 * expected)
-                ++zeros;
-              else
-                settled = false;
-              continue;
-            }
-            // Lanczos comes from above: the lowest of the rest has to be known well enough.
-            settled = settled && error < 0.25 * std::max(e, 1e-3);
-            break;
-          }
-          return settled || (search.interrupted && search.interrupted());
-        },
-        fill, search.interrupted);
-    if (zeros == 0) break;
-    F all = half_like(known, found.vectors.columns() + zeros);
-    if (found.vectors.columns() > 0) {
-      F before = view(all, 0, found.vectors.columns());
-      copy(before, found.vectors);
-    }
-    F fresh = view(all, found.vectors.columns(), zeros);
-    copy(fresh, view(basis, 0, zeros));
-    found.vectors = all;
+    const F all = side_by_side(known, found.vectors);
+    const F fresh = sign.is_narrow(1e-5) ? lowest_beside<G>(square, all, expected, search, converted_fill<G>(fill))
+                                         : lowest_beside<F>(square, all, expected, search, fill);
+    if (fresh.columns() == 0) break;
+    found.vectors = side_by_side(found.vectors, fresh);
+    if (known.columns() > 0)  // single precision has left something
+      subtract_combinations(found.vectors, known, inner_products(known, found.vectors));
     orthonormalise(found.vectors, fill);
     if (found.vectors.columns() > 200) break;
   }
+  sign.forget_narrow_modes();
   // The cheap sign function has left errors all over the spectrum.
-  if (found.vectors.columns() > 0)
+  if (found.vectors.columns() > 0) {
+    const auto project = [&](F& x) {
+      for (const F& v : {known, found.vectors})
+        if (v.columns() > 0) subtract_combinations(x, v, inner_products(v, x));
+    };
     refine_lowest_modes<Sign, F>(square, found, static_cast<F*>(nullptr), project, search, fill, width, 0.5 * expected);
+  }
   return found;
 }
 
@@ -324,21 +420,6 @@ F columns_in_order(const F& from, const std::vector<int>& order) {
   copy_columns(to, std::span<const int>(places), from, std::span<const int>(order));
   return to;
 }
-/// The columns of both.
-template <class F>
-F side_by_side(const F& a, const F& b) {
-  F all = like(a, a.columns() + b.columns());
-  if (a.columns() > 0) {
-    F first = view(all, 0, a.columns());
-    copy(first, a);
-  }
-  if (b.columns() > 0) {
-    F rest = view(all, a.columns(), b.columns());
-    copy(rest, b);
-  }
-  return all;
-}
-
 /// Modes of chirality -chi that the search in chi missed join those that it found, with their partners
 /// P D v / sqrt(e - e^2/4). The lowest remain, as many as there were.
 /// \param partners  of main, in the chirality of `late`
@@ -393,6 +474,114 @@ int chirality_without_zero_modes(const Sign& sign, const F& shape_of, const rand
   return lowest[1] > lowest[0] ? -1 : +1;
 }
 
+enum class search_outcome { converged, not_converged, stopped, disturbed };
+
+/// One search for the lowest modes of D^+ D in a chirality: Lanczos on -D^+ D, with a sign function whose accuracy
+/// follows the residuals.
+/// \tparam V  fields of the basis: double precision, or single where the sign function is
+template <class Sign, class V>
+class pair_search {
+ public:
+  using F = typename Sign::F;
+
+  /// \param basis  of sizes_of_search(search).most + .block columns
+  pair_search(const Sign& sign, int chirality, const overlap_mode_search& search, bool relaxed, const V& basis)
+      : square_(sign, chirality),
+        search_(search),
+        relaxed_(relaxed),
+        sizes_(sizes_of_search(search)),
+        basis_(basis),
+        delta_(least()) {}
+
+  const restart_sizes& sizes() const { return sizes_; }
+
+  /// \param state   the start is in the first columns of the basis; or what it says is
+  /// \param cycles  counted on
+  search_outcome run(restart_state state, const random_fill<V>& fill, int& cycles, const restart_keeper<F>& keeper) {
+    const int l = search_.modes, p = sizes_.block;
+    if (state.kept > 0) delta_ = accuracy_after(state);
+    bool stopped = false, converged = false, disturbed = false;
+    bool near = false, comes_near = false;
+    double best = 1.0;
+    const auto apply = [&](V& out, const V& in) {
+      square_.apply(out, in, delta_);
+      scale(out, uniform_scalars(out, -1.0));
+    };
+    const restart_decision<V> decide = [&](V& kept, const restart_state& s) {
+      const double worst = worst_of(s);
+      int good = 0;
+      while (good < l && s.estimates[static_cast<std::size_t>(good)] < 0.3 * search_.tolerance) ++good;
+      converged = good == l;
+      // A mode that comes late, as the copies of a degenerate one do, is known no better than the sign function
+      // has become meanwhile.
+      disturbed = relaxed_ && delta_ > least() && worst > 100.0 * best;
+      best = std::min(best, worst);
+      delta_ = accuracy_after(s);
+      if (!s.cut) ++cycles;
+      if (search_.progress) search_.progress(cycles, good, worst, delta_);
+      if (keeper && !disturbed) {
+        const auto copied = [&] {
+          F all(kept.get_context(), field_shape{2, 3, kept.shape().sites, s.kept + p});
+          copy_or_convert(all, view(kept, 0, s.kept + p));
+          return all;
+        };
+        keeper(copied, s, square_.chirality());
+      }
+      stopped = search_.interrupted && search_.interrupted();
+      comes_near = !near && 2 * good >= l;
+      return converged || stopped || disturbed || comes_near;
+    };
+    // Near the end cycles are short: the last one would go on for long after all has converged.
+    do {
+      near = near || comes_near;
+      comes_near = false;
+      restart_sizes these = sizes_;
+      if (near) these.most = sizes_.keep + std::max(2 * p, (sizes_.most - sizes_.keep) / 3);
+      state = thick_restart_lanczos<V>(basis_, these, state, apply, decide, fill, search_.interrupted);
+    } while (comes_near && !converged && !stopped && !disturbed && !state.cut && state.cycle < sizes_.cycles);
+    kept_ = state.kept;
+    if (disturbed) return search_outcome::disturbed;
+    if (converged && !state.cut) return search_outcome::converged;
+    return stopped || state.cut ? search_outcome::stopped : search_outcome::not_converged;
+  }
+
+  /// A block that begins another search: a mixture of what was found, and noise.
+  void mix(F& block, const random_fill<F>& fill) const {
+    const int p = sizes_.block;
+    host_matrix mixture(kept_, p);
+    for (int i = 0; i < kept_; ++i) mixture(i, i % p) = {1.0, 0.0};
+    V mixed = like(basis_, p);
+    combine(mixed, view(basis_, 0, kept_), mixture.numbers());
+    copy_or_convert(block, mixed);
+    F noise = like(block);
+    fill(noise);
+    normalise_columns(noise);
+    axpy(block, uniform_scalars(block, 0.1), noise);
+  }
+
+ private:
+  double least() const { return overlap_search_accuracy(search_.tolerance, 1.0, 1.0); }
+  double worst_of(const restart_state& s) const {
+    double worst = 0.0;
+    for (int i = 0; i < std::min(search_.modes, s.kept); ++i)
+      worst = std::max(worst, s.estimates[static_cast<std::size_t>(i)]);
+    return worst;
+  }
+  double accuracy_after(const restart_state& s) const {
+    if (!relaxed_ || s.kept < search_.modes) return least();
+    return overlap_search_accuracy(search_.tolerance, worst_of(s),
+                                   -s.values[static_cast<std::size_t>(search_.modes) - 1]);
+  }
+
+  chiral_square<Sign> square_;
+  const overlap_mode_search& search_;
+  bool relaxed_;
+  restart_sizes sizes_;
+  V basis_;
+  double delta_;
+  int kept_ = 0;
+};
+
 }  // namespace detail
 
 /// The lowest modes of D in both chiralities. Lanczos on -D^+ D in the chirality of `search`; after each cycle the sign
@@ -408,7 +597,7 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
     const random_fill<typename sign_function<B>::F>& fill, int width,
     const restart_keeper<typename sign_function<B>::F>& keeper = nullptr,
     std::optional<std::pair<typename sign_function<B>::F, restart_state>> stored = std::nullopt,
-    int stored_chirality = 0, const basis_maker<typename sign_function<B>::F>& make_basis = nullptr) {
+    int stored_chirality = 0, const overlap_basis_makers<B>& make_basis = {}) {
   using F = typename sign_function<B>::F;
   const int l = search.modes;
   const int chi = search.chirality != 0 ? search.chirality
@@ -420,90 +609,64 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
   chiral_modes<F>& main = found.of(chi);
   chiral_modes<F>& other = found.of(-chi);
   F partners = detail::half_like(shape_of, l);
-  if (l > 0) {
-    const restart_sizes sizes = sizes_of_search(search);
-    const int p = sizes.block;
-    F basis = make_basis ? make_basis(sizes.most + p) : detail::half_like(shape_of, sizes.most + p);
-    F start = view(basis, 0, p);
-    restart_state state;
-    const double least = overlap_search_accuracy(search.tolerance, 1.0, 1.0);
-    double delta = least;
-    bool relaxed = search.relaxed;
-    const auto worst_of = [&](const restart_state& s) {
-      double worst = 0.0;
-      for (int i = 0; i < std::min(l, s.kept); ++i) worst = std::max(worst, s.estimates[static_cast<std::size_t>(i)]);
-      return worst;
-    };
-    const auto accuracy_after = [&](const restart_state& s) {
-      if (!relaxed || s.kept < l) return least;
-      return overlap_search_accuracy(search.tolerance, worst_of(s), -s.values[static_cast<std::size_t>(l) - 1]);
-    };
-    if (stored) {
-      state = stored->second;
-      F first = view(basis, 0, stored->first.columns());
-      copy(first, stored->first);
-      delta = accuracy_after(state);
-    } else {
-      fill(start);
-    }
-    const chiral_square<sign_function<B>> square(sign, chi);
-    for (int attempt = 0;; ++attempt) {
-      bool stopped = false, converged = false, disturbed = false;
-      bool near = false, comes_near = false;
-      double best = 1.0;
-      const auto apply = [&](F& out, const F& in) {
-        square.apply(out, in, delta);
-        scale(out, uniform_scalars(out, -1.0));
-      };
-      const restart_decision<F> decide = [&](F& kept, const restart_state& s) {
-        const double worst = worst_of(s);
-        int good = 0;
-        while (good < l && s.estimates[static_cast<std::size_t>(good)] < 0.3 * search.tolerance) ++good;
-        converged = good == l;
-        // A mode that comes late, as the copies of a degenerate one do, is known no better than the sign function
-        // has become meanwhile.
-        disturbed = relaxed && delta > least && worst > 100.0 * best;
-        best = std::min(best, worst);
-        delta = accuracy_after(s);
-        if (!s.cut) ++found.cycles;
-        if (search.progress) search.progress(found.cycles, good, worst, delta);
-        if (keeper && !disturbed) keeper(view(kept, 0, s.kept + p), s, chi);
-        stopped = search.interrupted && search.interrupted();
-        comes_near = !near && 2 * good >= l;
-        return converged || stopped || disturbed || comes_near;
-      };
-      // Near the end cycles are short: the last one would go on for long after all has converged.
-      do {
-        near = near || comes_near;
-        comes_near = false;
-        restart_sizes these = sizes;
-        if (near) these.most = sizes.keep + std::max(2 * p, (sizes.most - sizes.keep) / 3);
-        state = thick_restart_lanczos<F>(basis, these, state, apply, decide, fill, search.interrupted);
-      } while (comes_near && !converged && !stopped && !disturbed && !state.cut && state.cycle < sizes.cycles);
-      stopped = stopped || state.cut;
-      found.complete = converged && !state.cut;
-      if (stopped && !found.complete) return found;
-      if (!disturbed) {
-        main.vectors = detail::half_like(shape_of, l);
-        copy(main.vectors, view(basis, 0, l));
-        orthonormalise(main.vectors, fill);
-        detail::chiral_rayleigh_ritz(sign, chi, main, &partners, final_delta, width);
-        if (*std::max_element(main.residuals.begin(), main.residuals.end()) <= search.tolerance || attempt == 2) break;
+  std::optional<F> start;  // of a search that begins anew
+  for (int attempt = 0; l > 0; ++attempt) {
+    // A second search is accurate all the way.
+    const bool relaxed = search.relaxed && attempt == 0;
+    const bool is_narrow =
+        attempt == 0 && overlap_search_is_narrow(search.tolerance) && sign.is_narrow(0.5 * least_narrow_tolerance);
+    overlap_mode_search first_search = search;
+    if (is_narrow) first_search.tolerance = std::max(search.tolerance, least_narrow_tolerance);
+    const auto searched = [&]<class V>(V basis, const random_fill<V>& fill_basis) {
+      const bool resumes = stored && attempt == 0;
+      detail::pair_search<sign_function<B>, V> pairs(sign, chi, first_search, relaxed, basis);
+      restart_state state;
+      if (resumes) {
+        state = stored->second;
+        V first = view(basis, 0, stored->first.columns());
+        detail::copy_or_convert(first, stored->first);
+      } else {
+        V first = view(basis, 0, pairs.sizes().block);
+        if (start)
+          detail::copy_or_convert(first, *start);
+        else
+          fill_basis(first);
       }
-      // Once more, accurate all the way, from a mixture of what was found.
-      relaxed = false;
-      delta = least;
-      ++found.restarts;
-      host_matrix mixture(state.kept, p);
-      for (int i = 0; i < state.kept; ++i) mixture(i, i % p) = {1.0, 0.0};
-      F mixed = like(start), noise = like(start);
-      combine(mixed, view(basis, 0, state.kept), mixture.numbers());
-      fill(noise);
-      normalise_columns(noise);
-      axpy(mixed, uniform_scalars(mixed, 0.1), noise);
-      copy(start, mixed);
-      state = {};
+      const auto outcome = pairs.run(state, fill_basis, found.cycles, keeper);
+      if (outcome == detail::search_outcome::stopped) return outcome;
+      main.vectors = detail::half_like(shape_of, l);
+      detail::copy_or_convert(main.vectors, view(basis, 0, l));
+      start = detail::half_like(shape_of, pairs.sizes().block);
+      pairs.mix(*start, fill);
+      return outcome;
+    };
+    const int columns = sizes_of_search(search).most + sizes_of_search(search).block;
+    detail::search_outcome outcome;
+    if (is_narrow) {
+      using G = typename sign_function<B>::G;
+      const random_fill<G> narrow_fill = detail::converted_fill<G>(fill);
+      outcome = searched(
+          make_basis.narrow ? make_basis.narrow(columns) : like(detail::half_like(shape_of, 0), columns, as<G>),
+          narrow_fill);
+      sign.forget_narrow_modes();
+    } else {
+      outcome = searched(make_basis.wide ? make_basis.wide(columns) : detail::half_like(shape_of, columns), fill);
     }
+    found.complete = outcome == detail::search_outcome::converged;
+    if (outcome == detail::search_outcome::stopped) return found;
+    if (outcome != detail::search_outcome::disturbed) {
+      orthonormalise(main.vectors, fill);
+      const std::function<void(F&)> project = [&](F& x) {
+        subtract_combinations(x, main.vectors, inner_products(main.vectors, x));
+      };
+      if (is_narrow)
+        detail::refine_modes(chiral_square<sign_function<B>>(sign, chi), main, &partners, project, search.tolerance,
+                             final_delta, search, fill, width);
+      else
+        detail::chiral_rayleigh_ritz(sign, chi, main, &partners, final_delta, width);
+      if (*std::max_element(main.residuals.begin(), main.residuals.end()) <= search.tolerance || attempt == 2) break;
+    }
+    ++found.restarts;
   }
   if (l > 0) detail::refine_candidates(sign, chi, main, partners, search, fill, width);
   int zeros = 0;
@@ -547,8 +710,18 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
     found.late = all - count;
     // Those that are no zero modes and have not converged are left out.
     const auto has_converged = [&](double residual) { return residual <= search.tolerance; };
-    if (zeros == 0 && found.late > 0 && std::ranges::all_of(part(count, found.late).residuals, has_converged))
-      detail::join_late_modes(sign, chi, part(count, found.late), main, pair_vectors, final_delta, width);
+    if (found.late > 0 && std::ranges::all_of(part(count, found.late).residuals, has_converged)) {
+      chiral_modes<F> of_pairs{detail::half_like(shape_of, pairs),
+                               {main.squares.begin() + zeros, main.squares.end()},
+                               {main.residuals.begin() + zeros, main.residuals.end()}};
+      F place = view(main.vectors, zeros, pairs);
+      copy(of_pairs.vectors, place);
+      detail::join_late_modes(sign, chi, part(count, found.late), of_pairs, pair_vectors, final_delta, width);
+      copy(place, of_pairs.vectors);
+      std::ranges::copy(of_pairs.squares, main.squares.begin() + zeros);
+      std::ranges::copy(of_pairs.residuals, main.residuals.begin() + zeros);
+      rotate_basis(main.vectors, inverse_root(overlaps(main.vectors, main.vectors)));
+    }
   }
   const int extra = zero_modes.vectors.columns();
   other.vectors = detail::half_like(shape_of, extra + pairs);
@@ -560,6 +733,7 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
     F rest = view(other.vectors, extra, pairs);
     copy(rest, pair_vectors);
   }
+  if (found.late > 0) rotate_basis(other.vectors, inverse_root(overlaps(other.vectors, other.vectors)));
   other.squares = zero_modes.squares;
   other.residuals = zero_modes.residuals;
   other.squares.insert(other.squares.end(), main.squares.begin() + zeros, main.squares.end());

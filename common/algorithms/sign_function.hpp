@@ -175,20 +175,37 @@ class sign_function {
                               : zolotarev_of_error(delta, options_.lowest, options_.highest);
   }
 
-  /// Gives low precision less to do until sign(H) x errs by 0.85 delta at most, on these unit vectors: others err by
-  /// more. Where nothing helps, double does all. Returns the largest error. Collective.
+  /// Gives low precision as much to do as keeps the error of sign(H) x at 0.85 delta, on these unit vectors: others err
+  /// by more. The polynomial's own error and that of rounding add up in squares, and rounding goes with `low_share`.
+  /// Where nothing helps, double does all. Returns the largest error. Collective.
   double calibrate(const F& x, double delta) {
-    F exact = like(x), y = like(x), d = like(x);
-    apply(exact, x, std::max(1e-13, 1e-3 * delta), sign_precision::wide);
-    while (true) {
-      apply(y, x, delta);
+    constexpr double allowed = 0.85, aim = 0.8;
+    F exact = like(x), wide = like(x), y = like(x), d = like(x);
+    const auto largest = [&](const F& a, const F& b) {
       double worst = 0.0;
-      for (const complex<double>& n : host_values(subtract_norm2(d, y, exact)))
+      for (const complex<double>& n : host_values(subtract_norm2(d, a, b)))
         if (!(std::sqrt(n.re) <= worst)) worst = std::sqrt(n.re);
-      const bool is_free = options_.precision != sign_precision::wide && options_.method == sign_method::polynomial;
-      if (worst <= 0.85 * delta || !is_free) return worst;
-      options_.low_share *= 0.25;
-      if (options_.low_share < 1e-4) options_.precision = sign_precision::wide;
+      return worst / delta;
+    };
+    apply(exact, x, std::max(1e-13, 1e-3 * delta), sign_precision::wide);
+    apply(wide, x, delta, sign_precision::wide);
+    const double truncation = largest(wide, exact);
+    const auto is_free = [&] {
+      return options_.precision != sign_precision::wide && options_.method == sign_method::polynomial;
+    };
+    if (!is_free()) return truncation * delta;
+    const double goal = aim * std::sqrt(std::max(0.0, allowed * allowed - truncation * truncation));
+    for (int step = 0;; ++step) {
+      apply(y, x, delta);
+      const double worst = largest(y, exact), rounding = largest(y, wide);
+      const bool is_right = worst <= allowed;
+      // Two corrections find the share to a few orders; more only where it is too large.
+      const bool is_near = rounding > 0.6 * goal && rounding <= goal;
+      if (!is_free() || (is_right && (is_near || step == 2 || !is_mixed(delta, options_.precision))))
+        return worst * delta;
+      const double factor = rounding > 0.0 ? std::clamp(goal / rounding, 0.05, 20.0) : 20.0;
+      options_.low_share *= is_right ? factor : std::min(0.5, factor);
+      if (!is_right && options_.low_share < 1e-4) options_.precision = sign_precision::wide;
     }
   }
 
@@ -198,21 +215,93 @@ class sign_function {
     h_.count().signs += x.columns();
     const int n = x.columns();
     if (modes_.columns() == 0) return apply_to_rest(y, x, delta, precision);
-    // What the approximation makes of the modes is replaced. Both products with them read the basis once.
+    if (is_mixed(delta, precision)) {
+      // Clenshaw's vectors are hundreds of times longer along the modes than elsewhere, and so are their roundings:
+      // they go without the modes.
+      host_matrix missing = overlaps(modes_, x);
+      F rest = like(x);
+      copy(rest, x);
+      subtract_combinations(rest, modes_, missing.numbers());
+      apply_to_rest(y, rest, delta, precision);
+      const host_matrix c = overlaps(modes_, y);
+      scale_rows(missing, signs());
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i < modes_.columns(); ++i) missing(i, j) = missing(i, j) - c(i, j);
+      add_combinations(y, modes_, missing.numbers());
+      return;
+    }
     F both = like(x, 2 * n);
     F before = view(both, 0, n), after = view(both, n, n);
     copy(before, x);
     apply_to_rest(after, x, delta, precision);
-    const host_matrix c = overlaps(modes_, both);
-    host_matrix missing(modes_.columns(), n);
-    for (int j = 0; j < n; ++j)
-      for (int i = 0; i < modes_.columns(); ++i)
-        missing(i, j) = (values_[static_cast<std::size_t>(i)] > 0.0 ? 1.0 : -1.0) * c(i, j) - c(i, n + j);
     copy(y, after);
-    add_combinations(y, modes_, missing.numbers());
+    replace_modes(y, modes_, both);
   }
 
+  /// Whether all of Clenshaw's recurrence is in single precision at this accuracy, so that vectors may be too.
+  bool is_narrow(double delta) const {
+    if (options_.precision == sign_precision::wide || options_.method != sign_method::polynomial) return false;
+    return first_narrow_order(delta) == 0;
+  }
+  /// The same on vectors in single precision, for such an accuracy. Makes a copy of the modes that is kept.
+  void apply(G& y, const G& x, double delta) const {
+    const int n = x.columns();
+    h_.count().signs += n;
+    G both = like(x, 2 * n);
+    G before = view(both, 0, n), after = view(both, n, n);
+    copy(before, x);
+    in_batches(n, batch_of(n), [&](int first, int count) {
+      G part = view(after, first, count);
+      const G psi = view(before, first, count);
+      const minimax_polynomial& p = polynomial(delta);
+      G b1 = like(psi), b2 = like(psi);
+      begin(p, b1, b2, psi);
+      recur(h_.narrow(), p, p.degree() - 1, 1, b1, b2, psi);
+      finish(h_.narrow(), p, b1, b2, psi);
+      copy(part, b1);
+    });
+    copy(y, after);
+    if (modes_.columns() == 0) return;
+    if (narrow_modes_->columns() == 0) {
+      *narrow_modes_ = like(modes_, modes_.columns(), as<G>);
+      convert(*narrow_modes_, modes_);
+    }
+    replace_modes(y, *narrow_modes_, both);
+  }
+  /// Gives back the memory of this copy.
+  void forget_narrow_modes() const { *narrow_modes_ = like(modes_, 0, as<G>); }
+
  private:
+  /// Whether part of Clenshaw's recurrence, but not all, is in lower precision.
+  bool is_mixed(double delta, sign_precision precision) const {
+    if (precision == sign_precision::wide || options_.method != sign_method::polynomial) return false;
+    const int first = first_narrow_order(delta);
+    return first > 0 && first < polynomial(delta).degree();
+  }
+  int first_narrow_order(double delta) const {
+    const minimax_polynomial& p = polynomial(delta);
+    return first_order_in_single(p, std::max(delta, p.delta), options_.low_share);
+  }
+  int batch_of(int columns) const { return options_.batch > 0 ? std::min(options_.batch, columns) : columns; }
+
+  std::vector<double> signs() const {
+    std::vector<double> s;
+    for (const double value : values_) s.push_back(value > 0.0 ? 1.0 : -1.0);
+    return s;
+  }
+  /// What the approximation makes of the modes is replaced. Both products with them read the basis once.
+  /// \param both  x, and what the approximation makes of it, as y is
+  template <class V>
+  void replace_modes(V& y, const V& modes, const V& both) const {
+    const int n = y.columns();
+    const host_matrix c = overlaps(modes, both);
+    const std::vector<double> s = signs();
+    host_matrix missing(modes.columns(), n);
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < modes.columns(); ++i) missing(i, j) = s[static_cast<std::size_t>(i)] * c(i, j) - c(i, n + j);
+    add_combinations(y, modes, missing.numbers());
+  }
+
   /// y = sign(H) x but for the modes' part. The polynomial is bounded there, so it takes x as it is; conjugate
   /// gradients go without the modes.
   void apply_to_rest(F& y, const F& x, double delta, sign_precision precision) const {
@@ -225,8 +314,7 @@ class sign_function {
 
   /// The same in batches, which may stay in a cache.
   void apply_polynomial(F& y, const F& psi, double delta, sign_precision precision) const {
-    const int batch = options_.batch > 0 ? std::min(options_.batch, psi.columns()) : psi.columns();
-    in_batches(psi.columns(), batch, [&](int first, int n) {
+    in_batches(psi.columns(), batch_of(psi.columns()), [&](int first, int n) {
       F part = view(y, first, n);
       apply_clenshaw(part, view(psi, first, n), delta, precision);
     });
@@ -414,6 +502,7 @@ class sign_function {
   F modes_;
   std::vector<double> values_;
   sign_options options_;
+  std::shared_ptr<G> narrow_modes_ = std::make_shared<G>(like(modes_, 0, as<G>));
   std::shared_ptr<std::map<double, minimax_polynomial>> polynomials_ =
       std::make_shared<std::map<double, minimax_polynomial>>();
 };

@@ -80,10 +80,12 @@ class chiral_square {
   int chirality() const { return chirality_; }
   const Sign& sign() const { return *sign_; }
 
-  void apply(F& out, const F& in, double delta) const {
+  /// \tparam V  F, or a field of a precision that the sign function takes at this accuracy
+  template <class V>
+  void apply(V& out, const V& in, double delta) const {
     field_shape whole = in.shape();
     whole.spins = 4;
-    F x(in.get_context(), whole), y(in.get_context(), whole);
+    V x(in.get_context(), whole), y(in.get_context(), whole);
     put_chirality(x, in, chirality_);
     sign_->apply(y, x, delta);
     take_chirality(out, y, chirality_);

@@ -22,7 +22,10 @@ struct cpu_device : cpu_library {
   hermitian_wilson<T> kernel(const fermion_action& action, reconstruct stored) const {
     return {ctx, links, action, stored};
   }
-  cpu::field<double> basis(const field_shape& shape, bool) { return {ctx, shape}; }
+  template <class T>
+  cpu::field<T> basis(const field_shape& shape, bool) {
+    return {ctx, shape};
+  }
   void finish() const {}
   void fill(cpu::field<double>& x, std::uint64_t seed, std::uint64_t first) const {
     for (int c = 0; c < x.columns(); ++c)

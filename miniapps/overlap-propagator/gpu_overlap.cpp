@@ -29,7 +29,8 @@ struct gpu_device : gpu_library {
     return {ctx, links, action, stored};
   }
   /// A field for the basis of a search, in memory of the host or not.
-  gpu::field<double> basis(const field_shape& shape, bool on_host) {
+  template <class T>
+  gpu::field<T> basis(const field_shape& shape, bool on_host) {
     if (!on_host) return {ctx, shape};
     if (!host_memory) host_memory = gpu::make_host_pool();
     const gpu::redirected_memory to(*host_memory);

@@ -117,7 +117,9 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
             "are found in single precision, and what they leave is solved for mass by mass",
             {0.0, 1e-3});
   line.integer("--overlap-mode-block", options.overlap_block,
-               "Vectors that the sign function takes at once; 0: one on a CPU, up to four on a GPU", 0, 64);
+               "Vectors that the sign function takes at once; 0: one on a CPU, up to four on a GPU, or twelve in "
+               "single precision",
+               0, 64);
   line.integer("--overlap-search-space", options.overlap_search_space,
                "Vectors of the search space; 0: 2.5 times the modes, or 4 times in blocks", 0, 20000);
   line.choice("--relax-modes", raw.relax_modes, {"on", "off"},
@@ -217,16 +219,23 @@ mode_search search_of(const overlap_options& options) {
   return search;
 }
 
+bool overlap_search_in_single(const overlap_options& options) {
+  return overlap_search_is_narrow(options.overlap_tolerance) && options.sign.precision != sign_precision::wide &&
+         options.sign.method == sign_method::polynomial;
+}
+
 overlap_mode_search overlap_search_of(const overlap_options& options) {
   overlap_mode_search search;
   search.modes = options.overlap_modes;
   search.tolerance = options.overlap_tolerance;
   search.relaxed = options.relaxed_modes;
   search.most = options.overlap_search_space;
-  // Few modes leave few restarts to a block.
-  search.block = options.overlap_block > 0        ? options.overlap_block
-                 : options.shared.device == "gpu" ? std::clamp(options.overlap_modes / 25, 1, 4)
-                                                  : 1;
+  // Few modes leave few restarts to a block. In single precision the sign function gains more from wide ones.
+  const bool narrow = overlap_search_in_single(options);
+  search.block = options.overlap_block > 0 ? options.overlap_block
+                 : options.shared.device == "gpu"
+                     ? std::clamp(options.overlap_modes / (narrow ? 8 : 25), 1, narrow ? 12 : 4)
+                     : 1;
   return search;
 }
 

@@ -76,7 +76,9 @@ struct overlap_options {
 
 /// What is sought of the modes of H, as far as it is known before a run.
 mode_search search_of(const overlap_options& options);
-/// The same for modes of D.
+/// Whether the search for modes of D is in single precision, where the measured sign function allows it.
+bool overlap_search_in_single(const overlap_options& options);
+/// The same as search_of for modes of D.
 overlap_mode_search overlap_search_of(const overlap_options& options);
 
 /// Throws input_error for arguments that cannot be used, help_requested for --help.

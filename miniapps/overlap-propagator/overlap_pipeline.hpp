@@ -31,7 +31,7 @@ namespace plaquette {
 
 /// \tparam Device  the names of a library and what a run holds of its device: types `field<T>`, `hermitian_wilson<T>`;
 ///                 constants `name`, `columns` (right-hand sides that one measurement takes); members `ctx`,
-///                 `basis(shape, on_host)`, `kernel<T>(action, reconstruct)`, `fill(x, seed, first)` (random Dirac
+///                 `basis<T>(shape, on_host)`, `kernel<T>(action, reconstruct)`, `fill(x, seed, first)` (random Dirac
 ///                 spinors), `make_source(b, column, source)` and `finish()`, which waits for all that was queued
 template <class Device>
 class overlap_pipeline {
@@ -283,7 +283,7 @@ class overlap_pipeline {
       if (!options_.mode_search_file().empty()) writer.write([&] { store_mode_search(basis, state); });
     };
     const basis_maker<F> make_basis = [&](int columns) {
-      return device_.basis({4, 3, site_subset::full, columns}, options_.kernel_basis_on_host);
+      return device_.template basis<double>({4, 3, site_subset::full, columns}, options_.kernel_basis_on_host);
     };
     modes_ = lowest_modes(wide, kernel_.narrow(), shape_, sample, 12.0 * volume(), search, fill, width(), keeper,
                           std::move(stored), make_basis);
@@ -735,12 +735,14 @@ class overlap_pipeline {
     int stored_chirality = 0;
     if (checkpoint_exists(options_.search_file())) stored = load_search(stored_chirality, search.block);
     patient_writer writer(run_);
-    const restart_keeper<F> keeper = [&](const F& basis, const restart_state& state, int chirality) {
-      if (!options_.search_file().empty()) writer.write([&] { store_search(basis, state, chirality); });
+    const restart_keeper<F> keeper = [&](const std::function<F()>& basis, const restart_state& state, int chirality) {
+      if (!options_.search_file().empty()) writer.write([&] { store_search(basis(), state, chirality); });
     };
-    const basis_maker<F> make_basis = [&](int columns) {
-      return device_.basis({2, 3, site_subset::full, columns}, options_.overlap_basis_on_host);
+    const auto make = [&]<class T>(int columns, T) {
+      return device_.template basis<T>({2, 3, site_subset::full, columns}, options_.overlap_basis_on_host);
     };
+    const overlap_basis_makers<Device> make_basis{[&](int columns) { return make(columns, double{}); },
+                                                  [&](int columns) { return make(columns, float{}); }};
     overlap_.emplace(lowest_overlap_modes<Device>(*sign_, half(1), search, random(), width(), keeper, std::move(stored),
                                                   stored_chirality, make_basis));
   }

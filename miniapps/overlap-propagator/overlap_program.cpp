@@ -36,8 +36,10 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
   memory.links = (72.0 * sizeof(double) * 1.5 + 72.0 * sizeof(double)) * static_cast<double>(geometry.local_volume());
   memory.kernel_basis = spinor * search;
   memory.kernel_modes = spinor * (options.modes + 60.0);
-  memory.overlap_basis = 0.5 * spinor * overlap_search;
-  memory.overlap_modes = spinor * (options.modes + 1.5 * options.overlap_modes + 60.0);
+  // In single precision the search has a copy of the modes of H of its own.
+  const bool in_single = overlap_search_in_single(options);
+  memory.overlap_basis = (in_single ? 0.25 : 0.5) * spinor * overlap_search;
+  memory.overlap_modes = spinor * ((in_single ? 1.5 : 1.0) * options.modes + 1.5 * options.overlap_modes + 60.0);
   memory.solves = spinor * (options.modes + options.overlap_modes +
                             12.0 * (3.0 * static_cast<double>(options.masses.size()) + 12.0));
   return memory;
@@ -102,7 +104,8 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
     const double p = sizes.block, finest = overlap_search_accuracy(options.overlap_tolerance, 1.0, 1.0);
     const double signs = (1.0 + 0.04 * (p - 1.0)) *
                          (150.0 + 1.4 * l * std::numbers::pi / (2.0 * std::asin(0.5 * std::sqrt(std::min(4.0, gap)))));
-    const double passes = 0.4 * (options.modes + 0.25 * (sizes.keep + sizes.most)) / p * speed.one;
+    const double passes = (overlap_search_in_single(options) ? 0.2 : 0.4) *
+                          (options.modes + 0.25 * (sizes.keep + sizes.most)) / p * speed.one;
     t.overlap_modes = signs * (price.at(finest, speed.of_search, speed.narrow_of_search) + passes) +
                       100.0 * price.at(1e-5, speed.one, speed.narrow_one) +
                       l * price.at(accuracy_of_residuals(options.overlap_tolerance), speed.many, speed.narrow_many);
