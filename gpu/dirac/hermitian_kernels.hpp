@@ -87,10 +87,13 @@ __device__ __forceinline__ int taken_tile(const lattice_walk& walk, int* room) {
   return *room;
 }
 
+template <class T>
+inline constexpr int bytes_of_number = is_half<T> ? 2 : sizeof(real_of<T>);
+
 /// Threads of a block. A multiprocessor holds two such, or more that are smaller.
 template <class T>
 constexpr int threads_of_block(bool small) {
-  return small ? most_small_threads : most_threads(is_half<T> ? 2 : sizeof(real_of<T>));
+  return small ? most_small_threads : most_threads(bytes_of_number<T>);
 }
 
 /// One column. Threads go through a tile's steps along t without a barrier: they keep step by themselves. Nothing is
@@ -130,10 +133,12 @@ inline constexpr int room_bytes = 16;
 
 /// Several columns: the links of the tile come to shared memory once. See `hop_batch`.
 /// \tparam alone  one group: a thread reads the links that it has copied itself
-template <class T, reconstruct stored, bool alone>
-__global__ void __launch_bounds__(threads_of_block<T>(false), 2)
+/// \tparam wide   a multiprocessor holds one block, of more threads
+template <class T, reconstruct stored, bool alone, bool wide>
+__global__ void __launch_bounds__(wide ? most_wide_threads(bytes_of_number<T>) : threads_of_block<T>(false),
+                                  wide ? 1 : 2)
     hermitian_batch(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk) {
-  constexpr int at_once = batch_columns_at_once(is_half<T> ? 2 : sizeof(real_of<T>));
+  constexpr int at_once = batch_columns_at_once(bytes_of_number<T>);
   constexpr int slot_bytes = lanes * link_bytes<T>(stored);
   const hopping_arguments<T>& hops = arg.hops;
   const int groups = alone ? 1 : walk.groups;
@@ -198,14 +203,16 @@ struct lattice_kernel {
 
 template <class T, reconstruct stored>
 void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermitian_launch& how) {
-  constexpr int bytes = is_half<T> ? 2 : sizeof(real_of<T>);
+  constexpr int bytes = bytes_of_number<T>;
   const site_order& order = arg.hops.order;
   const bool batch = arg.hops.columns > 1;
   const auto parts = [](int length, int of) { return (length + of - 1) / of; };
-  const int most_of_block = how.small ? most_small_threads : most_threads(bytes);
+  const bool wide = batch && how.wide(bytes);
+  const int most_of_block = how.small ? most_small_threads : wide ? most_wide_threads(bytes) : most_threads(bytes);
   if (how.threads() > most_of_block || how.threads() > how.tile[0] * how.tile[1] * most_threads_in_z ||
       (1 << log2_of(how.tile[2])) != how.tile[2] || (how.groups & (how.groups - 1)) != 0 ||
-      (batch ? how.steps != 1 || how.small : how.groups != 1 || how.halves) || (how.small && bytes != 8))
+      (batch ? how.steps != 1 || how.small || (wide && how.groups != 1) : how.groups != 1 || how.halves) ||
+      (how.small && bytes != 8))
     throw std::logic_error("hermitian_wilson: a launch that does not fit its kernel");
   lattice_walk walk;
   std::copy(std::begin(how.tile), std::end(how.tile), walk.tile);
@@ -226,16 +233,19 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
   lattice_kernel<T> kernel;
   const auto take = [&]<auto function>() { kernel = {function, detail::prepared_of<function>()}; };
   if (batch && how.groups == 1)
-    take.template operator()<hermitian_batch<T, stored, true>>();
+    take.template operator()<hermitian_batch<T, stored, true, false>>();
   else if (batch)
-    take.template operator()<hermitian_batch<T, stored, false>>();
+    take.template operator()<hermitian_batch<T, stored, false, false>>();
   else
     take.template operator()<hermitian_tiles<T, stored, false>>();
   if constexpr (bytes == 8) {
     if (how.small) take.template operator()<hermitian_tiles<T, stored, true>>();
   }
+  if constexpr (most_wide_threads(bytes) > most_threads(bytes)) {
+    if (wide) take.template operator()<hermitian_batch<T, stored, true, true>>();
+  }
   const int shared = batch ? parts(2 * how.positions(), lanes) * batch_block_bytes<T, stored>(false) + room_bytes : 0;
-  detail::prepare_kernel(kernel, shared, std::max(1, most_of_block * 2 / how.threads()), q.device());
+  detail::prepare_kernel(kernel, shared, wide ? 1 : std::max(1, most_of_block * 2 / how.threads()), q.device());
   walk.half_of = nullptr;
   if (how.halves) {
     const cache_halves& halves = cache_halves_of(q);

@@ -72,7 +72,7 @@ std::vector<hermitian_launch> tiles_of(const extents& local, int threads, int gr
 /// Whether shared memory holds the links of as many tiles as a multiprocessor has threads for.
 bool links_fit(const hopping_problem& p, const hermitian_launch& launch) {
   const int of_block = (2 * launch.positions() + 31) / 32 * 32 * 8 * stored_reals(p.stored) * p.number_bytes + 1024;
-  return 2 * most_threads(p.number_bytes) / launch.threads() * of_block <= p.shared_bytes;
+  return std::max(1, 2 * most_threads(p.number_bytes) / launch.threads()) * of_block <= p.shared_bytes;
 }
 
 }  // namespace
@@ -104,9 +104,10 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
   const bool has_small = !batch && p.number_bytes == 8;
   std::vector<int> sizes{most_of_block, most_of_block / 2};
   if (has_small) sizes.push_back(most_small_threads);
+  if (batch && most_wide_threads(p.number_bytes) > most_of_block) sizes.push_back(most_wide_threads(p.number_bytes));
   for (const int threads : sizes)
     for (const int groups : batch ? std::vector{1, 2, 4} : std::vector{1}) {
-      if (groups > p.columns) continue;
+      if (groups > p.columns || (batch && groups > 1 && threads > most_of_block)) continue;
       for (const hermitian_launch& tile : tiles_of(p.local, threads, groups)) {
         if (batch && !links_fit(p, tile)) continue;
         for (const int steps : batch ? std::vector{1} : std::vector{1, 2, 4, 8})
@@ -116,7 +117,10 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
               for (const bool small : {false, true})
                 for (const bool halves : {true, false}) {
                   if ((dependent && !p.starts_early) || (small && !has_small) ||
-                      tile.threads() > (small ? most_small_threads : most_of_block) || (halves && (resident || !batch)))
+                      tile.threads() > (small   ? most_small_threads
+                                        : batch ? threads
+                                                : most_of_block) ||
+                      (halves && (resident || !batch)))
                     continue;
                   hermitian_launch launch = tile;
                   launch.steps = steps;
@@ -153,12 +157,20 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
       if (launch.steps > 1) r *= in_double && !launch.small && sites > 1.5e6 ? 0.99 : 1.02;
       return r;
     }
+    // Wide blocks read less from the second-level cache, which is what binds.
+    if (launch.wide(p.number_bytes)) {
+      if (launch.halves) r *= 1.1;
+      if (launch.tile[3] > 1) r *= 1.06;
+      if (launch.tile[2] > 2) r *= 1.04;
+      if (p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= 1.06;
+      return r;
+    }
     // Links of few sites leave more of the first-level cache to the spinors.
     if (launch.positions() > (in_double ? 32 : 64)) r *= 1.06;
     if (launch.tile[2] * launch.tile[3] > 1) r *= 1.03;
     const int usual_groups = p.number_bytes == 4 && 2 * launch.positions() <= 96 ? 1 : 2;
     if (launch.groups != usual_groups) r *= 1.05;
-    if (launch.halves) r *= 1.02;
+    if (launch.halves) r *= 1.06;
     if (p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= launch.slab == 0 ? 1.04 : 1.01;
     return r;
   };
