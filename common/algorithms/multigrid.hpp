@@ -108,9 +108,8 @@ struct cycle_profile {
 enum class correction_kind {
   /// x += C (b - A x), then x += S (b - A x).
   multiplicative,
-  /// x += C r + S r with r = b - A x, so that a device may relax while a CPU solves the coarser grid (Clark et al.,
-  /// last
-  /// section). An error that both know is taken out twice: what is around the cycle must find its length.
+  /// x += C r + S r with r = b - A x, so that a device may relax while a CPU solves the coarser grid (Clark et al.
+  /// 2016). An error that both know is taken out twice: what is around the cycle must find its length.
   additive
 };
 
