@@ -48,30 +48,42 @@ PLAQUETTE_HOST_DEVICE inline void add_conjugate_product(double (&sums)[Count], i
   sums[at + 1] = fused(-a.im, b.re, fused(a.re, b.im, sums[at + 1]));
 }
 
-/// All <v_i, v_j> for j <= i, and <v_i, r>.
-template <class Access>
-struct gram_kernel {
+/// `count` fields v, at most `Most`, and one more.
+template <class Access, int Most>
+struct fields_and_one_more {
   static constexpr int least_sites_of_a_thread = 4;
 
   Access access;
-  typename Access::source v[gram_fields], r;
+  typename Access::source v[Most], more;
   std::int32_t count;
 
-  template <int Count>
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
+  /// body(numbers of v [Most][Access::numbers], numbers of the one more) for one site and column, chunk after chunk.
+  template <class Body>
+  PLAQUETTE_HOST_DEVICE void for_each_chunk(std::int64_t i, int column, Body&& body) const {
     if (!access.has(i)) return;
     using reader = typename Access::reader;
-    const reader from_r(access, r, i, column);
-    reader from[gram_fields];
+    const reader from_more(access, more, i, column);
+    reader from[Most];
     PLAQUETTE_GPU_UNROLL
-    for (int k = 0; k < gram_fields; ++k)
+    for (int k = 0; k < Most; ++k)
       if (k < count) from[k] = reader(access, v[k], i, column);
     for (int chunk = 0; chunk < access.chunks(); ++chunk) {
-      typename Access::number z[gram_fields][Access::numbers], source[Access::numbers];
-      from_r.read(chunk, source);
+      typename Access::number z[Most][Access::numbers], of_more[Access::numbers];
+      from_more.read(chunk, of_more);
       PLAQUETTE_GPU_UNROLL
-      for (int k = 0; k < gram_fields; ++k)
+      for (int k = 0; k < Most; ++k)
         if (k < count) from[k].read(chunk, z[k]);
+      body(z, of_more);
+    }
+  }
+};
+
+/// All <v_i, v_j> for j <= i, and <v_i, r>, where r is the one more.
+template <class Access>
+struct gram_kernel : fields_and_one_more<Access, gram_fields> {
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
+    this->for_each_chunk(i, column, [&sums, count = this->count](const auto& z, const auto& r) {
       PLAQUETTE_GPU_UNROLL
       for (int n = 0; n < Access::numbers; ++n) {
         complex<double> wide[gram_fields];
@@ -81,10 +93,10 @@ struct gram_kernel {
           wide[k] = complex_cast<double>(z[k][n]);
           PLAQUETTE_GPU_UNROLL
           for (int j = 0; j <= k; ++j) add_conjugate_product(sums, gram_places::of_pair(k, j), wide[k], wide[j]);
-          add_conjugate_product(sums, gram_places::of_source(k), wide[k], complex_cast<double>(source[n]));
+          add_conjugate_product(sums, gram_places::of_source(k), wide[k], complex_cast<double>(r[n]));
         }
       }
-    }
+    });
   }
 };
 
@@ -126,38 +138,20 @@ struct gram_solution {
   }
 };
 
-/// <v_k, w>
+/// <v_k, w>, where w is the one more.
 template <class Access>
-struct product_kernel {
-  static constexpr int least_sites_of_a_thread = 4;
-
-  Access access;
-  typename Access::source v[combined_fields], w;
-  std::int32_t count;
-
+struct product_kernel : fields_and_one_more<Access, combined_fields> {
   template <int Count>
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
-    if (!access.has(i)) return;
-    using reader = typename Access::reader;
-    const reader from_w(access, w, i, column);
-    reader from[combined_fields];
-    PLAQUETTE_GPU_UNROLL
-    for (int k = 0; k < combined_fields; ++k)
-      if (k < count) from[k] = reader(access, v[k], i, column);
-    for (int chunk = 0; chunk < access.chunks(); ++chunk) {
-      typename Access::number z[combined_fields][Access::numbers], ws[Access::numbers];
-      from_w.read(chunk, ws);
-      PLAQUETTE_GPU_UNROLL
-      for (int k = 0; k < combined_fields; ++k)
-        if (k < count) from[k].read(chunk, z[k]);
+    this->for_each_chunk(i, column, [&sums, count = this->count](const auto& z, const auto& w) {
       PLAQUETTE_GPU_UNROLL
       for (int k = 0; k < combined_fields; ++k) {
         if (k >= count) continue;
         PLAQUETTE_GPU_UNROLL
         for (int n = 0; n < Access::numbers; ++n)
-          add_conjugate_product(sums, 2 * k, complex_cast<double>(z[k][n]), complex_cast<double>(ws[n]));
+          add_conjugate_product(sums, 2 * k, complex_cast<double>(z[k][n]), complex_cast<double>(w[n]));
       }
-    }
+    });
   }
 };
 
@@ -301,7 +295,7 @@ std::vector<scalars> least_squares_of(std::span<const F> v, const F& r, double r
   const field_coefficients result(on, columns, v.size());
   if (columns == 0) return result.handles();
   const auto access = access_of(r);
-  gram_kernel<std::remove_const_t<decltype(access)>> body{access, {}, source_of(r), count};
+  gram_kernel<std::remove_const_t<decltype(access)>> body{{access, {}, source_of(r), count}};
   for (std::size_t k = 0; k < v.size(); ++k) body.v[k] = source_of(v[k]);
   const column_sums sums(on, columns, gram_places::count);
   gram_solution solution{sums.on_device(), {}, count, rounding * rounding};
@@ -320,7 +314,7 @@ std::vector<scalars> coefficients_of(std::span<const F> v, std::span<const scala
   const field_coefficients result(on, columns, v.size());
   if (columns == 0) return result.handles();
   const auto access = access_of(w);
-  product_kernel<std::remove_const_t<decltype(access)>> body{access, {}, source_of(w), count};
+  product_kernel<std::remove_const_t<decltype(access)>> body{{access, {}, source_of(w), count}};
   const column_sums sums(on, columns, 2 * combined_fields);
   product_ratios ratios{sums.on_device(), {}, mask.on_device(), {}, count, columns};
   result.point(ratios.coefficients);
