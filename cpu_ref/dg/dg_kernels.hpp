@@ -26,10 +26,10 @@ struct panel_matrix {
 /// Constants of a block of elements, each a row of lanes. Z and Z' are the impedances of an element and of its
 /// neighbour, n its outward normal, t_0 and t_1 = n x t_0 tangents of a face.
 struct dg_constants {
-  /// Acoustics: metric [a][i] (9), scales of divergence and gradient (2), Z (1), factor of u's flux (1); then per face:
+  /// Acoustics: metric [a][i] (9), scales of divergence and gradient (2), Z (1), factor of u's flux (1). Then per face:
   /// n (3), factors of dp and dn in p's flux (2), mirror (1), where central factors of dn and dp in u's flux (2).
   static constexpr int acoustics_faces = 13, acoustics_face = 8;
-  /// Maxwell: covariant basis [a][i] (9), scales of curl E and curl H (2), Z (1), factor of H's flux (1); then per
+  /// Maxwell: covariant basis [a][i] (9), scales of curl E and curl H (2), Z (1), factor of H's flux (1). Then per
   /// face: t_0 and t_1 (6), factors of dE and dH in E's flux (2), turn (3), where central factors of dH and dE in H's
   /// flux (2) and the mirror of H (1).
   static constexpr int maxwell_faces = 13, maxwell_face = 14;

@@ -80,7 +80,7 @@ PLAQUETTE_INLINE void multiply(const panel_matrix<T>& m, const T* const* x, T* y
 
 // ---- memory ----
 
-/// Asks for numbers, part after part, so that they are in the second-level cache when they are needed: a block reads
+/// Asks for numbers, part after part, so that they are in the second-level cache when they are needed. A block reads
 /// and writes too many rows at once for the processor to guess.
 template <class T>
 class asked_for {
