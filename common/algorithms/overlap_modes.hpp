@@ -593,12 +593,13 @@ class pair_search {
 /// \param make_basis  of the search, fields of 2 spins
 template <class B>
 overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
-    const sign_function<B>& sign, const typename sign_function<B>::F& shape_of, const overlap_mode_search& search,
+    const sign_function<B>& calibrated, const typename sign_function<B>::F& shape_of, const overlap_mode_search& search,
     const random_fill<typename sign_function<B>::F>& fill, int width,
     const restart_keeper<typename sign_function<B>::F>& keeper = nullptr,
     std::optional<std::pair<typename sign_function<B>::F, restart_state>> stored = std::nullopt,
     int stored_chirality = 0, const overlap_basis_makers<B>& make_basis = {}) {
   using F = typename sign_function<B>::F;
+  const sign_function<B> sign = calibrated.careful();
   const int l = search.modes;
   const int chi = search.chirality != 0 ? search.chirality
                   : stored              ? stored_chirality

@@ -209,6 +209,14 @@ class sign_function {
     }
   }
 
+  /// The same for vectors along modes of D, where roundings are some six times as large as on random vectors: low
+  /// precision has no more to do than before `calibrate`. Shares modes and polynomials.
+  sign_function careful() const {
+    sign_function other = *this;
+    other.options_.low_share = std::min(options_.low_share, share_of_low_precision);
+    return other;
+  }
+
   /// y = sign(H) x to an error of about delta |x|. Collective.
   void apply(F& y, const F& x, double delta) const { apply(y, x, delta, options_.precision); }
   void apply(F& y, const F& x, double delta, sign_precision precision) const {
