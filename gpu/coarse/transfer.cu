@@ -262,8 +262,16 @@ transfer<T>::transfer(const execution& on, const null_space& v, coarse_storage s
 
 template <class T>
 vector_pointers transfer<T>::pointers() const {
-  return {tables_->pointers(), static_cast<const std::byte*>(begin_.get()), rows_, vectors_, storage_, scale_,
-          1.0F / scale_};
+  const coarse_geometry& coarse = tables_->blocks().coarse();
+  const bool halves = coarse.sites_of(0) == coarse.sites_of(1);
+  return {tables_->pointers(),
+          static_cast<const std::byte*>(begin_.get()),
+          rows_,
+          vectors_,
+          storage_,
+          scale_,
+          1.0F / scale_,
+          halves ? static_cast<std::int32_t>(coarse.even_sites()) : 0};
 }
 
 template <class T>

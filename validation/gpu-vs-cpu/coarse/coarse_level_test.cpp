@@ -147,6 +147,23 @@ TEST(GpuCoarseOperator16Bits, IsThatOfRoundedMatrices) {
     }
 }
 
+/// Lattices of so many sites go through blocks that take several, whose number divides nothing here.
+TEST(GpuCoarseOperator16Bits, StreamsManySites) {
+  constexpr int vectors = 8;
+  const coarse_pair both({4, 4, 4, 4}, {7, 9, 9, 10});
+  auto m = random_matrices(*both.geometry, 2 * vectors, 12);
+  const auto dm = gpu::import_matrices(both.device, m);
+  for (auto& z : m.numbers) z = {gpu::float_of_half(gpu::half_bits(z.re)), gpu::float_of_half(gpu::half_bits(z.im))};
+  const auto in = both.on_host<float>({2, vectors, site_subset::full, 1}, 1);
+  auto expected = like(in);
+  const auto din = both.on_device(in);
+  auto found = like(din);
+  poison_coarse(found);
+  cpu::coarse_operator<float>(both.host, m).apply(expected, in);
+  gpu::coarse_operator<float>(both.device, dm, gpu::coarse_storage::half).apply(found, din);
+  EXPECT_TRUE(distance_of(found, expected) <= 10 * std::sqrt(18.0 * vectors) * 0x1p-24);
+}
+
 TEST(GpuCoarseSchur, RefusesADiagonalWithoutInverse) {
   const coarse_pair both({4, 4, 4, 4}, {2, 2, 2, 2});
   for (const float damage : {0.0F, std::numeric_limits<float>::quiet_NaN()}) {
@@ -260,15 +277,20 @@ void round_to_16_bits(null_space& v) {
   for (auto& z : v.numbers) z = {rounded(z.re), rounded(z.im)};
 }
 
+/// Those above, and numbers of vectors that fill whole tiles of tensor cores and warps, or nearly.
 template <class T>
 void expect_quark_transfer(double bound, gpu::coarse_storage storage = gpu::coarse_storage::single) {
-  for (const auto& [lattice, aggregate, count] : levels) {
+  std::vector<level_case> all(std::begin(levels), std::end(levels));
+  all.push_back({{4, 4, 2, 4}, {4, 4, 2, 4}, 24});
+  all.push_back({{2, 4, 2, 8}, {2, 2, 2, 4}, storage == gpu::coarse_storage::single ? 18 : 20});
+  all.push_back({{2, 4, 2, 4}, {2, 4, 2, 4}, 32});
+  for (const auto& [lattice, aggregate, count] : all) {
     level_setting s(lattice, aggregate, count);
     const gpu::transfer<float> dp(s.device, gpu::import_null_space(s.device, s.vectors, false), storage);
     if (storage == gpu::coarse_storage::half) round_to_16_bits(s.vectors);
     const cpu::transfer<double> p(s.host, s.vectors);
     for (const auto sites : {site_subset::full, site_subset::even, site_subset::odd})
-      for (const int columns : {1, 3}) {
+      for (const int columns : {1, count < 18 ? 3 : 13}) {
         const field_shape shape{spins, colours, sites, columns};
         auto fine = fine_field<cpu::field<double>>(s, shape, 5);
         gpu::field<T> dfine(s.device, shape);
