@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "gpu/coarse/tensor_cores.hpp"
+#include "gpu/device/copy_to_shared.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/lattice/site_order.hpp"
 
@@ -71,9 +72,70 @@ __device__ __forceinline__ void find_inputs(input_pointers& inputs, const coarse
   __syncthreads();
 }
 
+/// Numbers of the vector for the columns of a chunk: that at `x` and the fourth after it.
+template <int columns>
+struct numbers_at {
+  float2 z[columns];
+  __device__ __forceinline__ explicit numbers_at(const float2* x) {
+#pragma unroll
+    for (int c = 0; c < columns; ++c) z[c] = x[4 * c];
+  }
+};
+/// sum += a chunk of matrices times their numbers of the vector.
+template <coarse_storage storage>
+__device__ __forceinline__ void add_chunk(float2 (&sum)[2], const chunk_numbers<storage>& numbers,
+                                          const float2 (&b)[chunk_numbers<storage>::columns]) {
+#pragma unroll
+  for (int c = 0; c < numbers.columns; ++c)
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const float2 a = numbers.a[c][r];
+      sum[r].x = fmaf(a.x, b[c].x, sum[r].x);
+      sum[r].y = fmaf(a.x, b[c].y, sum[r].y);
+      sum[r].x = fmaf(-a.y, b[c].y, sum[r].x);
+      sum[r].y = fmaf(a.y, b[c].x, sum[r].y);
+    }
+}
+/// Adds over the four lanes of a row.
+__device__ __forceinline__ void add_over_lanes(float2& sum) {
+#pragma unroll
+  for (int distance = 1; distance < 4; distance *= 2) {
+    sum.x += __shfl_xor_sync(0xffffffffU, sum.x, distance);
+    sum.y += __shfl_xor_sync(0xffffffffU, sum.y, distance);
+  }
+}
+/// Warps add up what they have of the 16 rows of a tile of site s, and the result goes out.
+__device__ __forceinline__ void store_rows(float2 (*of_warps)[tile_rows], float2 (&sum)[2],
+                                           const coarse_products<float>& p, std::int32_t s, std::int32_t tile,
+                                           int column) {
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32),
+            warps = static_cast<int>(blockDim.x / 32), t = lane % 4;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    add_over_lanes(sum[r]);
+    if (t == 0) of_warps[warp][lane / 4 + 8 * r] = sum[r];
+  }
+  __syncthreads();
+  // A warp takes eight rows, four threads a row.
+  for (int r = warp; r < 2; r += warps) {
+    float2 total{};
+#pragma unroll 4
+    for (int w = t; w < warps; w += 4) {
+      total.x += of_warps[w][8 * r + lane / 4].x;
+      total.y += of_warps[w][8 * r + lane / 4].y;
+    }
+    add_over_lanes(total);
+    const std::int32_t row = tile * tile_rows + 8 * r + lane / 4;
+    if (t != 0 || row >= p.in.n) continue;
+    complex<float> z{p.factor * total.x, p.factor * total.y};
+    if (p.start.begin != nullptr) z += p.start.at(s, column)[row];
+    p.out.at(s, column)[row] = z;
+  }
+}
+
 /// One right-hand side: a block takes 16 rows of a site, its warps share the columns of all matrices. A thread has
-/// `ahead` chunks of matrices under way, the first before it waits for the kernel before; vectors are staged in shared
-/// memory.
+/// `ahead` chunks of matrices under way, the first before it waits for the kernel before. Vectors are staged in shared
+/// memory. Where matrices have 16 bits and a thread has few chunks, it takes their numbers straight from the cache.
 /// \tparam rolling  more chunks are loaded as the first are used; where not, a thread has `ahead` at most
 template <coarse_storage storage, int ahead, int most_warps, int resident, bool rolling>
 __global__ void __launch_bounds__(32 * most_warps, resident)
@@ -94,6 +156,29 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
 #pragma unroll
   for (int k = 0; k < ahead; ++k) chunks[k] = load(warp + k * warps);
   find_inputs(inputs, p, site, column);
+  constexpr int of_chunk = chunk_numbers<storage>::columns;
+  __shared__ float2 of_warps[most_warps][tile_rows];
+  float2 sum[2] = {};
+  if constexpr (!rolling && storage == coarse_storage::half) {
+    const float2* numbers_of[ahead];
+    std::int32_t first_number[ahead];
+#pragma unroll
+    for (int k = 0; k < ahead; ++k) {
+      const std::int32_t q = min(warp + k * warps, all - 1), m = q / steps;  // beyond the end matrices are zero
+      first_number[k] = (q - m * steps) * columns_of_step<storage> + t;
+      numbers_of[k] = reinterpret_cast<const float2*>(inputs[m]) + first_number[k];
+    }
+    let_next_kernel_start();
+    wait_for_previous_kernel();
+    float2 b[ahead][of_chunk];
+#pragma unroll
+    for (int k = 0; k < ahead; ++k)
+#pragma unroll
+      for (int c = 0; c < of_chunk; ++c) b[k][c] = first_number[k] + 4 * c < n ? numbers_of[k][4 * c] : float2{};
+#pragma unroll
+    for (int k = 0; k < ahead; ++k) add_chunk(sum, chunk_numbers<storage>(chunks[k]), b[k]);
+    return store_rows(of_warps, sum, p, s, tile, column);
+  }
   let_next_kernel_start();
   wait_for_previous_kernel();
   const std::int32_t padded = steps * columns_of_step<storage>;
@@ -102,56 +187,86 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
       *reinterpret_cast<float4*>(x + m * padded + j) =
           j < n ? *reinterpret_cast<const float4*>(inputs[m] + j) : make_float4(0.0F, 0.0F, 0.0F, 0.0F);
   __syncthreads();
-  float2 sum[2] = {};
   for (std::int32_t first = warp; first < all; first += warps * ahead) {
 #pragma unroll
     for (int k = 0; k < ahead; ++k) {
       const std::int32_t q = min(first + k * warps, all - 1);  // beyond the end matrices are zero
       const chunk_numbers<storage> numbers(chunks[k]);
       if constexpr (rolling) chunks[k] = load(first + (k + ahead) * warps);
+      add_chunk(sum, numbers, numbers_at<of_chunk>(x + q * columns_of_step<storage> + t).z);
+    }
+  }
+  store_rows(of_warps, sum, p, s, tile, column);
+}
+
+/// The same for lattices of many sites: a block takes 16 rows of several sites, one after the other. While it
+/// multiplies those of one, matrices of the next come to registers and its vector to shared memory, so that loads never
+/// pause. The chunks of a site are whole turns of `ahead` a warp, so that it is known in which registers they are.
+template <coarse_storage storage, int ahead, int warps, int resident>
+__global__ void __launch_bounds__(32 * warps, resident)
+    column_stream_kernel(const __grid_constant__ coarse_products<float> p, divisor row_tiles, std::int32_t steps,
+                         int column, std::int32_t sites_of_block) {
+  constexpr int inputs_of_a_warp = (coarse_matrices_of_a_site + warps - 1) / warps;
+  extern __shared__ __align__(16) float2 x[];  // [2][matrix][padded]
+  __shared__ float2 of_warps[warps][tile_rows];
+  const auto block = static_cast<std::int32_t>(blockIdx.x);
+  const std::int32_t group = row_tiles.quotient(block), tile = block - group * row_tiles.value,
+                     first_site = group * sites_of_block, sites = min(sites_of_block, p.sites - first_site);
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32), t = lane % 4;
+  const std::int32_t matrices = p.matrices.order.matrices, all = matrices * steps, n = p.in.n,
+                     padded = steps * columns_of_step<storage>;
+  constexpr std::int32_t of_turn = ahead * warps;
+  const std::int64_t stride = std::int64_t{row_tiles.value} * 32;
+  const uint4* const from =
+      reinterpret_cast<const uint4*>(p.matrices.begin) + (p.first_site + first_site) * all * stride + tile * 32 + lane;
+  const auto load = [&](std::int32_t s, std::int32_t q) {
+    if (q >= all) q -= all, ++s;
+    return s < sites ? load_once(from + (std::int64_t{s} * all + q) * stride) : make_uint4(0, 0, 0, 0);
+  };
+  uint4 chunks[ahead];
 #pragma unroll
-      for (int c = 0; c < numbers.columns; ++c) {
-        const float2 b = x[q * columns_of_step<storage> + t + 4 * c];
+  for (int k = 0; k < ahead; ++k) chunks[k] = load(0, warp + k * warps);
+  // Where the numbers of the next site's vector are that this warp copies.
+  const complex<float>* inputs[inputs_of_a_warp];
+  const auto find = [&](std::int32_t s) {
 #pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          const float2 a = numbers.a[c][r];
-          sum[r].x = fmaf(a.x, b.x, sum[r].x);
-          sum[r].y = fmaf(a.x, b.y, sum[r].y);
-          sum[r].x = fmaf(-a.y, b.y, sum[r].x);
-          sum[r].y = fmaf(a.y, b.x, sum[r].y);
-        }
+    for (int k = 0; k < inputs_of_a_warp; ++k)
+      if (warp + k * warps < matrices && s < sites)
+        inputs[k] = p.input(p.first_site + first_site + s, warp + k * warps) + std::int64_t{column} * n;
+  };
+  const auto start_copies = [&](std::int32_t s) {
+    if (s < sites)
+#pragma unroll
+      for (int k = 0; k < inputs_of_a_warp; ++k)
+        if (warp + k * warps < matrices)
+          for (std::int32_t j = 2 * lane; j < n; j += 64)
+            start_copy_to_shared(x + (s % 2 * matrices + warp + k * warps) * padded + j, inputs[k] + j, true);
+    end_group_of_copies();
+    find(s + 1);
+  };
+  find(0);
+  if (n < padded)
+    for (int k = static_cast<int>(threadIdx.x); k < 2 * matrices * padded; k += 32 * warps)
+      if (k % padded >= n) x[k] = float2{};
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  start_copies(0);
+  for (std::int32_t s = 0; s < sites; ++s) {
+    wait_for_copies<0>();
+    __syncthreads();
+    start_copies(s + 1);
+    const float2* const here = x + s % 2 * matrices * padded + t;
+    float2 sum[2] = {};
+    for (std::int32_t first = warp; first < all; first += of_turn) {
+#pragma unroll
+      for (int k = 0; k < ahead; ++k) {
+        const std::int32_t q = first + k * warps;
+        const chunk_numbers<storage> numbers(chunks[k]);
+        chunks[k] = load(s, q + of_turn);
+        add_chunk(sum, numbers, numbers_at<numbers.columns>(here + q * columns_of_step<storage>).z);
       }
     }
-  }
-  __shared__ float2 of_warps[most_warps][tile_rows];
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-#pragma unroll
-    for (int distance = 1; distance < 4; distance *= 2) {
-      sum[r].x += __shfl_xor_sync(0xffffffffU, sum[r].x, distance);
-      sum[r].y += __shfl_xor_sync(0xffffffffU, sum[r].y, distance);
-    }
-    if (t == 0) of_warps[warp][lane / 4 + 8 * r] = sum[r];
-  }
-  __syncthreads();
-  // A warp takes eight rows, four threads a row.
-  for (int r = warp; r < 2; r += warps) {
-    float2 total{};
-#pragma unroll 4
-    for (int w = t; w < warps; w += 4) {
-      total.x += of_warps[w][8 * r + lane / 4].x;
-      total.y += of_warps[w][8 * r + lane / 4].y;
-    }
-#pragma unroll
-    for (int distance = 1; distance < 4; distance *= 2) {
-      total.x += __shfl_xor_sync(0xffffffffU, total.x, distance);
-      total.y += __shfl_xor_sync(0xffffffffU, total.y, distance);
-    }
-    const std::int32_t row = tile * tile_rows + 8 * r + lane / 4;
-    if (t != 0 || row >= n) continue;
-    complex<float> z{p.factor * total.x, p.factor * total.y};
-    if (p.start.begin != nullptr) z += p.start.at(s, column)[row];
-    p.out.at(s, column)[row] = z;
+    store_rows(of_warps, sum, p, first_site + s, tile, column);
   }
 }
 
@@ -329,6 +444,11 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
   }
 }
 
+std::int64_t multiprocessors(const queue& q) {
+  static const int count = describe_device(q.device()).multiprocessors;
+  return count;
+}
+
 template <coarse_storage storage>
 void queue_column(const queue& q, const coarse_products<float>& p, int column) {
   const tile_order& order = p.matrices.order;
@@ -339,6 +459,19 @@ void queue_column(const queue& q, const coarse_products<float>& p, int column) {
                   all * order.columns_of_step() * static_cast<int>(sizeof(float2)), true, kernel, p,
                   divisor(order.row_tiles()), order.steps(), column);
   };
+  if constexpr (storage == coarse_storage::half) {
+    // (With four tiles of rows, n = 64, blocks of one site are faster: their loads pause less often.)
+    constexpr int ahead = 6, stream_warps = 3, resident = 10;
+    const std::int64_t at_once = resident * multiprocessors(q);
+    if (blocks >= 4 * at_once && order.row_tiles() <= 3 && all % (ahead * stream_warps) == 0) {
+      const auto sites_of_block = static_cast<std::int32_t>((blocks + at_once - 1) / at_once);
+      const std::int64_t groups = (p.sites + sites_of_block - 1) / sites_of_block;
+      return launch_kernel(q, dim3(static_cast<unsigned>(groups * order.row_tiles())), dim3(32 * stream_warps),
+                           2 * all * order.columns_of_step() * static_cast<int>(sizeof(float2)), true,
+                           column_stream_kernel<storage, ahead, stream_warps, resident>, p, divisor(order.row_tiles()),
+                           order.steps(), column, sites_of_block);
+    }
+  }
   // Many blocks: small ones, several a multiprocessor, that keep loads coming.
   if (blocks >= 512) {
     if constexpr (storage == coarse_storage::single)
