@@ -294,6 +294,130 @@ TEST(MultigridCycle, IsTheFormula) {
     }
 }
 
+/// V-cycles on three lattices, written out: their relaxations are what `relax` makes of a residual.
+struct dense_cycle {
+  std::vector<matrix> systems, prolongations;
+  std::function<vector(std::size_t lattice, const matrix& a, const vector& r)> relax;
+
+  template <class Library>
+  explicit dense_cycle(const multigrid<Library>& mg) : systems{mg.library().system()->m} {
+    for (const auto& level : mg.levels()) {
+      systems.push_back(*level.operator_numbers);
+      prolongations.push_back(*level.vectors);
+    }
+  }
+  vector operator()(const vector& b, std::size_t lattice = 0) const {
+    const matrix& a = systems[lattice];
+    if (lattice == prolongations.size()) return solution_of(a, b);
+    const matrix& p = prolongations[lattice];
+    const vector x = p * (*this)(p.adjoint() * b, lattice + 1);
+    return x + relax(lattice, a, b - a * x);
+  }
+};
+
+/// The polynomials are the mean coefficients of CA-GCR in six cycles after the first, and cycles relax by them.
+TEST(MultigridCycle, RelaxesByTheMeanOfWhatCaGcrFound) {
+  generator g(9);
+  const matrix a = chain(g), b = random_matrix(48, 2, g);
+  multigrid_parameters p = chain_parameters();
+  p.smoother = smoother_kind::polynomial;
+  p.cycle = cycle_kind::v;
+  constexpr int steps = 3;
+  mock::machine device(2);
+  const dense_library library{&device, std::make_shared<const dense_system>(dense_system{&device, a})};
+  multigrid<dense_library> mg(library, p);
+  mg.learn_polynomials();
+  dense_cycle cycle(mg);
+  const auto powers = [](const matrix& m, const vector& r) {
+    matrix k(r.size(), steps + 1);
+    k.col(0) = r;
+    for (int j = 0; j < steps; ++j) k.col(j + 1) = m * k.col(j);
+    return k;
+  };
+  std::vector<std::vector<vector>> found(2);
+  cycle.relax = [&](std::size_t lattice, const matrix& m, const vector& r) -> vector {
+    const matrix k = powers(m, r);
+    const vector c = k.rightCols(steps).householderQr().solve(r);
+    found[lattice].push_back(c);
+    return k.leftCols(steps) * c;
+  };
+  vector r = to_matrix(library.random_quarks(1, p.seed + 996)).col(0);
+  for (int round = 0; round < 7; ++round) {
+    if (round == 1) found.assign(2, {});
+    const vector ax = a * cycle(r);
+    r -= ax.dot(r) / ax.squaredNorm() * ax;
+  }
+  std::vector<std::vector<double>> learned;
+  for (std::size_t lattice = 0; lattice < 2; ++lattice) {
+    learned.push_back(mg.parameters().polynomials.at({lattice, steps}));
+    ASSERT_EQ(learned[lattice].size(), std::size_t{steps});
+    ASSERT_EQ(found[lattice].size(), 6u);
+    for (int j = 0; j < steps; ++j) {
+      double mean = 0.0;
+      for (const vector& c : found[lattice]) mean += c(j).real() / 6.0;
+      // Rounding, times the condition of three powers, and digits that later cycles have lost.
+      EXPECT_NEAR(learned[lattice][static_cast<std::size_t>(j)], mean, 1e-6 * std::abs(mean)) << lattice << ' ' << j;
+    }
+  }
+  cycle.relax = [&](std::size_t lattice, const matrix& m, const vector& residual) -> vector {
+    const matrix k = powers(m, residual);
+    vector x = vector::Zero(residual.size());
+    for (int j = 0; j < steps; ++j) x += learned[lattice][static_cast<std::size_t>(j)] * k.col(j);
+    return x;
+  };
+  field x = to_field(device, b);
+  mg.cycle(2).apply(x, to_field(device, b));
+  for (int c = 0; c < 2; ++c) {
+    const vector expected = cycle(b.col(c));
+    EXPECT_TRUE((to_matrix(x).col(c) - expected).norm() <= 1e-10 * expected.norm());
+  }
+  // Other null vectors, and another correction, have other residuals.
+  const auto known = mg.parameters().polynomials;
+  cycle_shape shape = mg.parameters().shape();
+  shape.additive_on = 0;
+  mg.use_cycle(shape);
+  EXPECT_TRUE(mg.parameters().polynomials.empty());
+  mg.learn_polynomials();
+  EXPECT_NE(mg.parameters().polynomials, known);
+  mg.improve();
+  EXPECT_TRUE(mg.parameters().polynomials.empty());
+}
+
+/// A library with null vectors of fewer digits beside the others; half as long here, so that they show.
+struct library_with_16_bits : dense_library {
+  template <class F>
+  static constexpr bool relaxes_in_16_bits = true;
+  std::shared_ptr<const dense_transfer> make_transfer_in_16_bits(const matrix& p) const {
+    return make_transfer(0.5 * p);
+  }
+};
+
+TEST(MultigridCycle, ReadsNullVectorsIn16BitsWhereThatIsWanted) {
+  generator g(10);
+  const matrix a = chain(g), b = random_matrix(48, 1, g);
+  for (const bool wanted : {true, false}) {
+    multigrid_parameters p = chain_parameters();
+    p.vectors_in_16_bits = wanted;
+    p.smoother = smoother_kind::mr;
+    p.steps_after = {1};
+    p.cycle = cycle_kind::v;
+    mock::machine device(2);
+    const library_with_16_bits library{{&device, std::make_shared<const dense_system>(dense_system{&device, a})}};
+    const multigrid<library_with_16_bits> mg(library, p);
+    dense_cycle cycle(mg);
+    if (wanted)
+      for (matrix& m : cycle.prolongations) m *= 0.5;
+    cycle.relax = [&](std::size_t, const matrix& m, const vector& r) -> vector {
+      const vector mr = m * r;
+      return p.relaxation_factor * mr.dot(r) / mr.squaredNorm() * r;
+    };
+    field x = to_field(device, b);
+    mg.cycle(1).apply(x, to_field(device, b));
+    const vector expected = cycle(b.col(0));
+    EXPECT_TRUE((to_matrix(x).col(0) - expected).norm() <= 1e-10 * expected.norm()) << wanted;
+  }
+}
+
 /// A solver of the coarse lattice that lives elsewhere, and notes what the device was given to do in between.
 struct solver_elsewhere {
   mock::machine* device;

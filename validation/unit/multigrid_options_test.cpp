@@ -41,6 +41,12 @@ TEST(MultigridMemory, TakesNarrowerBatchesBeforeFewerVectors) {
     EXPECT_EQ(o.restart_length, 8);
     EXPECT_EQ(changed.find("batches of at most " + std::to_string(fits)) != std::string::npos, fits < 12) << changed;
   }
+  // Batches are as even as can be: eleven at once and one more would be no faster than twice six.
+  for (const auto [fits, taken] : {std::pair{11, 6}, std::pair{5, 4}}) {
+    multigrid_options o = chosen({"--rhs", "12"});
+    fit_into_memory(o, geometry, 1.001 * bytes_of(fits, 24, 8));
+    EXPECT_EQ(o.batches.back(), taken) << fits;
+  }
   multigrid_options o = chosen({"--rhs", "12"});
   EXPECT_EQ(fit_into_memory(o, geometry, 1e15), "");
   fit_into_memory(o, geometry, 0.999 * bytes_of(1, 24, 8));
@@ -67,6 +73,12 @@ TEST(MultigridOptions, TheCorrectionIsTriedWhereItsPlaceIs) {
   EXPECT_EQ(parsed({"--device", "gpu", "--coarse-on", "cpu"}).correction, "multiplicative");
   EXPECT_EQ(parsed({"--device", "gpu", "--coarse-on", "auto"}).correction, "");
   EXPECT_EQ(parsed({"--device", "gpu", "--coarse-on", "auto", "--correction", "additive"}).correction, "additive");
+}
+
+TEST(MultigridOptions, NullVectorsOfCyclesHave16BitsUnlessAskedOtherwise) {
+  EXPECT_TRUE(parsed({}).multigrid.vectors_in_16_bits);
+  EXPECT_TRUE(parsed({"--null-vectors", "half"}).multigrid.vectors_in_16_bits);
+  EXPECT_FALSE(parsed({"--null-vectors", "single"}).multigrid.vectors_in_16_bits);
 }
 
 TEST(MultigridOptions, StepsOfRelaxationAreGivenByLattice) {
