@@ -74,7 +74,8 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.choice("--null-vectors", raw.null_vectors, {"single", "half"},
               "Of cycles on a GPU; half: 16 bits, where the lattice relaxes in 16 bits");
   line.choice("--coarse-on", o.coarse_on, {"cpu", "gpu", "auto"},
-              "Where coarse lattices live beside a fine one on a GPU; auto: tries all, and takes the fastest");
+              "Where coarse lattices live beside a fine one on a GPU; auto: tries all, and takes the fastest (so far, "
+              "always the GPU)");
   line.choice("--correction", o.correction, {"multiplicative", "additive"},
               "additive: relaxation and coarse lattices start from one residual, so that a GPU relaxes while a CPU "
               "solves; more iterations (where not given: multiplicative, but --coarse-on auto tries both)");
