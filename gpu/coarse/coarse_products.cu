@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
 
 /// The same for lattices of many sites: a block takes 16 rows of several sites, one after the other. While it
 /// multiplies those of one, matrices of the next come to registers and its vector to shared memory, so that loads never
-/// pause. The chunks of a site are whole turns of `ahead` a warp, so that it is known in which registers they are.
+/// pause. A site has whole rounds of `ahead` chunks a warp, so that a chunk's registers are known.
 template <coarse_storage storage, int ahead, int warps, int resident>
 __global__ void __launch_bounds__(32 * warps, resident)
     column_stream_kernel(const __grid_constant__ coarse_products<float> p, divisor row_tiles, std::int32_t steps,
@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(32 * warps, resident)
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32), t = lane % 4;
   const std::int32_t matrices = p.matrices.order.matrices, all = matrices * steps, n = p.in.n,
                      padded = steps * columns_of_step<storage>;
-  constexpr std::int32_t of_turn = ahead * warps;
+  constexpr std::int32_t of_round = ahead * warps;
   const std::int64_t stride = std::int64_t{row_tiles.value} * 32;
   const uint4* const from =
       reinterpret_cast<const uint4*>(p.matrices.begin) + (p.first_site + first_site) * all * stride + tile * 32 + lane;
@@ -257,12 +257,12 @@ __global__ void __launch_bounds__(32 * warps, resident)
     start_copies(s + 1);
     const float2* const here = x + s % 2 * matrices * padded + t;
     float2 sum[2] = {};
-    for (std::int32_t first = warp; first < all; first += of_turn) {
+    for (std::int32_t first = warp; first < all; first += of_round) {
 #pragma unroll
       for (int k = 0; k < ahead; ++k) {
         const std::int32_t q = first + k * warps;
         const chunk_numbers<storage> numbers(chunks[k]);
-        chunks[k] = load(s, q + of_turn);
+        chunks[k] = load(s, q + of_round);
         add_chunk(sum, numbers, numbers_at<numbers.columns>(here + q * columns_of_step<storage>).z);
       }
     }

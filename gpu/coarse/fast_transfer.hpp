@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(256, storage == coarse_storage::single && !std
       const float back = storage == coarse_storage::single ? 1.0F : v.back;
       x[k][j] = make_float2(back * z.re, back * z.im);
     }
-  // Two turns write different halves, so that one barrier a turn is enough.
+  // Two rounds write different halves, so that one barrier a round is enough.
   float2* const partial = results + 2 * segment * v.rows + warp * ahead * at_once;
   for (std::int32_t next = part * rows_at_once; next < all; next += ahead * warps * rows_at_once) {
 #pragma unroll
@@ -303,7 +303,7 @@ __host__ __device__ __forceinline__ int row_place(int row) {
 template <coarse_storage storage>
 inline constexpr int words_of_vector = storage == coarse_storage::single ? 2 : 1;
 
-/// Null vectors of a warp on their way to shared memory, past the registers: tiles of rows that follow each other in
+/// Null vectors of a warp on their way to shared memory, past the registers. Rows of a tile follow each other in
 /// memory, so that requests ask for whole lines of the cache. `slots` tiles are under way, whatever else the warp waits
 /// for.
 /// \tparam vectors  of a row, at most

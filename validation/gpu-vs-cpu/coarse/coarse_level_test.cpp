@@ -147,7 +147,7 @@ TEST(GpuCoarseOperator16Bits, IsThatOfRoundedMatrices) {
     }
 }
 
-/// Lattices of so many sites go through blocks that take several, whose number divides nothing here.
+/// Lattices of many sites go through blocks that take several. Their number divides nothing here.
 TEST(GpuCoarseOperator16Bits, StreamsManySites) {
   constexpr int vectors = 8;
   const coarse_pair both({4, 4, 4, 4}, {7, 9, 9, 10});
