@@ -496,7 +496,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   if (finish.x != nullptr) arg.x = finish.x->blocks(0);
   arg.clover = finish.clover;
   arg.a = static_cast<real>(finish.a);
-  arg.ending = ending_of(finish.finish);
+  arg.finish = finish.finish;
   const int threads = context_.threads();
   const block_layout& layout = context_.layout<T>();
   range_sums sums(finish.w != nullptr ? layout.blocks() : 0, in.columns(), layout.width());
@@ -541,7 +541,7 @@ void hopping_term<T>::apply_hermitian(field<T>& out, double scale, double a, con
   for (int p = 0; p < 2; ++p) {
     field<T> to = out.parity(p);
     hopping_arguments<T>& arg = of_parity[p] = arguments_for(to, in.parity(1 - p), false, scale);
-    arg.ending = hopping_ending::hermitian;
+    arg.hermitian = true;
     arg.x = in.blocks(p);
     if (u != nullptr) arg.u = u->blocks(p);
     if (w != nullptr) arg.w = w->blocks(p);

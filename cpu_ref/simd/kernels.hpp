@@ -53,25 +53,6 @@ struct link_prefetch {
   bool nearer = false;            ///< and a block's own, before its first hop, from there into the first-level cache
 };
 
-/// What a kernel makes of h = scale D psi: an `epilogue`, or gamma_5 (a x + h) + d x + b u + c w.
-enum class hopping_ending { store, add, clover, add_clover, clover_x_add, hermitian };
-
-constexpr hopping_ending ending_of(epilogue finish) {
-  switch (finish) {
-    case epilogue::store:
-      return hopping_ending::store;
-    case epilogue::add:
-      return hopping_ending::add;
-    case epilogue::clover:
-      return hopping_ending::clover;
-    case epilogue::add_clover:
-      return hopping_ending::add_clover;
-    case epilogue::clover_x_add:
-      return hopping_ending::clover_x_add;
-  }
-  return hopping_ending::store;
-}
-
 /// Most real sums a column that an operation makes.
 inline constexpr int most_sums = 3;
 
@@ -103,8 +84,10 @@ struct hopping_arguments {
   real hop_scale[4] = {1, 1, 1, 1};            ///< in fixed point: of the scales of hops in direction mu; twice in time
   real scale = 1;                              ///< of D psi
   real a = 1;                                  ///< of x
-  hopping_ending ending = hopping_ending::store;
-  // Of the Hermitian operator; u and w may be null.
+  epilogue finish = epilogue::store;
+  /// Of the Hermitian operator, instead of the epilogue: gamma_5 (a x + scale D psi) + d x + b u + c w. u and w may be
+  /// null.
+  bool hermitian = false;
   field_pointer<const word> u;
   real d = 0, b = 0, c = 0;
   field_pointer<const word> w;  ///< for the sums too

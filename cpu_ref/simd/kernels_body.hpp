@@ -555,14 +555,14 @@ PLAQUETTE_INLINE block_spinor<V> added_to_x(const hopping_arguments<T>& arg, con
 template <class T, int W, class V>
 __attribute__((noinline)) void finish_with_clover(const hopping_arguments<T>& arg, block_spinor<V>& h, std::int64_t b,
                                                   int c) {
-  const bool of_x = arg.ending == hopping_ending::clover_x_add;
+  const bool of_x = arg.finish == epilogue::clover_x_add;
   const auto product = clover_times<T, W>(of_x ? load_spinor<T, W>(arg, arg.x, b, c) : h,
                                           arg.clover + b * 2 * chiral_block_words<T> * W);
   if (of_x) {
     const V scale = V::broadcast(arg.scale);
     PLAQUETTE_UNROLL
     for (int k = 0; k < 12; ++k) h.c[k] = {product.c[k].re + scale * h.c[k].re, product.c[k].im + scale * h.c[k].im};
-  } else if (arg.ending == hopping_ending::add_clover) {
+  } else if (arg.finish == epilogue::add_clover) {
     h = added_to_x<T, W>(arg, product, b, c);
   } else {
     h = scaled(product, arg.scale);
@@ -594,14 +594,14 @@ __attribute__((noinline)) void finish_hermitian(const hopping_arguments<T>& arg,
   h = r;
 }
 
-/// What the epilogue makes of D psi. The two that are tested for first have no other test on their way.
+/// What the epilogue makes of D psi.
 template <class T, int W, class V>
 PLAQUETTE_INLINE block_spinor<V> finished(const hopping_arguments<T>& arg, const block_spinor<V>& sum, std::int64_t b,
                                           int c) {
-  if (arg.ending == hopping_ending::store) return scaled(sum, arg.scale);
-  if (arg.ending == hopping_ending::add) return added_to_x<T, W>(arg, sum, b, c);
+  if (arg.finish == epilogue::store && !arg.hermitian) return scaled(sum, arg.scale);
+  if (arg.finish == epilogue::add) return added_to_x<T, W>(arg, sum, b, c);
   block_spinor<V> in_memory = sum;
-  if (arg.ending == hopping_ending::hermitian)
+  if (arg.hermitian)
     finish_hermitian<T, W>(arg, in_memory, b, c);
   else
     finish_with_clover<T, W>(arg, in_memory, b, c);
