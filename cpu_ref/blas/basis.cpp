@@ -5,36 +5,12 @@
 #include <array>
 #include <stdexcept>
 
+#include "common/algorithms/basis_checks.hpp"
 #include "cpu_ref/fields/lane_numbers.hpp"
 
 namespace plaquette::cpu {
 
 namespace {
-
-template <class T>
-void require_same_sites(const field<T>& a, const field<T>& b) {
-  field_shape shape = a.shape();
-  shape.columns = b.columns();
-  if (!(shape == b.shape())) throw std::logic_error("basis: fields of different sites, spins or colours");
-}
-
-void require_size(std::span<const complex<double>> matrix, int rows, int columns) {
-  if (matrix.size() != static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns))
-    throw std::logic_error("basis: a matrix of the wrong size");
-}
-
-template <class T>
-void require_spinors(const field<T>& full, int spins_of_other, const field<T>& other) {
-  field_shape shape = full.shape();
-  shape.spins = spins_of_other;
-  if (full.shape().spins != spins || full.shape().colours != colours || !(shape == other.shape()))
-    throw std::logic_error("basis: a chirality is part of a Dirac spinor: expected fields of one shape, 4 x 3 (2 x 3)");
-}
-
-double sign_of(int sign) {
-  if (sign != 1 && sign != -1) throw std::logic_error("basis: the sign of a chirality is +1 or -1");
-  return sign;
-}
 
 template <class T>
 basis_arguments<T> arguments_for(const field<T>& v, const field<T>& w) {
@@ -206,7 +182,7 @@ void gamma5(field<T>& out, const field<T>& in) {
 template <class T>
 void chirality_part(field<T>& out, const field<T>& in, int sign) {
   require_spinors(in, spins, out);
-  const double s = sign_of(sign);
+  const double s = chirality_sign(sign);
   rewrite_sites<T, of_spinor, of_spinor>(out, in, [s](const dirac_numbers& from, dirac_numbers& to) {
     for (std::size_t k = 0; k < of_spinor; ++k) to[k] = 0.5 * (from[k] + s * from[(k + of_chirality) % of_spinor]);
   });
@@ -215,7 +191,7 @@ void chirality_part(field<T>& out, const field<T>& in, int sign) {
 template <class T>
 void take_chirality(field<T>& half_vectors, const field<T>& full, int sign) {
   require_spinors(full, spins / 2, half_vectors);
-  const double s = sign_of(sign);
+  const double s = chirality_sign(sign);
   rewrite_sites<T, of_spinor, of_chirality>(half_vectors, full, [s](const dirac_numbers& from, chiral_numbers& to) {
     for (std::size_t k = 0; k < of_chirality; ++k) to[k] = inverse_root_two * (from[k] + s * from[k + of_chirality]);
   });
@@ -224,7 +200,7 @@ void take_chirality(field<T>& half_vectors, const field<T>& full, int sign) {
 template <class T>
 void put_chirality(field<T>& full, const field<T>& half_vectors, int sign) {
   require_spinors(full, spins / 2, half_vectors);
-  const double s = sign_of(sign);
+  const double s = chirality_sign(sign);
   rewrite_sites<T, of_chirality, of_spinor>(full, half_vectors, [s](const chiral_numbers& from, dirac_numbers& to) {
     for (std::size_t k = 0; k < of_chirality; ++k) {
       to[k] = inverse_root_two * from[k];

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "common/algorithms/basis_checks.hpp"
 #include "gpu/blas/basis_tiles.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/blas/cublas_library.hpp"
@@ -16,31 +17,6 @@
 namespace plaquette::gpu {
 
 namespace {
-
-template <class T>
-void require_same_sites(const field<T>& a, const field<T>& b) {
-  field_shape shape = a.shape();
-  shape.columns = b.columns();
-  if (!(shape == b.shape())) throw std::logic_error("basis: fields of different sites, spins or colours");
-}
-
-void require_size(std::span<const complex<double>> matrix, int rows, int columns) {
-  if (matrix.size() != static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns))
-    throw std::logic_error("basis: a matrix of the wrong size");
-}
-
-template <class T>
-void require_spinors(const field<T>& full, int spins_of_other, const field<T>& other) {
-  field_shape shape = full.shape();
-  shape.spins = spins_of_other;
-  if (full.shape().spins != spins || full.shape().colours != colours || !(shape == other.shape()))
-    throw std::logic_error("basis: a chirality is part of a Dirac spinor: expected fields of one shape, 4 x 3 (2 x 3)");
-}
-
-double sign_of(int sign) {
-  if (sign != 1 && sign != -1) throw std::logic_error("basis: the sign of a chirality is +1 or -1");
-  return sign;
-}
 
 /// Sites of all blocks of all parts, padding too.
 template <class T>
@@ -523,7 +499,8 @@ void chirality_part(field<T>& out, const field<T>& in, int sign) {
   require_spinors(in, spins, out);
   const spinor_sites<T> walk(in);
   for_each_index(in.get_context().queue(), walk.count(in),
-                 project_chirality<T>{out.sites(0), in.sites(0), walk, static_cast<real_of<T>>(sign_of(sign))}, 128);
+                 project_chirality<T>{out.sites(0), in.sites(0), walk, static_cast<real_of<T>>(chirality_sign(sign))},
+                 128);
 }
 
 template <class T>
@@ -533,7 +510,7 @@ void take_chirality(field<T>& half_vectors, const field<T>& full, int sign) {
   for_each_index(
       full.get_context().queue(), walk.count(full),
       chirality_of_site<T>{half_vectors.sites(0), full.sites(0), walk, static_cast<real_of<T>>(inverse_root_two),
-                           static_cast<real_of<T>>(sign_of(sign))},
+                           static_cast<real_of<T>>(chirality_sign(sign))},
       128);
 }
 
@@ -544,7 +521,7 @@ void put_chirality(field<T>& full, const field<T>& half_vectors, int sign) {
   for_each_index(
       full.get_context().queue(), walk.count(full),
       site_of_chirality<T>{full.sites(0), half_vectors.sites(0), walk, static_cast<real_of<T>>(inverse_root_two),
-                           static_cast<real_of<T>>(sign_of(sign))},
+                           static_cast<real_of<T>>(chirality_sign(sign))},
       128);
 }
 
