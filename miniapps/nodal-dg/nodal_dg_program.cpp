@@ -346,7 +346,7 @@ void note_speed(wave_run& run) {
   run.app.result.figures.push_back(figure);
   run.app.result.fom.value = elements * domain.nodes() * a_second;
   if (!run.app.talks()) return;
-  fmt::print("\nstage      {:.4e} s minimum, {:.4e} s median, {:.4e} s maximum of {}\n", seconds.min, seconds.median,
+  fmt::print("\nRK stage   {:.4e} s minimum, {:.4e} s median, {:.4e} s maximum of {}\n", seconds.min, seconds.median,
              seconds.max, seconds.samples);
   fmt::print("speed      {:.4g} GFLOP/s by the standard counts, {:.4g} in the fewest products", figure.gflops, fewest);
   if (fma > 0.0)
