@@ -433,7 +433,7 @@ TEST(SignFunction, takes_high_orders_in_low_precision_as_long_as_the_error_stays
     if (precision == sign_precision::half) EXPECT_GT(field.kernel.count().half, 0.5 * in_double);
     field.kernel.count() = {};
     sign.careful().apply(y, x, 1e-9);  // for modes of D, where roundings are larger than on random vectors
-    EXPECT_GT(field.kernel.count().wide, 1.02 * in_double);
+    EXPECT_GE(field.kernel.count().wide, (precision == sign_precision::mixed ? 1.05 : 1.0) * in_double);
     // Roundings of what lies along the modes would be hundreds of times larger.
     const F v = view(modes.vectors, 0, 4);
     F error = like(v);
