@@ -47,6 +47,7 @@ atexit.register(shutil.rmtree, SESSIONS, True)
 def environment(ranks=1):
     settings = dict(os.environ, OMPI_MCA_orte_tmpdir_base=SESSIONS)
     settings.setdefault("OMP_NUM_THREADS", "1")
+    settings.setdefault("OMP_WAIT_POLICY", "passive")  # threads of tests side by side wait asleep
     settings.setdefault("PLAQUETTE_COPY_MIB", "16")  # most of what a program takes that solves on 4^4 is its measurement
     if ranks == 1:  # Open MPI need not start its daemon, nor look for networks
         settings.update(OMPI_MCA_ess_singleton_isolated="1", OMPI_MCA_pml="ob1", OMPI_MCA_btl="self")
