@@ -72,14 +72,16 @@ class device_multigrid final : public multigrid_engine {
     cycle_.reset();
     setup_summary summary;
     int passes = options_.refresh;
+    multigrid_parameters parameters = options_.multigrid;
+    parameters.additive_on.reset();  // until `place`
     if (options_.load_setup.empty()) {
-      multigrid_.emplace(library_, options_.multigrid);
+      multigrid_.emplace(library_, parameters);
       passes = 0;
     } else {
       stored_setup loaded = read_setup(options_.load_setup, origin_, device_.ctx.geometry(), device_.ctx.comm());
       std::vector<typename library::basis> vectors;
       for (null_space& v : loaded.vectors) vectors.push_back(device_.from_host(v, !vectors.empty()));
-      multigrid_.emplace(library_, options_.multigrid, std::move(vectors), loaded.coefficients);
+      multigrid_.emplace(library_, parameters, std::move(vectors), loaded.coefficients);
       summary.mass_of_vectors = loaded.mass;
     }
     for (int pass = 0; pass < passes; ++pass) multigrid_->improve();
@@ -281,8 +283,11 @@ class device_multigrid final : public multigrid_engine {
       // The source is prepared and the solution reconstructed once a visit of a coarse lattice: about one application.
       const double outside = k == 0 ? static_cast<double>(report.column_applications)
                                     : static_cast<double>(lattices[k].krylov_steps + lattices[k - 1].cycles);
-      const double of_cycle = of_relaxation(multigrid_parameters::on_lattice(p.steps_after, k)) +
-                              of_relaxation(multigrid_parameters::on_lattice(p.steps_before, k));
+      // An additive correction's relaxation starts from zero where there is none before it.
+      const int before = multigrid_parameters::on_lattice(p.steps_before, k),
+                after = multigrid_parameters::on_lattice(p.steps_after, k);
+      const bool from_zero = p.additive_on == k && before == 0;
+      const double of_cycle = of_relaxation(before) + of_relaxation(after) - (from_zero ? 1.0 : 0.0);
       work[k].applications = outside + (coarsest ? 0.0 : cycles * of_cycle);
       const double flops = k == 0 ? schur_.flops_per_site() * 0.5 * volume
                                   : multigrid_->levels()[k - 1].system->flops() * device_.ctx.comm().size();
@@ -313,8 +318,7 @@ class device_multigrid final : public multigrid_engine {
   /// Takes the cycle with which solves are fastest, where its steps are fixed and the options leave it open.
   void try_shapes(setup_summary& summary) {
     const multigrid_parameters& p = options_.multigrid;
-    summary.cycle = p.shape();
-    multigrid_->use_cycle(summary.cycle);
+    summary.cycle = multigrid_->parameters().shape();
     if (!Device::records || options_.chose_cycle || p.coarsenings.size() < 2 || summary.trial_rates.empty()) return;
     const work_clock watch(library_);
     std::vector<cycle_trial>& tried = summary.trials;
