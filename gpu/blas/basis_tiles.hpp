@@ -10,6 +10,7 @@
 /// are the parts of column j.
 #pragma once
 
+#include "gpu/device/copy_to_shared.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/memory_access.hpp"
 
@@ -59,13 +60,6 @@ __device__ __forceinline__ int place_in_stage(int column, int row) {
   return (column * rows_of_stage + (row ^ ((column & 1) << 2))) * 16;
 }
 
-/// 16 bytes to shared memory past the registers, or zeros.
-__device__ __forceinline__ void copy_number(std::byte* to, const complex<double>* from, bool there) {
-  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(there ? 16 : 0)
-               : "memory");
-}
-
 /// partial[range][j][i] = <v_i, w_j> over a range of blocks. blockIdx: range, columns of V. V goes through shared
 /// memory, so that whole lines of 128 bytes are asked for.
 template <int tiles>
@@ -93,7 +87,8 @@ __global__ void __launch_bounds__(32 * warps_of_tiles, tiles == 6 ? 2 : 3)
       for (int q = 0; q < rows_of_warp / 4; ++q) {
         const int column = 4 * q + lane / 8;
         const bool there = first + column < v.columns;
-        copy_number(to + place_in_stage(column, lane % 8), there ? ahead + std::int64_t{4 * q} * rows : v.begin, there);
+        start_copy_to_shared(to + place_in_stage(column, lane % 8),
+                             there ? ahead + std::int64_t{4 * q} * rows : v.begin, there);
       }
       ahead += rows_of_stage;
       if (--left_in_block == 0) {
@@ -102,7 +97,7 @@ __global__ void __launch_bounds__(32 * warps_of_tiles, tiles == 6 ? 2 : 3)
       }
     }
     ++copied;
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    end_group_of_copies();
   };
   for (int k = 0; k < stages - 1; ++k) copy_stage();
 
@@ -116,7 +111,7 @@ __global__ void __launch_bounds__(32 * warps_of_tiles, tiles == 6 ? 2 : 3)
   const complex<double>* w_rows = w.begin + begin * w.block_stride;
   int rows_left = rows;
   for (int step = 0; step < steps; ++step) {
-    asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2) : "memory");
+    wait_for_copies<stages - 2>();
     __syncwarp();
     copy_stage();
     const std::byte* const stage = staged + step % stages * stage_bytes;
