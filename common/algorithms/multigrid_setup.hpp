@@ -25,6 +25,23 @@
 
 namespace plaquette {
 
+/// Seconds since it was made, without those that found out how kernels are launched.
+template <class Library>
+class work_clock {
+ public:
+  explicit work_clock(const Library& library)
+      : library_(library), tuned_(library.tuning_seconds()), start_(std::chrono::steady_clock::now()) {}
+  double tuning_seconds() const { return library_.tuning_seconds() - tuned_; }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() - tuning_seconds();
+  }
+
+ private:
+  const Library& library_;
+  double tuned_;
+  std::chrono::steady_clock::time_point start_;
+};
+
 /// What a setup says about itself.
 struct multigrid_setup_report {
   double relaxation_seconds = 0;   ///< null vectors from random ones
@@ -224,12 +241,10 @@ class multigrid {
 
   template <class Body>
   void timed(double& seconds, Body&& body) const {
-    const auto start = std::chrono::steady_clock::now();
-    const double tuned = library_.tuning_seconds();
+    const work_clock watch(library_);
     body();
     library_.finish();
-    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() -
-               (library_.tuning_seconds() - tuned);
+    seconds += watch.seconds();
   }
 
   /// Calls body(part) for so many columns of v at a time that their workspace is not many times the vectors.

@@ -24,20 +24,6 @@
 
 namespace plaquette {
 
-/// Seconds since it was made, without those that found out how kernels are launched.
-template <class Library>
-class work_clock {
- public:
-  explicit work_clock(const Library& library) : library_(library), tuned_(library.tuning_seconds()) {}
-  double tuning_seconds() const { return library_.tuning_seconds() - tuned_; }
-  double seconds() const { return watch_.seconds() - tuning_seconds(); }
-
- private:
-  const Library& library_;
-  double tuned_;
-  stopwatch watch_;
-};
-
 /// \tparam Device  names the types `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>` and `library` (see
 ///                 multigrid_setup.hpp). Its constants are `look_every`, `look_behind` and `records`. Its members are
 ///                 `ctx`, `links` (operators are made of them), `multigrid_library(action)`,
