@@ -10,10 +10,10 @@
 #include <numeric>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "common/algorithms/batch.hpp"
 #include "common/algorithms/chebyshev.hpp"
 #include "common/algorithms/conjugate_gradients.hpp"
 #include "common/algorithms/sign_function.hpp"
@@ -27,8 +27,8 @@ namespace plaquette {
 template <class F>
 struct chiral_modes {
   F vectors;
-  std::vector<double> squares;
-  std::vector<double> residuals;  ///< |D^+ D v - e v|
+  std::vector<double> squares{};
+  std::vector<double> residuals{};  ///< |D^+ D v - e v|
 };
 
 /// The modes of both chiralities: zero modes first, then pairs.
@@ -252,14 +252,6 @@ void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<F>& fou
                fill, width);
 }
 
-template <class V, class F>
-void copy_or_convert(V& to, const F& from) {
-  if constexpr (std::is_same_v<V, F>)
-    copy(to, from);
-  else
-    convert(to, from);
-}
-
 /// The columns of both.
 template <class F>
 F side_by_side(const F& a, const F& b) {
@@ -285,7 +277,7 @@ F lowest_beside(const chiral_square<Sign>& square, const F& known, double expect
   const int p = std::clamp(search.block, 1, 4);
   const restart_sizes sizes{.keep = 2 * p + 4, .most = 12 * p + 18, .block = p, .cycles = 12};
   V off = like(half_like(known, 0), known.columns(), as<V>), basis = like(off, sizes.most + p);
-  copy_or_convert(off, known);
+  assign(off, known);
   const auto project = [&](V& x) {
     if (off.columns() > 0) subtract_combinations(x, off, inner_products(off, x));
   };
@@ -322,7 +314,7 @@ F lowest_beside(const chiral_square<Sign>& square, const F& known, double expect
       },
       fill, search.interrupted);
   F found = half_like(known, low);
-  if (low > 0) copy_or_convert(found, view(basis, 0, low));
+  if (low > 0) assign(found, view(basis, 0, low));
   return found;
 }
 
@@ -344,7 +336,7 @@ chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, d
                               const overlap_mode_search& search, const random_fill<F>& fill, int width) {
   using G = typename Sign::G;
   const chiral_square<Sign> square(sign, chirality);
-  chiral_modes<F> found{half_like(known, 0), {}, {}};
+  chiral_modes<F> found{half_like(known, 0)};
   while (!(search.interrupted && search.interrupted())) {
     const F all = side_by_side(known, found.vectors);
     const F fresh = sign.is_narrow(1e-5) ? lowest_beside<G>(square, all, expected, search, converted_fill<G>(fill))
@@ -522,7 +514,7 @@ class pair_search {
       if (keeper && !disturbed) {
         const auto copied = [&] {
           F all(kept.get_context(), field_shape{2, 3, kept.shape().sites, s.kept + p});
-          copy_or_convert(all, view(kept, 0, s.kept + p));
+          assign(all, view(kept, 0, s.kept + p));
           return all;
         };
         keeper(copied, s, square_.chirality());
@@ -552,7 +544,7 @@ class pair_search {
     for (int i = 0; i < kept_; ++i) mixture(i, i % p) = {1.0, 0.0};
     V mixed = like(basis_, p);
     combine(mixed, view(basis_, 0, kept_), mixture.numbers());
-    copy_or_convert(block, mixed);
+    assign(block, mixed);
     F noise = like(block);
     fill(noise);
     normalise_columns(noise);
@@ -625,18 +617,18 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
       if (resumes) {
         state = stored->second;
         V first = view(basis, 0, stored->first.columns());
-        detail::copy_or_convert(first, stored->first);
+        assign(first, stored->first);
       } else {
         V first = view(basis, 0, pairs.sizes().block);
         if (start)
-          detail::copy_or_convert(first, *start);
+          assign(first, *start);
         else
           fill_basis(first);
       }
       const auto outcome = pairs.run(state, fill_basis, found.cycles, keeper);
       if (outcome == detail::search_outcome::stopped) return outcome;
       main.vectors = detail::half_like(shape_of, l);
-      detail::copy_or_convert(main.vectors, view(basis, 0, l));
+      assign(main.vectors, view(basis, 0, l));
       start = detail::half_like(shape_of, pairs.sizes().block);
       pairs.mix(*start, fill);
       return outcome;
