@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/blas/few_fields.hpp"
 
+#include "gpu/blas/site_sums.hpp"
 #include "gpu/fields/number_groups.hpp"
 
 namespace plaquette::gpu {
@@ -15,7 +16,10 @@ struct site_access {
   using real = real_of<T>;
   using number = complex<real>;
   static constexpr int numbers = numbers_of_chunk<T>;
-  static constexpr int most_chunks = chunks_of<T>(12);
+  using loaded = chunk;
+  /// In half a whole site: its scale is known when all its numbers are. Sums are of integers, exact.
+  static constexpr bool has_integers = is_half<T>;
+  static constexpr int chunks_at_once = is_half<T> ? chunks_of<T>(12) : 1, fields_at_once = 4;
 
   padded_sites padded;
   divisor columns;
@@ -45,32 +49,50 @@ struct site_access {
         : site(from.site(static_cast<std::int32_t>(i), column)) {
       if constexpr (is_half<T>) scale = *from.scale(static_cast<std::int32_t>(i), column, access.chunks());
     }
-    PLAQUETTE_HOST_DEVICE void read(int chunk, number (&z)[numbers]) const {
-      unpack<T>(load_chunk(site + chunk * chunk_stride), scale, z);
-    }
+    PLAQUETTE_HOST_DEVICE loaded load(int chunk) const { return load_chunk(site + chunk * chunk_stride); }
+    PLAQUETTE_HOST_DEVICE void unpack(const loaded& c, number (&z)[numbers]) const { gpu::unpack<T>(c, scale, z); }
   };
 
-  /// change(chunk, z) for all numbers of a site; rounded when they are stored.
-  template <class Change>
-  PLAQUETTE_HOST_DEVICE void replace(const target& x, std::int64_t site, int column, const Change& change) const {
+  using integer_sums = site_sums<half>;
+  PLAQUETTE_HOST_DEVICE static void add_dot(integer_sums& sums, const loaded& left, const loaded& right) {
+    sums.add_dot(bytes_of_integers(left), bytes_of_integers(right));
+  }
+  /// The norm is that of `right`.
+  PLAQUETTE_HOST_DEVICE static void add_dot_and_norm(integer_sums& sums, const loaded& left, const loaded& right) {
+    const bytes_of_integers of_right(right);
+    sums.add_dot(bytes_of_integers(left), of_right);
+    sums.add_norm(of_right);
+  }
+
+  /// change(first chunk, numbers of the chunks at once) until all numbers of a site are changed; they are rounded when
+  /// they are stored. Then stored(reader, chunks) of these.
+  template <class Change, class Stored>
+  PLAQUETTE_HOST_DEVICE void replace(const target& x, std::int64_t site, int column, const Change& change,
+                                     const Stored& stored) const {
     const auto i = static_cast<std::int32_t>(site);
-    const reader from(*this, x, site, column);
+    reader from(*this, x, site, column);
     std::byte* const to = x.site(i, column);
     if constexpr (!is_half<T>) {
       for (int chunk = 0; chunk < chunks(); ++chunk) {
-        number z[numbers];
-        from.read(chunk, z);
+        loaded as_stored[1] = {from.load(chunk)};
+        number z[1][numbers];
+        from.unpack(as_stored[0], z[0]);
         change(chunk, z);
-        store_chunk(to + chunk * chunk_stride, pack<T>(z, 1.0F));
+        as_stored[0] = pack<T>(z[0], 1.0F);
+        store_chunk(to + chunk * chunk_stride, as_stored[0]);
+        stored(from, as_stored);
       }
     } else {
-      number z[most_chunks][numbers];
+      loaded as_stored[chunks_at_once];
+      load_chunks(*this, from, 0, as_stored);
+      number z[chunks_at_once][numbers];
+      PLAQUETTE_GPU_UNROLL
+      for (int chunk = 0; chunk < chunks_at_once; ++chunk) from.unpack(as_stored[chunk], z[chunk]);
+      change(0, z);
       float largest = 0.0F;
       PLAQUETTE_GPU_UNROLL
-      for (int chunk = 0; chunk < most_chunks; ++chunk) {
+      for (int chunk = 0; chunk < chunks_at_once; ++chunk) {
         if (chunk >= chunks()) continue;
-        from.read(chunk, z[chunk]);
-        change(chunk, z[chunk]);
         PLAQUETTE_GPU_UNROLL
         for (int n = 0; n < numbers; ++n)
           largest = larger_magnitude_of(larger_magnitude_of(largest, z[chunk][n].re), z[chunk][n].im);
@@ -78,8 +100,12 @@ struct site_access {
       const site_scale by = scale_of(largest);
       *x.scale(i, column, chunks()) = by.scale;
       PLAQUETTE_GPU_UNROLL
-      for (int chunk = 0; chunk < most_chunks; ++chunk)
-        if (chunk < chunks()) store_chunk(to + chunk * chunk_stride, pack<T>(z[chunk], by.inverse));
+      for (int chunk = 0; chunk < chunks_at_once; ++chunk) {
+        as_stored[chunk] = pack<T>(z[chunk], by.inverse);
+        if (chunk < chunks()) store_chunk(to + chunk * chunk_stride, as_stored[chunk]);
+      }
+      from.scale = by.scale;
+      stored(from, as_stored);
     }
   }
 };

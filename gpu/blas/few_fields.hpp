@@ -4,8 +4,11 @@
 /// of a column, or a pair of numbers of a coarse one, and reads every number once. For .cu files only.
 ///
 /// An `Access` says how numbers lie in memory. Its `source` is a field that is read, its `target` one that is written.
-/// It reads `numbers` of type `number` at once, a chunk; a site has `chunks()`. `reader` reads a chunk, `replace`
-/// changes all numbers of a site.
+/// A chunk has `numbers` of type `number`; a site has `chunks()`. `reader` loads a chunk as it lies in memory,
+/// `loaded`, and unpacks it. `replace` changes all numbers of a site, `chunks_at_once` at a time.
+///
+/// Fields are asked for `fields_at_once` at a time, before any of them is used: a load that waits for the one before
+/// takes three times as long as memory does.
 #pragma once
 
 #include <algorithm>
@@ -48,6 +51,16 @@ PLAQUETTE_HOST_DEVICE inline void add_conjugate_product(double (&sums)[Count], i
   sums[at + 1] = fused(-a.im, b.re, fused(a.re, b.im, sums[at + 1]));
 }
 
+/// Loads some chunks of a site. Of several at once, those that it does not have are zero bytes.
+template <class Access>
+PLAQUETTE_HOST_DEVICE inline void load_chunks(const Access& access, const typename Access::reader& from, int first,
+                                              typename Access::loaded (&to)[Access::chunks_at_once]) {
+  PLAQUETTE_GPU_UNROLL
+  for (int c = 0; c < Access::chunks_at_once; ++c)
+    to[c] =
+        Access::chunks_at_once == 1 || first + c < access.chunks() ? from.load(first + c) : typename Access::loaded{};
+}
+
 /// `count` fields v, at most `Most`, and one more.
 template <class Access, int Most>
 struct fields_and_one_more {
@@ -69,10 +82,15 @@ struct fields_and_one_more {
       if (k < count) from[k] = reader(access, v[k], i, column);
     for (int chunk = 0; chunk < access.chunks(); ++chunk) {
       typename Access::number z[Most][Access::numbers], of_more[Access::numbers];
-      from_more.read(chunk, of_more);
+      const typename Access::loaded stored = from_more.load(chunk);
+      typename Access::loaded all[Most];
       PLAQUETTE_GPU_UNROLL
       for (int k = 0; k < Most; ++k)
-        if (k < count) from[k].read(chunk, z[k]);
+        if (k < count) all[k] = from[k].load(chunk);
+      from_more.unpack(stored, of_more);
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < Most; ++k)
+        if (k < count) from[k].unpack(all[k], z[k]);
       body(z, of_more);
     }
   }
@@ -143,15 +161,55 @@ template <class Access>
 struct product_kernel : fields_and_one_more<Access, combined_fields> {
   template <int Count>
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
-    this->for_each_chunk(i, column, [&sums, count = this->count](const auto& z, const auto& w) {
-      PLAQUETTE_GPU_UNROLL
-      for (int k = 0; k < combined_fields; ++k) {
-        if (k >= count) continue;
+    if constexpr (Access::has_integers)
+      products_of_integers(i, column, sums);
+    else
+      this->for_each_chunk(i, column, [&sums, count = this->count](const auto& z, const auto& w) {
         PLAQUETTE_GPU_UNROLL
-        for (int n = 0; n < Access::numbers; ++n)
-          add_conjugate_product(sums, 2 * k, complex_cast<double>(z[k][n]), complex_cast<double>(w[n]));
+        for (int k = 0; k < combined_fields; ++k) {
+          if (k >= count) continue;
+          PLAQUETTE_GPU_UNROLL
+          for (int n = 0; n < Access::numbers; ++n)
+            add_conjugate_product(sums, 2 * k, complex_cast<double>(z[k][n]), complex_cast<double>(w[n]));
+        }
+      });
+  }
+
+ private:
+  /// Exact sums over a site; its scales multiply at the end.
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE void products_of_integers(std::int64_t i, int column, double (&sums)[Count]) const {
+    const Access& access = this->access;
+    if (!access.has(i)) return;
+    using reader = typename Access::reader;
+    constexpr int fields = Access::fields_at_once;
+    const reader from_w(access, this->more, i, column);
+    typename Access::loaded w[Access::chunks_at_once];
+    load_chunks(access, from_w, 0, w);
+    PLAQUETTE_GPU_UNROLL
+    for (int first = 0; first < combined_fields; first += fields) {
+      if (first >= this->count) continue;
+      typename Access::loaded v[fields][Access::chunks_at_once];
+      float scale[fields];
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < fields; ++k) {
+        if (first + k >= this->count) continue;
+        const reader from(access, this->v[first + k], i, column);
+        scale[k] = from.scale;
+        load_chunks(access, from, 0, v[k]);
       }
-    });
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < fields; ++k) {
+        if (first + k >= this->count) continue;
+        typename Access::integer_sums of_site;
+        PLAQUETTE_GPU_UNROLL
+        for (int c = 0; c < Access::chunks_at_once; ++c)
+          if (c < access.chunks()) access.add_dot(of_site, v[k][c], w[c]);
+        const double scales = static_cast<double>(scale[k]) * static_cast<double>(from_w.scale);
+        sums[2 * (first + k)] += scales * of_site.dot_re();
+        sums[2 * (first + k) + 1] += scales * of_site.dot_im();
+      }
+    }
   }
 };
 
@@ -178,6 +236,7 @@ struct product_ratios {
 template <class Access>
 struct combination_kernel {
   static constexpr int least_sites_of_a_thread = 4;
+  static constexpr int resident_blocks = Access::has_integers ? 2 : sizeof(typename Access::real) == 4 ? 3 : 0;
   using number = typename Access::number;
   using real = typename Access::real;
 
@@ -202,38 +261,90 @@ struct combination_kernel {
   template <bool with_sums, int Count>
   PLAQUETTE_HOST_DEVICE void work_on(std::int64_t i, int column, double (&sums)[Count]) const {
     if (!access.has(i)) return;
-    using reader = typename Access::reader;
-    reader from[combined_fields];
+    constexpr int chunks = Access::chunks_at_once, fields = Access::fields_at_once;
+    // Where a site is taken as a whole, coefficients are asked for when its numbers are under way.
+    constexpr bool late = chunks > 1;
     number by[combined_fields];
+    if constexpr (!late) find_coefficients<combined_fields>(by, 0, column);
+    reader from_w;
+    if constexpr (with_sums) from_w = reader(access, w, i, column);
+    typename Access::loaded of_w[chunks];
+    access.replace(
+        x, i, column,
+        [&](int first_chunk, number(&z)[chunks][Access::numbers]) {
+          if constexpr (with_sums) load_chunks(access, from_w, first_chunk, of_w);
+          PLAQUETTE_GPU_UNROLL
+          for (int first = 0; first < combined_fields; first += fields) {
+            if (first >= count) continue;
+            reader from[fields];
+            typename Access::loaded all[fields][chunks];
+            PLAQUETTE_GPU_UNROLL
+            for (int k = 0; k < fields; ++k) {
+              if (first + k >= count) continue;
+              from[k] = reader(access, v[first + k], i, column);
+              load_chunks(access, from[k], first_chunk, all[k]);
+            }
+            if constexpr (late) find_coefficients<fields>(by + first, first, column);
+            PLAQUETTE_GPU_UNROLL
+            for (int k = 0; k < fields; ++k)
+              if (first + k < count) add_products(z, by[first + k], from[k], all[k]);
+          }
+        },
+        [&](const reader& x_as_stored, const typename Access::loaded(&of_x)[chunks]) {
+          if constexpr (with_sums) add_sums(sums, from_w, of_w, x_as_stored, of_x);
+        });
+  }
+  using reader = typename Access::reader;
+
+  /// Of some fields from `first` on.
+  template <int fields>
+  PLAQUETTE_HOST_DEVICE void find_coefficients(number* by, int first, int column) const {
+    complex<double> wide[fields];
     PLAQUETTE_GPU_UNROLL
-    for (int k = 0; k < combined_fields; ++k) {
-      if (k >= count) continue;
-      from[k] = reader(access, v[k], i, column);
-      const auto factor = complex_cast<real>(c[k][column]);
+    for (int k = 0; k < fields; ++k)
+      if (first + k < count) wide[k] = c[first + k][column];
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < fields; ++k) {
+      const auto factor = complex_cast<real>(wide[k]);
       by[k] = {sign * factor.re, sign * factor.im};
     }
-    access.replace(x, i, column, [&](int chunk, number(&z)[Access::numbers]) {
+  }
+  static PLAQUETTE_HOST_DEVICE void add_products(number (&z)[Access::chunks_at_once][Access::numbers], const number& by,
+                                                 const reader& from,
+                                                 const typename Access::loaded (&v)[Access::chunks_at_once]) {
+    PLAQUETTE_GPU_UNROLL
+    for (int chunk = 0; chunk < Access::chunks_at_once; ++chunk) {
+      number add[Access::numbers];
+      from.unpack(v[chunk], add);
       PLAQUETTE_GPU_UNROLL
-      for (int k = 0; k < combined_fields; ++k) {
-        if (k >= count) continue;
-        number add[Access::numbers];
-        from[k].read(chunk, add);
-        PLAQUETTE_GPU_UNROLL
-        for (int n = 0; n < Access::numbers; ++n) z[n] = add_product(z[n], by[k], add[n]);
-      }
-    });
-    if constexpr (with_sums) {
-      const reader from_x(access, x, i, column), from_w(access, w, i, column);
-      for (int chunk = 0; chunk < access.chunks(); ++chunk) {
-        number xs[Access::numbers], ws[Access::numbers];
-        from_x.read(chunk, xs);
-        from_w.read(chunk, ws);
-        PLAQUETTE_GPU_UNROLL
-        for (int n = 0; n < Access::numbers; ++n) {
-          const auto wide = complex_cast<double>(xs[n]);
-          add_conjugate_product(sums, 0, complex_cast<double>(ws[n]), wide);
-          sums[2] = fused(wide.im, wide.im, fused(wide.re, wide.re, sums[2]));
-        }
+      for (int n = 0; n < Access::numbers; ++n) z[chunk][n] = add_product(z[chunk][n], by, add[n]);
+    }
+  }
+  /// <w, x> and |x|^2 of x as it was stored.
+  template <int Count>
+  PLAQUETTE_HOST_DEVICE void add_sums(double (&sums)[Count], const reader& from_w,
+                                      const typename Access::loaded (&of_w)[Access::chunks_at_once],
+                                      const reader& from_x,
+                                      const typename Access::loaded (&of_x)[Access::chunks_at_once]) const {
+    if constexpr (Access::has_integers) {
+      typename Access::integer_sums of_site;
+      PLAQUETTE_GPU_UNROLL
+      for (int chunk = 0; chunk < Access::chunks_at_once; ++chunk)
+        if (chunk < access.chunks()) access.add_dot_and_norm(of_site, of_w[chunk], of_x[chunk]);
+      const double w_scale = from_w.scale, x_scale = from_x.scale;
+      sums[0] += w_scale * x_scale * of_site.dot_re();
+      sums[1] += w_scale * x_scale * of_site.dot_im();
+      sums[2] += x_scale * x_scale * of_site.norm();
+    } else {
+      static_assert(Access::chunks_at_once == 1);
+      number xs[Access::numbers], ws[Access::numbers];
+      from_x.unpack(of_x[0], xs);
+      from_w.unpack(of_w[0], ws);
+      PLAQUETTE_GPU_UNROLL
+      for (int n = 0; n < Access::numbers; ++n) {
+        const auto wide = complex_cast<double>(xs[n]);
+        add_conjugate_product(sums, 0, complex_cast<double>(ws[n]), wide);
+        sums[2] = fused(wide.im, wide.im, fused(wide.re, wide.re, sums[2]));
       }
     }
   }

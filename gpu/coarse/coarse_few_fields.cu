@@ -14,7 +14,9 @@ struct pair_access {
   using target = coarse_pointer<complex<T>>;
   using real = T;
   using number = complex<T>;
-  static constexpr int numbers = 2;
+  using loaded = number_pair<T>;
+  static constexpr bool has_integers = false;
+  static constexpr int numbers = 2, chunks_at_once = 1, fields_at_once = combined_fields;
 
   divisor pairs, columns;
   std::int32_t all;  ///< pairs of a column
@@ -45,19 +47,23 @@ struct pair_access {
     reader() = default;
     PLAQUETTE_HOST_DEVICE reader(const pair_access& access, const source& from, std::int64_t i, int column)
         : at(access.place(from, i, column)) {}
-    PLAQUETTE_HOST_DEVICE void read(int /*chunk*/, number (&z)[numbers]) const {
-      const auto pair = *reinterpret_cast<const number_pair<T>*>(at);
+    PLAQUETTE_HOST_DEVICE loaded load(int /*chunk*/) const { return *reinterpret_cast<const loaded*>(at); }
+    PLAQUETTE_HOST_DEVICE static void unpack(const loaded& pair, number (&z)[numbers]) {
       z[0] = pair.z[0];
       z[1] = pair.z[1];
     }
   };
 
-  template <class Change>
-  PLAQUETTE_HOST_DEVICE void replace(const target& x, std::int64_t i, int column, const Change& change) const {
-    auto* const at = reinterpret_cast<number_pair<T>*>(place(x, i, column));
-    number_pair<T> pair = *at;
-    change(0, pair.z);
-    *at = pair;
+  template <class Change, class Stored>
+  PLAQUETTE_HOST_DEVICE void replace(const target& x, std::int64_t i, int column, const Change& change,
+                                     const Stored& stored) const {
+    const reader from(*this, x, i, column);
+    number z[1][numbers];
+    reader::unpack(from.load(0), z[0]);
+    change(0, z);
+    const loaded as_stored[1] = {{{z[0][0], z[0][1]}}};
+    *reinterpret_cast<loaded*>(place(x, i, column)) = as_stored[0];
+    stored(from, as_stored);
   }
 };
 
