@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "common/algorithms/batch.hpp"
-#include "common/algorithms/chebyshev.hpp"
 #include "common/algorithms/conjugate_gradients.hpp"
 #include "common/algorithms/sign_function.hpp"
 #include "common/algorithms/thick_restart.hpp"
@@ -56,7 +55,6 @@ struct overlap_mode_search {
   int keep = 0, most = 0, cycles = 60;
   int block = 1;       ///< vectors that the sign function takes at once
   double zero = 1e-8;  ///< e below is a zero mode
-  double weak = 2e-3;  ///< partners of a looser tolerance than 1e-8 and e below are filtered
   std::function<void(int cycle, int converged, double worst, double delta)> progress = nullptr;
   std::function<bool()> interrupted = nullptr;
 };
@@ -144,26 +142,32 @@ void products_of_basis(const Sign& sign, int chirality, const F& v, F& squares, 
   });
 }
 
-/// Rayleigh-Ritz of D^+ D in span V with accurate products; V becomes Ritz vectors, e ascending. D V in the other
-/// chirality comes with it where `others` is given, and (D^+ D - e) V where `residual_vectors` is.
-template <class Sign, class F>
-void chiral_rayleigh_ritz(const Sign& sign, int chirality, chiral_modes<F>& found, F* others, double delta, int width,
-                          F* residual_vectors = nullptr) {
+/// Rayleigh-Ritz of D^+ D in span V, of orthonormal V: V becomes Ritz vectors, e ascending. What D^+ D and, where it is
+/// given, D make of V follows it.
+/// \param residual_vectors  becomes (D^+ D - e) V
+template <class F>
+void rayleigh_ritz_of_products(chiral_modes<F>& found, F& squares, F* others, F& residual_vectors) {
   F& v = found.vectors;
-  const int m = v.columns();
-  F av = like(v);
-  products_of_basis(sign, chirality, v, av, others, delta, width);
-  const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(overlaps(v, av)));
+  const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(overlaps(v, squares)));
   rotate_basis(v, pairs.vectors);
-  rotate_basis(av, pairs.vectors);
+  rotate_basis(squares, pairs.vectors);
   if (others != nullptr) rotate_basis(*others, pairs.vectors);
   found.squares = pairs.values;
-  found.residuals.clear();
   std::vector<complex<double>> minus;
-  for (int i = 0; i < m; ++i) minus.push_back({-pairs.values[static_cast<std::size_t>(i)], 0.0});
-  axpy(av, make_scalars(av, std::span<const complex<double>>(minus)), v);
-  for (const complex<double>& number : host_values(norm2(av))) found.residuals.push_back(std::sqrt(number.re));
-  if (residual_vectors != nullptr) copy(*residual_vectors, av);
+  for (const double e : pairs.values) minus.push_back({-e, 0.0});
+  copy(residual_vectors, squares);
+  axpy(residual_vectors, make_scalars(squares, std::span<const complex<double>>(minus)), v);
+  found.residuals.clear();
+  for (const complex<double>& number : host_values(norm2(residual_vectors)))
+    found.residuals.push_back(std::sqrt(number.re));
+}
+
+/// The same with accurate products, made here.
+template <class Sign, class F>
+void chiral_rayleigh_ritz(const Sign& sign, int chirality, chiral_modes<F>& found, F* others, double delta, int width) {
+  F squares = like(found.vectors), residual_vectors = like(found.vectors);
+  products_of_basis(sign, chirality, found.vectors, squares, others, delta, width);
+  rayleigh_ritz_of_products(found, squares, others, residual_vectors);
 }
 
 /// A function as an operator.
@@ -186,56 +190,135 @@ F half_like(const F& full, int columns) {
   return F(full.get_context(), field_shape{2, 3, full.shape().sites, columns});
 }
 
-/// Eigenvectors that are roughly known become better, until their residuals are at most `goal`: v loses t, where
-/// (D^+ D - e) t = (D^+ D - e) v off all that is known. This is Newton's method for the space that they span. (Jacobi's
-/// correction; Sleijpen, van der Vorst 1996) The sign function within is as accurate as each residual takes. A batch
-/// has one e, the lowest of its own.
+/// Residuals of P D v / sqrt(e - e^2/4) in the other chirality, from those of v: (D^+ D - e) commutes with D. An error
+/// of v along e' counts by sqrt(e' / e) there.
+template <class Sign, class F>
+std::vector<double> residuals_of_partners(const Sign& sign, int chirality, const F& residual_vectors,
+                                          const std::vector<double>& squares, int width) {
+  F same = like(residual_vectors), other = like(residual_vectors);
+  products_of_basis(sign, chirality, residual_vectors, same, &other, 3e-3, width);
+  const auto norms = host_values(norm2(other));
+  std::vector<double> residuals;
+  for (std::size_t i = 0; i < squares.size(); ++i) {
+    const double e = squares[i], s = e - 0.25 * e * e;
+    residuals.push_back(s > 0.0 ? std::sqrt(norms[i].re / s) : 0.0);
+  }
+  return residuals;
+}
+
+/// What residuals modes shall have.
+struct refinement_goal {
+  std::function<double(double e)> of;  ///< at most this, of a mode e
+  double final_delta = 1e-9;           ///< accuracy of the sign function that judges them
+  double pairs_from = 1e300;           ///< from this e on, partners are held to the same
+};
+
+/// Eigenvectors that are roughly known become better, until their residuals are at most what is asked for: v loses t,
+/// where (D^+ D - e) t = (D^+ D - e) v off all that is known. This is Newton's method for the space that they span.
+/// (Jacobi's correction; Sleijpen, van der Vorst 1996) The sign function within is as accurate as each residual takes.
+/// What D makes of v is computed once; then what it makes of t is taken off, and that may be less accurate, as t is
+/// small. A batch has one e, the lowest of its own.
+/// \param found    orthonormal
 /// \param others   what D makes of them in the other chirality, or null
 /// \param project  takes off what is known, these too
+/// \returns residuals of the partners, for pairs as said
 template <class Sign, class F>
-void refine_modes(const chiral_square<Sign>& square, chiral_modes<F>& found, F* others,
-                  const std::function<void(F&)>& project, double goal, double final_delta,
-                  const overlap_mode_search& search, const random_fill<F>& fill, int width) {
+std::vector<double> refine_modes(const chiral_square<Sign>& square, chiral_modes<F>& found, F* others,
+                                 const std::function<void(F&)>& project, const refinement_goal& goal,
+                                 const overlap_mode_search& search, int width) {
+  const Sign& sign = square.sign();
+  const int chi = square.chirality();
   const auto stops = [&] { return search.interrupted && search.interrupted(); };
   F& v = found.vectors;
-  for (int step = 0;; ++step) {
-    F r = like(v);
-    chiral_rayleigh_ritz(square.sign(), square.chirality(), found, others, final_delta, width, &r);
-    const auto worst_of = [&](int from, int count) {
-      const auto begin = found.residuals.begin() + from;
-      return *std::max_element(begin, begin + count);
+  const int count_of_all = v.columns();
+  F squares = like(v), r = like(v);
+  products_of_basis(sign, chi, v, squares, others, goal.final_delta, width);
+  const auto follow = [&](const std::vector<int>& places, const F& t, const F& square_of_t, const F* other_of_t) {
+    const auto subtract = [&](F& from, const F& what) {
+      F some = gather_columns(from, places);
+      axpy(some, uniform_scalars(some, -1.0), what);
+      scatter_columns(from, places, some);
     };
-    if (worst_of(0, v.columns()) <= goal || step == 8 || stops()) return;
-    F t = like(v);
-    zero(t);
-    in_batches(v.columns(), width, [&](int from, int count) {
-      const double worst = worst_of(from, count), e = std::max(0.0, found.squares[static_cast<std::size_t>(from)]);
-      if (worst <= goal || stops()) return;
-      F r_of_batch = view(r, from, count), t_of_batch = view(t, from, count);
-      project(r_of_batch);
+    subtract(v, t);
+    subtract(squares, square_of_t);
+    if (others != nullptr) subtract(*others, *other_of_t);
+  };
+  bool low_ones_are_accurate = others == nullptr || goal.pairs_from > 1.0;
+  for (int step = 0;; ++step) {
+    rayleigh_ritz_of_products(found, squares, others, r);
+    if (!low_ones_are_accurate) {
+      // The error of the sign function counts by 1 / sqrt(e) in a partner.
+      low_ones_are_accurate = true;
+      int low = 0;
+      while (low < count_of_all &&
+             goal.final_delta > 0.2 * goal.of(found.squares[static_cast<std::size_t>(low)]) *
+                                    std::sqrt(std::max(0.0, found.squares[static_cast<std::size_t>(low)])))
+        ++low;
+      if (low > 0) {
+        F square_of_low = view(squares, 0, low), other_of_low = view(*others, 0, low);
+        products_of_basis(sign, chi, view(v, 0, low), square_of_low, &other_of_low,
+                          std::min(1e-9, 0.1 * goal.final_delta), width);
+        rayleigh_ritz_of_products(found, squares, others, r);
+      }
+    }
+    const bool has_pairs = goal.pairs_from < 1e300;
+    std::vector<double> of_partners;
+    if (has_pairs) of_partners = residuals_of_partners(sign, chi, r, found.squares, width);
+    const auto excess = [&](int i) {
+      const auto k = static_cast<std::size_t>(i);
+      const double e = found.squares[k];
+      const double worst =
+          has_pairs && e >= goal.pairs_from ? std::max(found.residuals[k], of_partners[k]) : found.residuals[k];
+      return worst / goal.of(e);
+    };
+    std::vector<int> rough;
+    for (int i = 0; i < count_of_all; ++i)
+      if (!(excess(i) <= 1.0)) rough.push_back(i);
+    if (rough.empty() || step == 8 || stops()) return of_partners;
+    in_batches(static_cast<int>(rough.size()), width, [&](int from, int count) {
+      if (stops()) return;
+      const std::vector<int> places(rough.begin() + from, rough.begin() + from + count);
+      double worst = 0.0, least_goal = 1e300;
+      for (const int i : places) {
+        worst = std::max(worst, excess(i));
+        least_goal = std::min(least_goal, goal.of(found.squares[static_cast<std::size_t>(i)]));
+      }
+      const double e = std::max(0.0, found.squares[static_cast<std::size_t>(places.front())]);
+      F residual = gather_columns(r, places), t = like(residual);
+      zero(t);
+      project(residual);
       stopping_rule rule;
-      rule.tolerance = std::clamp(0.3 * goal / worst, 1e-3, 0.1);
+      rule.tolerance = std::clamp(0.3 / worst, 1e-3, 0.1);
       rule.limit = 300;
       rule.guess_is_zero = true;
       rule.interrupted = search.interrupted;
       double delta = 0.0, zeta = 0.0;
-      const auto set_accuracy = [&](double residual) {  // as in solve_overlap
-        zeta += 1.0 / (residual * residual);
+      const auto set_accuracy = [&](double reached) {  // as in solve_overlap
+        zeta += 1.0 / (reached * reached);
         delta = rounded_down(std::clamp(0.06 * rule.tolerance * std::sqrt(zeta), 1e-6, 3e-3));
       };
       set_accuracy(1.0);
-      rule.progress = [&](int, double residual) {
-        if (residual > 0.0 && std::isfinite(residual)) set_accuracy(residual);
+      rule.progress = [&](int, double reached) {
+        if (reached > 0.0 && std::isfinite(reached)) set_accuracy(reached);
       };
       const auto off_modes = [&](F& out, const F& in) {
         square.apply(out, in, delta);
         axpy(out, uniform_scalars(out, -e), in);
         project(out);
       };
-      conjugate_gradients(function_operator<decltype(off_modes)>{off_modes}, t_of_batch, r_of_batch, rule);
+      conjugate_gradients(function_operator<decltype(off_modes)>{off_modes}, t, residual, rule);
+      double longest = 0.0;
+      for (const complex<double>& n : host_values(norm2(t))) longest = std::max(longest, std::sqrt(n.re));
+      if (!(longest > 0.0) || !std::isfinite(longest)) return;
+      F square_of_t = like(t), other_of_t = like(t);
+      products_of_basis(sign, chi, t, square_of_t, &other_of_t, std::clamp(0.02 * least_goal / longest, 1e-10, 1e-3),
+                        width);
+      follow(places, t, square_of_t, &other_of_t);
     });
-    axpy(v, uniform_scalars(t, -1.0), t);
-    orthonormalise(v, fill);
+    const host_matrix orthonormal = inverse_root(overlaps(v, v));
+    rotate_basis(v, orthonormal);
+    rotate_basis(squares, orthonormal);
+    if (others != nullptr) rotate_basis(*others, orthonormal);
   }
 }
 
@@ -243,13 +326,15 @@ void refine_modes(const chiral_square<Sign>& square, chiral_modes<F>& found, F* 
 /// \param gap  e of what is not known begins there
 template <class Sign, class F>
 void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<F>& found, F* others,
-                         const std::function<void(F&)>& project, const overlap_mode_search& search,
-                         const random_fill<F>& fill, int width, double gap) {
+                         const std::function<void(F&)>& project, const overlap_mode_search& search, int width,
+                         double gap) {
   // A residual r leaves an error of r^2 / gap in e, a quarter of what a zero mode may have.
   const double enough = std::max(3e-7, 0.5 * std::sqrt(search.zero * gap));
   const double goal = search.tolerance > 1e-8 ? std::min(0.9 * search.tolerance, enough) : 0.3 * search.tolerance;
-  refine_modes(square, found, others, project, goal, std::min(1e-9, accuracy_of_residuals(search.tolerance)), search,
-               fill, width);
+  refine_modes(
+      square, found, others, project,
+      {.of = [goal](double) { return goal; }, .final_delta = std::min(1e-9, accuracy_of_residuals(search.tolerance))},
+      search, width);
 }
 
 /// The columns of both.
@@ -355,21 +440,33 @@ chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, d
       for (const F& v : {known, found.vectors})
         if (v.columns() > 0) subtract_combinations(x, v, inner_products(v, x));
     };
-    refine_lowest_modes<Sign, F>(square, found, static_cast<F*>(nullptr), project, search, fill, width, 0.5 * expected);
+    refine_lowest_modes<Sign, F>(square, found, static_cast<F*>(nullptr), project, search, width, 0.5 * expected);
   }
   return found;
+}
+
+/// Modes of an e above are not zero modes, whatever the tolerance leaves.
+inline double surely_no_zero(const overlap_mode_search& search) {
+  return search.zero + 10.0 * accuracy_of_residuals(search.tolerance) + 100.0 * search.tolerance * search.tolerance;
+}
+
+/// What a search for pairs of a loose tolerance leaves to be refined. The lowest modes become better than asked for:
+/// in a propagator their errors count by 1 / e. The lowest fifth has e / top below 0.04.
+inline refinement_goal goal_of_pairs(const overlap_mode_search& search, double top) {
+  const double tolerance = search.tolerance, least = std::min(tolerance, 1e-8);
+  return {.of = [=](double e) { return std::max(least, tolerance * std::clamp(25.0 * e / top, 0.03, 1.0)); },
+          .final_delta = accuracy_of_residuals(tolerance),
+          .pairs_from = surely_no_zero(search)};
 }
 
 /// Where the tolerance does not tell zero modes from others, those that may be some become better.
 /// \param partners  what D makes of main in the other chirality
 template <class Sign, class F>
 void refine_candidates(const Sign& sign, int chi, chiral_modes<F>& main, F& partners, const overlap_mode_search& search,
-                       const random_fill<F>& fill, int width) {
-  const double tolerance = search.tolerance,
-               doubt = 10.0 * accuracy_of_residuals(tolerance) + 100.0 * tolerance * tolerance;
-  if (tolerance <= 1e-8) return;
+                       int width) {
+  if (search.tolerance <= 1e-8) return;
   int count = 0;
-  while (count < std::ssize(main.squares) && main.squares[static_cast<std::size_t>(count)] < search.zero + doubt)
+  while (count < std::ssize(main.squares) && main.squares[static_cast<std::size_t>(count)] < surely_no_zero(search))
     ++count;
   if (count == 0) return;
   F place = view(main.vectors, 0, count), place_of_partners = view(partners, 0, count);
@@ -384,7 +481,7 @@ void refine_candidates(const Sign& sign, int chi, chiral_modes<F>& main, F& part
     subtract_combinations(x, low.vectors, inner_products(low.vectors, x));
   };
   F products = like(place);
-  refine_lowest_modes<Sign, F>(chiral_square<Sign>(sign, chi), low, &products, project, search, fill, width,
+  refine_lowest_modes<Sign, F>(chiral_square<Sign>(sign, chi), low, &products, project, search, width,
                                main.squares.back());
   copy(place, low.vectors);
   copy(place_of_partners, products);
@@ -392,26 +489,6 @@ void refine_candidates(const Sign& sign, int chi, chiral_modes<F>& main, F& part
   std::ranges::copy(low.residuals, main.residuals.begin());
 }
 
-/// Columns lose what they have along e above 0.5: T_8 of D^+ D mapped from [0.5, 4] to [-1, 1] makes what is low some
-/// 180 times longer.
-template <class Sign, class F>
-void filter_low(const chiral_square<Sign>& square, F& v, double delta, int width) {
-  in_batches(v.columns(), width, [&](int first, int n) {
-    F t = view(v, first, n);
-    apply_chebyshev([&](F& out, const F& in) { square.apply(out, in, delta); }, t, 8, 0.5, 4.0);
-    normalise_columns(t);
-  });
-}
-
-/// Some columns of a basis, in an order.
-template <class F>
-F columns_in_order(const F& from, const std::vector<int>& order) {
-  F to = like(from, static_cast<int>(order.size()));
-  std::vector<int> places(order.size());
-  std::iota(places.begin(), places.end(), 0);
-  copy_columns(to, std::span<const int>(places), from, std::span<const int>(order));
-  return to;
-}
 /// Modes of chirality -chi that the search in chi missed join those that it found, with their partners
 /// P D v / sqrt(e - e^2/4). The lowest remain, as many as there were.
 /// \param partners  of main, in the chirality of `late`
@@ -431,8 +508,8 @@ void join_late_modes(const Sign& sign, int chi, const chiral_modes<F>& late, chi
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](int i) { return squares[static_cast<std::size_t>(i)]; });
   order.resize(count);
-  main.vectors = columns_in_order(side_by_side(main.vectors, theirs), order);
-  partners = columns_in_order(side_by_side(partners, late.vectors), order);
+  main.vectors = gather_columns(side_by_side(main.vectors, theirs), order);
+  partners = gather_columns(side_by_side(partners, late.vectors), order);
   for (std::size_t i = 0; i < count; ++i) {
     main.squares[i] = squares[static_cast<std::size_t>(order[i])];
     main.residuals[i] = residuals[static_cast<std::size_t>(order[i])];
@@ -532,10 +609,14 @@ class pair_search {
       state = thick_restart_lanczos<V>(basis_, these, state, apply, decide, fill, search_.interrupted);
     } while (comes_near && !converged && !stopped && !disturbed && !state.cut && state.cycle < sizes_.cycles);
     kept_ = state.kept;
+    if (kept_ >= l) top_ = -state.values[static_cast<std::size_t>(l) - 1];
     if (disturbed) return search_outcome::disturbed;
     if (converged && !state.cut) return search_outcome::converged;
     return stopped || state.cut ? search_outcome::stopped : search_outcome::not_converged;
   }
+
+  /// The largest e that is wanted, as the search knows it.
+  double top() const { return top_; }
 
   /// A block that begins another search: a mixture of what was found, and noise.
   void mix(F& block, const random_fill<F>& fill) const {
@@ -571,6 +652,7 @@ class pair_search {
   restart_sizes sizes_;
   V basis_;
   double delta_;
+  double top_ = 1.0;
   int kept_ = 0;
 };
 
@@ -602,7 +684,9 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
   chiral_modes<F>& main = found.of(chi);
   chiral_modes<F>& other = found.of(-chi);
   F partners = detail::half_like(shape_of, l);
-  std::optional<F> start;  // of a search that begins anew
+  std::vector<double> of_partners;  // residuals
+  std::optional<F> start;           // of a search that begins anew
+  double top = 1.0;                 // the largest e that is wanted
   for (int attempt = 0; l > 0; ++attempt) {
     // A second search is accurate all the way.
     const bool relaxed = search.relaxed && attempt == 0;
@@ -631,6 +715,7 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
       assign(main.vectors, view(basis, 0, l));
       start = detail::half_like(shape_of, pairs.sizes().block);
       pairs.mix(*start, fill);
+      top = pairs.top();
       return outcome;
     };
     const int columns = sizes_of_search(search).most + sizes_of_search(search).block;
@@ -652,16 +737,16 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
       const std::function<void(F&)> project = [&](F& x) {
         subtract_combinations(x, main.vectors, inner_products(main.vectors, x));
       };
-      if (is_narrow)
-        detail::refine_modes(chiral_square<sign_function<B>>(sign, chi), main, &partners, project, search.tolerance,
-                             final_delta, search, fill, width);
+      if (is_narrow || search.tolerance > 1e-8)
+        of_partners = detail::refine_modes(chiral_square<sign_function<B>>(sign, chi), main, &partners, project,
+                                           detail::goal_of_pairs(search, top), search, width);
       else
         detail::chiral_rayleigh_ritz(sign, chi, main, &partners, final_delta, width);
       if (*std::max_element(main.residuals.begin(), main.residuals.end()) <= search.tolerance || attempt == 2) break;
     }
     ++found.restarts;
   }
-  if (l > 0) detail::refine_candidates(sign, chi, main, partners, search, fill, width);
+  if (l > 0) detail::refine_candidates(sign, chi, main, partners, search, width);
   int zeros = 0;
   while (zeros < l && std::abs(main.squares[static_cast<std::size_t>(zeros)]) < search.zero) ++zeros;
   (chi > 0 ? found.zero_plus : found.zero_minus) = zeros;
@@ -675,14 +760,6 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
       factors.push_back({1.0 / std::sqrt(e - 0.25 * e * e), 0.0});
     }
     scale(pair_vectors, make_scalars(pair_vectors, std::span<const complex<double>>(factors)));
-    // Errors of a vector along e' count by sqrt(e' / e) in its partner, so that those of the lowest need a filter.
-    int weak = 0;
-    while (weak < pairs && main.squares[static_cast<std::size_t>(zeros + weak)] < search.weak) ++weak;
-    if (search.tolerance > 1e-8 && weak > 0) {
-      F lowest = view(pair_vectors, 0, weak);
-      detail::filter_low(chiral_square<sign_function<B>>(sign, -chi), lowest,
-                         overlap_search_accuracy(search.tolerance, 1.0, 1.0), width);
-    }
     rotate_basis(pair_vectors, inverse_root(overlaps(pair_vectors, pair_vectors)));
   }
   chiral_modes<F> zero_modes{detail::half_like(shape_of, 0)};
@@ -730,7 +807,8 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
   other.squares = zero_modes.squares;
   other.residuals = zero_modes.residuals;
   other.squares.insert(other.squares.end(), main.squares.begin() + zeros, main.squares.end());
-  other.residuals.insert(other.residuals.end(), main.residuals.begin() + zeros, main.residuals.end());
+  for (std::size_t i = static_cast<std::size_t>(zeros); i < static_cast<std::size_t>(l); ++i)
+    other.residuals.push_back(i < of_partners.size() ? std::max(main.residuals[i], of_partners[i]) : main.residuals[i]);
   return found;
 }
 

@@ -26,6 +26,7 @@ struct overlap_solve_rule {
   double tolerance = 1e-8;  ///< of |b - D(m) x| / |b|
   overlap_scheme scheme = overlap_scheme::relaxed;
   double relaxation = 0.06;       ///< f in delta_k = f tolerance sqrt(sum_j 1 / |r_j|^2)
+  double coarsest = 0.1;          ///< no delta_k is above this share of the least eigenvalue beside the modes
   double fixed_delta = 1e-10;     ///< of the fixed scheme
   double cheap_delta = 1e-4;      ///< of the defect correction's inner solves
   double inner_tolerance = 1e-3;  ///< of these
@@ -38,12 +39,12 @@ struct overlap_solve_rule {
 /// How a mass was solved. Vectors have a number a column.
 struct overlap_mass_report {
   double mass = 0.0;
-  int iterations = 0;            ///< of the multi-shift solve
-  int corrections = 0;           ///< solves from true residuals after it
-  std::vector<double> iterated;  ///< |r| / |b| at the end of the last solve
+  int iterations = 0;              ///< of the multi-shift solve
+  int corrections = 0;             ///< solves from true residuals after it
+  std::vector<double> iterated{};  ///< |r| / |b| at the end of the last solve
   std::vector<double>
-      residual;               ///< |b - D(m) x| / |b| of x = D(m)^+ y, from |b - D(m)^+ D(m) y|, accurate sign function
-  std::vector<double> worst;  ///< of these: after the multi-shift solve, after each correction
+      residual{};  ///< |b - D(m) x| / |b| of x = D(m)^+ y, from |b - D(m)^+ D(m) y|, accurate sign function
+  std::vector<double> worst{};  ///< of these: after the multi-shift solve, after each correction
   bool converged = false;
 };
 
@@ -73,6 +74,26 @@ class overlap_deflation {
       put_chirality(whole, part, chi);
       axpy(x, uniform_scalars(x, -1.0), whole);
     }
+  }
+  /// Norms of the residual that modes of finite residuals r leave in y = V (e + sigma)^-1 V^+ b, one a column of b: the
+  /// root of sum |r v^+ b / (e + sigma)|^2. An estimate.
+  std::vector<double> residuals_left(const F& b, double sigma) const {
+    std::vector<double> squares(static_cast<std::size_t>(b.columns()));
+    for (const int chi : {+1, -1}) {
+      const chiral_modes<F>& modes = modes_->of(chi);
+      if (modes.vectors.columns() == 0) continue;
+      F half = detail::half_like(b, b.columns());
+      take_chirality(half, b, chi);
+      const host_matrix c = overlaps(modes.vectors, half);
+      for (int j = 0; j < c.columns(); ++j)
+        for (int i = 0; i < c.rows(); ++i) {
+          const auto k = static_cast<std::size_t>(i);
+          const double factor = modes.residuals[k] / (std::max(modes.squares[k], 0.0) + sigma);
+          squares[static_cast<std::size_t>(j)] += factor * factor * norm2(c(i, j));
+        }
+    }
+    for (double& x : squares) x = std::sqrt(x);
+    return squares;
   }
   /// y += V (e + sigma)^-1 V^+ b
   void add_solution(F& y, const F& b, double sigma) const {
@@ -148,7 +169,8 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
   if (modes.plus.squares.empty() && modes.minus.squares.empty()) least_eigenvalue = 2.5e-3;
   least_eigenvalue += sigma.front();
   const double relaxation = rule.relaxation * std::min(1.0, least_eigenvalue / 0.025);
-  const double coarsest = std::min(1e-2, 0.03 * least_eigenvalue), finest = std::max(1e-13, 0.1 * rule.fixed_delta);
+  const double coarsest = std::min(1e-2, rule.coarsest * least_eigenvalue),
+               finest = std::max(1e-13, 0.1 * rule.fixed_delta);
 
   double delta = rule.fixed_delta, zeta = 1.0;
   const detail::deflated_square<Sign> square{d, deflation, delta};
@@ -191,9 +213,17 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
   deflation.project(b_high);
   std::vector<F> y;
   for (std::size_t i = 0; i < masses.size(); ++i) y.push_back(like(b));
-  const double first_tolerance = rule.scheme == overlap_scheme::defect ? rule.inner_tolerance : 0.5 * rule.tolerance;
-  const multishift_report solved = solve_off_modes(
-      y, b_high, sigma, std::vector<double>(static_cast<std::size_t>(columns), first_tolerance), 1.0, true);
+  // Modes of finite residuals leave a residual, which corrections take off. To go below it is in vain.
+  std::vector<double> first_tolerances(static_cast<std::size_t>(columns), 0.5 * rule.tolerance);
+  if (rule.scheme == overlap_scheme::defect) {
+    first_tolerances.assign(first_tolerances.size(), rule.inner_tolerance);
+  } else if (rule.scheme == overlap_scheme::relaxed) {
+    const std::vector<double> left = deflation.residuals_left(b, sigma.front());
+    for (std::size_t n = 0; n < left.size(); ++n)
+      if (b_norms[n] > 0.0 && left[n] > 2.0 * rule.tolerance * b_norms[n])
+        first_tolerances[n] = std::clamp(0.3 * left[n] / b_norms[n], first_tolerances[n], 0.1);
+  }
+  const multishift_report solved = solve_off_modes(y, b_high, sigma, first_tolerances, 1.0, true);
 
   for (std::size_t i = 0; i < masses.size(); ++i) {
     overlap_mass_report mass{.mass = masses[i]};
@@ -203,21 +233,22 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
     }
     deflation.add_solution(y[i], b, sigma[i]);
     const double weight = rho * rho - 0.25 * masses[i] * masses[i];
-    F s = like(b), turned = like(b), r = like(b);
+    // s = D(m)^+ y, but for factors: y + chi sign(H) y. It gives the solution, and the residual of
+    // (D^+ D + sigma) y = b. Corrections of y are added to it.
+    F s = like(b), turned = like(b), r = like(b), change = like(b);
+    gamma5(turned, b);
+    const auto chi = ratio(dot(b, turned), norm2(b));
+    copy(change, y[i]);
+    zero(s);
     for (mass.corrections = 0;; ++mass.corrections) {
-      // One accurate sign function: s = sign(H) y gives both D(m)^+ y and the residual of (D^+ D + sigma) y = b.
-      const auto chi = [&] {
-        gamma5(turned, b);
-        return ratio(dot(b, turned), norm2(b));
-      }();
-      // The error of the sign function is relative to |y|, the residual to |b|.
-      const std::vector<double> y_norms = detail::square_roots(host_values(norm2(y[i])));
-      double longest = 1.0;
-      for (std::size_t n = 0; n < y_norms.size(); ++n)
-        if (b_norms[n] > 0.0) longest = std::max(longest, y_norms[n] / b_norms[n]);
-      d.sign().apply(s, y[i], std::max(1e-13, 0.05 * rule.tolerance / longest));
-      scale(s, chi);
-      axpy(s, uniform_scalars(s, 1.0), y[i]);  // s = y + chi sign(H) y = D^+ y
+      // The error of the sign function is relative to |change|, the residual to |b|.
+      const std::vector<double> lengths = detail::square_roots(host_values(norm2(change)));
+      double longest = 1e-8;
+      for (std::size_t n = 0; n < lengths.size(); ++n)
+        if (b_norms[n] > 0.0) longest = std::max(longest, lengths[n] / b_norms[n]);
+      d.sign().apply(turned, change, std::clamp(0.05 * rule.tolerance / longest, 1e-13, coarsest));
+      axpy(s, chi, turned);
+      axpy(s, uniform_scalars(s, 1.0), change);
       // r = b - P (D^+ D y) - sigma y, P_chi = (1 + chi gamma_5) / 2 of 2 s
       gamma5(turned, s);
       copy(r, b);
@@ -244,8 +275,9 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
         relative.push_back(std::clamp(0.3 * rule.tolerance / std::max(residual, 1e-300), rule.inner_tolerance, 0.1));
       std::vector<F> correction{like(b)};
       solve_off_modes(correction, r_high, {sigma[i]}, relative, worst, false);
-      deflation.add_solution(correction[0], r, sigma[i]);
-      axpy(y[i], uniform_scalars(y[i], 1.0), correction[0]);
+      copy(change, correction[0]);
+      deflation.add_solution(change, r, sigma[i]);
+      axpy(y[i], uniform_scalars(y[i], 1.0), change);
     }
     // x = D(m)^+ y / weight = ((rho - m/2) D^+ y + m y) / weight
     copy(x[i], s);

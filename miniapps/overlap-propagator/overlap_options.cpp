@@ -234,7 +234,7 @@ overlap_mode_search overlap_search_of(const overlap_options& options) {
   const bool narrow = overlap_search_in_single(options);
   search.block = options.overlap_block > 0 ? options.overlap_block
                  : options.shared.device == "gpu"
-                     ? std::clamp(options.overlap_modes / (narrow ? 8 : 25), 1, narrow ? 12 : 4)
+                     ? std::clamp(options.overlap_modes / (narrow ? 8 : 25), 1, narrow ? 6 : 4)
                      : 1;
   return search;
 }

@@ -60,7 +60,7 @@ struct mass_record {
   double sum_of_squares = 0.0;  ///< sum_c |S b_c|^2
   double mass_of_others = 0.0;  ///< m' = m / (2 rho)
   double condensate = 0.0;      ///< Re sum_c <b_c, S b_c>
-  std::vector<double> pion, rho;
+  std::vector<double> pion{}, rho{};
 };
 
 json_document to_json(const kernel_record& r);
