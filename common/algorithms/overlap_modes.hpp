@@ -208,119 +208,142 @@ std::vector<double> residuals_of_partners(const Sign& sign, int chirality, const
 
 /// What residuals modes shall have.
 struct refinement_goal {
-  std::function<double(double e)> of;  ///< at most this, of a mode e
-  double final_delta = 1e-9;           ///< accuracy of the sign function that judges them
-  double pairs_from = 1e300;           ///< from this e on, partners are held to the same
+  std::function<double(double e)> of;         ///< at most this, of a mode e
+  double final_delta = 1e-9;                  ///< accuracy of the sign function that judges them
+  double pairs_from = 1e300, pairs_to = 0.0;  ///< partners of e between these are held to the same
 };
 
 /// Eigenvectors that are roughly known become better, until their residuals are at most what is asked for: v loses t,
 /// where (D^+ D - e) t = (D^+ D - e) v off all that is known. This is Newton's method for the space that they span.
 /// (Jacobi's correction; Sleijpen, van der Vorst 1996) The sign function within is as accurate as each residual takes.
-/// What D makes of v is computed once; then what it makes of t is taken off, and that may be less accurate, as t is
-/// small. A batch has one e, the lowest of its own.
-/// \param found    orthonormal
-/// \param others   what D makes of them in the other chirality, or null
-/// \param project  takes off what is known, these too
-/// \returns residuals of the partners, for pairs as said
+/// What D makes of v is computed once. Then what it makes of t is taken off, which may be less accurate, as t is small.
 template <class Sign, class F>
-std::vector<double> refine_modes(const chiral_square<Sign>& square, chiral_modes<F>& found, F* others,
-                                 const std::function<void(F&)>& project, const refinement_goal& goal,
-                                 const overlap_mode_search& search, int width) {
-  const Sign& sign = square.sign();
-  const int chi = square.chirality();
-  const auto stops = [&] { return search.interrupted && search.interrupted(); };
-  F& v = found.vectors;
-  const int count_of_all = v.columns();
-  F squares = like(v), r = like(v);
-  products_of_basis(sign, chi, v, squares, others, goal.final_delta, width);
-  const auto follow = [&](const std::vector<int>& places, const F& t, const F& square_of_t, const F* other_of_t) {
-    const auto subtract = [&](F& from, const F& what) {
-      F some = gather_columns(from, places);
-      axpy(some, uniform_scalars(some, -1.0), what);
-      scatter_columns(from, places, some);
-    };
-    subtract(v, t);
-    subtract(squares, square_of_t);
-    if (others != nullptr) subtract(*others, *other_of_t);
-  };
-  bool low_ones_are_accurate = others == nullptr || goal.pairs_from > 1.0;
-  for (int step = 0;; ++step) {
-    rayleigh_ritz_of_products(found, squares, others, r);
-    if (!low_ones_are_accurate) {
-      // The error of the sign function counts by 1 / sqrt(e) in a partner.
-      low_ones_are_accurate = true;
-      int low = 0;
-      while (low < count_of_all &&
-             goal.final_delta > 0.2 * goal.of(found.squares[static_cast<std::size_t>(low)]) *
-                                    std::sqrt(std::max(0.0, found.squares[static_cast<std::size_t>(low)])))
-        ++low;
-      if (low > 0) {
-        F square_of_low = view(squares, 0, low), other_of_low = view(*others, 0, low);
-        products_of_basis(sign, chi, view(v, 0, low), square_of_low, &other_of_low,
-                          std::min(1e-9, 0.1 * goal.final_delta), width);
-        rayleigh_ritz_of_products(found, squares, others, r);
-      }
+class mode_refinement {
+ public:
+  /// \param found    orthonormal; what is refined
+  /// \param others   becomes what D makes of them in the other chirality; or null
+  /// \param project  takes off what is known, these too
+  mode_refinement(const chiral_square<Sign>& square, chiral_modes<F>& found, F* others,
+                  const std::function<void(F&)>& project, refinement_goal goal, const overlap_mode_search& search,
+                  int width)
+      : square_(square),
+        found_(found),
+        others_(others),
+        project_(project),
+        goal_(std::move(goal)),
+        search_(search),
+        width_(width),
+        products_(like(found.vectors)),
+        residual_vectors_(like(found.vectors)) {}
+
+  /// Returns residuals of the partners, where the goal asks for them.
+  std::vector<double> run() {
+    const F& v = found_.vectors;
+    products_of_basis(square_.sign(), square_.chirality(), v, products_, others_, goal_.final_delta, width_);
+    rayleigh_ritz_of_products(found_, products_, others_, residual_vectors_);
+    if (has_pairs()) make_low_products_accurate();
+    for (int step = 0;; ++step) {
+      if (has_pairs())
+        of_partners_ =
+            residuals_of_partners(square_.sign(), square_.chirality(), residual_vectors_, found_.squares, width_);
+      std::vector<int> rough;
+      for (int i = 0; i < v.columns(); ++i)
+        if (!(excess(i) <= 1.0)) rough.push_back(i);
+      if (rough.empty() || step == 8 || stops()) return of_partners_;
+      in_batches(static_cast<int>(rough.size()), width_, [&](int first, int count) {
+        if (!stops()) correct({rough.begin() + first, rough.begin() + first + count});
+      });
+      const host_matrix orthonormal = inverse_root(overlaps(v, v));
+      rotate_basis(found_.vectors, orthonormal);
+      rotate_basis(products_, orthonormal);
+      if (others_ != nullptr) rotate_basis(*others_, orthonormal);
+      rayleigh_ritz_of_products(found_, products_, others_, residual_vectors_);
     }
-    const bool has_pairs = goal.pairs_from < 1e300;
-    std::vector<double> of_partners;
-    if (has_pairs) of_partners = residuals_of_partners(sign, chi, r, found.squares, width);
-    const auto excess = [&](int i) {
-      const auto k = static_cast<std::size_t>(i);
-      const double e = found.squares[k];
-      const double worst =
-          has_pairs && e >= goal.pairs_from ? std::max(found.residuals[k], of_partners[k]) : found.residuals[k];
-      return worst / goal.of(e);
-    };
-    std::vector<int> rough;
-    for (int i = 0; i < count_of_all; ++i)
-      if (!(excess(i) <= 1.0)) rough.push_back(i);
-    if (rough.empty() || step == 8 || stops()) return of_partners;
-    in_batches(static_cast<int>(rough.size()), width, [&](int from, int count) {
-      if (stops()) return;
-      const std::vector<int> places(rough.begin() + from, rough.begin() + from + count);
-      double worst = 0.0, least_goal = 1e300;
-      for (const int i : places) {
-        worst = std::max(worst, excess(i));
-        least_goal = std::min(least_goal, goal.of(found.squares[static_cast<std::size_t>(i)]));
-      }
-      const double e = std::max(0.0, found.squares[static_cast<std::size_t>(places.front())]);
-      F residual = gather_columns(r, places), t = like(residual);
-      zero(t);
-      project(residual);
-      stopping_rule rule;
-      rule.tolerance = std::clamp(0.3 / worst, 1e-3, 0.1);
-      rule.limit = 300;
-      rule.guess_is_zero = true;
-      rule.interrupted = search.interrupted;
-      double delta = 0.0, zeta = 0.0;
-      const auto set_accuracy = [&](double reached) {  // as in solve_overlap
-        zeta += 1.0 / (reached * reached);
-        delta = rounded_down(std::clamp(0.06 * rule.tolerance * std::sqrt(zeta), 1e-6, 3e-3));
-      };
-      set_accuracy(1.0);
-      rule.progress = [&](int, double reached) {
-        if (reached > 0.0 && std::isfinite(reached)) set_accuracy(reached);
-      };
-      const auto off_modes = [&](F& out, const F& in) {
-        square.apply(out, in, delta);
-        axpy(out, uniform_scalars(out, -e), in);
-        project(out);
-      };
-      conjugate_gradients(function_operator<decltype(off_modes)>{off_modes}, t, residual, rule);
-      double longest = 0.0;
-      for (const complex<double>& n : host_values(norm2(t))) longest = std::max(longest, std::sqrt(n.re));
-      if (!(longest > 0.0) || !std::isfinite(longest)) return;
-      F square_of_t = like(t), other_of_t = like(t);
-      products_of_basis(sign, chi, t, square_of_t, &other_of_t, std::clamp(0.02 * least_goal / longest, 1e-10, 1e-3),
-                        width);
-      follow(places, t, square_of_t, &other_of_t);
-    });
-    const host_matrix orthonormal = inverse_root(overlaps(v, v));
-    rotate_basis(v, orthonormal);
-    rotate_basis(squares, orthonormal);
-    if (others != nullptr) rotate_basis(*others, orthonormal);
   }
-}
+
+ private:
+  bool stops() const { return search_.interrupted && search_.interrupted(); }
+  bool has_pairs() const { return others_ != nullptr && goal_.pairs_from < goal_.pairs_to; }
+  double square_of(int i) const { return found_.squares[static_cast<std::size_t>(i)]; }
+  /// The residual in units of what is asked for.
+  double excess(int i) const {
+    const auto k = static_cast<std::size_t>(i);
+    const double e = found_.squares[k];
+    double worst = found_.residuals[k];
+    if (has_pairs() && e >= goal_.pairs_from && e <= goal_.pairs_to) worst = std::max(worst, of_partners_[k]);
+    return worst / goal_.of(e);
+  }
+
+  /// The error of the sign function counts by 1 / sqrt(e) in a partner.
+  void make_low_products_accurate() {
+    int low = 0;
+    while (low < found_.vectors.columns() && square_of(low) <= goal_.pairs_to &&
+           goal_.final_delta > 0.2 * goal_.of(square_of(low)) * std::sqrt(std::max(0.0, square_of(low))))
+      ++low;
+    if (low == 0) return;
+    F products = view(products_, 0, low), others = view(*others_, 0, low);
+    products_of_basis(square_.sign(), square_.chirality(), view(found_.vectors, 0, low), products, &others,
+                      std::min(1e-9, 0.1 * goal_.final_delta), width_);
+    rayleigh_ritz_of_products(found_, products_, others_, residual_vectors_);
+  }
+
+  /// One correction of the columns `places`, which take the lowest e of them.
+  void correct(const std::vector<int>& places) {
+    double worst = 0.0, least_goal = 1e300;
+    for (const int i : places) {
+      worst = std::max(worst, excess(i));
+      least_goal = std::min(least_goal, goal_.of(square_of(i)));
+    }
+    const double e = std::max(0.0, square_of(places.front()));
+    F residual = gather_columns(residual_vectors_, places), t = like(residual);
+    zero(t);
+    project_(residual);
+    stopping_rule rule;
+    rule.tolerance = std::clamp(0.5 / worst, 1e-3, 0.3);
+    rule.limit = 300;
+    rule.guess_is_zero = true;
+    rule.interrupted = search_.interrupted;
+    double delta = 0.0, zeta = 0.0;
+    const auto set_accuracy = [&](double reached) {  // as in solve_overlap
+      zeta += 1.0 / (reached * reached);
+      delta = rounded_down(std::clamp(0.06 * rule.tolerance * std::sqrt(zeta), 1e-6, 3e-3));
+    };
+    set_accuracy(1.0);
+    rule.progress = [&](int, double reached) {
+      if (reached > 0.0 && std::isfinite(reached)) set_accuracy(reached);
+    };
+    const auto off_modes = [&](F& out, const F& in) {
+      square_.apply(out, in, delta);
+      axpy(out, uniform_scalars(out, -e), in);
+      project_(out);
+    };
+    conjugate_gradients(function_operator<decltype(off_modes)>{off_modes}, t, residual, rule);
+    double longest = 0.0;
+    for (const complex<double>& n : host_values(norm2(t))) longest = std::max(longest, std::sqrt(n.re));
+    if (!(longest > 0.0) || !std::isfinite(longest)) return;
+    F products = like(t), others = like(t);
+    products_of_basis(square_.sign(), square_.chirality(), t, products, &others,
+                      std::clamp(0.02 * least_goal / longest, 1e-10, 1e-3), width_);
+    subtract(found_.vectors, places, t);
+    subtract(products_, places, products);
+    if (others_ != nullptr) subtract(*others_, places, others);
+  }
+  static void subtract(F& from, const std::vector<int>& places, const F& what) {
+    F some = gather_columns(from, places);
+    axpy(some, uniform_scalars(some, -1.0), what);
+    scatter_columns(from, places, some);
+  }
+
+  chiral_square<Sign> square_;
+  chiral_modes<F>& found_;
+  F* others_;
+  const std::function<void(F&)>& project_;
+  refinement_goal goal_;
+  const overlap_mode_search& search_;
+  int width_;
+  F products_, residual_vectors_;
+  std::vector<double> of_partners_;
+};
 
 /// The lowest modes become so good that residuals tell zero modes from others.
 /// \param gap  e of what is not known begins there
@@ -331,10 +354,9 @@ void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<F>& fou
   // A residual r leaves an error of r^2 / gap in e, a quarter of what a zero mode may have.
   const double enough = std::max(3e-7, 0.5 * std::sqrt(search.zero * gap));
   const double goal = search.tolerance > 1e-8 ? std::min(0.9 * search.tolerance, enough) : 0.3 * search.tolerance;
-  refine_modes(
-      square, found, others, project,
-      {.of = [goal](double) { return goal; }, .final_delta = std::min(1e-9, accuracy_of_residuals(search.tolerance))},
-      search, width);
+  const refinement_goal one_goal{.of = [goal](double) { return goal; },
+                                 .final_delta = std::min(1e-9, accuracy_of_residuals(search.tolerance))};
+  mode_refinement<Sign, F>(square, found, others, project, one_goal, search, width).run();
 }
 
 /// The columns of both.
@@ -450,13 +472,17 @@ inline double surely_no_zero(const overlap_mode_search& search) {
   return search.zero + 10.0 * accuracy_of_residuals(search.tolerance) + 100.0 * search.tolerance * search.tolerance;
 }
 
-/// What a search for pairs of a loose tolerance leaves to be refined. The lowest modes become better than asked for:
-/// in a propagator their errors count by 1 / e. The lowest fifth has e / top below 0.04.
+/// What a search for pairs of a loose tolerance leaves to be refined. The lowest modes, and their partners, become
+/// better than the others: in a propagator their errors count by 1 / e. To make all of them better takes longer than
+/// to correct a dozen columns of propagators: some 11 signs for a digit, after the first, which cuts the noise of the
+/// search to a quarter.
+/// \param top  the largest e. The lowest fifth lies below 0.04 of it.
 inline refinement_goal goal_of_pairs(const overlap_mode_search& search, double top) {
   const double tolerance = search.tolerance, least = std::min(tolerance, 1e-8);
-  return {.of = [=](double e) { return std::max(least, tolerance * std::clamp(25.0 * e / top, 0.03, 1.0)); },
+  return {.of = [=](double e) { return std::max(least, tolerance * std::clamp(25.0 * e / top, 0.1, 1.0)); },
           .final_delta = accuracy_of_residuals(tolerance),
-          .pairs_from = surely_no_zero(search)};
+          .pairs_from = surely_no_zero(search),
+          .pairs_to = 0.04 * top};
 }
 
 /// Where the tolerance does not tell zero modes from others, those that may be some become better.
@@ -738,8 +764,10 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
         subtract_combinations(x, main.vectors, inner_products(main.vectors, x));
       };
       if (is_narrow || search.tolerance > 1e-8)
-        of_partners = detail::refine_modes(chiral_square<sign_function<B>>(sign, chi), main, &partners, project,
-                                           detail::goal_of_pairs(search, top), search, width);
+        of_partners =
+            detail::mode_refinement<sign_function<B>, F>(chiral_square<sign_function<B>>(sign, chi), main, &partners,
+                                                         project, detail::goal_of_pairs(search, top), search, width)
+                .run();
       else
         detail::chiral_rayleigh_ritz(sign, chi, main, &partners, final_delta, width);
       if (*std::max_element(main.residuals.begin(), main.residuals.end()) <= search.tolerance || attempt == 2) break;

@@ -90,7 +90,7 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
   const double filter = options.filter_degree > 0 ? options.filter_degree : 2.5 * highest / (1.05 * lowest);
   const double search = options.search_space > 0 ? options.search_space : std::max(16.0, 2.5 * options.modes);
   t.kernel_modes = 2.0 * filter * 1.7 * search * (1.0 + (on_gpu ? 0.05 : 0.15) * search / filter) * speed.block;
-  t.sign = (on_gpu ? 80.0 : 30.0) * price.at(options.delta, speed.many, speed.many);
+  t.sign = (on_gpu ? 55.0 : 30.0) * price.at(options.delta, speed.many, speed.many);
   if (options.until == overlap_stage::modes) t.sign = 0.0;
   if (options.until <= overlap_stage::sign) return t;
 
