@@ -129,13 +129,25 @@ long long numbers_of_block(const field<T>& x) {
 
 /// Returns whether the kernels of basis_tiles.hpp take `columns` columns on the other side. For many columns they read
 /// V several times, and cuBLAS is better where it is installed.
-template <class T>
 bool in_tiles(const context& ctx, int columns) {
 #ifdef __CUDACC__
-  return std::is_same_v<T, double> && ctx.device().compute_capability >= 90 &&
-         (columns <= 6 * tile_columns || !has_cublas(ctx.queue()));
+  return ctx.device().compute_capability >= 90 && (columns <= 6 * tile_columns || !has_cublas(ctx.queue()));
 #else
   static_cast<void>(ctx), static_cast<void>(columns);
+  return false;
+#endif
+}
+
+/// Returns whether they make V^+ W too: in double precision cuBLAS is better where many of their warps have nothing to
+/// do.
+template <class T>
+bool makes_products_in_tiles(const context& ctx, int v_columns, int w_columns) {
+#ifdef __CUDACC__
+  return in_tiles(ctx, w_columns) &&
+         (sizeof(T) == 4 || 8 * warps_of_products(v_columns) >= 7 * started_warps_of_products(v_columns) ||
+          !has_cublas(ctx.queue()));
+#else
+  static_cast<void>(ctx), static_cast<void>(v_columns), static_cast<void>(w_columns);
   return false;
 #endif
 }
@@ -154,7 +166,7 @@ void add_products_in_tiles(std::vector<complex<double>>& products, const field<T
   const std::int32_t ranges = (count + of_range - 1) / of_range;
   const auto partial = ctx.workspace().take(sizeof(complex<double>) * static_cast<std::size_t>(pairs * ranges));
   const auto blocks_of = [&](const field<T>& x) {
-    return basis_blocks{numbers_of(x, first), numbers_of_block(x), x.columns()};
+    return basis_blocks<T>{numbers_of(x, first), numbers_of_block(x), x.columns()};
   };
   launch_products_in_tiles(ctx.queue(), blocks_of(v), blocks_of(w), v.components() * lanes, count, of_range,
                            reinterpret_cast<complex<double>*>(partial.get()));
@@ -162,8 +174,8 @@ void add_products_in_tiles(std::vector<complex<double>>& products, const field<T
 }
 #endif
 
-/// products += V^+ W over `count` blocks from `first` on, as products of matrices. Each group of blocks adds to a
-/// matrix of its own. A launch takes one block of every group, which is enough work for the device.
+/// The same as products of matrices. Each group of blocks adds to a matrix of its own. A launch takes one block of
+/// every group, which is enough work for the device.
 template <class T>
 void add_products_of_blocks(std::vector<complex<double>>& products, const field<T>& v, const field<T>& w,
                             std::int32_t first, std::int32_t count) {
@@ -243,6 +255,13 @@ std::shared_ptr<std::byte> matrix_on_device(const context& ctx, std::span<const 
   return memory;
 }
 
+/// The matrix for `multiply_blocks`, for which the kernels of basis_tiles.hpp take double numbers.
+template <class T>
+std::shared_ptr<std::byte> matrix_of_blocks(const context& ctx, std::span<const complex<double>> c, int columns,
+                                            double factor) {
+  return in_tiles(ctx, columns) ? matrix_on_device<double>(ctx, c, factor) : matrix_on_device<T>(ctx, c, factor);
+}
+
 /// Blocks of columns of a result, one behind the other.
 template <class T>
 struct column_blocks {
@@ -254,21 +273,20 @@ struct column_blocks {
 /// target = V C over some blocks, or that is added, as products of matrices.
 template <class T>
 void multiply_blocks(const field<T>& v, std::int32_t first, std::int32_t count, const column_blocks<T>& target,
-                     const complex<T>* c, bool add) {
+                     const std::byte* c, bool add) {
   const context& ctx = v.get_context();
 #ifdef __CUDACC__
-  if constexpr (std::is_same_v<T, double>)
-    if (in_tiles<T>(ctx, target.columns))
-      return launch_combine_in_tiles(ctx.queue(), {numbers_of(v, first), numbers_of_block(v), v.columns()},
-                                     target.begin, target.block_stride, target.columns, v.components() * lanes, count,
-                                     c, add);
+  if (in_tiles(ctx, target.columns))
+    return launch_combine_in_tiles<T>(ctx.queue(), {numbers_of(v, first), numbers_of_block(v), v.columns()},
+                                      target.begin, target.block_stride, target.columns, v.components() * lanes, count,
+                                      reinterpret_cast<const complex<double>*>(c), add);
 #endif
   matrix_products<T> work;
   work.rows = work.a_column = work.c_column = v.components() * lanes;
   work.columns = target.columns;
   work.inner = work.b_column = v.columns();
   work.a = numbers_of(v, first);
-  work.b = c;
+  work.b = reinterpret_cast<const complex<T>*>(c);
   work.c = target.begin;
   work.beta = add ? T(1) : T(0);
   work.a_next = numbers_of_block(v);
@@ -280,7 +298,7 @@ void multiply_blocks(const field<T>& v, std::int32_t first, std::int32_t count, 
 template <class T>
 bool multiplies_blocks(const field<T>& v, int columns) {
   const context& ctx = v.get_context();
-  return is_dense(v) && (in_tiles<T>(ctx, columns) || has_cublas(ctx.queue()));
+  return is_dense(v) && (in_tiles(ctx, columns) || has_cublas(ctx.queue()));
 }
 
 template <class T>
@@ -288,12 +306,14 @@ void add_products(field<T>& target, const field<T>& v, std::span<const complex<d
   require_same_sites(target, v);
   require_size(c, v.columns(), target.columns());
   const context& ctx = v.get_context();
+  if (multiplies_blocks(v, target.columns())) {
+    const auto memory = matrix_of_blocks<T>(ctx, c, target.columns(), factor);
+    return multiply_blocks(v, 0, v.all_blocks(),
+                           column_blocks<T>{numbers_of(target, 0), numbers_of_block(target), target.columns()},
+                           memory.get(), add);
+  }
   const auto memory = matrix_on_device<T>(ctx, c, factor);
   const auto* const matrix = reinterpret_cast<const complex<T>*>(memory.get());
-  if (multiplies_blocks(v, target.columns()))
-    return multiply_blocks(v, 0, v.all_blocks(),
-                           column_blocks<T>{numbers_of(target, 0), numbers_of_block(target), target.columns()}, matrix,
-                           add);
   const std::int32_t sites = padded_count(v);
   for_each_index(ctx.queue(), std::int64_t{sites} * target.columns(),
                  combination_of_site<T>{target.sites(0), v.sites(0), v.components(), sites, v.columns(),
@@ -430,13 +450,20 @@ std::vector<complex<double>> inner_products(const field<T>& v, const field<T>& w
   const context& ctx = v.get_context();
   const std::int32_t of_part = v.order().blocks();
   std::vector<complex<double>> products(static_cast<std::size_t>(v.columns()) * static_cast<std::size_t>(w.columns()));
-  if (is_dense(v) && has_cublas(ctx.queue())) {
+  const bool tiles = makes_products_in_tiles<T>(ctx, v.columns(), w.columns());
+  if (is_dense(v) && (tiles || has_cublas(ctx.queue()))) {
+    const auto add = [&](std::int32_t first, std::int32_t count) {
+#ifdef __CUDACC__
+      if (tiles) return add_products_in_tiles(products, v, w, first, count);
+#endif
+      add_products_of_blocks(products, v, w, first, count);
+    };
     const bool has_padding = v.order().sites % lanes != 0;  // which may hold anything
     if (has_padding) {
-      for (int part = 0; part < v.parts(); ++part) add_products_of_blocks(products, v, w, part * of_part, of_part - 1);
+      for (int part = 0; part < v.parts(); ++part) add(part * of_part, of_part - 1);
       add_products_of_sites(products, v, w, {of_part - 1, of_part, v.parts()});
     } else {
-      add_products_of_blocks(products, v, w, 0, v.all_blocks());
+      add(0, v.all_blocks());
     }
   } else {
     add_products_of_sites(products, v, w, {0, 1, v.all_blocks()});
@@ -469,7 +496,7 @@ void rotate(field<T>& v, std::span<const complex<double>> q, int count) {
     combine(result, v, q);
     return copy(first, result);
   }
-  const auto memory = matrix_on_device<T>(ctx, q, 1.0);
+  const auto memory = matrix_of_blocks<T>(ctx, q, count, 1.0);
   // Room for a part of the result: enough for the device to be busy.
   constexpr std::int64_t most_bytes = std::int64_t{1} << 29;
   const spinor_pointer<T> sites = v.sites(0);
@@ -481,7 +508,7 @@ void rotate(field<T>& v, std::span<const complex<double>> q, int count) {
     multiply_blocks(v, first, blocks,
                     column_blocks<T>{reinterpret_cast<complex<T>*>(room.get()),
                                      block_bytes / static_cast<long long>(sizeof(complex<T>)), count},
-                    reinterpret_cast<const complex<T>*>(memory.get()), false);
+                    memory.get(), false);
     for_each_index(ctx.queue(), blocks * block_bytes / chunk_bytes,
                    put_blocks{room.get(), sites.begin + first * sites.block_stride, block_bytes, sites.block_stride});
   }

@@ -18,7 +18,7 @@ using matrix = std::vector<complex<double>>;
 
 const std::vector<extents> lattices = {{2, 2, 2, 2}, {4, 6, 2, 4}};
 /// Columns of the basis and of what it is multiplied with.
-constexpr std::pair<int, int> sizes[] = {{1, 1}, {3, 12}, {12, 3}, {5, 1}, {37, 9}, {1, 20}, {70, 70}};
+constexpr std::pair<int, int> sizes[] = {{1, 1}, {3, 12}, {12, 3}, {5, 1}, {137, 13}, {1, 20}, {70, 70}};
 
 /// The error allowed to a sum of products, in units of its terms. The products of a site are summed in groups in the
 /// precision of the field; groups are summed in double. Errors add up with random signs.

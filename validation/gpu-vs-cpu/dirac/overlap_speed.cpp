@@ -3,11 +3,13 @@
 /// How fast the device does what the overlap propagator is made of, each result verified before it is timed; beside the
 /// bandwidth of a copy in the same run. For whoever changes a kernel.
 ///
-///   overlap_speed LATTICE h|clenshaw PRECISION REALS COLUMNS [try=N] [launch=SUBSTRING] [without=SUBSTRING] [final]
+///   overlap_speed LATTICE h|clenshaw PRECISION REALS COLUMNS [OPTION]...
 ///   overlap_speed LATTICE basis PRECISION VECTORS COLUMNS
 ///
-/// `h` and `clenshaw` try the first N ways to launch H (default 1, the table's choice), each verified against variant
-/// 1, bit for bit, and print the six fastest and the table's; `final` adds the fastest cool and sustained.
+/// `h` and `clenshaw` try ways to launch H, each verified against variant 1, bit for bit. Options: try=N the first N
+/// ways (default 1, the table's choice), show=N prints the fastest N (default 6) and the table's, launch=TEXT and
+/// without=TEXT are parts that names of launches must have and must not have, past stores past the caches, final adds
+/// the fastest cool and sustained.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -31,8 +33,8 @@ struct request {
   extents lattice{};
   std::string what, precision, filter, without = "none";
   int numbers[2] = {12, 1};  ///< reals and columns, or vectors and columns
-  int tries = 1;
-  bool final = false;
+  int tries = 1, shown = 6;
+  bool final = false, past = false;
 };
 
 request parse(int count, char** words) {
@@ -45,9 +47,11 @@ request parse(int count, char** words) {
   for (int i = 6; i < count; ++i) {
     const std::string word = words[i];
     if (word.starts_with("try=")) r.tries = std::stoi(word.substr(4));
+    if (word.starts_with("show=")) r.shown = std::stoi(word.substr(5));
     if (word.starts_with("launch=")) r.filter = word.substr(7);
     if (word.starts_with("without=")) r.without = word.substr(8);
     if (word == "final") r.final = true;
+    if (word == "past") r.past = true;
   }
   return r;
 }
@@ -143,6 +147,7 @@ int measure_operator(const context& ctx, const request& r, double copy_rate) {
     const std::string name = how.name();
     return name.find(r.filter) == std::string::npos || name.find(r.without) != std::string::npos;
   });
+  for (auto& how : list) how.past_caches = r.past;
   if (static_cast<int>(list.size()) > r.tries) list.resize(static_cast<std::size_t>(r.tries));
   list.push_back({});
   const double sites = static_cast<double>(volume(r.lattice));
@@ -177,7 +182,7 @@ int measure_operator(const context& ctx, const request& r, double copy_rate) {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const outcome& o = outcomes[i];
     right = right && o.difference == 0.0;
-    if (i < 6 || o.how == table || o.difference != 0.0 || o.how.gather)
+    if (static_cast<int>(i) < r.shown || o.how == table || o.difference != 0.0 || o.how.gather)
       print(o.seconds, o.difference, o.how, o.how == table ? "  (table)" : "");
   }
   if (r.final) {
