@@ -37,14 +37,19 @@ PLAQUETTE_KERNEL_INLINE hop_neighbours neighbours_on_lattice(const site_order& o
   return n;
 }
 
-/// sum += factor * the spinor at a site, with its halves exchanged or not.
+/// The place of a site of a column.
+template <class T, class Byte>
+PLAQUETTE_KERNEL_INLINE spinor_place<T, Byte> place_of_site(Byte* begin, std::int32_t block_stride, int column,
+                                                            std::int32_t i) {
+  return place_in<T>(block_of(column_of<T>(begin, column), static_cast<std::uint32_t>(block_stride), i), lane_of(i));
+}
+
+/// sum += factor * the spinor at a place, with its halves exchanged or not.
 template <class T, bool exchanged>
-PLAQUETTE_KERNEL_INLINE void add_stored(spin_rows<real_of<T>, 4>& sum, const spinor_pointer<const T>& x, int column,
-                                        std::int32_t i, real_of<T> factor) {
+PLAQUETTE_KERNEL_INLINE void add_stored(spin_rows<real_of<T>, 4>& sum, const spinor_place<T, const std::byte>& from,
+                                        real_of<T> factor) {
   spinor_in_memory<T, exchanged> psi;
-  psi.template load<load_hint::ordered, spinor_part::both>(
-      block_of(column_of<T>(x.begin, column), static_cast<std::uint32_t>(x.block_stride), i), lane_of(i),
-      exchanged ? spinor_block_bytes<T> / 2 : 0);
+  psi.template load<load_hint::ordered, spinor_part::both>(from, exchanged ? spinor_block_bytes<T> / 2 : 0);
   if constexpr (is_half<T>) factor *= psi.scale();
 #pragma unroll
   for (int k = 0; k < spins * colours; ++k) {
@@ -54,14 +59,21 @@ PLAQUETTE_KERNEL_INLINE void add_stored(spin_rows<real_of<T>, 4>& sum, const spi
   }
 }
 
+template <class T, bool exchanged>
+PLAQUETTE_KERNEL_INLINE void add_stored(spin_rows<real_of<T>, 4>& sum, const spinor_pointer<const T>& x, int column,
+                                        std::int32_t i, real_of<T> factor) {
+  add_stored<T, exchanged>(sum, place_of_site<T>(x.begin, x.block_stride, column, i), factor);
+}
+
 /// From the sum of hops h to the result, and stores it.
 /// \param to  the place of the result
 template <class T>
 PLAQUETTE_KERNEL_INLINE void finish_hermitian(spin_rows<real_of<T>, 4>& h, const hermitian_arguments<T>& arg,
                                               int column, std::int32_t i, const spinor_place<T, std::byte>& to) {
   const hopping_arguments<T>& hops = arg.hops;
-  add_stored<T, false>(h, hops.in, column, i, hops.a);
-  if (arg.d != real_of<T>(0)) add_stored<T, true>(h, hops.in, column, i, arg.d);
+  const auto own = place_of_site<T>(hops.in.begin, hops.in.block_stride, column, i);
+  add_stored<T, false>(h, own, hops.a);
+  if (arg.d != real_of<T>(0)) add_stored<T, true>(h, own, arg.d);
   if (hops.x.begin != nullptr) add_stored<T, true>(h, hops.x, column, i, arg.b);
   if (hops.w.begin != nullptr) add_stored<T, true>(h, hops.w, column, i, arg.c);
   hopping_arguments<T> exchanged;
@@ -73,10 +85,7 @@ template <class T>
 PLAQUETTE_KERNEL_INLINE void finish_hermitian(spin_rows<real_of<T>, 4>& h, const hermitian_arguments<T>& arg,
                                               int column, std::int32_t i) {
   const spinor_pointer<T>& out = arg.hops.out;
-  finish_hermitian(
-      h, arg, column, i,
-      place_in<T>(block_of(column_of<T>(out.begin, column), static_cast<std::uint32_t>(out.block_stride), i),
-                  lane_of(i)));
+  finish_hermitian(h, arg, column, i, place_of_site<T>(out.begin, out.block_stride, column, i));
 }
 
 /// Variant 1: one thread a site and column. The index counts even sites, odd sites, then columns.

@@ -64,7 +64,9 @@ class hermitian_wilson {
   void set_launch(std::optional<hermitian_launch> launch) { forced_ = launch; }
 
  private:
-  double seconds_of(const hermitian_launch& launch, int columns) const;
+  struct trial_fields;
+  /// Seconds of one application, in steps of Clenshaw's recurrence.
+  double seconds_of(const hermitian_launch& launch, trial_fields& fields) const;
 
   hopping_term<T> hopping_;
   std::optional<hermitian_launch> forced_;
