@@ -270,9 +270,10 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
       F r_high = like(r);
       copy(r_high, r);
       deflation.project(r_high);
+      const double least_relative = rule.scheme == overlap_scheme::defect ? rule.inner_tolerance : 1e-4;
       std::vector<double> relative;
       for (const double residual : mass.residual)
-        relative.push_back(std::clamp(0.3 * rule.tolerance / std::max(residual, 1e-300), rule.inner_tolerance, 0.1));
+        relative.push_back(std::clamp(0.3 * rule.tolerance / std::max(residual, 1e-300), least_relative, 0.1));
       std::vector<F> correction{like(b)};
       solve_off_modes(correction, r_high, {sigma[i]}, relative, worst, false);
       copy(change, correction[0]);
