@@ -382,14 +382,15 @@ F side_by_side(const F& a, const F& b) {
 }
 
 /// One Krylov space, kept orthogonal to what is known: vectors of e below half of `expected`, roughly. Of several
-/// copies it finds as many as a block has vectors.
+/// copies it finds as many as a block has vectors. What tells that there is none is the number of steps, so that a
+/// block of one does with the fewest signs.
 /// \tparam V  fields of the basis, as in pair_search
+/// \param p    vectors of a block
 template <class V, class Sign, class F>
 F lowest_beside(const chiral_square<Sign>& square, const F& known, double expected, const overlap_mode_search& search,
-                const random_fill<V>& fill) {
+                const random_fill<V>& fill, int p) {
   constexpr double delta = 1e-5;
-  const int p = std::clamp(search.block, 1, 4);
-  const restart_sizes sizes{.keep = 2 * p + 4, .most = 12 * p + 18, .block = p, .cycles = 12};
+  const restart_sizes sizes{.keep = 2 * p + 4, .most = p > 1 ? 66 : 48, .block = p, .cycles = 12};
   V off = like(half_like(known, 0), known.columns(), as<V>), basis = like(off, sizes.most + p);
   assign(off, known);
   const auto project = [&](V& x) {
@@ -453,8 +454,10 @@ chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, d
   chiral_modes<F> found{half_like(known, 0)};
   while (!(search.interrupted && search.interrupted())) {
     const F all = side_by_side(known, found.vectors);
-    const F fresh = sign.is_narrow(1e-5) ? lowest_beside<G>(square, all, expected, search, converted_fill<G>(fill))
-                                         : lowest_beside<F>(square, all, expected, search, fill);
+    const int block = found.vectors.columns() == 0 ? 1 : 4;
+    const F fresh = sign.is_narrow(1e-5)
+                        ? lowest_beside<G>(square, all, expected, search, converted_fill<G>(fill), block)
+                        : lowest_beside<F>(square, all, expected, search, fill, block);
     if (fresh.columns() == 0) break;
     found.vectors = side_by_side(found.vectors, fresh);
     if (known.columns() > 0)  // single precision has left something
