@@ -287,8 +287,7 @@ class sign_function {
     return first > 0 && first < polynomial(delta).degree();
   }
   int first_narrow_order(double delta) const {
-    const minimax_polynomial& p = polynomial(delta);
-    return first_order_in_single(p, std::max(delta, p.delta), options_.low_share);
+    return first_order_in_single(polynomial(delta), delta, options_.low_share);
   }
   int batch_of(int columns) const { return options_.batch > 0 ? std::min(options_.batch, columns) : columns; }
 
@@ -333,10 +332,10 @@ class sign_function {
     const minimax_polynomial& p = polynomial(delta);
     const int n = p.degree();
     const bool is_wide = precision == sign_precision::wide;
-    const double goal = std::max(delta, p.delta), share = options_.low_share;
-    const int first_narrow = is_wide ? n : first_order_in_single(p, goal, share);  // orders above are narrow
+    const double share = options_.low_share;
+    const int first_narrow = is_wide ? n : first_order_in_single(p, delta, share);  // orders above are narrow
     const bool has_half = precision == sign_precision::half && h_.has_half();
-    const int first_half = has_half ? std::max(first_narrow, first_order_in_half(p, goal, share)) : n;
+    const int first_half = has_half ? std::max(first_narrow, first_order_in_half(p, delta, share)) : n;
     F b1 = like(psi), b2 = like(psi);
     int k = n - 1;
     if (first_narrow < n) {

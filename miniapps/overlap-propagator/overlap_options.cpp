@@ -117,7 +117,7 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
             "are found in single precision, and what they leave is solved for mass by mass",
             {0.0, 1e-3});
   line.integer("--overlap-mode-block", options.overlap_block,
-               "Vectors that the sign function takes at once; 0: one on a CPU, up to four on a GPU, or twelve in "
+               "Vectors that the sign function takes at once; 0: one on a CPU, up to four on a GPU, or six in "
                "single precision",
                0, 64);
   line.integer("--overlap-search-space", options.overlap_search_space,

@@ -511,6 +511,12 @@ class overlap_pipeline {
     const double error = is_polynomial ? minimax_of_degree(options.degree, eps).delta
                                        : zolotarev_of_poles(options.poles, options.lowest, options.highest).delta;
     if (of_hand) delta_ = std::max(error, 1e-13);
+    // D^+ D is 2 P (1 +- sign H) P only as far as sign^2 = 1.
+    if (of_hand && error > options_.tolerance() && options_.until == overlap_stage::propagators && run_.talks())
+      fmt::print(
+          "remark     the sign function of --range errs by {:.2g}, and so do residuals of D(m): --tol {:g} is beyond "
+          "it\n",
+          error, options_.tolerance());
     if (error <= delta_) return;
     const std::string what = is_polynomial ? fmt::format("--degree {}: a polynomial of this degree", options.degree)
                                            : fmt::format("--poles {}: Zolotarev's function", options.poles);

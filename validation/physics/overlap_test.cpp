@@ -451,6 +451,24 @@ TEST(SignFunction, takes_high_orders_in_low_precision_as_long_as_the_error_stays
   }
 }
 
+// What another program computed with a short polynomial is repeated to more digits than that has of the sign function.
+TEST(SignFunction, of_a_fixed_degree_rounds_as_little_as_is_asked) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  const mode_set<F> modes = field.modes(8);
+  const F x = field.unit_vectors(2);
+  F wide = like(x), y = like(x), difference = like(x);
+  for (const sign_precision precision : {sign_precision::mixed, sign_precision::half}) {
+    const sign_of_library sign = field.sign(modes, {.precision = precision, .degree = 20});
+    ASSERT_GT(sign.polynomial(1e-9).delta, 1e-6);
+    sign.apply(wide, x, 1e-9, sign_precision::wide);
+    for (const double delta : {1e-7, 1e-9}) {
+      sign.apply(y, x, delta);
+      for (const complex<double>& number : host_values(subtract_norm2(difference, y, wide)))
+        EXPECT_LE(std::sqrt(number.re), delta);
+    }
+  }
+}
+
 TEST(SignFunction, on_a_flux_field_is_the_same_with_none_40_and_200_modes) {
   overlap_case field(flux_links({1, 1}), true);
   const F x = field.unit_vectors(2);
