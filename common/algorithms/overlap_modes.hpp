@@ -213,8 +213,8 @@ struct refinement_goal {
   double pairs_from = 1e300, pairs_to = 0.0;  ///< partners of e between these are held to the same
 };
 
-/// Eigenvectors that are roughly known become better, until their residuals are at most what is asked for: v loses t,
-/// where (D^+ D - e) t = (D^+ D - e) v off all that is known. This is Newton's method for the space that they span.
+/// Improves eigenvectors that are roughly known, until their residuals are within a goal: v loses t, where
+/// (D^+ D - e) t = (D^+ D - e) v off all that is known. This is Newton's method for the space that they span.
 /// (Jacobi's correction; Sleijpen, van der Vorst 1996) The sign function within is as accurate as each residual takes.
 /// What D makes of v is computed once. Then what it makes of t is taken off, which may be less accurate, as t is small.
 template <class Sign, class F>
@@ -272,7 +272,7 @@ class mode_refinement {
   bool stops() const { return search_.interrupted && search_.interrupted(); }
   bool has_pairs() const { return others_ != nullptr && goal_.pairs_from < goal_.pairs_to; }
   double square_of(int i) const { return found_.squares[static_cast<std::size_t>(i)]; }
-  /// The residual in units of what is asked for.
+  /// The residual in units of its goal.
   double excess(int i) const {
     const auto k = static_cast<std::size_t>(i);
     const double e = found_.squares[k];
@@ -483,9 +483,9 @@ inline double surely_no_zero(const overlap_mode_search& search) {
 }
 
 /// What a search for pairs of a loose tolerance leaves to be refined. The lowest modes, and their partners, become
-/// better than the others: in a propagator their errors count by 1 / e. To make all of them better takes longer than
-/// to correct a dozen columns of propagators: some 11 signs for a digit, after the first, which cuts the noise of the
-/// search to a quarter.
+/// better than the others: in a propagator their errors count by 1 / e. All modes get a first iteration, which cuts the
+/// noise of the search to a quarter. After it a digit takes some 11 signs a mode. To correct a dozen columns of
+/// propagators takes less than that for a hundred modes.
 /// \param top  the largest e. The lowest fifth lies below 0.04 of it.
 inline refinement_goal goal_of_pairs(const overlap_mode_search& search, double top) {
   const double tolerance = search.tolerance, least = std::min(tolerance, 1e-8), from = surely_no_zero(search);

@@ -213,7 +213,7 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
   deflation.project(b_high);
   std::vector<F> y;
   for (std::size_t i = 0; i < masses.size(); ++i) y.push_back(like(b));
-  // Modes of finite residuals leave a residual, which corrections take off. To go below it is in vain.
+  // Modes of finite residuals leave a residual, which corrections take off. The first solve stops there.
   std::vector<double> first_tolerances(static_cast<std::size_t>(columns), 0.5 * rule.tolerance);
   if (rule.scheme == overlap_scheme::defect) {
     first_tolerances.assign(first_tolerances.size(), rule.inner_tolerance);

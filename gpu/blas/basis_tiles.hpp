@@ -74,7 +74,7 @@ __device__ __forceinline__ int place_in_stage(int column, int chunk) {
 
 /// partial[range][j][i] = <v_i, w_j> over a range of blocks. blockIdx: range, columns of V. V goes through shared
 /// memory, so that whole lines of 128 bytes are asked for. In single precision a thread takes two rows where it takes
-/// one in double: rows may come in any order, if it is the same of V and of W.
+/// one in double. The order of rows does not matter, as V and W share it.
 template <class T, int tiles>
 __global__ void __launch_bounds__(32 * warps_of_tiles, tiles == 6 ? 2 : 3)
     products_in_tiles(const basis_blocks<T> v, const basis_blocks<T> w, std::int32_t rows, std::int32_t first_column,

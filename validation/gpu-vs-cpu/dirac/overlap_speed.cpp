@@ -6,10 +6,12 @@
 ///   overlap_speed LATTICE h|clenshaw PRECISION REALS COLUMNS [OPTION]...
 ///   overlap_speed LATTICE basis PRECISION VECTORS COLUMNS
 ///
-/// `h` and `clenshaw` try ways to launch H, each verified against variant 1, bit for bit. Options: try=N the first N
-/// ways (default 1, the table's choice), show=N prints the fastest N (default 6) and the table's, launch=TEXT and
-/// without=TEXT are parts that names of launches must have and must not have, past stores past the caches, final adds
-/// the fastest cool and sustained.
+/// `h` and `clenshaw` try ways to launch H, each verified against variant 1, bit for bit. Options:
+///   try=N         the first N ways (default 1, the table's choice)
+///   show=N        prints the fastest N (default 6) and the table's
+///   launch=TEXT   part of a launch's name; without=TEXT is not in it
+///   past          stores past the caches
+///   final         the fastest, cool and sustained
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
