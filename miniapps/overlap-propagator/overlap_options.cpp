@@ -113,8 +113,8 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
   line.integer("--overlap-modes", options.overlap_modes, "Modes of D^+ D in one chirality, for deflation; 0 for none",
                0, 5000);
   line.real("--overlap-mode-tol", options.overlap_tolerance,
-            "|D^+ D v - e v| of each; 0: 1e-6 where there are ten modes or more for each mass, else 1e-10. Loose ones "
-            "are found in single precision, and what they leave is solved for mass by mass",
+            "|D^+ D v - e v| of each; 0: 1e-6 for propagators, else 1e-10. Loose ones are found in single precision, "
+            "and what they leave is solved for mass by mass",
             {0.0, 1e-3});
   line.integer("--overlap-mode-block", options.overlap_block,
                "Vectors that the sign function takes at once; 0: one on a CPU, up to four on a GPU, or six in "
@@ -309,9 +309,9 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
     std::ranges::copy(raw.angles, action.boundary_angles->begin());
   }
   options.shared.action = make_action(action);
-  // A digit more costs all signs of the search, 2 l sqrt(4 / gap) of them, or corrections of each mass.
+  // Solves correct what a loose tolerance leaves. That takes less than modes to 1e-10, of 4 modes or of 100.
   if (options.overlap_tolerance == 0.0)
-    options.overlap_tolerance = options.overlap_modes >= 10 * std::ssize(options.masses) ? 1e-6 : 1e-10;
+    options.overlap_tolerance = options.until == overlap_stage::propagators ? 1e-6 : 1e-10;
   require_sense(options);
   return options;
 }

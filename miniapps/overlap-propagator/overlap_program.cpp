@@ -114,20 +114,20 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
 
   const double m = options.masses.front(), tolerance = options.tolerance();
   const double sigma = m * m / (options.rho * options.rho - 0.25 * m * m);
-  const double iterations = 0.4 * std::log(2.0 / tolerance) * std::sqrt((4.0 + sigma) / (gap + sigma));
-  const double finest = 0.01 * tolerance;
-  const double each = options.scheme == overlap_scheme::relaxed
-                          ? price.between(finest, 0.03 * gap, speed.many, speed.narrow_many)
+  const double for_a_digit = 0.4 * std::sqrt((4.0 + sigma) / (gap + sigma));  // of base e
+  const bool is_relaxed = options.scheme == overlap_scheme::relaxed;
+  const double masses = static_cast<double>(options.masses.size());
+  // Loose modes leave some twenty times their residual, which is corrected mass by mass; heavier ones take less.
+  const double left = l > 0 ? std::max(0.3 * tolerance, 20.0 * options.overlap_tolerance) : 0.3 * tolerance;
+  const double first = is_relaxed ? left : 0.3 * tolerance;
+  const double finest = 0.01 * tolerance, coarsest = 0.1 * gap;
+  const double each = is_relaxed ? price.between(0.05 * first, coarsest, speed.many, speed.narrow_many)
                       : options.scheme == overlap_scheme::fixed ? price.at(finest, speed.many, speed.narrow_many)
                                                                 : 2.0 * price.at(1e-4, speed.many, speed.narrow_many);
-  const double residuals = 2.0 * static_cast<double>(options.masses.size());
-  // What loose modes leave, some hundred times their residual, is solved for mass by mass; heavier ones take less.
-  double corrections = 0.0;
-  if (l > 0 && options.overlap_tolerance > 1e-9)
-    corrections = 0.7 * static_cast<double>(options.masses.size()) * iterations *
-                  std::max(0.0, std::log(200.0 * options.overlap_tolerance / tolerance)) / std::log(2.0 / tolerance);
-  t.propagators = 12.0 * (iterations * each + corrections * price.at(0.01 * gap, speed.many, speed.narrow_many) +
-                          residuals * price.at(finest, speed.many, speed.narrow_many));
+  const double corrections = 0.7 * masses * for_a_digit * std::log(left / (0.3 * tolerance));
+  t.propagators = 12.0 * (for_a_digit * std::log(2.0 / first) * each +
+                          corrections * (is_relaxed ? price.at(0.5 * coarsest, speed.many, speed.narrow_many) : each) +
+                          1.5 * masses * price.at(finest, speed.many, speed.narrow_many));
   return t;
 }
 
