@@ -83,4 +83,9 @@ qr_factors qr_of(const host_matrix& a) {
   return {from_eigen(matrix(qr.householderQ())), from_eigen(matrix(qr.matrixQR().triangularView<Eigen::Upper>()))};
 }
 
+tridiagonal_factors tridiagonal_of(const host_matrix& a) {
+  const Eigen::Tridiagonalization<matrix> factors(as_eigen(a));
+  return {from_eigen(matrix(factors.matrixQ())), from_eigen(matrix(factors.matrixT()))};
+}
+
 }  // namespace plaquette

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Small dense problems on the host: products, Hermitian eigenpairs, Cholesky and QR factors. (Eigen, kept out of the
-/// headers.)
+/// Small dense problems on the host: products, Hermitian eigenpairs, Cholesky, QR and tridiagonal factors. (Eigen, kept
+/// out of the headers.)
 #pragma once
 
 #include <optional>
@@ -50,5 +50,12 @@ struct qr_factors {
   host_matrix q, r;
 };
 qr_factors qr_of(const host_matrix& a);
+
+/// A = Q T Q^+ of a Hermitian matrix, of which the lower triangle is read: T real and tridiagonal, the first row and
+/// column of Q those of the identity.
+struct tridiagonal_factors {
+  host_matrix q, t;
+};
+tridiagonal_factors tridiagonal_of(const host_matrix& a);
 
 }  // namespace plaquette

@@ -76,7 +76,7 @@ inline int least_filter_degree(double window, double highest) {
   return std::max(2, 2 * static_cast<int>(std::ceil(0.5 * degree - 1e-9)));
 }
 
-/// Where a search by Lanczos stands after a cycle, beside its basis: what a later call goes on from.
+/// Where a search stands after a cycle, beside its basis: what a later call goes on from.
 struct mode_search_state : mode_search_course {
   restart_state restart;
 };
@@ -184,7 +184,7 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
 /// \param narrow  H in low precision, for the stochastic count of modes, on columns like `random_narrow`
 /// \param size    of the space: 12 numbers a site of the whole lattice
 /// \param width   columns that H takes at once where there are many
-/// \param keeper  told where a search by Lanczos stands, or null
+/// \param keeper  told where a search stands, or null
 /// \param stored  what a keeper was told in an earlier call for the same search, or none
 /// \param make_basis  of the search
 template <field_batch F, class H, class HNarrow, field_batch G>
@@ -263,7 +263,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       }
       if (inside < l) worst = std::max(worst, 1.0);
       if (search.progress) search.progress(cycles, std::min(converged, l), worst);
-      if (keeper && search.method == mode_method::lanczos && now.coupling.columns() == sizes.block) {
+      if (keeper && now.coupling.columns() == sizes.block) {
         found.cycles = cycles;
         keeper(view(kept, 0, now.kept + sizes.block), {found, now});
       }
@@ -279,7 +279,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     these.cycles = state.cycle + search.cycles;
     state = search.method == mode_method::lanczos
                 ? thick_restart_lanczos<F>(basis, these, state, filter, decide, fill, search.interrupted)
-                : implicitly_restarted_arnoldi<F>(basis, sizes, filter, decide, fill);
+                : implicitly_restarted_arnoldi<F>(basis, these, state, filter, decide, fill, search.interrupted);
     stopped = stopped || state.cut;
     const double before_probes = found.filtered;
     // One Krylov space may hold fewer copies of a degenerate mode than there are. So random vectors join what was
