@@ -38,6 +38,11 @@ coarsest_kind parse_coarsest_kind(const std::string& text) {
   return parse_kind(text, "solver of the coarsest lattice", {coarsest_kind::gcr, coarsest_kind::ca_gcr});
 }
 
+null_vector_solver parse_null_vector_solver(const std::string& text) {
+  using enum null_vector_solver;
+  return parse_kind(text, "solver of the null vectors", {bicgstab, cgnr, chebyshev});
+}
+
 const char* name(cycle_kind kind) { return kind == cycle_kind::v ? "v" : kind == cycle_kind::w ? "w" : "k"; }
 const char* name(smoother_kind kind) {
   switch (kind) {
@@ -56,6 +61,10 @@ const char* name(smoother_kind kind) {
   }
 }
 const char* name(coarsest_kind kind) { return kind == coarsest_kind::gcr ? "gcr" : "ca-gcr"; }
+const char* name(null_vector_solver kind) {
+  using enum null_vector_solver;
+  return kind == bicgstab ? "bicgstab" : kind == cgnr ? "cgnr" : "chebyshev";
+}
 
 namespace {
 

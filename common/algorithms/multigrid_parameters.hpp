@@ -31,15 +31,23 @@ enum class smoother_kind {
   multiplicative_schwarz
 };
 enum class coarsest_kind { gcr, ca_gcr };
+/// How null vectors come from random ones.
+enum class null_vector_solver {
+  bicgstab,  ///< on M v = 0
+  cgnr,      ///< the same on the normal equations: slower, and never breaks down
+  chebyshev  ///< a polynomial of Mhat^+ Mhat that makes low modes grow (Boyle, Yamaguchi, arXiv:2103.05034)
+};
 
-/// "v", "w", "k"; "mr", "gcr", "ca-gcr", "polynomial", "additive-schwarz", "multiplicative-schwarz"; "gcr", "ca-gcr".
-/// Throw input_error for anything else.
+/// "v", "w", "k"; "mr", "gcr", "ca-gcr", "polynomial", "additive-schwarz", "multiplicative-schwarz"; "gcr", "ca-gcr";
+/// "bicgstab", "cgnr", "chebyshev". Throw input_error for anything else.
 cycle_kind parse_cycle_kind(const std::string& text);
 smoother_kind parse_smoother_kind(const std::string& text);
 coarsest_kind parse_coarsest_kind(const std::string& text);
+null_vector_solver parse_null_vector_solver(const std::string& text);
 const char* name(cycle_kind kind);
 const char* name(smoother_kind kind);
 const char* name(coarsest_kind kind);
+const char* name(null_vector_solver kind);
 
 /// One step from a lattice to the next coarser one.
 struct coarsening {
@@ -84,9 +92,12 @@ struct multigrid_parameters {
   bool vectors_in_16_bits = true;
   int coarsest_modes = 0;  ///< lowest modes of the coarsest lattice that are taken out before these steps
 
-  int relaxation_iterations = 20;  ///< of BiCGstab on M v = 0, from random vectors
-  int refinements = 3;             ///< inverse iterations with the cycle itself
-  int setup_batch = 12;            ///< null vectors that are relaxed or refined together
+  null_vector_solver relaxation = null_vector_solver::bicgstab;
+  /// Of two applications of Mhat each, from random vectors. Chebyshev's polynomial has this degree.
+  int relaxation_iterations = 20;
+  double relaxation_tolerance = 5e-6;  ///< fraction of |Mhat v| at which they end; not of Chebyshev's polynomial
+  int refinements = 3;                 ///< inverse iterations with the cycle itself
+  int setup_batch = 12;                ///< null vectors that are relaxed or refined together
   std::uint64_t seed = 1;
 
   cycle_shape shape() const { return {cycle, k_steps, steps_after, smoother, additive_on}; }

@@ -14,10 +14,12 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "common/algorithms/bicgstab.hpp"
+#include "common/algorithms/conjugate_gradients.hpp"
 #include "common/algorithms/deflation.hpp"
 #include "common/algorithms/multigrid.hpp"
 #include "common/algorithms/multigrid_parameters.hpp"
@@ -86,8 +88,11 @@ class multigrid {
   multigrid(const Library& library, const multigrid_parameters& parameters)
       : multigrid(library, parameters, without_levels{}) {
     const int count = parameters.coarsenings.front().vectors;
-    quark_field v = library.random_quarks(count, parameters.seed);
-    timed(report_.relaxation_seconds, [&] { relax(*library.system(), v); });
+    quark_field v = timed(report_.relaxation_seconds, [&] {
+      quark_field random = library.random_quarks(count, parameters.seed);
+      relax(*library.system(), random);
+      return random;
+    });
     build(v);
     for (int pass = 0; pass < parameters.refinements; ++pass) {
       timed(report_.refinement_seconds, [&] { refine(v); });
@@ -239,12 +244,22 @@ class multigrid {
     profile_->finish = [library] { library.finish(); };
   }
 
+  /// Runs body, adding its seconds. Returns what it returns.
   template <class Body>
-  void timed(double& seconds, Body&& body) const {
+  auto timed(double& seconds, Body&& body) const {
     const work_clock watch(library_);
-    body();
-    library_.finish();
-    seconds += watch.seconds();
+    const auto stop = [&] {
+      library_.finish();
+      seconds += watch.seconds();
+    };
+    if constexpr (std::is_void_v<decltype(body())>) {
+      body();
+      stop();
+    } else {
+      auto made = body();
+      stop();
+      return made;
+    }
   }
 
   /// Calls body(part) for so many columns of v at a time that their workspace is not many times the vectors.
@@ -257,8 +272,8 @@ class multigrid {
     }
   }
 
-  /// M v = 0 from random v: BiCGstab for the correction, on the red-black system. (Iterations take out what is quick to
-  /// converge; what stays is the null space.)
+  /// M v = 0 from random v, on the red-black system: a Krylov solver for the correction, or a polynomial. (They take
+  /// out what is quick to converge; what stays is the null space.)
   template <class System, class F>
   void relax(const System& a, F& v) const {
     for_each_group(v, [&](F& part) {
@@ -266,23 +281,44 @@ class multigrid {
       zero(zero_source);
       F even = a.even_like(part), r = like(even), correction = like(even);
       library_.take_working_sites(even, part);
-      a.apply(r, even);
-      zero(correction);
       stopping_rule rule;
-      rule.tolerance = 5e-6;
+      rule.tolerance = parameters_.relaxation_tolerance;
       rule.limit = parameters_.relaxation_iterations;
       rule.guess_is_zero = true;
       rule.interrupted = [this] {
         if (parameters_.between_parts) parameters_.between_parts();
         return false;
       };
-      if (rule.limit > 0) {
-        bicgstab(a, correction, r, rule);
+      if (rule.limit > 0 && parameters_.relaxation == null_vector_solver::chebyshev) {
+        filter(a, even, rule.limit);
+      } else if (rule.limit > 0) {
+        a.apply(r, even);
+        zero(correction);
+        parameters_.relaxation == null_vector_solver::cgnr ? cgnr(a, correction, r, rule)
+                                                           : bicgstab(a, correction, r, rule);
         axpy(even, uniform_scalars(even, -1.0), correction);
       }
       a.reconstruct_solution(part, even, zero_source);
     });
     normalise_columns(v);
+  }
+
+  /// v becomes T_d(z(A^+ A)) v, d = degree. z maps [lowest, highest] to [-1, 1]; below T_d grows, at zero to nearly
+  /// cosh(2 d sqrt(lowest / highest)).
+  template <class System, class F>
+  static void filter(const System& a, F& v, int degree) {
+    // The wanted modes are in the lowest fiftieth of the spectrum. They are to grow by three digits at least, and by no
+    // more than single precision holds.
+    const auto fraction = [&](double growth) { return std::pow(std::acosh(growth) / (2.0 * degree), 2); };
+    const double wanted = std::min(std::clamp(0.02, fraction(1e3), fraction(1e24)), 0.5);
+    F scratch = like(v);
+    const auto squared = [&](F& out, const F& in) {
+      F some = view(scratch, 0, in.columns());
+      detail::apply_squared(a, out, some, in);
+    };
+    // Ten steps find it from below, and T_d grows steeply above it: a wide margin.
+    const double highest = 1.5 * detail::highest_eigenvalue(squared, view(v, 0, 1));
+    apply_chebyshev(squared, v, degree, wanted * highest, highest);
   }
 
   /// v = about M^-1 v.
@@ -322,8 +358,10 @@ class multigrid {
     const int wanted = parameters_.coarsenings[number + 1].vectors;
     coarse_field below = next.from_finer->coarse_like(wanted);
     if (wanted > v.columns()) {
-      library_.fill_random(below, parameters_.seed);
-      relax(*next.system, below);
+      timed(report_.relaxation_seconds, [&] {
+        library_.fill_random(below, parameters_.seed);
+        relax(*next.system, below);
+      });
     }
     const int taken = std::min(wanted, v.columns());
     coarse_field some = view(below, 0, taken);

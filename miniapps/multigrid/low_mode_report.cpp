@@ -16,6 +16,10 @@ bool tells_mass(const low_mode& m) { return m.residual < 0.5 * std::abs(m.value)
 }  // namespace
 
 std::string why_exceptional(const std::vector<low_mode>& modes) {
+  // Modes of free massless quarks, which are zero, come out as 1e-6. Those of light quarks are 1e-3 and more.
+  constexpr double zero_to_rounding = 1e-5;
+  if (!modes.empty() && modes.front().gain() < zero_to_rounding)
+    return fmt::format("M is singular: a mode of gamma_5 M is {:.1e}, which is zero to rounding", modes.front().gain());
   for (const low_mode& m : modes)
     if (tells_mass(m) && m.value * m.chirality < 0.0)
       return fmt::format("mode {:.1e} of gamma_5 M has chirality {:.2f}, so M has a real mode below zero", m.value,

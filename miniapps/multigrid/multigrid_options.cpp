@@ -36,7 +36,7 @@ std::vector<std::vector<int>> schedules(const std::string& text) {
 }
 
 struct raw_options {
-  std::string cycle = "k", smoother = "ca-gcr", coarsest = "gcr", null_vectors = "half";
+  std::string cycle = "k", smoother = "ca-gcr", coarsest = "gcr", null_vectors = "half", relaxation = "bicgstab";
 };
 
 void declare(command_line& line, multigrid_options& o, raw_options& raw) {
@@ -89,8 +89,12 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.real("--coarsest-tolerance", p.coarsest_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
 
   line.section("Setup");
-  line.integer("--setup-iterations", p.relaxation_iterations, "BiCGstab iterations on M v = 0 from random vectors", 0,
-               100000);
+  line.choice("--setup-solver", raw.relaxation, {"bicgstab", "cgnr", "chebyshev"},
+              "What makes null vectors of random ones; chebyshev: a polynomial that makes low modes grow");
+  line.integer("--setup-iterations", p.relaxation_iterations, "Its iterations on M v = 0, or the polynomial's degree",
+               0, 100000);
+  line.real("--setup-tolerance", p.relaxation_tolerance, "Fraction of the residual at which iterations end",
+            {0.0, 1.0});
   line.integer("--setup-refinements", p.refinements, "Inverse iterations with the cycle itself", 0, 100);
   line.text("--save-setup", o.save_setup, "FILE.h5", "Write the null vectors there (HDF5)");
   line.text("--load-setup", o.load_setup, "FILE.h5",
@@ -125,10 +129,10 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
         std::ranges::transform(numbers, o.source.position.begin(), [](std::int64_t n) { return static_cast<int>(n); });
       },
       "Where the point source is");
-  line.useless_beside(
-      "--load-setup",
-      {"--setup-iterations", "--setup-refinements", "--aggregates", "--vectors", "--levels", "--schedules"},
-      "the file holds the null vectors");
+  line.useless_beside("--load-setup",
+                      {"--setup-solver", "--setup-iterations", "--setup-tolerance", "--setup-refinements",
+                       "--aggregates", "--vectors", "--levels", "--schedules"},
+                      "the file holds the null vectors");
   line.needs("--refresh", "--load-setup FILE");
   line.useless_beside("--schedules", {"--vectors", "--save-setup"}, "there are several");
   line.useless_beside("--aggregates", {"--levels"}, "there is a level for each aggregate");
@@ -159,6 +163,9 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   options.multigrid.cycle = parse_cycle_kind(raw.cycle);
   options.multigrid.smoother = parse_smoother_kind(raw.smoother);
   options.multigrid.coarsest = parse_coarsest_kind(raw.coarsest);
+  options.multigrid.relaxation = parse_null_vector_solver(raw.relaxation);
+  if (options.multigrid.relaxation == null_vector_solver::chebyshev && line.given("--setup-tolerance"))
+    throw input_error("--setup-tolerance has no effect beside --setup-solver chebyshev: a polynomial has a degree");
   options.multigrid.vectors_in_16_bits = raw.null_vectors == "half";
   const auto& [before, after] = std::tie(options.multigrid.steps_before, options.multigrid.steps_after);
   for (std::size_t k = 0; k < std::max(before.size(), after.size()); ++k)
@@ -285,7 +292,9 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
                    {"k_tolerance", p.k_tolerance},
                    {"coarsest_steps", p.coarsest_steps},
                    {"coarsest_tolerance", p.coarsest_tolerance},
+                   {"setup_solver", name(p.relaxation)},
                    {"setup_iterations", p.relaxation_iterations},
+                   {"setup_tolerance", p.relaxation_tolerance},
                    {"setup_refinements", p.refinements},
                    {"refresh", options.refresh},
                    {"trials", options.trials},

@@ -25,6 +25,7 @@ const source_result& series::worst() const {
 
 spread spread_of(const std::vector<double>& values) {
   if (values.empty()) return {};
+  if (std::ranges::adjacent_find(values, std::ranges::not_equal_to{}) == values.end()) return {values.front(), 0.0};
   const std::size_t first = values.size() > 1 ? 1 : 0;
   const auto count = static_cast<double>(values.size() - first);
   spread s;
