@@ -175,16 +175,20 @@ class Results(OverlapTest):
     def test_ranks_share_the_lattice_and_find_the_same(self):
         if not harness.MPIEXEC:
             self.skipTest("built without MPI")
-        problem = ("--lattice", "2x2x2x8", "--until", "modes")
-        alone = self.report(*problem)["observables"]
-        for ranks in (2, 4):
+        problem = ("--lattice", "2x2x4x8", "--overlap-modes", "1", "--until")
+        alone = self.report(*problem, "overlap-modes")["observables"]
+        for ranks, until in ((2, "overlap-modes"), (8, "modes")):
             path = self.path("ranks.json")
-            result = run(*self.options(problem), "--json", path, ranks=ranks)
+            result = run(*self.options((*problem, until)), "--json", path, ranks=ranks)
             self.assertEqual(result.status, SUCCESS, result.err + result.out)
             with open(path) as file:
                 together = json.load(file)["observables"]
             for a, b in zip(alone["kernel"]["eigenvalues"], together["kernel"]["eigenvalues"]):
                 self.assertAlmostEqual(a, b, places=10)
+            if until != "modes":
+                self.assertEqual(together["index"], alone["index"])
+                for a, b in zip(alone["overlap"]["eigenvalues"], together["overlap"]["eigenvalues"]):
+                    self.assertAlmostEqual(a[1], b[1], places=8)
 
     def test_files_of_another_problem_are_refused(self):
         prefix = self.path("kept")

@@ -190,9 +190,9 @@ INSTANTIATE_TEST_SUITE_P(All, FluxField,
                                   std::to_string(std::abs(f[1]));
                          });
 
-gauge_configuration flux_links(const std::array<int, 2>& fluxes) {
-  return cpu::constant_flux_configuration(lattice_geometry({4, 4, 4, 4}), fluxes, abelian_embedding::all_colours,
-                                          communicator());
+gauge_configuration flux_links(const std::array<int, 2>& fluxes,
+                               abelian_embedding embedding = abelian_embedding::all_colours) {
+  return cpu::constant_flux_configuration(lattice_geometry({4, 4, 4, 4}), fluxes, embedding, communicator());
 }
 
 /// The part of M that acts on colour 0: the three do not mix.
@@ -240,6 +240,41 @@ TEST_P(FluxField, has_the_spectra_and_the_index_that_are_known) {
   EXPECT_EQ(found.index(), 3 * known.index);
   EXPECT_EQ(found.zero_plus + found.zero_minus, 3 * known.zero_modes);
   for (const double residual : found.of(found.searched).residuals) EXPECT_LE(residual, search.tolerance);
+}
+
+// diag(t, t*, 1): both colours have the index of t. The third is free: periodic, it has two zero modes of each
+// chirality, and antiperiodic none.
+TEST(FluxOfSU3, has_an_index_of_two_beside_a_free_colour) {
+  for (const bool periodic : {true, false}) {
+    overlap_case field(flux_links({1, 1}, abelian_embedding::su3), periodic);
+    const mode_set<F> modes = field.modes(8);
+    if (periodic) {
+      EXPECT_NEAR(std::abs(modes.values.front()), 0.6, 1e-9);
+    }
+    const auto found =
+        lowest_overlap_modes<library>(field.sign(modes), field.fields(1), {.modes = 6}, field.random(), 12);
+    EXPECT_EQ(found.index(), -2);
+    EXPECT_EQ(found.zero_plus, periodic ? 2 : 0);
+    EXPECT_EQ(found.zero_minus, periodic ? 4 : 2);
+  }
+}
+
+TEST(FreeField, has_the_lowest_modes_that_are_known) {
+  const auto next = [](const overlap_mode_set<F>& found, int zero_modes) {
+    return std::sqrt(found.of(found.searched).squares[static_cast<std::size_t>(zero_modes)]);
+  };
+  for (const bool periodic : {true, false}) {
+    overlap_case field(unit_links({4, 4, 4, 4}), periodic);
+    const mode_set<F> modes = field.modes(12);
+    EXPECT_NEAR(std::abs(modes.values.front()), periodic ? 0.6 : 0.7709, printed);
+    EXPECT_GE(modes.highest, periodic ? 6.6 : 6.3466);
+    EXPECT_LE(modes.highest, 1.006 * (periodic ? 6.6 : 6.3467));
+    const auto found =
+        lowest_overlap_modes<library>(field.sign(modes), field.fields(1), {.modes = 8}, field.random(), 12);
+    EXPECT_EQ(found.zero_plus, periodic ? 6 : 0);
+    EXPECT_EQ(found.zero_minus, periodic ? 6 : 0);
+    EXPECT_NEAR(next(found, periodic ? 6 : 0), periodic ? 1.1213 : 0.5608, printed);
+  }
 }
 
 TEST(FluxPropagator, has_the_trace_of_the_propagator_that_is_known) {
