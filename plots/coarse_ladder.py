@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws how fast the coarse operator of multigrid is against the length of its lattice, a line for each step of
-parallelisation, as coarse_speed ladder has measured: figure 2 of Clark et al. (SC16), and batches beside."""
+parallelisation and a panel for each number of components, as coarse_speed ladder has measured: figure 2 of Clark et al.
+(SC16), and batches beside."""
 
 import json
 
@@ -33,16 +34,18 @@ def line_of(rows, kernel, columns, n):
 def main():
     arguments = style.arguments(__doc__, "coarse_ladder.png").parse_args()
     found, rows = rows_of(arguments.report[0])
-    n = max((row["n"] for row in rows), default=0)
-    if not n:
+    sizes = sorted({row["n"] for row in rows})
+    if not sizes:
         raise ReportError(f"{arguments.report[0]}: expected verified rows, found none")
-    figure, (left, right) = style.figure(panels=2)
-    for kernel, label in STEPS.items():
-        left.plot(*line_of(rows, kernel, 1, n), "o-", label=label,
-                  color=style.COLOURS["grey"] if kernel == "f 16 bit" else None)
+    figure, panels = style.figure(panels=len(sizes) + 1)
+    for axes, n in zip(panels, sizes):
+        for kernel, label in STEPS.items():
+            axes.plot(*line_of(rows, kernel, 1, n), "o-", label=label,
+                      color=style.COLOURS["grey"] if kernel == "f 16 bit" else None)
     for (kernel, columns), label in BATCHES.items():
-        right.plot(*line_of(rows, kernel, columns, n), "o-", label=label)
-    for axes, title in ((left, f"One right-hand side, n = {n}"), (right, "Batches: right-hand sides, matrices")):
+        panels[-1].plot(*line_of(rows, kernel, columns, sizes[-1]), "o-", label=label)
+    titles = [f"One right-hand side, {n // 2} null vectors" for n in sizes]
+    for axes, title in zip(panels, [*titles, f"Batches: right-hand sides, matrices; {sizes[-1] // 2} null vectors"]):
         axes.set_yscale("log")
         axes.set_xlabel("length of the coarse lattice")
         axes.set_ylabel("GFLOP/s")

@@ -178,6 +178,21 @@ class PlotsTest(FolderTest):
         self.assertEqual(result.stderr.strip().count("\n"), 0, result.stderr)
         return result.stderr
 
+    def test_steps_of_the_coarse_operator_are_drawn(self):
+        kernels = [("a site", 1), ("f tiles", 1), ("batch", 12)]
+        rows = [{"kernel": kernel, "lattice": f"{length}x{length}x{length}x{length}", "n": n, "columns": columns,
+                 "seconds": 1e-5, "gflops": 10.0 * n * length * columns, "fraction_of_copy": 0.5, "error": 1e-7,
+                 "verified": True} for n in (48, 64) for length in (2, 4, 8) for kernel, columns in kernels]
+        for name, found in ("ladder", rows), ("none", [dict(row, verified=False) for row in rows]):
+            with open(self.path(name + ".json"), "w", encoding="utf-8") as file:
+                json.dump({"copy_gbytes_per_s": 4000.0, "device": "a GPU", "rows": found}, file)
+        result = self.run_script("coarse_ladder.py", self.path("ladder.json"), "-o", self.path("ladder.png"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(os.path.exists(self.path("ladder.png")))
+        result = self.run_script("coarse_ladder.py", self.path("none.json"), "-o", self.path("none.png"))
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("expected verified rows, found none", result.stderr)
+
     def test_each_figure_is_drawn(self):
         for script in ("convergence.py", "effective_mass.py", "demo.py"):
             picture = self.path(script + ".png")
