@@ -26,6 +26,7 @@ struct cpu_device : cpu_library {
   cpu::field<T> basis(const field_shape& shape, bool) {
     return {ctx, shape};
   }
+  double host_bytes() const { return 0.0; }
   void finish() const {}
   void fill(cpu::field<double>& x, std::uint64_t seed, std::uint64_t first) const {
     for (int c = 0; c < x.columns(); ++c)

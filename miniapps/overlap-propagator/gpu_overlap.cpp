@@ -36,6 +36,7 @@ struct gpu_device : gpu_library {
     const gpu::redirected_memory to(*host_memory);
     return {ctx, shape};
   }
+  double host_bytes() const { return host_memory ? static_cast<double>(host_memory->in_use()) : 0.0; }
   void finish() const { ctx.queue().synchronize(); }
   void fill(gpu::field<double>& x, std::uint64_t seed, std::uint64_t first) const {
     gpu::random_spinors(x, seed, first);

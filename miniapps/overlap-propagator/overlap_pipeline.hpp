@@ -31,8 +31,9 @@ namespace plaquette {
 
 /// \tparam Device  the names of a library and what a run holds of its device: types `field<T>`, `hermitian_wilson<T>`;
 ///                 constants `name`, `columns` (right-hand sides that one measurement takes); members `ctx`,
-///                 `basis<T>(shape, on_host)`, `kernel<T>(action, reconstruct)`, `fill(x, seed, first)` (random Dirac
-///                 spinors), `make_source(b, column, source)` and `finish()`, which waits for all that was queued
+///                 `basis<T>(shape, on_host)`, `host_bytes()` (of what lies in memory of the host), `kernel<T>(action,
+///                 reconstruct)`, `fill(x, seed, first)` (random Dirac spinors), `make_source(b, column, source)` and
+///                 `finish()`, which waits for all that was queued
 template <class Device>
 class overlap_pipeline {
   using F = typename Device::template field<double>;
@@ -283,7 +284,7 @@ class overlap_pipeline {
       if (!options_.mode_search_file().empty()) writer.write([&] { store_mode_search(basis, state); });
     };
     const basis_maker<F> make_basis = [&](int columns) {
-      return device_.template basis<double>({4, 3, site_subset::full, columns}, options_.kernel_basis_on_host);
+      return make<double>({4, 3, site_subset::full, columns}, options_.kernel_basis_on_host, host_bytes_of_kernel_);
     };
     modes_ = lowest_modes(wide, kernel_.narrow(), shape_, sample, 12.0 * volume(), search, fill, width(), keeper,
                           std::move(stored), make_basis);
@@ -309,6 +310,15 @@ class overlap_pipeline {
       kernel_record_.values = modes_.values;
       kernel_record_.residuals = modes_.residuals;
     }
+  }
+
+  /// The basis of a search, in memory of the host where it shall be; what it takes there is measured.
+  template <class T>
+  auto make(const field_shape& shape, bool on_host, double& host_bytes) {
+    const double before = device_.host_bytes();
+    auto basis = device_.template basis<T>(shape, on_host);
+    host_bytes = std::max(host_bytes, device_.host_bytes() - before);
+    return basis;
   }
 
   /// A line for a search that takes long, and the progress line.
@@ -748,11 +758,11 @@ class overlap_pipeline {
     const restart_keeper<F> keeper = [&](const std::function<F()>& basis, const restart_state& state, int chirality) {
       if (!options_.search_file().empty()) writer.write([&] { store_search(basis(), state, chirality); });
     };
-    const auto make = [&]<class T>(int columns, T) {
-      return device_.template basis<T>({2, 3, site_subset::full, columns}, options_.overlap_basis_on_host);
+    const auto make_half = [&]<class T>(int columns, T) {
+      return make<T>({2, 3, site_subset::full, columns}, options_.overlap_basis_on_host, host_bytes_of_overlap_);
     };
-    const overlap_basis_makers<Device> make_basis{[&](int columns) { return make(columns, double{}); },
-                                                  [&](int columns) { return make(columns, float{}); }};
+    const overlap_basis_makers<Device> make_basis{[&](int columns) { return make_half(columns, double{}); },
+                                                  [&](int columns) { return make_half(columns, float{}); }};
     overlap_.emplace(lowest_overlap_modes<Device>(*sign_, half(1), search, random(), width(), keeper, std::move(stored),
                                                   stored_chirality, make_basis));
   }
@@ -1017,6 +1027,9 @@ class overlap_pipeline {
 
   exit_status conclude() {
     run_.result.observables["calculation"] = to_json(stages_);
+    if (run_.gpu)
+      run_.result.observables["basis_on_host"] = {{"kernel_bytes", host_bytes_of_kernel_},
+                                                  {"overlap_bytes", host_bytes_of_overlap_}};
     double total = 0.0;
     for (const stage_record& s : stages_) total += s.seconds;
     if (!masses_.empty()) run_.result.fom.value = 3600.0 * static_cast<double>(masses_.size()) / total;
@@ -1038,6 +1051,7 @@ class overlap_pipeline {
   sign_record sign_record_;
   overlap_record overlap_record_;
   std::vector<stage_record> stages_;
+  double host_bytes_of_kernel_ = 0.0, host_bytes_of_overlap_ = 0.0;  ///< of search spaces, on this rank
   std::uint64_t next_random_ = 0;
   kernel_speed speed_;
   bool range_holds_ = true;

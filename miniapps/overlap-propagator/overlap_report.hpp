@@ -50,7 +50,6 @@ struct overlap_record {
   std::vector<double> plus, minus, plus_residuals, minus_residuals;  ///< e of D^+ D
   std::vector<complex<double>> eigenvalues;
   int zero_plus = 0, zero_minus = 0, cycles = 0, restarts = 0, searched = 0;
-  double worst_plus = 0.0, worst_minus = 0.0;  ///< residuals computed anew
 };
 
 struct mass_record {

@@ -259,7 +259,7 @@ TEST(FluxOfSU3, has_an_index_of_two_beside_a_free_colour) {
   }
 }
 
-TEST(FreeField, has_the_lowest_modes_that_are_known) {
+TEST(FreeSpectrum, has_the_lowest_modes_that_are_known) {
   const auto next = [](const overlap_mode_set<F>& found, int zero_modes) {
     return std::sqrt(found.of(found.searched).squares[static_cast<std::size_t>(zero_modes)]);
   };
