@@ -52,6 +52,10 @@ void print_energy(const std::vector<series>& all) {
 std::string advice(const series& s, const multigrid_options& options) {
   const spread it = iterations_of(s);
   if (s.solved(10.0 * options.tolerance()) && it.mean <= 40.0) return "";
+  constexpr double good_rate = 0.6;  // 46 iterations for ten digits
+  if (!s.solved(options.tolerance()) && rate_of(s) <= good_rate && it.mean >= options.iteration_limit)
+    return fmt::format("a cycle leaves {:.2f} of the residual: more --max-iterations are all that is missing",
+                       rate_of(s));
   if (!options.load_setup.empty() && options.refresh == 0)
     return "the null vectors are of another mass: --refresh 2 would help";
   if (options.load_setup.empty() && options.multigrid.refinements < 5)

@@ -215,6 +215,7 @@ class Multigrid(CommandLineTest):
         result, document = self.report(*FAST, "--rhs", "1", "--max-iterations", "2", "--reference", "none")
         self.assertEqual(result.status, NO_CONVERGENCE, result.out)
         self.assertIn("no convergence: multigrid", result.err)
+        self.assertRegex(result.out, r"remark     a cycle leaves 0\.\d\d of the residual: more --max-iterations")
         self.assertFalse(document["solves"][0]["converged"])
 
     def test_a_setup_is_saved_and_loaded(self):
