@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes and draws figures 2, 8, 9 and 10 of Alexandru, Pelissier, Gamari and Lee (2011): a polynomial for the sign
 function; |lambda_l| of several configurations; the order of the polynomial against l; polynomial against double pass.
+With a GPU also how long the search for modes of H takes with its basis there, and in memory of the host (--figure basis).
 Reports that are there already are not made again."""
 
 import argparse
@@ -15,6 +16,7 @@ import style
 from report_file import ReportError, load, number, numbers
 
 FIGURES = ("2", "8", "9", "10")
+OF_A_GPU = ("basis",)
 CURVE_POINTS = 2000
 
 
@@ -141,14 +143,39 @@ def draw_10(axes, arguments):
     return reports
 
 
+def draw_basis(axes, arguments):
+    if arguments.device != "gpu":
+        raise ReportError("figure basis needs --device gpu")
+    gauge = ["--gauge", arguments.gauges[0]] if arguments.gauges else ["--lattice", arguments.lattice, "--gauge",
+                                                                       "heatbath:6.0:40"]
+    counts = sorted({max(1, round(arguments.modes * share)) for share in (0.25, 0.5, 0.75, 1)})
+    reports, seconds = [], {}
+    for place in ("device", "host"):
+        for count in counts:
+            report = report_of(arguments, f"basis-{place}-{count}", [*gauge, "--modes", count, "--until", "modes",
+                                                                     "--basis", place])
+            reports.append(report)
+            stage = report["observables"]["calculation"][0]
+            seconds.setdefault(place, []).append(number(stage["seconds"], "seconds"))
+        axes.plot(counts, seconds[place], "o-", label=f"basis in memory of the {place}")
+    for count, here, there in zip(counts, seconds["device"], seconds["host"]):
+        print(f"l = {count}: {here:.3g} s on the GPU, {there:.3g} s with the basis on the host, {there / here:.2f} times")
+    axes.set_xlabel("ℓ")
+    axes.set_ylabel("seconds for modes of H")
+    axes.set_ylim(0, 1.1 * max(seconds["device"] + seconds["host"]))
+    axes.set_title("search for modes of H")
+    axes.legend()
+    return reports
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figure", choices=(*FIGURES, "all"), default="all")
+    parser.add_argument("--figure", choices=(*FIGURES, *OF_A_GPU, "all"), default="all")
     parser.add_argument("--program", help="plaquette-overlap-propagator; none: reports have to be there (2 and 9 need it)")
     parser.add_argument("--output", default="out/overlap", help="folder of reports and figures (default: %(default)s)")
     parser.add_argument("--gauges", nargs="*", default=[], help="files of configurations, instead of three of a heat bath")
     parser.add_argument("--lattice", default="8x8x8x16", help="of those (default: %(default)s)")
-    parser.add_argument("--modes", type=int, default=40, help="l of figures 8 and 9 (default: %(default)s)")
+    parser.add_argument("--modes", type=int, default=40, help="l of figures 8 and 9, the largest of basis (default: %(default)s)")
     parser.add_argument("--delta", type=float, default=1e-9, help="of figure 9 (default: %(default)s)")
     parser.add_argument("--ranks", type=lambda text: [int(n) for n in text.split(",")], default=[1],
                         help="of figure 10: 1,2,4")
@@ -161,7 +188,7 @@ def main():
     os.makedirs(arguments.output, exist_ok=True)
     for name in FIGURES if arguments.figure == "all" else (arguments.figure,):
         figure, axes = style.figure()
-        reports = {"2": draw_2, "8": draw_8, "9": draw_9, "10": draw_10}[name](axes[0], arguments)
+        reports = {"2": draw_2, "8": draw_8, "9": draw_9, "10": draw_10, "basis": draw_basis}[name](axes[0], arguments)
         style.sign(figure, reports[:1])
         path = os.path.join(arguments.output, f"figure-{name}.png")
         style.write(figure, path, True)

@@ -29,11 +29,13 @@
 
 namespace plaquette {
 
-/// \tparam Device  the names of a library and what a run holds of its device: types `field<T>`, `hermitian_wilson<T>`;
-///                 constants `name`, `columns` (right-hand sides that one measurement takes); members `ctx`,
-///                 `basis<T>(shape, on_host)`, `host_bytes()` (of what lies in memory of the host), `kernel<T>(action,
-///                 reconstruct)`, `fill(x, seed, first)` (random Dirac spinors), `make_source(b, column, source)` and
-///                 `finish()`, which waits for all that was queued
+/// \tparam Device  the names of a library and what a run holds of its device.
+///   Types: `field<T>`, `hermitian_wilson<T>`.
+///   Constants: `name`, and `columns`, the right-hand sides that one measurement takes.
+///   Members: `ctx`, `basis<T>(shape, on_host)`, `kernel<T>(action, reconstruct)`;
+///   `host_bytes()`: what lies in memory of the host;
+///   `fill(x, seed, first)`: random Dirac spinors; `make_source(b, column, source)`;
+///   `finish()`: waits for all that was queued.
 template <class Device>
 class overlap_pipeline {
   using F = typename Device::template field<double>;

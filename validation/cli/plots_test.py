@@ -210,6 +210,20 @@ class PlotsTest(FolderTest):
         self.assertTrue(os.path.exists(picture))
         self.assertIn("all stages", self.refused(2, "overlap_picture.py", self.report(), "-o", self.path("p.png")))
 
+    def test_the_basis_of_the_overlap_propagator_on_the_gpu_and_on_the_host(self):
+        for place, factor in (("device", 1.0), ("host", 1.25)):
+            for modes in (10, 20, 30, 40):
+                report = made_up_report()
+                report["observables"] = {"calculation": [{"stage": "modes of H", "seconds": factor * modes}]}
+                with open(self.path(f"basis-{place}-{modes}.json"), "w", encoding="utf-8") as file:
+                    json.dump(report, file)
+        arguments = ("overlap_figures.py", "--figure", "basis", "--output", self.folder.name)
+        result = self.run_script(*arguments, "--device", "gpu")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("l = 40: 40 s on the GPU, 50 s with the basis on the host, 1.25 times", result.stdout)
+        self.assertTrue(os.path.exists(self.path("figure-basis.png")))
+        self.assertIn("--device gpu", self.refused(2, *arguments))
+
     def test_an_existing_picture_stays_without_force(self):
         picture = self.path("picture.png")
         with open(picture, "w", encoding="utf-8") as file:
