@@ -737,6 +737,10 @@ class overlap_pipeline {
       };
       checks.add("modes of D: |D^+ D v - e v|", worst(overlap_->of(overlap_->searched).residuals),
                  options_.overlap_tolerance);
+      // Where all that were found are zero modes, there may be more.
+      const int zeros = overlap_->searched > 0 ? r.zero_plus : r.zero_minus;
+      checks.add("modes of D: more than zero modes alone (or the index is open: more --overlap-modes)",
+                 zeros < std::ssize(overlap_->of(overlap_->searched).squares));
       // Those of both can cancel, but only a symmetry keeps them at zero.
       if (gauge_.plaquette.average < 1.0 - 1e-12)
         checks.add("modes of D: zero modes of one chirality only", r.zero_plus == 0 || r.zero_minus == 0);

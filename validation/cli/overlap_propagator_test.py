@@ -142,6 +142,14 @@ class Results(OverlapTest):
         self.assertRegex(result.out, r"modes of H: \|H v - lambda v\| +\S+ +\S+ +FAILED")
         self.assertRegex(result.out, r"against the rational function of the CPU +\S+ +\S+ +FAILED")
 
+    def test_an_index_that_is_open_is_not_verified(self):
+        # A periodic free field has six zero modes of each chirality.
+        free = ("--gauge", "unit", "--time-bc", "periodic", "--until", "overlap-modes", "--overlap-modes")
+        result = run(*self.options((*free, "2")))
+        self.assertEqual(result.status, FAILED, result.err + result.out)
+        self.assertRegex(result.out, r"index is open.* FAILED")
+        self.assertEqual(self.report(*free, "8")["observables"]["index"], 0)
+
     def test_the_table_of_another_program_is_made_by_its_range_and_poles(self):
         # Chroma, 12 poles on [0.02, 2.7], which does not hold |H| here.
         by_hand = ("--sign", "zolotarev", "--poles", "12", "--range", "0.02,2.7", "--until", "sign")
