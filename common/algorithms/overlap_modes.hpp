@@ -206,6 +206,16 @@ std::vector<double> residuals_of_partners(const Sign& sign, int chirality, const
   return residuals;
 }
 
+/// Rayleigh-Ritz with accurate products. Returns the residuals of the partners.
+template <class Sign, class F>
+std::vector<double> judge_modes(const Sign& sign, int chirality, chiral_modes<F>& found, F& others, double delta,
+                                int width) {
+  F squares = like(found.vectors), residual_vectors = like(found.vectors);
+  products_of_basis(sign, chirality, found.vectors, squares, &others, delta, width);
+  rayleigh_ritz_of_products(found, squares, &others, residual_vectors);
+  return residuals_of_partners(sign, chirality, residual_vectors, found.squares, width);
+}
+
 /// What residuals modes shall have.
 struct refinement_goal {
   std::function<double(double e)> of;         ///< at most this, of a mode e
@@ -257,6 +267,7 @@ class mode_refinement {
       for (auto first = rough.begin(); first != rough.end() && !stops();) {
         const auto most = std::min<std::ptrdiff_t>(width_, rough.end() - first);
         const auto last = std::find_if(first, first + most, [&](int i) { return 3.0 * excess(i) < excess(*first); });
+        std::sort(first, last);
         correct({first, last});
         first = last;
       }
@@ -779,7 +790,11 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
                                                          project, detail::goal_of_pairs(search, top), search, width)
                 .run();
       else
-        detail::chiral_rayleigh_ritz(sign, chi, main, &partners, final_delta, width);
+        of_partners = detail::judge_modes(sign, chi, main, partners, final_delta, width);
+      if (search.interrupted && search.interrupted()) {
+        found.complete = false;
+        return found;
+      }
       if (*std::max_element(main.residuals.begin(), main.residuals.end()) <= search.tolerance || attempt == 2) break;
     }
     ++found.restarts;

@@ -41,7 +41,7 @@ struct overlap_mass_report {
   double mass = 0.0;
   int iterations = 0;              ///< of the multi-shift solve
   int corrections = 0;             ///< solves from true residuals after it
-  std::vector<double> iterated{};  ///< |r| / |b| at the end of the last solve
+  std::vector<double> iterated{};  ///< |r| / |b| at the end of the multi-shift solve
   std::vector<double>
       residual{};  ///< |b - D(m) x| / |b| of x = D(m)^+ y, from |b - D(m)^+ D(m) y|, accurate sign function
   std::vector<double> worst{};  ///< of these: after the multi-shift solve, after each correction
@@ -169,8 +169,8 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
   if (modes.plus.squares.empty() && modes.minus.squares.empty()) least_eigenvalue = 2.5e-3;
   least_eigenvalue += sigma.front();
   const double relaxation = rule.relaxation * std::min(1.0, least_eigenvalue / 0.025);
-  const double coarsest = std::min(1e-2, rule.coarsest * least_eigenvalue),
-               finest = std::max(1e-13, 0.1 * rule.fixed_delta);
+  const double finest = std::max(1e-13, 0.1 * rule.fixed_delta),
+               coarsest = std::clamp(rule.coarsest * least_eigenvalue, finest, 1e-2);
 
   double delta = rule.fixed_delta, zeta = 1.0;
   const detail::deflated_square<Sign> square{d, deflation, delta};
