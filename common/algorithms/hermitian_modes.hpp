@@ -177,18 +177,11 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
 
 }  // namespace detail
 
-/// Below this many tolerances the filter goes on in low precision. What a restart keeps, and its coupling to the next
-/// block, is of double precision. The error of the filter, some 1e-6 of single precision, counts by the share of new
-/// vectors in the Ritz vectors, which is their error before: 3e-6 for modes to 1e-10.
-inline constexpr double most_for_narrow_filter = 3e4;
-
 /// The lowest modes. Window, degree, block and search space are found where `search` leaves them open; the window is
 /// widened where it holds too few. A search that was interrupted returns none. Where only some converge, those below
 /// the first that did not are returned, with complete = false. Where modes above search.highest come, the bound is
 /// raised and the search begins anew. Collective.
-/// \param narrow  H in single precision, on columns like `random_narrow`: for the stochastic count of modes, and for
-/// the
-///                filter near the end
+/// \param narrow  H in low precision, for the stochastic count of modes, on columns like `random_narrow`
 /// \param size    of the space: 12 numbers a site of the whole lattice
 /// \param width   columns that H takes at once where there are many
 /// \param keeper  told where a search stands, or null
@@ -248,14 +241,9 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     found.degree = degree;
     const squared_map z = squared_map::of_range(found.window, found.highest);
     bool too_narrow = false, stopped = false;
-    bool may_be_narrow = search.method == mode_method::lanczos, is_narrow = false;
     const std::function<void(F&, const F&)> filter = [&](F& out, const F& in) {
       found.filtered += in.columns();
-      if (!is_narrow) return chebyshev_filter(h, out, in, degree, z);
-      G some = like(random_narrow, in.columns()), filtered = like(some);
-      convert(some, in);
-      chebyshev_filter(narrow, filtered, some, degree, z);
-      convert(out, filtered);
+      chebyshev_filter(h, out, in, degree, z);
     };
     int inside = 0;
     const restart_decision<F> decide = [&](F& kept, const restart_state& now) {
@@ -274,7 +262,6 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
         if (error < 0.3 * search.tolerance && converged == i) ++converged;
       }
       if (inside < l) worst = std::max(worst, 1.0);
-      is_narrow = may_be_narrow && worst < most_for_narrow_filter * search.tolerance;
       if (search.progress) search.progress(cycles, std::min(converged, l), worst);
       if (keeper && now.coupling.columns() == sizes.block) {
         found.cycles = cycles;
@@ -296,8 +283,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     stopped = stopped || state.cut;
     const double before_probes = found.filtered;
     // One Krylov space may hold fewer copies of a degenerate mode than there are. So random vectors join what was
-    // found, until nothing new comes. Their couplings to it are small, and computed in double.
-    may_be_narrow = is_narrow = false;
+    // found, until nothing new comes.
     const auto is_converged = [&] { return !too_narrow && !stopped && inside >= l && cycles < search.cycles; };
     for (int probe = 0; probe < 20 && is_converged(); ++probe) {
       const std::vector<double> known(state.values.begin(), state.values.begin() + l);

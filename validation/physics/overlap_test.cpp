@@ -425,20 +425,6 @@ TEST_P(SearchForModesOfH, goes_on_from_where_it_was_interrupted_within_a_cycle) 
   }
 }
 
-TEST(ModesOfH, reach_their_tolerance_though_the_filter_ends_in_single_precision) {
-  overlap_case field(weak_links(small, 0.5, 3), false);
-  const mode_set<F> whole = field.modes(mode_search{.modes = 10, .most = 60});
-  field.kernel.count() = {};
-  const mode_set<F> found = field.modes(mode_search{.modes = 10, .most = 20});
-  // The count of modes takes 250 moments of 4 vectors.
-  EXPECT_GT(field.kernel.count().narrow, 1000.0 + 10.0 * found.degree);
-  ASSERT_EQ(found.values.size(), 10u);
-  for (std::size_t i = 0; i < 10; ++i) {
-    EXPECT_NEAR(found.values[i], whole.values[i], 1e-12);
-    EXPECT_LE(found.residuals[i], 1e-10);
-  }
-}
-
 TEST(ModesOfH, that_do_not_converge_are_left_out_and_said) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   const std::vector<double> dense = dense_overlap(dense_dirac(field.links, field.action)).absolute_values();
