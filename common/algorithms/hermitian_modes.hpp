@@ -175,6 +175,18 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
   residuals = eigen_residuals(h, first_ones, values, width);
 }
 
+/// Random vectors, times a factor, plus the vectors by turns.
+template <field_batch F>
+void mix_into(F& random, const F& vectors, double factor) {
+  scale(random, uniform_scalars(random, factor));
+  if (vectors.columns() == 0) return;
+  host_matrix mixture(vectors.columns(), random.columns());
+  for (int i = 0; i < vectors.columns(); ++i) mixture(i, i % random.columns()) = {1.0, 0.0};
+  F mixed = like(random);
+  combine(mixed, vectors, mixture.numbers());
+  axpy(random, uniform_scalars(random, 1.0), mixed);
+}
+
 }  // namespace detail
 
 /// The lowest modes. Window, degree, block and search space are found where `search` leaves them open; the window is
@@ -245,11 +257,11 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       found.filtered += in.columns();
       chebyshev_filter(h, out, in, degree, z);
     };
-    int inside = 0;
+    int inside = 0, locked = 0;
     const restart_decision<F> decide = [&](F& kept, const restart_state& now) {
       if (!now.cut) ++cycles;
       // A residual e of the filter, over the distance from the range [-1, 1] of the rest, is the error of the vector.
-      inside = 0;
+      inside = locked = 0;
       int converged = 0, settled = 0;
       double worst = 0.0;
       for (int i = 0; i < now.kept; ++i) {
@@ -260,6 +272,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
         if (error < 1e-4) ++settled;
         if (i < l) worst = std::max(worst, error);
         if (error < 0.3 * search.tolerance && converged == i) ++converged;
+        if (error < 100.0 * search.tolerance && locked == i) ++locked;
       }
       if (inside < l) worst = std::max(worst, 1.0);
       if (search.progress) search.progress(cycles, std::min(converged, l), worst);
@@ -283,16 +296,21 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     stopped = stopped || state.cut;
     const double before_probes = found.filtered;
     // One Krylov space may hold fewer copies of a degenerate mode than there are. So random vectors join what was
-    // found, until nothing new comes.
+    // found, until nothing new comes. They replace the next block: kept vectors that are coupled to it are no part of
+    // the new Krylov space, and go into its start.
     const auto is_converged = [&] { return !too_narrow && !stopped && inside >= l && cycles < search.cycles; };
     for (int probe = 0; probe < 20 && is_converged(); ++probe) {
       const std::vector<double> known(state.values.begin(), state.values.begin() + l);
+      F random_start = like(shape_of, sizes.block);
+      fill(random_start);
+      detail::mix_into(random_start, view(basis, locked, state.kept - locked), std::sqrt(1.0 / size));
+      state.kept = locked;
       F next = view(basis, state.kept, sizes.block);
-      fill(next);
+      copy(next, random_start);
       orthogonalise(view(basis, 0, state.kept), next, fill);
       state.coupling = {};
       restart_sizes few = sizes;
-      few.most = std::min(sizes.most, state.kept + std::max(10, 2 * sizes.block));
+      few.most = std::min(sizes.most, sizes.keep + std::max(10, 2 * sizes.block));
       few.cycles = state.cycle + search.cycles;
       // A copy on its way disturbs those that are there, so they have to converge again. And a Ritz value below the
       // last one counts as one of another level only where its error is below the difference.
@@ -314,14 +332,9 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       // The number of modes below a value grows with a power of it between 1 and 4.
       found.window *= inside == 0 ? 1.5 : std::max(1.08, std::pow(1.2 * l / inside, 0.4));
       ++found.widened;
-      host_matrix mixture(state.kept, sizes.block);  // what was found is in the new start
-      for (int i = 0; i < state.kept; ++i) mixture(i, i % sizes.block) = {1.0, 0.0};
-      F mixed = like(shape_of, sizes.block);
-      combine(mixed, view(basis, 0, state.kept), mixture.numbers());
-      F noise = like(mixed);
-      fill(noise);
-      scale(noise, uniform_scalars(noise, std::sqrt(1e-2 / size)));
-      axpy(mixed, uniform_scalars(mixed, 1.0), noise);
+      F mixed = like(shape_of, sizes.block);  // what was found is in the new start
+      fill(mixed);
+      detail::mix_into(mixed, view(basis, 0, state.kept), std::sqrt(1e-2 / size));
       copy(start, mixed);
       state = {};
       continue;

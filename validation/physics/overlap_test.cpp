@@ -425,6 +425,20 @@ TEST_P(SearchForModesOfH, goes_on_from_where_it_was_interrupted_within_a_cycle) 
   }
 }
 
+// Each level has four copies, which one Krylov space need not hold.
+TEST(ModesOfH, of_degenerate_levels_are_found_from_any_start) {
+  overlap_case field(flux_links({1, 1}, abelian_embedding::su3), false);
+  for (std::uint64_t start = 0; start < 12; ++start) {
+    field.next = 1000 * start;
+    const mode_set<F> found = field.modes(8);
+    ASSERT_EQ(found.values.size(), 8u) << start;
+    for (std::size_t i = 0; i < 8; ++i) {
+      EXPECT_NEAR(std::abs(found.values[i]), i < 4 ? .684937 : .686306, 1e-6) << start;
+      EXPECT_LE(found.residuals[i], 1e-10) << start;
+    }
+  }
+}
+
 TEST(ModesOfH, that_do_not_converge_are_left_out_and_said) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   const std::vector<double> dense = dense_overlap(dense_dirac(field.links, field.action)).absolute_values();
@@ -591,12 +605,15 @@ TEST(ModesOfD, of_a_loose_tolerance_in_blocks_have_the_same_index_and_eigenvalue
         const host_matrix gram = overlaps(of.vectors, of.vectors);
         for (int i = 0; i < gram.columns(); ++i)
           for (int j = 0; j < gram.columns(); ++j) EXPECT_NEAR(gram(i, j).re, i == j ? 1.0 : 0.0, 1e-11);
-        // Residuals r leave errors of r^2 / gap in e.
+        // Residuals r leave errors of r^2 / gap in e. Vectors of a level may be mixed anew.
         detail::chiral_rayleigh_ritz(sign, chi, exact, static_cast<F*>(nullptr), 1e-12, 4);
         for (std::size_t i = 0; i < of.squares.size(); ++i) EXPECT_NEAR(of.squares[i], exact.squares[i], 1e-6);
         for (std::size_t i = 0; i < of.squares.size(); ++i) {
           EXPECT_LE(exact.residuals[i], (chi == chirality ? 1.1 : 30.0) * search.tolerance) << chi << " " << i;
-          EXPECT_LE(exact.residuals[i], 2.0 * of.residuals[i] + 0.1 * search.tolerance) << chi << " " << i;
+          double of_level = 0.0;
+          for (std::size_t j = 0; j < of.squares.size(); ++j)
+            if (std::abs(of.squares[j] - of.squares[i]) < 1e-6) of_level = std::hypot(of_level, of.residuals[j]);
+          EXPECT_LE(exact.residuals[i], 2.0 * of_level + 0.1 * search.tolerance) << chi << " " << i;
         }
       }
     }
