@@ -127,7 +127,8 @@ json_document to_json(const report& r) {
 }
 
 std::string fom_line(const figure_of_merit& fom) {
-  return fmt::format("FOM        {:.4g} {}     ({})", fom.value, fom.unit, fom.what);
+  const std::string value = std::isnan(fom.value) ? "none" : fmt::format("{:.4g}", fom.value);
+  return fmt::format("FOM        {} {}     ({})", value, fom.unit, fom.what);
 }
 
 void print_machine(const report& r) {

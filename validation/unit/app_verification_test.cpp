@@ -93,6 +93,11 @@ TEST(Report, WritesNumbersThatAreNotFiniteAsText) {
   EXPECT_EQ(document.dump().find("null"), std::string::npos);
 }
 
+TEST(Report, SaysWhereThereIsNoFigureOfMerit) {
+  EXPECT_EQ(fom_line({nan, "GFLOP/s", "what it is"}), "FOM        none GFLOP/s     (what it is)");
+  EXPECT_EQ(fom_line({12.34, "GFLOP/s", "what it is"}), "FOM        12.34 GFLOP/s     (what it is)");
+}
+
 TEST(Report, HasTheKeysThatOutsideScriptsRelyOn) {
   const json_document document = to_json(report{});
   for (const char* key : {"schema_version", "app", "fom", "verified", "checks", "parameters", "machine", "build",
