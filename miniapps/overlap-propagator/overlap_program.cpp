@@ -34,12 +34,16 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
   const double overlap_search = of_overlap.most + of_overlap.block;
   overlap_memory memory;
   memory.links = (72.0 * sizeof(double) * 1.5 + 72.0 * sizeof(double)) * static_cast<double>(geometry.local_volume());
-  memory.kernel_basis = spinor * search;
-  memory.kernel_modes = spinor * (options.modes + 60.0);
+  if (options.modes > 0) {
+    memory.kernel_basis = spinor * search;
+    memory.kernel_modes = spinor * (options.modes + 60.0);
+  }
   // In single precision the search has a copy of the modes of H of its own.
   const bool in_single = overlap_search_in_single(options);
-  memory.overlap_basis = (in_single ? 0.25 : 0.5) * spinor * overlap_search;
-  memory.overlap_modes = spinor * ((in_single ? 1.5 : 1.0) * options.modes + 1.5 * options.overlap_modes + 60.0);
+  if (options.overlap_modes > 0) {
+    memory.overlap_basis = (in_single ? 0.25 : 0.5) * spinor * overlap_search;
+    memory.overlap_modes = spinor * ((in_single ? 1.5 : 1.0) * options.modes + 1.5 * options.overlap_modes + 60.0);
+  }
   memory.solves = spinor * (options.modes + options.overlap_modes +
                             12.0 * (3.0 * static_cast<double>(options.masses.size()) + 12.0));
   return memory;
