@@ -175,15 +175,13 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
   residuals = eigen_residuals(h, first_ones, values, width);
 }
 
-/// Random vectors, times a factor, plus the vectors by turns.
+/// Random vectors, times a factor, plus others by turns.
 template <field_batch F>
 void mix_into(F& random, const F& vectors, double factor) {
   scale(random, uniform_scalars(random, factor));
   if (vectors.columns() == 0) return;
-  host_matrix mixture(vectors.columns(), random.columns());
-  for (int i = 0; i < vectors.columns(); ++i) mixture(i, i % random.columns()) = {1.0, 0.0};
   F mixed = like(random);
-  combine(mixed, vectors, mixture.numbers());
+  combine_by_turns(mixed, vectors);
   axpy(random, uniform_scalars(random, 1.0), mixed);
 }
 

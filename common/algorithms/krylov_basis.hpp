@@ -62,6 +62,14 @@ void rotate_basis(F& v, const host_matrix& q) {
   }
 }
 
+/// out = V by turns: column j becomes the sum of all v_i with i = j modulo out.columns().
+template <field_batch F>
+void combine_by_turns(F& out, const F& v) {
+  host_matrix turns(v.columns(), out.columns());
+  for (int i = 0; i < v.columns(); ++i) turns(i, i % out.columns()) = {1.0, 0.0};
+  combine(out, v, turns.numbers());
+}
+
 /// Fills a batch with random numbers.
 template <class F>
 using random_fill = std::function<void(F&)>;

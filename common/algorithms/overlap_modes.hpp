@@ -667,11 +667,8 @@ class pair_search {
 
   /// A block that begins another search: a mixture of what was found, and noise.
   void mix(F& block, const random_fill<F>& fill) const {
-    const int p = sizes_.block;
-    host_matrix mixture(kept_, p);
-    for (int i = 0; i < kept_; ++i) mixture(i, i % p) = {1.0, 0.0};
-    V mixed = like(basis_, p);
-    combine(mixed, view(basis_, 0, kept_), mixture.numbers());
+    V mixed = like(basis_, sizes_.block);
+    combine_by_turns(mixed, view(basis_, 0, kept_));
     assign(block, mixed);
     F noise = like(block);
     fill(noise);
