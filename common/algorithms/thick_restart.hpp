@@ -4,6 +4,7 @@
 /// Anal. 22 (2000) 602)
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@ struct restart_sizes {
   int most = 0;   ///< vectors of the search space
   int block = 1;  ///< vectors that the operator takes at once
   int cycles = 30;
+  int later = 0;  ///< vectors of the search space from the second cycle on; 0: as many as in the first
 };
 
 /// Where a search stands after a cycle: all that it takes to go on.
@@ -53,9 +55,10 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
                                     const restart_decision<F>& decide, const random_fill<F>& fill,
                                     const std::function<bool()>& interrupted = nullptr) {
   const int p = sizes.block;
-  if (p < 1 || sizes.keep < 1 || sizes.most < sizes.keep + p || basis.columns() < sizes.most + p)
+  const int least = sizes.later > 0 ? std::min(sizes.most, sizes.later) : sizes.most;
+  if (p < 1 || sizes.keep < 1 || least < sizes.keep + p || basis.columns() < sizes.most + p)
     throw input_error("thick-restart Lanczos: expected a search space of at least the " + std::to_string(sizes.keep) +
-                      " kept vectors and a block of " + std::to_string(p) + ", found " + std::to_string(sizes.most));
+                      " kept vectors and a block of " + std::to_string(p) + ", found " + std::to_string(least));
   state.cut = false;
   if (state.cycle == 0) {
     F start = view(basis, 0, p);
@@ -63,12 +66,13 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
   }
   while (true) {
     int k = state.kept;
-    host_matrix t(sizes.most + p, sizes.most + p);
+    const int most = state.cycle == 0 ? sizes.most : least;
+    host_matrix t(most + p, most + p);
     for (int i = 0; i < k; ++i) t(i, i) = {state.values[static_cast<std::size_t>(i)], 0.0};
     host_matrix r;
     // Blocks are worked on beside the basis, which may lie in slower memory.
     F in = copied_columns(basis, k, p), next = like(basis, p);
-    while (k + p <= sizes.most) {
+    while (k + p <= most) {
       const F known = view(basis, 0, k + p);
       apply(next, in);
       if (interrupted && interrupted()) {  // the kept vectors and the block after them are as they were

@@ -90,10 +90,11 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
   const sign_price price{lowest, highest, mixed};
   overlap_times t;
   const bool on_gpu = options.shared.device == "gpu";
-  // Two cycles of 2.5 l columns and few more; beside the filter of degree d, matrix products with the search space.
-  const double filter = options.filter_degree > 0 ? options.filter_degree : 2.5 * highest / (1.05 * lowest);
+  // A cycle of 2.5 l columns and some of l / 2; beside the filter of degree d, matrix products with the search space.
+  const double filter =
+      options.filter_degree > 0 ? options.filter_degree : chosen_filter_degree(options.method, 1.05 * lowest, highest);
   const double search = options.search_space > 0 ? options.search_space : std::max(16.0, 2.5 * options.modes);
-  t.kernel_modes = 2.0 * filter * 1.7 * search * (1.0 + (on_gpu ? 0.05 : 0.15) * search / filter) * speed.block;
+  t.kernel_modes = 2.0 * filter * 1.6 * search * (1.0 + (on_gpu ? 0.05 : 0.15) * search / filter) * speed.block;
   t.sign = (on_gpu ? 55.0 : 30.0) * price.at(options.delta, speed.many, speed.many);
   if (options.until == overlap_stage::modes) t.sign = 0.0;
   if (options.until <= overlap_stage::sign) return t;
