@@ -246,22 +246,31 @@ class mode_refinement {
         products_(like(found.vectors)),
         residual_vectors_(like(found.vectors)) {}
 
-  /// Returns residuals of the partners, where the goal asks for them.
+  /// Returns residuals of the partners, where the goal asks for some of them.
   std::vector<double> run() {
     const F& v = found_.vectors;
+    const int all = v.columns();
     products_of_basis(square_.sign(), square_.chirality(), v, products_, others_, goal_.final_delta, width_);
     rayleigh_ritz_of_products(found_, products_, others_, residual_vectors_);
     if (has_pairs()) make_low_products_accurate();
     for (int step = 0;; ++step) {
-      if (has_pairs())
-        of_partners_ =
-            residuals_of_partners(square_.sign(), square_.chirality(), residual_vectors_, found_.squares, width_);
-      // The first iteration cuts the noise of a cheap search to a quarter: worth it for all.
-      const double enough = step == 0 ? 0.4 : 1.0;
+      of_partners_.assign(has_pairs() ? static_cast<std::size_t>(all) : 0, 0.0);
+      const auto below = [&](double e) {
+        return static_cast<int>(std::ranges::count_if(found_.squares, [&](double x) { return x < e; }));
+      };
+      const int first_pair = has_pairs() ? below(goal_.pairs_from) : 0;
+      const int last_pair = has_pairs() ? std::max(first_pair, below(goal_.pairs_to)) : 0;
+      find_residuals_of_partners(first_pair, last_pair);
       std::vector<int> rough;
-      for (int i = 0; i < v.columns(); ++i)
-        if (!(excess(i) <= enough)) rough.push_back(i);
-      if (rough.empty() || step == 8 || stops()) return of_partners_;
+      for (int i = 0; i < all; ++i)
+        if (!(excess(i) <= 1.0)) rough.push_back(i);
+      if (rough.empty() || step == 8 || stops()) {
+        if (has_pairs()) {
+          find_residuals_of_partners(0, first_pair);
+          find_residuals_of_partners(last_pair, all);
+        }
+        return of_partners_;
+      }
       // A batch ends where the next column needs much less.
       std::ranges::stable_sort(rough, std::greater<>{}, [&](int i) { return excess(i); });
       for (auto first = rough.begin(); first != rough.end() && !stops();) {
@@ -288,8 +297,17 @@ class mode_refinement {
     const auto k = static_cast<std::size_t>(i);
     const double e = found_.squares[k];
     double worst = found_.residuals[k];
-    if (has_pairs() && e >= goal_.pairs_from && e <= goal_.pairs_to) worst = std::max(worst, of_partners_[k]);
+    if (has_pairs()) worst = std::max(worst, of_partners_[k]);  // 0 where the goal is for the mode alone
     return worst / goal_.of(e);
+  }
+
+  /// Of modes first ... last - 1.
+  void find_residuals_of_partners(int first, int last) {
+    if (first == last) return;
+    const std::vector<double> squares(found_.squares.begin() + first, found_.squares.begin() + last);
+    std::ranges::copy(residuals_of_partners(square_.sign(), square_.chirality(),
+                                            view(residual_vectors_, first, last - first), squares, width_),
+                      of_partners_.begin() + first);
   }
 
   /// The error of the sign function counts by 1 / sqrt(e) in a partner.
@@ -371,7 +389,9 @@ void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<F>& fou
                          double gap) {
   // A residual r leaves an error of r^2 / gap in e, a quarter of what a zero mode may have.
   const double enough = std::max(3e-7, 0.5 * std::sqrt(search.zero * gap));
-  const double goal = search.tolerance > 1e-8 ? std::min(0.9 * search.tolerance, enough) : 0.3 * search.tolerance;
+  // In a propagator of mass m the error of a zero mode counts by 1 / m^2.
+  const double goal =
+      search.tolerance > 1e-8 ? std::max(1e-8, std::min(0.1 * search.tolerance, enough)) : 0.3 * search.tolerance;
   const refinement_goal one_goal{.of = [goal](double) { return goal; },
                                  .final_delta = std::min(1e-9, accuracy_of_residuals(search.tolerance))};
   mode_refinement<Sign, F>(square, found, others, project, one_goal, search, width).run();
@@ -494,14 +514,13 @@ inline double surely_no_zero(const overlap_mode_search& search) {
 }
 
 /// What a search for pairs of a loose tolerance leaves to be refined. The lowest modes, and their partners, become
-/// better than the others: in a propagator their errors count by 1 / e. All modes get a first iteration, which cuts the
-/// noise of the search to a quarter. After it a digit takes some 11 signs a mode. To correct a dozen columns of
-/// propagators takes less than that for a hundred modes.
+/// better than the others: in a propagator the error of a mode counts by 1 / e. A digit takes 10 to 20 signs a mode. To
+/// correct a dozen columns of propagators takes less than that for a hundred modes, but more than for the lowest few.
 /// \param top  the largest e. The lowest fifth lies below 0.04 of it.
 inline refinement_goal goal_of_pairs(const overlap_mode_search& search, double top) {
   const double tolerance = search.tolerance, least = std::min(tolerance, 1e-8), from = surely_no_zero(search);
   const auto goal = [=](double e) {
-    return e < from ? tolerance : std::max(least, tolerance * std::clamp(25.0 * e / top, 0.1, 1.0));
+    return e < from ? tolerance : std::max(least, tolerance * std::clamp(25.0 * e / top, 0.003, 1.0));
   };
   return {.of = goal, .final_delta = accuracy_of_residuals(tolerance), .pairs_from = from, .pairs_to = 0.04 * top};
 }

@@ -267,15 +267,21 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
       mass.converged = worst <= 0.9 * rule.tolerance;
       const bool stops = rule.interrupted && rule.interrupted();
       if (mass.converged || mass.corrections == rule.corrections || stops || !std::isfinite(worst)) break;
+      // Most of r may lie along the modes, where it takes no solve.
       F r_high = like(r);
       copy(r_high, r);
       deflation.project(r_high);
+      const std::vector<double> lengths_of_rest = detail::square_roots(host_values(norm2(r_high)));
       const double least_relative = rule.scheme == overlap_scheme::defect ? rule.inner_tolerance : 1e-4;
       std::vector<double> relative;
-      for (const double residual : mass.residual)
-        relative.push_back(std::clamp(0.3 * rule.tolerance / std::max(residual, 1e-300), least_relative, 0.1));
+      double rest = 0.0;
+      for (std::size_t n = 0; n < lengths_of_rest.size(); ++n) {
+        const double goal = 0.3 * rule.tolerance * b_norms[n];
+        relative.push_back(std::clamp(goal / std::max(lengths_of_rest[n], 1e-300), least_relative, 0.5));
+        if (b_norms[n] > 0.0) rest = std::max(rest, lengths_of_rest[n] / b_norms[n]);
+      }
       std::vector<F> correction{like(b)};
-      solve_off_modes(correction, r_high, {sigma[i]}, relative, worst, false);
+      solve_off_modes(correction, r_high, {sigma[i]}, relative, rest, false);
       copy(change, correction[0]);
       deflation.add_solution(change, r, sigma[i]);
       axpy(y[i], uniform_scalars(y[i], 1.0), change);
