@@ -67,7 +67,7 @@ inline restart_sizes sizes_of_search(const mode_search& search) {
   sizes.block = block > 0 ? block : std::clamp(sizes.most / 50, 1, std::clamp(sizes.most - sizes.keep, 1, 10));
   // Most modes have converged after the first cycle, and the rest takes few vectors more.
   if (search.most == 0)
-    sizes.later = std::min(sizes.most, sizes.keep + std::max(2 * sizes.block, (search.modes + 1) / 2));
+    sizes.later = std::min(sizes.most, sizes.keep + std::max(5 * sizes.block, (search.modes + 3) / 4));
   return sizes;
 }
 

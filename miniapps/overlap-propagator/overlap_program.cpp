@@ -90,7 +90,7 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
   const sign_price price{lowest, highest, mixed};
   overlap_times t;
   const bool on_gpu = options.shared.device == "gpu";
-  // A cycle of 2.5 l columns and some of l / 2; beside the filter of degree d, matrix products with the search space.
+  // A cycle of 2.5 l columns and some of l / 4; beside the filter of degree d, matrix products with the search space.
   const double filter =
       options.filter_degree > 0 ? options.filter_degree : chosen_filter_degree(options.method, 1.05 * lowest, highest);
   const double search = options.search_space > 0 ? options.search_space : std::max(16.0, 2.5 * options.modes);
