@@ -220,7 +220,8 @@ std::vector<double> judge_modes(const Sign& sign, int chirality, chiral_modes<F>
 struct refinement_goal {
   std::function<double(double e)> of;         ///< at most this, of a mode e
   double final_delta = 1e-9;                  ///< accuracy of the sign function that judges them
-  double pairs_from = 1e300, pairs_to = 0.0;  ///< partners of e between these are held to the same
+  double pairs_from = 1e300, pairs_to = 0.0;  ///< partners of e between these have goals too:
+  std::function<double(double e)> of_partner = nullptr;
 };
 
 /// Improves eigenvectors that are roughly known, until their residuals are within a goal: v loses t, where
@@ -261,9 +262,11 @@ class mode_refinement {
       const int first_pair = has_pairs() ? below(goal_.pairs_from) : 0;
       const int last_pair = has_pairs() ? std::max(first_pair, below(goal_.pairs_to)) : 0;
       find_residuals_of_partners(first_pair, last_pair);
+      // The first two iterations cut the noise of a cheap search to a sixth: worth it for all.
+      const double enough = step == 0 ? 0.4 : 1.0;
       std::vector<int> rough;
       for (int i = 0; i < all; ++i)
-        if (!(excess(i) <= 1.0)) rough.push_back(i);
+        if (!(excess(i) <= enough)) rough.push_back(i);
       if (rough.empty() || step == 8 || stops()) {
         if (has_pairs()) {
           find_residuals_of_partners(0, first_pair);
@@ -271,11 +274,10 @@ class mode_refinement {
         }
         return of_partners_;
       }
-      // A batch ends where the next column needs much less.
+      // Full batches of columns that need about as much; those that need less leave earlier.
       std::ranges::stable_sort(rough, std::greater<>{}, [&](int i) { return excess(i); });
       for (auto first = rough.begin(); first != rough.end() && !stops();) {
-        const auto most = std::min<std::ptrdiff_t>(width_, rough.end() - first);
-        const auto last = std::find_if(first, first + most, [&](int i) { return 3.0 * excess(i) < excess(*first); });
+        const auto last = first + std::min<std::ptrdiff_t>(width_, rough.end() - first);
         std::sort(first, last);
         correct({first, last});
         first = last;
@@ -296,9 +298,9 @@ class mode_refinement {
   double excess(int i) const {
     const auto k = static_cast<std::size_t>(i);
     const double e = found_.squares[k];
-    double worst = found_.residuals[k];
-    if (has_pairs()) worst = std::max(worst, of_partners_[k]);  // 0 where the goal is for the mode alone
-    return worst / goal_.of(e);
+    const double of_mode = found_.residuals[k] / goal_.of(e);
+    if (!has_pairs() || of_partners_[k] == 0.0) return of_mode;
+    return std::max(of_mode, of_partners_[k] / goal_.of_partner(e));
   }
 
   /// Of modes first ... last - 1.
@@ -314,28 +316,28 @@ class mode_refinement {
   void make_low_products_accurate() {
     int low = 0;
     while (low < found_.vectors.columns() && square_of(low) <= goal_.pairs_to &&
-           goal_.final_delta > 0.2 * goal_.of(square_of(low)) * std::sqrt(std::max(0.0, square_of(low))))
+           goal_.final_delta > 0.2 * goal_.of_partner(square_of(low)) * std::sqrt(std::max(0.0, square_of(low))))
       ++low;
     if (low == 0) return;
     F products = view(products_, 0, low), others = view(*others_, 0, low);
     products_of_basis(square_.sign(), square_.chirality(), view(found_.vectors, 0, low), products, &others,
-                      std::min(1e-9, 0.1 * goal_.final_delta), width_);
+                      0.1 * goal_.final_delta, width_);
     rayleigh_ritz_of_products(found_, products_, others_, residual_vectors_);
   }
 
   /// One correction of the columns `places`, which take the lowest e of them.
   void correct(const std::vector<int>& places) {
-    double worst = 0.0, least_goal = 1e300, e = 4.0;
+    stopping_rule rule;
+    rule.tolerance = 0.3;  // the least
+    double e = 4.0;
     for (const int i : places) {
-      worst = std::max(worst, excess(i));
-      least_goal = std::min(least_goal, goal_.of(square_of(i)));
+      rule.column_tolerances.push_back(std::clamp(0.5 / excess(i), 1e-3, 0.3));
+      rule.tolerance = std::min(rule.tolerance, rule.column_tolerances.back());
       e = std::min(e, std::max(0.0, square_of(i)));
     }
     F residual = gather_columns(residual_vectors_, places), t = like(residual);
     zero(t);
     project_(residual);
-    stopping_rule rule;
-    rule.tolerance = std::clamp(0.5 / worst, 1e-3, 0.3);
     rule.limit = 300;
     rule.guess_is_zero = true;
     rule.interrupted = search_.interrupted;
@@ -354,12 +356,14 @@ class mode_refinement {
       project_(out);
     };
     conjugate_gradients(function_operator<decltype(off_modes)>{off_modes}, t, residual, rule);
-    double longest = 0.0;
-    for (const complex<double>& n : host_values(norm2(t))) longest = std::max(longest, std::sqrt(n.re));
+    double longest = 0.0;  // of t, in units of the goals
+    const auto squares_of_t = host_values(norm2(t));
+    for (std::size_t k = 0; k < places.size(); ++k)
+      longest = std::max(longest, std::sqrt(squares_of_t[k].re) / goal_.of(square_of(places[k])));
     if (!(longest > 0.0) || !std::isfinite(longest)) return;
     F products = like(t), others = like(t);
     products_of_basis(square_.sign(), square_.chirality(), t, products, &others,
-                      std::clamp(0.02 * least_goal / longest, 1e-10, 1e-3), width_);
+                      std::clamp(0.02 / longest, 1e-10, 1e-3), width_);
     subtract(found_.vectors, places, t);
     subtract(products_, places, products);
     if (others_ != nullptr) subtract(*others_, places, others);
@@ -513,16 +517,22 @@ inline double surely_no_zero(const overlap_mode_search& search) {
   return search.zero + 10.0 * accuracy_of_residuals(search.tolerance) + 100.0 * search.tolerance * search.tolerance;
 }
 
-/// What a search for pairs of a loose tolerance leaves to be refined. The lowest modes, and their partners, become
-/// better than the others: in a propagator the error of a mode counts by 1 / e. A digit takes 10 to 20 signs a mode. To
-/// correct a dozen columns of propagators takes less than that for a hundred modes, but more than for the lowest few.
-/// \param top  the largest e. The lowest fifth lies below 0.04 of it.
+/// What a search for pairs of a loose tolerance leaves to be refined. In a propagator the error of a mode counts by
+/// 1 / e, and that of a partner is longer by up to 2 / sqrt(e). So the lowest become better than others. A digit takes
+/// some 18 signs a mode. To take it off a dozen columns of propagators, of four masses, takes 400: so it is not worth
+/// while for more than the lowest twenty.
+/// \param top  the largest e
 inline refinement_goal goal_of_pairs(const overlap_mode_search& search, double top) {
   const double tolerance = search.tolerance, least = std::min(tolerance, 1e-8), from = surely_no_zero(search);
   const auto goal = [=](double e) {
-    return e < from ? tolerance : std::max(least, tolerance * std::clamp(25.0 * e / top, 0.003, 1.0));
+    return e < from ? tolerance : std::max(least, tolerance * std::clamp(150.0 * e / top, 0.1, 1.0));
   };
-  return {.of = goal, .final_delta = accuracy_of_residuals(tolerance), .pairs_from = from, .pairs_to = 0.04 * top};
+  const auto goal_of_partner = [=](double e) { return std::max(least, tolerance * std::max(150.0 * e / top, 0.5)); };
+  return {.of = goal,
+          .final_delta = accuracy_of_residuals(tolerance),
+          .pairs_from = from,
+          .pairs_to = 0.04 * top,
+          .of_partner = goal_of_partner};
 }
 
 /// Where the tolerance does not tell zero modes from others, those that may be some become better.
@@ -741,6 +751,11 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
   const int chi = search.chirality != 0 ? search.chirality
                   : stored              ? stored_chirality
                            : detail::chirality_without_zero_modes(sign, shape_of, fill, search.interrupted);
+  // Its copy of the modes of H in single precision serves corrections too, and then is given back.
+  struct narrow_copy {
+    const sign_function<B>& of;
+    ~narrow_copy() { of.forget_narrow_modes(); }
+  } const copy_of_modes{sign};
   const double final_delta = accuracy_of_residuals(search.tolerance);
   overlap_mode_set<F> found{{detail::half_like(shape_of, 0)}, {detail::half_like(shape_of, 0)}};
   found.searched = chi;
@@ -789,7 +804,6 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
       outcome = searched(
           make_basis.narrow ? make_basis.narrow(columns) : like(detail::half_like(shape_of, 0), columns, as<G>),
           narrow_fill);
-      sign.forget_narrow_modes();
     } else {
       outcome = searched(make_basis.wide ? make_basis.wide(columns) : detail::half_like(shape_of, columns), fill);
     }

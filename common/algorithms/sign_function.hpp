@@ -220,8 +220,15 @@ class sign_function {
   /// y = sign(H) x to an error of about delta |x|. Collective.
   void apply(F& y, const F& x, double delta) const { apply(y, x, delta, options_.precision); }
   void apply(F& y, const F& x, double delta, sign_precision precision) const {
-    h_.count().signs += x.columns();
     const int n = x.columns();
+    if (narrow_modes_->columns() > 0 && precision == sign_precision::mixed && delta >= 1e-4 && is_narrow(delta)) {
+      G narrow_x = like(x, n, as<G>), narrow_y = like(narrow_x);
+      convert(narrow_x, x);
+      apply(narrow_y, narrow_x, delta);
+      convert(y, narrow_y);
+      return;
+    }
+    h_.count().signs += n;
     if (modes_.columns() == 0) return apply_to_rest(y, x, delta, precision);
     if (is_mixed(delta, precision)) {
       // Clenshaw's vectors are hundreds of times longer along the modes than elsewhere, and so are their roundings:
@@ -251,7 +258,8 @@ class sign_function {
     if (options_.precision == sign_precision::wide || options_.method != sign_method::polynomial) return false;
     return first_narrow_order(delta) == 0;
   }
-  /// The same on vectors in single precision, for such an accuracy. Makes a copy of the modes that is kept.
+  /// The same on vectors in single precision, for such an accuracy. Makes a copy of the modes that is kept. While it is
+  /// there, vectors in double precision go through single precision for accuracies from 1e-4 up.
   void apply(G& y, const G& x, double delta) const {
     const int n = x.columns();
     h_.count().signs += n;
