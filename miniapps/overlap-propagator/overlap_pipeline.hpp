@@ -879,7 +879,15 @@ class overlap_pipeline {
       rule.scheme = options_.scheme;
       rule.fixed_delta = std::clamp(0.01 * rule.tolerance, 1e-13, 1e-10);
       rule.interrupted = stop();
-      rule.progress = [&](int, double worst) {
+      const stopwatch watch;
+      double told = 0.0;
+      rule.progress = [&](int iteration, double worst) {
+        if (const double now = watch.seconds(); now > told + 10.0 && run_.talks()) {
+          told = now;
+          run_.progress.clear();
+          fmt::print("solve      iteration {}, largest residual about {:.1e}, {:.0f} s\n", iteration, worst, now);
+          std::fflush(stdout);
+        }
         const double digits = std::log(worst) / std::log(rule.tolerance);
         run_.progress.update(std::clamp(digits, 0.0, 1.0));
       };

@@ -114,6 +114,7 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
     t.overlap_modes = signs * (price.at(finest, speed.of_search, speed.narrow_of_search) + passes) +
                       100.0 * price.at(1e-5, speed.one, speed.narrow_one) +
                       l * price.at(accuracy_of_residuals(options.overlap_tolerance), speed.many, speed.narrow_many);
+    if (overlap_search_in_single(options)) t.overlap_modes += 10.0 * l * price.at(3e-3, speed.many, speed.narrow_many);
   }
   if (options.until == overlap_stage::overlap_modes) return t;
 
@@ -129,9 +130,9 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
   const double each = is_relaxed ? price.between(0.05 * first, coarsest, speed.many, speed.narrow_many)
                       : options.scheme == overlap_scheme::fixed ? price.at(finest, speed.many, speed.narrow_many)
                                                                 : 2.0 * price.at(1e-4, speed.many, speed.narrow_many);
-  const double corrections = 0.7 * masses * for_a_digit * std::log(left / (0.3 * tolerance));
-  t.propagators = 12.0 * (for_a_digit * std::log(2.0 / first) * each +
-                          corrections * (is_relaxed ? price.at(0.5 * coarsest, speed.many, speed.narrow_many) : each) +
+  const double corrections = 0.9 * masses * for_a_digit * std::log(left / (0.3 * tolerance));
+  const double cheap = is_relaxed ? price.between(1e-5, coarsest, speed.many, speed.narrow_many) : each;
+  t.propagators = 12.0 * (for_a_digit * std::log(2.0 / first) * each + corrections * cheap +
                           1.5 * masses * price.at(finest, speed.many, speed.narrow_many));
   return t;
 }
