@@ -479,7 +479,7 @@ random_fill<G> converted_fill(const random_fill<F>& fill) {
 }
 
 /// Modes below half of `expected` beside those that are known: zero modes, and copies of degenerate ones that the
-/// search in the other chirality missed. The search goes on beside those found until there are no more.
+/// search in the other chirality missed. The search goes on beside those found until a block has vectors to spare.
 /// \param known  orthonormal; partners of the other chirality's pairs, or all that was found here
 template <class Sign, class F>
 chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, double expected,
@@ -495,10 +495,12 @@ chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, d
                         : lowest_beside<F>(square, all, expected, search, fill, block);
     if (fresh.columns() == 0) break;
     found.vectors = side_by_side(found.vectors, fresh);
+    // A block finds as many copies as it has vectors: fewer are all.
+    const bool has_all = fresh.columns() < block;
     if (known.columns() > 0)  // single precision has left something
       subtract_combinations(found.vectors, known, inner_products(known, found.vectors));
     orthonormalise(found.vectors, fill);
-    if (found.vectors.columns() > 200) break;
+    if (has_all || found.vectors.columns() > 200) break;
   }
   sign.forget_narrow_modes();
   // The cheap sign function has left errors all over the spectrum.
