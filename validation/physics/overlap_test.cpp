@@ -356,6 +356,27 @@ TEST(ModesOfH, are_those_of_the_dense_matrix_none_missed_nor_doubled) {
   expect_lowest(field.modes({.modes = 10, .window = dense[40]}), 10, "window too wide");
 }
 
+TEST(ThickRestart, takes_fewer_vectors_in_later_cycles) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  restart_sizes sizes{.keep = 6, .most = 20, .block = 2, .cycles = 3, .later = 10};
+  F basis = field.fields(sizes.most + sizes.block), start = view(basis, 0, sizes.block);
+  field.random()(start);
+  int columns = 0;
+  std::vector<int> after_cycle;
+  const std::function<void(F&, const F&)> apply = [&](F& out, const F& in) {
+    field.kernel.wide().apply(out, in);
+    columns += in.columns();
+  };
+  const restart_decision<F> decide = [&](F&, const restart_state&) {
+    after_cycle.push_back(columns);
+    return false;
+  };
+  thick_restart_lanczos<F>(basis, sizes, {}, apply, decide, field.random());
+  EXPECT_EQ(after_cycle, (std::vector<int>{20, 24, 28}));
+  sizes.later = 7;  // no room for a block beside what is kept
+  EXPECT_THROW(thick_restart_lanczos<F>(basis, sizes, {}, apply, decide, field.random()), input_error);
+}
+
 TEST(ModesOfH, are_right_where_the_bound_of_H_was_too_low) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   const std::vector<double> dense = dense_overlap(dense_dirac(field.links, field.action)).absolute_values();
