@@ -523,7 +523,7 @@ inline double surely_no_zero(const overlap_mode_search& search) {
 /// 1 / e, and that of a partner is longer by up to 2 / sqrt(e). So the lowest become better than others. A digit takes
 /// some 18 signs a mode. To take it off a dozen columns of propagators, of four masses, takes 400: so it is not worth
 /// while for more than the lowest twenty.
-/// \param top  the largest e
+/// \param top  the largest e. The lowest fifth lies below 0.04 of it.
 inline refinement_goal goal_of_pairs(const overlap_mode_search& search, double top) {
   const double tolerance = search.tolerance, least = std::min(tolerance, 1e-8), from = surely_no_zero(search);
   const auto goal = [=](double e) {

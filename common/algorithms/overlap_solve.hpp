@@ -267,7 +267,7 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
       mass.converged = worst <= 0.9 * rule.tolerance;
       const bool stops = rule.interrupted && rule.interrupted();
       if (mass.converged || mass.corrections == rule.corrections || stops || !std::isfinite(worst)) break;
-      // Most of r may lie along the modes, where it takes no solve.
+      // What lies along the modes takes no solve, so the goal is for the rest.
       F r_high = like(r);
       copy(r_high, r);
       deflation.project(r_high);

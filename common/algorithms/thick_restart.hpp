@@ -55,10 +55,10 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
                                     const restart_decision<F>& decide, const random_fill<F>& fill,
                                     const std::function<bool()>& interrupted = nullptr) {
   const int p = sizes.block;
-  const int least = sizes.later > 0 ? std::min(sizes.most, sizes.later) : sizes.most;
-  if (p < 1 || sizes.keep < 1 || least < sizes.keep + p || basis.columns() < sizes.most + p)
+  const int later = sizes.later > 0 ? std::min(sizes.most, sizes.later) : sizes.most;
+  if (p < 1 || sizes.keep < 1 || later < sizes.keep + p || basis.columns() < sizes.most + p)
     throw input_error("thick-restart Lanczos: expected a search space of at least the " + std::to_string(sizes.keep) +
-                      " kept vectors and a block of " + std::to_string(p) + ", found " + std::to_string(least));
+                      " kept vectors and a block of " + std::to_string(p) + ", found " + std::to_string(later));
   state.cut = false;
   if (state.cycle == 0) {
     F start = view(basis, 0, p);
@@ -66,7 +66,7 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
   }
   while (true) {
     int k = state.kept;
-    const int most = state.cycle == 0 ? sizes.most : least;
+    const int most = state.cycle == 0 ? sizes.most : later;
     host_matrix t(most + p, most + p);
     for (int i = 0; i < k; ++i) t(i, i) = {state.values[static_cast<std::size_t>(i)], 0.0};
     host_matrix r;

@@ -325,13 +325,18 @@ class overlap_pipeline {
 
   /// A line for a search that takes long, and the progress line.
   void tell_cycle(const char* what, int cycle, int converged, int sought, double worst, double seconds) {
-    if (seconds > 10.0 && run_.talks()) {
-      run_.progress.clear();
-      fmt::print("cycle      {}: {} of {} modes of {}, largest residual about {:.1e}, {:.0f} s\n", cycle, converged,
-                 sought, what, worst, seconds);
-      std::fflush(stdout);
-    }
+    if (seconds > 10.0)
+      tell(fmt::format("cycle      {}: {} of {} modes of {}, largest residual about {:.1e}, {:.0f} s", cycle, converged,
+                       sought, what, worst, seconds));
     run_.progress.update(static_cast<double>(converged) / sought);
+  }
+
+  /// A line that is seen at once.
+  void tell(const std::string& line) {
+    if (!run_.talks()) return;
+    run_.progress.clear();
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
   }
 
   /// Writes not more often than every half minute, and when the run is about to stop.
@@ -882,11 +887,9 @@ class overlap_pipeline {
       const stopwatch watch;
       double told = 0.0;
       rule.progress = [&](int iteration, double worst) {
-        if (const double now = watch.seconds(); now > told + 10.0 && run_.talks()) {
+        if (const double now = watch.seconds(); now > told + 10.0) {
           told = now;
-          run_.progress.clear();
-          fmt::print("solve      iteration {}, largest residual about {:.1e}, {:.0f} s\n", iteration, worst, now);
-          std::fflush(stdout);
+          tell(fmt::format("solve      iteration {}, largest residual about {:.1e}, {:.0f} s", iteration, worst, now));
         }
         const double digits = std::log(worst) / std::log(rule.tolerance);
         run_.progress.update(std::clamp(digits, 0.0, 1.0));
