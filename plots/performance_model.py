@@ -45,7 +45,7 @@ NETWORK_BANDWIDTH, NETWORK_LATENCY = 50e9, 10e-6
 
 #: Seconds of `fill`, on an H200: what the two fills of a hop with the overlap off leave of its exchange when 2 latencies and
 #: bytes / bandwidth are taken away: 6.9 microseconds in double, 6.1 in half, of clover_schur on 24^3x128 on 4 GPUs
-#: (validation/results/h200/four/solve-4.json as it was at revision dfd5380). And of `cut`: what a hop with the overlap on takes more than without messages
+#: (at revision dfd5380; validation/results has a later solve-4.json). And of `cut`: what a hop with the overlap on takes more than without messages
 #: when the reading of the faces is taken away: 0 in double, 3.4 in half, in that report. No other has gone into them.
 FILL, CUT = 6.5e-6, 1.7e-6
 

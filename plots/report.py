@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 
-from report_file import ReportError, load, number, provenance, short
+from report_file import ReportError, Reports, load, number, provenance, short
 
 VERIFICATION_FAILED, UNUSABLE_INPUT, OUTPUT_FAILED = 1, 2, 5
 
@@ -58,7 +58,7 @@ def write_page(path, reports, force):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("report", nargs="+", help="JSON reports (--json)")
+    parser.add_argument("report", nargs="+", action=Reports, help="JSON reports (--json), or paths into archives")
     parser.add_argument("--html", metavar="OUT.html", help="write one self-contained page there")
     parser.add_argument("--force", action="store_true", help="overwrite an existing page")
     arguments = parser.parse_args()

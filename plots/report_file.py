@@ -1,24 +1,92 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads the JSON reports of the mini-apps. What cannot be used is refused in one line that names the file, what was
-expected and what was found."""
+expected and what was found.
 
+A report may lie in a compressed archive: validation/results/h200.tar.xz/h200/four/solve-4.json names one file of it,
+validation/results/h200.tar.xz/h200/four all reports of a folder, and a pattern those that match."""
+
+import argparse
+import fnmatch
+import functools
 import json
 import math
+import os
+import tarfile
 
 KEYS = ("schema_version", "app", "fom", "verified", "checks", "parameters", "machine", "build", "gauge", "figures",
         "solves", "observables")
 SCHEMA_MAJOR = "1"
+ARCHIVE = ".tar.xz"
 
 
 class ReportError(Exception):
     """A report that cannot be used."""
 
 
+@functools.lru_cache(maxsize=4)
+def _archived(archive):
+    """{name: bytes} of the files in an archive."""
+    try:
+        with tarfile.open(archive) as file:
+            return {member.name: file.extractfile(member).read() for member in file if member.isfile()}
+    except (tarfile.TarError, EOFError) as error:
+        raise ReportError(f"{archive}: expected a compressed archive of reports, found none: {error}") from None
+
+
+def _inside(path):
+    """(archive, name) of a path into an archive, or None."""
+    archive, suffix, name = path.partition(ARCHIVE)
+    if not suffix or (name and not name.startswith("/")) or os.path.exists(path) and name:
+        return None
+    return archive + ARCHIVE, name.strip("/")
+
+
+def expanded(paths):
+    """The paths, with those of single reports in place of archives, of folders and of patterns in archives."""
+    found = []
+    for path in paths:
+        inside = _inside(path)
+        if inside is None:
+            found.append(path)
+            continue
+        archive, name = inside
+        try:
+            names = sorted(_archived(archive))
+        except OSError as error:
+            raise ReportError(f"{archive}: cannot be read: {error.strerror}") from None
+        chosen = [n for n in names if n.endswith(".json") and
+                  (not name or n.startswith(name + "/") or fnmatch.fnmatchcase(n, name))]
+        if not chosen:
+            raise ReportError(f"{path}: expected JSON reports in {os.path.basename(archive)}, found none of this name")
+        found += [f"{archive}/{n}" for n in chosen]
+    return found
+
+
+class Reports(argparse.Action):
+    """Stores the paths of reports on a command line, archives expanded."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        paths = expanded(values if isinstance(values, list) else [values])
+        if not isinstance(values, list) and len(paths) != 1:
+            parser.error(f"expected one report, found {len(paths)} in {values}")
+        setattr(namespace, self.dest, paths if isinstance(values, list) else paths[0])
+
+
+def _text(path):
+    inside = _inside(path)
+    if inside is None:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    archive, name = inside
+    if name not in _archived(archive):
+        raise ReportError(f"{path}: the archive has no such file")
+    return _archived(archive)[name].decode("utf-8")
+
+
 def load(path):
     """The report in the file `path`, a dictionary with at least KEYS."""
     try:
-        with open(path, encoding="utf-8") as file:
-            report = json.load(file)
+        report = json.loads(_text(path))
     except OSError as error:
         raise ReportError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """About how long a run of the sweeps over GPUs takes, from its command: so that a sweep knows what fits into its time, and can
-say so before. The numbers are from runs on H200 with 16 cores of the host each (validation/results/h200/four); on other
+say so before. The numbers are from runs on H200 with 16 cores of the host each (h200/four in validation/results); on other
 machines they are a guess."""
 
 import math

@@ -12,7 +12,7 @@ import matplotlib
 matplotlib.use("Agg")  # no display is needed
 import matplotlib.pyplot as plt  # noqa: E402
 
-from report_file import ReportError, provenance  # noqa: E402
+from report_file import ReportError, Reports, provenance  # noqa: E402
 
 UNUSABLE_INPUT, OUTPUT_FAILED = 2, 5  # exit statuses, as the mini-apps have them
 
@@ -95,7 +95,8 @@ def write(fig, path, force):
 def arguments(description, output, several=True):
     """The command line that all figures share."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("report", nargs="+" if several else None, help="JSON report of a mini-app (--json)")
+    parser.add_argument("report", nargs="+" if several else None, action=Reports,
+                        help="JSON report of a mini-app (--json), or a path into an archive (ARCHIVE.tar.xz/FOLDER)")
     parser.add_argument("-o", "--output", default=output, help="picture to write; its ending names the format: png, "
                         "pdf, svg (default: %(default)s)")
     parser.add_argument("--force", action="store_true", help="overwrite an existing picture")

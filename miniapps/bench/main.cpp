@@ -32,6 +32,7 @@ class bench_program final : public program {
     return {{"command", options_.typed}, {"samples", options_.samples}};
   }
   exit_status body(app_run& run) override {
+    run.result.gauge = {{"source", "none"}, {"plaquette", "nan"}};  // rows of a GPU that need links say which
     if (run.gpu)
       run_gpu_bench(options_.gpu, *run.gpu, run.control, run.result);
     else

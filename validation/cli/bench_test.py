@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """plaquette-bench: one case, and options that would be passed over in silence."""
+import json
 import os
 import unittest
 
 import harness
+import json_schema
 from harness import SUCCESS, UNUSABLE, CommandLineTest
 
 PROGRAM = os.environ["PLAQUETTE_BENCH"]
@@ -15,8 +17,11 @@ def run(*arguments):
 
 class BenchTest(CommandLineTest):
     def test_one_case_is_timed_and_verified(self):
-        result = run("--lattice", "4x4x4x4", "--precision", "half", "--reconstruct", "12", "--samples", "3")
+        result = run("--lattice", "4x4x4x4", "--precision", "half", "--reconstruct", "12", "--samples", "3", "--json",
+                     self.path("one.json"))
         self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        with open(os.environ["PLAQUETTE_REPORT_SCHEMA"], encoding="utf-8") as file:
+            self.assertEqual(json_schema.errors(self.read_json("one.json"), json.load(file)), [])
         self.assertIn("4x4x4x4", result.out)
         self.assertTrue(result.last_line().startswith("VERIFIED   PASSED"), result.out)
 

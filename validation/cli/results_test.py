@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What validation/results keeps: tables are those of the archives, reports fit the schema, everything is small; and how the
+scripts of plots/ read archives."""
+import csv
+import fnmatch
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+import json_schema
+
+ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..")
+RESULTS = os.path.join(ROOT, "validation", "results")
+PLOTS = os.path.join(ROOT, "plots")
+sys.path.insert(0, PLOTS)
+import report_file  # noqa: E402
+
+MACHINES = ("cpu", "h100", "h200")
+MOST_BYTES = 1_000_000
+
+
+def archived(machine):
+    with tarfile.open(os.path.join(RESULTS, machine + ".tar.xz")) as file:
+        return {member.name: file.extractfile(member).read() for member in file if member.isfile()}
+
+
+def tables(*arguments):
+    return subprocess.run([sys.executable, "-B", os.path.join(PLOTS, "result_tables.py"), *arguments], capture_output=True,
+                          text=True, timeout=100)
+
+
+class Results(unittest.TestCase):
+    def test_everything_together_is_small(self):
+        sizes = [os.path.getsize(os.path.join(folder, file)) for folder, _, files in os.walk(RESULTS) for file in files]
+        self.assertLess(sum(sizes), MOST_BYTES)
+
+    def test_tables_are_those_of_the_archives(self):
+        result = tables("--check")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_a_table_that_was_changed_by_hand_is_noticed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(os.path.join(RESULTS, "h100.tar.xz"), folder)
+            self.assertEqual(tables("--folder", folder).returncode, 0)
+            self.assertEqual(tables("--folder", folder, "--check").returncode, 0)
+            with open(os.path.join(folder, "runs.csv"), "a", encoding="utf-8") as file:
+                file.write("better,than,measured\n")
+            result = tables("--folder", folder, "--check")
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("runs.csv: differ from the archives", result.stderr)
+
+    def test_reports_fit_the_schema(self):
+        with open(os.environ["PLAQUETTE_REPORT_SCHEMA"], encoding="utf-8") as file:
+            schema = json.load(file)
+        major = report_file.SCHEMA_MAJOR + "."
+        count = 0
+        for machine in MACHINES:
+            for name, content in archived(machine).items():
+                if name.endswith(".json"):
+                    report = json.loads(content)
+                    if str(report["schema_version"]).startswith(major):
+                        self.assertEqual(json_schema.errors(report, schema), [], name)
+                        count += 1
+        self.assertGreater(count, 100)
+
+    def test_each_file_has_its_command_and_revision(self):
+        with open(os.path.join(RESULTS, "sources.csv"), encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        for row in rows:
+            self.assertTrue(row["made_by"] and row["revision"], row)
+        for machine in MACHINES:
+            patterns = [f"{machine}/{pattern}" for row in rows if row["machine"] == machine for pattern in row["files"].split(", ")]
+            for name in archived(machine):
+                self.assertTrue(any(fnmatch.fnmatchcase(name, p) or p.endswith("/") and name.startswith(p) for p in patterns),
+                                f"{name}: expected a row of sources.csv for it, found none")
+
+    def test_archives_are_read_by_name_folder_and_pattern(self):
+        archive = os.path.join(RESULTS, "h100.tar.xz")
+        both = [f"{archive}/h100/dg/case-{n}.json" for n in (1, 2)]
+        for path in (archive, archive + "/h100", archive + "/h100/dg/", archive + "/h100/dg/case-?.json"):
+            self.assertEqual(report_file.expanded([path]), both, path)
+        self.assertEqual(report_file.load(both[0])["app"], "nodal-dg")
+        self.assertEqual(report_file.expanded(["a.json", both[1]]), ["a.json", both[1]])
+
+    def test_archives_without_the_report_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            broken = os.path.join(folder, "broken.tar.xz")
+            with open(broken, "wb") as file:
+                file.write(b"no archive")
+            for path, words in ((os.path.join(RESULTS, "h100.tar.xz", "none.json"), "expected JSON reports in h100.tar.xz"),
+                                (os.path.join(folder, "none.tar.xz"), "cannot be read"), (broken, "expected a compressed archive")):
+                with self.assertRaises(report_file.ReportError) as caught:
+                    report_file.expanded([path])
+                self.assertIn(words, str(caught.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()
