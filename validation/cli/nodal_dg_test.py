@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """plaquette-nodal-dg: verified solutions on any number of ranks, checkpoints, and plain refusals."""
+import hashlib
 import json
 import os
 import re
+import subprocess
+import sys
 import unittest
 
 import harness
@@ -13,6 +16,9 @@ PROGRAM = os.environ["PLAQUETTE_NODAL_DG"]
 MESHES = os.environ["PLAQUETTE_DG_MESHES"]
 DEVICE = os.environ.get("PLAQUETTE_DG_DEVICE", "cpu")
 ON_DEVICE = ["--device", "gpu", "--protocol-seconds", "0,0", "--tune=off"] if DEVICE == "gpu" else []
+
+#: Of the mesh that make_k15628.py writes: the same file on every machine.
+SHA256_OF_K15628 = "4a186312eace4e4a04352e9aed1bba9c1030861f02ff17c04774b700836dece7"
 
 
 def run(*arguments, **options):
@@ -85,6 +91,19 @@ class Solutions(NodalDgTest):
         self.assertIn("does not fill its box", run("--mesh", os.path.join(MESHES, "sphere.msh"), "--dryrun").out)
         self.verified("--mesh", os.path.join(MESHES, "sphere.msh"), "--order", "1", "--problem", "pulse", "--boundaries",
                       "outside:incident;sphere:reflecting", "--pulse-start", "-2", "--steps", "3")
+
+    def test_the_mesh_of_the_page_s_case_is_made_and_used(self):
+        maker = os.path.join(MESHES, "make_k15628.py")
+        for name in ("k.msh", "again.msh"):
+            done = subprocess.run([sys.executable, "-B", maker, self.path(name)], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("k.msh"), "rb") as one, open(self.path("again.msh"), "rb") as other:
+            content = one.read()
+            self.assertEqual(content, other.read())
+        self.assertEqual(hashlib.sha256(content).hexdigest(), SHA256_OF_K15628)
+        report = self.verified("--mesh", self.path("k.msh"), "--order", "1", "--equations", "maxwell", "--problem", "standing",
+                               "--modes", "2,0,2", "--box-sides=-1,1,-1,1,-1,0.9651", "--steps", "4", "--precision", "single")
+        self.assertEqual(report["observables"]["elements"], 15628)
 
     def test_refinement_brings_the_rate(self):
         error = [self.verified("--box", "2x2x2", "--order", "2", "--modes", "1,1,1", "--final-time", "0.3", "--refine", n)
