@@ -48,9 +48,7 @@ def main():
     groups = len({(p.operator, p.layout, p.reconstruct, p.rhs) for p in run})
     figure.set_figwidth(max(5.4, 1.3 * groups + 1.5))
     draw(axes, run)
-    style.sign(figure, [run[0].report])
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+    style.finish(figure, [run[0].report], arguments)
 
 
 if __name__ == "__main__":

@@ -54,9 +54,7 @@ def main():
     reports = [(path, load(path)) for path in arguments.report]
     figure, (axes,) = style.figure()
     draw(axes, reports)
-    style.sign(figure, [report for _, report in reports])
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+    style.finish(figure, [report for _, report in reports], arguments)
 
 
 if __name__ == "__main__":

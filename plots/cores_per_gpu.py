@@ -68,9 +68,7 @@ def main():
     figure, (axes,) = style.figure()
     figure.set_size_inches(7.0, 4.6)
     draw(axes, drawn, cores)
-    style.sign(figure, [report for _, report in reports])
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+    style.finish(figure, [report for _, report in reports], arguments)
 
 
 if __name__ == "__main__":

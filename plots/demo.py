@@ -15,9 +15,7 @@ def main():
     figure, (left, right) = style.figure(panels=2)
     convergence.draw(left, [(arguments.report, report)])
     effective_mass.draw(right, arguments.report, report)
-    style.sign(figure, [report])
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+    style.finish(figure, [report], arguments)
 
 
 if __name__ == "__main__":

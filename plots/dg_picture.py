@@ -57,9 +57,7 @@ def main():
     figure, (axes,) = style.figure(panels=1)
     draw(axes, arguments.plane, arguments.field)
     if arguments.report:
-        style.sign(figure, [load(arguments.report)])
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+        style.finish(figure, [load(arguments.report)], arguments)
 
 
 if __name__ == "__main__":

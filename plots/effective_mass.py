@@ -80,9 +80,7 @@ def main():
     report = load(arguments.report)
     figure, (axes,) = style.figure()
     draw(axes, arguments.report, report)
-    style.sign(figure, [report])
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+    style.finish(figure, [report], arguments)
 
 
 if __name__ == "__main__":

@@ -92,10 +92,7 @@ def main():
     figure.set_size_inches(max(9.5, 2.9 * len(problems)), 6.0)
     operator, layout, reals, rhs = headline([p for p in found if is_usual(p)])
     figure.suptitle(f"{operator}, {layout}, {reals} reals a link, N = {rhs}", x=0.01, ha="left", fontsize=10)
-    style.sign(figure, [p.report for p in found])
-    figure.subplots_adjust(top=0.87)
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+    style.finish(figure, [p.report for p in found], arguments, top=0.87)
 
 
 if __name__ == "__main__":

@@ -56,9 +56,7 @@ def main():
     figure, (axes,) = style.figure()
     figure.set_figwidth(max(6.4, 0.8 * len(chosen) + 1.5))
     draw(axes, chosen)
-    style.sign(figure, [p.report for p in chosen])
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+    style.finish(figure, [p.report for p in chosen], arguments)
 
 
 if __name__ == "__main__":

@@ -68,9 +68,7 @@ def main():
     figure, (left, right) = style.figure(panels=2)
     figure.set_figheight(5.0)
     draw(left, right, section, path)
-    style.sign(figure, [report])
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+    style.finish(figure, [report], arguments)
 
 
 if __name__ == "__main__":

@@ -71,9 +71,7 @@ def main():
     figure, (axes,) = style.figure()
     figure.set_size_inches(8.0, height(figures))
     draw(axes, figures)
-    style.sign(figure, [report for _, report in reports])
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+    style.finish(figure, [report for _, report in reports], arguments)
 
 
 if __name__ == "__main__":

@@ -64,9 +64,7 @@ def main():
     figure, (axes,) = style.figure()
     figure.set_figwidth(max(6.4, 1.2 * len(chosen_points(found)[1]) + 1.5))
     draw(axes, found)
-    style.sign(figure, [p.report for p in found])
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+    style.finish(figure, [p.report for p in found], arguments)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ import os
 import sys
 import tempfile
 
-from report_file import ReportError, Reports, load, number, provenance, short
+from report_file import ReportError, Reports, end_plainly, load, number, provenance, short
 
-VERIFICATION_FAILED, UNUSABLE_INPUT, OUTPUT_FAILED = 1, 2, 5
+VERIFICATION_FAILED = 1
 
 
 def lines_of(path, report):
@@ -77,11 +77,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except ReportError as error:
-        print(f"report.py: {error}", file=sys.stderr)
-        sys.exit(UNUSABLE_INPUT)
-    except OSError as error:
-        print(f"report.py: {error.filename}: cannot be written: {error.strerror}", file=sys.stderr)
-        sys.exit(OUTPUT_FAILED)
+    end_plainly(main)

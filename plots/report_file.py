@@ -11,12 +11,14 @@ import functools
 import json
 import math
 import os
+import sys
 import tarfile
 
 KEYS = ("schema_version", "app", "fom", "verified", "checks", "parameters", "machine", "build", "gauge", "figures",
         "solves", "observables")
 SCHEMA_MAJOR = "1"
 ARCHIVE = ".tar.xz"
+UNUSABLE_INPUT, OUTPUT_FAILED = 2, 5  # exit statuses, as the mini-apps have them
 
 
 class ReportError(Exception):
@@ -162,6 +164,19 @@ def short(value):
     """A number for a table."""
     value = float(value)
     return str(value) if not math.isfinite(value) else f"{value:.4g}"
+
+
+def end_plainly(main):
+    """Runs `main` of a script that draws nothing, and ends with one line and an exit status where it cannot."""
+    program = os.path.basename(sys.argv[0])
+    try:
+        main()
+    except ReportError as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        sys.exit(UNUSABLE_INPUT)
+    except OSError as error:
+        print(f"{program}: {error.filename}: cannot be written: {error.strerror}", file=sys.stderr)
+        sys.exit(OUTPUT_FAILED)
 
 
 def _kind(value):

@@ -9,12 +9,10 @@ import glob
 import io
 import os
 import re
-import sys
 
-from report_file import ReportError, expanded, load, number, short
+from report_file import ReportError, end_plainly, expanded, load, number, short
 
 RESULTS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "validation", "results")
-UNUSABLE_INPUT = 2
 RUNS = ("report", "app", "card", "ranks", "revision", "verified", "fom", "unit", "command")
 FIGURES = ("report", "operator", "layout", "precision", "reals", "rhs", "lattice", "device", "ranks", "threads", "protocol",
            "microseconds", "gflops", "share_of_copy")
@@ -107,11 +105,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except ReportError as error:
-        print(f"result_tables.py: {error}", file=sys.stderr)
-        sys.exit(UNUSABLE_INPUT)
-    except OSError as error:
-        print(f"result_tables.py: {error.filename}: cannot be read or written: {error.strerror}", file=sys.stderr)
-        sys.exit(UNUSABLE_INPUT)
+    end_plainly(main)

@@ -100,9 +100,7 @@ def main():
     figure.suptitle(f"{case.operator}, {case.layout}, {case.reconstruct} reals a link, N = {case.rhs}", x=0.01,
                     ha="left", fontsize=10)
     legend(figure, found, ways)
-    style.sign(figure, [p.report for p in found])
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+    style.finish(figure, [p.report for p in found], arguments)
 
 
 if __name__ == "__main__":

@@ -204,10 +204,7 @@ def main():
     parser.add_argument("--figure", choices=FIGURES, default="strong", help="default: %(default)s")
     arguments = parser.parse_args()
     figure, drawn = draw(points(arguments.report), arguments.figure)
-    style.sign(figure, [p.report for p in drawn])
-    figure.subplots_adjust(top=0.78)
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+    style.finish(figure, [p.report for p in drawn], arguments, top=0.78)
 
 
 if __name__ == "__main__":

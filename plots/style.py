@@ -12,13 +12,9 @@ import matplotlib
 matplotlib.use("Agg")  # no display is needed
 import matplotlib.pyplot as plt  # noqa: E402
 
-from report_file import ReportError, Reports, provenance  # noqa: E402
+from colours import COLOURS  # noqa: E402
+from report_file import OUTPUT_FAILED, UNUSABLE_INPUT, ReportError, Reports, provenance  # noqa: E402
 
-UNUSABLE_INPUT, OUTPUT_FAILED = 2, 5  # exit statuses, as the mini-apps have them
-
-# Distinguishable with every common colour blindness (Okabe and Ito).
-COLOURS = {"blue": "#0072B2", "vermilion": "#D55E00", "green": "#009E73", "purple": "#CC79A7", "orange": "#E69F00",
-           "sky": "#56B4E9", "grey": "#6B6B6B"}
 CYCLE = [COLOURS[name] for name in ("blue", "vermilion", "green", "purple", "orange", "sky")]
 
 
@@ -90,6 +86,15 @@ def write(fig, path, force):
     except BaseException:
         os.unlink(beside)
         raise
+
+
+def finish(fig, reports, options, top=None):
+    """Signs the figure, writes it to --output and says so. `top`: where the panels end, below a legend."""
+    sign(fig, reports)
+    if top is not None:
+        fig.subplots_adjust(top=top)
+    write(fig, options.output, options.force)
+    print(options.output)
 
 
 def arguments(description, output, several=True):

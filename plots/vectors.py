@@ -58,9 +58,7 @@ def main():
         raise ReportError("no figures of axpy, dot or norm2: run dslash-scaling with --operator axpy,dot,norm2")
     figure, (left, right) = style.figure(panels=2)
     draw(left, right, found)
-    style.sign(figure, [report for _, report in reports])
-    style.write(figure, arguments.output, arguments.force)
-    print(arguments.output)
+    style.finish(figure, [report for _, report in reports], arguments)
 
 
 if __name__ == "__main__":

@@ -61,9 +61,7 @@ def main():
         top = max(max(row) for row in picture["mode"])
         draw_plane(axes[2], picture["mode"], top, f"lowest mode, $|v(x)|^2$ at z = {picture['z']}, t = {picture['t']}")
         draw_plane(axes[3], picture["kept"], top, "what P keeps of it")
-    style.sign(figure, [report])
-    style.write(figure, given.output, given.force)
-    print(given.output)
+    style.finish(figure, [report], given)
 
 
 if __name__ == "__main__":

@@ -14,24 +14,6 @@ plot() {
   "$python" "$root/plots/$script" "$@"
 }
 
-# sweep_program PROGRAM SCRIPT FOLDER ARGS...   Figures of a program by a script of plots/, in out/FOLDER; --device gpu or
-# both takes the GPU.
-sweep_program() {
-  local name=$1 script=$2 folder=$3
-  shift 3
-  preset=$(choose_preset "$@")
-  case " $* " in
-    *' --device both '*) preset=$(choose_preset --device gpu) ;;
-    *) ;;
-  esac
-  case " $* " in
-    *' --help '* | *' -h '* | *' --program '* | *' --program='*) ;;
-    *) { configure_once && compile "plaquette-$name"; } >&2 ;;
-  esac
-  allow_mpi
-  plot "$script" --program "$(program "$name")" --output "$root/out/$folder" "$@"
-}
-
 # sweep_coarse [quick]   Each step of the coarse operator's kernel verified, timed and drawn, in out/coarse.
 sweep_coarse() {
   local out=$root/out/coarse
@@ -45,35 +27,36 @@ sweep_coarse() {
   plot coarse_ladder.py "$out/ladder.json" --output "$out/coarse_ladder.png" --force
 }
 
+# sweep [KIND] [ARGS...]   Runs a sweep of plots/, by default scaling; a missing program is built, where it runs anything.
 sweep() {
-  local kind=scaling app=dslash-scaling
+  local kind=scaling app folder=sweep
   case ${1-} in
-    dg) sweep_program nodal-dg dg_orders.py dg "${@:2}"; return ;;
-    overlap) sweep_program overlap-propagator overlap_figures.py overlap "${@:2}"; return ;;
-    multigrid) sweep_program multigrid multigrid_sweep.py multigrid "${@:2}"; return ;;
     coarse) sweep_coarse "${@:2}"; return ;;
+    figures) plot sweep.py figures --output "$root/out/sweep" "${@:2}"; return ;;
+    scaling | solver | gpu | solvers | dg | overlap | multigrid) kind=$1; shift ;;
     *) ;;
   esac
-  if [[ ${1-} == scaling || ${1-} == solver || ${1-} == gpu || ${1-} == solvers || ${1-} == figures ]]; then
-    kind=$1
-    shift
-  fi
-  [[ $kind != solver && $kind != solvers ]] || app=$solver
-  [[ $kind != gpu ]] || set -- --device gpu "$@"
+  case $kind in
+    solver | solvers) app=$solver ;;
+    dg) app=nodal-dg folder=dg ;;
+    overlap) app=overlap-propagator folder=overlap ;;
+    multigrid) app=multigrid folder=multigrid ;;
+    *) app=dslash-scaling ;;
+  esac
   case " $* " in
     *' --device '* | *' --device='*) ;;
-    *) [[ $kind != solvers ]] || set -- --device gpu "$@" ;;
+    *) [[ $kind != gpu && $kind != solvers ]] || set -- --device gpu "$@" ;;
   esac
-  if [[ $kind == figures ]]; then
-    plot sweep.py figures --output "$root/out/sweep" "$@"
-    return
-  fi
   preset=$(choose_preset "$@")
+  case " $* " in
+    *' --device both '*) preset=$(choose_preset --device gpu) ;;
+    *) ;;
+  esac
   case " $* " in
     *' --help '* | *' -h '* | *' --dryrun '*) ;; # runs nothing
     *' --program '* | *' --program='* | *' --programs '* | *' --programs='*) ;; # that of somebody else: a bundle's, say
     *) { configure_once && compile "plaquette-$app"; } >&2 ;;
   esac
   allow_mpi
-  plot sweep.py "$kind" --program "$(program "$app")" --output "$root/out/sweep" "$@"
+  plot sweep.py "$kind" --program "$(program "$app")" --output "$root/out/$folder" "$@"
 }

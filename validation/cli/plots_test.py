@@ -132,17 +132,17 @@ class MultigridFigures(FolderTest):
         for name, kappa, iterations in (("mass-1", 0.13, 60), ("mass-2", 0.134, 120), ("schedules", 0.134, 120)):
             with open(self.path(name + ".json"), "w", encoding="utf-8") as file:
                 json.dump(multigrid_report(kappa, iterations), file)
-        result = self.run_script("multigrid_sweep.py", "--output", self.folder.name)
+        result = self.run_script("sweep.py", "multigrid", "--output", self.folder.name)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue(os.path.exists(self.path("multigrid.png")))
 
     def test_sweep_without_reports_says_so(self):
-        result = self.run_script("multigrid_sweep.py", "--output", self.folder.name)
+        result = self.run_script("sweep.py", "multigrid", "--output", self.folder.name)
         self.assertEqual(result.returncode, 2)
         self.assertIn("expected reports of multigrid, found none", result.stderr)
 
     def test_sweep_names_its_runs(self):
-        result = self.run_script("multigrid_sweep.py", "--program", "p", "--output", self.folder.name, "--dryrun", "--parts",
+        result = self.run_script("sweep.py", "multigrid", "--program", "p", "--output", self.folder.name, "--dryrun", "--parts",
                                  "mass,ranks", "--kappas", "0.1,0.11", "--ranks", "2")
         self.assertEqual(result.returncode, 0, result.stderr)
         lines = result.stdout.strip().split("\n")
@@ -162,6 +162,33 @@ class MultigridFigures(FolderTest):
         result = self.run_script("why_multigrid.py", self.path("without.json"), "-o", self.path("other.png"))
         self.assertEqual(result.returncode, 2)
         self.assertIn("--explain", result.stderr)
+
+
+class DeclaredSweeps(FolderTest):
+    def commands(self, sweep, *arguments):
+        result = self.run_script("sweep.py", sweep, "--output", self.path("out"), "--dryrun", "--program", "p", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertFalse(os.path.exists(self.path("out")), "a dry run made something")
+        return result.stdout.strip().split("\n")
+
+    def test_orders_of_nodal_dg_and_the_page_s_case(self):
+        lines = self.commands("dg", "--orders", "2,7", "--device", "both", "--case", "--gpus", "1,2", "--", "--tune", "off")
+        self.assertEqual(len(lines), 2 * 2 * 4 + 2)
+        self.assertEqual(sum("--kernel classic" in line for line in lines), 4)
+        self.assertTrue(all("--tune off --json" in line for line in lines), lines)
+        self.assertIn(f"p --mesh {self.path('out')}/k15628.msh ", lines[-2])
+        self.assertTrue(lines[-1].startswith("mpirun --oversubscribe --bind-to none -n 2 p --mesh "), lines[-1])
+
+    def test_figures_of_the_overlap_s_paper(self):
+        lines = self.commands("overlap", "--figure", "all", "--ranks", "1,2")
+        self.assertEqual([sum(word in line for line in lines) for word in ("--until modes", "--poles 18", "-n 2")], [3, 2, 2])
+        basis = self.commands("overlap", "--figure", "basis", "--device", "gpu", "--modes", "4")
+        self.assertEqual([sum(word in line for line in basis) for word in ("--basis device", "--basis host")], [4, 4])
+
+    def test_a_program_that_is_missing_is_said_in_a_line(self):
+        result = self.run_script("sweep.py", "solver", "--output", self.path("out"))
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("--program: expected a program", result.stderr)
 
 
 class PlotsTest(FolderTest):
@@ -217,7 +244,7 @@ class PlotsTest(FolderTest):
                 report["observables"] = {"calculation": [{"stage": "modes of H", "seconds": factor * modes}]}
                 with open(self.path(f"basis-{place}-{modes}.json"), "w", encoding="utf-8") as file:
                     json.dump(report, file)
-        arguments = ("overlap_figures.py", "--figure", "basis", "--output", self.folder.name)
+        arguments = ("sweep.py", "overlap", "--figure", "basis", "--output", self.folder.name)
         result = self.run_script(*arguments, "--device", "gpu")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("l = 40: 40 s on the GPU, 50 s with the basis on the host, 1.25 times", result.stdout)

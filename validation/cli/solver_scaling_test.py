@@ -11,7 +11,7 @@ from plots_test import PLOTS, PYTHON, SKIPPED, FolderTest, made_up_report
 
 sys.path.insert(0, PLOTS)
 import performance_model  # noqa: E402
-import solver_sweep  # noqa: E402
+import sweep_solvers  # noqa: E402
 
 SOLVER = os.environ["PLAQUETTE_SOLVER"]
 MPIEXEC = os.environ.get("PLAQUETTE_MPIEXEC", "")
@@ -112,7 +112,7 @@ class Sweep(FolderTest):
     def test_boxes_are_put_together_across_their_smallest_faces(self):
         self.assertEqual(performance_model.grid_of_local_box([24, 24, 24, 32], 2), (1, 1, 1, 2))
         self.assertEqual(performance_model.grid_of_local_box([32, 16, 16, 16], 2), (2, 1, 1, 1))
-        self.assertEqual(solver_sweep.weak_problem("32x32x32x32", 1), ["--lattice", "32x32x32x32", "--grid", "1x1x1x1"])
+        self.assertEqual(sweep_solvers.weak_problem("32x32x32x32", 1), ["--lattice", "32x32x32x32", "--grid", "1x1x1x1"])
 
     def test_dryrun_prints_the_commands(self):
         result = self.sweep("--dryrun", "--gpus", "1,4", "--modes", "single,double-half", "--weak", "8x8x8x8", "--strong",

@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The part of the sweep that runs mixed-precision-solver on growing numbers of GPUs (or ranks of the CPU): weak and strong
+"""The sweep of mixed-precision-solver on growing numbers of GPUs (or ranks of the CPU): weak and strong
 scaling of BiCGstab in four precision modes, six right-hand sides one after the other, halo overlapped and not."""
 
 import itertools
 import os
 
 from boxes import is_strong_too, whole_of_boxes
-from report_file import ReportError
+from sweep_engine import (Run, Sweep, add_side_by_side, counts, draw_with, launcher_for, parts_of, positive, reports_in, words,
+                          write_page)
 
 PARTS = ("strong", "weak", "cpu")
 MODES = ("single", "single-half", "double", "double-half")
-HEADER = (f"{'part':<8} {'lattice':<14} {'ranks':<6} {'precision':<12} {'overlap':<8} {'iterations':>10} {'seconds':>10} {'FOM':>10} "
-          f"{'verified':>8}")
-WIDTHS = (8, 14, 6, 12, 8)
 #: The figures: name of the file, what solver_scaling.py is told.
 FIGURES = ("weak", "strong", "efficiency")
 
 
-def add_arguments(kinds, words, counts, positive):
-    parser = kinds.add_parser("solvers", help="scaling of solves on GPUs, one rank each")
+def add_arguments(parser):
     parser.add_argument("--gpus", type=counts, default=[1, 2, 4], help="numbers of GPUs (default: 1,2,4)")
     parser.add_argument("--parts", type=words, default=list(PARTS), help=f"of {','.join(PARTS)} (default: all)")
     parser.add_argument("--weak", type=words, default=["32x32x32x32", "24x24x24x32"], help="lattices of a GPU each "
@@ -37,7 +34,7 @@ def add_arguments(kinds, words, counts, positive):
     parser.add_argument("--threads", type=positive, default=None, metavar="N", help="of a rank (default: the cores of this "
                         "host shared among the ranks, at most 16)")
     parser.add_argument("--device", default="gpu", choices=["gpu", "cpu"], help="cpu: ranks of one thread in place of GPUs")
-    return parser
+    add_side_by_side(parser)
 
 
 def weak_problem(text, ranks):
@@ -57,11 +54,8 @@ def without_gpu_options(words):
     return kept
 
 
-def runs(options, make_run, launcher_for, cores):
-    """The columns of the table: part, lattice, ranks, precision, overlap."""
-    for part in options.parts:
-        if part not in PARTS:
-            raise ReportError(f"--parts: expected {', '.join(PARTS)}, found '{part}'")
+def runs(options):
+    parts, cores = parts_of(options, PARTS), options.cores
     from_file = os.path.exists(options.gauge)
     strong = [""] if from_file else options.strong
     also_strong = options.strong if "strong" in options.parts and not from_file else []
@@ -73,7 +67,7 @@ def runs(options, make_run, launcher_for, cores):
         name = "-".join(["solve", device, *said]).replace(os.sep, "_") + ".json"
         program = [options.program, "--device", device, *problem, *usual, "--precision", mode, "--overlap", overlap,
                    "--threads", str(threads), *(options.rest if device == "gpu" else without_gpu_options(options.rest))]
-        return make_run(said, os.path.join(options.output, name), program, launcher_for(options, ranks, threads), threads,
+        return Run(said, os.path.join(options.output, name), program, launcher_for(options, ranks, threads), threads,
                         ranks if device == "gpu" else 0)
 
     def scaling(part, lattices, problem_of):
@@ -88,7 +82,7 @@ def runs(options, make_run, launcher_for, cores):
     def strong_problem(lattice, _ranks=1):
         return ["--lattice", lattice] if lattice else []
 
-    for part in (part for part in PARTS if part in options.parts):
+    for part in parts:
         if part == "strong":
             yield from scaling(part, strong, strong_problem)
         elif part == "weak" and not from_file:
@@ -96,3 +90,20 @@ def runs(options, make_run, launcher_for, cores):
         elif part == "cpu" and options.device == "gpu":
             for mode in options.modes:
                 yield made(part, strong[0], "cpu", 1, cores, mode, "on", strong_problem(strong[0]))
+
+
+def draw(options, _runs=()):
+    """The figures of all solves whose reports are there."""
+    reports = reports_in(options, "solve-*.json")
+    for figure in FIGURES if reports else ():
+        draw_with("solver_scaling", reports, os.path.join(options.output, f"solver-{figure}.png"), "--figure", figure)
+
+
+def draw_and_write(options, runs):
+    draw(options, runs)
+    write_page(options)
+
+
+SWEEP = Sweep("solvers", "scaling of solves on GPUs, one rank each", "plaquette-mixed-precision-solver",
+              (("part", 8), ("lattice", 14), ("ranks", 6), ("precision", 12), ("overlap", 8)), add_arguments, runs,
+              draw_and_write, solves=True, over_gpus=True)
