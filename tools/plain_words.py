@@ -188,6 +188,7 @@ def all_lines(paths):
         tops = paths or ["."]
         names = [os.path.relpath(os.path.join(folder, name), ROOT) for top in tops
                  for folder, _, files in os.walk(os.path.join(ROOT, top)) for name in files]
+        names = [name for name in names if not re.match(r"(build|out|\.)[^/]*/", name)]
         names += [path for path in paths if os.path.isfile(os.path.join(ROOT, path))]
     texts = {}
     for name in sorted(set(names)):
