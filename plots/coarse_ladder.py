@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws how fast the coarse operator of multigrid is against the length of its lattice, a line for each step of
-parallelisation and a panel for each number of components, as coarse_speed ladder has measured: figure 2 of Clark et al.
-(SC16), and batches beside."""
+"""Draws figure 2 of Clark et al. (SC16), and batches: the speed of multigrid's coarse operator against the length of its
+lattice, as coarse_speed ladder has measured. A line is a step of parallelisation, a panel a number of components."""
 
 import json
 

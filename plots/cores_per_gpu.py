@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws how many cores of a CPU are as fast as one GPU: GFLOP/s a GPU of dslash-scaling, on every number of GPUs, over
-GFLOP/s a core of the run on a CPU that has most of them a core, of the same operator, precision, reals and right-hand
-sides."""
+"""Draws how many cores of a CPU are as fast as one GPU: GFLOP/s a GPU of dslash-scaling, on every number of GPUs,
+over GFLOP/s a core of a CPU. Operator, precision, reals and right-hand sides are the same. Of several runs on CPUs
+the one with most GFLOP/s a core counts."""
 
 import style
 from gpu_data import PRECISIONS, case_of, is_usual, lines, loaded, of_headline, points, title_of

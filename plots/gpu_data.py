@@ -60,7 +60,7 @@ def points(reports, protocol="sustained"):
 
 
 def required_points(paths):
-    """The same of the files `paths`; refused where there are none."""
+    """The same for the files `paths`; refused where there are none."""
     found = points(loaded(paths))
     if not found:
         names = ", ".join(os.path.basename(path) for path in paths)

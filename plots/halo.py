@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws what the halo costs in the runs of dslash-scaling on several ranks: time to pack, to wait and to unpack, with
-the exchange before the interior is computed and behind it, and how much of it is hidden."""
+"""Draws what the halo costs in the runs of dslash-scaling on several ranks: the time to pack, to wait and to unpack. Two
+bars have the exchange before the interior is computed and behind it, and show how much of it is hidden."""
 
 import style
 from report_file import ReportError, number

@@ -500,7 +500,7 @@ def cores_pictures(reports):
 
     try:
         drawn, cores = cores_per_gpu.ratios(of_scaling(reports))
-    except ReportError:  # no GPU, or no CPU beside it
+    except ReportError:  # no GPU, or no CPU to compare it with
         return
     figure, (axes,) = style.figure()
     figure.set_size_inches(7.2, 4.4)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws how long single messages take against their size, as dslash-scaling --latency has measured: between host and
-GPU, pinned and pageable, from GPU to GPU, between ranks; and the bandwidths that follow."""
+GPU, pinned and pageable, from GPU to GPU, between ranks. The bandwidths follow from them."""
 
 import style
 from gpu_data import latencies, launches, loaded, transfers

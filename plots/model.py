@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the performance model (performance_model.py, where its assumptions stand) beside what dslash-scaling measured on
-several GPUs, for every lattice, and what it gives for more of them, up to 1024. It takes the single-GPU figures of all
-given reports for the speed of a GPU on a local lattice (where there is none, what a run on several GPUs took without
-communication), and the latencies of a run with --latency. The table has the operators of solves too."""
+"""Draws the performance model (performance_model.py, where its assumptions stand) and what dslash-scaling measured
+on several GPUs, for every lattice, and what it gives for more of them, up to 1024. It takes the single-GPU figures
+of all given reports for the speed of a GPU on a local lattice (where there is none, what a run on several GPUs took
+without communication), and the latencies of a run with --latency. The table has the operators of solves too."""
 
 import performance_model as model
 import style
@@ -54,7 +54,7 @@ def machine_of(reports, options):
 
 
 def predicted(problem, case, gpus, machine):
-    """Of a lattice on so many GPUs, or None where it cannot be cut into so many boxes."""
+    """Of a lattice on `gpus` GPUs, or None where it cannot be cut into that many boxes."""
     scaling, extents = problem
     if scaling == "weak":
         grid = model.grid_of_local_box(extents, gpus)
@@ -158,7 +158,7 @@ def distance(pairs):
 
 
 def print_table(pairs):
-    """Each measurement beside the model, and how far apart the two are."""
+    """Each measurement, the model, and how far apart the two are."""
     print(f"{'lattice':<22} {'GPUs':>4} {'halo':<8} {'operator':<13} {'prec.':<7} {'measured':>9} {'model':>9} {'':>7}"
           f" {'overlap off':>12} {'model':>9} {'':>7}   [µs]")
     for p, m in pairs:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws how near the timed operators of the reports come to what their machine can do at most: their fewest bytes a
-second as a share of the copy bandwidth, and their standard flops a second as a share of the peak of fused multiply-adds,
-both measured in the same run. One of the two is the limit of an operator; what lies beyond 100% of a copy came from a
-cache."""
+"""Draws how near the timed operators of the reports come to what their machine can do at most. Shown are their
+fewest bytes a second as a share of the copy bandwidth, and their standard flops a second as a share of the peak of
+fused multiply-adds. Both are measured in the same run. One of the two is the limit of an operator; what lies beyond
+100% of a copy came from a cache."""
 
 import style
 from report_file import ReportError, load, number

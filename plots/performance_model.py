@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long one application of an operator takes on several GPUs, from numbers measured apart: what one GPU does with a
-lattice of the local size, the copy bandwidth, the bandwidth and latency between GPUs; and two constants: what a kernel
-costs beyond the bytes that it moves, and what sites at the cuts cost in the midst of one.
+"""How long one application of an operator takes on several GPUs, from numbers measured apart: what one GPU does with
+a lattice of the local size, the copy bandwidth, the bandwidth and latency between GPUs. Two constants are what a
+kernel costs beyond the bytes that it moves, and what sites at the cuts cost in the midst of one.
 
 What is launched for a hop, and what waits for what (gpu/dirac/hopping_term.cu):
 
-  overlap on, messages written by kernels: one kernel. A few of its blocks pack, into the neighbour's memory; the sites of
-      the interior go on meanwhile; those at the cuts come in their midst and wait for their messages.
+  overlap on, messages written by kernels: one kernel. A few of its blocks pack, into the neighbour's memory. The sites of
+      the interior go on meanwhile. Those at the cuts come in their midst and wait for their messages.
           T = max(T_interior + T_read, T_exchange) + T_boundary + cut
   overlap off: three kernels, none of which starts before the one before it has ended: packing, waiting for the messages,
       all sites.
@@ -16,19 +16,20 @@ What is launched for a hop, and what waits for what (gpu/dirac/hopping_term.cu):
           T = fill + T_read + max(T_interior, T_exchange) + fill + fill + T_boundary
           T = fill + T_read + T_exchange + fill + T_alone
 
-T_alone is the time of one GPU for the local lattice taken as periodic; below the smallest that was measured it goes down
-to a fill, in proportion to the sites. A site costs the same wherever it lies: T_interior
-and T_boundary are its parts by numbers of sites. T_read is the time to read the spinors of the faces at the copy bandwidth;
-inside a kernel that works on the interior it adds, since both read the same memory; alone it runs beside the writing.
+T_alone is the time of one GPU for the local lattice taken as periodic. Below the smallest that was measured it goes
+down to a fill, in proportion to the sites. A site costs the same wherever it lies: T_interior and T_boundary are its
+parts by numbers of sites. T_read is the time to read the spinors of the faces at the copy bandwidth. Inside a kernel
+that works on the interior it adds, since both read the same memory. Alone it overlaps with the writing.
 
-T_exchange = 2 latencies + bytes / bandwidth where kernels write (all faces travel at once and share what leaves a GPU; the
-flag follows when the message has arrived); as measured for so many bytes through the host or a library; latency + bytes /
-bandwidth between hosts (assumed: parameters with stated defaults). The slowest way counts.
+T_exchange = 2 latencies + bytes / bandwidth where kernels write: all faces travel at once and share what leaves a GPU,
+and the flag follows when the message has arrived. Through the host or a library it is as measured for this number of
+bytes. Between hosts it is latency + bytes / bandwidth, parameters with assumed defaults. The slowest way counts.
 
-`fill` is what a kernel takes that has next to nothing to do, and a large one beyond its bytes over the bandwidth: it
+`fill` is what a kernel takes that has next to nothing to do, and a large one beyond its bytes over the bandwidth. It
 starts, its first loads come back, its last stores and counters arrive, it ends. It is the same for every lattice,
-precision and operator. `cut` is less: the machine is full, and only the sites at the cuts start slowly (the flag, another
-stretch of code, loads past the first cache). The papers' model, T_gather + max(T_bulk, T_exchange) + T_scatter, is the same without them."""
+precision and operator. `cut` is less: the machine is full, and only the sites at the cuts start slowly (the flag,
+another stretch of code, loads past the first cache). The papers' model, T_gather + max(T_bulk, T_exchange) + T_scatter,
+is the same without them."""
 
 import bisect
 import collections

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the tables in validation/results from the archives of raw reports beside them: runs.csv has a line a report,
+"""Makes the tables in validation/results from the archives of raw reports there. runs.csv has a line a report,
 figures.csv a line a timed operator, solves.csv a line a solve. With --check it compares, and fails where they differ."""
 
 import argparse

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""About how long a run of the sweeps over GPUs takes, from its command: so that a sweep knows what fits into its time, and can
-say so before. The numbers are from runs on H200 with 16 cores of the host each (h200/four in validation/results); on other
-machines they are a guess."""
+"""About how long a run of the sweeps over GPUs takes, from its command: so that a sweep knows what fits into its
+time, and can say so before. The numbers are from runs on H200 with 16 cores of the host each (h200/four in
+validation/results); on other machines they are a guess."""
 
 import math
 
@@ -49,14 +49,14 @@ class Estimator:
         self.tuned = set()
 
     def tuning(self, values, lattice, kernels, ranks):
-        """On several ranks with tiles at the cuts and without, for what is timed beside."""
+        """On several ranks with tiles at the cuts and without, for what is timed with the overlap off."""
         wanted = {(lattice, cut, kernel) for kernel in kernels for cut in ((False, True) if ranks > 1 else (False,))}
         new = wanted - self.tuned
         self.tuned |= new
         return 0.0 if values.get("--tune") == "off" else TUNING * len(new) + (HALO_CHOICE if ranks > 1 else 0.0)
 
     def seconds(self, program, ranks, threads, cores):
-        """Of a command of dslash-scaling or of mixed-precision-solver, on so many cores."""
+        """Of a command of dslash-scaling or of mixed-precision-solver, on `cores` cores."""
         values = values_of(program)
         start = START + START_OF_RANK * (ranks - 1)
         if "--latency" in values:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starts the runs of a sweep: one after the other, or side by side, where each needs a part of the host's GPUs only; none
-that would not end in time; and ends those that are under way when the time is over."""
+"""Starts the runs of a sweep, one after the other, or side by side where each needs a part of the host's GPUs only. It
+starts none that would not end in time, and ends those that are running when the time is over."""
 
 import collections
 import math
@@ -48,14 +48,14 @@ class RunQueue:
         self.running = []
 
     def takes_all(self, run):
-        """Whether nothing may run beside it."""
+        """Whether nothing may run at the same time."""
         return self.count == 0 or not 0 < run.gpus <= self.count
 
     def fits(self, run):
         return not self.running if self.takes_all(run) else run.gpus <= len(self.free)
 
     def place(self, run):
-        """(GPUs, words before the command, settings) of a run beside which others may run."""
+        """(GPUs, words before the command, settings) of a run that lets others run at the same time."""
         if self.takes_all(run):
             return list(self.free), [], {}
         gpus = self.free[:run.gpus]

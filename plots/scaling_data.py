@@ -66,7 +66,7 @@ def headline_cases(found):
 
 
 def lines(found):
-    """The lines of a plot over cores: (label, points in the order of cores) for ranks of so many threads each, and for
+    """The lines of a plot over cores: (label, points in the order of cores) for ranks of the same number of threads each, and for
     the threads of one rank. Of runs of the same point the last one counts."""
     by_place = {(p.ranks, p.threads): p for p in found}
     result = []

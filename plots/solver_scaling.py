@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws how solves scale over GPUs (or ranks), from reports of mixed-precision-solver: TFLOP/s of BiCGstab in each precision
-mode, weak (figure 4 of Babich, Clark, Joo, SC10) or strong (figures 5 and 6), or the parallel efficiency of both. Solid:
-halo overlapped with the interior; dashed: not. Points are means over the right-hand sides, which were solved one after the
-other; bars reach from the slowest to the fastest. The CPU of the host stands beside them, where it was run."""
+"""Draws how solves scale over GPUs (or ranks), from reports of mixed-precision-solver: TFLOP/s of BiCGstab in each
+precision mode, weak (figure 4 of Babich, Clark, Joo, SC10) or strong (figures 5 and 6), or the parallel efficiency
+of both. Solid: halo overlapped with the interior; dashed: not. Points are means over the right-hand sides, which
+were solved one after the other; bars reach from the slowest to the fastest. The CPU of the host is drawn too, where
+it was run."""
 
 import collections
 import os
@@ -51,7 +52,7 @@ def verified_points(reports):
 
 
 def points(paths):
-    """The same of files; refused where there are none."""
+    """The same for files; refused where there are none."""
     paths = list(paths)
     found = verified_points((path, load(path)) for path in paths)
     if not found:

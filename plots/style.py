@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the figures look, and how they are written: beside their place, then renamed."""
+"""The style of the figures, and how they are written: under another name, then renamed."""
 
 import argparse
 import os

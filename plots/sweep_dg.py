@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sweep of nodal-dg over polynomial orders, and its figure: GFLOP/s by the standard counts of acoustics and of Maxwell's
-equations, one core, all cores and GPU (in one kernel, and in the page's three), the share of the volume part, and the case
-N = 7, K = 15628 of 528 steps. With --waiting also more ranks than cores, which poll for messages or sleep (the page's dip).
-Reports of another machine may be put into the same folder."""
+"""The sweep of nodal-dg over polynomial orders, and its figure: GFLOP/s of acoustics and of Maxwell's equations by
+the standard counts, on one core, all cores and a GPU. The GPU works in one kernel, and in the page's three. Shown
+are also the share of the volume part, and the case N = 7, K = 15628 of 528 steps. With --waiting also more ranks
+than cores, which poll for messages or sleep (the page's dip). Reports of another machine may be put into the same
+folder."""
 
 import math
 import os
@@ -39,7 +40,7 @@ def nodes_of_order(order):
 
 
 def box_of(order, nodes):
-    """Cells a side of a cube of about so many nodes."""
+    """Cells a side of a cube of about `nodes` nodes."""
     return max(1, round((nodes / (6 * nodes_of_order(order))) ** (1 / 3)))
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a declared sweep: a program over many parameters, one run after the other or several at the same time on different
-GPUs. Each run leaves a JSON report. A run whose verified report is there already, made by the program as it is, is not
-repeated, so that a sweep that was stopped, or whose --time-limit was over, continues where it was.
+GPUs. Each run leaves a JSON report. A run is not repeated where
+its verified report exists, made by the program as it is. So a sweep that was stopped, or whose --time-limit was over,
+continues where it was.
 
-A sweep is declared by a module that holds a `Sweep` (sweep_scaling.py is a short one): its options, its runs, its figures.
-This module does the rest: resume, time limit, dry run, table, launching, exit status."""
+A sweep is declared by a module that holds a `Sweep` (sweep_scaling.py is a short one): its options, its runs, its
+figures. This module does the rest: resume, time limit, dry run, table, launching, exit status."""
 
 import argparse
 import collections
@@ -24,8 +25,8 @@ from run_queue import RunQueue
 INTERRUPTED = 6  # exit status, as the mini-apps have it
 HERE = os.path.dirname(os.path.realpath(__file__))
 
-#: A run: its columns of the table, the file of its report, the program with its arguments, how it is started, the GPUs that
-#: it needs (0: nothing may run at the same time), and about how many seconds it takes.
+#: A run: its columns of the table, the file of its report, the program with its arguments, how it is started, its threads.
+#: Then the GPUs that it needs (0: nothing may run at the same time), and about how many seconds it takes.
 Run = collections.namedtuple("Run", "columns path program launcher threads gpus seconds", defaults=(0, 0.0))
 
 #: What starts ranks where there may be more of them than cores.
@@ -276,8 +277,8 @@ def write_page(options):
 
 
 def ordered(options, runs):
-    """With estimates. Side by side: of the two kinds of scaling first what needs one GPU, then what needs most, then the
-    rest, each of these the longest first, so that little waits."""
+    """With estimates. Side by side, of the two kinds of scaling first come runs on one GPU, then those on most, then
+the rest. Of each the longest come first, so that little waits."""
     def estimated(runs):
         estimator = Estimator()
         return [run._replace(seconds=estimator.seconds(

@@ -76,7 +76,7 @@ def gpu_runs(options):
             vectors = ["--operator", "axpy,dot,norm2", "--layout", "even-odd", "--precision", options.precisions]
             for lattice, gpus in itertools.product(options.weak[-1:], options.gpus):
                 yield made(part, lattice, gpus, vectors, problem=["--local-lattice", lattice])
-        elif part == "latency":  # nothing beside it: it times the host's memory too
+        elif part == "latency":  # alone: it times the host's memory too
             yield made(part, "", min(most, 2), ["--latency"])._replace(gpus=0)
         elif part == "kernels":
             for lattice in options.kernels:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sweep of plaquette-multigrid: iterations and seconds of multigrid and BiCGstab over the mass, over the volume and over
-the number of ranks, and several numbers of null vectors on one system; and its figure. Reports of another machine may be put
-into the same folder."""
+"""The sweep of plaquette-multigrid, and its figure: iterations and seconds of multigrid and BiCGstab over the mass,
+over the volume and over the number of ranks. Several numbers of null vectors solve one system. Reports of another
+machine may be put into the same folder."""
 
 import os
 

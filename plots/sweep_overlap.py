@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sweep of overlap-propagator, and figures 2, 8, 9 and 10 of Alexandru, Pelissier, Gamari and Lee (2011): a polynomial for
-the sign function; |lambda_l| of several configurations; the order of the polynomial against l; polynomial against double
-pass. With a GPU also how long the search for modes of H takes with its basis there, and in memory of the host (--figure basis)."""
+"""The sweep of overlap-propagator, and figures 2, 8, 9 and 10 of Alexandru, Pelissier, Gamari and Lee (2011). They
+are a polynomial for the sign function, |lambda_l| of several configurations, the polynomial's order against l, and
+the polynomial against a double pass. With a GPU also how long the search for modes of H takes with its basis there,
+and in memory of the host (--figure basis)."""
 
 import math
 import os

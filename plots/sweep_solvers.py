@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sweep of mixed-precision-solver on growing numbers of GPUs (or ranks of the CPU): weak and strong
-scaling of BiCGstab in four precision modes, six right-hand sides one after the other, halo overlapped and not."""
+"""The sweep of mixed-precision-solver on growing numbers of GPUs (or ranks of the CPU): weak and strong scaling of
+BiCGstab in four precision modes. Six right-hand sides are solved one after the other, with the halo overlapped and
+not."""
 
 import itertools
 import os

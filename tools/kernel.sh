@@ -108,8 +108,8 @@ kernel() {
   say "bundle      $folder: run $folder/run.sh where the GPU is"
 }
 
-# lab_library   The CUDA library for a program with one kernel of its own, in two archives. build/lab's is up to date and
-# has none of the 84 kernels of the hopping term; those of the build folder's may be older. A change of hop_algebra.hpp
+# lab_library   The CUDA library for a program with one kernel of its own, in two archives. build/lab's is up to date and has
+# none of the 84 kernels of the hopping term. Those in the build folder's may be older. A change of hop_algebra.hpp
 # so costs the compilation of one kernel, and of three files that launch them.
 lab_library() {
   local archive objects=()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Finds sentences of documents and comments that a reader stumbles over: those of more than 30 words, and those with words
-that only this project uses (tools/words.txt has them, with plain ones).
+that only this project uses. tools/words.txt has these, with plain ones.
 
     tools/plain_words.py                      the whole tree: the worst sentences and their share
     tools/plain_words.py README.md miniapps   some files or folders
@@ -20,7 +20,7 @@ import sys
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 MOST_WORDS = 30
 C_LIKE = (".cpp", ".hpp", ".cu", ".cuh")
-HASH_COMMENTS = (".cmake", ".sh", ".sbatch", ".yaml", "CMakeLists.txt", "plaquette")
+HASH_COMMENTS = (".cmake", ".sh", ".yaml", "CMakeLists.txt", "plaquette")
 LEFT_OUT = ("validation/results/", "LICENSE")
 
 Sentence = collections.namedtuple("Sentence", "path line text")

@@ -54,7 +54,7 @@ sweep() {
   esac
   case " $* " in
     *' --help '* | *' -h '* | *' --dryrun '*) ;; # runs nothing
-    *' --program '* | *' --program='* | *' --programs '* | *' --programs='*) ;; # that of somebody else: a bundle's, say
+    *' --program '* | *' --program='* | *' --programs '* | *' --programs='*) ;; # that of another build: a bundle's, say
     *) { configure_once && compile "plaquette-$app"; } >&2 ;;
   esac
   allow_mpi

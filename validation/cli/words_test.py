@@ -15,7 +15,7 @@ import plain_words  # noqa: E402
 
 READMES = ["README.md", "miniapps"]
 #: Per cent of the sentences that may be found. New text keeps below 2 (.ci/run); lower these when text was mended.
-MOST = {"tree": 4.5, "documents": 2.0, "readmes": 1.0}
+MOST = {"tree": 4.3, "documents": 2.0, "readmes": 1.0}
 LONG = "word " * 31
 
 
