@@ -167,7 +167,7 @@ def short(value):
 
 
 def end_plainly(main):
-    """Runs `main` of a script that draws nothing, and ends with one line and an exit status where it cannot."""
+    """Runs `main` of a script, and ends with one line and an exit status where it cannot."""
     program = os.path.basename(sys.argv[0])
     try:
         main()

@@ -3,7 +3,6 @@
 
 import argparse
 import os
-import sys
 import tempfile
 import textwrap
 
@@ -13,7 +12,7 @@ matplotlib.use("Agg")  # no display is needed
 import matplotlib.pyplot as plt  # noqa: E402
 
 from colours import COLOURS  # noqa: E402
-from report_file import OUTPUT_FAILED, UNUSABLE_INPUT, ReportError, Reports, provenance  # noqa: E402
+from report_file import ReportError, Reports, end_plainly, provenance  # noqa: E402
 
 CYCLE = [COLOURS[name] for name in ("blue", "vermilion", "green", "purple", "orange", "sky")]
 
@@ -110,15 +109,10 @@ def arguments(description, output, several=True):
 
 def main(draw):
     """Runs `draw`, and ends with one line and an exit status where it cannot."""
-    program = os.path.basename(sys.argv[0])
-    try:
-        draw()
-    except ReportError as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        sys.exit(UNUSABLE_INPUT)
-    except ValueError as error:  # matplotlib: a format it does not know
-        print(f"{program}: {error}", file=sys.stderr)
-        sys.exit(UNUSABLE_INPUT)
-    except OSError as error:
-        print(f"{program}: {error.filename}: cannot be written: {error.strerror}", file=sys.stderr)
-        sys.exit(OUTPUT_FAILED)
+    def plainly():
+        try:
+            draw()
+        except ValueError as error:  # matplotlib: a format it does not know
+            raise ReportError(str(error)) from None
+
+    end_plainly(plainly)
