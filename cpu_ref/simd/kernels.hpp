@@ -187,8 +187,8 @@ struct kernel_set {
 const kernel_set& kernels_of(instruction_set isa);
 /// The best one that this processor runs and that was built.
 instruction_set best_instruction_set();
-/// Returns how links are prefetched on this processor: only where they come from memory each time. (NOTES.md, "Links from
-/// memory")
+/// Returns how links are prefetched on this processor: only where they come from memory each time. (NOTES.md, "Links
+/// from memory")
 /// \param links, vectors  the shares of the last cache that all links take, and input and output together
 /// \param columns         of input and output each
 link_prefetch prefetch_of_links(double links, double vectors, int columns);
