@@ -3,27 +3,13 @@
 
 #include <stdexcept>
 
+#include "gpu/coarse/coarse_halo.hpp"
 #include "gpu/coarse/coarse_products.hpp"
 #include "gpu/device/launch.hpp"
 
 namespace plaquette::gpu {
 
 namespace {
-
-/// Packs the sites of a list; an index is a number of a listed site.
-template <class T>
-struct pack_sites {
-  complex<T>* to;
-  coarse_pointer<const complex<T>> from;
-  const std::int32_t* list;
-  std::int64_t first_site;
-  std::int32_t columns;
-
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const std::int64_t of_a_site = std::int64_t{from.n} * columns, k = index / of_a_site, rest = index - k * of_a_site;
-    to[index] = from.at(list[k] - first_site, 0)[rest];
-  }
-};
 
 /// Changes the sign of chirality 1.
 template <class T>
@@ -61,31 +47,7 @@ coarse_products<T> products_of(coarse_field<T>& out, const coarse_field<T>& in, 
   return p;
 }
 
-void grow(const execution& on, std::shared_ptr<std::byte>& memory, std::size_t& has, std::size_t needed) {
-  if (has >= needed) return;
-  memory = on.workspace().take(needed);
-  has = needed;
-}
-
 }  // namespace
-
-template <class T>
-const complex<T>* coarse_ghosts<T>::fetch(const coarse_field<T>& x) {
-  if (x.geometry().faces().empty()) return nullptr;
-  const execution& on = x.get_execution();
-  const std::int64_t of_a_site = std::int64_t{x.components()} * x.columns();
-  const auto& list = x.lattice().sent(x.shape().sites);
-  const std::size_t bytes = static_cast<std::size_t>(of_a_site) * sizeof(complex<T>);
-  grow(on, packed_, packed_bytes_, static_cast<std::size_t>(list.count) * bytes);
-  grow(on, ghosts_, ghost_bytes_, static_cast<std::size_t>(x.geometry().ghosts()) * bytes);
-  if (x.numbers().site_stride != of_a_site)
-    throw std::logic_error("coarse operator on several ranks: not for a view of some columns");
-  for_each_index(on.queue(), list.count * of_a_site,
-                 pack_sites<T>{reinterpret_cast<complex<T>*>(packed_.get()), x.numbers(), list.sites.get(),
-                               x.first_site(), x.columns()});
-  exchange_coarse_faces(on, x.lattice(), x.shape().sites, bytes, packed_.get(), ghosts_.get());
-  return reinterpret_cast<const complex<T>*>(ghosts_.get());
-}
 
 template <class T>
 coarse_operator<T>::coarse_operator(const execution& on, const coarse_matrices& m, coarse_storage storage)
@@ -101,7 +63,7 @@ void coarse_operator<T>::apply(coarse_field<T>& out, const coarse_field<T>& in) 
       in.components() != matrices_.pointer().order.n)
     throw std::logic_error("coarse_operator: fields must have all sites");
   coarse_products<T> p = products_of(out, in, matrices_);
-  p.ghosts = ghosts_.fetch(in);
+  exchange_faces(p, in);
   queue_products(execution_.queue(), p, kernel_);
 }
 
@@ -129,7 +91,7 @@ red_black_matrices<T>::red_black_matrices(const execution& on, const coarse_matr
 template <class T>
 void red_black_matrices<T>::hop_and_divide(field& out, const field& in, bool, double factor, const field* start) const {
   coarse_products<T> p = products_of(out, in, links_);
-  p.ghosts = ghosts_.fetch(in);
+  exchange_faces(p, in);
   p.factor = static_cast<T>(-factor);
   if (start != nullptr) p.start = start->numbers();
   queue_products(execution_.queue(), p, kernel_);
@@ -155,7 +117,6 @@ void red_black_matrices<T>::gamma5(field& x) const {
 }
 
 #define PLAQUETTE_INSTANTIATE(T)     \
-  template class coarse_ghosts<T>;   \
   template class coarse_operator<T>; \
   template class red_black_matrices<T>;
 PLAQUETTE_INSTANTIATE(float)

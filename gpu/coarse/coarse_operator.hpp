@@ -14,18 +14,6 @@
 
 namespace plaquette::gpu {
 
-/// The sites of other ranks that hops lead to, fetched into memory of the device.
-template <class T>
-class coarse_ghosts {
- public:
-  /// [ghost][column][n], valid until the next call; null where no direction is cut. Collective then, and waits.
-  const complex<T>* fetch(const coarse_field<T>& x);
-
- private:
-  std::shared_ptr<std::byte> packed_, ghosts_;
-  std::size_t packed_bytes_ = 0, ghost_bytes_ = 0;
-};
-
 /// M on all sites of a coarse lattice. Meets `linear_operator`. One caller at a time. T is double or float, what fields
 /// are computed in; matrices are those given, in single precision.
 template <class T>
@@ -45,7 +33,6 @@ class coarse_operator {
   execution execution_;
   tiled_matrices matrices_;
   product_kernel kernel_ = product_kernel::fastest;
-  mutable coarse_ghosts<T> ghosts_;
 };
 
 /// X, X^-1 and X^-1 Y of a lattice with two parities, as red_black.hpp takes them. On one rank nothing waits. Copies
@@ -78,7 +65,6 @@ class red_black_matrices {
   std::shared_ptr<const coarse_lattice> lattice_;
   tiled_matrices diagonal_, inverse_, links_;  ///< X of even sites, X^-1, X^-1 Y
   product_kernel kernel_ = product_kernel::fastest;
-  mutable coarse_ghosts<T> ghosts_;
 };
 
 /// Where fields of a coarse operator live.

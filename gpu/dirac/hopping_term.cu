@@ -192,7 +192,7 @@ void hopping_term<T>::pack_links(const gauge_configuration& links) {
 template <class T>
 void hopping_term<T>::pack_ghost_links(const gauge_configuration& links) {
   const links_with_ghosts around(links);
-  const face_order& faces = context_.halo()->faces();
+  const face_order faces{context_.order()};
   const std::int64_t block_bytes = std::int64_t{lanes} * link_bytes<T>(stored_);
   std::int64_t total = 0;
   for (int p = 0; p < 2; ++p)
