@@ -21,15 +21,6 @@ std::string name_of_direction(int direction) {
   return std::string(direction % 2 == 0 ? "+" : "-") + "xyzt"[direction / 2];
 }
 
-/// An index is a direction.
-struct wait_for_messages_of_kernels {
-  ghost_zones zones;
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const auto direction = static_cast<int>(index);
-    if (zones.is_cut(direction)) wait_for_message(zones, direction, *zones.current);
-  }
-};
-
 /// An application without an operator, in three kernels: its number, messages of no meaning, word to the neighbours.
 struct begin_application {
   ghost_zones zones;

@@ -21,6 +21,15 @@ PLAQUETTE_HOST_DEVICE inline void wait_for_message(const ghost_zones& zones, int
                 waiting_word(direction, application));
 }
 
+/// Waits for all messages of the application under way; an index is a direction.
+struct wait_for_messages_of_kernels {
+  ghost_zones zones;
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto direction = static_cast<int>(index);
+    if (zones.is_cut(direction)) wait_for_message(zones, direction, *zones.current);
+  }
+};
+
 #ifdef __CUDACC__
 
 __device__ __forceinline__ std::uint32_t load_counter(const std::uint32_t* counter) {
