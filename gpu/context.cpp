@@ -33,7 +33,10 @@ context::context(const lattice_geometry& geometry, const gpu::execution& on)
 }
 
 gpu::halo* context::halo_of_ranks() const {
-  if (!state_->halo) state_->halo = make_halo(geometry(), comm(), queue(), ranks(), execution().watch(), tuner());
+  if (!state_->halo) {
+    state_->halo = make_halo(geometry(), comm(), queue(), ranks(), execution().watch(), tuner());
+    execution().set_first_halo(state_->halo);
+  }
   return state_->halo.get();
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "common/comms/communicator.hpp"
 #include "gpu/comms/rank_options.hpp"
@@ -13,6 +14,7 @@
 
 namespace plaquette::gpu {
 
+class halo;       // gpu/halo/halo.hpp
 class tuner;      // gpu/tuning/tuner.hpp
 class watchdog;   // gpu/comms/watchdog.hpp
 struct rank_sum;  // gpu/device/rank_sum.hpp
@@ -40,6 +42,11 @@ class execution {
 
   /// Notices ranks that make no progress; null on one rank.
   const std::shared_ptr<watchdog>& watch() const { return state_->watch; }
+  /// The halo of the first lattice that has one, for coarse lattices, whose messages travel as its do. May be null.
+  const std::shared_ptr<gpu::halo>& first_halo() const { return state_->first_halo; }
+  void set_first_halo(std::shared_ptr<gpu::halo> made) const {
+    if (!state_->first_halo) state_->first_halo = std::move(made);
+  }
   /// Returns whether kernels add sums of `columns` columns over ranks themselves. Otherwise, and on one rank, use
   /// `add_over_ranks`.
   bool kernels_sum_over_ranks(int columns) const;
@@ -68,6 +75,7 @@ class execution {
     rank_options ranks;
     std::shared_ptr<watchdog> watch;        ///< null on one rank
     std::shared_ptr<sums_over_ranks> sums;  ///< null on one rank; for one caller at a time
+    mutable std::shared_ptr<gpu::halo> first_halo = {};
   };
 
   void postpone_sums(const std::shared_ptr<std::byte>& memory, double* numbers, int columns, int count) const;

@@ -72,6 +72,7 @@ void coarse_geometry::make_neighbours() {
       f.receive_from = static_cast<int>(lexicographic(above, grid_));
       f.send_to = static_cast<int>(lexicographic(below, grid_));
     }
+    std::vector<coordinate> at_cut[2];  // by the parity of the ghost that the hop leads to
     for (std::int64_t i = 0; i < sites(); ++i) {
       const coordinate x = coordinate_of(i, local_);
       coordinate y = x;
@@ -87,11 +88,14 @@ void coarse_geometry::make_neighbours() {
       }
       // y is now the site of this rank at the same place of the face as the neighbour's there: what is sent backwards
       // while the neighbour's comes in. Its parity differs from that of the ghost where boxes are of odd length.
-      const int ghost_parity = red_black_ ? 1 - global_parity(x) : 0;
-      set(x, d, -1 - ghosts_);
-      f.receive_into[ghost_parity].push_back(static_cast<std::int32_t>(ghosts_++));
+      at_cut[red_black_ ? 1 - global_parity(x) : 0].push_back(x);
       f.send[global_parity(y)].push_back(static_cast<std::int32_t>(site(y)));
     }
+    for (int p = 0; p < 2; ++p)
+      for (const coordinate& x : at_cut[p]) {
+        set(x, d, -1 - ghosts_);
+        f.receive_into[p].push_back(static_cast<std::int32_t>(ghosts_++));
+      }
     if (cut) faces_.push_back(std::move(f));
   }
 }

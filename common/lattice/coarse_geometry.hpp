@@ -49,7 +49,8 @@ class coarse_geometry {
     return neighbours_[static_cast<std::size_t>(site * hop_directions + d)];
   }
   const std::vector<std::int32_t>& neighbours() const { return neighbours_; }
-  /// Sites of other ranks one hop away, all directions together.
+  /// Sites of other ranks one hop away, all directions together. They are numbered face after face, even ones of a face
+  /// before odd ones: a message of a face, or of one parity of it, fills numbers that follow each other.
   std::int64_t ghosts() const { return ghosts_; }
 
   /// What one direction of hops needs from another rank.

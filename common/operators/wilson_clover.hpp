@@ -6,16 +6,13 @@
 ///
 /// Sites of one parity hop to the other. With even sites first,
 ///
-///     M = ( A_ee      -D_eo/2 )     Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe.
+///     M = ( A_ee      -D_eo/2 )     Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe      (red_black.hpp)
 ///         ( -D_oe/2   A_oo    )
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "common/algebra/reconstruct.hpp"
 #include "common/algebra/spinor.hpp"
@@ -23,6 +20,7 @@
 #include "common/error.hpp"
 #include "common/lattice/dirac_operator.hpp"
 #include "common/lattice/fermion_action.hpp"
+#include "common/operators/red_black.hpp"
 
 namespace plaquette {
 
@@ -98,55 +96,71 @@ class wilson_clover_operator {
   site_diagonal diagonal_, inverse_diagonal_;
 };
 
+/// M = A - D/2 as red_black.hpp takes it: H = D/2, each product one kernel.
+template <dirac_library L>
+class wilson_clover_products {
+ public:
+  using field = typename L::field;
+  using full_operator = wilson_clover_operator<L>;
+  using sums_type = sums_of_result<field>;
+
+  explicit wilson_clover_products(std::shared_ptr<const full_operator> full) : full_(std::move(full)) {}
+  const full_operator& full() const { return *full_; }
+
+  field make(const field_shape& shape) const { return field(full_->hopping().get_context(), shape); }
+  /// A is Hermitian.
+  void multiply(field& out, const field& in, bool) const { full_->diagonal().apply(out, in); }
+  void multiply_by_inverse(field& out, const field& in, bool) const { full_->inverse_diagonal().apply(out, in); }
+
+  void hop(field& out, const field& in, bool daggered, double factor, const field* start, sums_type sums = {}) const {
+    full_->hopping().apply(
+        out, in, daggered,
+        {start == nullptr ? epilogue::store : epilogue::add, 0.5 * factor, start, 1.0, nullptr, sums.w, sums.sums});
+  }
+  void hop_and_divide(field& out, const field& in, bool daggered, double factor, const field* start,
+                      sums_type sums) const {
+    const auto& inverse = full_->inverse_diagonal();
+    if (inverse.is_number()) return hop(out, in, daggered, factor * inverse.value(), start, sums);
+    full_->hopping().apply(out, in, daggered,
+                           {start == nullptr ? epilogue::clover : epilogue::add_clover, 0.5 * factor, start, 1.0,
+                            inverse.blocks(parity_of(out)), sums.w, sums.sums});
+  }
+  void multiply_and_hop(field& out, const field& x, const field& in, bool daggered, double factor,
+                        sums_type sums) const {
+    const auto& a = full_->diagonal();
+    if (a.is_number())
+      full_->hopping().apply(out, in, daggered,
+                             {epilogue::add, 0.5 * factor, &x, a.value(), nullptr, sums.w, sums.sums});
+    else
+      full_->hopping().apply(
+          out, in, daggered,
+          {epilogue::clover_x_add, 0.5 * factor, &x, 1.0, a.blocks(parity_of(out)), sums.w, sums.sums});
+  }
+
+ private:
+  static int parity_of(const field& x) { return x.shape().sites == site_subset::odd ? 1 : 0; }
+
+  std::shared_ptr<const full_operator> full_;
+};
+
 /// The even-odd Schur complement of M: on even-site fields. Meets `schur_complement`. One caller at a time.
 ///
 /// The asymmetric kind is Mhat, with gamma_5 Mhat gamma_5 = Mhat^+. The symmetric one is A_ee^-1 Mhat. Call it S:
 /// gamma_5 S^+ gamma_5 = A_ee S A_ee^-1.
 template <dirac_library L>
-class wilson_clover_schur {
+class wilson_clover_schur : public red_black_schur<wilson_clover_products<L>> {
  public:
-  using field = typename L::field;
-  using scalars = typename L::scalars;
   using full_operator = wilson_clover_operator<L>;
 
   wilson_clover_schur(std::shared_ptr<const full_operator> full, schur_kind kind)
-      : full_(std::move(full)), kind_(kind) {}
+      : red_black_schur<wilson_clover_products<L>>(wilson_clover_products<L>(std::move(full)), kind) {}
 
-  schur_kind kind() const { return kind_; }
-  /// Whether a residual of the even system is that of the full one, on the even sites.
-  bool keeps_residuals() const { return kind_ == schur_kind::asymmetric; }
-  const full_operator& full() const { return *full_; }
-
-  void apply(field& out, const field& in) const { apply(out, in, false, nullptr, nullptr); }
-  void apply_dagger(field& out, const field& in) const { apply(out, in, true, nullptr, nullptr); }
-  /// out = A in; returns <out, w> and |out|^2, summed while out is in registers where the library can.
-  std::pair<scalars, scalars> apply_dot_norm2(field& out, const field& in, const field& w) const {
-    std::optional<std::pair<scalars, scalars>> sums;
-    apply(out, in, false, &w, &sums);
-    return *sums;
-  }
-
-  /// The even system's source: b_e + 1/2 D_eo A_oo^-1 b_o, times A_ee^-1 where symmetric.
-  void prepare_source(field& even, const field& b) const;
-  /// x_e as given and x_o = A_oo^-1 (b_o + 1/2 D_oe x_e).
-  void reconstruct_solution(field& x, const field& even, const field& b) const;
-  field even_like(const field& full) const;
+  const full_operator& full() const { return this->parts().full(); }
 
   /// Standard flops of one application a site of one parity and column: 2688 for Wilson, 3696 for Wilson-clover.
   double flops_per_site() const {
-    return 2.0 * hopping_flops + xpay_flops + (full_->action().has_clover() ? 2.0 * clover_flops : 0.0);
+    return 2.0 * hopping_flops + xpay_flops + (full().action().has_clover() ? 2.0 * clover_flops : 0.0);
   }
-
- private:
-  using sums_of_result = std::optional<std::pair<scalars, scalars>>;
-
-  void apply(field& out, const field& in, bool daggered, const field* w, sums_of_result* sums) const;
-  /// Kept between applications, remade when the number of columns changes.
-  field& scratch(int which, site_subset sites, int columns) const;
-
-  std::shared_ptr<const full_operator> full_;
-  schur_kind kind_;
-  mutable std::vector<std::shared_ptr<field>> scratch_ = std::vector<std::shared_ptr<field>>(2);
 };
 
 // --- M ---------------------------------------------------------------------------------------------------------------
@@ -179,89 +193,6 @@ void wilson_clover_operator<L>::apply(field& out, const field& in, bool daggered
     else
       hopping_.apply(to, there, daggered, {epilogue::clover_x_add, -0.5, &here, 1.0, diagonal_.blocks(p)});
   }
-}
-
-// --- Its Schur complements -------------------------------------------------------------------------------------------
-
-/// On odd sites A_oo^-1 D_oe in, then back:
-///
-///     asymmetric             Mhat in = A_ee in - 1/4 D_eo A_oo^-1 D_oe in, its dagger with D^+ for D
-///     symmetric                S in = in - 1/4 A_ee^-1 D_eo A_oo^-1 D_oe in
-///     symmetric, daggered      S^+ in = in - 1/4 D_oe^+ A_oo^-1 D_eo^+ A_ee^-1 in
-template <dirac_library L>
-void wilson_clover_schur<L>::apply(field& out, const field& in, bool daggered, const field* w,
-                                   sums_of_result* sums) const {
-  if (in.shape().sites != site_subset::even || !(out.shape() == in.shape()))
-    throw std::logic_error("schur_wilson_clover: fields must lie on even sites");
-  const auto& hop = full_->hopping();
-  const auto &a = full_->diagonal(), &a_inverse = full_->inverse_diagonal();
-  field& odd = scratch(0, site_subset::odd, in.columns());
-
-  if (a.is_number()) {  // A = d: d in - 1/(4 d) D D in, or that over d
-    const double d = a.value();
-    hop.apply(odd, in, daggered);
-    if (kind_ == schur_kind::asymmetric)
-      hop.apply(out, odd, daggered, {epilogue::add, -0.25 / d, &in, d, nullptr, w, sums});
-    else
-      hop.apply(out, odd, daggered, {epilogue::add, -0.25 / (d * d), &in, 1.0, nullptr, w, sums});
-    return;
-  }
-
-  if (kind_ == schur_kind::symmetric && daggered) {
-    field& even = scratch(1, site_subset::even, in.columns());
-    a_inverse.apply(even, in);
-    hop.apply(odd, even, true, {epilogue::clover, 1.0, nullptr, 1.0, a_inverse.blocks(1)});
-    hop.apply(out, odd, true, {epilogue::add, -0.25, &in, 1.0, nullptr, w, sums});
-    return;
-  }
-  hop.apply(odd, in, daggered, {epilogue::clover, 1.0, nullptr, 1.0, a_inverse.blocks(1)});
-  if (kind_ == schur_kind::asymmetric)
-    hop.apply(out, odd, daggered, {epilogue::clover_x_add, -0.25, &in, 1.0, a.blocks(0), w, sums});
-  else
-    hop.apply(out, odd, daggered, {epilogue::add_clover, -0.25, &in, 1.0, a_inverse.blocks(0), w, sums});
-}
-
-template <dirac_library L>
-void wilson_clover_schur<L>::prepare_source(field& even, const field& b) const {
-  const auto& a_inverse = full_->inverse_diagonal();
-  field& odd = scratch(0, site_subset::odd, b.columns());
-  const field b_even = b.parity(0);
-  a_inverse.apply(odd, b.parity(1));
-  if (kind_ == schur_kind::asymmetric) {
-    full_->hopping().apply(even, odd, false, {epilogue::add, 0.5, &b_even, 1.0});
-    return;
-  }
-  field& sum = scratch(1, site_subset::even, b.columns());
-  full_->hopping().apply(sum, odd, false, {epilogue::add, 0.5, &b_even, 1.0});
-  a_inverse.apply(even, sum);
-}
-
-template <dirac_library L>
-void wilson_clover_schur<L>::reconstruct_solution(field& x, const field& even, const field& b) const {
-  field x_even = x.parity(0), x_odd = x.parity(1);
-  copy(x_even, even);
-  field& sum = scratch(0, site_subset::odd, b.columns());
-  const field b_odd = b.parity(1);
-  full_->hopping().apply(sum, even, false, {epilogue::add, 0.5, &b_odd, 1.0});
-  full_->inverse_diagonal().apply(x_odd, sum);
-}
-
-template <dirac_library L>
-typename L::field wilson_clover_schur<L>::even_like(const field& full) const {
-  field_shape shape = full.shape();
-  shape.sites = site_subset::even;
-  return field(full.get_context(), shape);
-}
-
-template <dirac_library L>
-typename L::field& wilson_clover_schur<L>::scratch(int which, site_subset sites, int columns) const {
-  auto& held = scratch_[static_cast<std::size_t>(which)];
-  const field_shape shape{spins, colours, sites, columns};
-  if (!held || !(held->shape() == shape)) {
-    held.reset();  // before the new one is made, so that both are never there at once
-    held = std::make_shared<field>(full_->hopping().get_context(), shape);
-  }
-  return *held;
 }
 
 }  // namespace plaquette

@@ -148,38 +148,26 @@ void coarse_operator<T>::apply_dagger(coarse_field<T>& out, const coarse_field<T
 }
 
 template <class T>
-coarse_schur<T>::coarse_schur(const execution& on, const coarse_matrices& m)
-    : execution_(on), geometry_(std::make_shared<const coarse_geometry>(m.geometry)), n_(m.n) {
-  if (!geometry_->red_black()) {
-    whole_.emplace(on, m);
-    return;
-  }
+coarse_products<T>::coarse_products(const execution& on, const coarse_matrices& m)
+    : execution_(on), geometry_(std::make_shared<const coarse_geometry>(m.geometry)) {
   const std::int64_t sites = geometry_->sites();
-  diagonal_ = packed_matrices<T>(geometry_->even_sites(), 1, n_);
-  inverse_ = packed_matrices<T>(sites, 1, n_);
-  links_ = packed_matrices<T>(sites, hop_directions, n_);
+  packed made{packed_matrices<T>(geometry_->even_sites(), 1, m.n), packed_matrices<T>(sites, 1, m.n),
+              packed_matrices<T>(sites, hop_directions, m.n)};
   bool singular = false;
 #pragma omp parallel for num_threads(on.threads()) reduction(|| : singular)
   for (std::int64_t s = 0; s < sites; ++s) {
-    if (s < geometry_->even_sites()) diagonal_.set(s, 0, m.matrix(s, 0));
-    const matrix inverse = as_eigen(m.matrix(s, 0), n_).partialPivLu().inverse();
+    if (s < geometry_->even_sites()) made.diagonal.set(s, 0, m.matrix(s, 0));
+    const matrix inverse = as_eigen(m.matrix(s, 0), m.n).partialPivLu().inverse();
     singular = singular || !inverse.allFinite();
-    inverse_.set(s, 0, as_numbers(inverse).data());
+    made.inverse.set(s, 0, as_numbers(inverse).data());
     for (int d = 0; d < hop_directions; ++d)
-      links_.set(s, d, as_numbers(inverse * as_eigen(m.matrix(s, 1 + d), n_)).data());
+      made.links.set(s, d, as_numbers(inverse * as_eigen(m.matrix(s, 1 + d), m.n)).data());
   }
   if (singular)
     throw input_error(
         "multigrid: the coarse operator's diagonal has no inverse at some site; use other null vectors "
         "(another seed, more setup iterations) or another aggregate shape");
-}
-
-template <class T>
-coarse_field<T>& coarse_schur<T>::scratch(int which, site_subset sites, int columns) const {
-  auto& held = scratch_[static_cast<std::size_t>(which)];
-  const field_shape shape{chiralities, n_ / 2, sites, columns};
-  if (!held || !(held->shape() == shape)) held = std::make_shared<coarse_field<T>>(execution_, geometry_, shape);
-  return *held;
+  matrices_ = std::make_shared<const packed>(std::move(made));
 }
 
 namespace {
@@ -222,87 +210,35 @@ void multiply_sites(coarse_field<T>& out, const coarse_field<T>& in, const packe
 }  // namespace
 
 template <class T>
-void coarse_schur<T>::apply(coarse_field<T>& out, const coarse_field<T>& in) const {
-  if (whole_) return whole_->apply(out, in);
-  if (in.shape().sites != site_subset::even || !(out.shape() == in.shape()))
-    throw std::logic_error("coarse_schur: fields must lie on even sites");
-  coarse_field<T>& odd = scratch(0, site_subset::odd, in.columns());
-  hop<T>(odd, in, links_, 1.0, nullptr, *ghosts_);
-  hop<T>(out, odd, links_, -1.0, &in, *ghosts_);
-}
-
-template <class T>
-void coarse_schur<T>::apply_dagger(coarse_field<T>& out, const coarse_field<T>& in) const {
-  if (whole_) return whole_->apply_dagger(out, in);
-  coarse_field<T>& turned = scratch(1, site_subset::even, in.columns());
-  copy(turned, in);
-  multiply_gamma5(turned);
-  multiply_sites(out, turned, inverse_);
-  apply(turned, out);
-  multiply_sites(out, turned, diagonal_);
-  multiply_gamma5(out);
-}
-
-template <class T>
-void coarse_schur<T>::prepare_source(coarse_field<T>& even, const coarse_field<T>& b) const {
-  if (whole_) return copy(even, b);
-  coarse_field<T>& odd = scratch(0, site_subset::odd, b.columns());
-  multiply_sites(odd, b.parity(1), inverse_);
-  coarse_field<T>& diagonal_part = scratch(1, site_subset::even, b.columns());
-  multiply_sites(diagonal_part, b.parity(0), inverse_);
-  hop<T>(even, odd, links_, -1.0, &diagonal_part, *ghosts_);
-}
-
-template <class T>
-void coarse_schur<T>::reconstruct_solution(coarse_field<T>& x, const coarse_field<T>& even,
-                                           const coarse_field<T>& b) const {
-  if (whole_) return copy(x, even);
-  coarse_field<T> x_even = x.parity(0), x_odd = x.parity(1);
-  copy(x_even, even);
-  coarse_field<T>& odd = scratch(0, site_subset::odd, b.columns());
-  multiply_sites(odd, b.parity(1), inverse_);
-  hop<T>(x_odd, even, links_, -1.0, &odd, *ghosts_);
-}
-
-template <class T>
-coarse_field<T> coarse_schur<T>::even_like(const coarse_field<T>& full) const {
-  return working_field(full.columns());
-}
-
-template <class T>
-void coarse_schur<T>::full_residual(coarse_field<T>& full, const coarse_field<T>& r) const {
-  if (whole_) return copy(full, r);
-  multiply_sites(full, r, diagonal_);
-}
-
-template <class T>
-coarse_field<T> coarse_schur<T>::full_field(int columns) const {
-  return {execution_, geometry_, {chiralities, n_ / 2, site_subset::full, columns}};
+void coarse_products<T>::multiply(field& out, const field& in, bool) const {
+  multiply_sites(out, in, matrices_->diagonal);
 }
 template <class T>
-coarse_field<T> coarse_schur<T>::working_field(int columns) const {
-  const site_subset sites = geometry_->red_black() ? site_subset::even : site_subset::full;
-  return {execution_, geometry_, {chiralities, n_ / 2, sites, columns}};
-}
-
-template <class T>
-double coarse_schur<T>::flops() const {
-  const double n = n_, sites = static_cast<double>(geometry_->sites());
-  return sites * ((whole_ ? 9.0 : 8.0) * 8.0 * n * n - (whole_ ? 2.0 * n : 0.0));
+void coarse_products<T>::multiply_by_inverse(field& out, const field& in, bool) const {
+  multiply_sites(out, in, matrices_->inverse);
 }
 template <class T>
-double coarse_schur<T>::bytes(int columns) const {
-  const double n = n_, sites = static_cast<double>(geometry_->sites());
-  const double matrices = (whole_ ? 9.0 : 8.0) * n * n * sizeof(complex<T>);
-  return sites * (matrices + 2.0 * n * columns * sizeof(complex<T>));
+void coarse_products<T>::hop_and_divide(field& out, const field& in, bool, double factor, const field* start) const {
+  hop<T>(out, in, matrices_->links, -factor, start, *ghosts_);
+}
+template <class T>
+void coarse_products<T>::gamma5(field& x) const {
+  multiply_gamma5(x);
 }
 
 #define PLAQUETTE_INSTANTIATE(T)     \
   template class packed_matrices<T>; \
   template class coarse_operator<T>; \
-  template class coarse_schur<T>;
+  template class coarse_products<T>;
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)
 #undef PLAQUETTE_INSTANTIATE
 
 }  // namespace plaquette::cpu
+
+namespace plaquette {
+
+template class coarse_schur_complement<cpu::coarse_parts<float>>;
+template class coarse_schur_complement<cpu::coarse_parts<double>>;
+
+}  // namespace plaquette

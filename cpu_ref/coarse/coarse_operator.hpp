@@ -5,9 +5,9 @@
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <vector>
 
-#include "common/operators/coarse_matrices.hpp"
+#include "common/operators/coarse_schur.hpp"
 #include "cpu_ref/coarse/coarse_field.hpp"
 #include "cpu_ref/memory/aligned_buffer.hpp"
 
@@ -49,48 +49,64 @@ class coarse_operator {
   std::shared_ptr<std::vector<std::byte>> ghosts_ = std::make_shared<std::vector<std::byte>>();
 };
 
-/// The symmetric red-black Schur complement Mhat = 1 - Yhat_eo Yhat_oe, Yhat = X^-1 Y, on even sites; where the lattice
-/// has no two parities, M itself on all sites. Meets `schur_complement`. One caller at a time.
+/// X, X^-1 and X^-1 Y of a lattice with two parities, as red_black.hpp takes them. Copies share matrices.
 template <class T>
-class coarse_schur {
+class coarse_products {
  public:
-  coarse_schur(const execution& on, const coarse_matrices& matrices);
+  using field = coarse_field<T>;
 
-  const coarse_geometry& geometry() const { return *geometry_; }
-  const std::shared_ptr<const coarse_geometry>& shared_geometry() const { return geometry_; }
-  const execution& get_execution() const { return execution_; }
-  int n() const { return n_; }
+  /// Throws input_error where X has no inverse.
+  coarse_products(const execution& on, const coarse_matrices& matrices);
 
-  void apply(coarse_field<T>& out, const coarse_field<T>& in) const;
-  /// Mhat^+ = gamma_5 X_ee Mhat X_ee^-1 gamma_5.
-  void apply_dagger(coarse_field<T>& out, const coarse_field<T>& in) const;
-  /// X_ee^-1 (b_e - Y_eo X_oo^-1 b_o)
-  void prepare_source(coarse_field<T>& even, const coarse_field<T>& b) const;
-  /// x_e as given and x_o = X_oo^-1 b_o - Yhat_oe x_e.
-  void reconstruct_solution(coarse_field<T>& x, const coarse_field<T>& even, const coarse_field<T>& b) const;
-  coarse_field<T> even_like(const coarse_field<T>& full) const;
-  /// The even sites of the full system's residual: X_ee r. Its odd sites are zero.
-  void full_residual(coarse_field<T>& full, const coarse_field<T>& r) const;
-
-  /// A full field, and one that Mhat acts on.
-  coarse_field<T> full_field(int columns) const;
-  coarse_field<T> working_field(int columns) const;
-
-  /// Standard flops of an application to a column.
-  double flops() const;
-  /// Fewest bytes of an application to so many columns.
-  double bytes(int columns) const;
+  field make(const field_shape& shape) const { return {execution_, geometry_, shape}; }
+  /// X, of even sites; X^-1
+  void multiply(field& out, const field& in, bool daggered) const;
+  void multiply_by_inverse(field& out, const field& in, bool daggered) const;
+  /// out = start - factor X^-1 Y in
+  void hop_and_divide(field& out, const field& in, bool daggered, double factor, const field* start) const;
+  void gamma5(field& x) const;
 
  private:
-  coarse_field<T>& scratch(int which, site_subset sites, int columns) const;
-
   execution execution_;
   std::shared_ptr<const coarse_geometry> geometry_;
-  int n_;
-  std::optional<coarse_operator<T>> whole_;        ///< where there are no two parities
-  packed_matrices<T> diagonal_, inverse_, links_;  ///< X of even sites, X^-1, Yhat
+  struct packed {
+    packed_matrices<T> diagonal, inverse, links;  ///< X of even sites, X^-1, X^-1 Y
+  };
+  std::shared_ptr<const packed> matrices_;
   std::shared_ptr<std::vector<std::byte>> ghosts_ = std::make_shared<std::vector<std::byte>>();
-  mutable std::vector<std::shared_ptr<coarse_field<T>>> scratch_ = std::vector<std::shared_ptr<coarse_field<T>>>(2);
 };
 
+/// Where fields of a coarse operator live.
+template <class T>
+struct coarse_space {
+  execution on;
+  std::shared_ptr<const coarse_geometry> lattice;
+  int n;
+  double bytes_of_a_number = sizeof(complex<T>);
+
+  coarse_space(const execution& where, const coarse_matrices& m)
+      : on(where), lattice(std::make_shared<const coarse_geometry>(m.geometry)), n(m.n) {}
+  const coarse_geometry& geometry() const { return *lattice; }
+  coarse_field<T> make(const field_shape& shape) const { return {on, lattice, shape}; }
+};
+
+/// What the Schur complement is made of, see coarse_schur_complement.
+template <class T>
+struct coarse_parts {
+  using field = coarse_field<T>;
+  using full_operator = coarse_operator<T>;
+  using products = coarse_products<T>;
+  using space = coarse_space<T>;
+};
+
+template <class T>
+using coarse_schur = coarse_schur_complement<coarse_parts<T>>;
+
 }  // namespace plaquette::cpu
+
+namespace plaquette {
+
+extern template class coarse_schur_complement<cpu::coarse_parts<float>>;
+extern template class coarse_schur_complement<cpu::coarse_parts<double>>;
+
+}  // namespace plaquette

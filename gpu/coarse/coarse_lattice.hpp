@@ -11,6 +11,7 @@
 #include "common/concepts.hpp"
 #include "common/lattice/coarse_geometry.hpp"
 #include "gpu/execution.hpp"
+#include "gpu/halo/halo.hpp"
 
 namespace plaquette::gpu {
 
@@ -38,18 +39,30 @@ class coarse_lattice {
   struct send_list {
     std::shared_ptr<const std::int32_t> sites;
     std::int64_t count = 0;
+    std::int32_t begin[hop_directions + 1] = {};  ///< of message d in the list
+    halo_part part;                               ///< of the messages, a unit being a site
   };
   const send_list& sent(site_subset subset) const { return sent_[static_cast<std::size_t>(subset)]; }
+  /// The first ghost that hops of direction d lead to.
+  const std::int32_t (&first_ghosts() const)[hop_directions] { return first_ghosts_; }
+
+  /// How neighbours exchange sites; null where nothing is cut. Made at first use: collective then.
+  gpu::halo* halo() const;
 
  private:
+  halo_shape shape_of_messages() const;
+
+  execution execution_;
   coarse_geometry geometry_;
   std::shared_ptr<const std::int32_t> neighbours_;
   std::shared_ptr<const std::int64_t> global_indices_;
   send_list sent_[3];  ///< by site_subset
+  std::int32_t first_ghosts_[hop_directions] = {};
+  mutable std::shared_ptr<gpu::halo> halo_;
 };
 
-/// Sends packed sites to the ranks that need them, through the host, and puts what comes where ghosts lie. Collective;
-/// waits.
+/// Sends packed sites to the ranks that need them, through the host, and puts what comes where ghosts lie: for setups.
+/// Collective; waits.
 /// \param packed  of the device: `bytes` bytes for each site of `lattice.sent(subset)`
 /// \param ghosts  of the device: `bytes` bytes for each ghost of the lattice
 void exchange_coarse_faces(const execution& on, const coarse_lattice& lattice, site_subset subset, std::size_t bytes,

@@ -6,11 +6,22 @@
 #include "gpu/coarse/tensor_cores.hpp"
 #include "gpu/device/copy_to_shared.hpp"
 #include "gpu/device/launch.hpp"
+#include "gpu/halo/message_wait.hpp"
 #include "gpu/lattice/site_order.hpp"
 
 namespace plaquette::gpu {
 
 namespace {
+
+/// Waits for the message that has what matrix m of a site is multiplied with, and returns it.
+template <class T>
+PLAQUETTE_HOST_DEVICE const complex<T>* awaited_input(const coarse_products<T>& p, std::int64_t site, std::int32_t m) {
+  const std::int32_t d = m - (p.has_own() ? 1 : 0), y = p.neighbours[site * hop_directions + d];
+  const std::uint32_t application = *static_cast<const volatile std::uint32_t*>(p.ghosts.current);
+  wait_for_message(p.ghosts, d, application);
+  return reinterpret_cast<const complex<T>*>(p.ghosts.ghost[application & 1U][d]) +
+         std::int64_t{-1 - y - p.first_ghosts[d]} * p.columns * p.in.n;
+}
 
 /// Variant 1: one row of a site and column, the formula.
 template <class T>
@@ -24,7 +35,8 @@ struct gather_row {
                column = static_cast<std::int32_t>(rest - s * p.columns);
     complex<T> sum{};
     for (std::int32_t m = 0; m < p.matrices.order.matrices; ++m) {
-      const complex<T>* const x = p.input(site, m) + std::int64_t{column} * n;
+      const complex<T>* const here = p.input(site, m);
+      const complex<T>* const x = (here != nullptr ? here : awaited_input(p, site, m)) + std::int64_t{column} * n;
       for (std::int32_t k = 0; k < n; ++k) {
         const complex<T> a = complex_cast<T>(p.matrices.number(site, m, row, k));
         sum.re += a.re * x[k].re - a.im * x[k].im;
@@ -69,6 +81,15 @@ __device__ __forceinline__ void find_inputs(input_pointers& inputs, const coarse
                                             int column) {
   if (static_cast<std::int32_t>(threadIdx.x) < p.matrices.order.matrices)
     inputs[threadIdx.x] = p.input(site, static_cast<std::int32_t>(threadIdx.x)) + std::int64_t{column} * p.in.n;
+  __syncthreads();
+}
+/// After the kernel before has ended, which packed what others wait for: waits for the messages that a site needs.
+__device__ __forceinline__ void await_inputs(input_pointers& inputs, const coarse_products<float>& p, std::int64_t site,
+                                             int column) {
+  if (p.ghosts.cut == 0) return;
+  const auto m = static_cast<std::int32_t>(threadIdx.x);
+  if (m < p.matrices.order.matrices && p.input(site, m) == nullptr)
+    inputs[m] = awaited_input(p, site, m) + std::int64_t{column} * p.in.n;
   __syncthreads();
 }
 
@@ -170,6 +191,13 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
     }
     let_next_kernel_start();
     wait_for_previous_kernel();
+    if (p.ghosts.cut != 0) {
+      await_inputs(inputs, p, site, column);
+#pragma unroll
+      for (int k = 0; k < ahead; ++k)
+        numbers_of[k] =
+            reinterpret_cast<const float2*>(inputs[min(warp + k * warps, all - 1) / steps]) + first_number[k];
+    }
     float2 b[ahead][of_chunk];
 #pragma unroll
     for (int k = 0; k < ahead; ++k)
@@ -181,6 +209,7 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
   }
   let_next_kernel_start();
   wait_for_previous_kernel();
+  await_inputs(inputs, p, site, column);
   const std::int32_t padded = steps * columns_of_step<storage>;
   for (std::int32_t m = warp; m < p.matrices.order.matrices; m += warps)
     for (std::int32_t j = 2 * lane; j < padded; j += 64)
@@ -234,7 +263,14 @@ __global__ void __launch_bounds__(32 * warps, resident)
       if (warp + k * warps < matrices && s < sites)
         inputs[k] = p.input(p.first_site + first_site + s, warp + k * warps) + std::int64_t{column} * n;
   };
+  const auto await = [&](std::int32_t s) {
+#pragma unroll
+    for (int k = 0; k < inputs_of_a_warp; ++k)
+      if (warp + k * warps < matrices && p.input(p.first_site + first_site + s, warp + k * warps) == nullptr)
+        inputs[k] = awaited_input(p, p.first_site + first_site + s, warp + k * warps) + std::int64_t{column} * n;
+  };
   const auto start_copies = [&](std::int32_t s) {
+    if (p.ghosts.cut != 0 && s < sites) await(s);
     if (s < sites)
 #pragma unroll
       for (int k = 0; k < inputs_of_a_warp; ++k)
@@ -356,6 +392,7 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
   find_inputs(inputs, p, site, first_column);
   let_next_kernel_start();
   wait_for_previous_kernel();
+  await_inputs(inputs, p, site, first_column);
   stage_columns(panels, back, p, inputs, columns, padded);
   __syncthreads();
   float sums[row_tiles][column_tiles][4] = {};

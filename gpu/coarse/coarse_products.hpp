@@ -7,6 +7,7 @@
 #include "common/operators/coarse_matrices.hpp"
 #include "gpu/coarse/coarse_field.hpp"
 #include "gpu/coarse/matrix_tiles.hpp"
+#include "gpu/halo/ghost_zones.hpp"
 
 namespace plaquette::gpu {
 
@@ -17,20 +18,22 @@ struct coarse_products {
   tile_pointer matrices;
   coarse_pointer<complex<T>> out;
   coarse_pointer<const complex<T>> in, start;
-  const complex<T>* ghosts = nullptr;         ///< [ghost][column][n]
   const std::int32_t* neighbours = nullptr;   ///< of the lattice, [site][8]
   std::int64_t first_site = 0, first_in = 0;  ///< numbers in the lattice of the first sites of `out` and `in`
   std::int32_t sites = 0;                     ///< of `out`
   std::int32_t columns = 0;
   T factor = 1;
+  ghost_zones ghosts{};                            ///< messages, [site][column][n]; none where nothing is cut
+  std::int32_t first_ghosts[hop_directions] = {};  ///< of each message
 
   PLAQUETTE_HOST_DEVICE bool has_own() const { return matrices.order.matrices % 8 == 1; }
-  /// What matrix m of a site is multiplied with: the n numbers of column 0; those of the next column follow.
+  /// Returns what matrix m of a site is multiplied with: the n numbers of column 0; those of the next column follow.
+  /// Null where they are in a message.
   PLAQUETTE_HOST_DEVICE const complex<T>* input(std::int64_t site, std::int32_t m) const {
     const std::int32_t d = m - (has_own() ? 1 : 0);
     if (d < 0) return in.at(site - first_in, 0);
     const std::int32_t y = neighbours[site * hop_directions + d];
-    return y >= 0 ? in.at(y - first_in, 0) : ghosts + std::int64_t{-1 - y} * columns * in.n;
+    return y >= 0 ? in.at(y - first_in, 0) : nullptr;
   }
 };
 

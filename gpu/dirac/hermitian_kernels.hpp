@@ -96,13 +96,28 @@ constexpr int threads_of_block(bool small) {
   return small ? most_small_threads : most_threads(bytes_of_number<T>);
 }
 
+/// Waits for the messages that a site needs, once the kernel before has packed those that others need.
+__device__ __forceinline__ site_at_cut await_messages(const no_halo&, const hop_neighbours&, const lattice_site&) {
+  return {};
+}
+__device__ __forceinline__ site_at_cut await_messages(const hermitian_halo& halo, const hop_neighbours& n,
+                                                      const lattice_site& s) {
+  const std::uint32_t application = load_counter(halo.zones.current);
+#pragma unroll
+  for (int d = 0; d < hop_directions; ++d)
+    if (n.across[d] && halo.zones.is_cut(d)) wait_for_message(halo.zones, d, application);
+  return {s.parity, static_cast<int>(application & 1U), {s.half_x, s.y, s.z, s.t}};
+}
+
 /// One column. Threads go through a tile's steps along t without a barrier: they keep step by themselves. Nothing is
 /// prefetched before the previous kernel has ended: this would take registers, and some would spill. In single and half
 /// precision the first links are loaded together, so that more loads are in flight.
 /// \tparam small  fewer registers, and more threads
-template <class T, reconstruct stored, bool small>
+/// \tparam Halo   no_halo or hermitian_halo
+template <class T, reconstruct stored, bool small, class Halo>
 __global__ void __launch_bounds__(threads_of_block<T>(small), 2)
-    hermitian_tiles(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk) {
+    hermitian_tiles(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk,
+                    const __grid_constant__ Halo halo) {
   constexpr int early = sizeof(real_of<T>) == 8 ? 0 : 4;
   const hopping_arguments<T>& hops = arg.hops;
   let_next_kernel_start();
@@ -115,6 +130,7 @@ __global__ void __launch_bounds__(threads_of_block<T>(small), 2)
     loaded_link<T, stored> first_links[early > 0 ? early : 1];
     for_directions<0, early>(
         [&]<int d>() { load_link_of_hop<T, stored, d, load_hint::constant>(first_links[d], hops, n); });
+    const site_at_cut site = await_messages(halo, n, s);
     spin_rows<real_of<T>, 4> h[1] = {};
     for_directions<0, hop_directions>([&]<int d>() {
       loaded_link<T, stored> link;
@@ -122,6 +138,14 @@ __global__ void __launch_bounds__(threads_of_block<T>(small), 2)
         link = first_links[d];
       else
         load_link_of_hop<T, stored, d, load_hint::constant>(link, hops, n);
+      if constexpr (!std::is_same_v<Halo, no_halo>)
+        if (needs_message<d>(halo, n)) {
+          if constexpr (d % 2 == 1) {
+            const link_place place = ghost_link_of<T, stored, d>(hops, halo, site);
+            link.template load<load_hint::constant>(place.block, place.lane);
+          }
+          return add_message_hop<d, T, stored>(h, hops, halo, site, 0, link, no_phases{});
+        }
       add_hop<d, T, stored, false, load_hint::ordered>(h, hops, hops.in.begin, n, link, no_phases{});
     });
     finish_hermitian(h[0], arg, 0, n.here);
@@ -134,10 +158,12 @@ inline constexpr int room_bytes = 16;
 /// Several columns: the links of the tile come to shared memory once. See `hop_batch`.
 /// \tparam alone  one group: a thread reads the links that it has copied itself
 /// \tparam wide   a multiprocessor holds one block, of more threads
-template <class T, reconstruct stored, bool alone, bool wide>
+/// \tparam Halo   no_halo or hermitian_halo
+template <class T, reconstruct stored, bool alone, bool wide, class Halo>
 __global__ void __launch_bounds__(wide ? most_wide_threads(bytes_of_number<T>) : threads_of_block<T>(false),
                                   wide ? 1 : 2)
-    hermitian_batch(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk) {
+    hermitian_batch(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ lattice_walk walk,
+                    const __grid_constant__ Halo halo) {
   constexpr int at_once = batch_columns_at_once(bytes_of_number<T>);
   constexpr int slot_bytes = lanes * link_bytes<T>(stored);
   const hopping_arguments<T>& hops = arg.hops;
@@ -157,8 +183,11 @@ __global__ void __launch_bounds__(wide ? most_wide_threads(bytes_of_number<T>) :
     for_directions<0, hop_directions>([&]<int d>() {
       if (!alone && (d & (groups - 1)) != s.group) return;
       const std::int32_t i = d % 2 == 1 ? n.index[d] : n.here;
-      copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane, link_of<T, stored>(hops.links_here, i, d / 2),
-                                     lane_of(i));
+      link_place place{link_of<T, stored>(hops.links_here, i, d / 2), static_cast<std::uint32_t>(lane_of(i))};
+      if constexpr (!std::is_same_v<Halo, no_halo> && d % 2 == 1)
+        if (needs_message<d>(halo, n))
+          place = ghost_link_of<T, stored, d>(hops, halo, {s.parity, 0, {s.half_x, s.y, s.z, s.t}});
+      copy_link_to_shared<T, stored>(slots + d * slot_bytes, lane, place.block, place.lane);
       if (alone) asm volatile("cp.async.commit_group;" ::: "memory");
     });
   if constexpr (!alone) {
@@ -167,6 +196,7 @@ __global__ void __launch_bounds__(wide ? most_wide_threads(bytes_of_number<T>) :
     if (!works) return;
   }
   wait_for_previous_kernel();
+  const site_at_cut site = await_messages(halo, n, s);
   const std::uint32_t packed_here = packed_place<T>(hops.out.block_stride, n.here);
   std::uint32_t packed[hop_directions];
 #pragma unroll
@@ -181,6 +211,9 @@ __global__ void __launch_bounds__(wide ? most_wide_threads(bytes_of_number<T>) :
       if constexpr (alone) asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d) : "memory");
       loaded_link<T, stored> link;
       link.template load<load_hint::none>(slots + d * slot_bytes, lane);
+      if constexpr (!std::is_same_v<Halo, no_halo>)
+        if (needs_message<d>(halo, n))
+          return add_message_hop<d, T, stored>(h, hops, halo, site, first, link, no_phases{});
       const auto from = place_of<T>(in, packed[d]);
       spinor_in_memory<T, false> psi[at_once];
 #pragma unroll
@@ -195,14 +228,14 @@ __global__ void __launch_bounds__(wide ? most_wide_threads(bytes_of_number<T>) :
   }
 }
 
-template <class T>
+template <class T, class Halo>
 struct lattice_kernel {
-  void (*function)(const hermitian_arguments<T>, const lattice_walk);
+  void (*function)(const hermitian_arguments<T>, const lattice_walk, const Halo);
   std::atomic<std::int64_t>* prepared;  ///< for which shared memory and device
 };
 
-template <class T, reconstruct stored>
-void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermitian_launch& how) {
+template <class T, reconstruct stored, class Halo>
+void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermitian_launch& how, const Halo& halo) {
   constexpr int bytes = bytes_of_number<T>;
   const site_order& order = arg.hops.order;
   const bool batch = arg.hops.columns > 1;
@@ -230,19 +263,19 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
   walk.backwards = how.turns && q.turn_around();
   arg.hops.past_caches = how.past_caches;
 
-  lattice_kernel<T> kernel;
+  lattice_kernel<T, Halo> kernel;
   const auto take = [&]<auto function>() { kernel = {function, detail::prepared_of<function>()}; };
   if (batch && how.groups == 1)
-    take.template operator()<hermitian_batch<T, stored, true, false>>();
+    take.template operator()<hermitian_batch<T, stored, true, false, Halo>>();
   else if (batch)
-    take.template operator()<hermitian_batch<T, stored, false, false>>();
+    take.template operator()<hermitian_batch<T, stored, false, false, Halo>>();
   else
-    take.template operator()<hermitian_tiles<T, stored, false>>();
+    take.template operator()<hermitian_tiles<T, stored, false, Halo>>();
   if constexpr (bytes == 8) {
-    if (how.small) take.template operator()<hermitian_tiles<T, stored, true>>();
+    if (how.small) take.template operator()<hermitian_tiles<T, stored, true, Halo>>();
   }
   if constexpr (most_wide_threads(bytes) > most_threads(bytes)) {
-    if (wide) take.template operator()<hermitian_batch<T, stored, true, true>>();
+    if (wide) take.template operator()<hermitian_batch<T, stored, true, true, Halo>>();
   }
   const int shared = batch ? parts(2 * how.positions(), lanes) * batch_block_bytes<T, stored>(false) + room_bytes : 0;
   detail::prepare_kernel(kernel, shared, wide ? 1 : std::max(1, most_of_block * 2 / how.threads()), q.device());
@@ -257,7 +290,26 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
   launch_kernel(q, dim3(static_cast<unsigned>(walk.tiles)),
                 dim3(static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
                      static_cast<unsigned>(how.tile[2] * how.tile[3] * 2 * how.groups)),
-                shared, how.dependent, kernel.function, arg, walk);
+                shared, how.dependent, kernel.function, arg, walk, halo);
+}
+
+#endif
+
+#ifdef __CUDACC__
+
+/// Queues one of the kernels above and returns true, or returns false where only the gather can do it.
+template <class T, class Halo>
+bool launched_on_lattice(const queue& q, const hermitian_work<T>& work, reconstruct stored, const hermitian_launch& how,
+                         const Halo& halo) {
+  hopping_arguments<T> both = work.arg.hops;  // whose places, of two parities, must have 32 bits
+  both.order.sites *= 2;
+  const bool fits = work.arg.hops.columns == 1 || places_have_32_bits(both);
+  if (how.gather || !fits || work.phases.used || stored == reconstruct::none) return false;
+  if (stored == reconstruct::twelve)
+    launch_on_lattice<T, reconstruct::twelve>(q, work.arg, how, halo);
+  else
+    launch_on_lattice<T, reconstruct::eight>(q, work.arg, how, halo);
+  return true;
 }
 
 #endif
@@ -265,13 +317,7 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
 template <class T>
 void launch_hermitian(const queue& q, const hermitian_work<T>& work, reconstruct stored, const hermitian_launch& how) {
 #ifdef __CUDACC__
-  hopping_arguments<T> both = work.arg.hops;  // whose places, of two parities, must have 32 bits
-  both.order.sites *= 2;
-  const bool fits = work.arg.hops.columns == 1 || places_have_32_bits(both);
-  if (!how.gather && fits && !work.phases.used && stored != reconstruct::none) {
-    if (stored == reconstruct::twelve) return launch_on_lattice<T, reconstruct::twelve>(q, work.arg, how);
-    return launch_on_lattice<T, reconstruct::eight>(q, work.arg, how);
-  }
+  if (launched_on_lattice(q, work, stored, how, no_halo{})) return;
 #endif
   static_cast<void>(how);
   const std::int64_t count = 2 * std::int64_t{work.arg.hops.order.sites} * work.arg.hops.columns;

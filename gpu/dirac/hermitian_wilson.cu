@@ -11,6 +11,7 @@
 #include "gpu/device/launch.hpp"
 #include "gpu/dirac/hermitian_site.hpp"
 #include "gpu/fields/random_spinor.hpp"
+#include "gpu/halo/halo.hpp"
 #include "gpu/tuning/tuner.hpp"
 
 namespace plaquette::gpu {
@@ -85,9 +86,16 @@ void hermitian_wilson<T>::apply(field<T>& out, double a, const field<T>& in, dou
   if (u != nullptr) arg.hops.x = u->sites(0);
   if (w != nullptr) arg.hops.w = w->sites(0);
 
-  if (ctx.halo() == nullptr) {
-    const hermitian_launch how = work.phases.used ? hermitian_launch{} : launch_for(in.columns());
-    return launch_hermitian(ctx.queue(), work, hopping_.stored(), how);
+  const auto how = [&] { return work.phases.used ? hermitian_launch{} : launch_for(in.columns()); };
+  if (!hopping_.exchanges_messages()) return launch_hermitian(ctx.queue(), work, hopping_.stored(), how());
+  if (!ctx.halo()->has_host_messages()) {
+    hermitian_halo halo;
+    halo.columns = in.columns();
+    const hermitian_launch launch = how();  // before zones are taken: a trial of the tuner may take others
+    halo.zones = ctx.halo()->zones(halo.message_columns(), ghost_block_bytes<T>);
+    for (int p = 0; p < 2; ++p)
+      for (int mu = 0; mu < dimensions; ++mu) halo.ghost_links[p][mu] = hopping_.ghost_links(p, mu);
+    return launch_hermitian_of_rank(ctx.queue(), work, halo, hopping_.stored(), launch);
   }
   field<T> sum = like(in);
   for (int p = 0; p < 2; ++p) {
@@ -143,6 +151,7 @@ double hermitian_wilson<T>::seconds_of(const hermitian_launch& launch, trial_fie
   const context& ctx = hopping_.get_context();
   hermitian_wilson trial = *this;
   trial.forced_ = launch;
+  trial.hopping_.set_communication(false);  // ranks try as often as each of them likes
   // A step of Clenshaw's recurrence, which is what the overlap operator and filters of its modes run. |H| is below 8:
   // so (H^2 / 64 - 1/4) - 1/4 makes vectors shorter, and psi keeps x from vanishing.
   const auto step = [&] {

@@ -17,8 +17,9 @@ using plaquette::hopping_flops, plaquette::xpay_flops;
 
 /// H on full-lattice Dirac spinors, any number of columns. Meets `linear_operator`. One caller at a time.
 ///
-/// One kernel goes over both parities, so that of links and fields each number comes from memory once. On several
-/// ranks, where faces of `in` are exchanged, it is the hopping term of each parity, and a kernel for the rest.
+/// One kernel goes over both parities, so that of links and fields each number comes from memory once. On several ranks
+/// a kernel before it packs the faces of `in`. Where the host sends messages it is the hopping term of each parity,
+/// which works on the interior meanwhile, and a kernel for the rest.
 template <class T>
 class hermitian_wilson {
  public:

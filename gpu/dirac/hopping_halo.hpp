@@ -63,15 +63,17 @@ PLAQUETTE_KERNEL_INLINE link_place link_of_hop(const hopping_arguments<T>& arg, 
 }
 
 /// sum[k] += the hop of one direction of `count` columns that follow each other, whose projected spinors are in a
-/// message. \param ghost  the message, of the first of the columns
+/// message.
+/// \param ghost            the message, of the first of the columns
+/// \param message_columns  of 32 sites of the message
 template <int direction, class T, reconstruct stored, int count, class Phases>
 PLAQUETTE_KERNEL_INLINE void add_ghost_hop(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
-                                           const std::byte* ghost, std::int32_t f, const loaded_link<T, stored>& link,
-                                           const Phases& phases) {
+                                           const std::byte* ghost, std::int32_t message_columns, std::int32_t f,
+                                           const loaded_link<T, stored>& link, const Phases& phases) {
   using real = real_of<T>;
   const std::byte* const block =
       advanced(ghost, static_cast<std::uint32_t>(f) / lanes,
-               static_cast<std::uint32_t>(arg.columns) * static_cast<std::uint32_t>(ghost_block_bytes<T>));
+               static_cast<std::uint32_t>(message_columns) * static_cast<std::uint32_t>(ghost_block_bytes<T>));
   ghost_spinor<T> psi[count];
 #pragma unroll
   for (int k = 0; k < count; ++k) psi[k].load(block + k * ghost_block_bytes<T>, lane_of(f));
@@ -97,7 +99,7 @@ PLAQUETTE_KERNEL_INLINE void add_hop_of_rank(spin_rows<real_of<T>, 4> (&sum)[cou
   if (needs_message<direction>(halo, n))
     add_ghost_hop<direction, T, stored>(
         sum, arg, halo.zones.ghost[buffer][direction] + static_cast<std::int64_t>(column) * ghost_block_bytes<T>,
-        face_index<direction>(arg.order, at), link, phases);
+        arg.columns, face_index<direction>(arg.order, at), link, phases);
   else
     add_hop<direction, T, stored, exchanged, hint>(sum, arg, column_of<T>(arg.in.begin, column), n, link, phases);
 }
@@ -149,8 +151,37 @@ struct gather_hops_of_rank {
   }
 };
 
+/// Packs one site of one column for hops of direction d of a neighbour, which reach the lower face for hops forwards.
+/// \param parity  of the site
+/// \param step    from the site's number among its parity to its number in `arg.in`
+/// \param to      the block of 32 sites of the message
+template <int direction, class T, bool exchanged>
+PLAQUETTE_KERNEL_INLINE void pack_projected(const hopping_arguments<T>& arg, int parity, std::int32_t step,
+                                            std::int32_t f, std::int32_t column, std::byte* to, std::int32_t lane) {
+  constexpr int mu = direction / 2;
+  const std::int32_t at = direction % 2 == 0 ? 0 : arg.order.length[mu] - 1;
+  const std::int32_t i = arg.order.index(face_order{arg.order}.coordinate_of(mu, at, parity, f)) + step;
+  spinor_in_memory<T, exchanged> psi;
+  psi.template load<load_hint::ordered, part_of_hop<direction>>(
+      block_of(column_of<T>(arg.in.begin, column), static_cast<std::uint32_t>(arg.in.block_stride), i), lane_of(i),
+      arg.exchange);
+  spin_rows<real_of<T>, 2> h;
+  project<direction>(h, psi);
+  ghost_spinor<T> ghost;
+  ghost.set(h, psi.scale());
+  ghost.store(to, lane);
+}
+/// The same for a direction that is known when the kernel runs.
+template <class T, bool exchanged>
+PLAQUETTE_KERNEL_INLINE void pack_site(const hopping_arguments<T>& arg, int direction, int parity, std::int32_t step,
+                                       std::int32_t f, std::int32_t column, std::byte* to, std::int32_t lane) {
+  [&]<int... d>(std::integer_sequence<int, d...>) {
+    ((d == direction ? pack_projected<d, T, exchanged>(arg, parity, step, f, column, to, lane) : void()), ...);
+  }(std::make_integer_sequence<int, hop_directions>{});
+}
+
 /// Packs what neighbours wait for: message d is made of the sites of the face that hops of direction d of the neighbour
-/// reach, the lower one for hops forwards.
+/// reach.
 template <class T, bool exchanged>
 struct face_packing {
   const hopping_arguments<T>& arg;
@@ -163,34 +194,10 @@ struct face_packing {
 
   /// Lane `lane` of a piece.
   PLAQUETTE_HOST_DEVICE void pack(int direction, std::int32_t piece, std::int32_t lane, int buffer) const {
-    const face_order faces{arg.order};
     const std::int32_t block = piece / arg.columns, column = piece - block * arg.columns, f = block * lanes + lane;
-    if (f >= faces.sites(direction / 2)) return;
+    if (f >= face_order{arg.order}.sites(direction / 2)) return;
     std::byte* const to = zones.outgoing[buffer][direction] + static_cast<std::int64_t>(piece) * ghost_block_bytes<T>;
-    [&]<int... d>(std::integer_sequence<int, d...>) {
-      ((d == direction ? pack_projected<d>(faces, f, column, to, lane) : void()), ...);
-    }(std::make_integer_sequence<int, hop_directions>{});
-  }
-
- private:
-  template <int direction>
-  PLAQUETTE_HOST_DEVICE void pack_projected(const face_order& faces, std::int32_t f, std::int32_t column, std::byte* to,
-                                            std::int32_t lane) const {
-    constexpr int mu = direction / 2;
-    constexpr spinor_part part = direction == 6   ? spinor_part::lower
-                                 : direction == 7 ? spinor_part::upper
-                                                  : spinor_part::both;
-    const std::int32_t at = direction % 2 == 0 ? 0 : arg.order.length[mu] - 1;
-    const std::int32_t i = arg.order.index(faces.coordinate_of(mu, at, 1 - arg.parity, f));
-    spinor_in_memory<T, exchanged> psi;
-    psi.template load<load_hint::ordered, part>(
-        block_of(column_of<T>(arg.in.begin, column), static_cast<std::uint32_t>(arg.in.block_stride), i), lane_of(i),
-        arg.exchange);
-    spin_rows<real_of<T>, 2> h;
-    project<direction>(h, psi);
-    ghost_spinor<T> ghost;
-    ghost.set(h, psi.scale());
-    ghost.store(to, lane);
+    pack_site<T, exchanged>(arg, direction, 1 - arg.parity, 0, f, column, to, lane);
   }
 };
 

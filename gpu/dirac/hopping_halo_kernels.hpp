@@ -73,22 +73,6 @@ __device__ __forceinline__ site_of_thread site_in_tile(const rank_walk& walk, co
 __device__ __forceinline__ unsigned thread_of_block() {
   return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 }
-__device__ __forceinline__ std::uint32_t load_counter(const std::uint32_t* counter) {
-  return *static_cast<const volatile std::uint32_t*>(counter);
-}
-__device__ __forceinline__ void store_counter(std::uint32_t* counter, std::uint32_t value) {
-  *static_cast<volatile std::uint32_t*>(counter) = value;
-}
-
-/// One block more knows the number of this application: the last of them counts it as completed, for the next kernel.
-/// By one thread of a block, when all have read the counter.
-__device__ __forceinline__ void count_reader(const ghost_zones& zones, unsigned readers, std::uint32_t application) {
-  if (count_block(zones.tickets + hop_directions, readers - 1) == readers - 1) {
-    store_counter(zones.current, application);
-    store_counter(zones.completed, application);
-  }
-}
-
 /// A block's share of one direction's message, and, by the last block of them, word to the neighbour.
 template <class T, bool exchanged>
 __device__ __forceinline__ void pack_block(const hopping_arguments<T>& arg, const ghost_zones& zones, int direction,
@@ -100,13 +84,7 @@ __device__ __forceinline__ void pack_block(const hopping_arguments<T>& arg, cons
   for (unsigned i = block * threads + thread; i < sites; i += blocks * threads)
     faces.pack(direction, static_cast<std::int32_t>(i / lanes), static_cast<std::int32_t>(i % lanes),
                static_cast<int>(application & 1U));
-  __threadfence_system();
-  __syncthreads();
-  if (thread == 0 && count_block(zones.tickets + direction, blocks - 1) == blocks - 1 &&
-      zones.announced[direction] != nullptr) {
-    __threadfence_system();
-    set_flag(zones.announced[direction], application);
-  }
+  announce_message(zones, direction, blocks, application, thread);
 }
 
 /// Blocks of the sites' kernel that pack.

@@ -192,7 +192,7 @@ void hopping_term<T>::pack_links(const gauge_configuration& links) {
 template <class T>
 void hopping_term<T>::pack_ghost_links(const gauge_configuration& links) {
   const links_with_ghosts around(links);
-  const face_order& faces = context_.halo()->faces();
+  const face_order faces{context_.order()};
   const std::int64_t block_bytes = std::int64_t{lanes} * link_bytes<T>(stored_);
   std::int64_t total = 0;
   for (int p = 0; p < 2; ++p)
@@ -464,7 +464,7 @@ void hopping_term<T>::queue_on_ranks(const hopping_work<T>& work, const hopping_
   const queue& q = context_.queue();
   gpu::halo& exchange = *context_.halo();
   hopping_halo halo{exchange.zones(work.arg.columns, ghost_block_bytes<T>)};
-  for (int mu = 0; mu < dimensions; ++mu) halo.ghost_links[mu] = ghost_links_.get() + ghost_begin_[work.arg.parity][mu];
+  for (int mu = 0; mu < dimensions; ++mu) halo.ghost_links[mu] = ghost_links(work.arg.parity, mu);
   const bool in_tiles = how.variant != hopping_variant::gather;
   const tile_table* const tiles = in_tiles ? &tiles_of(how) : nullptr;
   const auto queue_part = [&](box_part part, const hopping_launch& launch, bool packs = false) {

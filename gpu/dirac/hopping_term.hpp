@@ -70,6 +70,11 @@ class hopping_term {
   /// the hops times `scale`, the order of sites. The fields are the caller's.
   hopping_work<T> work_on_lattice(double scale) const;
 
+  /// Whether applications exchange messages with other ranks.
+  bool exchanges_messages() const { return has_halo(); }
+  /// U_mu(x - mu) of the sites of a parity on the lower face of mu, [block of 32 face sites][link].
+  const std::byte* ghost_links(int parity, int mu) const { return ghost_links_.get() + ghost_begin_[parity][mu]; }
+
   /// How a problem of this size is launched: what was set, else the tuner's choice, else the table's.
   hopping_launch launch_for(int columns, bool with_clover) const;
   /// For measurements and tests; none gives the choice back.

@@ -25,21 +25,45 @@ namespace plaquette::gpu {
 /// "auto", "staged", "peer", "mpi", "nccl".
 std::string_view name_of(halo_policy policy);
 
-/// Shared by all operators of a context, which use it one after the other on one queue: an application packs, then
+/// Which ranks exchange messages. Message d brings what hops of direction d need (2 mu forwards, 2 mu + 1 backwards).
+struct halo_shape {
+  unsigned cut = 0;                         ///< bit d: there is a message d
+  int source[hop_directions] = {};          ///< the rank that sends message d to this one
+  int target[hop_directions] = {};          ///< the rank that this one sends message d to
+  std::int64_t units[hop_directions] = {};  ///< of message d: blocks of 32 face sites, or sites of a coarse lattice
+
+  bool is_cut(int direction) const { return (cut >> direction & 1U) != 0; }
+};
+/// Returns the shape of a lattice of quarks: a unit is a block of 32 face sites of one parity.
+halo_shape shape_of_halo(const lattice_geometry& geometry);
+
+/// A part of each message: `count` units from `first` on. (Where boxes have odd extents, what is sent has other sizes
+/// than what comes.)
+struct halo_part {
+  struct range {
+    std::int64_t first = 0, count = 0;
+  };
+  range sent[hop_directions], received[hop_directions];
+};
+
+/// Shared by all operators of a lattice, which use it one after the other on one queue: an application packs, then
 /// exchanges, then reads. All ranks make the same calls in the same order.
 class halo {
  public:
   /// Collective, and so is the end of its life. Throws input_error, on every rank, where the policy cannot be met.
   /// \param map  of these ranks and the devices of their queues
-  halo(const lattice_geometry& geometry, const communicator& comm, const queue& q, std::shared_ptr<const rank_map> map,
+  halo(const halo_shape& shape, const communicator& comm, const queue& q, std::shared_ptr<const rank_map> map,
        const rank_options& options, std::shared_ptr<watchdog> watch);
+  /// Messages of another shape, which travel as those of `other` do. Collective.
+  halo(const halo_shape& shape, const halo& other);
 
-  const face_order& faces() const { return faces_; }
+  const halo_shape& shape() const { return shape_; }
 
-  /// Room for messages of `columns` columns of `block_bytes` bytes for 32 face sites. Collective where there is not
-  /// enough yet: it waits for the device then, so that nothing can be recorded. Memory that was handed out stays, for
-  /// work that is recorded already.
-  const ghost_zones& zones(int columns, int block_bytes);
+  /// Makes room for messages of `columns` columns of `unit_bytes` bytes a unit. Collective where there is not enough
+  /// yet: it waits for the device then, so that nothing can be recorded. Memory that was handed out stays, for work
+  /// that is recorded already.
+  /// \param part  what is exchanged of each message; all of it without
+  const ghost_zones& zones(int columns, std::int64_t unit_bytes, const halo_part* part = nullptr);
 
   /// True where some neighbour's messages are the host's business; the others' are that of kernels alone.
   bool has_host_messages() const { return messages_ != nullptr; }
@@ -54,40 +78,38 @@ class halo {
   bool recordable() const { return messages_ == nullptr || messages_->capturable(); }
 
   /// Bytes that this rank sends in an exchange.
-  std::int64_t bytes_sent(int columns, int block_bytes) const;
+  std::int64_t bytes_sent(int columns, std::int64_t unit_bytes) const;
   /// "peer", "staged", ...: how messages travel; where directions differ, each of them: "+z peer, -z peer, +t staged,
   /// ...".
   std::string description() const;
 
  private:
-  /// Ghost zones of so many bytes for 32 face sites, twice; and what is to be sent by the host.
+  /// Ghost zones of `unit_bytes` bytes a unit, twice; and what is to be sent by the host.
   struct zone_memory {
-    std::int64_t block_bytes;
+    std::int64_t unit_bytes;
     peer_memory ghosts;
     std::shared_ptr<std::byte> outgoing;
     ghost_zones zones;
   };
 
-  int source_of(int direction) const;
-  int target_of(int direction) const;
+  void prepare();
   bool is_peer_message(int from, int to) const;
-  std::int64_t zone_bytes(int direction, std::int64_t block_bytes) const;
-  void add_zones(std::int64_t block_bytes);
+  std::int64_t zone_bytes(int direction, std::int64_t unit_bytes) const;
+  void add_zones(std::int64_t unit_bytes);
   void prepare_flags();
 
-  lattice_geometry geometry_;
+  halo_shape shape_;
   communicator comm_;
   queue queue_;
-  halo_policy policy_;
+  rank_options options_;
   std::shared_ptr<watchdog> watch_;
   std::shared_ptr<const rank_map> map_;
-  face_order faces_;
   bool peers_ = false;  ///< whether any message may go by peer memory
   ghost_zones common_;  ///< what all zones have in common
   peer_memory flags_;
   std::shared_ptr<std::byte> counters_;
   std::shared_ptr<std::uint64_t> waiting_;
-  std::unique_ptr<device_messages> messages_;
+  std::shared_ptr<device_messages> messages_;
   std::vector<std::unique_ptr<zone_memory>> memory_;  ///< growing
   std::vector<device_message> to_send_, to_receive_;
 };

@@ -40,7 +40,7 @@ double seconds_of(const lattice_geometry& geometry, const communicator& comm, co
   options.policy = policy;
   double seconds = std::numeric_limits<double>::infinity();
   try {
-    halo trial(geometry, comm, q, map, options, watch);
+    halo trial(shape_of_halo(geometry), comm, q, map, options, watch);
     trial.zones(1, site_bytes * lanes_of_block);
     const auto exchange = [&](int count) {
       for (int i = 0; i < count; ++i) trial.exchange_anything(q);
@@ -101,15 +101,15 @@ std::shared_ptr<halo> make_halo(const lattice_geometry& geometry, const communic
   const auto map = std::make_shared<const rank_map>(comm, q.device());
   const bool tunes = from_first(comm, choices.mode() == tuning_mode::off ? 0 : 1) != 0;
   if (options.policy != halo_policy::automatic || !tunes)
-    return std::make_shared<halo>(geometry, comm, q, map, options, watch);
+    return std::make_shared<halo>(shape_of_halo(geometry), comm, q, map, options, watch);
   rank_options taken = options;
   taken.policy = chosen_policy(geometry, comm, *map, choices, [&](int i) {
     return seconds_of(geometry, comm, q, map, options, watch, policies.at(static_cast<std::size_t>(i)));
   });
   try {
-    return std::make_shared<halo>(geometry, comm, q, map, taken, watch);
+    return std::make_shared<halo>(shape_of_halo(geometry), comm, q, map, taken, watch);
   } catch (const input_error&) {  // on every rank alike: what was remembered is not there any more
-    return std::make_shared<halo>(geometry, comm, q, map, options, watch);
+    return std::make_shared<halo>(shape_of_halo(geometry), comm, q, map, options, watch);
   }
 }
 

@@ -25,24 +25,6 @@ namespace {
 using gpu::context;
 using gpu::halo_policy;
 
-/// Those that can be had here: two wherever ranks share a host, on GPUs maybe more.
-const std::vector<halo_policy>& policies() {
-  static const std::vector<halo_policy> found = [] {
-    const auto world = communicator::world();
-    const int ranks = world.size();
-    std::vector<halo_policy> list{halo_policy::peer, halo_policy::staged};
-    if (ranks == 1 || gpu::kernels_run_on_host()) return list;
-    for (const halo_policy policy : {halo_policy::nccl, halo_policy::mpi}) try {
-        part_of({2, 2, 2, 2 * ranks}, {1, 1, 1, ranks}, policy, true);
-        list.push_back(policy);
-      } catch (const input_error& e) {
-        if (world.rank() == 0) std::printf("[     NOTE ] %s\n", e.what());
-      }
-    return list;
-  }();
-  return found;
-}
-
 fermion_action action_called(const std::string& name) {
   for (const named_action& a : typical_actions())
     if (a.name == name) return a.action;

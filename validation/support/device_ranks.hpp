@@ -3,6 +3,9 @@
 /// Contexts of the device library for tests on several ranks: each rank takes the GPU of its number.
 #pragma once
 
+#include <vector>
+
+#include "common/error.hpp"
 #include "gpu/context.hpp"
 
 namespace plaquette::validation {
@@ -23,6 +26,24 @@ inline gpu::context part_of(const extents& lattice, const extents& grid,
   options.overlap = overlap;
   options.wait = gpu::wait_mode::block;  // there may be more ranks than cores
   return {lattice_geometry(lattice, grid, world.rank()), world, device_of_rank(), nullptr, options};
+}
+
+/// Those that can be had here: two wherever ranks share a host, on GPUs maybe more.
+inline const std::vector<gpu::halo_policy>& policies() {
+  static const std::vector<gpu::halo_policy> found = [] {
+    const auto world = communicator::world();
+    const int ranks = world.size();
+    std::vector<gpu::halo_policy> list{gpu::halo_policy::peer, gpu::halo_policy::staged};
+    if (ranks == 1 || gpu::kernels_run_on_host()) return list;
+    for (const gpu::halo_policy policy : {gpu::halo_policy::nccl, gpu::halo_policy::mpi}) try {
+        part_of({2, 2, 2, 2 * ranks}, {1, 1, 1, ranks}, policy, true);
+        list.push_back(policy);
+      } catch (const input_error& e) {
+        if (world.rank() == 0) std::printf("[     NOTE ] %s\n", e.what());
+      }
+    return list;
+  }();
+  return found;
 }
 
 }  // namespace plaquette::validation

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/dirac/hermitian_halo_kernels.hpp"
+
+namespace plaquette::gpu {
+
+template void launch_hermitian_of_rank<float>(const queue&, const hermitian_work<float>&, const hermitian_halo&,
+                                              reconstruct, const hermitian_launch&);
+
+}  // namespace plaquette::gpu
