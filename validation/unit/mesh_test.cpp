@@ -200,8 +200,8 @@ TEST(GmshFile, TextOfVersionTwo) {
   EXPECT_EQ(mesh.dimension, 3);
   EXPECT_NEAR(volume_of(mesh), 1.0 / 6.0 + 1.0 / 3.0, 1e-14);
   expect_consistent(mesh);
-  EXPECT_EQ(mesh.material_tags, (std::vector<int>{0, 9, 3}));
-  EXPECT_EQ(mesh.boundary_tags, (std::vector<int>{0, 5}));
+  EXPECT_EQ(mesh.material_tags, (std::vector<group_set>{0, 9, 3}));
+  EXPECT_EQ(mesh.boundary_tags, (std::vector<group_set>{0, 5}));
   EXPECT_EQ(mesh.names.at({2, 5}), "wall");
   EXPECT_EQ(boundary_faces(mesh), 6);
 }
@@ -277,8 +277,8 @@ TEST(GmshFile, VersionFourInTextAndBothByteOrders) {
     const simplex_mesh mesh = read_text(file.text);
     ASSERT_EQ(mesh.size(), 2);
     EXPECT_NEAR(volume_of(mesh), 0.5, 1e-14);
-    EXPECT_EQ(mesh.material_tags, (std::vector<int>{0, 9}));
-    EXPECT_EQ(mesh.boundary_tags, (std::vector<int>{0, 5}));
+    EXPECT_EQ(mesh.material_tags, (std::vector<group_set>{0, 9}));
+    EXPECT_EQ(mesh.boundary_tags, (std::vector<group_set>{0, 5}));
     expect_consistent(mesh);
   }
 }
