@@ -267,8 +267,7 @@ bool reaches(const element_test& element, const free_side& side, int dimension) 
   return dimension == 3 ? test(samples_3d) : test(samples_2d);
 }
 
-constexpr const char* advice =
-    "; parts that touch need common nodes (in Gmsh: Coherence, or BooleanFragments), walls inside a gap";
+constexpr const char* advice = "; parts that touch need common nodes";
 
 }  // namespace
 
@@ -276,7 +275,7 @@ void require_apart(const simplex_mesh& mesh, const mesh_naming& naming) {
   const std::vector<free_side> sides = free_sides_of(mesh);
   const box_tree tree(sides);
   const auto text = [&](const free_side& s) {
-    return "the side of vertices " + naming.vertices_of(s.corners) + " (element " + naming.element(s.element) + ")";
+    return "side " + naming.vertices_of(s.corners) + " of element " + naming.element(s.element);
   };
   for (std::size_t i = 0; i < sides.size(); ++i)
     tree.for_each_meeting(sides[i].box.wider(sides[i].reach), sides, [&](std::size_t other) {

@@ -153,18 +153,14 @@ class groups_of_mesh {
     }
     if (members > 0) return;
     if (inner.between_elements > 0)
-      refuse(
-          fmt::format("the group '{}' lies inside the mesh: its {} faces have elements on both sides, waves pass "
-                      "them, and they take no kind; expected a group of outer sides",
-                      printable(word), inner.between_elements));
+      refuse(fmt::format("group '{}' lies inside: waves pass its {} faces; expected a group of outer sides",
+                         printable(word), inner.between_elements));
     if (inner.periodic > 0)
-      refuse(
-          fmt::format("the group '{}' is periodic: what goes out of its {} faces comes in at the opposite side; "
-                      "expected a group of other sides",
-                      printable(word), inner.periodic));
+      refuse(fmt::format("group '{}' is periodic: what leaves by its {} faces enters opposite; expected other sides",
+                         printable(word), inner.periodic));
     std::string there = members_[0] > 0 ? "0" : "";
     for (const int tag : all_tags()) there += (there.empty() ? "" : ", ") + name(tag);
-    if (!tags.empty()) refuse(fmt::format("the group '{}' has no members in the mesh", printable(word)));
+    if (!tags.empty()) refuse(fmt::format("group '{}' has no members in the mesh", printable(word)));
     refuse(fmt::format("the mesh has no group '{}'; it has {}", printable(word),
                        there.empty() ? "none" : printable(there)));
   }
@@ -216,14 +212,10 @@ std::vector<Value> by_group(const groups_of_mesh& groups, const std::vector<std:
     const bool is_known = std::ranges::any_of(groups.set(i).tags, [&](int tag) { return groups.is_known(tag); });
     if (decides || rest || is_known || !needs_all || !groups.has_groups()) continue;
     if (groups.set(i).empty())
-      groups.refuse(
-          fmt::format("{} of the mesh {} in no group, others are; a hole in the mesh looks so. Where it is "
-                      "meant, say what they are: {}",
-                      groups.what(groups.members(i)), groups.members(i) == 1 ? "is" : "are", example));
-    groups.refuse(
-        fmt::format("{} in group {}, which $PhysicalNames does not name. Where it is meant, say what they are: "
-                    "{}",
-                    groups.what(groups.members(i)), groups.set(i).tags[0], example));
+      groups.refuse(fmt::format("{} in no group, others in some: a hole? If that is meant: {}",
+                                groups.what(groups.members(i)), example));
+    groups.refuse(fmt::format("{} in group {}, which $PhysicalNames lacks. If that is meant: {}",
+                              groups.what(groups.members(i)), groups.set(i).tags[0], example));
   }
   return values;
 }
