@@ -480,7 +480,7 @@ def description(mesh, has_options):
         for weights in ((.3, .32, .38), (.61, .2, .19), (.2, .6, .2)):
             if mesh.dim == 2:
                 weights = weights[:2]
-            point = tuple(sum(w / sum(weights) * p[i] for w, p in zip(weights, x)) + sign * 1e-7 * scale * normal[i] / size
+            point = tuple(sum(w / sum(weights) * p[i] for w, p in zip(weights, x)) + sign * 5e-7 * scale * normal[i] / size
                           for i in range(3)) if size > 0 else x[0]
             outside.append((owners[f][0], point))
     for f, o in owners.items():
@@ -500,7 +500,7 @@ def description(mesh, has_options):
         for own, point in outside + centres:
             for e, (nodes, _, _) in enumerate(mesh.elements):
                 if e != own and all(low < p < high or low == high for p, (low, high) in zip(point, boxes[e])) and \
-                        min(barycentric(mesh, nodes, point)) > 1e-6:
+                        min(barycentric(mesh, nodes, point)) > 1e-8:
                     defects.append("a side in an element, or elements in each other")
     return {"elements": len(mesh.elements), "volume": sum(volumes), "heavy": heavy, "joined": joined, "sides": sides,
             "areas": areas}, sorted(set(defects))
