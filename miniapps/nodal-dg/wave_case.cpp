@@ -80,6 +80,8 @@ bool has_periods(const simplex_mesh& mesh, const std::array<double, 3>& k) {
   return true;
 }
 
+std::string faces_text(std::int64_t number) { return fmt::format("{} face{}", number, number == 1 ? "" : "s"); }
+
 /// Groups of one dimension, and what an option gives to them by name, by number, or to the rest by "default".
 class groups_of_mesh {
  public:
@@ -153,11 +155,11 @@ class groups_of_mesh {
     }
     if (members > 0) return;
     if (inner.between_elements > 0)
-      refuse(fmt::format("group '{}' lies inside: waves pass its {} faces; expected a group of outer sides",
-                         printable(word), inner.between_elements));
+      refuse(fmt::format("group '{}' lies inside: waves pass its {}; expected a group of outer sides", printable(word),
+                         faces_text(inner.between_elements)));
     if (inner.periodic > 0)
-      refuse(fmt::format("group '{}' is periodic: what leaves by its {} faces enters opposite; expected other sides",
-                         printable(word), inner.periodic));
+      refuse(fmt::format("group '{}' is periodic: what leaves by its {} enters opposite; expected other sides",
+                         printable(word), faces_text(inner.periodic)));
     std::string there = members_[0] > 0 ? "0" : "";
     for (const int tag : all_tags()) there += (there.empty() ? "" : ", ") + name(tag);
     if (!tags.empty()) refuse(fmt::format("group '{}' has no members in the mesh", printable(word)));
@@ -239,8 +241,8 @@ std::vector<std::string> remarks_on(const wave_case& c, const groups_of_mesh& si
   for (const std::string& text : c.mesh.remarks) remarks.push_back("mesh: " + text);
   for (const auto& [tag, faces] : c.mesh.inner_groups)
     if (faces.between_elements > 0)
-      remarks.push_back(fmt::format("mesh: {} faces of group '{}' lie inside: waves pass them", faces.between_elements,
-                                    printable(sides.name(tag))));
+      remarks.push_back(fmt::format("mesh: {} of group '{}' inside: waves pass there",
+                                    faces_text(faces.between_elements), printable(sides.name(tag))));
   return remarks;
 }
 
