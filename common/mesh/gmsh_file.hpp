@@ -17,7 +17,7 @@ namespace plaquette {
 simplex_mesh read_gmsh(const byte_source& source, int only_dimension = 0);
 simplex_mesh read_gmsh(const std::string& path, int only_dimension = 0);
 
-/// Writes text of version 2.2.
+/// Writes text of version 2.2, elements with positive volume.
 std::string gmsh_text(const simplex_mesh& mesh);
 
 }  // namespace plaquette

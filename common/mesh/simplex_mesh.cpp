@@ -292,7 +292,7 @@ void align_periodic(simplex_mesh& mesh, const std::vector<const vertex_pairs*>& 
                            ": their vertices were moved so that they fit");
 }
 
-/// Where a pair of sides has joined faces, all faces in their planes are joined, or have a group of their own: else
+/// Where a pair of sides has joined faces, all faces in their planes are joined, or have a group of their own. Else
 /// $Periodic lacks some nodes, and a wall would stand in the side.
 void require_whole_sides(simplex_mesh& mesh, const std::vector<face_of_element>& faces,
                          const std::vector<const vertex_pairs*>& sides, const mesh_naming& naming) {
