@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -267,6 +268,30 @@ bool reaches(const element_test& element, const free_side& side, int dimension) 
   return dimension == 3 ? test(samples_3d) : test(samples_2d);
 }
 
+/// Sets that grow together. (Galler, Fischer 1964)
+class disjoint_sets {
+ public:
+  explicit disjoint_sets(std::size_t size) : parent_(size), number_(static_cast<std::int64_t>(size)) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  }
+  void join(std::size_t a, std::size_t b) {
+    a = root(a);
+    b = root(b);
+    if (a == b) return;
+    parent_[std::max(a, b)] = std::min(a, b);
+    --number_;
+  }
+  std::int64_t number() const { return number_; }
+
+ private:
+  std::size_t root(std::size_t a) {
+    for (; parent_[a] != a; a = parent_[a]) parent_[a] = parent_[parent_[a]];
+    return a;
+  }
+  std::vector<std::size_t> parent_;
+  std::int64_t number_;
+};
+
 constexpr const char* advice = "; parts that touch need common nodes";
 
 }  // namespace
@@ -302,7 +327,26 @@ void require_apart(const simplex_mesh& mesh, const mesh_naming& naming) {
   }
   if (first < mesh.size())
     naming.refuse(text(sides[in_side]) + " lies inside element " + naming.element(first) +
-                  ": the mesh overlaps itself" + advice);
+                  ": the mesh overlaps itself");
+}
+
+std::int64_t cavities_of(const simplex_mesh& mesh) {
+  disjoint_sets parts(mesh.elements.size());
+  for (std::size_t e = 0; e < mesh.elements.size(); ++e)
+    for (std::size_t f = 0; f < static_cast<std::size_t>(mesh.faces()); ++f)
+      if (const face_link& link = mesh.links[e][f]; !link.is_boundary())
+        parts.join(e, static_cast<std::size_t>(link.element));
+  const std::vector<free_side> sides = free_sides_of(mesh);
+  disjoint_sets surfaces(sides.size());
+  std::map<std::array<std::int32_t, 2>, std::size_t> first;  // side at an edge; in two dimensions at a vertex
+  for (std::size_t i = 0; i < sides.size(); ++i)
+    for (std::size_t left_out = 0; left_out < static_cast<std::size_t>(mesh.dimension); ++left_out) {
+      std::array<std::int32_t, 3> corners = sides[i].corners;
+      corners[left_out] = -1;
+      std::ranges::sort(corners);
+      surfaces.join(i, first.try_emplace({corners[1], corners[2]}, i).first->second);
+    }
+  return std::max<std::int64_t>(0, surfaces.number() - parts.number());
 }
 
 }  // namespace plaquette

@@ -16,6 +16,7 @@
 #include "common/error.hpp"
 #include "common/mesh/box_mesh.hpp"
 #include "common/mesh/gmsh_file.hpp"
+#include "common/mesh/mesh_contact.hpp"
 #include "common/mesh/mesh_part.hpp"
 
 namespace plaquette::nodal_dg {
@@ -364,6 +365,12 @@ wave_case make_case(const nodal_dg_options& o) {
   c.problem.boundaries =
       by_group(sides, o.boundaries, boundary_kind::reflecting, !o.mesh.empty(), "--boundaries default:reflecting");
   c.remarks = remarks_on(c, sides);
+  if (!o.mesh.empty() && !sides.has_groups() && o.boundaries.empty() && has_boundary(c.mesh)) {
+    if (const std::int64_t cavities = c.mesh.periodic.empty() ? cavities_of(c.mesh) : 0; cavities > 0)
+      sides.refuse(fmt::format("no groups of sides, and {} inside: meant? Then: --boundaries default:reflecting",
+                               cavities == 1 ? "a cavity" : fmt::format("{} cavities", cavities)));
+    c.remarks.push_back("mesh: no groups of sides: all reflect");
+  }
   choose_solution(c, o);
   const bool lets_in = std::ranges::find(c.problem.boundaries, boundary_kind::incident) != c.problem.boundaries.end();
   const bool all_reflect =

@@ -224,6 +224,26 @@ class Refusals(NodalDgTest):
         self.assertEqual(self.energy(unknown, "9:absorbing", "Wände:absorbing", "in:incident")[0], open_sides)
         self.assertIn("found two", self.refused("--mesh", whole, "--boundaries", "in:incident;1:absorbing"))
 
+    def test_a_cavity_in_a_mesh_without_groups(self):
+        number = lambda x, y: 5 * y + x + 1
+        triangles = [t for x in range(4) for y in range(4) for t in
+                     ((number(x, y), number(x + 1, y), number(x + 1, y + 1)), (number(x, y), number(x + 1, y + 1), number(x, y + 1)))]
+        for name, missing, status in (("whole.msh", 0, SUCCESS), ("dent.msh", 1, SUCCESS), ("hole.msh", 11, UNUSABLE)):
+            path = self.path(name)
+            kept = [t for i, t in enumerate(triangles) if not missing or i != missing]
+            with open(path, "w", encoding="ascii") as file:
+                file.write("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n25\n")
+                file.writelines(f"{i + 1} {i % 5} {i // 5} 0\n" for i in range(25))
+                file.write(f"$EndNodes\n$Elements\n{len(kept)}\n")
+                file.writelines(f"{i + 1} 2 2 0 1 {a} {b} {c}\n" for i, (a, b, c) in enumerate(kept))
+                file.write("$EndElements\n")
+            arguments = ("--mesh", path, "--problem", "pulse", "--pulse-start", "-2", "--order", "2", "--steps", "3")
+            if status == SUCCESS:
+                self.assertEqual(self.verified(*arguments)["observables"]["mesh_remarks"], ["mesh: no groups of sides: all reflect"])
+            else:
+                self.assertIn("hole.msh: no groups of sides, and a cavity inside", self.refused(*arguments))
+                self.verified(*arguments, "--boundaries", "default:absorbing")
+
     def test_sides_of_two_groups(self):
         two = self.mesh("two.msh", more_sides=[((1, 4), 2)])
         self.assertIn("'in' and 'Wände' are given two different values",

@@ -13,6 +13,7 @@
 #include "common/error.hpp"
 #include "common/mesh/box_mesh.hpp"
 #include "common/mesh/gmsh_file.hpp"
+#include "common/mesh/mesh_contact.hpp"
 #include "common/mesh/mesh_part.hpp"
 #include "common/mesh/vector3.hpp"
 
@@ -545,6 +546,25 @@ TEST(GmshFile, AnElementWithAWrongCornerIsRefused) {
           accepted += refusal(text) == "accepted" ? 1 : 0;
         }
     EXPECT_EQ(accepted, 0);
+  }
+}
+
+TEST(Mesh, ItsCavitiesAreCounted) {
+  for (const int dimension : {2, 3}) {
+    const simplex_mesh box = box_mesh({.dimension = dimension, .cells = {6, 6, 6}});
+    EXPECT_EQ(cavities_of(box), 0);
+    EXPECT_EQ(cavities_of(together(box, placed(box, 1.0, {5, 0, 0}))), 0);
+    const auto without = [&](const std::vector<std::array<double, 3>>& places) {
+      simplex_mesh holed = box;
+      for (const auto& x : places)
+        holed.elements.erase(holed.elements.begin() + static_cast<std::ptrdiff_t>(locate(holed, x).element));
+      holed.materials.clear();
+      connect(holed, {}, {"holed"});
+      return cavities_of(holed);
+    };
+    EXPECT_EQ(without({{0.05, 0.1, 0.12}}), 1);
+    EXPECT_EQ(without({{-0.45, -0.4, -0.42}, {0.4, 0.45, 0.35}}), 2);
+    EXPECT_EQ(without({{-0.99, 0.0, 0.01}}), 0) << "a dent";
   }
 }
 
