@@ -132,7 +132,7 @@ simplex_mesh box_mesh(const box_shape& shape) {
     }
 
   const auto sides = sides_of(mesh, shape, grid.points());
-  connect(mesh, sides, "box mesh");
+  connect(mesh, sides, {"box mesh"});
   return mesh;
 }
 

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "common/error.hpp"
+#include "common/io/text.hpp"
 #include "common/mesh/vector3.hpp"
 
 namespace plaquette {
@@ -34,13 +36,6 @@ corner_set corners_of(const simplex_mesh& mesh, std::int64_t element, int face) 
   for (std::size_t i = 0; i < static_cast<std::size_t>(mesh.dimension); ++i)
     corners[i] = mesh.elements[static_cast<std::size_t>(element)][static_cast<std::size_t>(local[i])];
   return corners;
-}
-
-std::string vertices_text(const corner_set& corners) {
-  std::string text;
-  for (const std::int32_t c : corners)
-    if (c >= 0) text.append(text.empty() ? "" : ", ").append(std::to_string(c));
-  return text;
 }
 
 /// The permutation that takes `here` to `there`: here[i] == there[permutation[i]].
@@ -79,17 +74,14 @@ void join(simplex_mesh& mesh, const face_of_element& a, const face_of_element& b
 }
 
 /// Checks corners and sorts them.
-void sort_corners(simplex_mesh& mesh, const std::string& name) {
-  const auto refuse = [&name](std::int64_t e, const std::string& what) {
-    throw input_error(name + ": element " + std::to_string(e) + " " + what);
-  };
+void sort_corners(simplex_mesh& mesh, const mesh_naming& naming) {
   const auto last = static_cast<std::size_t>(mesh.dimension);
   for (std::int64_t e = 0; e < mesh.size(); ++e) {
     auto& corners = mesh.elements[static_cast<std::size_t>(e)];
     for (std::size_t c = 0; c <= last; ++c)
       if (corners[c] < 0 || static_cast<std::size_t>(corners[c]) >= mesh.vertices.size())
-        refuse(e, "names vertex " + std::to_string(corners[c]) + ", and there are " +
-                      std::to_string(mesh.vertices.size()));
+        naming.refuse("element " + naming.element(e) + " names vertex " + std::to_string(corners[c]) +
+                      ", and there are " + std::to_string(mesh.vertices.size()));
     double longest = 0.0;
     for (std::size_t a = 0; a <= last; ++a)
       for (std::size_t b = 0; b < a; ++b) {
@@ -104,7 +96,8 @@ void sort_corners(simplex_mesh& mesh, const std::string& name) {
     const double volume = signed_volume(mesh, e);
     // Rounding of a determinant is some 1e-16 times the cube of the longest edge.
     if (!(std::abs(volume) > 1e-13 * std::pow(longest, 0.5 * mesh.dimension)))
-      refuse(e, mesh.dimension == 3 ? "is flat: its volume is zero" : "is flat: its area is zero");
+      naming.refuse("element " + naming.element(e) + " is flat: its " + (mesh.dimension == 3 ? "volume" : "area") +
+                    " is zero");
     std::sort(corners.begin(), corners.begin() + mesh.dimension + 1);
   }
 }
@@ -128,18 +121,18 @@ double side_of(const simplex_mesh& mesh, const face_of_element& f, const vector3
 
 /// Elements of a common face lie on its two sides: else the mesh is folded, or holds an element twice.
 void require_two_sides(const simplex_mesh& mesh, const face_of_element& a, const face_of_element& b,
-                       const std::string& name) {
+                       const mesh_naming& naming) {
   const vector3 area = area_vector(mesh, corners_of(mesh, a.element, a.face));
   if ((side_of(mesh, a, area) > 0.0) == (side_of(mesh, b, area) > 0.0))
-    throw input_error(name + ": elements " + std::to_string(a.element) + " and " + std::to_string(b.element) +
-                      " overlap: both lie on the same side of their common face of vertices " +
-                      vertices_text(a.corners));
+    naming.refuse("elements " + naming.element(a.element) + " and " + naming.element(b.element) +
+                  " overlap: both lie on the same side of their common face of vertices " +
+                  naming.vertices_of(a.corners));
 }
 
 /// Periodic faces are the same face, moved, with the elements on its two sides; `image` are the corners of the second
 /// one in the order of the first.
 void require_moved(const simplex_mesh& mesh, const face_of_element& a, const face_of_element& b,
-                   const corner_set& corners, const corner_set& image, const std::string& name) {
+                   const corner_set& corners, const corner_set& image, const mesh_naming& naming) {
   const vector3 here = area_vector(mesh, corners), there = area_vector(mesh, image);
   const vector3 turned = difference(here, there);
   double edges = 0.0, longest = 0.0;
@@ -152,19 +145,19 @@ void require_moved(const simplex_mesh& mesh, const face_of_element& a, const fac
   // Files round coordinates, and meshers place periodic nodes to some tolerance.
   if (!(dot(turned, turned) <= 1e-8 * dot(here, here)) || !(edges <= 1e-8 * longest) ||
       (side_of(mesh, a, here) > 0.0) == (side_of(mesh, b, here) > 0.0))
-    throw input_error(name + ": the periodic faces of vertices " + vertices_text(a.corners) + " and " +
-                      vertices_text(b.corners) + " are not one face moved from one side of the mesh to the other");
+    naming.refuse("the periodic faces of vertices " + naming.vertices_of(a.corners) + " and " +
+                  naming.vertices_of(b.corners) + " are not one face moved from one side of the mesh to the other");
 }
 
-void join_inside(simplex_mesh& mesh, const std::vector<face_of_element>& faces, const std::string& name) {
+void join_inside(simplex_mesh& mesh, const std::vector<face_of_element>& faces, const mesh_naming& naming) {
   for (std::size_t i = 0; i < faces.size();) {
     std::size_t end = i + 1;
     while (end < faces.size() && faces[end].corners == faces[i].corners) ++end;
     if (end - i > 2)
-      throw input_error(name + ": " + std::to_string(end - i) + " elements share the face of vertices " +
-                        vertices_text(faces[i].corners) + ", and two at most may");
+      naming.refuse(std::to_string(end - i) + " elements share the face of vertices " +
+                    naming.vertices_of(faces[i].corners) + ", and two at most may");
     if (end - i == 2) {
-      require_two_sides(mesh, faces[i], faces[i + 1], name);
+      require_two_sides(mesh, faces[i], faces[i + 1], naming);
       join(mesh, faces[i], faces[i + 1], corners_of(mesh, faces[i].element, faces[i].face));
     }
     i = end;
@@ -182,13 +175,23 @@ std::optional<corner_set> image_of(const corner_set& corners, const vertex_pairs
   return image;
 }
 
+/// True where the face before or after in the list is the same: elements lie on both sides.
+bool is_between_elements(const std::vector<face_of_element>& faces, const face_of_element& f) {
+  const face_of_element *first = faces.data(), *last = first + faces.size() - 1;
+  return (&f != last && (&f + 1)->corners == f.corners) || (&f != first && (&f - 1)->corners == f.corners);
+}
+
 const face_of_element* find_face(const std::vector<face_of_element>& faces, const corner_set& corners) {
   const auto at = std::ranges::lower_bound(faces, corners, {}, &face_of_element::corners);
   return at != faces.end() && at->corners == corners ? &*at : nullptr;
 }
 
-void join_periodic(simplex_mesh& mesh, const std::vector<face_of_element>& faces, const std::string& name) {
-  for (const vertex_pairs& pairs : mesh.periodic)
+/// Joins the faces of periodic sides. Returns the pairs of sides that have joined some.
+std::vector<const vertex_pairs*> join_periodic(simplex_mesh& mesh, const std::vector<face_of_element>& faces,
+                                               const mesh_naming& naming) {
+  std::vector<const vertex_pairs*> used;
+  for (const vertex_pairs& pairs : mesh.periodic) {
+    bool joins = false;
     for (const face_of_element& f : faces) {
       if (!link_of(mesh, f).is_boundary()) continue;
       const corner_set corners = corners_of(mesh, f.element, f.face);
@@ -196,32 +199,170 @@ void join_periodic(simplex_mesh& mesh, const std::vector<face_of_element>& faces
       if (!image) continue;
       const face_of_element* other = find_face(faces, sorted(*image));
       if (other == nullptr || !link_of(mesh, *other).is_boundary() || other == &f)
-        throw input_error(name + ": the periodic face of vertices " + vertices_text(f.corners) +
-                          " has no free counterpart of vertices " + vertices_text(sorted(*image)));
-      require_moved(mesh, f, *other, corners, *image, name);
+        naming.refuse("the periodic face of vertices " + naming.vertices_of(f.corners) +
+                      " has no free counterpart of vertices " + naming.vertices_of(sorted(*image)));
+      require_moved(mesh, f, *other, corners, *image, naming);
       join(mesh, f, *other, *image);
+      joins = true;
     }
+    if (joins) used.push_back(&pairs);
+  }
+  return used;
+}
+
+/// Places of vertices that stand for each other: from one of them, by sums of the shifts between the sides.
+class periodic_places {
+ public:
+  /// Coordinates and shifts become multiples of 2^-46 of the largest: sums of them, and six refinements, are exact.
+  explicit periodic_places(const simplex_mesh& mesh) : mesh_(mesh) {
+    double largest = 0.0;
+    for (const auto& x : mesh.vertices)
+      for (const double value : x) largest = std::max(largest, std::abs(value));
+    unit_ = std::ldexp(1.0, std::ilogb(std::max(largest, 1e-290)) - 45);
+  }
+  double unit() const { return unit_; }
+  void add(const vertex_pairs& pairs) {
+    vector3 shift{};
+    for (const auto& [from, to] : pairs)
+      for (std::size_t i = 0; i < 3; ++i)
+        shift[i] += (place_of(mesh_, to)[i] - place_of(mesh_, from)[i]) / static_cast<double>(pairs.size());
+    for (double& x : shift) x = rounded(x);
+    for (const auto& [from, to] : pairs) {
+      neighbours_[from].push_back({to, shift});
+      neighbours_[to].push_back({from, {-shift[0], -shift[1], -shift[2]}});
+    }
+  }
+  std::map<std::int32_t, vector3> places() const {
+    std::map<std::int32_t, vector3> places;
+    for (const auto& [start, neighbours] : neighbours_) {
+      if (places.contains(start)) continue;
+      vector3 origin = place_of(mesh_, start);
+      for (double& x : origin) x = rounded(x);
+      places[start] = origin;
+      for (std::vector<std::int32_t> todo{start}; !todo.empty();) {
+        const std::int32_t from = todo.back();
+        todo.pop_back();
+        const vector3 here = places.at(from);
+        for (const auto& [to, shift] : neighbours_.at(from))
+          if (places.try_emplace(to, vector3{here[0] + shift[0], here[1] + shift[1], here[2] + shift[2]}).second)
+            todo.push_back(to);
+      }
+    }
+    return places;
+  }
+
+ private:
+  struct neighbour {
+    std::int32_t vertex;
+    vector3 shift;
+  };
+  double rounded(double x) const { return std::round(x / unit_) * unit_; }
+
+  const simplex_mesh& mesh_;
+  double unit_;
+  std::map<std::int32_t, std::vector<neighbour>> neighbours_;
+};
+
+bool is_one_shift(const simplex_mesh& mesh, const vertex_pairs& pairs) {
+  const vector3 first = difference(place_of(mesh, pairs.begin()->second), place_of(mesh, pairs.begin()->first));
+  return std::ranges::all_of(pairs, [&](const auto& pair) {
+    return difference(place_of(mesh, pair.second), place_of(mesh, pair.first)) == first;
+  });
+}
+
+/// Moves vertices of periodic sides so that one side is the other, moved, to the last bit: both elements at a face then
+/// have the same normal, as they have inside.
+void align_periodic(simplex_mesh& mesh, const std::vector<const vertex_pairs*>& sides, const mesh_naming& naming) {
+  if (std::ranges::all_of(sides, [&mesh](const vertex_pairs* pairs) { return is_one_shift(mesh, *pairs); })) return;
+  periodic_places aligned(mesh);
+  for (const vertex_pairs* pairs : sides) aligned.add(*pairs);
+  const double extent = extent_of(mesh);
+  double farthest = 0.0;
+  for (const auto& [v, x] : aligned.places()) {
+    double moved = 0.0;
+    for (std::size_t i = 0; i < 3; ++i) moved = std::max(moved, std::abs(x[i] - place_of(mesh, v)[i]));
+    if (!(moved <= 1e-4 * extent))
+      naming.refuse("vertex " + naming.vertex(v) + " of a periodic side lies " + short_number(moved) +
+                    " from where its counterpart is, moved; expected sides that are one side, moved");
+    farthest = std::max(farthest, moved);
+    mesh.vertices[static_cast<std::size_t>(v)] = x;
+  }
+  if (farthest > std::max(2.0 * aligned.unit(), 1e-13 * extent))
+    mesh.remarks.push_back("periodic sides differ by up to " + short_number(farthest) +
+                           ": their vertices were moved so that they fit");
+}
+
+/// Where a pair of sides has joined faces, all faces in their planes are joined, or have a group of their own. Else
+/// $Periodic lacks some nodes, and a wall would stand in the side.
+void require_whole_sides(simplex_mesh& mesh, const std::vector<face_of_element>& faces,
+                         const std::vector<const vertex_pairs*>& sides, const mesh_naming& naming) {
+  if (sides.empty()) return;
+  struct plane {
+    vector3 area, point;
+  };
+  const double extent = extent_of(mesh);
+  for (const vertex_pairs* pairs : sides) {
+    std::set<std::int32_t> vertices;
+    for (const auto& [from, to] : *pairs) vertices.insert({from, to});
+    const auto common = [&](const corner_set& corners) {
+      return std::ranges::count_if(corners, [&](std::int32_t c) { return vertices.contains(c); });
+    };
+    std::vector<plane> planes;
+    for (const face_of_element& f : faces) {
+      if (link_of(mesh, f).is_boundary() || is_between_elements(faces, f)) continue;
+      const corner_set corners = corners_of(mesh, f.element, f.face);
+      if (!image_of(corners, *pairs, mesh.dimension)) continue;
+      const face_link& link = link_of(mesh, f);
+      for (const corner_set& side : {corners, corners_of(mesh, link.element, link.face)})
+        planes.push_back({area_vector(mesh, side), place_of(mesh, side[0])});
+      break;
+    }
+    for (const face_of_element& f : faces) {
+      const face_link& link = link_of(mesh, f);
+      if (!link.is_boundary() || link.boundary > 0 || common(f.corners) < mesh.dimension - 1) continue;
+      const corner_set corners = corners_of(mesh, f.element, f.face);
+      for (const plane& p : planes) {
+        const double size = std::sqrt(dot(p.area, p.area));
+        bool lies_in = true;
+        for (std::size_t c = 0; c < static_cast<std::size_t>(mesh.dimension); ++c)
+          lies_in =
+              lies_in && std::abs(dot(p.area, difference(place_of(mesh, corners[c]), p.point))) <= 1e-6 * extent * size;
+        if (lies_in)
+          naming.refuse(
+              "the face of vertices " + naming.vertices_of(f.corners) +
+              " lies in a periodic side and has no counterpart: expected all nodes of that side in $Periodic");
+      }
+    }
+  }
 }
 
 void tag_boundary(simplex_mesh& mesh, const std::vector<face_of_element>& faces, const std::vector<tagged_face>& tagged,
-                  const std::string& name) {
-  mesh.boundary_tags = {0};
-  std::map<int, std::int16_t> number{{0, 0}};
+                  const mesh_naming& naming) {
+  mesh.boundary_tags = {group_set{}};
+  mesh.inner_groups.clear();
+  std::map<group_set, std::int16_t> number{{group_set{}, 0}};
   for (const face_of_element& f : faces)
     if (link_of(mesh, f).is_boundary()) link_of(mesh, f).boundary = 0;
   for (const tagged_face& t : tagged) {
     const face_of_element* f = find_face(faces, sorted(t.corners));
     if (f == nullptr)
-      throw input_error(name + ": the boundary face of vertices " + vertices_text(sorted(t.corners)) + " (tag " +
-                        std::to_string(t.tag) + ") is a face of no element");
-    if (!link_of(mesh, *f).is_boundary()) continue;  // inside: an interface of materials, or a periodic side
-    const auto [at, is_new] = number.try_emplace(t.tag, static_cast<std::int16_t>(mesh.boundary_tags.size()));
+      naming.refuse("the boundary face of vertices " + naming.vertices_of(sorted(t.corners)) + " (group " +
+                    std::to_string(t.tag) + ") is a face of no element");
+    if (!link_of(mesh, *f).is_boundary()) {  // an interface of materials, or a periodic side
+      inner_faces& inner = mesh.inner_groups[t.tag];
+      ++(is_between_elements(faces, *f) ? inner.between_elements : inner.periodic);
+      continue;
+    }
+    std::int16_t& boundary = link_of(mesh, *f).boundary;
+    group_set groups = mesh.boundary_tags[static_cast<std::size_t>(boundary)];
+    groups.add(t.tag);
+    const auto [at, is_new] = number.try_emplace(groups, static_cast<std::int16_t>(mesh.boundary_tags.size()));
     if (is_new) {
       if (mesh.boundary_tags.size() >= std::numeric_limits<std::int16_t>::max())
-        throw input_error(name + ": more than 32766 different boundary tags");
-      mesh.boundary_tags.push_back(t.tag);
+        naming.refuse("more than 32766 different groups of sides");
+      mesh.boundary_tags.push_back(std::move(groups));
     }
-    link_of(mesh, *f).boundary = at->second;
+    boundary = at->second;
   }
 }
 
@@ -230,8 +371,9 @@ std::vector<tagged_face> tagged_faces_of(const simplex_mesh& mesh) {
   for (std::int64_t e = 0; e < mesh.size(); ++e)
     for (int f = 0; f < mesh.faces(); ++f) {
       const face_link& link = mesh.links[static_cast<std::size_t>(e)][static_cast<std::size_t>(f)];
-      if (link.is_boundary() && link.boundary > 0)
-        tagged.push_back({corners_of(mesh, e, f), mesh.boundary_tags[static_cast<std::size_t>(link.boundary)]});
+      if (!link.is_boundary() || link.boundary <= 0) continue;
+      for (const int tag : mesh.boundary_tags[static_cast<std::size_t>(link.boundary)].tags)
+        tagged.push_back({corners_of(mesh, e, f), tag});
     }
   return tagged;
 }
@@ -304,19 +446,53 @@ double signed_volume(const simplex_mesh& mesh, std::int64_t element) {
   return determinant / (mesh.dimension == 3 ? 6.0 : 2.0);
 }
 
-void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const std::string& name) {
-  if (mesh.size() > most_elements)
-    throw input_error(name + ": more than " + std::to_string(most_elements) + " elements");
-  mesh.materials.resize(mesh.elements.size(), 0);
-  sort_corners(mesh, name);
-  mesh.links.assign(mesh.elements.size(), {});
-  const auto faces = all_faces(mesh);
-  join_inside(mesh, faces, name);
-  join_periodic(mesh, faces, name);
-  tag_boundary(mesh, faces, tagged, name);
+void group_set::add(int tag) {
+  const auto at = std::ranges::lower_bound(tags, tag);
+  if (tag != 0 && (at == tags.end() || *at != tag)) tags.insert(at, tag);
 }
 
-simplex_mesh refined(const simplex_mesh& mesh) {
+std::string mesh_naming::vertex(std::int64_t v) const {
+  return std::to_string(vertices.empty() ? v : vertices[static_cast<std::size_t>(v)]);
+}
+std::string mesh_naming::element(std::int64_t e) const {
+  return std::to_string(elements.empty() ? e : elements[static_cast<std::size_t>(e)]);
+}
+std::string mesh_naming::vertices_of(const std::array<std::int32_t, 3>& corners) const {
+  std::string text;
+  for (const std::int32_t c : corners)
+    if (c >= 0) text.append(text.empty() ? "" : ", ").append(vertex(c));
+  return text;
+}
+void mesh_naming::refuse(const std::string& what) const { throw input_error(name + ": " + what); }
+
+double extent_of(const simplex_mesh& mesh) {
+  double extent = 0.0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (const auto& corners : mesh.elements)
+      for (std::size_t c = 0; c < static_cast<std::size_t>(mesh.faces()); ++c) {
+        low = std::min(low, place_of(mesh, corners[c])[i]);
+        high = std::max(high, place_of(mesh, corners[c])[i]);
+      }
+    extent = std::max(extent, high - low);
+  }
+  return extent;
+}
+
+void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const mesh_naming& naming) {
+  if (mesh.size() > most_elements) naming.refuse("more than " + std::to_string(most_elements) + " elements");
+  mesh.materials.resize(mesh.elements.size(), 0);
+  sort_corners(mesh, naming);
+  mesh.links.assign(mesh.elements.size(), {});
+  const auto faces = all_faces(mesh);
+  join_inside(mesh, faces, naming);
+  const auto sides = join_periodic(mesh, faces, naming);
+  align_periodic(mesh, sides, naming);
+  tag_boundary(mesh, faces, tagged, naming);
+  require_whole_sides(mesh, faces, sides, naming);
+}
+
+simplex_mesh refined(const simplex_mesh& mesh, const std::string& name) {
   simplex_mesh fine;
   fine.dimension = mesh.dimension;
   fine.vertices = mesh.vertices;
@@ -360,7 +536,11 @@ simplex_mesh refined(const simplex_mesh& mesh) {
     for (const corner_set& part : {corner_set{c[0], m01, m02}, {m01, c[1], m12}, {m02, m12, c[2]}, {m01, m12, m02}})
       tagged.push_back({part, t.tag});
   }
-  connect(fine, tagged, "refined mesh");
+  connect(fine, tagged, {name});
+  fine.remarks = mesh.remarks;
+  const std::int64_t parts = mesh.dimension == 3 ? 4 : 2;
+  for (const auto& [tag, faces] : mesh.inner_groups)
+    fine.inner_groups[tag] = {parts * faces.between_elements, parts * faces.periodic};
   return fine;
 }
 

@@ -117,8 +117,8 @@ void declare_problem(command_line& line, nodal_dg_options& o) {
           o.media.emplace_back(name, medium{two[0], two[1]});
         }
       },
-      "Of groups of elements, by name or number: permittivity and permeability; acoustics: compressibility and "
-      "density");
+      "Of groups of elements, by name or number; default: of all others. Permittivity and permeability; acoustics: "
+      "compressibility and density");
   line.custom(
       "--boundaries", "NAME:KIND;...", "reflecting",
       [&o](const std::string& text, const std::string& option) {
@@ -127,8 +127,9 @@ void declare_problem(command_line& line, nodal_dg_options& o) {
           o.boundaries.emplace_back(name, parse_boundary(kind, option));
         }
       },
-      "Of groups of sides, by name or number: reflecting (conductor, rigid wall), absorbing, incident (the pulse comes "
-      "in, the rest goes out)");
+      "Of groups of sides, by name or number; default: of all others, those without a group too. reflecting "
+      "(conductor, "
+      "rigid wall), absorbing, incident (the pulse comes in, the rest goes out)");
   line.custom(
       "--sources", "X,Y,Z,FIELD,AMPLITUDE,FREQUENCY,DELAY;...", "none",
       [&o](const std::string& text, const std::string& option) {

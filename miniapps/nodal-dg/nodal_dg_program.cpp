@@ -387,6 +387,7 @@ void note_results(wave_run& run) {
   o["dt"] = run.dt;
   o["steps"] = run.done.steps_done;
   o["final_time"] = run.done.time;
+  if (!run.waves.remarks.empty()) o["mesh_remarks"] = run.waves.remarks;
   o["energy"] = {
       {"start", run.done.energy.front()[1]}, {"end", run.done.energy.back()[1]}, {"history", run.done.energy}};
   run.app.result.gauge = {{"source", "none"}, {"plaquette", std::numeric_limits<double>::quiet_NaN()}};
@@ -505,6 +506,7 @@ void nodal_dg_program::print_problem(const app_run& run) const {
                domain_->elements(), domain_->elements() - domain_->part.interior);
   fmt::print("problem    {}, {}, {} flux, {} precision{}\n", options_.equations, options_.problem, options_.flux,
              options_.shared.precision, options_.states > 1 ? fmt::format(", {} states", options_.states) : "");
+  for (const std::string& remark : case_.remarks) fmt::print("remark     {}\n", remark);
   if (!case_.why_not_exact.empty()) fmt::print("exact      the exact solution is not known: {}\n", case_.why_not_exact);
   if (done_.steps_done > 0)
     fmt::print("continues  {} after step {}\n", printable(options_.checkpoint), done_.steps_done);

@@ -6,18 +6,24 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numbers>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "common/app/parse.hpp"
 #include "common/error.hpp"
 #include "common/mesh/box_mesh.hpp"
 #include "common/mesh/gmsh_file.hpp"
+#include "common/mesh/mesh_contact.hpp"
 #include "common/mesh/mesh_part.hpp"
 
 namespace plaquette::nodal_dg {
 
 namespace {
+
+std::string name_of_mesh(const nodal_dg_options& o) { return o.mesh.empty() ? "box mesh" : printable(o.mesh); }
 
 /// The mesh as its file has it, refined.
 simplex_mesh make_mesh(const nodal_dg_options& o) {
@@ -36,7 +42,7 @@ simplex_mesh make_mesh(const nodal_dg_options& o) {
     shape.shaking = o.shaking;
     mesh = box_mesh(shape);
   }
-  for (int i = 0; i < o.refinements; ++i) mesh = refined(mesh);
+  for (int i = 0; i < o.refinements; ++i) mesh = refined(mesh, name_of_mesh(o) + ", refined");
   return mesh;
 }
 
@@ -75,36 +81,144 @@ bool has_periods(const simplex_mesh& mesh, const std::array<double, 3>& k) {
   return true;
 }
 
-/// True where a group of the mesh is the one that an option names: by its name, or by its number.
-bool is_named(const simplex_mesh& mesh, int dimension, int tag, const std::string& name) {
-  if (name == std::to_string(tag)) return true;
-  const auto found = mesh.names.find({dimension, tag});
-  return found != mesh.names.end() && found->second == name;
-}
+std::string faces_text(std::int64_t number) { return fmt::format("{} face{}", number, number == 1 ? "" : "s"); }
 
-/// What groups are given by an option, in the order of `tags`.
-template <class Value>
-std::vector<Value> by_group(const simplex_mesh& mesh, int dimension, const std::vector<int>& tags,
-                            const std::vector<std::pair<std::string, Value>>& given, const Value& other,
-                            const std::string& option) {
-  std::vector<Value> values(tags.size(), other);
-  for (const auto& [name, value] : given) {
-    bool found = false;
-    for (std::size_t i = 0; i < tags.size(); ++i)
-      if (is_named(mesh, dimension, tags[i], name)) {
-        values[i] = value;
-        found = true;
-      }
-    if (found) continue;
-    std::string there;
-    auto sorted = tags;
-    std::ranges::sort(sorted);
-    for (const int tag : sorted) {
-      const auto known = mesh.names.find({dimension, tag});
-      there += (there.empty() ? "" : ", ") + (known == mesh.names.end() ? std::to_string(tag) : known->second);
+/// Groups of one dimension, and what an option gives to them by name, by number, or to the rest by "default".
+class groups_of_mesh {
+ public:
+  groups_of_mesh(const simplex_mesh& mesh, int dimension, std::string file, std::string option)
+      : mesh_(mesh), dimension_(dimension), file_(std::move(file)), option_(std::move(option)) {
+    const bool are_sides = dimension < mesh.dimension;
+    sets_ = are_sides ? &mesh.boundary_tags : &mesh.material_tags;
+    members_.resize(sets_->size());
+    for (std::size_t e = 0; e < mesh.elements.size(); ++e) {
+      if (!are_sides) ++members_[static_cast<std::size_t>(mesh.materials[e])];
+      for (int f = 0; f < mesh.faces() && are_sides; ++f)
+        if (const face_link& link = mesh.links[e][static_cast<std::size_t>(f)]; link.is_boundary())
+          ++members_[static_cast<std::size_t>(link.boundary)];
     }
-    throw input_error(
-        fmt::format("{}: the mesh has no group '{}'; it has {}", option, printable(name), printable(there)));
+    for (const auto& [group, name] : mesh.names) has_names_ = has_names_ || group.first == dimension;
+    has_groups_ = has_names_ || sets_->size() > 1 || (are_sides && !mesh.inner_groups.empty());
+  }
+
+  bool has_groups() const { return has_groups_; }
+  std::size_t sets() const { return sets_->size(); }
+  const group_set& set(std::size_t i) const { return (*sets_)[i]; }
+  std::int64_t members(std::size_t i) const { return members_[i]; }
+  std::string what(std::int64_t number) const {
+    const bool are_sides = dimension_ < mesh_.dimension;
+    return fmt::format("{} {}{}", number, are_sides ? "side" : "element", number == 1 ? "" : "s");
+  }
+  /// The group's name, or its number.
+  std::string name(int tag) const {
+    const auto known = mesh_.names.find({dimension_, tag});
+    return known == mesh_.names.end() ? std::to_string(tag) : known->second;
+  }
+  bool is_known(int tag) const { return !has_names_ || mesh_.names.contains({dimension_, tag}); }
+
+  /// The groups that a word names: those of that name, else the one of that number.
+  std::set<int> tags_named(const std::string& word) const {
+    std::set<int> tags;
+    for (const auto& [group, name] : mesh_.names)
+      if (group.first == dimension_ && name == word) tags.insert(group.second);
+    if (!tags.empty()) return tags;
+    for (const int tag : all_tags())
+      if (word == std::to_string(tag)) tags.insert(tag);
+    return tags;
+  }
+  /// Groups that are named, or that a face or an element is in.
+  std::set<int> all_tags() const {
+    std::set<int> tags;
+    for (const group_set& s : *sets_) tags.insert(s.tags.begin(), s.tags.end());
+    for (const auto& [group, name] : mesh_.names)
+      if (group.first == dimension_) tags.insert(group.second);
+    if (dimension_ < mesh_.dimension)
+      for (const auto& [tag, faces] : mesh_.inner_groups) tags.insert(tag);
+    return tags;
+  }
+  [[noreturn]] void refuse(const std::string& text) const {
+    throw input_error(fmt::format("{}: {}: {}", option_, file_, text));
+  }
+
+  /// Refuses a word that names no group, or a group without members.
+  void require_members(const std::string& word, const std::set<int>& tags) const {
+    if (word == "0" && members_[0] > 0) return;
+    std::int64_t members = 0;
+    inner_faces inner;
+    for (const int tag : tags) {
+      for (std::size_t i = 0; i < sets(); ++i)
+        if (std::ranges::binary_search(set(i).tags, tag)) members += members_[i];
+      if (const auto found = mesh_.inner_groups.find(tag);
+          found != mesh_.inner_groups.end() && dimension_ < mesh_.dimension) {
+        inner.between_elements += found->second.between_elements;
+        inner.periodic += found->second.periodic;
+      }
+    }
+    if (members > 0) return;
+    if (inner.between_elements > 0)
+      refuse(fmt::format("group '{}' lies inside: waves pass its {}; expected a group of outer sides", printable(word),
+                         faces_text(inner.between_elements)));
+    if (inner.periodic > 0)
+      refuse(fmt::format("group '{}' is periodic: what leaves by its {} enters opposite; expected other sides",
+                         printable(word), faces_text(inner.periodic)));
+    std::string there = members_[0] > 0 ? "0" : "";
+    for (const int tag : all_tags()) there += (there.empty() ? "" : ", ") + name(tag);
+    if (!tags.empty()) refuse(fmt::format("group '{}' has no members in the mesh", printable(word)));
+    refuse(fmt::format("the mesh has no group '{}'; it has {}", printable(word),
+                       there.empty() ? "none" : printable(there)));
+  }
+
+ private:
+  const simplex_mesh& mesh_;
+  int dimension_;
+  std::string file_, option_;
+  const std::vector<group_set>* sets_ = nullptr;
+  std::vector<std::int64_t> members_;  ///< faces or elements of each set
+  bool has_names_ = false, has_groups_ = false;
+};
+
+/// What an option gives, by set of groups. Sets of which no group is given anything have `other`, or what "default"
+/// has.
+/// \param needs_all  refuse members without a known group, in a mesh that has groups, where there is no "default"
+template <class Value>
+std::vector<Value> by_group(const groups_of_mesh& groups, const std::vector<std::pair<std::string, Value>>& given,
+                            const Value& other, bool needs_all, const std::string& example) {
+  std::map<int, Value> of_tag;
+  std::optional<Value> rest;
+  for (const auto& [word, value] : given) {
+    if (word == "default") {
+      if (rest && !(*rest == value)) groups.refuse("expected one value of 'default', found two");
+      rest = value;
+      continue;
+    }
+    std::set<int> tags = groups.tags_named(word);
+    groups.require_members(word, tags);
+    if (tags.empty()) tags.insert(0);  // those without a group
+    for (const int tag : tags)
+      if (const auto at = of_tag.try_emplace(tag, value).first; !(at->second == value))
+        groups.refuse(fmt::format("expected one value of group '{}', found two", printable(word)));
+  }
+  std::vector<Value> values(groups.sets(), rest.value_or(other));
+  for (std::size_t i = 0; i < groups.sets(); ++i) {
+    if (groups.members(i) == 0) continue;
+    std::optional<int> decides;
+    for (const int tag : groups.set(i).empty() ? std::vector<int>{0} : groups.set(i).tags) {
+      const auto found = of_tag.find(tag);
+      if (found == of_tag.end()) continue;
+      if (decides && !(values[i] == found->second))
+        groups.refuse(fmt::format("{} in the groups '{}' and '{}' are given two different values; expected one",
+                                  groups.what(groups.members(i)), printable(groups.name(*decides)),
+                                  printable(groups.name(tag))));
+      decides = tag;
+      values[i] = found->second;
+    }
+    const bool is_known = std::ranges::any_of(groups.set(i).tags, [&](int tag) { return groups.is_known(tag); });
+    if (decides || rest || is_known || !needs_all || !groups.has_groups()) continue;
+    if (groups.set(i).empty())
+      groups.refuse(fmt::format("{} in no group, others in some: a hole? If that is meant: {}",
+                                groups.what(groups.members(i)), example));
+    groups.refuse(fmt::format("{} in group {}, which $PhysicalNames lacks. If that is meant: {}",
+                              groups.what(groups.members(i)), groups.set(i).tags[0], example));
   }
   return values;
 }
@@ -121,6 +235,16 @@ void require_uniform(const wave_case& c, const std::string& problem) {
     if (!(c.problem.media[static_cast<std::size_t>(m)] == c.problem.media[static_cast<std::size_t>(*used.begin())]))
       throw input_error("--problem " + problem +
                         ": expected one medium everywhere, found several (--problem pulse takes them)");
+}
+
+std::vector<std::string> remarks_on(const wave_case& c, const groups_of_mesh& sides) {
+  std::vector<std::string> remarks;
+  for (const std::string& text : c.mesh.remarks) remarks.push_back("mesh: " + text);
+  for (const auto& [tag, faces] : c.mesh.inner_groups)
+    if (faces.between_elements > 0)
+      remarks.push_back(fmt::format("mesh: {} of group '{}' inside: waves pass there",
+                                    faces_text(faces.between_elements), printable(sides.name(tag))));
+  return remarks;
 }
 
 double length(const std::array<double, 3>& k) { return std::sqrt(k[0] * k[0] + k[1] * k[1] + k[2] * k[2]); }
@@ -163,7 +287,8 @@ void choose_solution(wave_case& c, const nodal_dg_options& o) {
         std::ranges::find(c.problem.boundaries, boundary_kind::incident) == c.problem.boundaries.end())
       throw input_error(
           "--problem plane-wave: expected a periodic mesh, or sides with --boundaries NAME:incident, found a mesh that "
-          "ends");
+          "ends (" +
+          name_of_mesh(o) + ")");
     c.problem.incident = make_plane_wave(c.problem.equations, dimension, k, o.polarisation, m);
     c.exact = wave_function(c.problem.incident, fields);
     c.initial = *c.exact;
@@ -234,9 +359,18 @@ wave_case make_case(const nodal_dg_options& o) {
   c.problem.equations = o.system();
   c.problem.upwinding = o.upwinding();
   c.problem.sources = o.sources;
-  c.problem.media = by_group(c.mesh, c.mesh.dimension, c.mesh.material_tags, o.media, medium{}, "--media");
-  c.problem.boundaries = by_group(c.mesh, c.mesh.dimension - 1, c.mesh.boundary_tags, o.boundaries,
-                                  boundary_kind::reflecting, "--boundaries");
+  const groups_of_mesh elements(c.mesh, c.mesh.dimension, name_of_mesh(o), "--media");
+  c.problem.media = by_group(elements, o.media, medium{}, !o.media.empty(), "--media 'default:1,1'");
+  const groups_of_mesh sides(c.mesh, c.mesh.dimension - 1, name_of_mesh(o), "--boundaries");
+  c.problem.boundaries =
+      by_group(sides, o.boundaries, boundary_kind::reflecting, !o.mesh.empty(), "--boundaries default:reflecting");
+  c.remarks = remarks_on(c, sides);
+  if (!o.mesh.empty() && !sides.has_groups() && o.boundaries.empty() && has_boundary(c.mesh)) {
+    if (const std::int64_t cavities = c.mesh.periodic.empty() ? cavities_of(c.mesh) : 0; cavities > 0)
+      sides.refuse(fmt::format("no groups of sides, and {} inside: meant? Then: --boundaries default:reflecting",
+                               cavities == 1 ? "a cavity" : fmt::format("{} cavities", cavities)));
+    c.remarks.push_back("mesh: no groups of sides: all reflect");
+  }
   choose_solution(c, o);
   const bool lets_in = std::ranges::find(c.problem.boundaries, boundary_kind::incident) != c.problem.boundaries.end();
   const bool all_reflect =

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "common/dg/exact_solutions.hpp"
@@ -22,6 +23,7 @@ struct wave_case {
   std::string why_not_exact;            ///< else: what the mesh or the options lack; of a pulse nothing
   double frequency = 0.0;               ///< angular, of the exact solution
   bool closed = true;                   ///< nothing comes in: energy cannot grow
+  std::vector<std::string> remarks;     ///< on the mesh's file: what was mended, what may be meant otherwise
 };
 
 /// The smallest box that holds the mesh: x low, x high, ...

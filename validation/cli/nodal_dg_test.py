@@ -200,6 +200,109 @@ class Refusals(NodalDgTest):
                        "$Elements\n1\n1 2 2 1 1 1 2 3\n$EndElements\n")
         self.assertIn("expected tetrahedra", self.refused("--equations", "maxwell", "--mesh", flat))
 
+    # Two boxes of triangles, left (x < 0) and right, with groups of sides 1 "in", 2 "Wände", 3 "sheet" inside.
+    GROUPS = ('$PhysicalNames\n5\n1 1 "in"\n1 2 "Wände"\n1 3 "sheet"\n2 7 "low"\n2 8 "high"\n$EndPhysicalNames\n')
+    NODES = [(-1, 0), (0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)]
+    SIDES = {(1, 4): 1, (1, 2): 2, (2, 3): 2, (3, 6): 2, (4, 5): 2, (5, 6): 2, (2, 5): 3}
+    TRIANGLES = [(1, 2, 5, 7), (1, 5, 4, 7), (2, 3, 6, 8), (2, 6, 5, 8)]
+
+    def mesh(self, name, groups=GROUPS, sides=SIDES, triangles=TRIANGLES, more_sides=()):
+        lines = [f"1 2 {g} {g} {a} {b}" for (a, b), g in [*sides.items(), *more_sides]]
+        lines += [f"2 2 {g} {g} {a} {b} {c}" for a, b, c, g in triangles]
+        path = self.path(name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n" + groups + f"$Nodes\n{len(self.NODES)}\n")
+            file.writelines(f"{i + 1} {x} {y} 0\n" for i, (x, y) in enumerate(self.NODES))
+            file.write(f"$EndNodes\n$Elements\n{len(lines)}\n")
+            file.writelines(f"{i + 1} {line}\n" for i, line in enumerate(lines))
+            file.write("$EndElements\n")
+        return path
+
+    def energy(self, mesh, *boundaries):
+        arguments = ["--mesh", mesh, "--order", "3", "--problem", "pulse", "--pulse-start", "-1", "--steps", "10", "--dt", "0.01"]
+        report = self.verified(*arguments, *(["--boundaries", ";".join(boundaries)] if boundaries else []))
+        return report["observables"]["energy"]["end"], report["observables"].get("mesh_remarks", [])
+
+    def test_sides_without_a_known_group(self):
+        whole = self.mesh("whole.msh")
+        walls, remarks = self.energy(whole)
+        self.assertEqual(remarks, ["mesh: 1 face of group 'sheet' inside: waves pass there"])
+        open_sides = self.energy(whole, "Wände:absorbing", "in:incident")[0]
+        self.assertGreater(abs(open_sides - walls), 1e-3 * walls)
+        without = self.mesh("without.msh", sides={key: g for key, g in self.SIDES.items() if key != (3, 6)})
+        unknown = self.mesh("unknown.msh", sides={**self.SIDES, (3, 6): 9})
+        hole = self.mesh("hole.msh", sides={key: g for key, g in self.SIDES.items() if key != (5, 6)}, triangles=self.TRIANGLES[:3])
+        for path, word in ((without, "1 side in no group"), (unknown, "1 side in group 9"), (hole, "in no group")):
+            for arguments in ([], ["--boundaries", "in:incident"]):
+                message = self.refused("--mesh", path, "--steps", "2", *arguments)
+                for part in (word, os.path.basename(path), "--boundaries default:reflecting"):
+                    self.assertIn(part, message)
+        for path in (without, unknown):
+            self.assertEqual(self.energy(path, "in:incident", "default:absorbing")[0], open_sides)
+            self.assertEqual(self.energy(path, "default:reflecting")[0], walls)
+        self.assertEqual(self.energy(unknown, "9:absorbing", "Wände:absorbing", "in:incident")[0], open_sides)
+        self.assertIn("found two", self.refused("--mesh", whole, "--boundaries", "in:incident;1:absorbing"))
+
+    def test_a_cavity_in_a_mesh_without_groups(self):
+        number = lambda x, y: 5 * y + x + 1
+        triangles = [t for x in range(4) for y in range(4) for t in
+                     ((number(x, y), number(x + 1, y), number(x + 1, y + 1)), (number(x, y), number(x + 1, y + 1), number(x, y + 1)))]
+        for name, missing, status in (("whole.msh", 0, SUCCESS), ("dent.msh", 1, SUCCESS), ("hole.msh", 11, UNUSABLE)):
+            path = self.path(name)
+            kept = [t for i, t in enumerate(triangles) if not missing or i != missing]
+            with open(path, "w", encoding="ascii") as file:
+                file.write("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n25\n")
+                file.writelines(f"{i + 1} {i % 5} {i // 5} 0\n" for i in range(25))
+                file.write(f"$EndNodes\n$Elements\n{len(kept)}\n")
+                file.writelines(f"{i + 1} 2 2 0 1 {a} {b} {c}\n" for i, (a, b, c) in enumerate(kept))
+                file.write("$EndElements\n")
+            arguments = ("--mesh", path, "--problem", "pulse", "--pulse-start", "-2", "--order", "2", "--steps", "3")
+            if status == SUCCESS:
+                self.assertEqual(self.verified(*arguments)["observables"]["mesh_remarks"], ["mesh: no groups of sides: all reflect"])
+            else:
+                self.assertIn("hole.msh: no groups of sides, and a cavity inside", self.refused(*arguments))
+                self.verified(*arguments, "--boundaries", "default:absorbing")
+
+    def test_sides_of_two_groups(self):
+        two = self.mesh("two.msh", more_sides=[((1, 4), 2)])
+        self.assertIn("'in' and 'Wände' are given two different values",
+                      self.refused("--mesh", two, "--boundaries", "in:incident;Wände:absorbing"))
+        whole = self.mesh("whole.msh")
+        self.assertEqual(self.energy(two, "in:incident")[0], self.energy(whole, "in:incident")[0])
+        self.assertEqual(self.energy(two, "Wände:absorbing")[0], self.energy(whole, "in:absorbing", "Wände:absorbing")[0])
+        media = self.mesh("media.msh", triangles=[*self.TRIANGLES, (2, 3, 6, 7)])
+        self.assertIn("overlap", self.refused("--mesh", media))  # of another entity
+
+    def test_groups_inside_and_elements_without_one(self):
+        whole = self.mesh("whole.msh")
+        self.assertIn("group 'sheet' lies inside: waves pass its 1 face;", self.refused("--mesh", whole, "--boundaries", "sheet:absorbing"))
+        self.assertIn("no group 'roof'; it has in, Wände, sheet", self.refused("--mesh", whole, "--boundaries", "roof:absorbing"))
+        path = self.mesh("media.msh", triangles=[*self.TRIANGLES[:3], (2, 6, 5, 0)])
+        self.energy(path)
+        self.assertIn("1 element in no group", self.refused("--mesh", path, "--problem", "pulse", "--media", "low:1,1;high:2,1"))
+        self.verified("--mesh", path, "--problem", "pulse", "--media", "low:1,1;high:2,1;default:2,1", "--steps", "2", "--order", "2")
+
+    def test_periodic_sides_that_differ_by_rounding(self):
+        """Double precision takes sides that differ by what files round: one side is moved onto the other."""
+        for error in (0, 2e-13, 1e-9):
+            path = self.path(f"periodic{error}.msh")
+            nodes = [(x + (error * (y + 0.3) if x == 3 else 0), y) for y in range(4) for x in range(4)]
+            nodes = [(x, y + (error * (x + 0.7) if y == 3 else 0)) for x, y in nodes]
+            number = lambda x, y: 4 * y + x + 1
+            triangles = [t for x in range(3) for y in range(3) for t in
+                         ((number(x, y), number(x + 1, y), number(x + 1, y + 1)), (number(x, y), number(x + 1, y + 1), number(x, y + 1)))]
+            with open(path, "w", encoding="ascii") as file:
+                file.write("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n16\n")
+                file.writelines(f"{i + 1} {x!r} {y!r} 0\n" for i, (x, y) in enumerate(nodes))
+                file.write("$EndNodes\n$Elements\n18\n")
+                file.writelines(f"{i + 1} 2 2 1 1 {a} {b} {c}\n" for i, (a, b, c) in enumerate(triangles))
+                file.write("$EndElements\n$Periodic\n2\n1 2 1\n4\n")
+                file.writelines(f"{number(3, i)} {number(0, i)}\n" for i in range(4))
+                file.write("1 4 3\n4\n")
+                file.writelines(f"{number(i, 3)} {number(i, 0)}\n" for i in range(4))
+                file.write("$EndPeriodic\n")
+            self.verified("--mesh", path, "--problem", "plane-wave", "--order", "5", "--final-time", "0.5")
+
     def test_outputs_that_exist(self):
         plane = self.path("plane")
         with open(plane, "w", encoding="ascii") as file:

@@ -274,7 +274,7 @@ dg_domain renumbered_box(const setting& s, unsigned seed) {
     for (const auto& [first, second] : pairs) moved.emplace(renumbered(first), renumbered(second));
     pairs = moved;
   }
-  connect(mesh, {}, "renumbered box");
+  connect(mesh, {}, {"renumbered box"});
   dg_problem p;
   p.equations = s.equations;
   p.upwinding = s.alpha;

@@ -13,7 +13,9 @@
 #include "common/error.hpp"
 #include "common/mesh/box_mesh.hpp"
 #include "common/mesh/gmsh_file.hpp"
+#include "common/mesh/mesh_contact.hpp"
 #include "common/mesh/mesh_part.hpp"
+#include "common/mesh/vector3.hpp"
 
 namespace plaquette {
 namespace {
@@ -200,8 +202,8 @@ TEST(GmshFile, TextOfVersionTwo) {
   EXPECT_EQ(mesh.dimension, 3);
   EXPECT_NEAR(volume_of(mesh), 1.0 / 6.0 + 1.0 / 3.0, 1e-14);
   expect_consistent(mesh);
-  EXPECT_EQ(mesh.material_tags, (std::vector<int>{0, 9, 3}));
-  EXPECT_EQ(mesh.boundary_tags, (std::vector<int>{0, 5}));
+  EXPECT_EQ(mesh.material_tags, (std::vector<group_set>{0, 9, 3}));
+  EXPECT_EQ(mesh.boundary_tags, (std::vector<group_set>{0, 5}));
   EXPECT_EQ(mesh.names.at({2, 5}), "wall");
   EXPECT_EQ(boundary_faces(mesh), 6);
 }
@@ -277,8 +279,8 @@ TEST(GmshFile, VersionFourInTextAndBothByteOrders) {
     const simplex_mesh mesh = read_text(file.text);
     ASSERT_EQ(mesh.size(), 2);
     EXPECT_NEAR(volume_of(mesh), 0.5, 1e-14);
-    EXPECT_EQ(mesh.material_tags, (std::vector<int>{0, 9}));
-    EXPECT_EQ(mesh.boundary_tags, (std::vector<int>{0, 5}));
+    EXPECT_EQ(mesh.material_tags, (std::vector<group_set>{0, 9}));
+    EXPECT_EQ(mesh.boundary_tags, (std::vector<group_set>{0, 5}));
     expect_consistent(mesh);
   }
 }
@@ -357,6 +359,252 @@ TEST(GmshFile, PeriodicSidesThatAreNotTheSameFaceAreRefused) {
   EXPECT_EQ(refusal(text), "accepted");
   EXPECT_THAT(refusal(replaced(text, "\n2 1\n4 3\n6 5\n8 7", "\n2 7\n4 3\n6 5\n8 1")), HasSubstr("not one face moved"));
   EXPECT_THAT(refusal(replaced(text, "\n4\n2 1", "\n40000\n2 1")), HasSubstr("more than the file can hold"));
+}
+
+TEST(GmshFile, MessagesCountAsTheFileDoes) {
+  EXPECT_THAT(refusal(replaced(two_tetrahedra, "20 30 41 77", "20 30 41 78")), HasSubstr("element 8 names node 78"));
+  EXPECT_THAT(refusal(replaced(two_tetrahedra, "77 1 1 1", "77 .3 .3 .4")), HasSubstr("element 8 is flat"));
+  EXPECT_THAT(
+      refusal(replaced(two_tetrahedra, "77 1 1 1", "77 -1 -1 -1")),
+      HasSubstr("elements 3 and 8 overlap: both lie on the same side of their common face of vertices 20, 30, 41"));
+}
+
+TEST(GmshFile, NumbersOutOfTheirRangeAreRefused) {
+  EXPECT_THAT(refusal(replaced(two_tetrahedra, "8 4 2 3 2 20", "8 4 2 4294967299 2 20")), HasSubstr("32 bits"));
+  EXPECT_THAT(refusal(replaced(two_tetrahedra, "8 4 2 3 2 20", "8 4 2 -3 2 20")), HasSubstr("groups from 0"));
+  EXPECT_THAT(refusal(replaced(two_tetrahedra, "77 1 1 1", "77 1 1 1e200")), HasSubstr("above 1e90"));
+  EXPECT_THAT(refusal(replaced(two_tetrahedra, "2 5 \"wall\"", "2 99999999999 \"wall\"")), HasSubstr("physical group"));
+  EXPECT_THAT(refusal(replaced(two_tetrahedra, "2 5 \"wall\"", "3 9 \"wall\"")), HasSubstr("found two"));
+  EXPECT_THAT(refusal(replaced(two_tetrahedra, "8 4 2 3 2 20", "8 4 3 3 2 20")),
+              HasSubstr("a line of section $Elements ends"));
+  EXPECT_THAT(refusal(replaced(two_tetrahedra, "77 1 1 1", "77 1 1 1 5")), HasSubstr("more numbers in its line"));
+  const std::string nodes = "$Nodes\n1\n99 5 5 5\n$EndNodes\n";
+  EXPECT_THAT(refusal(two_tetrahedra + nodes), HasSubstr("expected one section $Nodes, found two"));
+  const version_4_file four(false, false);
+  EXPECT_THAT(refusal(replaced(four.text, "$Nodes\n1 5", "$Nodes\n1 6")),
+              HasSubstr("claims 6 nodes, its blocks hold 5"));
+  EXPECT_THAT(refusal(replaced(four.text, "$Elements\n2 3", "$Elements\n2 4")), HasSubstr("claims 4 elements"));
+}
+
+TEST(GmshFile, ParametricNodesOfVersionTwo) {
+  const std::string text = replaced(
+      replaced(two_tetrahedra, "$Nodes\n5\n10 0 0 0\n20 1 0 0\n30 0 1 0\n41 0 0 1\n77 1 1 1\n$EndNodes",
+               "$ParametricNodes\n5\n10 0 0 0 0 1\n20 1 0 0 1 4 0.25\n30 0 1 0 2 6 0.5 0.25\n41 0 0 1 3 1\n77 1 1 1 "
+               "0 2\n$EndParametricNodes"),
+      "2.2", "2.2");
+  const simplex_mesh mesh = read_text(text), plain = read_text(two_tetrahedra);
+  EXPECT_EQ(mesh.vertices, plain.vertices);
+  EXPECT_EQ(mesh.elements, plain.elements);
+  EXPECT_THAT(refusal(replaced(text, "2 6 0.5 0.25", "2 6 0.5")), HasSubstr("a line of section $ParametricNodes ends"));
+  EXPECT_THAT(refusal(replaced(text, "1 4 0.25", "7 4 0.25")), HasSubstr("entity of dimension 7"));
+}
+
+TEST(GmshFile, NamesKeepTheirUtf8) {
+  const auto name_of = [](const std::string& name) {
+    return read_text(replaced(two_tetrahedra, "wall", name)).names.at({2, 5});
+  };
+  for (const char* name : {"W\xc3\xa4nde & \"Deckel\"", "\xe5\xa3\x81", "\xf0\x9f\x94\x8a"})
+    EXPECT_EQ(name_of(name), name);
+  EXPECT_EQ(name_of("a\x1b[2J"), "a?[2J");
+  EXPECT_EQ(name_of("\xc2\x9b\x33"), "??3") << "a control character of Latin-1";
+  EXPECT_EQ(name_of("\xe4nde"), "?nde") << "Latin-1 is no UTF-8";
+  EXPECT_EQ(name_of("\xed\xa0\x80\xc0\xaf"), "?????") << "a surrogate, and a slash in two bytes";
+}
+
+TEST(GmshFile, AFaceAndAnElementAreInAllTheirGroups) {
+  std::string two = replaced(two_tetrahedra, "$Elements\n4", "$Elements\n6");
+  two = replaced(two, "$EndElements", "9 2 2 2 1 30 10 20\n10 4 2 4 1 10 20 30 41\n$EndElements");
+  for (const std::string& text :
+       {two, replaced(replaced(version_4_file(false, false).text, "1 5 0", "2 5 2 0"), "1 9 1 -7", "2 9 -4 1 -7")}) {
+    const simplex_mesh mesh = read_text(text);
+    ASSERT_EQ(mesh.size(), 2);
+    group_set sides(2), materials(4);
+    sides.add(5);
+    materials.add(9);
+    ASSERT_EQ(sides.tags, (std::vector<int>{2, 5}));
+    EXPECT_THAT(mesh.boundary_tags, testing::Contains(sides));
+    EXPECT_EQ(mesh.material_tags.at(static_cast<std::size_t>(mesh.materials[0])), materials);
+    EXPECT_EQ(boundary_faces(mesh), 6);
+  }
+  // The same element twice in one group, or of another entity, is an overlap.
+  EXPECT_THAT(refusal(replaced(two, "10 4 2 4 1 10", "10 4 2 9 1 10")), HasSubstr("overlap"));
+  EXPECT_THAT(refusal(replaced(two, "10 4 2 4 1 10", "10 4 2 4 2 10")), HasSubstr("overlap"));
+}
+
+TEST(GmshFile, GroupsInsideAreCounted) {
+  const simplex_mesh mesh = read_text(replaced(two_tetrahedra, "2 2 2 5 1 10 20 30", "2 2 2 5 1 20 30 41"));
+  EXPECT_EQ(mesh.boundary_tags.size(), 1U);
+  ASSERT_TRUE(mesh.inner_groups.contains(5));
+  EXPECT_EQ(mesh.inner_groups.at(5).between_elements, 1);
+  EXPECT_EQ(refined(mesh).inner_groups.at(5).between_elements, 4);
+  const simplex_mesh cube = box_mesh({.cells = {1, 1, 1}});
+  const simplex_mesh periodic =
+      read_text(gmsh_text(cube) + "$Periodic\n1\n2 2 1\n4\n2 1\n4 3\n6 5\n8 7\n$EndPeriodic\n");
+  EXPECT_EQ(periodic.inner_groups.at(1).periodic, 2);
+  EXPECT_EQ(periodic.inner_groups.at(2).periodic, 2);
+}
+
+TEST(GmshFile, OnePartOfAMeshIsRefused) {
+  const std::string part =
+      replaced(replaced(two_tetrahedra, "3 4 2 9 1 10", "3 4 4 9 1 1 2 10"), "8 4 2 3 2 20", "8 4 4 3 2 1 2 20");
+  EXPECT_THAT(refusal(part), HasSubstr("found elements of partition 2 alone"));
+  EXPECT_EQ(refusal(replaced(part, "3 2 1 2 20", "3 2 1 1 20")), "accepted") << "a whole mesh that says its parts";
+}
+
+TEST(GmshFile, TurnedElementsAreRemarkedOn) {
+  const simplex_mesh mesh = read_text(two_tetrahedra);
+  ASSERT_EQ(mesh.remarks.size(), 0U);
+  const simplex_mesh turned = read_text(replaced(two_tetrahedra, "9 1 10 20 30 41", "9 1 20 10 30 41"));
+  ASSERT_EQ(turned.remarks.size(), 1U);
+  EXPECT_THAT(turned.remarks[0], HasSubstr("1 of 2 tetrahedra have a negative volume"));
+  EXPECT_EQ(turned.elements, mesh.elements);
+  std::string flat = replaced(two_tetrahedra, "$Elements\n4", "$Elements\n1");
+  flat = flat.substr(0, flat.find("1 15 2")) + "2 2 2 5 1 20 10 30\n$EndElements\n";
+  EXPECT_THAT(read_text(flat).remarks.at(0), HasSubstr("1 of 1 triangles are listed clockwise"));
+  EXPECT_TRUE(read_text(gmsh_text(box_mesh({.cells = {2, 2, 2}, .shaking = 0.1}))).remarks.empty());
+}
+
+/// Moves and scales a mesh.
+simplex_mesh placed(simplex_mesh mesh, double scale, const std::array<double, 3>& shift) {
+  for (auto& x : mesh.vertices)
+    for (std::size_t i = 0; i < 3; ++i) x[i] = scale * x[i] + shift[i];
+  return mesh;
+}
+
+TEST(GmshFile, TolerancesGoWithTheSizeOfTheMesh) {
+  for (const double scale : {1e-60, 1e-12, 1.0, 1e12, 1e60}) {
+    const simplex_mesh box = box_mesh({.cells = {2, 2, 2}, .periodic = {true, false, false}, .shaking = 0.1});
+    EXPECT_EQ(refusal(gmsh_text(placed(box, scale, {}))), "accepted") << scale;
+    const simplex_mesh flat = box_mesh({.dimension = 2, .cells = {2, 2, 1}});
+    EXPECT_EQ(refusal(gmsh_text(placed(flat, scale, {0, 0, 1e-11 * scale}))), "accepted") << scale;
+    EXPECT_THAT(refusal(gmsh_text(placed(flat, scale, {0, 0, 1e-3 * scale}))), HasSubstr("plane z = 0")) << scale;
+  }
+}
+
+/// Both meshes in one, without common nodes.
+simplex_mesh together(const simplex_mesh& a, const simplex_mesh& b) {
+  simplex_mesh both = a;
+  both.vertices.insert(both.vertices.end(), b.vertices.begin(), b.vertices.end());
+  const auto first = static_cast<std::int32_t>(a.vertices.size());
+  for (auto corners : b.elements) {
+    for (std::int32_t& c : corners)
+      if (c >= 0) c += first;
+    both.elements.push_back(corners);
+  }
+  both.materials.clear();
+  connect(both, {}, {"both"});
+  return both;
+}
+
+TEST(GmshFile, PartsThatTouchWithoutCommonNodesAreRefused) {
+  for (const int dimension : {2, 3}) {
+    const simplex_mesh box =
+        box_mesh({.dimension = dimension, .cells = {2, 2, 2}, .low = {0, 0, 0}, .high = {1, 1, 1}});
+    const auto beside = [&](const box_shape& shape, const std::array<double, 3>& shift, double scale = 1.0) {
+      return refusal(gmsh_text(placed(together(box, placed(box_mesh(shape), 1.0, shift)), scale, {})));
+    };
+    const box_shape same{.dimension = dimension, .cells = {2, 2, 2}, .low = {0, 0, 0}, .high = {1, 1, 1}};
+    for (const double scale : {1e-9, 1.0, 1e9}) {
+      EXPECT_THAT(beside(same, {1, 0, 0}, scale), HasSubstr("parts that touch need common nodes")) << scale;
+      EXPECT_THAT(beside(same, {1 + 1e-7, 0, 0}, scale), HasSubstr("lies on")) << "a gap of rounding";
+      EXPECT_EQ(beside(same, {1.001, 0, 0}, scale), "accepted") << "a gap";
+    }
+    // Faces that cover others in part: of another size, shifted, and one that touches with a corner's width.
+    box_shape other = same;
+    other.cells = {3, 5, 3};
+    EXPECT_THAT(beside(other, {1, 0, 0}), HasSubstr("lies on"));
+    EXPECT_THAT(beside(other, {1, 0.37, dimension == 3 ? 0.21 : 0.0}), HasSubstr("lies on"));
+    EXPECT_THAT(beside(same, {1, 0.99, 0}), HasSubstr("lies on"));
+    other.cells = {1, 1, 1};
+    EXPECT_THAT(beside(other, {0, -1, 0}), HasSubstr("lies on")) << "one face on parts of several";
+    // A common edge or corner carries no wave.
+    EXPECT_EQ(beside(same, {1, 1, 0}), "accepted");
+    const double up = dimension == 3 ? 0.11 : 0.0;
+    // Overlaps: slightly, one inside the other, and the same mesh twice.
+    EXPECT_THAT(beside(same, {0.999, 0.001, up}), HasSubstr("the mesh overlaps itself"));
+    EXPECT_THAT(beside(same, {0.31, 0.27, up}), HasSubstr("the mesh overlaps itself"));
+    box_shape small = same;
+    small.low = {0.4, 0.35, dimension == 3 ? 0.3 : 0.0};
+    small.high = {0.45, 0.42, dimension == 3 ? 0.37 : 1.0};
+    EXPECT_THAT(beside(small, {0, 0, 0}), HasSubstr("the mesh overlaps itself"));
+    EXPECT_THAT(beside(same, {0, 0, 0}), HasSubstr("lies on"));
+  }
+}
+
+TEST(GmshFile, AnElementWithAWrongCornerIsRefused) {
+  for (const int dimension : {2, 3}) {
+    const simplex_mesh box = box_mesh({.dimension = dimension, .cells = {3, 3, 3}, .shaking = 0.1});
+    int accepted = 0;
+    for (std::size_t e = 0; e < box.elements.size(); e += 5)
+      for (std::size_t c = 0; c <= static_cast<std::size_t>(dimension); ++c)
+        for (const std::int32_t vertex : {0, 5, 10}) {
+          simplex_mesh wrong = box;
+          if (std::ranges::count(wrong.elements[e], vertex) > 0) continue;
+          wrong.elements[e][c] = vertex;
+          wrong.boundary_tags = {0};
+          std::string text = gmsh_text(wrong);  // without sides: only places tell
+          accepted += refusal(text) == "accepted" ? 1 : 0;
+        }
+    EXPECT_EQ(accepted, 0);
+  }
+}
+
+TEST(Mesh, ItsCavitiesAreCounted) {
+  for (const int dimension : {2, 3}) {
+    const simplex_mesh box = box_mesh({.dimension = dimension, .cells = {6, 6, 6}});
+    EXPECT_EQ(cavities_of(box), 0);
+    EXPECT_EQ(cavities_of(together(box, placed(box, 1.0, {5, 0, 0}))), 0);
+    const auto without = [&](const std::vector<std::array<double, 3>>& places) {
+      simplex_mesh holed = box;
+      for (const auto& x : places)
+        holed.elements.erase(holed.elements.begin() + static_cast<std::ptrdiff_t>(locate(holed, x).element));
+      holed.materials.clear();
+      connect(holed, {}, {"holed"});
+      return cavities_of(holed);
+    };
+    EXPECT_EQ(without({{0.05, 0.1, 0.12}}), 1);
+    EXPECT_EQ(without({{-0.45, -0.4, -0.42}, {0.4, 0.45, 0.35}}), 2);
+    EXPECT_EQ(without({{-0.99, 0.0, 0.01}}), 0) << "a dent";
+  }
+}
+
+TEST(GmshFile, PeriodicSidesThatDifferByRoundingBecomeTheSame) {
+  for (const double error : {1e-15, 2e-13, 1e-9, 1e-6}) {
+    simplex_mesh box = box_mesh({.cells = {3, 3, 3},
+                                 .low = {0.1, -0.7, 0.3},
+                                 .high = {1.3, 1.1, 2.9},
+                                 .periodic = {true, true, false},
+                                 .shaking = 0.1});
+    std::uint32_t random = 1;
+    for (const vertex_pairs& pairs : box.periodic)
+      for (const auto& [from, to] : pairs)
+        for (double& x : box.vertices[static_cast<std::size_t>(from)]) {
+          random = 1664525U * random + 1013904223U;
+          x += error * (static_cast<double>(random) / 4294967296.0 - 0.5);
+        }
+    const simplex_mesh mesh = read_text(gmsh_text(box));
+    EXPECT_EQ(mesh.remarks.size(), error > 1e-10 ? 1U : 0U);
+    for (const simplex_mesh& m : {mesh, refined(refined(mesh))})
+      for (const vertex_pairs& pairs : m.periodic) {
+        const auto shift = [&m](const auto& pair) {
+          return difference(m.vertices[static_cast<std::size_t>(pair.second)],
+                            m.vertices[static_cast<std::size_t>(pair.first)]);
+        };
+        for (const auto& pair : pairs) ASSERT_EQ(shift(pair), shift(*pairs.begin())) << error;
+      }
+    for (std::size_t v = 0; v < mesh.vertices.size(); ++v)
+      for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(mesh.vertices[v][i], box.vertices[v][i], 3.0 * error + 1e-13);
+  }
+}
+
+TEST(GmshFile, PeriodicSidesThatLackNodesAreRefused) {
+  const simplex_mesh cube = box_mesh({.cells = {2, 2, 2}, .periodic = {true, false, false}});
+  std::string text = gmsh_text(cube);
+  EXPECT_EQ(refusal(text), "accepted");
+  text = replaced(text, "2 2 1\n9\n3 1\n", "2 2 1\n8\n");
+  EXPECT_THAT(refusal(text), HasSubstr("lies in a periodic side and has no counterpart"));
+  EXPECT_THAT(refusal(replaced(gmsh_text(cube), "2 2 1\n9\n3 1\n", "2 2 1\n10\n3 1\n3 4\n")),
+              HasSubstr("two of node 3"));
 }
 
 TEST(GmshFile, EveryTruncationIsRefused) {
