@@ -21,6 +21,7 @@
 #include "miniapps/multigrid/level_placement.hpp"
 #include "miniapps/multigrid/setup_file.hpp"
 #include "miniapps/multigrid/why_it_works.hpp"
+#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette {
 
@@ -188,11 +189,16 @@ class device_multigrid final : public multigrid_engine {
     return document;
   }
 
-  void set_sources(const std::vector<int>& columns) override {
+  void set_sources(const std::vector<int>& columns, complex<double> phase) override {
     b_.emplace(device_.ctx, field_shape{.columns = static_cast<int>(columns.size())});
     x_.emplace(like(*b_));
     int place = 0;
     for (const int column : columns) device_.make_source(*b_, place++, column, options_.source);
+    const auto for_all = [&](complex<double> number) {
+      return make_scalars(*b_, std::vector<complex<double>>(columns.size(), number));
+    };
+    scale(*b_, for_all(phase));
+    scale(*x_, for_all(scaling::not_a_number));  // the memory may hold the solution of a solve before
   }
 
   void set_residuals_as_sources() override {
@@ -250,7 +256,7 @@ class device_multigrid final : public multigrid_engine {
     const timed_multigrid_solve solved = solve_by_multigrid(rule);
     p.on = profiles_ = false;
     cycle_.reset();
-    return {solved.seconds, p.lattices, work_of(solved.report, p.lattices)};
+    return {solved.seconds, solved.report.iterations(), p.lattices, work_of(solved.report, p.lattices)};
   }
 
  private:

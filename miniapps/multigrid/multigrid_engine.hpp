@@ -79,6 +79,7 @@ struct lattice_work {
 /// A solve whose stages were timed by themselves; 0 is the finest lattice.
 struct solve_profile {
   double seconds = 0.0;
+  int iterations = 0;
   std::vector<lattice_profile> lattices;
   std::vector<lattice_work> work;
 };
@@ -121,8 +122,8 @@ class multigrid_engine {
   /// What a figure needs that shows why multigrid works, from the modes that were found last. (See why_it_works.hpp.)
   virtual json_document explanation() = 0;
 
-  /// The right-hand sides: these spin-colours of the source.
-  virtual void set_sources(const std::vector<int>& columns) = 0;
+  /// The right-hand sides: these spin-colours of the source, times a phase. No solution is left of those before.
+  virtual void set_sources(const std::vector<int>& columns, complex<double> phase) = 0;
   /// The residuals of the solutions that are there become the right-hand sides: for errors.
   virtual void set_residuals_as_sources() = 0;
   /// Some iterations for a number of right-hand sides that was not solved before, so that timed solves do not pay for

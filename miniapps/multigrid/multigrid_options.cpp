@@ -337,7 +337,9 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
   const int count = p.coarsenings.front().vectors;
   if (options.load_setup.empty())
     memory.setup = sites * single_spinor * (count + std::min(count, p.setup_batch) * (1 + 0.5 * (8 + 2 * steps)));
+  // Links, what a check takes, and a propagator for correlators.
   memory.canonical = sites * (2 * sizeof(double) * 9 * 4 + 3 * double_spinor);
+  if (options.shared.rhs == spin_colours) memory.canonical += sites * spin_colours * double_spinor;
   return memory;
 }
 

@@ -42,10 +42,9 @@ void print_work(const json_document& levels, const series* slow) {
 
 void print_energy(const std::vector<series>& all) {
   for (const series& s : all)
-    if (s.energy_joule)
+    if (s.power_watt)
       fmt::print("energy     {:.4g} J a solve by {}, {} at once: {:.0f} W\n",
-                 *s.energy_joule / static_cast<double>(s.sources.size()), s.solver, s.batch,
-                 *s.energy_joule / s.gpu_seconds);
+                 *s.power_watt * spread_of(s, &source_result::seconds).mean, s.solver, s.batch, *s.power_watt);
 }
 
 /// What would help, where a solve is slow or has failed.
