@@ -290,7 +290,7 @@ class multigrid {
         return false;
       };
       if (rule.limit > 0 && parameters_.relaxation == null_vector_solver::chebyshev) {
-        filter(a, even, rule.limit);
+        filter(a, even, rule.limit, parameters_.between_parts);
       } else if (rule.limit > 0) {
         a.apply(r, even);
         zero(correction);
@@ -306,13 +306,14 @@ class multigrid {
   /// v becomes T_d(z(A^+ A)) v, d = degree. z maps [lowest, highest] to [-1, 1]; below T_d grows, at zero to nearly
   /// cosh(2 d sqrt(lowest / highest)).
   template <class System, class F>
-  static void filter(const System& a, F& v, int degree) {
+  static void filter(const System& a, F& v, int degree, const std::function<void()>& between) {
     // The wanted modes are in the lowest fiftieth of the spectrum. They are to grow by three digits at least, and by no
     // more than single precision holds.
     const auto fraction = [&](double growth) { return std::pow(std::acosh(growth) / (2.0 * degree), 2); };
     const double wanted = std::min(std::clamp(0.02, fraction(1e3), fraction(1e24)), 0.5);
     F scratch = like(v);
     const auto squared = [&](F& out, const F& in) {
+      if (between) between();
       F some = view(scratch, 0, in.columns());
       detail::apply_squared(a, out, some, in);
     };
@@ -333,6 +334,9 @@ class multigrid {
     });
     normalise_columns(v);
   }
+
+  /// What cycles call between steps.
+  step_hook between_steps() const { return library_.answers_at_once() ? parameters_.between_parts : nullptr; }
 
   /// Takes out of v what adds nothing.
   void build(quark_field& v) {
@@ -419,7 +423,7 @@ class multigrid {
     if (p.smoother == smoother_kind::polynomial && known != p.polynomials.end() && !known->second.empty() && !heard_)
       return any_relaxation<F>(polynomial_relaxation(*a, shape, known->second), a);
     if (!heard_ || steps > longest_polynomial)
-      return any_relaxation<F>(ca_gcr_relaxation(*a, shape, steps, p.steps_at_a_time), a);
+      return any_relaxation<F>(ca_gcr_relaxation(*a, shape, steps, p.steps_at_a_time, nullptr, between_steps()), a);
     const auto listen = [all = heard_, number, steps](const auto& c) {
       std::vector<double> numbers;
       for (const auto& values : host_values_of(c)) numbers.push_back(values[0].re);
@@ -434,14 +438,15 @@ class multigrid {
     const multigrid_parameters& p = parameters_;
     switch (p.smoother) {
       case smoother_kind::mr:
-        return any_relaxation<F>(mr_relaxation(*a, shape, steps, p.relaxation_factor), a);
+        return any_relaxation<F>(mr_relaxation(*a, shape, steps, p.relaxation_factor, between_steps()), a);
       case smoother_kind::gcr:
-        return any_relaxation<F>(gcr_relaxation(*a, shape, steps), a);
+        return any_relaxation<F>(gcr_relaxation(*a, shape, steps, between_steps()), a);
       case smoother_kind::ca_gcr:
       case smoother_kind::polynomial:
         return by_polynomials<F>(a, shape, number, steps);
       default:
-        return any_relaxation<F>(schwarz_relaxation(*a, shape, domains<F>(*a, number), steps, p.domain_steps), a);
+        return any_relaxation<F>(
+            schwarz_relaxation(*a, shape, domains<F>(*a, number), steps, p.domain_steps, between_steps()), a);
     }
   }
 
@@ -493,16 +498,17 @@ class multigrid {
     const double tolerance = library_.answers_at_once() ? p.coarsest_tolerance : 0.0;
     any_operator<coarse_field> steps =
         p.coarsest == coarsest_kind::gcr
-            ? any_operator<coarse_field>(inner_gcr<coarse_field, coarse_system>(a, shape, {p.coarsest_steps, tolerance},
-                                                                                std::nullopt, profile_, levels_.size()))
+            ? any_operator<coarse_field>(inner_gcr<coarse_field, coarse_system>(
+                  a, shape, {p.coarsest_steps, tolerance, between_steps()}, std::nullopt, profile_, levels_.size()))
             : any_operator<coarse_field>(counted_relaxation<coarse_field>{
-                  any_relaxation<coarse_field>(ca_gcr_relaxation(*a, shape, p.coarsest_steps, p.steps_at_a_time), a),
+                  any_relaxation<coarse_field>(
+                      ca_gcr_relaxation(*a, shape, p.coarsest_steps, p.steps_at_a_time, nullptr, between_steps()), a),
                   profile_, levels_.size(), p.coarsest_steps});
     if (p.coarsest_modes == 0) return steps;
     if (modes_of_ != a) {
       coarse_field v = like(shape, p.coarsest_modes + std::max(2, p.coarsest_modes / 4));
       library_.fill_random(v, p.seed + 1);
-      modes_.emplace(lowest_singular_vectors(*a, v, p.coarsest_modes));
+      modes_.emplace(lowest_singular_vectors(*a, v, p.coarsest_modes, 6, 16, p.between_parts));
       modes_of_ = a;
     }
     return any_operator<coarse_field>(
@@ -529,7 +535,7 @@ class multigrid {
     auto inner = cycle_of<coarse_field>(a, shape, number, columns);
     if (parameters_.cycle == cycle_kind::v) return on_red_black(std::move(inner));
     const int steps = parameters_.cycle == cycle_kind::w ? 2 : parameters_.k_steps;
-    return on_red_black(gcr(a, shape, {steps, watches * parameters_.k_tolerance},
+    return on_red_black(gcr(a, shape, {steps, watches * parameters_.k_tolerance, between_steps()},
                             any_operator<coarse_field>(std::move(inner)), profile_, number));
   }
 

@@ -112,8 +112,9 @@ class multigrid_engine {
   virtual setup_summary set_up() = 0;
   /// Writes the null vectors.
   virtual void save_setup(const std::string& path, bool force) = 0;
-  /// P^+ P = 1 and P^+ M P = Mhat on random fields, a level each.
-  virtual std::vector<identity> identities() = 0;
+  /// P^+ P = 1 and P^+ M P = Mhat on random fields, for each level with the M of the lattice above.
+  /// \param with_cycle  on a GPU also a cycle of it against the CPU library's
+  virtual std::vector<identity> identities(bool with_cycle) = 0;
 
   /// The modes of gamma_5 M with the smallest |eigenvalues|, |values| ascending. (See
   /// common/algorithms/inverse_modes.hpp.)

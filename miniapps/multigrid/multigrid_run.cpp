@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <span>
 
 #include "common/app/memory.hpp"
@@ -93,7 +94,9 @@ void multigrid_program::print_problem(const app_run& run) const {
 exit_status multigrid_program::body(app_run& run) {
   const gauge_input& gauge = run.gauge();
   const setup_origin origin{options_.shared.action, links_checksum(gauge.links, run.world)};
-  options_.multigrid.between_parts = [&run] { run.stop_if_asked(); };
+  options_.multigrid.between_parts = [&run, stop = std::make_shared<sparse_stop>(run.control, run.world)] {
+    if ((*stop)()) run.stop_if_asked();
+  };
   const auto engine = run.gpu
                           ? make_gpu_multigrid(*run.gpu, gauge, origin, options_)
                           : make_cpu_multigrid(cpu::context(run.geometry, run.world), gauge.links, origin, options_);
@@ -133,8 +136,10 @@ exit_status multigrid_program::body(app_run& run) {
 
 /// What is done once a setup is there and before anything is solved: identities, the setup's file, low modes.
 std::vector<low_mode> multigrid_program::examine(app_run& run, multigrid_engine& engine) const {
-  if (options_.shared.check)
-    for (const identity& i : engine.identities()) run.result.checks.add(i.name, i.value, i.tolerance);
+  // What is restored is judged at every run, what was made here where that is wanted.
+  if (options_.shared.check || !options_.load_setup.empty())
+    for (const identity& i : engine.identities(options_.shared.check))
+      run.result.checks.add(i.name, i.value, i.tolerance);
   if (!options_.save_setup.empty()) {
     run.begin("writing of the setup");
     engine.save_setup(options_.save_setup, run.replaces(options_.save_setup));
