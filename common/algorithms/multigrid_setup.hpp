@@ -298,9 +298,25 @@ class multigrid {
                                                            : bicgstab(a, correction, r, rule);
         axpy(even, uniform_scalars(even, -1.0), correction);
       }
+      F random = like(part);
+      copy(random, part);
       a.reconstruct_solution(part, even, zero_source);
+      keep_where_nothing_is_left(part, random);
     });
     normalise_columns(v);
+  }
+
+  /// Where only rounding is left of a column, as with heavy quarks, it becomes that of `random` again.
+  template <class F>
+  static void keep_where_nothing_is_left(F& v, F& random) {
+    constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
+    const auto both = host_values_of(std::vector{norm2(v), norm2(random)});
+    for (int c = 0; c < v.columns(); ++c) {
+      const auto k = static_cast<std::size_t>(c);
+      if (both[0][k].re > rounding * rounding * both[1][k].re) continue;
+      F to = view(v, c, 1);
+      copy(to, view(random, c, 1));
+    }
   }
 
   /// v becomes T_d(z(A^+ A)) v, d = degree. z maps [lowest, highest] to [-1, 1]; below T_d grows, at zero to nearly
@@ -387,6 +403,9 @@ class multigrid {
         report_.replaced += found.replaced();
         return std::make_shared<const basis>(std::move(vectors));
       }
+      if (keep.empty())
+        throw input_error("multigrid: no null vector of " + std::to_string(v.columns()) +
+                          " adds anything to the others; is the operator finite and not zero?");
       report_.dropped += v.columns() - static_cast<int>(keep.size());
       v = gather_columns(v, keep);
     }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -431,7 +433,8 @@ class device_multigrid final : public multigrid_engine {
     Fine image = like(fine);
     p.prolong(fine, c);
     p.restrict_to(back, fine);
-    found.push_back({name + ": restriction undoes prolongation", distance(back, c), 8.0 * 0x1p-24});
+    const double rounding = rounding_of_transfer(number);
+    found.push_back({name + ": restriction undoes prolongation", distance_at_worst_site(back, c), 2.0 * rounding});
     apply(image, fine);
     p.restrict_to(back, image);  // P^+ M P c
     const auto& coarse = *level.system;
@@ -439,7 +442,23 @@ class device_multigrid final : public multigrid_engine {
     coarse.prepare_source(source, back);
     library_.take_working_sites(working, c);
     coarse.apply(mc, working);
-    found.push_back({name + ": coarse operator is P^+ M P", distance(mc, source), 1e-5});
+    // The red-black system multiplies errors of P^+ M P c by what it makes of random numbers of that length.
+    Coarse noise = like(c);
+    library_.fill_random(noise, options_.shared.seed + number + 100);
+    auto of_noise = like(source);
+    coarse.prepare_source(of_noise, noise);
+    const double factor = norm_of(of_noise) / norm_of(source) * norm_of(back) / norm_of(noise);
+    // Rounding of the stored matrices, each number by itself, adds its size for each of the few largest products.
+    const double allowed = 2.0 * (1.0 + factor) * rounding + 2.0 * decltype(library_)::matrix_roundoff;
+    found.push_back({name + ": coarse operator is P^+ M P", distance(mc, source), allowed});
+  }
+  /// Returns what rounding in single precision leaves of P^+ P c, relative to c: each number is a sum over an aggregate
+  /// whose N terms have random signs, so that it is rounded N times at the length of its partial sums.
+  double rounding_of_transfer(std::size_t number) const {
+    const auto& all = multigrid_->parameters().coarsenings;
+    const int rows = number == 1 ? 6 : all[number - 2].vectors;
+    const double terms = static_cast<double>(rows) * static_cast<double>(volume(all[number - 1].aggregate));
+    return (1.0 + std::sqrt(terms / 3.0)) * 0x1p-24;
   }
 
   /// A cycle of this library in single precision beside the CPU library's, of the same vectors and matrices, where no
@@ -600,6 +619,31 @@ class device_multigrid final : public multigrid_engine {
     return all;
   }
 
+  template <class F>
+  static double norm_of(const F& x) {
+    return std::sqrt(host_values(norm2(x))[0].re);
+  }
+  /// The largest |a - b| of a site over the mean |b| of sites: one wrong number shows on a lattice of any size.
+  template <class F>
+  double distance_at_worst_site(const F& a, const F& b) const {
+    std::vector<complex<double>> here(static_cast<std::size_t>(a.sites() * a.components())), there(here);
+    export_column(std::span(here), a, 0);
+    export_column(std::span(there), b, 0);
+    const auto of_site = static_cast<std::size_t>(a.components());
+    double worst2 = 0.0;
+    for (std::size_t site = 0; site < here.size(); site += of_site) {
+      double sum = 0.0;
+      for (std::size_t k = site; k < site + of_site; ++k) sum += norm2(here[k] - there[k]);
+      if (!(sum <= worst2)) worst2 = sum;  // NaN stays
+    }
+    const communicator& comm = device_.ctx.comm();
+    std::array<double, 2> largest{worst2, std::isnan(worst2) ? 1.0 : 0.0};
+    comm.maximum(std::span(largest));
+    if (largest[1] > 0.0) return std::numeric_limits<double>::quiet_NaN();
+    std::array<double, 1> sites{static_cast<double>(b.sites())};
+    comm.sum(std::span(sites));
+    return std::sqrt(largest[0] * sites[0]) / norm_of(b);
+  }
   template <class F>
   static double distance(const F& a, const F& b) {
     F difference = like(a);

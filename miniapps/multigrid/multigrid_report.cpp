@@ -65,8 +65,8 @@ std::string advice(const series& s, const multigrid_options& options) {
 
 }  // namespace
 
-void add_to_report(report& result, const multigrid_results& results, const multigrid_options& options, double memory) {
-  const auto& [all, schedules, modes, explanation] = results;
+void add_solves(report& result, const multigrid_results& results, const multigrid_options& options) {
+  const auto& all = results.all;
   const double tolerance = options.tolerance();
   for (const series& s : all) {
     result.solves.push_back(record_of(s, tolerance));
@@ -84,6 +84,12 @@ void add_to_report(report& result, const multigrid_results& results, const multi
       if (!(result.fom.value >= rate)) result.fom.value = rate;
     }
   }
+}
+
+void add_to_report(report& result, const multigrid_results& results, const multigrid_options& options, double memory) {
+  const auto& [all, schedules, modes, explanation] = results;
+  const double tolerance = options.tolerance();
+  add_solves(result, results, options);
   for (const schedule_results& schedule : schedules) {
     json_document& details = result.solves[schedule.first].details;
     details["levels"] = schedule.levels;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "common/app/checkpoint.hpp"
 #include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
 #include "common/io/hdf5_file.hpp"
@@ -17,6 +18,7 @@
 #include "miniapps/multigrid/setup_file.hpp"
 #include "miniapps/multigrid/source_results.hpp"
 #include "miniapps/multigrid/source_solves.hpp"
+#include "miniapps/shared/stopped_report.hpp"
 
 namespace plaquette {
 
@@ -48,7 +50,17 @@ lattice_geometry multigrid_program::geometry(const communicator& world) {
     choose_parameters(options_, geometry);
   else
     options_.multigrid.coarsenings = coarsenings_of_setup(options_.load_setup, world);
+  if (!options_.load_setup.empty())
+    require_coarsenings_fit(options_.load_setup, options_.multigrid.coarsenings, geometry);
+  parameters_ = parameters_of(options_, geometry);
   return geometry;
+}
+
+/// A stopped run has no checkpoint. Its report says that it was stopped, and nothing that is worth keeping; a setup
+/// that it has written is its own, since another one would have ended it at its start.
+std::vector<std::string> multigrid_program::files_of_stopped_run() const {
+  if (!is_report_of_stopped_run(options_.shared.json, "multigrid", parameters_)) return {};
+  return absolute_paths({options_.shared.json, options_.save_setup});
 }
 
 run_estimate multigrid_program::estimate(app_run& run) {
@@ -102,17 +114,32 @@ exit_status multigrid_program::body(app_run& run) {
                           : make_cpu_multigrid(cpu::context(run.geometry, run.world), gauge.links, origin, options_);
   multigrid_results results;
   source_solves solves(run, options_, *engine, gauge);
+  try {
+    measure(run, *engine, solves, results);
+  } catch (const run_stopped&) {
+    add_solves(run.result, results, options_);  // with what there is
+    throw;
+  }
+  solves.add_correlators();
+  add_to_report(run.result, results, options_, memory_of(options_, run.geometry).device());
+  if (run.talks()) print_results(results, options_);
+  return run.finish(status_of(results, options_));
+}
+
+/// Setups and solves, with each list of numbers of vectors.
+void multigrid_program::measure(app_run& run, multigrid_engine& engine, source_solves& solves,
+                                multigrid_results& results) {
   const std::size_t count = std::max<std::size_t>(options_.schedules.size(), 1);
   for (std::size_t number = 0; number < count; ++number) {
     if (number > 0) choose_vectors(options_, options_.schedules[number]);
-    schedule_results schedule{run.stage("setup", [&] { return engine->set_up(); }), {}, results.all.size()};
+    schedule_results schedule{run.stage("setup", [&] { return engine.set_up(); }), {}, results.all.size()};
     options_.multigrid.set_shape(schedule.setup.cycle);
     options_.multigrid.coarsenings = schedule.setup.coarsenings;
     if (run.talks()) print_setup(schedule.setup);
     run.stop_if_asked();
     if (number == 0) {
-      results.modes = examine(run, *engine);
-      if (options_.explains) results.explanation = engine->explanation();
+      results.modes = examine(run, engine);
+      if (options_.explains) results.explanation = engine.explanation();
     }
     for (const int batch : options_.batches) {
       results.all.push_back(solves.solve_all(true, batch));
@@ -128,10 +155,6 @@ exit_status multigrid_program::body(app_run& run) {
     run.progress.clear();
     results.schedules.push_back(std::move(schedule));
   }
-  solves.add_correlators();
-  add_to_report(run.result, results, options_, memory_of(options_, run.geometry).device());
-  if (run.talks()) print_results(results, options_);
-  return run.finish(status_of(results, options_));
 }
 
 /// What is done once a setup is there and before anything is solved: identities, the setup's file, low modes.
