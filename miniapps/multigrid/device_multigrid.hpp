@@ -448,17 +448,25 @@ class device_multigrid final : public multigrid_engine {
     auto of_noise = like(source);
     coarse.prepare_source(of_noise, noise);
     const double factor = norm_of(of_noise) / norm_of(source) * norm_of(back) / norm_of(noise);
-    // Rounding of the stored matrices, each number by itself, adds its size for each of the few largest products.
-    const double allowed = 2.0 * (1.0 + factor) * rounding + 2.0 * decltype(library_)::matrix_roundoff;
+    // Both operators sum 9 n products each. Rounding of the stored matrices, each number by itself, adds its size for
+    // each of the few largest products.
+    const auto rounding_of_products = [](double numbers) { return std::sqrt(9.0 * numbers / 3.0) * 0x1p-24; };
+    const double allowed = 2.0 * (1.0 + factor) * rounding +
+                           2.0 * (rounding_of_products(coarse.n()) + rounding_of_products(numbers_of_finer(number))) +
+                           2.0 * decltype(library_)::matrix_roundoff;
     found.push_back({name + ": coarse operator is P^+ M P", distance(mc, source), allowed});
   }
   /// Returns what rounding in single precision leaves of P^+ P c, relative to c: each number is a sum over an aggregate
   /// whose N terms have random signs, so that it is rounded N times at the length of its partial sums.
   double rounding_of_transfer(std::size_t number) const {
     const auto& all = multigrid_->parameters().coarsenings;
-    const int rows = number == 1 ? 6 : all[number - 2].vectors;
-    const double terms = static_cast<double>(rows) * static_cast<double>(volume(all[number - 1].aggregate));
+    const double terms =
+        numbers_of_finer(number) / chiralities * static_cast<double>(volume(all[number - 1].aggregate));
     return (1.0 + std::sqrt(terms / 3.0)) * 0x1p-24;
+  }
+  /// Numbers of a site of the lattice above.
+  double numbers_of_finer(std::size_t number) const {
+    return number == 1 ? 12.0 : 2.0 * multigrid_->parameters().coarsenings[number - 2].vectors;
   }
 
   /// A cycle of this library in single precision beside the CPU library's, of the same vectors and matrices, where no

@@ -84,10 +84,10 @@ class MultigridCheats(CommandLineTest):
 
         # Numbers that cannot be: a line that names the file, and no more.
         forged = {"nan": (middle, "<f", float("nan")), "huge": (middle, "<f", 1e30)}
+        at = honest.index(b"vectors\0")
+        behind = honest.index(struct.pack("<i", 8), at + 24) - at  # where an attribute's number stands, from its name
         for name in ("levels", "vectors"):
-            at = honest.index(name.encode() + b"\0")
-            value = 1 if name == "levels" else 8
-            place = honest.index(struct.pack("<i", value), at + 8 + 16)
+            place = honest.index(name.encode() + b"\0") + behind
             for wrong in (0, -1, 2 ** 31 - 1):
                 forged[f"{name} {wrong}"] = (place, "<i", wrong)
         for name, (place, form, value) in forged.items():
