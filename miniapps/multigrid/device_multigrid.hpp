@@ -456,8 +456,8 @@ class device_multigrid final : public multigrid_engine {
                            2.0 * decltype(library_)::matrix_roundoff;
     found.push_back({name + ": coarse operator is P^+ M P", distance(mc, source), allowed});
   }
-  /// Returns what rounding in single precision leaves of P^+ P c, relative to c: each number is a sum over an aggregate
-  /// whose N terms have random signs, so that it is rounded N times at the length of its partial sums.
+  /// Returns what rounding in single precision leaves of P^+ P c, relative to c. Each number is a sum over an aggregate
+  /// whose N terms have random signs. It is rounded N times, at the length of its partial sums.
   double rounding_of_transfer(std::size_t number) const {
     const auto& all = multigrid_->parameters().coarsenings;
     const double terms =

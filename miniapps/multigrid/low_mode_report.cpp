@@ -10,9 +10,9 @@ namespace plaquette {
 
 namespace {
 
-/// The signs of lambda and of the chirality are known. A mode that is off by an angle of s = residual / |lambda| or
-/// less has a chirality that is off by s^2, as modes of a like lambda, which are what it is mixed with, have a like
-/// one.
+/// The signs of lambda and of the chirality are known. An approximate mode is off by an angle of s = residual /
+/// |lambda| at most. It is mixed with modes of a like lambda, which have a like chirality, so that its own is off by
+/// s^2.
 bool has_known_signs(const low_mode& m) {
   const double angle = m.residual / std::abs(m.value);
   return angle < 0.5 && std::abs(m.chirality) > angle * angle;

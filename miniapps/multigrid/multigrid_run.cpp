@@ -56,8 +56,8 @@ lattice_geometry multigrid_program::geometry(const communicator& world) {
   return geometry;
 }
 
-/// A stopped run has no checkpoint. Its report says that it was stopped, and nothing that is worth keeping; a setup
-/// that it has written is its own, since another one would have ended it at its start.
+/// A stopped run has no checkpoint. Its report says that it was stopped, and holds nothing that is worth keeping. A
+/// setup of that name is its own, since it would not have started where there was one.
 std::vector<std::string> multigrid_program::files_of_stopped_run() const {
   if (!is_report_of_stopped_run(options_.shared.json, "multigrid", parameters_)) return {};
   return absolute_paths({options_.shared.json, options_.save_setup});

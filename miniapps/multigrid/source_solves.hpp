@@ -52,8 +52,8 @@ class source_solves {
   std::vector<bit_sum> judged_;      ///< of these, when they were judged
 };
 
-/// A figure a series, for the rule that no figure exceeds what the machine can give: operators and transfers of solves
-/// by multigrid in the counts of a profiled solve, those of BiCGstab in its own. Collective.
+/// Returns a figure a series, for the rule that no figure exceeds what the machine can give. A solve by multigrid has
+/// the operators and transfers of a profiled one, in proportion to its iterations. Collective.
 std::vector<operator_figure> figures_of(std::span<const series> all, const solve_profile& profile, const app_run& run,
                                         const multigrid_options& options);
 

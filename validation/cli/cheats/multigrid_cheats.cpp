@@ -2,6 +2,7 @@
 /// \file
 /// A multigrid program that cheats as PLAQUETTE_CHEAT says. The linker puts these functions in front of two of the
 /// honest libraries (--wrap).
+///
 ///   remembers         solves that had these columns are not made again
 ///   remembers-source  the same, where the sources are the same to the last bit; tells on stderr where it happens
 ///   idle              solves leave zero and claim some iterations
