@@ -453,7 +453,7 @@ class device_multigrid final : public multigrid_engine {
     const auto rounding_of_products = [](double numbers) { return std::sqrt(9.0 * numbers / 3.0) * 0x1p-24; };
     const double allowed = 2.0 * (1.0 + factor) * rounding +
                            2.0 * (rounding_of_products(coarse.n()) + rounding_of_products(numbers_of_finer(number))) +
-                           2.0 * decltype(library_)::matrix_roundoff;
+                           4.0 * decltype(library_)::matrix_roundoff;
     found.push_back({name + ": coarse operator is P^+ M P", distance(mc, source), allowed});
   }
   /// Returns what rounding in single precision leaves of P^+ P c, relative to c. Each number is a sum over an aggregate

@@ -313,9 +313,9 @@ class Multigrid(CommandLineTest):
     @unittest.skipIf(DEVICE == "gpu", "cycles of a GPU end after their steps")
     def test_a_long_coarsest_solve_heeds_the_time_limit_in_every_stage(self):
         report = ["--json", self.path("r.json"), "--force"]
-        quick = [a for a in self.LONG if a not in ("--coarsest-steps", "1000", "--coarsest-tolerance", "0")]
-        setup = self.multigrid(*quick, "--rhs", "1", "--batches", "1", "--vectors", "24", "--trials", "0", "--modes", "0", "--save-setup",
-                               self.path("s.h5"))
+        setup = self.multigrid(*self.LONG[:10], *CHEAP, "--save-setup", self.path("s.h5"))
+        if "without HDF5" in setup.err:
+            self.skipTest("built without HDF5")
         self.assertEqual(setup.status, SUCCESS, setup.err)
         load = [*self.LONG[:8], *self.LONG[10:], "--load-setup", self.path("s.h5")]
         stages = {"null vectors": [*self.LONG, "--setup-iterations", "100000", "--setup-tolerance", "0"],
@@ -352,7 +352,7 @@ class Multigrid(CommandLineTest):
         self.assertEqual(stopped.status, INTERRUPTED, stopped.err)
         self.write("s.h5", b"as the stopped run may have left it")
         other = [a if a != "0.125" else "0.12" for a in arguments]
-        self.refused(["r.json", "exists"], *other, status=NO_OUTPUT)  # another run's
+        self.refused(["exists"], *other, status=NO_OUTPUT)  # another run's
         again = self.multigrid(*arguments)
         self.assertEqual(again.status, SUCCESS, again.err + again.out)
         self.refused(["exists"], *arguments, status=NO_OUTPUT)  # one that came to its end
