@@ -35,7 +35,7 @@ std::string why_exceptional(const std::vector<low_mode>& modes) {
     return fmt::format("mode {:.1e} of gamma_5 M has chirality {:.2f}, so M has a real mode below zero", wrong->value,
                        wrong->chirality);
   if (wrong != modes.end())
-    return fmt::format("mode {:.1e} of gamma_5 M has chirality {:.2f}, the wrong sign, as below the critical mass",
+    return fmt::format("mode {:.1e} of gamma_5 M has chirality {:.2f}: the mass is below the critical one",
                        wrong->value, wrong->chirality);
   if (modes.size() < 2) return "";
   // The lowest modes of a regular configuration lie close together.
