@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -102,12 +103,17 @@ double highest_eigenvalue(const Apply& apply, const F& v) {
 /// The lowest singular vectors of A, by subspace iteration with a Chebyshev filter of A^+ A and Rayleigh-Ritz steps.
 /// (Zhou, Saad, Tiago, Chelikowsky, J. Comput. Phys. 219 (2006) 172) They are as good as `passes` make them: a
 /// deflation does not need more. Collective; reads on the host.
-/// \param v  random columns, some more than `count`
+/// \param v        random columns, some more than `count`
+/// \param between  called before each application; what it throws ends the search
 template <field_batch F, linear_operator<F> A>
-singular_vectors<F> lowest_singular_vectors(const A& a, F v, int count, int passes = 6, int degree = 16) {
+singular_vectors<F> lowest_singular_vectors(const A& a, F v, int count, int passes = 6, int degree = 16,
+                                            const std::function<void()>& between = nullptr) {
   F scratch = like(v);
   detail::make_columns_orthonormal(v);
-  const auto squared = [&](F& out, const F& in) { detail::apply_squared(a, out, scratch, in); };
+  const auto squared = [&](F& out, const F& in) {
+    if (between) between();
+    detail::apply_squared(a, out, scratch, in);
+  };
   const double highest = 1.2 * detail::highest_eigenvalue(squared, v);
   double lowest = 0.1 * highest;  // where the unwanted part of the spectrum begins
   std::vector<double> squares;

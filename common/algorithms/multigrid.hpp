@@ -213,6 +213,7 @@ struct inner_gcr_parameters {
   /// Ends early where every column's residual is below this fraction of its source: reads after each step, so only
   /// where answers are ready at once. 0: never reads.
   double tolerance = 0.0;
+  step_hook between = nullptr;
 };
 
 /// x = about A^-1 b by flexible GCR from x = 0, a fixed number of steps with or without a preconditioner: the K-cycle,
@@ -248,6 +249,7 @@ class inner_gcr {
         limits.push_back(parameters_.tolerance * parameters_.tolerance * b2.re);
     detail::gcr_directions<F> kept;
     for (std::size_t m = 0; m < p_.size(); ++m) {
+      if (parameters_.between) parameters_.between();
       kept.p.push_back(view(p_[m], 0, columns)), kept.q.push_back(view(q_[m], 0, columns));
       if (profile_->on) ++profile_->lattices.at(number_).krylov_steps;
       if (inverse_)

@@ -104,7 +104,8 @@ multigrid_parameters default_multigrid_parameters(const extents& global, const e
     parameters.coarsenings.push_back(c);
   }
   if (parameters.coarsenings.empty())
-    throw input_error("multigrid: lattice " + to_string(global) + " has no coarser one on this process grid");
+    throw input_error("multigrid: lattice " + to_string(global) +
+                      " has no coarser one of its own accord on this process grid: --aggregates names one");
   return parameters;
 }
 

@@ -111,7 +111,8 @@ struct multigrid_parameters {
     return list[std::min(number, list.size() - 1)];
   }
 
-  /// Called between the parts of a setup, on all ranks alike; null: never. What it throws ends the setup.
+  /// Called between the parts of a setup and, where answers are ready at once, between the steps of cycles, on all
+  /// ranks alike; null: never. What it throws ends them.
   std::function<void()> between_parts = nullptr;
 };
 

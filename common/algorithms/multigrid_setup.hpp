@@ -290,7 +290,7 @@ class multigrid {
         return false;
       };
       if (rule.limit > 0 && parameters_.relaxation == null_vector_solver::chebyshev) {
-        filter(a, even, rule.limit);
+        filter(a, even, rule.limit, parameters_.between_parts);
       } else if (rule.limit > 0) {
         a.apply(r, even);
         zero(correction);
@@ -298,21 +298,38 @@ class multigrid {
                                                            : bicgstab(a, correction, r, rule);
         axpy(even, uniform_scalars(even, -1.0), correction);
       }
+      F random = like(part);
+      copy(random, part);
       a.reconstruct_solution(part, even, zero_source);
+      keep_where_nothing_is_left(part, random);
     });
     normalise_columns(v);
+  }
+
+  /// Where only rounding is left of a column, as with heavy quarks, it becomes that of `random` again.
+  template <class F>
+  static void keep_where_nothing_is_left(F& v, F& random) {
+    constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
+    const auto both = host_values_of(std::vector{norm2(v), norm2(random)});
+    for (int c = 0; c < v.columns(); ++c) {
+      const auto k = static_cast<std::size_t>(c);
+      if (both[0][k].re > rounding * rounding * both[1][k].re) continue;
+      F to = view(v, c, 1);
+      copy(to, view(random, c, 1));
+    }
   }
 
   /// v becomes T_d(z(A^+ A)) v, d = degree. z maps [lowest, highest] to [-1, 1]; below T_d grows, at zero to nearly
   /// cosh(2 d sqrt(lowest / highest)).
   template <class System, class F>
-  static void filter(const System& a, F& v, int degree) {
+  static void filter(const System& a, F& v, int degree, const std::function<void()>& between) {
     // The wanted modes are in the lowest fiftieth of the spectrum. They are to grow by three digits at least, and by no
     // more than single precision holds.
     const auto fraction = [&](double growth) { return std::pow(std::acosh(growth) / (2.0 * degree), 2); };
     const double wanted = std::min(std::clamp(0.02, fraction(1e3), fraction(1e24)), 0.5);
     F scratch = like(v);
     const auto squared = [&](F& out, const F& in) {
+      if (between) between();
       F some = view(scratch, 0, in.columns());
       detail::apply_squared(a, out, some, in);
     };
@@ -333,6 +350,9 @@ class multigrid {
     });
     normalise_columns(v);
   }
+
+  /// What cycles call between steps.
+  step_hook between_steps() const { return library_.answers_at_once() ? parameters_.between_parts : nullptr; }
 
   /// Takes out of v what adds nothing.
   void build(quark_field& v) {
@@ -383,6 +403,9 @@ class multigrid {
         report_.replaced += found.replaced();
         return std::make_shared<const basis>(std::move(vectors));
       }
+      if (keep.empty())
+        throw input_error("multigrid: no null vector of " + std::to_string(v.columns()) +
+                          " adds anything to the others; is the operator finite and not zero?");
       report_.dropped += v.columns() - static_cast<int>(keep.size());
       v = gather_columns(v, keep);
     }
@@ -419,7 +442,7 @@ class multigrid {
     if (p.smoother == smoother_kind::polynomial && known != p.polynomials.end() && !known->second.empty() && !heard_)
       return any_relaxation<F>(polynomial_relaxation(*a, shape, known->second), a);
     if (!heard_ || steps > longest_polynomial)
-      return any_relaxation<F>(ca_gcr_relaxation(*a, shape, steps, p.steps_at_a_time), a);
+      return any_relaxation<F>(ca_gcr_relaxation(*a, shape, steps, p.steps_at_a_time, nullptr, between_steps()), a);
     const auto listen = [all = heard_, number, steps](const auto& c) {
       std::vector<double> numbers;
       for (const auto& values : host_values_of(c)) numbers.push_back(values[0].re);
@@ -434,14 +457,15 @@ class multigrid {
     const multigrid_parameters& p = parameters_;
     switch (p.smoother) {
       case smoother_kind::mr:
-        return any_relaxation<F>(mr_relaxation(*a, shape, steps, p.relaxation_factor), a);
+        return any_relaxation<F>(mr_relaxation(*a, shape, steps, p.relaxation_factor, between_steps()), a);
       case smoother_kind::gcr:
-        return any_relaxation<F>(gcr_relaxation(*a, shape, steps), a);
+        return any_relaxation<F>(gcr_relaxation(*a, shape, steps, between_steps()), a);
       case smoother_kind::ca_gcr:
       case smoother_kind::polynomial:
         return by_polynomials<F>(a, shape, number, steps);
       default:
-        return any_relaxation<F>(schwarz_relaxation(*a, shape, domains<F>(*a, number), steps, p.domain_steps), a);
+        return any_relaxation<F>(
+            schwarz_relaxation(*a, shape, domains<F>(*a, number), steps, p.domain_steps, between_steps()), a);
     }
   }
 
@@ -493,16 +517,17 @@ class multigrid {
     const double tolerance = library_.answers_at_once() ? p.coarsest_tolerance : 0.0;
     any_operator<coarse_field> steps =
         p.coarsest == coarsest_kind::gcr
-            ? any_operator<coarse_field>(inner_gcr<coarse_field, coarse_system>(a, shape, {p.coarsest_steps, tolerance},
-                                                                                std::nullopt, profile_, levels_.size()))
+            ? any_operator<coarse_field>(inner_gcr<coarse_field, coarse_system>(
+                  a, shape, {p.coarsest_steps, tolerance, between_steps()}, std::nullopt, profile_, levels_.size()))
             : any_operator<coarse_field>(counted_relaxation<coarse_field>{
-                  any_relaxation<coarse_field>(ca_gcr_relaxation(*a, shape, p.coarsest_steps, p.steps_at_a_time), a),
+                  any_relaxation<coarse_field>(
+                      ca_gcr_relaxation(*a, shape, p.coarsest_steps, p.steps_at_a_time, nullptr, between_steps()), a),
                   profile_, levels_.size(), p.coarsest_steps});
     if (p.coarsest_modes == 0) return steps;
     if (modes_of_ != a) {
       coarse_field v = like(shape, p.coarsest_modes + std::max(2, p.coarsest_modes / 4));
       library_.fill_random(v, p.seed + 1);
-      modes_.emplace(lowest_singular_vectors(*a, v, p.coarsest_modes));
+      modes_.emplace(lowest_singular_vectors(*a, v, p.coarsest_modes, 6, 16, p.between_parts));
       modes_of_ = a;
     }
     return any_operator<coarse_field>(
@@ -529,7 +554,7 @@ class multigrid {
     auto inner = cycle_of<coarse_field>(a, shape, number, columns);
     if (parameters_.cycle == cycle_kind::v) return on_red_black(std::move(inner));
     const int steps = parameters_.cycle == cycle_kind::w ? 2 : parameters_.k_steps;
-    return on_red_black(gcr(a, shape, {steps, watches * parameters_.k_tolerance},
+    return on_red_black(gcr(a, shape, {steps, watches * parameters_.k_tolerance, between_steps()},
                             any_operator<coarse_field>(std::move(inner)), profile_, number));
   }
 

@@ -38,6 +38,9 @@ class number_for_any_width {
   std::vector<S> by_width_;
 };
 
+/// Called between steps; null: nothing is. What it throws ends the steps. For a host: a graph records no call.
+using step_hook = std::function<void()>;
+
 /// A fixed number of steps of a method on A x = b. One caller at a time.
 /// \tparam Steps  void operator()(const A&, F& x, F& r): steps from x, where r = b - A x. r need not be right
 /// afterwards.
@@ -77,7 +80,8 @@ class relaxation {
 template <field_batch F>
 class mr_steps {
  public:
-  mr_steps(F& shape, int count, double omega) : count_(count), omega_(shape, omega), ar_(like(shape)) {
+  mr_steps(F& shape, int count, double omega, step_hook between = nullptr)
+      : count_(count), omega_(shape, omega), ar_(like(shape)), between_(std::move(between)) {
     if (count < 0) throw input_error("mr: the number of steps must not be negative, found " + std::to_string(count));
     if (!(omega > 0.0 && omega < 2.0))
       throw input_error("mr: the relaxation factor must be between 0 and 2, found " + std::to_string(omega));
@@ -88,6 +92,7 @@ class mr_steps {
   void operator()(const A& a, F& x, F& r) {
     F ar = view(ar_, 0, r.columns());
     for (int k = 0; k < count_; ++k) {
+      if (between_) between_();
       const auto [ar_r, arar] = apply_dot_norm2(a, ar, r, r);
       const auto alpha = ratio(omega_(r.columns()) * ar_r, arar);
       axpy(x, alpha, r);
@@ -99,6 +104,7 @@ class mr_steps {
   int count_;
   number_for_any_width<typename F::scalars> omega_;
   F ar_;
+  step_hook between_;
 };
 
 /// GCR without restarts: |r| is minimal over the span of all directions. (Eisenstat, Elman, Schultz 1983)
@@ -107,7 +113,7 @@ class gcr_steps {
   using scalars = typename F::scalars;
 
  public:
-  gcr_steps(F& shape, int count) {
+  gcr_steps(F& shape, int count, step_hook between = nullptr) : between_(std::move(between)) {
     if (count < 1) throw input_error("gcr: the number of steps must be at least 1, found " + std::to_string(count));
     for (int k = 0; k < count; ++k) p_.push_back(like(shape)), q_.push_back(like(shape));
   }
@@ -119,6 +125,7 @@ class gcr_steps {
     std::vector<F> p, q;      // directions and their images q = A p, orthogonal
     std::vector<scalars> qq;  // |q|^2, 0 for a direction that is not to be used
     for (std::size_t m = 0; m < p_.size(); ++m) {
+      if (between_) between_();
       p.push_back(view(p_[m], 0, columns)), q.push_back(view(q_[m], 0, columns));
       const auto step = next_direction(a, r, p, q, qq);
       if (m + 1 < p_.size())
@@ -154,6 +161,7 @@ class gcr_steps {
   }
 
   std::vector<F> p_, q_;
+  step_hook between_;
 };
 
 /// GCR in s steps at a time (CA-GCR): with v_0 = r and v_j+1 = A v_j, the c that makes |r - sum_j c_j v_j+1| smallest.
@@ -168,7 +176,8 @@ class ca_gcr_steps {
 
   /// \param count   steps, in stretches of `length` at most, as even as can be
   /// \param listen  is given the c of each stretch; null: nobody is
-  ca_gcr_steps(F& shape, int count, int length, listener listen = nullptr) : count_(count), listen_(std::move(listen)) {
+  ca_gcr_steps(F& shape, int count, int length, listener listen = nullptr, step_hook between = nullptr)
+      : count_(count), listen_(std::move(listen)), between_(std::move(between)) {
     if (count < 1) throw input_error("ca-gcr: the number of steps must be at least 1, found " + std::to_string(count));
     if (length < 1 || length > 16)
       throw input_error("ca-gcr: expected 1 to 16 steps at a time, found " + std::to_string(length));
@@ -181,6 +190,7 @@ class ca_gcr_steps {
   void operator()(const A& a, F& x, F& r) {
     int done = 0;
     for (int k = 1; k <= stretches_; ++k) {
+      if (between_) between_();
       const int end = count_ * k / stretches_;
       stretch(a, x, r, static_cast<std::size_t>(end - done), k == stretches_);
       done = end;
@@ -206,6 +216,7 @@ class ca_gcr_steps {
   int count_, stretches_;
   std::vector<F> v_;
   listener listen_;
+  step_hook between_;
 };
 
 /// x += sum_j c_j A^j r with numbers c_j that are known before: those of CA-GCR, say, which hardly change from one
@@ -288,20 +299,22 @@ class chebyshev_steps {
 
 /// MR of `count` steps, relaxed by `omega`. For an operator whose Hermitian part is definite.
 template <field_batch F, forward_operator<F> A>
-auto mr_relaxation(const A& a, const F& shape, int count, double omega = 1.0) {
-  return relaxation<F, A, mr_steps<F>>(a, shape, [=](F& like_this) { return mr_steps<F>(like_this, count, omega); });
+auto mr_relaxation(const A& a, const F& shape, int count, double omega = 1.0, const step_hook& between = nullptr) {
+  return relaxation<F, A, mr_steps<F>>(a, shape,
+                                       [=](F& like_this) { return mr_steps<F>(like_this, count, omega, between); });
 }
 /// GCR of `count` steps. 2 `count` fields of storage.
 template <field_batch F, forward_operator<F> A>
-auto gcr_relaxation(const A& a, const F& shape, int count) {
-  return relaxation<F, A, gcr_steps<F>>(a, shape, [=](F& like_this) { return gcr_steps<F>(like_this, count); });
+auto gcr_relaxation(const A& a, const F& shape, int count, const step_hook& between = nullptr) {
+  return relaxation<F, A, gcr_steps<F>>(a, shape,
+                                        [=](F& like_this) { return gcr_steps<F>(like_this, count, between); });
 }
 /// GCR of `count` steps, `length` of them at a time. `length` fields of storage.
 template <field_batch F, forward_operator<F> A>
 auto ca_gcr_relaxation(const A& a, const F& shape, int count, int length = 4,
-                       typename ca_gcr_steps<F>::listener listen = nullptr) {
+                       typename ca_gcr_steps<F>::listener listen = nullptr, const step_hook& between = nullptr) {
   return relaxation<F, A, ca_gcr_steps<F>>(
-      a, shape, [=](F& like_this) { return ca_gcr_steps<F>(like_this, count, length, listen); });
+      a, shape, [=](F& like_this) { return ca_gcr_steps<F>(like_this, count, length, listen, between); });
 }
 /// sum_j c_j A^j. As many fields of storage as coefficients.
 template <field_batch F, forward_operator<F> A>

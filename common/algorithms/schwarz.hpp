@@ -28,10 +28,10 @@ struct schwarz_domains {
 template <field_batch F>
 class schwarz_steps {
  public:
-  schwarz_steps(F& shape, schwarz_domains<F> domains, int sweeps, int steps)
+  schwarz_steps(F& shape, schwarz_domains<F> domains, int sweeps, int steps, step_hook between = nullptr)
       : domains_(std::move(domains)),
         sweeps_(sweeps),
-        solver_(shape, steps, 1.0),
+        solver_(shape, steps, 1.0, std::move(between)),
         one_(shape, 1.0),
         minus_one_(shape, -1.0),
         e_(like(shape)),
@@ -77,9 +77,10 @@ class schwarz_steps {
 
 /// A relaxation of `sweeps` sweeps, each of `steps` minimal residual steps in every domain.
 template <field_batch F, forward_operator<F> A>
-auto schwarz_relaxation(const A& a, const F& shape, const schwarz_domains<F>& domains, int sweeps, int steps) {
+auto schwarz_relaxation(const A& a, const F& shape, const schwarz_domains<F>& domains, int sweeps, int steps,
+                        const step_hook& between = nullptr) {
   return relaxation<F, A, schwarz_steps<F>>(
-      a, shape, [&](F& like_this) { return schwarz_steps<F>(like_this, domains, sweeps, steps); });
+      a, shape, [&](F& like_this) { return schwarz_steps<F>(like_this, domains, sweeps, steps, between); });
 }
 
 }  // namespace plaquette

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -57,6 +58,27 @@ void run_control::note_stop(verification& checks) const {
 
 void run_control::stop_if_asked(const std::string& during) {
   if (should_stop()) throw error(exit_status::interrupted, fmt::format("stopped by {} during {}", reason_, during));
+}
+
+sparse_stop::sparse_stop(run_control& control, const communicator& world)
+    : control_(control), world_(world), last_(seconds_now()) {}
+
+bool sparse_stop::operator()() {
+  if (control_.stopped()) return true;
+  if (++calls_ < stride_) return false;
+  calls_ = 0;
+  if (world_.size() == 1) return control_.should_stop();
+  constexpr double interval = 0.1;
+  constexpr int longest = 64;  // a step may come to take much longer than those before
+  const double now = seconds_now();
+  std::array<double, 1> passed{now - last_};
+  world_.maximum(std::span(passed));  // so that all ranks take the same stride
+  last_ = now;
+  if (passed[0] < 0.5 * interval)
+    stride_ = std::min(2 * stride_, longest);
+  else if (passed[0] > interval)
+    stride_ = std::max(1, static_cast<int>(stride_ * interval / passed[0]));
+  return control_.should_stop();
 }
 
 }  // namespace plaquette

@@ -42,4 +42,20 @@ class run_control {
   std::string reason_;
 };
 
+/// Asks a run_control at a few of its calls only, so that loops of short steps can ask at each: on several ranks, which
+/// must agree, about every tenth of a second and at least at every 64th call; alone at every call. All ranks call it in
+/// step.
+class sparse_stop {
+ public:
+  sparse_stop(run_control& control, const communicator& world);
+  /// Returns whether to stop, the same on every rank.
+  bool operator()();
+
+ private:
+  run_control& control_;
+  communicator world_;
+  int stride_ = 1, calls_ = 0;
+  double last_;
+};
+
 }  // namespace plaquette

@@ -108,17 +108,4 @@ std::string remark_on_rebuilt_links(const std::vector<column_result>& columns, i
       distance_from_su3, stored_reals);
 }
 
-void check_correlator(verification& checks, const std::string& name, const std::vector<double>& correlator) {
-  double largest = 0.0, smallest = std::numeric_limits<double>::infinity();
-  for (const double c : correlator)
-    if (c > 0.0) largest = std::max(largest, c), smallest = std::min(smallest, c);
-  // A heavy quark's solution is found before the Krylov space has reached all times; it is 0 where it has not been.
-  const bool fades = smallest <= unit_roundoff("double") * largest;
-  const auto bad = std::ranges::count_if(correlator, [fades](double c) {
-    const bool is_faded = fades && c == 0.0;
-    return !(c > 0.0 || is_faded) || !std::isfinite(c);
-  });
-  checks.add(name + " correlator is positive", static_cast<double>(bad), 0.0);
-}
-
 }  // namespace plaquette

@@ -83,8 +83,4 @@ void check_columns(verification& checks, const std::vector<column_result>& colum
 std::string remark_on_rebuilt_links(const std::vector<column_result>& columns, int stored_reals,
                                     double distance_from_su3);
 
-/// Adds: all of a correlator's values are finite and positive, as they are for mesons whose source and sink agree; or
-/// 0, in a correlator that falls below 2^-53 of its largest value somewhere else.
-void check_correlator(verification& checks, const std::string& name, const std::vector<double>& correlator);
-
 }  // namespace plaquette

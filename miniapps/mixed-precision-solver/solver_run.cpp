@@ -18,6 +18,7 @@
 #include "miniapps/mixed-precision-solver/solver_checks.hpp"
 #include "miniapps/mixed-precision-solver/summary.hpp"
 #include "miniapps/mixed-precision-solver/work_estimate.hpp"
+#include "miniapps/shared/correlator_report.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 #include "miniapps/shared/operator_checks.hpp"
 #include "miniapps/shared/possible_figures.hpp"
@@ -67,9 +68,7 @@ correlator_pair correlators_of(const cpu::propagator& columns, const communicato
 }
 
 void note_correlators(app_run& run, const correlator_pair& c, const cpu::source_description& source) {
-  run.result.observables = {{"pion", c.pion}, {"rho", c.rho}, {"source_time", source.position[3]}};
-  check_correlator(run.result.checks, "pion", c.pion);
-  if (run.talks()) print_correlators(c.pion, c.rho);
+  note_correlators(run, c.pion, c.rho, source.position[3]);
 }
 
 void add_correlators(app_run& run, const cpu::propagator& columns, const cpu::source_description& source) {

@@ -87,11 +87,6 @@ void print_columns(const std::vector<column_result>& columns) {
   }
 }
 
-void print_correlators(const std::vector<double>& pion, const std::vector<double>& rho) {
-  fmt::print("\n     t              pion               rho   (sum over space; t as on the lattice)\n");
-  for (std::size_t t = 0; t < pion.size(); ++t) fmt::print("{:6}  {:16.10e}  {:16.10e}\n", t, pion[t], rho[t]);
-}
-
 namespace {
 
 /// Where several batches were timed: how they spread.

@@ -19,7 +19,6 @@ void print_problem(const solver_options& options, const lattice_geometry& geomet
 /// What --dryrun says of the work, beside the memory (run_estimate::lines).
 std::vector<std::pair<std::string, std::string>> lines_of(const solver_options& options, const work_estimate& work);
 void print_columns(const std::vector<column_result>& columns);
-void print_correlators(const std::vector<double>& pion, const std::vector<double>& rho);
 void print_timing(const report& r);
 
 }  // namespace plaquette

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -21,6 +23,7 @@
 #include "miniapps/multigrid/level_placement.hpp"
 #include "miniapps/multigrid/setup_file.hpp"
 #include "miniapps/multigrid/why_it_works.hpp"
+#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette {
 
@@ -97,41 +100,24 @@ class device_multigrid final : public multigrid_engine {
     write_setup(path, force, setup, origin_, device_.ctx.geometry(), device_.ctx.comm());
   }
 
-  std::vector<identity> identities() override {
-    // Null vectors and matrices are single precision: 2^-24 a number, and products of some hundreds to thousands of
-    // random sign; measured 2e-7 to 1e-6.
-    constexpr double tolerance = 128 * 0x1p-24;
+  std::vector<identity> identities(bool with_cycle) override {
     std::vector<identity> found;
     std::size_t number = 0;
     for (const auto& level : multigrid_->levels()) {
-      const std::string name = "level " + std::to_string(++number);
-      auto c = level.from_finer->coarse_like(1), back = like(c);
-      library_.fill_random(c, options_.shared.seed + number);
-      const auto& p = *level.from_finer;
+      auto c = level.from_finer->coarse_like(1);
+      library_.fill_random(c, options_.shared.seed + ++number);
       if (number == 1) {
-        cycle_field fine = library_.random_quarks(1, 1), image = like(fine);
-        p.prolong(fine, c);
-        p.restrict_to(back, fine);
-        found.push_back({name + ": restriction undoes prolongation", distance(back, c), tolerance});
-        library_.apply_full(image, fine);
-        p.restrict_to(back, image);  // P^+ M P c
-        const auto& coarse = *level.system;
-        auto source = coarse.working_field(1), mc = like(source), working = like(source);
-        coarse.prepare_source(source, back);
-        library_.take_working_sites(working, c);
-        coarse.apply(mc, working);
-        // Products with X^-1 multiply rounding by its condition number, below 10. Rounding of the stored matrices, each
-        // number by itself, adds at most so much of the result's length for each of the few largest products.
-        const double allowed = 10.0 * tolerance + 4.0 * decltype(library_)::matrix_roundoff;
-        found.push_back({name + ": coarse operator is P^+ M P", distance(mc, source), allowed});
+        add_identities(found, number, c, library_.random_quarks(1, 1),
+                       [&](cycle_field& out, const cycle_field& in) { library_.apply_full(out, in); });
       } else {
-        auto fine = multigrid_->levels()[number - 2].system->full_field(1);
-        p.prolong(fine, c);
-        p.restrict_to(back, fine);
-        found.push_back({name + ": restriction undoes prolongation", distance(back, c), tolerance});
+        const auto& finer = multigrid_->levels()[number - 2];
+        using field = std::remove_cvref_t<decltype(c)>;
+        add_identities(found, number, c, finer.system->full_field(1),
+                       [&](field& out, const field& in) { library_.apply_full(out, in, *finer.operator_numbers); });
       }
     }
-    if constexpr (Device::records) found.push_back(cycle_of_both_libraries());
+    if constexpr (Device::records)
+      if (with_cycle) found.push_back(cycle_of_both_libraries());
     return found;
   }
 
@@ -188,11 +174,16 @@ class device_multigrid final : public multigrid_engine {
     return document;
   }
 
-  void set_sources(const std::vector<int>& columns) override {
+  void set_sources(const std::vector<int>& columns, complex<double> phase) override {
     b_.emplace(device_.ctx, field_shape{.columns = static_cast<int>(columns.size())});
     x_.emplace(like(*b_));
     int place = 0;
     for (const int column : columns) device_.make_source(*b_, place++, column, options_.source);
+    const auto for_all = [&](complex<double> number) {
+      return make_scalars(*b_, std::vector<complex<double>>(columns.size(), number));
+    };
+    scale(*b_, for_all(phase));
+    scale(*x_, for_all(scaling::not_a_number));  // the memory may hold the solution of a solve before
   }
 
   void set_residuals_as_sources() override {
@@ -250,7 +241,7 @@ class device_multigrid final : public multigrid_engine {
     const timed_multigrid_solve solved = solve_by_multigrid(rule);
     p.on = profiles_ = false;
     cycle_.reset();
-    return {solved.seconds, p.lattices, work_of(solved.report, p.lattices)};
+    return {solved.seconds, solved.report.iterations(), p.lattices, work_of(solved.report, p.lattices)};
   }
 
  private:
@@ -385,6 +376,10 @@ class device_multigrid final : public multigrid_engine {
     rule.tolerance = 1e-13;
     rule.limit = last;
     rule.guess_is_zero = true;
+    rule.interrupted = [this] {
+      if (options_.multigrid.between_parts) options_.multigrid.between_parts();
+      return false;
+    };
     const schur_report report = solve_once(x, b, cycle_for(1), rule);
     const std::vector<double>& r = report.history.front();
     const int end = static_cast<int>(r.size()) - 1, begin = std::min(first, end - 1);
@@ -425,6 +420,53 @@ class device_multigrid final : public multigrid_engine {
     for (std::size_t k = 0; k < modes.values.size(); ++k)
       found.push_back({modes.values[k], modes.residuals[k], chirality[k].re, std::sqrt(missed2[k].re / all2[k].re)});
     return found;
+  }
+
+  /// P^+ P = 1 and P^+ M P = Mhat on coarse numbers c, where M is that of the lattice above.
+  template <class Coarse, class Fine, class Apply>
+  void add_identities(std::vector<identity>& found, std::size_t number, const Coarse& c, Fine fine,
+                      const Apply& apply) const {
+    const std::string name = "level " + std::to_string(number);
+    const auto& level = multigrid_->levels()[number - 1];
+    const auto& p = *level.from_finer;
+    Coarse back = like(c);
+    Fine image = like(fine);
+    p.prolong(fine, c);
+    p.restrict_to(back, fine);
+    const double rounding = rounding_of_transfer(number);
+    found.push_back({name + ": restriction undoes prolongation", distance_at_worst_site(back, c), 2.0 * rounding});
+    apply(image, fine);
+    p.restrict_to(back, image);  // P^+ M P c
+    const auto& coarse = *level.system;
+    auto source = coarse.working_field(1), mc = like(source), working = like(source);
+    coarse.prepare_source(source, back);
+    library_.take_working_sites(working, c);
+    coarse.apply(mc, working);
+    // The red-black system multiplies errors of P^+ M P c by what it makes of random numbers of that length.
+    Coarse noise = like(c);
+    library_.fill_random(noise, options_.shared.seed + number + 100);
+    auto of_noise = like(source);
+    coarse.prepare_source(of_noise, noise);
+    const double factor = norm_of(of_noise) / norm_of(source) * norm_of(back) / norm_of(noise);
+    // Both operators sum 9 n products each. Rounding of the stored matrices, each number by itself, adds its size for
+    // each of the few largest products.
+    const auto rounding_of_products = [](double numbers) { return std::sqrt(9.0 * numbers / 3.0) * 0x1p-24; };
+    const double allowed = 2.0 * (1.0 + factor) * rounding +
+                           2.0 * (rounding_of_products(coarse.n()) + rounding_of_products(numbers_of_finer(number))) +
+                           4.0 * decltype(library_)::matrix_roundoff;
+    found.push_back({name + ": coarse operator is P^+ M P", distance(mc, source), allowed});
+  }
+  /// Returns what rounding in single precision leaves of P^+ P c, relative to c. Each number is a sum over an aggregate
+  /// whose N terms have random signs. It is rounded N times, at the length of its partial sums.
+  double rounding_of_transfer(std::size_t number) const {
+    const auto& all = multigrid_->parameters().coarsenings;
+    const double terms =
+        numbers_of_finer(number) / chiralities * static_cast<double>(volume(all[number - 1].aggregate));
+    return (1.0 + std::sqrt(terms / 3.0)) * 0x1p-24;
+  }
+  /// Numbers of a site of the lattice above.
+  double numbers_of_finer(std::size_t number) const {
+    return number == 1 ? 12.0 : 2.0 * multigrid_->parameters().coarsenings[number - 2].vectors;
   }
 
   /// A cycle of this library in single precision beside the CPU library's, of the same vectors and matrices, where no
@@ -585,6 +627,31 @@ class device_multigrid final : public multigrid_engine {
     return all;
   }
 
+  template <class F>
+  static double norm_of(const F& x) {
+    return std::sqrt(host_values(norm2(x))[0].re);
+  }
+  /// The largest |a - b| of a site over the mean |b| of sites: one wrong number shows on a lattice of any size.
+  template <class F>
+  double distance_at_worst_site(const F& a, const F& b) const {
+    std::vector<complex<double>> here(static_cast<std::size_t>(a.sites() * a.components())), there(here);
+    export_column(std::span(here), a, 0);
+    export_column(std::span(there), b, 0);
+    const auto of_site = static_cast<std::size_t>(a.components());
+    double worst2 = 0.0;
+    for (std::size_t site = 0; site < here.size(); site += of_site) {
+      double sum = 0.0;
+      for (std::size_t k = site; k < site + of_site; ++k) sum += norm2(here[k] - there[k]);
+      if (!(sum <= worst2)) worst2 = sum;  // NaN stays
+    }
+    const communicator& comm = device_.ctx.comm();
+    std::array<double, 2> largest{worst2, std::isnan(worst2) ? 1.0 : 0.0};
+    comm.maximum(std::span(largest));
+    if (largest[1] > 0.0) return std::numeric_limits<double>::quiet_NaN();
+    std::array<double, 1> sites{static_cast<double>(b.sites())};
+    comm.sum(std::span(sites));
+    return std::sqrt(largest[0] * sites[0]) / norm_of(b);
+  }
   template <class F>
   static double distance(const F& a, const F& b) {
     F difference = like(a);

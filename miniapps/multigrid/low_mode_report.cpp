@@ -10,8 +10,18 @@ namespace plaquette {
 
 namespace {
 
-/// The sign of lambda is known, and the mode answers to the mass.
-bool tells_mass(const low_mode& m) { return m.residual < 0.5 * std::abs(m.value) && std::abs(m.chirality) > 0.1; }
+/// The signs of lambda and of the chirality are known. An approximate mode is off by an angle of s = residual /
+/// |lambda| at most. It is mixed with modes of a like lambda, which have a like chirality, so that its own is off by
+/// s^2.
+bool has_known_signs(const low_mode& m) {
+  const double angle = m.residual / std::abs(m.value);
+  return angle < 0.5 && std::abs(m.chirality) > angle * angle;
+}
+
+bool has_wrong_chirality(const low_mode& m) { return has_known_signs(m) && m.value * m.chirality < 0.0; }
+
+/// A mode whose lambda goes straight through zero as the mass rises: that of a real mode of M.
+bool is_real_mode(const low_mode& m) { return std::abs(m.chirality) > 0.5; }
 
 }  // namespace
 
@@ -20,10 +30,13 @@ std::string why_exceptional(const std::vector<low_mode>& modes) {
   constexpr double zero_to_rounding = 1e-5;
   if (!modes.empty() && modes.front().gain() < zero_to_rounding)
     return fmt::format("M is singular: a mode of gamma_5 M is {:.1e}, which is zero to rounding", modes.front().gain());
-  for (const low_mode& m : modes)
-    if (tells_mass(m) && m.value * m.chirality < 0.0)
-      return fmt::format("mode {:.1e} of gamma_5 M has chirality {:.2f}, so M has a real mode below zero", m.value,
-                         m.chirality);
+  const auto wrong = std::ranges::find_if(modes, has_wrong_chirality);
+  if (wrong != modes.end() && is_real_mode(*wrong))
+    return fmt::format("mode {:.1e} of gamma_5 M has chirality {:.2f}, so M has a real mode below zero", wrong->value,
+                       wrong->chirality);
+  if (wrong != modes.end())
+    return fmt::format("mode {:.1e} of gamma_5 M has chirality {:.2f}: the mass is below the critical one",
+                       wrong->value, wrong->chirality);
   if (modes.size() < 2) return "";
   // The lowest modes of a regular configuration lie close together.
   constexpr double gap = 5.0;

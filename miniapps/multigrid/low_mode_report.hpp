@@ -14,9 +14,11 @@ namespace plaquette {
 
 /// Empty where nothing is wrong; else a sentence that says why a configuration is exceptional.
 ///
-/// A mode's lambda crosses zero at the mass where M has a real mode, and d lambda / d mass is its chirality. So
-/// lambda / chirality is the distance of the mass to that point. A quark of positive mass has lambda chirality > 0 in
-/// all modes. One below zero, or one alone far below the others, makes M nearly singular and the propagator worthless.
+/// Of H = gamma_5 M a mode v has d lambda / d mass = <v, gamma_5 v>, its chirality, and lambda chirality = <v, M v>. A
+/// quark of positive mass has <v, M v> > 0 in all low modes. Where it is negative in one, |lambda| falls as the mass
+/// rises: a real mode of M lies below zero (chirality near 1), or the mass is below the critical one. Such a mode is
+/// refused, and one alone far below the others, which makes M nearly singular and the propagator worthless. A mode that
+/// is not known well enough to have a sign says nothing.
 std::string why_exceptional(const std::vector<low_mode>& modes);
 
 /// [{value, residual, chirality, missed}]

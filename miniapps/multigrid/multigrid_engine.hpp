@@ -79,6 +79,7 @@ struct lattice_work {
 /// A solve whose stages were timed by themselves; 0 is the finest lattice.
 struct solve_profile {
   double seconds = 0.0;
+  int iterations = 0;
   std::vector<lattice_profile> lattices;
   std::vector<lattice_work> work;
 };
@@ -111,8 +112,9 @@ class multigrid_engine {
   virtual setup_summary set_up() = 0;
   /// Writes the null vectors.
   virtual void save_setup(const std::string& path, bool force) = 0;
-  /// P^+ P = 1 and P^+ M P = Mhat on random fields, a level each.
-  virtual std::vector<identity> identities() = 0;
+  /// P^+ P = 1 and P^+ M P = Mhat on random fields, for each level with the M of the lattice above.
+  /// \param with_cycle  on a GPU also a cycle of it against the CPU library's
+  virtual std::vector<identity> identities(bool with_cycle) = 0;
 
   /// The modes of gamma_5 M with the smallest |eigenvalues|, |values| ascending. (See
   /// common/algorithms/inverse_modes.hpp.)
@@ -121,8 +123,8 @@ class multigrid_engine {
   /// What a figure needs that shows why multigrid works, from the modes that were found last. (See why_it_works.hpp.)
   virtual json_document explanation() = 0;
 
-  /// The right-hand sides: these spin-colours of the source.
-  virtual void set_sources(const std::vector<int>& columns) = 0;
+  /// The right-hand sides: these spin-colours of the source, times a phase. No solution is left of those before.
+  virtual void set_sources(const std::vector<int>& columns, complex<double> phase) = 0;
   /// The residuals of the solutions that are there become the right-hand sides: for errors.
   virtual void set_residuals_as_sources() = 0;
   /// Some iterations for a number of right-hand sides that was not solved before, so that timed solves do not pay for

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <tuple>
 
@@ -138,6 +139,20 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.useless_beside("--aggregates", {"--levels"}, "there is a level for each aggregate");
 }
 
+/// Relaxation in several steps at a time makes powers of M in single precision, whose squares are summed in double.
+void require_powers_in_single(const multigrid_options& options) {
+  const multigrid_parameters& p = options.multigrid;
+  const bool relaxes = p.smoother == smoother_kind::ca_gcr || p.smoother == smoother_kind::polynomial;
+  if (!relaxes && p.coarsest != coarsest_kind::ca_gcr) return;
+  const double most = std::pow(1e30, 1.0 / std::max(p.steps_at_a_time, 8));
+  const double mass = options.shared.action.mass;
+  if (std::abs(mass) <= most) return;
+  throw input_error(fmt::format(
+      "mass {:g}: {} relaxes by powers of M, which overflow single precision beyond {:.0f}: --smoother mr {}does not",
+      mass, name(relaxes ? p.smoother : smoother_kind::ca_gcr), most,
+      p.coarsest == coarsest_kind::ca_gcr ? "--coarsest-solver gcr " : ""));
+}
+
 }  // namespace
 
 multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
@@ -199,10 +214,14 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
     if (batch > options.shared.rhs)
       throw input_error(fmt::format("--batches: expected at most the {} right-hand sides of --rhs, found {}",
                                     options.shared.rhs, batch));
+  if (options.shared.tolerance >= 1.0)
+    throw input_error(
+        fmt::format("--tol: expected less than 1, which no solve at all meets, found {:g}", options.shared.tolerance));
   if (options.shared.tolerance != 0.0 && options.shared.tolerance < 1e-15)
     throw input_error(
         fmt::format("--tol: double precision resolves 1e-15 at best, found {:g}", options.shared.tolerance));
   if (!options.aggregates.empty()) parse_coarsenings(options.aggregates, options.vectors);
+  require_powers_in_single(options);
   return options;
 }
 
@@ -336,8 +355,10 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
   }
   const int count = p.coarsenings.front().vectors;
   if (options.load_setup.empty())
-    memory.setup = sites * single_spinor * (count + std::min(count, p.setup_batch) * (1 + 0.5 * (8 + 2 * steps)));
+    memory.setup = sites * single_spinor * (count + std::min(count, p.setup_batch) * (2 + 0.5 * (8 + 2 * steps)));
+  // Links, what a check takes, and a propagator for correlators.
   memory.canonical = sites * (2 * sizeof(double) * 9 * 4 + 3 * double_spinor);
+  if (options.shared.rhs == spin_colours) memory.canonical += sites * spin_colours * double_spinor;
   return memory;
 }
 

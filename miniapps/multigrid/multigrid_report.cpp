@@ -42,10 +42,9 @@ void print_work(const json_document& levels, const series* slow) {
 
 void print_energy(const std::vector<series>& all) {
   for (const series& s : all)
-    if (s.energy_joule)
+    if (s.power_watt)
       fmt::print("energy     {:.4g} J a solve by {}, {} at once: {:.0f} W\n",
-                 *s.energy_joule / static_cast<double>(s.sources.size()), s.solver, s.batch,
-                 *s.energy_joule / s.gpu_seconds);
+                 *s.power_watt * spread_of(s, &source_result::seconds).mean, s.solver, s.batch, *s.power_watt);
 }
 
 /// What would help, where a solve is slow or has failed.
@@ -66,8 +65,8 @@ std::string advice(const series& s, const multigrid_options& options) {
 
 }  // namespace
 
-void add_to_report(report& result, const multigrid_results& results, const multigrid_options& options, double memory) {
-  const auto& [all, schedules, modes, explanation] = results;
+void add_solves(report& result, const multigrid_results& results, const multigrid_options& options) {
+  const auto& all = results.all;
   const double tolerance = options.tolerance();
   for (const series& s : all) {
     result.solves.push_back(record_of(s, tolerance));
@@ -85,6 +84,12 @@ void add_to_report(report& result, const multigrid_results& results, const multi
       if (!(result.fom.value >= rate)) result.fom.value = rate;
     }
   }
+}
+
+void add_to_report(report& result, const multigrid_results& results, const multigrid_options& options, double memory) {
+  const auto& [all, schedules, modes, explanation] = results;
+  const double tolerance = options.tolerance();
+  add_solves(result, results, options);
   for (const schedule_results& schedule : schedules) {
     json_document& details = result.solves[schedule.first].details;
     details["levels"] = schedule.levels;

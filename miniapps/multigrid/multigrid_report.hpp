@@ -25,6 +25,8 @@ struct multigrid_results {
   json_document explanation = nullptr;  ///< of --explain
 };
 
+/// Adds the solves and the checks of their solutions, and the best rate of those that multigrid has solved.
+void add_solves(report& result, const multigrid_results& results, const multigrid_options& options);
 /// Adds solves, checks and the figure of merit. A reference that says itself that it did not converge adds no check.
 /// \param memory  bytes of a rank, as estimated
 void add_to_report(report& result, const multigrid_results& results, const multigrid_options& options, double memory);

@@ -7,6 +7,8 @@
 
 #include "miniapps/multigrid/multigrid_engine.hpp"
 #include "miniapps/multigrid/multigrid_options.hpp"
+#include "miniapps/multigrid/multigrid_report.hpp"
+#include "miniapps/multigrid/source_solves.hpp"
 #include "miniapps/shared/program.hpp"
 
 namespace plaquette {
@@ -18,15 +20,18 @@ class multigrid_program final : public program {
   const shared_options& shared() const override { return options_.shared; }
   std::vector<named_file> files() const override;
   lattice_geometry geometry(const communicator& world) override;
+  std::vector<std::string> files_of_stopped_run() const override;
   run_estimate estimate(app_run& run) override;
   json_document parameters(const app_run& run) const override;
   void print_problem(const app_run& run) const override;
   exit_status body(app_run& run) override;
 
  private:
+  void measure(app_run& run, multigrid_engine& engine, source_solves& solves, multigrid_results& results);
   std::vector<low_mode> examine(app_run& run, multigrid_engine& engine) const;
 
   multigrid_options options_;
+  json_document parameters_ = nullptr;  ///< before they are fitted into memory
 };
 
 }  // namespace plaquette

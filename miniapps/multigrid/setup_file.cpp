@@ -13,6 +13,7 @@
 #include "common/app/parse.hpp"
 #include "common/error.hpp"
 #include "common/io/hdf5_file.hpp"
+#include "common/lattice/coarse_geometry.hpp"
 #include "common/random/random_stream.hpp"
 
 namespace plaquette {
@@ -202,27 +203,82 @@ std::vector<coarsening> coarsenings_of_setup(const std::string& path, const comm
   if (version != format_version)
     throw input_error(
         fmt::format("{}: expected format version {}, found {}", printable(path), format_version, version));
+  constexpr int most_levels = 7, most_vectors = 512, longest_aggregate = 1 << 12;  // as --levels and --vectors have it
+  const auto bounded = [&](const std::string& what, int value, int highest) {
+    if (value < 1 || value > highest)
+      throw input_error(
+          fmt::format("{}: expected {} from 1 to {}, found {}; the file is damaged: --save-setup makes one",
+                      printable(path), what, highest, value));
+  };
+  const int levels = file.integer(set_name(0), "levels");
+  bounded("levels", levels, most_levels);
   std::vector<coarsening> list;
-  for (int level = 0; level < file.integer(set_name(0), "levels"); ++level) {
+  for (int level = 0; level < levels; ++level) {
     const std::string set = set_name(static_cast<std::size_t>(level));
     const auto shape = file.integers(set, "aggregate", dimensions);
     coarsening c;
     std::copy(shape.begin(), shape.end(), c.aggregate.begin());
     c.vectors = file.integer(set, "vectors");
-    if (c.vectors < 1 || std::ranges::any_of(c.aggregate, [](int length) { return length < 1; }))
-      throw input_error(fmt::format("{}: level {} has no sensible aggregates", printable(path), level));
+    bounded(fmt::format("null vectors of level {}", level + 1), c.vectors, most_vectors);
+    for (const int length : c.aggregate)
+      bounded(fmt::format("aggregates of level {}", level + 1), length, longest_aggregate);
     list.push_back(c);
   }
-  if (list.empty()) throw input_error(fmt::format("{}: holds no level", printable(path)));
   return list;
 }
+
+void require_coarsenings_fit(const std::string& path, const std::vector<coarsening>& list,
+                             const lattice_geometry& geometry) {
+  extents local = geometry.local();
+  std::int64_t rows = 6;
+  for (const coarsening& c : list) {
+    try {
+      local = coarse_extents(local, local, c.aggregate);
+    } catch (const input_error& e) {
+      throw input_error(fmt::format("{}: {}", printable(path), e.what()));
+    }
+    if (c.vectors > rows * volume(c.aggregate))
+      throw input_error(
+          fmt::format("{}: {} null vectors of a chirality on aggregates of {}, which hold {} numbers of one",
+                      printable(path), c.vectors, to_string(c.aggregate), rows * volume(c.aggregate)));
+    rows = c.vectors;
+  }
+}
+
+namespace {
+
+/// Notes numbers that are none of orthonormal vectors, and tells of them on all ranks.
+class number_watch {
+ public:
+  explicit number_watch(double longest) : longest2_(longest * longest) {}
+  const complex<float>& operator()(const complex<float>& z) {
+    if (!(norm2(z) <= longest2_)) bad_ = 1.0;
+    return z;
+  }
+  void require(const std::string& path, const std::string& what, const communicator& comm) const {
+    std::array<double, 1> bad{bad_};
+    comm.maximum(std::span(bad));
+    if (bad[0] > 0.0)
+      throw input_error(
+          fmt::format("{}: expected {} of size {:g} at most, found others; the file is damaged: --save-setup "
+                      "makes one",
+                      printable(path), what, std::sqrt(longest2_)));
+  }
+
+ private:
+  double longest2_, bad_ = 0.0;
+};
+
+}  // namespace
 
 stored_setup read_setup(const std::string& path, const setup_origin& origin, const lattice_geometry& geometry,
                         const communicator& comm) {
   const std::vector<coarsening> list = coarsenings_of_setup(path, comm);
   const hdf5_input file(path, comm);
   require_origin(file, path, origin);
+  require_coarsenings_fit(path, list, geometry);
   std::vector<null_space> vectors;
+  number_watch orthonormal(1.0 + 1e-3), finite(1e15);
   coarse_geometry coarse = coarsened(geometry, list.front().aggregate);
   for (std::size_t level = 0; level < list.size(); ++level) {
     const coarse_geometry finer = coarse;
@@ -237,7 +293,7 @@ stored_setup read_setup(const std::string& path, const setup_origin& origin, con
                       [&](const coordinate& x, std::span<const complex<double>> from) {
                         std::size_t at = 0;
                         for_each_chirality(v, geometry.local_index(x), [&](complex<float>* to, int count) {
-                          for (int k = 0; k < count; ++k) to[k] = complex_cast<float>(from[at++]);
+                          for (int k = 0; k < count; ++k) to[k] = orthonormal(complex_cast<float>(from[at++]));
                         });
                       });
     } else {
@@ -246,13 +302,14 @@ stored_setup read_setup(const std::string& path, const setup_origin& origin, con
       for (std::int64_t s = 0; s < volume(v.blocks.fine_local()); ++s) {
         const complex<float>* from = all.data() + static_cast<std::size_t>(global_site(v, s)) * numbers;
         for_each_chirality(v, s, [&](complex<float>* to, int count) {
-          std::copy_n(from, count, to);
+          for (int k = 0; k < count; ++k) to[k] = orthonormal(from[k]);
           from += count;
         });
       }
     }
     vectors.push_back(std::move(v));
   }
+  orthonormal.require(path, "numbers of null vectors", comm);
   const coarse_geometry& first = vectors.front().blocks.coarse();
   const auto n = static_cast<std::size_t>(chiralities * list.front().vectors);
   const auto count = static_cast<std::size_t>(list.front().vectors);
@@ -265,8 +322,11 @@ stored_setup read_setup(const std::string& path, const setup_origin& origin, con
     for (std::int64_t s = 0; s < first.sites(); ++s)
       for (std::size_t i = 0; i < n; ++i)
         coefficients[k].push_back(
-            complex_cast<double>(all[k * column + static_cast<std::size_t>(first.global_index(s)) * n + i]));
-  return {std::move(vectors), std::move(coefficients), file.real(set_name(0), "mass")};
+            complex_cast<double>(finite(all[k * column + static_cast<std::size_t>(first.global_index(s)) * n + i])));
+  finite.require(path, "coefficients", comm);
+  const double mass = file.real(set_name(0), "mass");
+  if (!std::isfinite(mass)) throw input_error(fmt::format("{}: expected a mass, found {}", printable(path), mass));
+  return {std::move(vectors), std::move(coefficients), mass};
 }
 
 }  // namespace plaquette

@@ -48,4 +48,9 @@ stored_setup read_setup(const std::string& path, const setup_origin& origin, con
 struct coarsening;
 std::vector<coarsening> coarsenings_of_setup(const std::string& path, const communicator& comm);
 
+/// Throws input_error, naming the file, where aggregates do not divide a rank's sites or hold fewer numbers than there
+/// are vectors.
+void require_coarsenings_fit(const std::string& path, const std::vector<coarsening>& list,
+                             const lattice_geometry& geometry);
+
 }  // namespace plaquette

@@ -96,9 +96,9 @@ solve_record record_of(const series& s, double tolerance) {
                     {"columns", columns}};
   if (s.is_multigrid()) record.details["vectors"] = s.schedule;
   if (s.flops > 0.0) record.details["flops_a_solve"] = s.flops / static_cast<double>(s.sources.size());
-  if (s.energy_joule) {
-    record.details["energy_joule_a_solve"] = *s.energy_joule / static_cast<double>(s.sources.size());
-    record.details["power_watt"] = *s.energy_joule / s.gpu_seconds;
+  if (s.power_watt) {
+    record.details["energy_joule_a_solve"] = *s.power_watt * mean.mean;
+    record.details["power_watt"] = *s.power_watt;
   }
   return record;
 }

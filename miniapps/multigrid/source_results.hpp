@@ -32,12 +32,11 @@ struct series {
   int batch = 1;
   std::vector<source_result> sources{};
   double flops = 0.0;
-  double tuning_seconds = 0.0;           ///< in the solves, not in their seconds
-  std::vector<double> history{};         ///< of the first batch
-  std::string schedule{};                ///< null vectors of the levels, "24/24"; multigrid only
-  int devices = 1;                       ///< GPUs, or ranks of the CPU
-  double gpu_seconds = 0.0;              ///< that were watched for energy
-  std::optional<double> energy_joule{};  ///< of all GPUs in all solves; none where it is not told
+  double tuning_seconds = 0.0;         ///< in the solves, not in their seconds
+  std::vector<double> history{};       ///< of the first batch
+  std::string schedule{};              ///< null vectors of the levels, "24/24"; multigrid only
+  int devices = 1;                     ///< GPUs, or ranks of the CPU
+  std::optional<double> power_watt{};  ///< of all GPUs while they solve; none where it is not told
   bool is_multigrid() const { return solver == "multigrid"; }
   bool solved(double tolerance) const;
   /// The solver says of every source that it has converged.

@@ -40,6 +40,9 @@ bool find_functions(void* library, nvml_functions& f) {
          find(f.power_limit, "nvmlDeviceGetEnforcedPowerLimit") && find(f.error_text, "nvmlErrorString");
 }
 
+/// The driver's counter of energy moves every tenth of a second or so.
+constexpr double shortest_for_energy = 0.5;
+
 json_document spread(const std::vector<double>& values) {
   const sample_statistics s = statistics(values);
   return {{"min", s.min}, {"median", s.median}, {"max", s.max}};
@@ -107,7 +110,7 @@ std::optional<double> gpu_monitor::power_limit_watt() const {
 
 void gpu_monitor::begin() {
   window_ = {};
-  start_joule_ = works() ? state_->joule() : std::nullopt;
+  last_joule_ = start_joule_ = works() ? state_->joule() : std::nullopt;
   start_seconds_ = seconds_now();
 }
 
@@ -116,6 +119,10 @@ void gpu_monitor::look() {
   if (const auto mhz = state_->read<unsigned>(state_->nvml.clock, nvml_clock_sm)) window_.sm_clock_mhz.push_back(*mhz);
   if (const auto mhz = state_->read<unsigned>(state_->nvml.clock, nvml_clock_memory))
     window_.memory_clock_mhz.push_back(*mhz);
+  const auto joule = state_->joule();
+  if (!joule || joule == last_joule_) return;
+  last_joule_ = joule;
+  window_.energy_ticks.emplace_back(seconds_now() - start_seconds_, *joule);
 }
 
 gpu_window gpu_monitor::end() {
@@ -128,13 +135,19 @@ gpu_window gpu_monitor::end() {
   return window_;
 }
 
+std::optional<double> gpu_window::power_watt() const {
+  if (energy_ticks.empty()) return std::nullopt;
+  const auto& [first_seconds, first_joule] = energy_ticks.front();
+  const auto& [last_seconds, last_joule] = energy_ticks.back();
+  if (last_seconds - first_seconds < shortest_for_energy) return std::nullopt;
+  return (last_joule - first_joule) / (last_seconds - first_seconds);
+}
+
 json_document to_json(const gpu_window& window) {
   json_document document{{"seconds", window.seconds}};
   if (!window.sm_clock_mhz.empty()) document["sm_clock_mhz"] = spread(window.sm_clock_mhz);
   if (!window.memory_clock_mhz.empty()) document["memory_clock_mhz"] = spread(window.memory_clock_mhz);
   if (window.temperature_celsius) document["temperature_celsius"] = *window.temperature_celsius;
-  // The driver's counter moves every tenth of a second or so.
-  constexpr double shortest_for_energy = 0.5;
   if (window.energy_joule && window.seconds >= shortest_for_energy) {
     document["energy_joule"] = *window.energy_joule;
     document["power_watt"] = *window.energy_joule / window.seconds;

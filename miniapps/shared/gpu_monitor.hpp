@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/app/report.hpp"
@@ -19,6 +20,11 @@ struct gpu_window {
   std::vector<double> sm_clock_mhz, memory_clock_mhz;  ///< a reading at each `look`
   std::optional<double> energy_joule;                  ///< over the whole stretch, idle parts of it included
   std::optional<double> temperature_celsius;           ///< at its end
+  /// The counter of energy moves every tenth of a second or so: (seconds since the start, joule) of looks at which it
+  /// had moved.
+  std::vector<std::pair<double, double>> energy_ticks{};
+  /// The mean power between the first and the last of these; none where they lie less than half a second apart.
+  std::optional<double> power_watt() const;
 };
 /// {"seconds", "sm_clock_mhz": {min, median, max}, "memory_clock_mhz", "energy_joule", "power_watt",
 /// "temperature_celsius"}, as far as known.
@@ -50,7 +56,7 @@ class gpu_monitor {
   std::string trouble_;
   gpu_window window_;
   double start_seconds_ = 0.0;
-  std::optional<double> start_joule_;
+  std::optional<double> start_joule_, last_joule_;
 };
 
 }  // namespace plaquette

@@ -3,9 +3,12 @@
 import json
 import math
 import os
+import signal
+import time
 import unittest
 
-from harness import (FAILED, MPIEXEC, NO_CONVERGENCE, NO_OUTPUT, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest, run)
+from harness import (INTERRUPTED, MPIEXEC, NO_CONVERGENCE, NO_OUTPUT, SCHEMA, SOLVER, SUCCESS, UNUSABLE, CommandLineTest,
+                     ended, read_until, run, start)
 from json_schema import errors
 
 PROGRAM = os.environ["PLAQUETTE_MULTIGRID"]
@@ -79,6 +82,19 @@ class Multigrid(CommandLineTest):
         self.assertIn("speed_up", solves[0])
         names = [check["name"] for check in document["checks"]]
         self.assertIn("level 1: coarse operator is P^+ M P", names)
+        self.assertEqual([f["operator"] for f in document["figures"]], 2 * ["solve by multigrid", "solve by bicgstab"])
+        for figure in document["figures"]:
+            self.assertGreater(figure["gflops"], 0.0)
+            self.assertGreater(figure["gbytes_per_s"], 0.0)
+
+    def test_every_level_is_the_one_above_between_its_vectors(self):
+        result, document = self.report(*QUICK, *CHEAP, "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6", "--check")
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        checks = {c["name"]: c for c in document["checks"]}
+        for level in (1, 2):
+            for name in ("restriction undoes prolongation", "coarse operator is P^+ M P"):
+                check = checks[f"level {level}: {name}"]
+                self.assertLess(check["tolerance"], 20 * check["value"])
 
     def test_batches_give_the_iterations_of_single_sources(self):
         _, document = self.report(*FAST, "--rhs", "5", "--batches", "1,5", "--reference", "none")
@@ -254,6 +270,92 @@ class Multigrid(CommandLineTest):
             cut.write(whole.read()[:2000])
         self.refused(["cut.h5"], *QUICK, "--load-setup", self.path("cut.h5"))
         self.refused(["absent.h5"], *QUICK, "--load-setup", self.path("absent.h5"))
+
+    def test_correlators_are_those_of_the_solver(self):
+        """Of the twelve columns, in whatever batches; made by another program of other solutions."""
+        result, document = self.report(*FAST, "--batches", "5", "--reference", "none")
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        ours = document["observables"]
+        self.assertIn("solutions are the bits that were judged", [c["name"] for c in document["checks"]])
+        if DEVICE == "cpu":
+            arguments = [a for a in QUICK if a not in ("--device", DEVICE)]
+            other = run(*arguments, "--tol", "1e-10", "--repeat", "0", "--json", self.path("s.json"), program=SOLVER)
+            self.assertEqual(other.status, SUCCESS, other.err + other.out)
+            theirs = self.read_json("s.json")["observables"]
+            self.assertEqual(ours["source_time"], theirs["source_time"])
+            for name in ("pion", "rho"):
+                self.assertEqual(len(ours[name]), 8)
+                for a, b in zip(ours[name], theirs[name]):
+                    self.assertLess(abs(a / b - 1), 1e-8)  # the residual times a condition number of some tens
+        _, document = self.report(*FAST, "--rhs", "3", "--reference", "none")
+        self.assertEqual(document["observables"], {})
+
+    def test_heavy_quarks_are_solved_or_refused(self):
+        heavy = ["--lattice", "4x4x4x8", "--gauge", "weak:0.3", "--csw", "1", "--device", DEVICE, *CHEAP]
+        self.refused(["mass 5e+07", "--smoother mr"], *heavy, "--kappa", "1e-8")
+        self.refused(["--tol", "less than 1"], *QUICK, "--tol", "1")
+        if DEVICE == "cpu":
+            for mass in (["--kappa", "1e-8", "--smoother", "mr"], ["--mass", "1e7", "--smoother", "gcr"], ["--mass", "5000"]):
+                result, _ = self.report(*heavy, *mass, "--check")
+                self.assertEqual(result.status, SUCCESS, result.err + result.out)
+
+    #: A coarsest solve of many seconds.
+    LONG = ["--lattice", "8x8x8x8", "--gauge", "weak:0.3", "--kappa", "0.125", "--csw", "1", "--aggregates", "2x2x2x2",
+            "--coarsest-steps", "1000", "--coarsest-tolerance", "0", "--rhs", "12", "--batches", "12", "--reference", "none"]
+
+    def assert_stopped(self, began, limit, result, reason, ranks=1):
+        self.assertLess(time.monotonic() - began, limit + 4 * ranks)  # 2 s of the program, and the start of others
+        self.assertEqual(result.status, INTERRUPTED, result.err + result.out)
+        self.assertRegex(result.last_line(), "^VERIFIED   FAILED ")
+        document = self.read_json("r.json")
+        self.assertEqual([c["name"] for c in document["checks"] if not c["passed"]], [f"run was not stopped by {reason}"])
+
+    @unittest.skipIf(DEVICE == "gpu", "cycles of a GPU end after their steps")
+    def test_a_long_coarsest_solve_heeds_the_time_limit_in_every_stage(self):
+        report = ["--json", self.path("r.json"), "--force"]
+        setup = self.multigrid(*self.LONG[:10], *CHEAP, "--save-setup", self.path("s.h5"))
+        if "without HDF5" in setup.err:
+            self.skipTest("built without HDF5")
+        self.assertEqual(setup.status, SUCCESS, setup.err)
+        load = [*self.LONG[:8], *self.LONG[10:], "--load-setup", self.path("s.h5")]
+        stages = {"null vectors": [*self.LONG, "--setup-iterations", "100000", "--setup-tolerance", "0"],
+                  "polynomial": [*self.LONG, "--setup-iterations", "100000", "--setup-solver", "chebyshev"],
+                  "refinement": [*self.LONG, "--setup-iterations", "0"],
+                  "trial": load,
+                  "low modes": [*load, "--trials", "0", "--modes", "12"],
+                  "modes of the coarsest lattice": [*load, "--trials", "0", "--modes", "0", "--coarsest-modes", "200"],
+                  "solve": [*load, "--trials", "0", "--modes", "0"],
+                  "ca-gcr": [*load, "--trials", "0", "--modes", "0", "--coarsest-solver", "ca-gcr"],
+                  "relaxation": [*load, "--trials", "0", "--modes", "0", "--smoother", "mr", "--post", "100"]}
+        for stage, arguments in stages.items():
+            for ranks in [1, 2] if MPIEXEC and stage in ("refinement", "solve") else [1]:
+                with self.subTest(stage=stage, ranks=ranks):
+                    began = time.monotonic()
+                    result = self.multigrid(*arguments, *report, "--time-limit", "1", ranks=ranks)
+                    self.assert_stopped(began, 1, result, "the time limit of 1 s", ranks)
+
+    @unittest.skipIf(DEVICE == "gpu", "cycles of a GPU end after their steps")
+    def test_a_long_coarsest_solve_heeds_a_signal(self):
+        with start(*self.LONG, "--json", self.path("r.json"), program=PROGRAM) as process:
+            out = read_until(process, "plaquette ")
+            time.sleep(1)
+            began = time.monotonic()
+            os.kill(process.pid, signal.SIGTERM)
+            self.assert_stopped(began, 0, ended(process, out), "signal 15 (Terminated)")
+
+    def test_a_stopped_run_does_not_block_the_same_run(self):
+        arguments = [*FAST, "--rhs", "2", "--json", self.path("r.json"), "--save-setup", self.path("s.h5")]
+        stopped = self.multigrid(*arguments, "--time-limit", "1e-6")
+        if "without HDF5" in stopped.err:
+            arguments = arguments[:-2]
+            stopped = self.multigrid(*arguments, "--time-limit", "1e-6")
+        self.assertEqual(stopped.status, INTERRUPTED, stopped.err)
+        self.write("s.h5", b"as the stopped run may have left it")
+        other = [a if a != "0.125" else "0.12" for a in arguments]
+        self.refused(["exists"], *other, status=NO_OUTPUT)  # another run's
+        again = self.multigrid(*arguments)
+        self.assertEqual(again.status, SUCCESS, again.err + again.out)
+        self.refused(["exists"], *arguments, status=NO_OUTPUT)  # one that came to its end
 
     def test_ranks_solve_as_one_does(self):
         if not MPIEXEC or DEVICE != "cpu":

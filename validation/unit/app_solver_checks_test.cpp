@@ -12,6 +12,7 @@
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "miniapps/mixed-precision-solver/propagator_solve.hpp"
 #include "miniapps/mixed-precision-solver/solver_checks.hpp"
+#include "miniapps/shared/correlator_report.hpp"
 #include "miniapps/shared/gauge_input.hpp"
 #include "miniapps/shared/propagator_file.hpp"
 

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/multigrid/source_solves.hpp"
+
+#include <fmt/core.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "cpu_ref/dirac/clover_textbook.hpp"
+#include "cpu_ref/fields/cache_size.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/sources/sources.hpp"
+#include "miniapps/shared/correlator_report.hpp"
+#include "miniapps/shared/machine_speed.hpp"
+#include "miniapps/shared/operator_case.hpp"
+#include "miniapps/shared/stretch_numbers.hpp"
+
+namespace plaquette {
+
+namespace {
+
+/// Of the error's solve, relative to the residual: three digits of |e|.
+constexpr double tolerance_of_errors = 1e-4;
+
+/// Returns a sum over the bits of this rank's sites.
+bit_sum bits_of(const spinor_configuration& x) {
+  const extents& local = x.geometry().local();
+  bit_sum sum;
+  coordinate at{};
+  for (at[3] = 0; at[3] < local[3]; ++at[3])
+    for (at[2] = 0; at[2] < local[2]; ++at[2])
+      for (at[1] = 0; at[1] < local[1]; ++at[1])
+        sum.add(std::span(&x(at), static_cast<std::size_t>(local[0])));  // a row in x lies in one piece
+  return sum;
+}
+
+bit_sum sum_of(const std::vector<bit_sum>& sums) {
+  bit_sum all;
+  for (const bit_sum& s : sums) all.add(std::span(&s, 1));
+  return all;
+}
+
+}  // namespace
+
+source_solves::source_solves(app_run& run, const multigrid_options& options, multigrid_engine& engine,
+                             const gauge_input& gauge)
+    : run_(run),
+      options_(options),
+      engine_(engine),
+      gauge_(gauge),
+      next_source_(static_cast<int>(options.shared.seed % 1000)) {}
+
+series source_solves::solve_all(bool by_multigrid, int batch) {
+  series all{by_multigrid ? "multigrid" : "bicgstab",
+             by_multigrid ? "double-" + options_.cycle_precision : options_.reference, batch};
+  if (by_multigrid) all.schedule = schedule_of(options_.multigrid);
+  all.devices = run_.world.size();
+  const int rhs = options_.shared.rhs;
+  if (by_multigrid) {
+    const bool all_columns = rhs == cpu::spin_colours;
+    solutions_.assign(all_columns ? cpu::spin_colours : 0, spinor_configuration(run_.geometry));
+    judged_.assign(solutions_.size(), {});
+  }
+  warm_up(by_multigrid, batch);
+  if (rhs % batch != 0) warm_up(by_multigrid, rhs % batch);
+  for (int first = 0; first < rhs; first += batch) {
+    if (run_.control.should_stop()) break;
+    run_.begin(fmt::format("solve by {} of source {} of {}", all.solver, first + 1, rhs));
+    std::vector<int> columns(static_cast<std::size_t>(std::min(batch, rhs - first)));
+    std::iota(columns.begin(), columns.end(), first);
+    solve_batch(all, columns);
+  }
+  if (by_multigrid && (std::ssize(all.sources) != rhs || !all.solved(options_.tolerance()))) solutions_.clear();
+  if (!run_.control.stopped()) measure_power(all, batch);
+  return all;
+}
+
+void source_solves::solve_batch(series& all, const std::vector<int>& columns) {
+  const bool is_first = all.sources.empty();
+  take_sources(columns);
+  const timed_multigrid_solve solved = solve(all.is_multigrid());
+  tell(all, solved, columns);
+  all.flops += solved.flops;
+  all.tuning_seconds += solved.tuning_seconds;
+  if (is_first) all.history = solved.report.history.front();
+  const std::size_t begin = all.sources.size();
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    const column_report& c = solved.report.columns[k];
+    source_result s;
+    s.column = columns[k];
+    s.status = c.status;
+    s.why = c.why;
+    s.iterations = c.iterations;
+    s.seconds = solved.seconds / static_cast<double>(columns.size());
+    s.iterated = c.residual;
+    s.device = solved.report.true_residuals[k];
+    s.reference = judged(columns[k], static_cast<int>(k), all.is_multigrid());
+    all.sources.push_back(s);
+  }
+  find_errors(std::span(all.sources).subspan(begin));
+}
+
+/// Says it before the checks of the solutions, which can take longer.
+void source_solves::tell(const series& all, const timed_multigrid_solve& solved,
+                         const std::vector<int>& columns) const {
+  if (!run_.talks()) return;
+  run_.progress.clear();
+  const std::string sources = columns.size() == 1
+                                  ? fmt::format("source {}", columns.front() + 1)
+                                  : fmt::format("sources {} to {} at once", columns.front() + 1, columns.back() + 1);
+  fmt::print("solved     {} by {}: {:.4g} s each, {} iterations\n", sources, all.solver,
+             solved.seconds / static_cast<double>(columns.size()), solved.report.iterations());
+  std::fflush(stdout);
+}
+
+void source_solves::take_sources(const std::vector<int>& columns) {
+  phase_ = scaling::phase_of_stretch(next_source_++);
+  engine_.set_sources(columns, phase_);
+}
+
+/// Every width runs once before it is timed.
+void source_solves::warm_up(bool by_multigrid, int width) {
+  if (run_.control.should_stop()) return;
+  run_.begin(fmt::format("warm-up for {} right-hand side{} at once", width, width == 1 ? "" : "s"));
+  std::vector<int> columns(static_cast<std::size_t>(width));
+  std::iota(columns.begin(), columns.end(), 0);
+  take_sources(columns);
+  engine_.warm_up(by_multigrid, rule_of(options_.tolerance(), options_.reference_limit));
+}
+
+stopping_rule source_solves::rule_of(double tolerance, int limit) {
+  stopping_rule rule;
+  rule.tolerance = tolerance;
+  rule.limit = limit;
+  rule.interrupted = [this] { return run_.control.should_stop(); };
+  rule.progress = [this, tolerance](int iteration, double residual) {
+    run_.progress.update(std::clamp(std::log10(residual) / std::log10(tolerance), 0.0, 1.0),
+                         fmt::format("iteration {}, residual {:.1e}", iteration, residual));
+  };
+  return rule;
+}
+
+timed_multigrid_solve source_solves::solve(bool by_multigrid) {
+  return by_multigrid ? engine_.solve_by_multigrid(rule_of(options_.tolerance(), options_.iteration_limit))
+                      : engine_.solve_by_bicgstab(rule_of(options_.tolerance(), options_.reference_limit));
+}
+
+/// Returns the residual of the solution at a place by the textbook operator, which had no part in the solve. The
+/// source's phase is taken away before.
+double source_solves::judged(int column, int place, bool keep) {
+  const auto [spin, colour] = component_of_column(column);
+  const auto b = cpu::make_source(options_.source, spin, colour, gauge_.links, run_.world);
+  spinor_configuration x(run_.geometry);
+  engine_.get_solution(place, x);
+  const complex<double> back = conj(phase_);
+  cpu::for_each_site(x.geometry(), [&](const coordinate& at) { x(at) = back * x(at); });
+  const bit_sum bits = bits_of(x);
+  const double residual = cpu::textbook::relative_residual(b, x, gauge_.links, options_.shared.action, run_.world);
+  if (keep && !solutions_.empty()) {
+    solutions_[static_cast<std::size_t>(column)] = std::move(x);
+    judged_[static_cast<std::size_t>(column)] = bits;
+  }
+  return residual;
+}
+
+/// M e = r for the residuals that are left: |e| / |r|. (Clark et al., table 3: error by a double solve.)
+void source_solves::find_errors(std::span<source_result> sources) {
+  const std::vector<double> x = engine_.solution_norms(), b = engine_.source_norms();
+  engine_.set_residuals_as_sources();
+  const std::vector<double> r = engine_.source_norms();
+  engine_.solve_by_multigrid(rule_of(tolerance_of_errors, options_.iteration_limit));
+  const std::vector<double> e = engine_.solution_norms();
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    if (!(r[k] > 0.0)) continue;
+    sources[k].error_over_residual = e[k] / r[k];
+    sources[k].relative_error_over_residual = e[k] / r[k] * b[k] / x[k];
+  }
+}
+
+/// A driver's counter of energy moves every tenth of a second, which may be longer than a solve: solves are repeated
+/// for the power that they take.
+void source_solves::measure_power(series& all, int batch) {
+  if (!run_.gpu || all.sources.empty()) return;
+  constexpr double seconds_of_window = 2.0;
+  std::array<double, 1> fails{run_.gpu->monitor().works() ? 0.0 : 1.0};
+  run_.world.maximum(std::span(fails));
+  if (fails[0] > 0.0) return;
+  run_.begin(fmt::format("power of solves by {}", all.solver));
+  double seconds = 0.0;
+  for (const source_result& s : all.sources) seconds += s.seconds * batch / static_cast<double>(all.sources.size());
+  const int times = std::clamp(static_cast<int>(std::ceil(seconds_of_window / seconds)), 2, 1000);
+  std::vector<int> columns(static_cast<std::size_t>(batch));
+  std::iota(columns.begin(), columns.end(), 0);
+  gpu_monitor& monitor = run_.gpu->monitor();
+  monitor.begin();
+  for (int i = 0; i < times; ++i) {
+    take_sources(columns);
+    solve(all.is_multigrid());
+    monitor.look();
+    if (run_.control.should_stop()) return;
+  }
+  const gpu_window window = monitor.end();
+  std::array<double, 2> sums{window.power_watt().value_or(0.0) / run_.gpu->facts().ranks_sharing,
+                             window.power_watt() ? 1.0 : 0.0};
+  run_.world.sum(std::span(sums));
+  if (sums[1] == run_.world.size()) all.power_watt = sums[0];
+}
+
+solve_profile source_solves::profile() {
+  run_.begin("profile of a solve");
+  take_sources({0});
+  const solve_profile found = engine_.profile(rule_of(options_.tolerance(), options_.iteration_limit));
+  run_.progress.clear();
+  if (run_.control.stopped()) return found;
+  const double residual = judged(0, 0, false);
+  run_.result.checks.add("residual of the full system, profiled solve", residual, options_.tolerance());
+  return found;
+}
+
+void source_solves::add_correlators() {
+  if (solutions_.empty()) return;
+  run_.begin("correlators");
+  const std::vector<double> pion = cpu::pion_correlator(solutions_, run_.world),
+                            rho = cpu::rho_correlator(solutions_, run_.world);
+  run_.progress.clear();
+  note_correlators(run_, pion, rho, options_.source.position[3]);
+  std::vector<bit_sum> used;
+  for (const spinor_configuration& x : solutions_) used.push_back(bits_of(x));
+  check_same_bits(run_.result.checks, "solutions", sum_of(judged_), sum_of(used), run_.world);
+}
+
+std::vector<operator_figure> figures_of(std::span<const series> all, const solve_profile& profile, const app_run& run,
+                                        const multigrid_options& options) {
+  using namespace scaling;
+  double flops_of_profile = 0.0;
+  for (const lattice_work& work : profile.work) flops_of_profile += work.flops;
+  const double even_sites = 0.5 * static_cast<double>(run.geometry.global_volume());
+  const std::optional<cpu::context> ctx = run.gpu ? std::nullopt : std::optional(cpu::context(run.geometry, run.world));
+  const double peak = run.gpu ? run.gpu->fma_gflops(false) : fma_gflops<float>(*ctx);
+  const double copy = run.gpu ? run.gpu->copy_gbytes_per_s() : copy_gbytes_per_s(*ctx);
+  const double cache = run.gpu ? run.gpu->facts().cache_bytes : cpu::last_level_cache_bytes();
+  std::vector<operator_figure> figures;
+  for (const series& s : all) {
+    if (s.sources.empty()) continue;
+    // Work of a mean source: by multigrid in proportion to the iterations.
+    const auto count = static_cast<double>(s.sources.size());
+    double iterations = 0.0;
+    std::vector<double> seconds;
+    for (const source_result& c : s.sources) {
+      iterations += c.iterations / count;
+      seconds.push_back(c.seconds * s.batch);
+    }
+    const double share = profile.iterations > 0 ? iterations / profile.iterations : 0.0;
+    operator_case fine{options.shared.action.has_clover() ? operator_kind::clover_schur : operator_kind::wilson_schur,
+                       site_layout::even_odd, number_precision::half_precision,
+                       run.gpu ? reconstruct::twelve : reconstruct::none, s.batch};
+    if (s.precision.ends_with("single")) fine.precision = number_precision::single_precision;
+    if (s.precision == "double") fine.precision = number_precision::double_precision;
+    const double flops = s.is_multigrid() ? share * flops_of_profile : s.flops / count;
+    const double applications = s.is_multigrid() ? (profile.work.empty() ? 0.0 : share * profile.work[0].applications)
+                                                 : flops / (flops_per_site(fine.kind) * even_sites);
+    const double bytes = bytes_per_site(fine) * even_sites;  // of an application to the batch
+    operator_figure figure;
+    figure.operator_name = s.is_multigrid() ? "solve by multigrid" : "solve by bicgstab";
+    figure.layout = name(fine.layout);
+    figure.precision = s.precision;
+    figure.reconstruct = stored_reals(fine.links);
+    figure.rhs = s.batch;
+    figure.lattice = run.geometry.global();
+    figure.device = run.gpu ? "gpu" : "cpu";
+    figure.ranks = run.world.size();
+    figure.threads = omp_get_max_threads();
+    figure.seconds = statistics(seconds);
+    figure.gflops = 1e-9 * flops * s.batch / figure.seconds.median;
+    figure.gbytes_per_s = 1e-9 * applications * bytes / figure.seconds.median;
+    relate_to_machine(figure, copy, peak);
+    // Where one application's numbers stay in a cache, memory is no limit.
+    constexpr double beyond_caches = 10.0;
+    if (!(bytes / run.world.size() > beyond_caches * cache)) figure.fraction_of_copy = 0.0;
+    if (s.is_multigrid()) figure.details["vectors"] = s.schedule;
+    figures.push_back(figure);
+  }
+  return figures;
+}
+
+}  // namespace plaquette

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Solves of all sources, timed and judged. Each solve has a source of its own: the spin and colour of a column, times
+/// a phase that no solve before has had. What remembers solutions gains nothing.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/app/bit_sum.hpp"
+#include "common/app/report.hpp"
+#include "cpu_ref/observables/correlators.hpp"
+#include "miniapps/multigrid/multigrid_engine.hpp"
+#include "miniapps/multigrid/multigrid_options.hpp"
+#include "miniapps/multigrid/source_results.hpp"
+#include "miniapps/shared/app_run.hpp"
+#include "miniapps/shared/gauge_input.hpp"
+
+namespace plaquette {
+
+class source_solves {
+ public:
+  source_solves(app_run& run, const multigrid_options& options, multigrid_engine& engine, const gauge_input& gauge);
+
+  /// Solves all sources, `batch` at once, after a warm-up. Collective.
+  series solve_all(bool by_multigrid, int batch);
+  /// One more solve, of the first source, whose stages are timed; adds a check of its solution. Collective.
+  solve_profile profile();
+  /// Adds the correlators of the last series by multigrid that has solved all twelve sources, and checks that its
+  /// solutions are still those that were judged. Does nothing where there is no such series. Collective.
+  void add_correlators();
+
+ private:
+  void solve_batch(series& all, const std::vector<int>& columns);
+  void tell(const series& all, const timed_multigrid_solve& solved, const std::vector<int>& columns) const;
+  void take_sources(const std::vector<int>& columns);
+  void warm_up(bool by_multigrid, int width);
+  stopping_rule rule_of(double tolerance, int limit);
+  timed_multigrid_solve solve(bool by_multigrid);
+  double judged(int column, int place, bool keep);
+  void find_errors(std::span<source_result> sources);
+  void measure_power(series& all, int batch);
+
+  app_run& run_;
+  const multigrid_options& options_;
+  multigrid_engine& engine_;
+  const gauge_input& gauge_;
+  int next_source_;                  ///< number of the next phase
+  complex<double> phase_{1.0, 0.0};  ///< of the sources in the engine
+  cpu::propagator solutions_;        ///< of a series by multigrid, in the order of the columns
+  std::vector<bit_sum> judged_;      ///< of these, when they were judged
+};
+
+/// Returns a figure a series, for the rule that no figure exceeds what the machine can give. A solve by multigrid has
+/// the operators and transfers of a profiled one, in proportion to its iterations. Collective.
+std::vector<operator_figure> figures_of(std::span<const series> all, const solve_profile& profile, const app_run& run,
+                                        const multigrid_options& options);
+
+}  // namespace plaquette
