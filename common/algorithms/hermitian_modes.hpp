@@ -291,6 +291,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       chebyshev_filter(h, out, in, degree, z);
     };
     int inside = 0, locked = 0, first_cycle = state.cycle;
+    double worst = 1.0;  // estimate of an error among those that are sought
     const auto start_counting = [&] {
       first_cycle = state.cycle;
       limit = std::min(last_news + search.cycles, cycles + std::max(search.cycles / 3, 10));
@@ -301,7 +302,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       // A residual e of the filter, over the distance from the range [-1, 1] of the rest, is the error of the vector.
       inside = locked = 0;
       int converged = 0, settled = 0;
-      double worst = 0.0;
+      const double before = std::exchange(worst, 0.0);
       for (int i = 0; i < now.kept; ++i) {
         const auto k = static_cast<std::size_t>(i);
         if (!(now.values[k] > 1.02)) break;
@@ -321,6 +322,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       if (search.interrupted && search.interrupted()) stopped = true;
       is_converged = converged >= l;
       is_exhausted = inside < l && settled == inside && now.cycle >= first_cycle + 2;
+      if (worst < 0.3 * before) limit = std::max(limit, std::min(last_news + search.cycles, cycles + 2));  // on its way
       return stopped || is_converged || is_exhausted || cycles >= limit;
     };
     restart_sizes these = sizes();
@@ -341,6 +343,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
         widen_blocks(4);
       }
       const bool is_full = is_converged;
+      if (is_full) last_news = cycles;
       const double last = is_full ? state.values[static_cast<std::size_t>(l) - 1] : 1.02;
       const auto count_above_last = [&] {
         return std::ranges::count_if(state.values, [&](double value) { return value > last * (1.0 + 1e-7); });
@@ -350,7 +353,8 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       F random_start = like(shape_of, block);
       fill(random_start);
       normalise_columns(random_start);
-      detail::mix_into(random_start, view(basis, locked, state.kept - locked), 1.0);
+      detail::mix_into(random_start, view(basis, locked, state.kept - locked),
+                       is_full ? 1.0 : std::clamp(worst, 1e-8, 1.0));
       state.kept = locked;
       F next = view(basis, state.kept, block);
       copy(next, random_start);
@@ -382,9 +386,9 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
         last_news = cycles;
       } else if (is_exhausted && !is_full) {
         break;
-      } else if (!is_proven) {  // a level at the end has more copies than the block
-        if (found.block == widest || cycles >= last_news + search.cycles) break;
-        if (is_converged) widen_blocks(4);
+      } else if (!is_proven && is_full) {  // a level at the end has more copies than the block
+        if (block == widest) break;
+        widen_blocks(4);
       }
       if (late >= block) widen_blocks(2);
     }
