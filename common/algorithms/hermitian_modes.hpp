@@ -237,8 +237,9 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
   found.most = chosen.most;
   found.block = chosen.block;
   restart_state state;
-  // A search may take search.cycles cycles after modes came late or the window was widened, and blocks of one width a
-  // third of these.
+  // A search may take search.cycles cycles after modes came late, or the window or blocks were widened. These are
+  // widened where it has not converged after a third.
+  constexpr int least_cycles = 10;
   int cycles = 0, last_news = 0, limit = 0, fixed_degree = search.degree + search.degree % 2;
   if (stored) {
     static_cast<mode_search_course&>(found) = stored->second;
@@ -271,13 +272,14 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
   const int widest = std::max({found.block, l, 48});
   const auto widen_blocks = [&](int factor) {
     const int block = std::min(factor * found.block, widest);
-    if (block == found.block) return;
+    if (block == found.block) return false;
     found.block = block;
     found.keep = std::max(found.keep, l + block + 4);
     found.most = std::max(found.most, found.keep + 6 * block);
     F larger = new_basis(), first = view(larger, 0, state.kept);
     copy(first, view(basis, 0, state.kept));
     basis = larger;
+    return true;
   };
   while (true) {
     const int degree =
@@ -294,7 +296,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     double worst = 1.0;  // estimate of an error among those that are sought
     const auto start_counting = [&] {
       first_cycle = state.cycle;
-      limit = std::min(last_news + search.cycles, cycles + std::max(search.cycles / 3, 10));
+      limit = std::min(last_news + search.cycles, cycles + std::max(search.cycles / 3, least_cycles));
     };
     start_counting();
     const restart_decision<F> decide = [&](F& kept, const restart_state& now) {
@@ -336,11 +338,16 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     // has converged, from random vectors, until one has shown nothing below the last mode that would have had a part of
     // its start. Kept vectors that have not converged are coupled to the next block, which is no part of the new
     // Krylov space: they go into its start.
-    bool is_proven = false;
+    bool is_proven = false, is_narrow = false;
+    const auto can_widen_window = [&] { return search.cycles >= least_cycles && found.window < 0.9 * found.highest; };
     for (int pass = 0; pass < 20 + l && !stopped && !is_proven; ++pass) {
       if (!is_converged && !is_exhausted) {
-        if (cycles >= last_news + search.cycles) break;
-        widen_blocks(4);
+        is_narrow = inside >= l && state.values[static_cast<std::size_t>(l) - 1] < 1.5 && can_widen_window();
+        if (search.cycles < least_cycles || is_narrow) break;
+        if (widen_blocks(4))
+          last_news = cycles;
+        else if (cycles >= last_news + search.cycles)
+          break;
       }
       const bool is_full = is_converged;
       if (is_full) last_news = cycles;
@@ -387,15 +394,14 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       } else if (is_exhausted && !is_full) {
         break;
       } else if (!is_proven && is_full) {  // a level at the end has more copies than the block
-        if (block == widest) break;
-        widen_blocks(4);
+        if (!widen_blocks(4)) break;
       }
       if (late >= block) widen_blocks(2);
     }
     found.probed += found.filtered - before_probes;
-    if (is_exhausted && inside < l && found.window < 0.9 * found.highest && !stopped) {
+    if (((is_exhausted && inside < l && found.window < 0.9 * found.highest) || is_narrow) && !stopped) {
       // The number of modes below a value grows with a power of it between 1 and 4.
-      found.window *= inside == 0 ? 1.5 : std::max(1.08, std::pow(1.2 * l / inside, 0.4));
+      found.window *= inside == 0 ? 1.5 : std::max(is_narrow ? 1.15 : 1.08, std::pow(1.2 * l / inside, 0.4));
       found.window = std::min(found.window, 0.9 * found.highest);
       ++found.widened;
       F mixed = like(shape_of, found.block), start = view(basis, 0, found.block);  // what was found is in the new start
