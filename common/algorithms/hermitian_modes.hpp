@@ -292,7 +292,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       found.filtered += in.columns();
       chebyshev_filter(h, out, in, degree, z);
     };
-    int inside = 0, locked = 0, first_cycle = state.cycle;
+    int inside = 0, locked = 0, converged = 0, first_cycle = state.cycle;
     double worst = 1.0;  // estimate of an error among those that are sought
     const auto start_counting = [&] {
       first_cycle = state.cycle;
@@ -303,7 +303,8 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       if (!now.cut) ++cycles;
       // A residual e of the filter, over the distance from the range [-1, 1] of the rest, is the error of the vector.
       inside = locked = 0;
-      int converged = 0, settled = 0;
+      int settled = 0;
+      converged = 0;
       const double before = std::exchange(worst, 0.0);
       for (int i = 0; i < now.kept; ++i) {
         const auto k = static_cast<std::size_t>(i);
@@ -417,13 +418,13 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       found.complete = false;
       return found;
     }
-    const int count = std::min(l, inside);
+    // Vectors that have converged are not mixed with copies that have not. Those beyond the wanted ones help where a
+    // level was cut, or modes of both signs are close to each other.
+    const int columns = is_converged ? converged : state.kept, count = is_converged ? converged : std::min(l, inside);
     if (count == 0) {
       found.complete = false;
       return found;
     }
-    // Vectors that have converged are not mixed with copies that have not.
-    const int columns = is_converged ? count : state.kept;
     const host_matrix squared = detail::square_in_basis(h, view(basis, 0, columns), width);
     // Beyond the bound the filter grows as it does in the window.
     double largest = 0.0;
@@ -441,14 +442,14 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     detail::rayleigh_ritz(h, basis, columns, count, search.tolerance, width, squared, found.values, found.residuals);
     const auto count_good = [&] {
       int good = 0;
-      while (good < count && found.residuals[static_cast<std::size_t>(good)] <= search.tolerance) ++good;
+      while (good < std::min(l, count) && found.residuals[static_cast<std::size_t>(good)] <= search.tolerance) ++good;
       return good;
     };
     int good = count_good();
     // Rayleigh-Ritz mixes copies of a degenerate level, those that have not converged too: the filter once more, as
     // long as it helps.
     double before = 1e-2;
-    for (int step = 0; step < 6 && good < count; ++step) {
+    for (int step = 0; step < 6 && good < std::min(l, count); ++step) {
       const double now = *std::ranges::max_element(found.residuals);
       if (!(now < 0.5 * before)) break;
       before = now;
