@@ -57,6 +57,34 @@ struct hidden_share {
   }
 };
 
+namespace detail {
+
+/// Rotates Ritz vectors of equal values, which are open to that: those that have converged come out, and after them
+/// those that have not. A copy of a degenerate mode on its way would be mixed into the others.
+/// \param ritz   of a projected matrix, values ascending; what is largest is wanted
+/// \param r      of the last block: a Ritz vector y has the residual r times its last rows
+/// \param count  clusters among this many of the largest are rotated
+inline void separate_converged(hermitian_eigenpairs& ritz, const host_matrix& r, int count) {
+  const int k = ritz.vectors.columns(), p = r.rows();
+  const auto value = [&](int i) { return ritz.values[static_cast<std::size_t>(i)]; };
+  const double equal = 1e-12 * std::max(std::abs(value(0)), std::abs(value(k - 1)));
+  for (int end = k; end > std::max(0, k - count);) {
+    int first = end - 1;
+    while (first > 0 && value(first) - value(first - 1) < equal) --first;
+    if (end - first > 1) {
+      const host_matrix cluster = block_of(ritz.vectors, 0, first, k, end - first);
+      const host_matrix bottom = product(r, block_of(cluster, k - p, 0, p, end - first));
+      const host_matrix by_residual = eigenpairs_of_hermitian(hermitian_part(adjoint_product(bottom, bottom))).vectors;
+      std::vector<int> descending;
+      for (int i = end - first - 1; i >= 0; --i) descending.push_back(i);
+      set_block(ritz.vectors, 0, first, product(cluster, columns_of(by_residual, descending)));
+    }
+    end = first;
+  }
+}
+
+}  // namespace detail
+
 /// A V = V T + next R e^+ in blocks; at a restart T is diagonal, bordered by the coupling R y.
 ///
 /// The coupling of kept vectors to the next block is that of the previous cycle, and later projections on kept vectors
@@ -116,7 +144,8 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
       std::swap(in, next);
       k += p;
     }
-    const hermitian_eigenpairs ritz = eigenpairs_of_hermitian(hermitian_part(block_of(t, 0, 0, k, k)));
+    hermitian_eigenpairs ritz = eigenpairs_of_hermitian(hermitian_part(block_of(t, 0, 0, k, k)));
+    detail::separate_converged(ritz, r, sizes.keep);
     if (share != nullptr) {
       host_matrix last = product(r, block_of(ritz.vectors, k - p, 0, p, k));
       std::vector<double> factors;
