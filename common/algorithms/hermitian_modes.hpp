@@ -56,6 +56,9 @@ struct mode_set : mode_search_course {
   bool complete = true;                 ///< as many as were sought
 };
 
+/// A search ends when random vectors would have shown a mode that is missing, but for this chance.
+inline constexpr double chance_of_a_hidden_mode = 1e-6;
+
 /// Ritz vectors that survive a restart: more than are wanted.
 inline int kept_modes(int modes) { return modes + std::max(4, modes / 8); }
 
@@ -234,44 +237,75 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
   found.most = chosen.most;
   found.block = chosen.block;
   restart_state state;
-  int cycles = 0, fixed_degree = search.degree + search.degree % 2;
+  // A search may take search.cycles cycles after modes came late, or the window or blocks were widened. These are
+  // widened where it has not converged after a third.
+  constexpr int least_cycles = 10;
+  int cycles = 0, last_news = 0, limit = 0, fixed_degree = search.degree + search.degree % 2;
   if (stored) {
     static_cast<mode_search_course&>(found) = stored->second;
     state = stored->second.restart;
     cycles = found.cycles;
+    if (cycles >= search.cycles) last_news = cycles;
     fixed_degree = found.degree;
   } else {
     found.window = search.window > 0.0 ? search.window : window_of_count();
   }
-  const restart_sizes sizes{found.keep, found.most, found.block, search.cycles, chosen.later};
+  const auto sizes = [&] {
+    const int later = chosen.later > 0 ? std::min(found.most, std::max(chosen.later, found.keep + 5 * found.block)) : 0;
+    return restart_sizes{found.keep, found.most, found.block, search.cycles, later};
+  };
 
-  F basis = make_basis ? make_basis(sizes.most + sizes.block) : like(shape_of, sizes.most + sizes.block);
-  F start = view(basis, 0, sizes.block);
+  const auto new_basis = [&] {
+    const int columns = found.most + found.block;
+    return make_basis ? make_basis(columns) : like(shape_of, columns);
+  };
+  F basis = new_basis();
   if (stored) {
     F before = view(basis, 0, stored->first.columns());
     copy(before, stored->first);
     stored.reset();
   } else {
+    F start = view(basis, 0, found.block);
     fill(start);
   }
+  // A Krylov space of blocks of p vectors holds p copies of a level at most.
+  const int widest = std::max({found.block, l, 48});
+  const auto widen_blocks = [&](int factor) {
+    const int block = std::min(factor * found.block, widest);
+    if (block == found.block) return false;
+    found.block = block;
+    found.keep = std::max(found.keep, l + block + 4);
+    found.most = std::max(found.most, found.keep + 6 * block);
+    F larger = new_basis(), first = view(larger, 0, state.kept);
+    copy(first, view(basis, 0, state.kept));
+    basis = larger;
+    return true;
+  };
   while (true) {
     const int degree =
         fixed_degree > 0 ? fixed_degree : chosen_filter_degree(search.method, found.window, found.highest);
     fixed_degree = search.degree + search.degree % 2;
     found.degree = degree;
     const squared_map z = squared_map::of_range(found.window, found.highest);
-    bool too_narrow = false, stopped = false;
+    bool stopped = false, is_converged = false, is_exhausted = false;
     const std::function<void(F&, const F&)> filter = [&](F& out, const F& in) {
       found.filtered += in.columns();
       chebyshev_filter(h, out, in, degree, z);
     };
-    int inside = 0, locked = 0;
+    int inside = 0, locked = 0, converged = 0, first_cycle = state.cycle;
+    double worst = 1.0;  // estimate of an error among those that are sought
+    const auto start_counting = [&] {
+      first_cycle = state.cycle;
+      limit = std::min(last_news + search.cycles, cycles + std::max(search.cycles / 3, least_cycles));
+    };
+    start_counting();
     const restart_decision<F> decide = [&](F& kept, const restart_state& now) {
       if (!now.cut) ++cycles;
       // A residual e of the filter, over the distance from the range [-1, 1] of the rest, is the error of the vector.
       inside = locked = 0;
-      int converged = 0, settled = 0;
-      double worst = 0.0;
+      int settled = 0;
+      converged = 0;
+      const double before = std::exchange(worst, 0.0);
       for (int i = 0; i < now.kept; ++i) {
         const auto k = static_cast<std::size_t>(i);
         if (!(now.values[k] > 1.02)) break;
@@ -284,68 +318,99 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       }
       if (inside < l) worst = std::max(worst, 1.0);
       if (search.progress) search.progress(cycles, std::min(converged, l), worst);
-      if (keeper && now.coupling.columns() == sizes.block) {
+      if (keeper && now.coupling.columns() == found.block) {
         found.cycles = cycles;
-        keeper(view(kept, 0, now.kept + sizes.block), {found, now});
+        keeper(view(kept, 0, now.kept + found.block), {found, now});
       }
       if (search.interrupted && search.interrupted()) stopped = true;
-      if (stopped) return true;
-      if (converged < l) {
-        too_narrow = inside < l && settled == inside && now.cycle >= 2;
-        return too_narrow || cycles >= search.cycles;
-      }
-      return true;
+      is_converged = converged >= l;
+      is_exhausted = inside < l && settled == inside && now.cycle >= first_cycle + 2;
+      if (worst < 0.3 * before) limit = std::max(limit, std::min(last_news + search.cycles, cycles + 2));  // on its way
+      return stopped || is_converged || is_exhausted || cycles >= limit;
     };
-    restart_sizes these = sizes;
+    restart_sizes these = sizes();
     these.cycles = state.cycle + search.cycles;
     state = search.method == mode_method::lanczos
                 ? thick_restart_lanczos<F>(basis, these, state, filter, decide, fill, search.interrupted)
                 : implicitly_restarted_arnoldi<F>(basis, these, state, filter, decide, fill, search.interrupted);
     stopped = stopped || state.cut;
     const double before_probes = found.filtered;
-    // One Krylov space may hold fewer copies of a degenerate mode than there are. So random vectors join what was
-    // found, until nothing new comes. They replace the next block: kept vectors that are coupled to it are no part of
-    // the new Krylov space, and go into its start.
-    const auto is_converged = [&] { return !too_narrow && !stopped && inside >= l && cycles < search.cycles; };
-    for (int probe = 0; probe < 20 && is_converged(); ++probe) {
-      const std::vector<double> known(state.values.begin(), state.values.begin() + l);
-      F random_start = like(shape_of, sizes.block);
+    // One Krylov space may hold fewer copies of a degenerate mode than there are. So others follow, orthogonal to what
+    // has converged, from random vectors, until one has shown nothing below the last mode that would have had a part of
+    // its start. Kept vectors that have not converged are coupled to the next block, which is no part of the new
+    // Krylov space: they go into its start.
+    bool is_proven = false, is_narrow = false;
+    const auto can_widen_window = [&] { return search.cycles >= least_cycles && found.window < 0.9 * found.highest; };
+    for (int pass = 0; pass < 20 + l && !stopped && !is_proven; ++pass) {
+      if (!is_converged && !is_exhausted) {
+        is_narrow = inside >= l && state.values[static_cast<std::size_t>(l) - 1] < 1.5 && can_widen_window();
+        if (search.cycles < least_cycles || is_narrow) break;
+        if (widen_blocks(4))
+          last_news = cycles;
+        else if (cycles >= last_news + search.cycles)
+          break;
+      }
+      const bool is_full = is_converged;
+      if (is_full) last_news = cycles;
+      const double last = is_full ? state.values[static_cast<std::size_t>(l) - 1] : 1.02;
+      const auto count_above_last = [&] {
+        return std::ranges::count_if(state.values, [&](double value) { return value > last * (1.0 + 1e-7); });
+      };
+      const auto before = count_above_last();
+      const int block = found.block;
+      F random_start = like(shape_of, block);
       fill(random_start);
-      detail::mix_into(random_start, view(basis, locked, state.kept - locked), std::sqrt(1.0 / size));
+      normalise_columns(random_start);
+      detail::mix_into(random_start, view(basis, locked, state.kept - locked),
+                       is_full ? 1.0 : std::clamp(worst, 1e-8, 1.0));
       state.kept = locked;
-      F next = view(basis, state.kept, sizes.block);
+      F next = view(basis, state.kept, block);
       copy(next, random_start);
-      orthogonalise(view(basis, 0, state.kept), next, fill);
+      const host_matrix lengths = orthogonalise(view(basis, 0, state.kept), next, fill).r;
       state.coupling = {};
-      restart_sizes few = sizes;
-      few.most = std::min(sizes.most, sizes.keep + std::max(10, 2 * sizes.block));
+      restart_sizes few = sizes();
+      few.most = std::min(few.most, few.keep + std::max(10, 4 * block));
       few.later = 0;
       few.cycles = state.cycle + search.cycles;
-      // A copy on its way disturbs those that are there, so they have to converge again. And a Ritz value below the
-      // last one counts as one of another level only where its error is below the difference.
+      start_counting();
+      hidden_share share{.at = last * (1.0 + 1e-7), .transfer = {}};
+      // Of random vectors the parts along a mode have the variance 1 / size.
+      double chance = hidden_share{0.0, lengths}.volume();
+      for (int i = 1; i <= block; ++i) chance *= size / i;
+      // A copy on its way disturbs those that are there, so they have to converge again.
       const restart_decision<F> settled = [&](F& kept, const restart_state& now) {
         if (!decide(kept, now)) return false;
-        const double least = now.values[static_cast<std::size_t>(l) - 1] * (1.0 + 1e-7);
-        for (auto k = static_cast<std::size_t>(l); k < static_cast<std::size_t>(now.kept); ++k)
-          if (now.values[k] + now.estimates[k] > least && !stopped && cycles < search.cycles) return false;
-        return true;
+        if (!is_full || !is_converged || stopped || cycles >= limit) return true;
+        const bool is_late = now.values[static_cast<std::size_t>(l) - 1] > last * (1.0 + 1e-7);
+        is_proven = !is_late && chance * share.volume() <= chance_of_a_hidden_mode;
+        return is_proven || is_late;
       };
-      state = thick_restart_lanczos<F>(basis, few, state, filter, settled, fill, search.interrupted);
+      state = thick_restart_lanczos<F>(basis, few, state, filter, settled, fill, search.interrupted, &share);
       stopped = stopped || state.cut;
-      const auto is_old = [](double before, double now) { return now <= before * (1.0 + 1e-7); };
-      if (std::ranges::equal(known, std::span(state.values).first(known.size()), is_old)) break;
-      ++found.late;
+      const auto late = count_above_last() - before;
+      if (late > 0) {
+        if (is_full) ++found.late;
+        is_proven = false;
+        last_news = cycles;
+      } else if (is_exhausted && !is_full) {
+        break;
+      } else if (!is_proven && is_full) {  // a level at the end has more copies than the block
+        if (!widen_blocks(4)) break;
+      }
+      if (late >= block) widen_blocks(2);
     }
     found.probed += found.filtered - before_probes;
-    if (too_narrow && cycles < search.cycles && !stopped) {
+    if (((is_exhausted && inside < l && found.window < 0.9 * found.highest) || is_narrow) && !stopped) {
       // The number of modes below a value grows with a power of it between 1 and 4.
-      found.window *= inside == 0 ? 1.5 : std::max(1.08, std::pow(1.2 * l / inside, 0.4));
+      found.window *= inside == 0 ? 1.5 : std::max(is_narrow ? 1.15 : 1.08, std::pow(1.2 * l / inside, 0.4));
+      found.window = std::min(found.window, 0.9 * found.highest);
       ++found.widened;
-      F mixed = like(shape_of, sizes.block);  // what was found is in the new start
+      F mixed = like(shape_of, found.block), start = view(basis, 0, found.block);  // what was found is in the new start
       fill(mixed);
       detail::mix_into(mixed, view(basis, 0, state.kept), std::sqrt(1e-2 / size));
       copy(start, mixed);
       state = {};
+      last_news = cycles;
       continue;
     }
     found.cycles = cycles;
@@ -353,40 +418,43 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       found.complete = false;
       return found;
     }
-    const int count = std::min(l, inside);
+    // Vectors that have converged are not mixed with copies that have not. Those beyond the wanted ones help where a
+    // level was cut, or modes of both signs are close to each other.
+    const int columns = is_converged ? converged : state.kept, count = is_converged ? converged : std::min(l, inside);
     if (count == 0) {
       found.complete = false;
       return found;
     }
-    const host_matrix squared = detail::square_in_basis(h, view(basis, 0, state.kept), width);
+    const host_matrix squared = detail::square_in_basis(h, view(basis, 0, columns), width);
     // Beyond the bound the filter grows as it does in the window.
     double largest = 0.0;
-    for (int i = 0; i < inside; ++i) largest = std::max(largest, squared(i, i).re);
+    for (int i = 0; i < std::min(inside, columns); ++i) largest = std::max(largest, squared(i, i).re);
     if (largest > 0.999 * found.highest * found.highest && found.raised < 10) {
       found.highest = 1.005 * std::sqrt(largest);
       ++found.raised;
       if (search.window <= 0.0) found.window = window_of_count();
-      cycles = 0;
+      cycles = last_news = 0;
       state = {};
+      F start = view(basis, 0, found.block);
       fill(start);
       continue;
     }
-    detail::rayleigh_ritz(h, basis, state.kept, count, search.tolerance, width, squared, found.values, found.residuals);
+    detail::rayleigh_ritz(h, basis, columns, count, search.tolerance, width, squared, found.values, found.residuals);
     const auto count_good = [&] {
       int good = 0;
-      while (good < count && found.residuals[static_cast<std::size_t>(good)] <= search.tolerance) ++good;
+      while (good < std::min(l, count) && found.residuals[static_cast<std::size_t>(good)] <= search.tolerance) ++good;
       return good;
     };
     int good = count_good();
     // Rayleigh-Ritz mixes copies of a degenerate level, those that have not converged too: the filter once more, as
     // long as it helps.
     double before = 1e-2;
-    for (int step = 0; step < 6 && good < count; ++step) {
+    for (int step = 0; step < 6 && good < std::min(l, count); ++step) {
       const double now = *std::ranges::max_element(found.residuals);
       if (!(now < 0.5 * before)) break;
       before = now;
       F first_ones = view(basis, 0, count);
-      in_batches(count, sizes.block, [&](int first, int n) {
+      in_batches(count, found.block, [&](int first, int n) {
         F some = view(first_ones, first, n), filtered = like(some);
         filter(filtered, some);
         normalise_columns(filtered);
@@ -397,7 +465,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       found.residuals = eigen_residuals(h, first_ones, found.values, width);
       good = count_good();
     }
-    found.complete = good == l;
+    found.complete = good == l && is_proven;
     found.values.resize(static_cast<std::size_t>(good));
     found.residuals.resize(static_cast<std::size_t>(good));
     found.vectors = like(shape_of, good);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -178,8 +179,10 @@ class sign_function {
   /// Gives low precision as much to do as keeps the error of sign(H) x at 0.85 delta, on these unit vectors: others err
   /// by more. The polynomial's own error and that of rounding add up in squares, and rounding goes with `low_share`.
   /// Where nothing helps, double does all. Returns the largest error. Collective.
-  double calibrate(const F& x, double delta) {
+  /// \param interrupted  asked between sign functions, or null; true ends the calibration
+  double calibrate(const F& x, double delta, const std::function<bool()>& interrupted = nullptr) {
     constexpr double allowed = 0.85, aim = 0.8;
+    constexpr int most_steps = 20;
     F exact = like(x), wide = like(x), y = like(x), d = like(x);
     const auto largest = [&](const F& a, const F& b) {
       double worst = 0.0;
@@ -201,8 +204,13 @@ class sign_function {
       const bool is_right = worst <= allowed;
       // Two corrections find the share to a few orders; more only where it is too large.
       const bool is_near = rounding > 0.6 * goal && rounding <= goal;
-      if (!is_free() || (is_right && (is_near || step == 2 || !is_mixed(delta, options_.precision))))
+      if (!is_free() || (is_right && (is_near || step >= 2 || !is_mixed(delta, options_.precision))))
         return worst * delta;
+      if (interrupted && interrupted()) return worst * delta;
+      if (step == most_steps) {  // not even a small share is right
+        options_.precision = sign_precision::wide;
+        continue;
+      }
       const double factor = rounding > 0.0 ? std::clamp(goal / rounding, 0.05, 20.0) : 20.0;
       options_.low_share *= is_right ? factor : std::min(0.5, factor);
       if (!is_right && options_.low_share < 1e-4) options_.precision = sign_precision::wide;
