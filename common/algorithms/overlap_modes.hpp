@@ -919,11 +919,13 @@ std::vector<double> residuals_of_modes(const Sign& sign, int chirality, const ch
   return detail::square_roots(host_values(norm2(residual_vectors)));
 }
 
-/// The largest residual that a mode of the other chirality may have, w = D v / sqrt(e - e^2/4) of a v with the residual
-/// `tolerance`: (D^+ D - e) commutes with D, and |D| <= 2.
-inline double tolerance_of_partner(double e, double tolerance) {
+/// The largest residual that a mode of the other chirality may have, w = P D v / sqrt(e - e^2/4) of a v with the
+/// residual `tolerance`: (D^+ D - e) commutes with D, and |D| <= 2, as far as sign^2 = 1.
+/// \param delta  error of the sign function, of which |1 - sign^2| is twice as much
+inline double tolerance_of_partner(double e, double tolerance, double delta = 0.0) {
   const double s = e - 0.25 * e * e;
-  return s > 0.0 ? tolerance * std::max(1.0, 2.0 / std::sqrt(s)) : tolerance;
+  if (!(s > 0.0)) return tolerance;
+  return tolerance * std::max(1.0, 2.0 / std::sqrt(s)) + 2.0 * (2.0 + delta) * delta / std::sqrt(s);
 }
 
 /// What random vectors tell of D^+ D off known modes.

@@ -324,8 +324,8 @@ class overlap_pipeline {
   }
   /// Of |H v| for a unit vector: a sum of 9 terms, each of some 12 numbers.
   double rounding_of_kernel() const { return 8.0 * 0x1p-53 * modes_.highest; }
-  /// Of inner products of unit vectors that were made orthonormal in double precision.
-  double rounding_of_bases() const { return 64.0 * 0x1p-53 * std::sqrt(24.0 * volume()); }
+  /// Of inner products of unit vectors that were made orthonormal in double precision, in a basis of hundreds.
+  double rounding_of_bases() const { return 0x1p-53 * (256.0 + 0.1 * std::sqrt(24.0 * volume())); }
 
   /// The value that is largest in units of its tolerance; a NaN is.
   struct worst_of_several {
@@ -939,7 +939,8 @@ class overlap_pipeline {
         if (chi == searched)
           of_searched.add(modes.residuals[i], options_.overlap_tolerance);
         else
-          of_partners.add(modes.residuals[i], tolerance_of_partner(modes.squares[i], options_.overlap_tolerance));
+          of_partners.add(modes.residuals[i], tolerance_of_partner(modes.squares[i], options_.overlap_tolerance,
+                                                                   sign_is_by_hand() ? delta_ : 0.0));
       orthonormal.add(distance_from_orthonormal(modes.vectors), rounding_of_bases());
     }
     checks.add("modes of D: |D^+ D v - e v|", of_searched.value, of_searched.tolerance);

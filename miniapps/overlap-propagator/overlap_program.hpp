@@ -59,6 +59,7 @@ class overlap_program final : public program {
   void parse(int argc, const char* const* argv) override { options_ = parse_overlap_options(argc, argv); }
   const shared_options& shared() const override { return options_.shared; }
   std::vector<named_file> files() const override;
+  std::vector<std::string> files_of_stopped_run() const override;
   lattice_geometry geometry(const communicator& world) override;
   run_estimate estimate(app_run& run) override;
   json_document parameters(const app_run& run) const override { return parameters_of(options_, run.geometry); }
@@ -68,6 +69,8 @@ class overlap_program final : public program {
  private:
   /// Chooses where the search spaces lie, by what is free.
   void place_bases(const app_run& run, const overlap_memory& memory, run_estimate& needs);
+  /// Notes which outputs a stopped run leaves, for the run that goes on; or that there are none.
+  void note_stopped(const app_run& run, bool stopped) const;
   /// The approximation of the sign function, where its range is given by hand.
   void tell_table(run_estimate& needs) const;
 
