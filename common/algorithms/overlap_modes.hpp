@@ -9,6 +9,7 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,6 +78,12 @@ inline restart_sizes sizes_of_search(const overlap_mode_search& search) {
 }
 
 namespace detail {
+
+inline std::vector<double> square_roots(const std::vector<complex<double>>& numbers) {
+  std::vector<double> roots;
+  for (const complex<double>& number : numbers) roots.push_back(std::sqrt(number.re));
+  return roots;
+}
 
 /// The next quarter of a decade below: so few polynomials are needed.
 inline double rounded_down(double delta) { return std::pow(10.0, std::floor(4.0 * std::log10(delta)) / 4.0); }
@@ -895,6 +902,114 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
   for (std::size_t i = static_cast<std::size_t>(zeros); i < static_cast<std::size_t>(l); ++i)
     other.residuals.push_back(i < of_partners.size() ? std::max(main.residuals[i], of_partners[i]) : main.residuals[i]);
   return found;
+}
+
+/// |D^+ D v - e v| of each mode, with products made here, whatever found the modes or read them from a file.
+/// Collective.
+/// \param delta  accuracy of the sign function
+template <class Sign, class F>
+std::vector<double> residuals_of_modes(const Sign& sign, int chirality, const chiral_modes<F>& modes, double delta,
+                                       int width) {
+  F residual_vectors = like(modes.vectors);
+  if (modes.vectors.columns() == 0) return {};
+  detail::products_of_basis(sign, chirality, modes.vectors, residual_vectors, static_cast<F*>(nullptr), delta, width);
+  std::vector<complex<double>> minus;
+  for (const double e : modes.squares) minus.push_back({-e, 0.0});
+  axpy(residual_vectors, make_scalars(residual_vectors, std::span<const complex<double>>(minus)), modes.vectors);
+  return detail::square_roots(host_values(norm2(residual_vectors)));
+}
+
+/// The largest residual that a mode of the other chirality may have, w = P D v / sqrt(e - e^2/4) of a v with the
+/// residual `tolerance`: (D^+ D - e) commutes with D, and |D| <= 2, as far as sign^2 = 1.
+/// \param delta  error of the sign function, of which |1 - sign^2| is twice as much
+inline double tolerance_of_partner(double e, double tolerance, double delta = 0.0) {
+  const double s = e - 0.25 * e * e;
+  if (!(s > 0.0)) return tolerance;
+  return tolerance * std::max(1.0, 2.0 / std::sqrt(s)) + 2.0 * (2.0 + delta) * delta / std::sqrt(s);
+}
+
+/// What random vectors tell of D^+ D off known modes.
+struct complement_of_modes {
+  double lowest = 4.0;   ///< no less than the least e there
+  bool settled = false;  ///< the search came as far as `steps_to_find` says
+};
+
+/// Steps of Lanczos after which a random vector of `size` components has shown an e below 0.75 of `bound`: Chebyshev
+/// polynomials of D^+ D amplify it against e from `bound` on by cosh(2 n g), sinh(g)^2 = 0.25 bound / 4.
+inline int steps_to_find(double bound, double size) {
+  const double g = std::asinh(std::sqrt(0.0625 * bound));
+  return static_cast<int>(std::ceil(0.5 * std::log(20.0 * std::sqrt(16.0 * size / bound)) / g));
+}
+
+namespace detail {
+
+template <class V, class Sign, class F>
+complement_of_modes search_in_complement(const chiral_square<Sign>& square, const F& known, double bound, double size,
+                                         const random_fill<V>& fill, const std::function<bool()>& interrupted) {
+  const double delta = std::clamp(2.5e-4 * bound, 1e-7, 1e-4);
+  const restart_sizes sizes{.keep = 6, .most = 48, .block = 1, .cycles = 200};
+  V off = like(half_like(known, 0), known.columns(), as<V>), basis = like(off, sizes.most + 1);
+  if (known.columns() > 0) assign(off, known);
+  const auto project = [&](V& x) {
+    if (off.columns() > 0) subtract_combinations(x, off, inner_products(off, x));
+  };
+  V start = view(basis, 0, 1);
+  fill(start);
+  project(start);
+  complement_of_modes found;
+  int steps = 0;
+  const int enough = steps_to_find(bound, size) * 3 / 2;  // restarts take more than one Krylov space
+  thick_restart_lanczos<V>(
+      basis, sizes, {},
+      [&](V& out, const V& in) {  // P (4 - D^+ D) P, as in lowest_beside
+        square.apply(out, in, delta);
+        scale(out, uniform_scalars(out, -1.0));
+        axpy(out, uniform_scalars(out, 4.0), in);
+        project(out);
+        ++steps;
+      },
+      [&](V&, const restart_state& state) {
+        found.lowest = 4.0 - state.values[0];
+        const double error = state.estimates[0];
+        // A Ritz value below the bound proves that a mode is there. One above is no lower for sure once it has settled.
+        found.settled = steps >= enough && error < std::max(0.5 * (found.lowest - bound), 1e-3 * bound);
+        return found.lowest < bound || found.settled || (interrupted && interrupted());
+      },
+      fill, interrupted);
+  return found;
+}
+
+}  // namespace detail
+
+/// The least e of D^+ D in a chirality off orthonormal `known` modes, as far as it takes to tell whether it is below
+/// `bound`: from random vectors, so that it does not depend on the search that found them. Collective.
+/// \param size  components of a vector on the whole lattice
+template <class Sign, class F>
+complement_of_modes lowest_in_complement(const Sign& sign, int chirality, const F& known, double bound, double size,
+                                         const random_fill<F>& fill, const std::function<bool()>& interrupted) {
+  using G = typename Sign::G;
+  const chiral_square<Sign> square(sign, chirality);
+  const complement_of_modes found =
+      sign.is_narrow(std::clamp(2.5e-4 * bound, 1e-7, 1e-4))
+          ? detail::search_in_complement<G>(square, known, bound, size, detail::converted_fill<G>(fill), interrupted)
+          : detail::search_in_complement<F>(square, known, bound, size, fill, interrupted);
+  sign.forget_narrow_modes();
+  return found;
+}
+
+/// max |V^+ V - 1|
+template <class F>
+double distance_from_orthonormal(const F& v) {
+  if (v.columns() == 0) return 0.0;
+  const host_matrix c = overlaps(v, v);
+  double worst = 0.0;
+  for (int j = 0; j < c.columns(); ++j)
+    for (int i = 0; i < c.rows(); ++i) {
+      const complex<double> expected{i == j ? 1.0 : 0.0, 0.0};
+      const double d = std::sqrt(norm2(c(i, j) - expected));
+      if (!(d <= worst)) worst = d;
+    }
+  return worst;
 }
 
 /// The eigenvalues of D: zeros, then pairs e/2 +- i sqrt(e - e^2/4) of the chirality that has more.

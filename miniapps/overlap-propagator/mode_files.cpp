@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "miniapps/overlap-propagator/mode_files.hpp"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <span>
+#include <vector>
 
 #include "common/app/checkpoint.hpp"
 #include "common/app/parse.hpp"
+#include "common/io/checksum.hpp"
 #include "common/io/hdf5_file.hpp"
 
 namespace plaquette {
@@ -14,29 +21,54 @@ namespace {
 constexpr const char* vectors_name = "/vectors";
 constexpr const char* state_name = "/state";
 constexpr std::size_t site_numbers = static_cast<std::size_t>(spins) * colours;
+using site_values = std::array<complex<double>, site_numbers>;
+
+site_values values_of(const spinor<double>& psi) {
+  site_values numbers;
+  for (int s = 0; s < spins; ++s)
+    for (int c = 0; c < colours; ++c) numbers[static_cast<std::size_t>(s * colours + c)] = psi(s, c);
+  return numbers;
+}
+
+/// A sum over the numbers of a vector, the same on every process grid. Collective.
+std::string sum_of(const spinor_configuration& vector, const communicator& world) {
+  const lattice_geometry& geometry = vector.geometry();
+  site_checksum sum(checksum_kind::scidac);
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    const coordinate x = geometry.local_coordinate(site);
+    const site_values numbers = values_of(vector(x));
+    sum.add(static_cast<std::uint64_t>(geometry.global_index(x)), std::as_bytes(std::span(numbers)), false);
+  }
+  sum.combine(world);
+  return hexadecimal(sum.first()) + hexadecimal(sum.second());
+}
 
 }  // namespace
 
-void write_vectors(const std::string& path, int count, const vector_source& source, const json_document& state,
+void write_vectors(const std::string& path, int count, const vector_source& source, json_document state,
                    const lattice_geometry& geometry, const communicator& world) {
-  const std::string text = checkpoint_text(state);
+  // The sums are known at the end. Until then others of the same length stand in for them.
+  std::vector<std::string> sums(static_cast<std::size_t>(count), std::string(16, '0'));
+  state["sums"] = sums;
+  const std::size_t length = checkpoint_text(state).size();
   const auto blocks = static_cast<std::uint64_t>(count);
-  std::vector<hdf5_data_set> sets{{state_name, hdf5_number::byte, {text.size()}}};
+  std::vector<hdf5_data_set> sets{{state_name, hdf5_number::byte, {length}}};
   if (count > 0)
     sets.push_back(
         {vectors_name, hdf5_number::complex_double, extents_of_field(geometry.global(), {spins, colours}, blocks)});
   hdf5_output file(path, existing_file::replace, sets, world);
-  file.write(0, 0, std::as_bytes(std::span(text)));
   spinor_configuration vector(geometry);
   for (int n = 0; n < count; ++n) {
     source(n, vector);
+    sums[static_cast<std::size_t>(n)] = sum_of(vector, world);
     file.write_field(1, static_cast<std::uint64_t>(n), geometry, site_numbers,
                      [&](const coordinate& x, std::span<complex<double>> numbers) {
-                       for (int s = 0; s < spins; ++s)
-                         for (int c = 0; c < colours; ++c)
-                           numbers[static_cast<std::size_t>(s * colours + c)] = vector(x)(s, c);
+                       std::ranges::copy(values_of(vector(x)), numbers.begin());
                      });
   }
+  state["sums"] = sums;
+  const std::string text = checkpoint_text(state);
+  file.write(0, 0, std::as_bytes(std::span(text)));
   file.commit();
 }
 
@@ -47,8 +79,12 @@ json_document read_state(const std::string& path, const json_document& problem, 
   return state;
 }
 
-void read_vectors(const std::string& path, int count, const vector_sink& sink, const lattice_geometry& geometry,
-                  const communicator& world) {
+void read_vectors(const std::string& path, int count, const json_document& state, const vector_sink& sink,
+                  const lattice_geometry& geometry, const communicator& world) {
+  const auto sums = checkpoint_value<std::vector<std::string>>(printable(path), state, "sums");
+  if (std::ssize(sums) != count)
+    throw input_error(
+        fmt::format("{}: expected the sums of {} vectors, found {}", printable(path), count, sums.size()));
   if (count == 0) return;
   const hdf5_input file(path, world);
   file.require(vectors_name, extents_of_field(geometry.global(), {spins, colours}, static_cast<std::uint64_t>(count)),
@@ -61,8 +97,57 @@ void read_vectors(const std::string& path, int count, const vector_sink& sink, c
                         for (int c = 0; c < colours; ++c)
                           vector(x)(s, c) = numbers[static_cast<std::size_t>(s * colours + c)];
                     });
+    const std::string& expected = sums[static_cast<std::size_t>(n)];
+    if (const std::string found = sum_of(vector, world); found != expected)
+      throw input_error(fmt::format("{}: expected vector {} with the sum {}, found {}: the file was changed; remove it",
+                                    printable(path), n, printable(expected), found));
     sink(n, vector);
   }
+}
+
+stored_state::stored_state(const std::string& path, const json_document& state)
+    : path_(printable(path)), state_(state) {}
+
+int stored_state::integer(const char* key, int least, int most) const {
+  const auto found = checkpoint_value<std::int64_t>(path_, state_, key);
+  if (found < least || found > most)
+    throw input_error(fmt::format("{}: expected \"{}\" from {} to {}, found {}", path_, key, least, most, found));
+  return static_cast<int>(found);
+}
+
+double stored_state::real(const char* key, double least, double most) const {
+  const auto found = checkpoint_value<double>(path_, state_, key);
+  if (!(found >= least && found <= most))
+    throw input_error(fmt::format("{}: expected \"{}\" from {:g} to {:g}, found {:g}", path_, key, least, most, found));
+  return found;
+}
+
+bool stored_state::flag(const char* key) const { return checkpoint_value<bool>(path_, state_, key); }
+
+std::vector<double> stored_state::reals(const char* key, int fewest, int most, double bound) const {
+  auto found = checkpoint_value<std::vector<double>>(path_, state_, key);
+  if (std::ssize(found) < fewest || std::ssize(found) > most)
+    throw input_error(fmt::format("{}: expected {} numbers in \"{}\"{}, found {}", path_, fewest, key,
+                                  fewest < most ? fmt::format(" or up to {}", most) : "", found.size()));
+  for (const double x : found)
+    if (!(std::abs(x) <= bound))
+      throw input_error(
+          fmt::format("{}: expected numbers of at most {:g} in \"{}\", found {:g}", path_, bound, key, x));
+  return found;
+}
+
+stored_state stored_state::part(const char* key) const {
+  return {path_, checkpoint_value<json_document>(path_, state_, key)};
+}
+
+std::vector<stored_state> stored_state::parts(const char* key, int count) const {
+  const auto list = checkpoint_value<json_document>(path_, state_, key);
+  if (!list.is_array() || std::ssize(list) != count)
+    throw input_error(fmt::format("{}: expected a list of {} in \"{}\", found {}", path_, count, key,
+                                  list.is_array() ? std::to_string(list.size()) : "no list"));
+  std::vector<stored_state> all;
+  for (const json_document& one : list) all.emplace_back(path_, one);
+  return all;
 }
 
 }  // namespace plaquette

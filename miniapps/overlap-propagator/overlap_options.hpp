@@ -69,6 +69,8 @@ struct overlap_options {
   std::string mode_search_file() const { return checkpoint.empty() ? "" : checkpoint + ".mode-search.h5"; }
   std::string search_file() const { return checkpoint.empty() ? "" : checkpoint + ".search.h5"; }
   std::string solutions_file() const { return checkpoint.empty() ? "" : checkpoint + ".solutions.h5"; }
+  /// Says which outputs a stopped run has left.
+  std::string stopped_file() const { return checkpoint.empty() ? "" : checkpoint + ".stopped"; }
   std::string propagator_file(int mass) const {
     return propagators.empty() ? "" : propagators + ".m" + std::to_string(mass) + ".h5";
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <fmt/core.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -17,14 +18,18 @@
 #include <utility>
 #include <vector>
 
+#include "common/app/bit_sum.hpp"
 #include "common/app/checkpoint.hpp"
 #include "common/app/parse.hpp"
+#include "cpu_ref/context.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/observables/correlators.hpp"
 #include "miniapps/overlap-propagator/mode_files.hpp"
 #include "miniapps/overlap-propagator/overlap_program.hpp"
 #include "miniapps/overlap-propagator/overlap_report.hpp"
 #include "miniapps/overlap-propagator/rational_reference.hpp"
+#include "miniapps/shared/machine_speed.hpp"
+#include "miniapps/shared/operator_checks.hpp"
 #include "miniapps/shared/propagator_file.hpp"
 
 namespace plaquette {
@@ -57,15 +62,15 @@ class overlap_pipeline {
     measure_kernel();
     predict();
     find_kernel_modes();
-    const auto done = [this](overlap_stage stage) { return options_.until == stage; };
-    if (!done(overlap_stage::modes)) {
+    const auto goes_on_after = [this](overlap_stage stage) { return !lacks_modes_ && options_.until > stage; };
+    if (goes_on_after(overlap_stage::modes)) {
       make_sign_function();
       check_sign_function();
-      if (!done(overlap_stage::sign)) {
-        find_overlap_modes();
-        if (!done(overlap_stage::overlap_modes)) solve();
-      }
+      if (goes_on_after(overlap_stage::sign)) find_overlap_modes();
+      if (goes_on_after(overlap_stage::overlap_modes)) solve();
     }
+    check_kernel();
+    contract();
     return conclude();
   }
 
@@ -73,11 +78,50 @@ class overlap_pipeline {
   template <class T>
   auto make_kernel() const {
     // The third row of a link is made of the others where that costs no digit, and where memory is what counts.
+    return std::make_shared<const typename Device::template hermitian_wilson<T>>(
+        device_.template kernel<T>(options_.shared.action, stored_links()));
+  }
+  reconstruct stored_links() const {
     const double bytes = 72.0 * sizeof(double) * static_cast<double>(run_.geometry.local_volume());
     const bool in_cache = !run_.gpu && bytes < 32e6;
-    const reconstruct stored = gauge_.distance_from_su3 < 1e-12 && !in_cache ? reconstruct::twelve : reconstruct::none;
-    return std::make_shared<const typename Device::template hermitian_wilson<T>>(
-        device_.template kernel<T>(options_.shared.action, stored));
+    return gauge_.distance_from_su3 < 1e-12 && !in_cache ? reconstruct::twelve : reconstruct::none;
+  }
+
+  /// H in each precision against the textbook, on a random vector: at all sites of small lattices, at sampled sites of
+  /// others. At the end, so that it is the H of the whole run.
+  void check_kernel() {
+    run_.begin("comparison of H with the textbook");
+    const scaling::site_sample sample(run_.geometry, false);
+    const F x = random_unit_vectors(1);
+    const auto check = [&](const char* precision, scaling::number_precision number, const auto& h, const auto& in) {
+      auto out = like(in);
+      h.apply(out, in);
+      F y = like(x), psi = like(x);
+      assign(y, out);
+      gamma5(y, y);
+      assign(psi, in);
+      spinor_configuration found(run_.geometry), input(run_.geometry);
+      export_column(found, y, 0);
+      export_column(input, psi, 0);
+      exchange_ghosts(input, run_.world);
+      const scaling::difference off = scaling::compare_with_textbook(
+          found, input, gauge_.links, options_.shared.action,
+          {scaling::operator_kind::wilson, scaling::site_layout::full, {}}, sample, run_.world);
+      const scaling::difference most =
+          scaling::tolerance_of({scaling::operator_kind::wilson, scaling::site_layout::full, number, stored_links(), 1},
+                                gauge_.distance_from_su3);
+      run_.result.checks.add(fmt::format("H against the textbook, {}", precision), off.norm, most.norm);
+      run_.result.checks.add(fmt::format("H against the textbook, {}, worst site", precision), off.worst_site,
+                             most.worst_site);
+    };
+    check("double", scaling::number_precision::double_precision, kernel_.wide(), x);
+    G x_g = like(x, 1, as<G>);
+    convert(x_g, x);
+    check("single", scaling::number_precision::single_precision, kernel_.narrow(), x_g);
+    if (!kernel_.has_half()) return;
+    auto x_l = like(x, 1, as<typename sign_type::L>);
+    convert(x_l, x);
+    check("half", scaling::number_precision::half_precision, kernel_.half(), x_l);
   }
 
   double volume() const { return static_cast<double>(run_.geometry.global_volume()); }
@@ -123,6 +167,7 @@ class overlap_pipeline {
       zero(u);
       zero(w);
       double least = 1e300;
+      device_.finish();
       for (int sample = 0; sample < 6; ++sample) {  // steps of Clenshaw's recurrence: the second H adds two fields
         const stopwatch watch;
         h.apply(y, 0.1, x, 0.5, 0.0, nullptr, 0.0, nullptr);
@@ -153,7 +198,9 @@ class overlap_pipeline {
               .narrow_one = seconds[3],
               .narrow_many = std::min(seconds[3], seconds[4]),
               .of_search = std::min(seconds[0], seconds[5]),
-              .narrow_of_search = std::min(seconds[3], seconds[6])};
+              .narrow_of_search = std::min(seconds[3], seconds[6]),
+              .many_of_twelve = seconds[2],
+              .narrow_many_of_twelve = seconds[4]};
     kernel_.count() = {};
   }
 
@@ -254,11 +301,43 @@ class overlap_pipeline {
     }
     run_.result.observables["kernel"] = to_json(kernel_record_);
     if (run_.talks()) print(kernel_record_);
-    if (!modes_.residuals.empty())
-      run_.result.checks.add("modes of H: |H v - lambda v|",
-                             *std::max_element(modes_.residuals.begin(), modes_.residuals.end()),
-                             options_.mode_tolerance);
+    judge_kernel_modes();
   }
+
+  /// Restored or not. A mode is held to its residual as the search, or the file, has it: rounding alone moves that.
+  void judge_kernel_modes() {
+    verification& checks = run_.result.checks;
+    const int lacking = options_.modes - static_cast<int>(modes_.values.size());
+    if (lacking > 0 || !kernel_record_.complete) {
+      checks.add("modes of H that were not found", std::max(1, lacking), 0.0);
+      lacks_modes_ = true;
+    }
+    if (modes_.values.empty()) return;
+    const std::vector<double> found = eigen_residuals(kernel_.wide(), modes_.vectors, modes_.values, width());
+    worst_of_several worst;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      worst.add(found[i], std::min(options_.mode_tolerance, 3.0 * modes_.residuals[i] + rounding_of_kernel()));
+    checks.add("modes of H: |H v - lambda v|", worst.value, worst.tolerance);
+    checks.add("modes of H: orthonormal", distance_from_orthonormal(modes_.vectors), rounding_of_bases());
+    modes_.residuals = found;
+    kernel_record_.residuals = found;
+  }
+  /// Of |H v| for a unit vector: a sum of 9 terms, each of some 12 numbers.
+  double rounding_of_kernel() const { return 8.0 * 0x1p-53 * modes_.highest; }
+  /// Of inner products of unit vectors that were made orthonormal in double precision, in a basis of hundreds.
+  double rounding_of_bases() const { return 0x1p-53 * (256.0 + 0.1 * std::sqrt(24.0 * volume())); }
+
+  /// The value that is largest in units of its tolerance; a NaN is.
+  struct worst_of_several {
+    double value = 0.0, tolerance = 1.0;
+    bool any = false;
+    void add(double v, double t) {
+      if (any && (std::isnan(value) || v / t <= value / tolerance)) return;
+      value = v;
+      tolerance = t;
+      any = true;
+    }
+  };
 
   void search_kernel_modes() {
     const auto wide = kernel_.wide();
@@ -373,13 +452,14 @@ class overlap_pipeline {
     return {
         {"values", s.values}, {"estimates", s.estimates}, {"coupling", coupling}, {"kept", s.kept}, {"cycle", s.cycle}};
   }
-  static restart_state restart_from(const std::string& path, const json_document& state, int block) {
+  /// \param most  vectors of the search space
+  static restart_state restart_from(const stored_state& state, int block, int most) {
     restart_state s;
-    s.values = checkpoint_value<std::vector<double>>(path, state, "values");
-    s.estimates = checkpoint_value<std::vector<double>>(path, state, "estimates");
-    s.kept = checkpoint_value<int>(path, state, "kept");
-    s.cycle = checkpoint_value<int>(path, state, "cycle");
-    const auto coupling = checkpoint_value<std::vector<double>>(path, state, "coupling");
+    s.kept = state.integer("kept", 0, most);
+    s.cycle = state.integer("cycle", 0, 1000000);
+    s.values = state.reals("values", s.kept, s.kept);
+    s.estimates = state.reals("estimates", s.kept, s.kept);
+    const auto coupling = state.reals("coupling", 2 * s.kept * block, 2 * s.kept * block);
     s.coupling = host_matrix(s.kept, block);
     for (int j = 0; j < block; ++j)
       for (int i = 0; i < s.kept; ++i) {
@@ -408,22 +488,28 @@ class overlap_pipeline {
   std::pair<F, mode_search_state> load_mode_search() {
     const std::string& path = options_.mode_search_file();
     const json_document state = load_state(path, problem_of_mode_search());
-    const auto integer = [&](const char* key) { return checkpoint_value<int>(path, state, key); };
+    const stored_state numbers(path, state);
+    constexpr int many = 1000000;
+    // A search has at most the vectors that its own command line gives it, and widens its window a few times.
+    mode_search search = search_of(options_);
+    search.block = numbers.integer("block", 1, 1000);
     mode_search_state s;
-    s.block = integer("block");
-    s.restart = restart_from(path, state, s.block);
-    s.highest = checkpoint_value<double>(path, state, "highest");
-    s.window = checkpoint_value<double>(path, state, "window");
-    s.degree = integer("degree");
-    s.keep = integer("keep");
-    s.most = integer("most");
-    s.cycles = integer("cycles");
-    s.widened = integer("widened");
-    s.raised = integer("raised");
+    s.block = search.block;
+    const int allowed = std::max({sizes_of_search(search).most, search.most, 16}) * 2 + 2 * s.block;
+    s.most = numbers.integer("most", 1, allowed);
+    s.keep = numbers.integer("keep", 1, s.most);
+    s.restart = restart_from(numbers, s.block, s.most);
+    s.highest = numbers.real("highest", 1e-300, 1000.0);
+    s.window = numbers.real("window", 0.0, s.highest);
+    s.degree = numbers.integer("degree", 0, many);
+    s.cycles = numbers.integer("cycles", 0, many);
+    s.widened = numbers.integer("widened", 0, many);
+    s.raised = numbers.integer("raised", 0, many);
     F basis = like(shape_, s.restart.kept + s.block);
     read_vectors(
-        path, basis.columns(), [&](int n, const spinor_configuration& from) { import_column(basis, n, from); },
+        path, basis.columns(), state, [&](int n, const spinor_configuration& from) { import_column(basis, n, from); },
         run_.geometry, run_.world);
+    resumed_ = true;
     if (run_.talks()) fmt::print("remark     goes on after {} cycles of {}\n", s.cycles, printable(path));
     return {basis, s};
   }
@@ -439,33 +525,38 @@ class overlap_pipeline {
   }
 
   void load_kernel_modes() {
-    const json_document state = load_state(options_.modes_file(), problem_of_modes());
-    const auto record = checkpoint_value<json_document>(options_.modes_file(), state, "record");
-    const auto number = [&](const char* key) { return record.at(key).template get<int>(); };
-    modes_.values = record.at("eigenvalues").template get<std::vector<double>>();
-    modes_.highest = record.at("bound").template get<double>();
+    const std::string& path = options_.modes_file();
+    const json_document state = load_state(path, problem_of_modes());
+    const stored_state numbers(path, state), record = numbers.part("record");
+    constexpr int many = 1000000;
+    const double bound = 8.0 - options_.rho + 1.0;
+    modes_.values = record.reals("eigenvalues", 0, options_.modes, bound);
+    const int count = static_cast<int>(modes_.values.size());
+    modes_.residuals = record.reals("residuals", count, count);
+    for (std::size_t i = 0; i < modes_.values.size(); ++i)
+      if (modes_.residuals[i] < 0.0 || (i > 0 && std::abs(modes_.values[i]) < std::abs(modes_.values[i - 1])))
+        throw input_error(fmt::format(
+            "{}: expected |eigenvalues| in ascending order with residuals that are not negative", printable(path)));
+    modes_.highest = record.real("bound", count > 0 ? std::abs(modes_.values.back()) : 1e-300, bound);
     kernel_record_ = {modes_.values,
-                      {},
+                      modes_.residuals,
                       modes_.highest,
-                      record.at("window").template get<double>(),
-                      state.at("lowest_of_rest").template get<double>(),
-                      number("filter_degree"),
-                      number("block"),
-                      number("kept"),
-                      number("search_space"),
-                      number("cycles"),
-                      number("widened"),
-                      number("sought"),
-                      record.at("complete").template get<bool>()};
-    kernel_record_.raised = number("raised");
-    kernel_record_.probing = record.at("probing").template get<double>();
-    modes_.vectors = like(shape_, static_cast<int>(modes_.values.size()));
+                      record.real("window", 0.0, bound),
+                      numbers.real("lowest_of_rest", 0.0, bound),
+                      record.integer("filter_degree", 0, many),
+                      record.integer("block", 0, many),
+                      record.integer("kept", 0, many),
+                      record.integer("search_space", 0, many),
+                      record.integer("cycles", 0, many),
+                      record.integer("widened", 0, many),
+                      record.integer("sought", 0, many),
+                      record.flag("complete")};
+    kernel_record_.raised = record.integer("raised", 0, many);
+    kernel_record_.probing = record.real("probing", 0.0, 1.0);
+    modes_.vectors = like(shape_, count);
     read_vectors(
-        options_.modes_file(), modes_.vectors.columns(),
-        [&](int n, const spinor_configuration& from) { import_column(modes_.vectors, n, from); }, run_.geometry,
-        run_.world);
-    modes_.residuals = eigen_residuals(kernel_.wide(), modes_.vectors, modes_.values, width());
-    kernel_record_.residuals = modes_.residuals;
+        path, count, state, [&](int n, const spinor_configuration& from) { import_column(modes_.vectors, n, from); },
+        run_.geometry, run_.world);
   }
 
   // --- sign function
@@ -491,14 +582,43 @@ class overlap_pipeline {
     kernel_.count() = {};
   }
 
-  /// The rest of |H| has to lie in the range; where it does not, nothing is computed beyond the sign function.
+  /// Fixed by hand with its range, so that it has the error that it has.
+  bool sign_is_by_hand() const {
+    return options_.sign.lowest > 0.0 && options_.sign.degree + options_.sign.poles > 0 && !options_.delta_given;
+  }
+  /// 1 - |that function| of a number.
+  static double error_at(const sign_options& options, double h) {
+    if (options.method == sign_method::polynomial) {
+      const double q = h / options.highest;
+      const double eps = std::pow(options.lowest / options.highest, 2);
+      return std::abs(1.0 - q * minimax_of_degree(options.degree, eps)(q * q));
+    }
+    return std::abs(1.0 - zolotarev_of_poles(options.poles, options.lowest, options.highest)(h));
+  }
+
+  /// The rest of |H| has to lie in the range. Another program's function, fixed by hand, may err a little beyond it;
+  /// elsewhere nothing is computed beyond the sign function.
   void require_range(const sign_options& options) {
     // What bounds the largest |H| is 2 in 1000 above it.
     const double largest = modes_.highest / 1.002;
     const double smallest = kernel_record_.lowest_of_rest > 0.0 ? kernel_record_.lowest_of_rest
                             : modes_.values.empty()             ? 0.0
                                                                 : std::abs(modes_.values.back());
+    rest_lowest_ = smallest > 0.0 ? std::min(options.lowest, smallest) : options.lowest;
+    rest_highest_ = std::max(options.highest, modes_.highest);
     const bool holds_largest = largest <= options.highest, holds_smallest = options.lowest <= smallest * (1.0 + 1e-8);
+    constexpr double most_beyond = 0.1;
+    if (!(holds_largest && holds_smallest) && sign_is_by_hand() && smallest > 0.0) {
+      error_beyond_ = std::max(error_at(options, rest_lowest_), error_at(options, rest_highest_));
+      if (error_beyond_ <= most_beyond) {
+        if (run_.talks())
+          fmt::print(
+              "remark     |H| beside {} modes reaches from {:.6g} to {:.6g}, beyond --range {:g},{:g}: the sign "
+              "function errs by {:.2g} there\n",
+              modes_.values.size(), smallest, largest, options.lowest, options.highest, error_beyond_);
+        return;
+      }
+    }
     run_.result.checks.add("the sign function's range holds the largest |H|", holds_largest);
     run_.result.checks.add("the sign function's range holds the smallest |H| beside the modes", holds_smallest);
     range_holds_ = holds_largest && holds_smallest;
@@ -513,7 +633,6 @@ class overlap_pipeline {
   void require_accuracy(const sign_options& options) {
     const bool is_polynomial = options.method == sign_method::polynomial;
     const double eps = std::pow(options.lowest / options.highest, 2);
-    const bool of_hand = options_.sign.lowest > 0.0 && !options_.delta_given;
     if (is_polynomial && options.degree == 0) {
       const int needed = estimated_degree(eps, options_.delta);
       constexpr int most = 2000;
@@ -527,13 +646,12 @@ class overlap_pipeline {
     if (!is_polynomial && options.poles == 0) return;
     const double error = is_polynomial ? minimax_of_degree(options.degree, eps).delta
                                        : zolotarev_of_poles(options.poles, options.lowest, options.highest).delta;
-    if (of_hand) delta_ = std::max(error, 1e-13);
-    // D^+ D is 2 P (1 +- sign H) P only as far as sign^2 = 1.
-    if (of_hand && error > options_.tolerance() && options_.until == overlap_stage::propagators && run_.talks())
-      fmt::print(
-          "remark     the sign function of --range errs by {:.2g}, and so do residuals of D(m): --tol {:g} is beyond "
-          "it\n",
-          error, options_.tolerance());
+    if (sign_is_by_hand()) {
+      delta_ = std::max({error, error_beyond_, 1e-13});
+      // D^+ D is 2 P (1 +- sign H) P only as far as sign^2 = 1.
+      solves_as_given_ = delta_ > 0.01 * options_.tolerance();
+      return;
+    }
     if (error <= delta_) return;
     const std::string what = is_polynomial ? fmt::format("--degree {}: a polynomial of this degree", options.degree)
                                            : fmt::format("--poles {}: Zolotarev's function", options.poles);
@@ -635,7 +753,7 @@ class overlap_pipeline {
       r.seconds_mixed = timed(z, used);
       // A polynomial of its own, whatever was fixed by hand.
       run_.stop_if_asked();
-      const sign_type finer(kernel_, modes_.vectors, modes_.values, {.lowest = r.lowest, .highest = r.highest});
+      const sign_type finer(kernel_, modes_.vectors, modes_.values, {.lowest = rest_lowest_, .highest = rest_highest_});
       finer.apply(other, first_x, std::max(1e-13, 1e-3 * delta), sign_precision::wide);
       r.error_wide = norm_of_difference(first_y, other);
       r.error = norm_of_difference(first_z, other);
@@ -656,10 +774,43 @@ class overlap_pipeline {
     checks.add("sign function: error on random vectors, double", r.error_wide, delta + rounding);
     checks.add("sign function: error on random vectors, as used", r.error, delta + rounding);
     // (s + d)^2 = 1 + s d + d s + d^2, |d| <= delta.
-    checks.add("sign function: sign^2 = 1", r.square_error, 2.0 * delta + 2.0 * rounding);
-    checks.add("Ginsparg-Wilson relation", r.ginsparg_wilson, 4.0 * delta + 4.0 * rounding);
-    checks.add("D is normal", r.normality, 6.0 * delta + 6.0 * rounding);
+    const double of_square = (2.0 + delta) * delta;
+    checks.add("sign function: sign^2 = 1", r.square_error, of_square + 2.0 * rounding);
+    checks.add("Ginsparg-Wilson relation", r.ginsparg_wilson, 2.0 * of_square + 4.0 * rounding);
+    checks.add("D is normal", r.normality, 3.0 * of_square + 6.0 * rounding);
+    check_against_series();
     if (volume() <= 16384.0 || options_.shared.check) check_against_rational();
+    run_.stop_if_asked();
+  }
+
+  /// On lattices of any size: the modes' part of sign(H) x by their eigenvalues, the rest by a polynomial with the
+  /// suite's Wilson operator on the CPU, by another recurrence. One random vector.
+  void check_against_series() {
+    run_.begin("comparison with a polynomial of the CPU");
+    // A sign function of the CPU takes long beside those of a GPU: there a cheaper one stands for all.
+    const double delta = run_.gpu && volume() > 16384.0 ? std::max(delta_, 1e-4) : delta_;
+    const F x = random_unit_vectors(1);
+    F y = like(x), rest = like(x);
+    sign_->apply(y, x, delta, sign_precision::wide);
+    copy(rest, x);
+    if (!modes_.values.empty()) {
+      host_matrix c = overlaps(modes_.vectors, x);
+      subtract_combinations(rest, modes_.vectors, c.numbers());
+      std::vector<double> signs;
+      for (const double value : modes_.values) signs.push_back(value > 0.0 ? 1.0 : -1.0);
+      scale_rows(c, signs);
+      subtract_combinations(y, modes_.vectors, c.numbers());
+    }
+    spinor_configuration psi(run_.geometry), ours(run_.geometry);
+    export_column(psi, rest, 0);
+    export_column(ours, y, 0);
+    exchange_ghosts(psi, run_.world);
+    const double finer = std::max(1e-13, 0.1 * delta);
+    const spinor_configuration theirs = sign_by_chebyshev_series(
+        psi, gauge_.links, options_.shared.action, rest_lowest_, rest_highest_, finer, run_.world, stop());
+    run_.stop_if_asked();
+    run_.result.checks.add("sign function against a polynomial of the CPU", distance(ours, theirs),
+                           delta + finer + 1e-15 * std::max(sign_record_.degree, 100));
   }
 
   void check_overlap_algebra(const F& x) {
@@ -689,20 +840,25 @@ class overlap_pipeline {
     export_column(psi, x, 0);
     export_column(ours, y, 0);
     exchange_ghosts(psi, run_.world);
-    const double lowest = 0.95 * (modes_.values.empty() ? sign_->lowest() : std::abs(modes_.values.front()));
-    const spinor_configuration theirs =
-        sign_by_rational_function(psi, gauge_.links, options_.shared.action, lowest, 1.01 * modes_.highest, run_.world);
+    const double lowest = 0.95 * (modes_.values.empty() ? rest_lowest_ : std::abs(modes_.values.front()));
+    const spinor_configuration theirs = sign_by_rational_function(psi, gauge_.links, options_.shared.action, lowest,
+                                                                  1.01 * modes_.highest, run_.world, stop());
+    run_.stop_if_asked();
+    // CG stops at a residual of 1e-12; the smallest shift's solution enters H (H^2 + s)^-1 with 1 / lowest.
+    run_.result.checks.add("sign function against the rational function of the CPU", distance(ours, theirs),
+                           delta_ + 2e-12 * modes_.highest / lowest);
+  }
+  /// |a - b|
+  double distance(const spinor_configuration& a, const spinor_configuration& b) {
     std::array<double, 1> sum{0.0};
     for (std::int64_t site = 0; site < run_.geometry.local_volume(); ++site) {
       const coordinate at = run_.geometry.local_coordinate(site);
       for (int s = 0; s < spins; ++s)
-        for (int c = 0; c < colours; ++c) sum[0] += norm2(ours(at)(s, c) - theirs(at)(s, c));
+        for (int c = 0; c < colours; ++c) sum[0] += norm2(a(at)(s, c) - b(at)(s, c));
     }
     run_.world.sum(std::span(sum));
     run_.progress.clear();
-    // CG stops at a residual of 1e-12; the smallest shift's solution enters H (H^2 + s)^-1 with 1 / lowest.
-    run_.result.checks.add("sign function against the rational function of the CPU", std::sqrt(sum[0]),
-                           delta_ + 2e-12 * modes_.highest / lowest);
+    return std::sqrt(sum[0]);
   }
 
   // --- modes of D
@@ -732,27 +888,86 @@ class overlap_pipeline {
     r.restarts = overlap_->restarts;
     r.searched = overlap_->searched;
     r.eigenvalues = overlap_eigenvalues(*overlap_);
-    if (options_.overlap_modes > 0) {
-      verification& checks = run_.result.checks;
-      const auto worst = [](const std::vector<double>& numbers) {
-        double most = 0.0;
-        for (const double x : numbers)
-          if (!(x <= most)) most = x;
-        return most;
-      };
-      checks.add("modes of D: |D^+ D v - e v|", worst(overlap_->of(overlap_->searched).residuals),
-                 options_.overlap_tolerance);
-      // Where all that were found are zero modes, there may be more.
-      const int zeros = overlap_->searched > 0 ? r.zero_plus : r.zero_minus;
-      checks.add("modes of D: more than zero modes alone (or the index is open: more --overlap-modes)",
-                 zeros < std::ssize(overlap_->of(overlap_->searched).squares));
-      // Those of both can cancel, but only a symmetry keeps them at zero.
-      if (gauge_.plaquette.average < 1.0 - 1e-12)
-        checks.add("modes of D: zero modes of one chirality only", r.zero_plus == 0 || r.zero_minus == 0);
-    }
+    if (options_.overlap_modes > 0) judge_overlap_modes();
     run_.result.observables["overlap"] = to_json(r);
-    run_.result.observables["index"] = overlap_->index();
+    run_.result.observables["index"] = r.is_open() ? json_document(nullptr) : json_document(overlap_->index());
     if (run_.talks()) print(r);
+  }
+
+  /// Restored or not: residuals with products made here, and random vectors that would find what is missing.
+  void judge_overlap_modes() {
+    overlap_record& r = overlap_record_;
+    verification& checks = run_.result.checks;
+    const sign_type sign = sign_->careful();
+    const int searched = overlap_->searched, found = static_cast<int>(overlap_->of(searched).squares.size());
+    if (found < options_.overlap_modes || !overlap_->complete) {
+      r.open = true;
+      checks.add("modes of D that were not found", std::max(1, options_.overlap_modes - found), 0.0);
+      lacks_modes_ = true;
+      return;
+    }
+    const double delta = accuracy_of_residuals(options_.overlap_tolerance);
+    const double last = overlap_->of(searched).squares.back(), size = 6.0 * volume();
+    // Where all that were found are zero modes, there may be more.
+    const int zeros = searched > 0 ? r.zero_plus : r.zero_minus;
+    r.open = zeros == found;
+    const double bound = 0.998 * last;
+    const double steps = r.open ? 0.0 : 1.5 * steps_to_find(bound, size);
+    const double predicted =
+        2.0 * (r.plus.size() + r.minus.size()) * sign.polynomial(delta).degree() * speed_.many +
+        4.0 * steps * sign.polynomial(1e-5).degree() * (sign.is_narrow(1e-5) ? speed_.narrow_one : speed_.one);
+    std::array<double, 2> lowest{4.0, 4.0};
+    bool settled = true;
+    stage("modes of D, judged", predicted, [&] {
+      for (const int chi : {+1, -1}) {
+        run_.stop_if_asked();
+        chiral_modes<F>& modes = overlap_->of(chi);
+        modes.residuals = residuals_of_modes(sign, chi, modes, delta, width());
+        if (r.open) continue;
+        const complement_of_modes rest = lowest_in_complement(sign, chi, modes.vectors, bound, size, random(), stop());
+        lowest[chi > 0 ? 0 : 1] = rest.lowest;
+        settled = settled && (rest.settled || rest.lowest < bound);
+      }
+      return false;
+    });
+    r.plus_residuals = overlap_->plus.residuals;
+    r.minus_residuals = overlap_->minus.residuals;
+    worst_of_several of_searched, of_partners, orthonormal;
+    for (const int chi : {+1, -1}) {
+      const chiral_modes<F>& modes = overlap_->of(chi);
+      for (std::size_t i = 0; i < modes.squares.size(); ++i)
+        if (chi == searched)
+          of_searched.add(modes.residuals[i], options_.overlap_tolerance);
+        else
+          of_partners.add(modes.residuals[i], tolerance_of_partner(modes.squares[i], options_.overlap_tolerance,
+                                                                   sign_is_by_hand() ? delta_ : 0.0));
+      orthonormal.add(distance_from_orthonormal(modes.vectors), rounding_of_bases());
+    }
+    checks.add("modes of D: |D^+ D v - e v|", of_searched.value, of_searched.tolerance);
+    if (of_partners.any)
+      checks.add("modes of D, partners in the other chirality: |D^+ D v - e v|", of_partners.value,
+                 of_partners.tolerance);
+    checks.add("modes of D: orthonormal", orthonormal.value, orthonormal.tolerance);
+    checks.add("modes of D: more than zero modes alone (or the index is open: more --overlap-modes)", !r.open);
+    if (!r.open) {
+      checks.add("modes of D: random vectors off them find none below the last: last / lowest",
+                 bound / std::min(lowest[0], lowest[1]), 1.0);
+      checks.add("modes of D: the search for such came to its end", settled);
+    }
+    // Those of both can cancel, but only a symmetry keeps them at zero.
+    if (gauge_.plaquette.average < 1.0 - 1e-12)
+      checks.add("modes of D: zero modes of one chirality only", r.zero_plus == 0 || r.zero_minus == 0);
+    check_zero_modes();
+  }
+
+  /// The number of zero modes is that of the judged e, not of what a file says.
+  void check_zero_modes() {
+    const auto count = [&](const std::vector<double>& squares) {
+      return std::ranges::count_if(squares, [](double e) { return std::abs(e) < overlap_mode_search{}.zero; });
+    };
+    run_.result.checks.add("modes of D: zero modes are those of e = 0",
+                           count(overlap_record_.plus) == overlap_record_.zero_plus &&
+                               count(overlap_record_.minus) == overlap_record_.zero_minus);
   }
 
   void search_overlap_modes() {
@@ -803,11 +1018,14 @@ class overlap_pipeline {
   std::pair<F, restart_state> load_search(int& chirality, int block) {
     const std::string& path = options_.search_file();
     const json_document state = load_state(path, problem_of_overlap_search());
-    const restart_state s = restart_from(path, state, block);
-    chirality = checkpoint_value<int>(path, state, "chirality");
+    const stored_state numbers(path, state);
+    const restart_state s = restart_from(numbers, block, sizes_of_search(overlap_search_of(options_)).most);
+    chirality = numbers.integer("chirality", -1, 1);
+    if (chirality == 0) throw input_error(fmt::format("{}: expected \"chirality\" 1 or -1, found 0", printable(path)));
+    resumed_ = true;
     F basis = half(s.kept + block);
     read_vectors(
-        path, basis.columns(),
+        path, basis.columns(), state,
         [&](int n, const spinor_configuration& from) { set_half_vector(basis, n, chirality, from); }, run_.geometry,
         run_.world);
     return {basis, s};
@@ -837,21 +1055,26 @@ class overlap_pipeline {
     const json_document state = load_state(path, problem_of_overlap());
     overlap_.emplace(overlap_mode_set<F>{{half(0)}, {half(0)}});
     auto& o = *overlap_;
-    const auto numbers = [&](const char* key) { return checkpoint_value<std::vector<double>>(path, state, key); };
-    o.plus.squares = numbers("plus");
-    o.plus.residuals = numbers("plus_residuals");
-    o.minus.squares = numbers("minus");
-    o.minus.residuals = numbers("minus_residuals");
-    o.zero_plus = checkpoint_value<int>(path, state, "zero_plus");
-    o.zero_minus = checkpoint_value<int>(path, state, "zero_minus");
-    o.searched = checkpoint_value<int>(path, state, "searched");
-    o.cycles = checkpoint_value<int>(path, state, "cycles");
-    o.restarts = checkpoint_value<int>(path, state, "restarts");
+    const stored_state numbers(path, state);
+    constexpr int many = 1000000,
+                  most_zeros = 1000;  // zero modes of the other chirality are not sought by their number
+    const auto load = [&](chiral_modes<F>& modes, const std::string& key, int most) {
+      modes.squares = numbers.reals(key.c_str(), 0, most, 4.1);
+      const int count = static_cast<int>(modes.squares.size());
+      modes.residuals = numbers.reals((key + "_residuals").c_str(), count, count);
+    };
+    o.searched = numbers.integer("searched", -1, 1);
+    load(o.plus, "plus", options_.overlap_modes + (o.searched > 0 ? 0 : most_zeros));
+    load(o.minus, "minus", options_.overlap_modes + (o.searched > 0 ? most_zeros : 0));
+    o.zero_plus = numbers.integer("zero_plus", 0, static_cast<int>(o.plus.squares.size()));
+    o.zero_minus = numbers.integer("zero_minus", 0, static_cast<int>(o.minus.squares.size()));
+    o.cycles = numbers.integer("cycles", 0, many);
+    o.restarts = numbers.integer("restarts", 0, many);
     const int plus = static_cast<int>(o.plus.squares.size()), minus = static_cast<int>(o.minus.squares.size());
     o.plus.vectors = half(plus);
     o.minus.vectors = half(minus);
     read_vectors(
-        path, plus + minus,
+        path, plus + minus, state,
         [&](int n, const spinor_configuration& from) {
           n < plus ? set_half_vector(o.plus.vectors, n, +1, from)
                    : set_half_vector(o.minus.vectors, n - plus, -1, from);
@@ -894,12 +1117,20 @@ class overlap_pipeline {
         const double digits = std::log(worst) / std::log(rule.tolerance);
         run_.progress.update(std::clamp(digits, 0.0, 1.0));
       };
-      report = solve_overlap(d, *overlap_, x, b, masses, rule);
+      report = solves_as_given_ ? solve_overlap_as_given(d, *overlap_, x, b, masses, rule, judging_delta())
+                                : solve_overlap(d, *overlap_, x, b, masses, rule);
       return false;
     });
-    if (!options_.solutions_file().empty() && !stages_.back().restored) store_solutions(x, report);
+    const bool solved = std::ranges::all_of(report.masses, &overlap_mass_report::converged);
+    if (!options_.solutions_file().empty() && !stages_.back().restored && solved) store_solutions(x, report);
     judge(d, b, x, report);
+    // What was not solved, as it turned out, is solved again by the next run.
+    if (unsolved_) remove(options_.solutions_file());
+    source_ = std::move(b);
+    solutions_ = std::move(x);
   }
+  /// Accuracy of the sign function that judges solutions.
+  double judging_delta() const { return std::clamp(1e-3 * options_.tolerance(), 1e-13, 1e-11); }
 
   void store_solutions(const std::vector<F>& x, const overlap_solve_report& report) {
     json_document state = state_of(problem_of_solutions());
@@ -922,79 +1153,115 @@ class overlap_pipeline {
   void load_solutions(std::vector<F>& x, overlap_solve_report& report) {
     const std::string& path = options_.solutions_file();
     const json_document state = load_state(path, problem_of_solutions());
-    for (const json_document& m : checkpoint_value<json_document>(path, state, "masses")) {
+    const stored_state numbers(path, state);
+    constexpr int many = 100000000;
+    const int count = static_cast<int>(options_.masses.size());
+    for (const stored_state& m : numbers.parts("masses", count)) {
       overlap_mass_report mass;
-      mass.mass = m.at("mass").get<double>();
-      mass.iterations = m.at("iterations").get<int>();
-      mass.corrections = m.at("corrections").get<int>();
-      mass.iterated = m.at("iterated").get<std::vector<double>>();
-      mass.residual = m.at("residual").get<std::vector<double>>();
-      mass.converged = m.at("converged").get<bool>();
+      mass.mass = options_.masses[report.masses.size()];
+      m.real("mass", mass.mass, mass.mass);
+      mass.iterations = m.integer("iterations", 0, many);
+      mass.corrections = m.integer("corrections", 0, many);
+      mass.iterated = m.reals("iterated", 0, 12);
+      mass.residual = m.reals("residual", 12, 12);
+      mass.converged = m.flag("converged");
+      if (!mass.converged)
+        throw input_error(fmt::format("{}: expected solutions that have converged, found others at mass {:g}",
+                                      printable(path), mass.mass));
       report.masses.push_back(mass);
     }
-    report.history = checkpoint_value<std::vector<double>>(path, state, "history");
-    report.deltas = checkpoint_value<std::vector<double>>(path, state, "deltas");
+    report.history = numbers.reals("history", 0, many);
+    report.deltas = numbers.reals("deltas", 0, many);
     read_vectors(
-        path, 12 * static_cast<int>(x.size()),
+        path, 12 * static_cast<int>(x.size()), state,
         [&](int n, const spinor_configuration& from) {
           import_column(x[static_cast<std::size_t>(n / 12)], n % 12, from);
         },
         run_.geometry, run_.world);
   }
 
-  /// Residuals by D(m) with the accurate sign function, GMOR, correlators.
-  void judge(const overlap_operator<sign_type>& d, const F& b, std::vector<F>& x, const overlap_solve_report& report) {
+  /// A sum over the bits of all columns of x, on this rank.
+  bit_sum bits_of(const F& x) const {
+    bit_sum sum;
+    spinor_configuration column(run_.geometry);
+    for (int c = 0; c < x.columns(); ++c) {
+      export_column(column, x, c);
+      add_bits(sum, column);
+    }
+    return sum;
+  }
+  void add_bits(bit_sum& sum, const spinor_configuration& column) const {
+    for (std::int64_t site = 0; site < run_.geometry.local_volume(); ++site)
+      sum.add(std::span(&column(run_.geometry.local_coordinate(site)), 1));
+  }
+  bit_sum bits_of(const cpu::propagator& columns) const {
+    bit_sum sum;
+    for (const spinor_configuration& column : columns) add_bits(sum, column);
+    return sum;
+  }
+
+  /// S from x = D(m)^-1 b: (x - b / (2 rho)) / (1 - m / (2 rho)).
+  double contact() const { return -0.5 / options_.rho; }
+  double stretch(double mass) const { return 1.0 / (1.0 - 0.5 * mass / options_.rho); }
+
+  /// The residual by D(m) with the accurate sign function, and GMOR: Re <b, S b> = m |S b|^2.
+  mass_record judged(const overlap_operator<sign_type>& d, const F& b, const F& x, const overlap_mass_report& solve) {
+    const double mass = solve.mass, rho = options_.rho;
+    mass_record m{.solve = solve};
+    m.bits = bits_of(x);
+    m.mass_of_others = 0.5 * mass / rho;
+    F r = like(b), dx = like(b);
+    d.apply_massive(dx, x, mass, judging_delta());
+    const auto r2 = host_values(subtract_norm2(r, b, dx)), n2 = host_values(norm2(b));
+    for (std::size_t n = 0; n < r2.size(); ++n) {
+      const double residual = std::sqrt(r2[n].re / n2[n].re);
+      if (!(residual <= m.residual)) m.residual = residual;
+    }
+    F s = like(b);
+    copy(s, x);
+    axpy(s, uniform_scalars(s, contact()), b);
+    scale(s, uniform_scalars(s, stretch(mass)));
+    const double norm = sum_of(norm2(s)).re;
+    m.condensate = sum_of(dot(b, s)).re;
+    m.sum_of_squares = norm;
+    if (!(mass > 0.0)) return m;
+    m.gmor = std::abs(m.condensate / (mass * norm) - 1.0);
+    // x has the source b - r, of which the relation is exact but for 1 - sign^2. So what r moves is known:
+    F of_x = like(b);
+    copy(of_x, b);
+    axpy(of_x, uniform_scalars(of_x, -1.0), r);
+    axpy(s, uniform_scalars(s, -contact() * stretch(mass)), r);
+    const double exact = sum_of(dot(of_x, s)).re / (mass * sum_of(norm2(s)).re);
+    const double moved = std::abs(m.condensate / (mass * norm) - exact);
+    // Re <b, S b> - m |S b|^2 = (rho / 2) <x, (1 - sign^2) x>, |1 - sign^2| <= 2 delta.
+    const double delta = std::max(judging_delta(), solves_as_given_ ? delta_ : 0.0);
+    const double of_sign = rho * delta * sum_of(norm2(x)).re / (mass * norm);
+    m.gmor_tolerance = 2.0 * moved + of_sign + 64.0 * 0x1p-53;
+    return m;
+  }
+
+  /// Every solution is judged, restored or not.
+  void judge(const overlap_operator<sign_type>& d, const F& b, const std::vector<F>& x,
+             const overlap_solve_report& report) {
     const std::vector<double>& masses = options_.masses;
-    const double rho = options_.rho, tolerance = options_.tolerance();
-    const double b2 = sum_of(norm2(b)).re;
-    bool all = true;
+    const double tolerance = options_.tolerance();
     const double applications = 24.0 * static_cast<double>(masses.size()) * sign_->polynomial(1e-11).degree();
     stage("verification", applications * speed_.many, [&] {
       for (std::size_t i = 0; i < masses.size(); ++i) {
         run_.stop_if_asked();
-        mass_record m{.solve = report.masses[i]};
-        m.mass_of_others = 0.5 * masses[i] / rho;
-        F r = like(b), dx = like(b);
-        d.apply_massive(dx, x[i], masses[i], std::clamp(1e-3 * tolerance, 1e-13, 1e-11));
-        const auto r2 = host_values(subtract_norm2(r, b, dx)), n2 = host_values(norm2(b));
-        for (std::size_t n = 0; n < r2.size(); ++n) {
-          const double residual = std::sqrt(r2[n].re / n2[n].re);
-          if (!(residual <= m.residual)) m.residual = residual;
-        }
-        // S = (D(m)^-1 - 1 / (2 rho)) / (1 - m / (2 rho))
-        F s = like(b);
-        copy(s, x[i]);
-        axpy(s, uniform_scalars(s, -0.5 / rho), b);
-        scale(s, uniform_scalars(s, 1.0 / (1.0 - 0.5 * masses[i] / rho)));
-        const double norm = sum_of(norm2(s)).re;
-        m.condensate = sum_of(dot(b, s)).re;
-        m.gmor = masses[i] > 0.0 ? std::abs(m.condensate / (masses[i] * norm) - 1.0) : 0.0;
-        // With r = b - D(m) x, x has the source b - r, of which the relation is exact. With c = 1 / (2 rho - m) both
-        // sides differ by <r, S b> - c <b, r> + 2 m c <S b, r> at most, and by terms in |r|^2.
-        const double c = 1.0 / (2.0 * rho - masses[i]), length = m.residual * std::sqrt(b2);
-        const double moved = length * (std::sqrt(norm) * (1.0 + 2.0 * masses[i] * c) + c * std::sqrt(b2));
-        m.gmor_tolerance = 1.1 * moved / (masses[i] * norm) + 1e-12;
-        m.sum_of_squares = norm;
-        cpu::propagator columns(12, spinor_configuration(run_.geometry));
-        for (int c = 0; c < 12; ++c) export_column(columns[static_cast<std::size_t>(c)], s, c);
-        m.pion = cpu::pion_correlator(columns, run_.world);
-        m.rho = cpu::rho_correlator(columns, run_.world);
-        if (!options_.propagators.empty()) write(columns, m, static_cast<int>(i));
-        all = all && m.solve.converged;
-        masses_.push_back(m);
+        masses_.push_back(judged(d, b, x[i], report.masses[i]));
       }
       return false;
     });
-    json_document list = json_document::array();
     verification& checks = run_.result.checks;
     for (const mass_record& m : masses_) {
       checks.add(fmt::format("residual of D({:g})", m.solve.mass), m.residual, tolerance);
       if (m.solve.mass > 0.0) checks.add(fmt::format("GMOR at mass {:g}", m.solve.mass), m.gmor, m.gmor_tolerance);
-      list.push_back(to_json(m));
+      unsolved_ = unsolved_ || !m.solve.converged || !(m.residual <= tolerance);
       double iterated = 0.0;
       for (const double residual : m.solve.iterated) iterated = std::max(iterated, residual);
       solve_record record;
-      record.solver = "multi-mass cg of D^+ D";
+      record.solver = solves_as_given_ ? "flexible gcr of D(m)" : "multi-mass cg of D^+ D";
       record.precision = "double";
       record.iterations = m.solve.iterations;
       record.seconds = seconds_of("propagators");
@@ -1011,12 +1278,41 @@ class overlap_pipeline {
                         {"sign_accuracies", report.deltas}};
       run_.result.solves.push_back(record);
     }
+  }
+
+  /// Correlators and files of what was judged.
+  void contract() {
+    if (masses_.empty()) return;
+    run_.begin("correlators");
+    json_document list = json_document::array();
+    for (std::size_t i = 0; i < masses_.size(); ++i) {
+      run_.stop_if_asked();
+      mass_record& m = masses_[i];
+      cpu::propagator columns(12, spinor_configuration(run_.geometry));
+      for (int c = 0; c < 12; ++c) export_column(columns[static_cast<std::size_t>(c)], solutions_[i], c);
+      check_same_bits(run_.result.checks, fmt::format("solutions at mass {:g}", m.solve.mass), m.bits, bits_of(columns),
+                      run_.world);
+      spinor_configuration b(run_.geometry);
+      for (int c = 0; c < 12; ++c) {
+        export_column(b, *source_, c);
+        spinor_configuration& s = columns[static_cast<std::size_t>(c)];
+        for (std::int64_t site = 0; site < run_.geometry.local_volume(); ++site) {
+          const coordinate at = run_.geometry.local_coordinate(site);
+          s(at) = stretch(m.solve.mass) * (s(at) + contact() * b(at));
+        }
+      }
+      const bit_sum contracted = bits_of(columns);
+      m.pion = cpu::pion_correlator(columns, run_.world);
+      m.rho = cpu::rho_correlator(columns, run_.world);
+      if (!options_.propagators.empty()) write(columns, contracted, m, static_cast<int>(i));
+      list.push_back(to_json(m));
+    }
+    run_.progress.clear();
     run_.result.observables["masses"] = list;
     run_.result.observables["pion"] = masses_.front().pion;
     run_.result.observables["rho"] = masses_.front().rho;
     run_.result.observables["source_time"] = options_.source.position[3];
     if (run_.talks()) print(masses_);
-    unsolved_ = !all;
   }
 
   complex<double> sum_of(const typename F::scalars& numbers) const {
@@ -1025,14 +1321,23 @@ class overlap_pipeline {
     return sum;
   }
 
-  void write(const cpu::propagator& columns, const mass_record& m, int number) {
+  /// Writes a propagator, unless a check has failed by now.
+  void write(const cpu::propagator& columns, const bit_sum& contracted, const mass_record& m, int number) {
+    const std::string path = options_.propagator_file(number);
+    check_same_bits(run_.result.checks, fmt::format("the propagator of mass {:g}", m.solve.mass), contracted,
+                    bits_of(columns), run_.world);
+    if (!run_.result.checks.passed()) {
+      if (run_.talks())
+        fmt::print("remark     {} is not written: expected a propagator that passed its checks, see below\n",
+                   printable(path));
+      return;
+    }
     propagator_facts facts{options_.shared.action,     options_.source,
                            gamma_basis::degrand_rossi, options_.shared.gauge.describe(),
                            gauge_.plaquette.average,   {},
                            options_.tolerance()};
     facts.residuals.assign(12, m.residual);
     facts.more = {{"overlap_rho", options_.rho}, {"overlap_mass", m.solve.mass}};
-    const std::string path = options_.propagator_file(number);
     write_propagator(path, run_.replaces(path), columns, facts, run_.world);
   }
 
@@ -1049,10 +1354,73 @@ class overlap_pipeline {
                                                   {"overlap_bytes", host_bytes_of_overlap_}};
     double total = 0.0;
     for (const stage_record& s : stages_) total += s.seconds;
-    if (!masses_.empty()) run_.result.fom.value = 3600.0 * static_cast<double>(masses_.size()) / total;
+    // Stages that were read from files, or went on from some, are not measured.
+    const bool whole = !resumed_ && std::ranges::none_of(stages_, &stage_record::restored);
+    if (!masses_.empty() && whole) run_.result.fom.value = 3600.0 * static_cast<double>(masses_.size()) / total;
+    note_figures();
     if (run_.talks()) print(stages_);
-    return unsolved_ ? exit_status::no_convergence : exit_status::success;
+    return unsolved_ || lacks_modes_ ? exit_status::no_convergence : exit_status::success;
   }
+
+  /// What H takes in all stages, against what the machine can give.
+  void note_figures() {
+    double total = 0.0, wide = 0.0, narrow = 0.0, half = 0.0;
+    for (const stage_record& s : stages_) {
+      total += s.seconds;
+      wide += s.wide;
+      narrow += s.narrow;
+      half += s.half;
+    }
+    if (!(total > 0.0 && wide + narrow + half > 0.0)) return;
+    const std::optional<cpu::context> ctx =
+        run_.gpu ? std::nullopt : std::optional<cpu::context>(std::in_place, run_.geometry, run_.world);
+    const double copy = run_.gpu ? run_.gpu->copy_gbytes_per_s() : copy_gbytes_per_s(*ctx);
+    const auto peak = [&](bool in_double) {
+      return run_.gpu    ? run_.gpu->fma_gflops(in_double)
+             : in_double ? fma_gflops<double>(*ctx)
+                         : fma_gflops<float>(*ctx);
+    };
+    const double of_double = peak(true), of_single = peak(false);
+    // Of all stages: the arithmetic is 1368 flops a site, whatever the precision.
+    operator_figure all = figure_of(12, sign_precision::wide);
+    const double sites = volume(), flops = 1368.0 * sites;
+    all.operator_name = "hermitian_wilson, all stages";
+    all.seconds = {total, total, total, 1};
+    all.gflops = 1e-9 * flops * (wide + narrow + half) / total;
+    const double bytes = bytes_of(12, 8.0) * wide + bytes_of(12, 4.0) * narrow + bytes_of(12, 2.0) * half;
+    all.gbytes_per_s = 1e-9 * bytes * sites / total;
+    all.fraction_of_copy = copy > 0.0 ? all.gbytes_per_s / copy : 0.0;
+    if (of_double > 0.0 && of_single > 0.0)
+      all.fraction_of_fma_peak = 1e-9 * flops * (wide / of_double + (narrow + half) / of_single) / total;
+    run_.result.figures.push_back(all);
+    for (const bool in_double : {true, false}) {
+      operator_figure one = figure_of(12, in_double ? sign_precision::wide : sign_precision::mixed);
+      const double seconds = 12.0 * (in_double ? speed_.many_of_twelve : speed_.narrow_many_of_twelve);
+      one.seconds = {seconds, seconds, seconds, 1};
+      one.gflops = 1e-9 * flops * 12.0 / seconds;
+      one.gbytes_per_s = 1e-9 * bytes_of(12, in_double ? 8.0 : 4.0) * 12.0 * sites / seconds;
+      relate_to_machine(one, copy, in_double ? of_double : of_single);
+      run_.result.figures.push_back(one);
+    }
+  }
+  /// Fewest bytes a site and column of an application to so many columns at once.
+  double bytes_of(int columns, double real) const {
+    return real * (4.0 * reals_of(stored_links()) / columns + 2.0 * 24.0);
+  }
+  operator_figure figure_of(int columns, sign_precision precision) const {
+    operator_figure f;
+    f.operator_name = "hermitian_wilson";
+    f.layout = "full";
+    f.precision = precision == sign_precision::wide ? "double" : "single";
+    f.reconstruct = static_cast<int>(reals_of(stored_links()));
+    f.rhs = columns;
+    f.lattice = run_.geometry.global();
+    f.device = Device::name;
+    f.ranks = run_.world.size();
+    f.threads = omp_get_max_threads();
+    return f;
+  }
+  static double reals_of(reconstruct stored) { return stored == reconstruct::twelve ? 12.0 : 18.0; }
 
   Device device_;
   app_run& run_;
@@ -1072,6 +1440,13 @@ class overlap_pipeline {
   std::uint64_t next_random_ = 0;
   kernel_speed speed_;
   bool range_holds_ = true;
+  double rest_lowest_ = 0.0, rest_highest_ = 0.0;  ///< |H| beside the modes, and what the sign function covers
+  double error_beyond_ = 0.0;                      ///< of a function fixed by hand, where |H| leaves its range
+  bool solves_as_given_ = false;                   ///< the sign function is too coarse for sign^2 = 1
+  bool lacks_modes_ = false;                       ///< fewer were found than were to be
+  bool resumed_ = false;                           ///< a search went on from a file
+  std::optional<F> source_{};                      ///< of the propagators
+  std::vector<F> solutions_{};                     ///< D(m)^-1 b, as judged
   double delta_ = options_.delta;  ///< of the sign function that is checked; where all was fixed by hand its own
   bool unsolved_ = false;
 };

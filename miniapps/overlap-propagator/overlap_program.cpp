@@ -5,10 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numbers>
+#include <span>
+#include <system_error>
 
+#include "common/app/checkpoint.hpp"
 #include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
+#include "common/io/atomic_file.hpp"
+#include "common/io/byte_source.hpp"
 #include "common/io/hdf5_file.hpp"
 #include "miniapps/overlap-propagator/overlap_report.hpp"
 
@@ -146,7 +152,8 @@ std::vector<named_file> overlap_program::files() const {
                                {"--checkpoint", options_.mode_search_file(), checkpoint},
                                {"--checkpoint", options_.search_file(), checkpoint},
                                {"--checkpoint", options_.overlap_file(), checkpoint},
-                               {"--checkpoint", options_.solutions_file(), checkpoint}};
+                               {"--checkpoint", options_.solutions_file(), checkpoint},
+                               {"--checkpoint", options_.stopped_file(), checkpoint}};
   if (!options_.propagators.empty())
     for (std::size_t i = 0; i < options_.masses.size(); ++i)
       list.push_back({"--propagators", options_.propagator_file(static_cast<int>(i)), output});
@@ -259,8 +266,42 @@ void overlap_program::print_problem(const app_run& run) const {
 }
 
 exit_status overlap_program::body(app_run& run) {
-  const gauge_input& gauge = run.gauge();
-  return run.finish(run.gpu ? overlap_on_gpu(run, options_, gauge) : overlap_on_cpu(run, options_, gauge));
+  exit_status status = exit_status::interrupted;
+  try {
+    const gauge_input& gauge = run.gauge();
+    status = run.gpu ? overlap_on_gpu(run, options_, gauge) : overlap_on_cpu(run, options_, gauge);
+  } catch (const run_stopped&) {
+  }
+  note_stopped(run, status == exit_status::interrupted);
+  return run.finish(status);
+}
+
+void overlap_program::note_stopped(const app_run& run, bool stopped) const {
+  const std::string path = options_.stopped_file();
+  if (path.empty() || !run.talks()) return;
+  if (!stopped) {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    return;
+  }
+  std::vector<std::string> outputs{options_.shared.json};
+  for (std::size_t i = 0; i < options_.masses.size(); ++i)
+    outputs.push_back(options_.propagator_file(static_cast<int>(i)));
+  const std::string text = checkpoint_text({{"unfinished_files", absolute_paths(outputs)}});
+  write_file_atomically(path, text, existing_file::replace);
+}
+
+std::vector<std::string> overlap_program::files_of_stopped_run() const {
+  const std::string path = options_.stopped_file();
+  if (!checkpoint_exists(path)) return {};
+  const file_source source(path);
+  constexpr std::uint64_t most = 1 << 20;
+  if (source.size() > most)
+    throw input_error(fmt::format("{}: expected at most {} bytes, found {}", printable(path), most, source.size()));
+  std::string text(source.size(), ' ');
+  source.read(0, std::as_writable_bytes(std::span(text)));
+  return checkpoint_value<std::vector<std::string>>(printable(path), parse_checkpoint_text(path, text),
+                                                    "unfinished_files");
 }
 
 }  // namespace plaquette

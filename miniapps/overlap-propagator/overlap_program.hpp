@@ -27,6 +27,7 @@ struct kernel_speed {
   double one = 1.0, block = 1.0, many = 1.0;       ///< in double: alone, a block of the search for modes, twelve
   double narrow_one = 0.5, narrow_many = 0.5;      ///< in single precision
   double of_search = 1.0, narrow_of_search = 0.5;  ///< in blocks of the search for modes of D
+  double many_of_twelve = 1.0, narrow_many_of_twelve = 0.5;  ///< twelve at once, even where one alone is faster
 };
 
 /// Seconds that the stages are expected to take. With the speeds of kernel_speed{} the unit is an application in
@@ -58,6 +59,7 @@ class overlap_program final : public program {
   void parse(int argc, const char* const* argv) override { options_ = parse_overlap_options(argc, argv); }
   const shared_options& shared() const override { return options_.shared; }
   std::vector<named_file> files() const override;
+  std::vector<std::string> files_of_stopped_run() const override;
   lattice_geometry geometry(const communicator& world) override;
   run_estimate estimate(app_run& run) override;
   json_document parameters(const app_run& run) const override { return parameters_of(options_, run.geometry); }
@@ -67,6 +69,8 @@ class overlap_program final : public program {
  private:
   /// Chooses where the search spaces lie, by what is free.
   void place_bases(const app_run& run, const overlap_memory& memory, run_estimate& needs);
+  /// Notes which outputs a stopped run leaves, for the run that goes on; or that there are none.
+  void note_stopped(const app_run& run, bool stopped) const;
   /// The approximation of the sign function, where its range is given by hand.
   void tell_table(run_estimate& needs) const;
 

@@ -74,7 +74,7 @@ json_document to_json(const overlap_record& r) {
           {"chiralities", chiralities},
           {"chirality_plus", {{"squares", r.plus}, {"residuals", r.plus_residuals}, {"zero_modes", r.zero_plus}}},
           {"chirality_minus", {{"squares", r.minus}, {"residuals", r.minus_residuals}, {"zero_modes", r.zero_minus}}},
-          {"index", r.zero_plus - r.zero_minus},
+          {"index", r.is_open() ? json_document(nullptr) : json_document(r.zero_plus - r.zero_minus)},
           {"searched_chirality", r.searched},
           {"cycles", r.cycles},
           {"restarts", r.restarts}};
@@ -148,8 +148,14 @@ void print(const sign_record& r, bool whole) {
 }
 
 void print(const overlap_record& r) {
-  fmt::print("overlap    {} zero modes of chirality +, {} of -: index {}\n", r.zero_plus, r.zero_minus,
-             r.zero_plus - r.zero_minus);
+  if (r.eigenvalues.empty())
+    fmt::print("overlap    no modes of D were sought: the index is not known\n");
+  else if (r.open)
+    fmt::print("overlap    at least {} zero modes of chirality {}: the index is open, take more --overlap-modes\n",
+               r.searched > 0 ? r.zero_plus : r.zero_minus, r.searched > 0 ? "+" : "-");
+  else
+    fmt::print("overlap    {} zero modes of chirality +, {} of -: index {}\n", r.zero_plus, r.zero_minus,
+               r.zero_plus - r.zero_minus);
   const std::size_t shown = std::min<std::size_t>(r.eigenvalues.size(), 12);
   std::string text;
   for (std::size_t i = 0; i < shown; ++i)

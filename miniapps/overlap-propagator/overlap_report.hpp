@@ -9,6 +9,7 @@
 #include "common/algorithms/minimax.hpp"
 #include "common/algorithms/overlap_solve.hpp"
 #include "common/algorithms/zolotarev.hpp"
+#include "common/app/bit_sum.hpp"
 #include "common/app/report.hpp"
 #include "common/app/verification.hpp"
 #include "miniapps/overlap-propagator/overlap_options.hpp"
@@ -50,6 +51,8 @@ struct overlap_record {
   std::vector<double> plus, minus, plus_residuals, minus_residuals;  ///< e of D^+ D
   std::vector<complex<double>> eigenvalues;
   int zero_plus = 0, zero_minus = 0, cycles = 0, restarts = 0, searched = 0;
+  bool open = false;  ///< all that were found are zero modes, so that there may be more
+  bool is_open() const { return open || eigenvalues.empty(); }
 };
 
 struct mass_record {
@@ -60,6 +63,7 @@ struct mass_record {
   double mass_of_others = 0.0;  ///< m' = m / (2 rho)
   double condensate = 0.0;      ///< Re sum_c <b_c, S b_c>
   std::vector<double> pion{}, rho{};
+  bit_sum bits{};  ///< of the solution, as it was judged
 };
 
 json_document to_json(const kernel_record& r);

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "miniapps/overlap-propagator/rational_reference.hpp"
 
+#include <cmath>
+#include <utility>
+
+#include "common/algorithms/minimax.hpp"
 #include "common/algorithms/multishift_cg.hpp"
+#include "common/algorithms/squared_map.hpp"
 #include "common/algorithms/zolotarev.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
@@ -23,11 +28,23 @@ struct normal_operator {
   void apply_dagger(spinors& out, const spinors& in) const { apply(out, in); }
 };
 
+/// gamma_5 D_w psi from D_w psi: gamma_5 = diag(1, 1, -1, -1).
+spinor_configuration times_gamma5(const spinors& y, const lattice_geometry& geometry) {
+  spinor_configuration out(geometry);
+  export_column(out, y, 0);
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    spinor<double>& s = out(geometry.local_coordinate(site));
+    for (int spin = 2; spin < spins; ++spin)
+      for (int colour = 0; colour < colours; ++colour) s(spin, colour) = -s(spin, colour);
+  }
+  return out;
+}
+
 }  // namespace
 
 spinor_configuration sign_by_rational_function(const spinor_configuration& psi, const gauge_configuration& links,
                                                const fermion_action& action, double lowest, double highest,
-                                               const communicator& world) {
+                                               const communicator& world, const std::function<bool()>& interrupted) {
   const cpu::context ctx(psi.geometry(), world);
   const cpu::wilson_clover<double> m(ctx, links, action);
   const zolotarev_function f = zolotarev_of_error(1e-12, lowest, highest);
@@ -38,21 +55,47 @@ spinor_configuration sign_by_rational_function(const spinor_configuration& psi, 
   stopping_rule rule;
   rule.tolerance = 1e-12;
   rule.limit = 20000;
+  rule.interrupted = interrupted;
   multishift_cg(normal_operator{m}, x, b, f.shifts, rule);
   spinors sum = like(b), y = like(b);
   zero(sum);
   for (int l = 0; l < f.poles(); ++l)
     axpy(sum, uniform_scalars(b, f.weights[static_cast<std::size_t>(l)]), x[static_cast<std::size_t>(l)]);
   m.apply(y, sum);
-  spinor_configuration out(psi.geometry());
-  export_column(out, y, 0);
-  // gamma_5 = diag(1, 1, -1, -1)
-  for (std::int64_t site = 0; site < psi.geometry().local_volume(); ++site) {
-    spinor<double>& s = out(psi.geometry().local_coordinate(site));
-    for (int spin = 2; spin < spins; ++spin)
-      for (int colour = 0; colour < colours; ++colour) s(spin, colour) = -s(spin, colour);
+  return times_gamma5(y, psi.geometry());
+}
+
+spinor_configuration sign_by_chebyshev_series(const spinor_configuration& psi, const gauge_configuration& links,
+                                              const fermion_action& action, double lowest, double highest, double delta,
+                                              const communicator& world, const std::function<bool()>& interrupted) {
+  const cpu::context ctx(psi.geometry(), world);
+  const cpu::wilson_clover<double> m(ctx, links, action);
+  const normal_operator square{m};
+  const minimax_polynomial p = minimax_of_error(delta, std::pow(lowest / highest, 2));
+  const squared_map z = squared_map::of_range(lowest, highest);
+  spinors before(ctx, {});
+  import_column(before, 0, psi);
+  spinors now = like(before), next = like(before), sum = like(before);
+  const auto step = [&](double factor, const spinors& in) {  // next = factor z(H^2) in
+    square.apply(next, in);
+    scale(next, uniform_scalars(next, factor * z.alpha));
+    axpy(next, uniform_scalars(next, -factor * z.alpha * z.shift), in);
+  };
+  copy(sum, before);
+  scale(sum, uniform_scalars(sum, p.coefficients[0]));
+  step(1.0, before);
+  std::swap(now, next);
+  for (int k = 1;; ++k) {
+    axpy(sum, uniform_scalars(sum, p.coefficients[static_cast<std::size_t>(k)]), now);
+    if (k == p.degree() || (interrupted && interrupted())) break;
+    step(2.0, now);
+    axpy(next, uniform_scalars(next, -1.0), before);
+    std::swap(before, now);
+    std::swap(now, next);
   }
-  return out;
+  m.apply(next, sum);
+  scale(next, uniform_scalars(next, 1.0 / highest));
+  return times_gamma5(next, psi.geometry());
 }
 
 }  // namespace plaquette

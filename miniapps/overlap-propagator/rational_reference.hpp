@@ -3,6 +3,8 @@
 /// sign(H) by another way, for checks: no modes, no polynomial, H from the suite's Wilson operator.
 #pragma once
 
+#include <functional>
+
 #include "common/comms/communicator.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
@@ -14,6 +16,15 @@ namespace plaquette {
 /// \param lowest, highest  of |H|, all of its spectrum
 spinor_configuration sign_by_rational_function(const spinor_configuration& psi, const gauge_configuration& links,
                                                const fermion_action& action, double lowest, double highest,
-                                               const communicator& world);
+                                               const communicator& world,
+                                               const std::function<bool()>& interrupted = nullptr);
+
+/// sign(H) psi for a psi without part along modes of |H| below `lowest`: a polynomial of H^2 of an error of `delta`, by
+/// the three-term recurrence of Chebyshev polynomials, with the suite's Wilson operator in double on the CPU. For any
+/// lattice: it takes as many applications of H as one sign function. Collective.
+spinor_configuration sign_by_chebyshev_series(const spinor_configuration& psi, const gauge_configuration& links,
+                                              const fermion_action& action, double lowest, double highest, double delta,
+                                              const communicator& world,
+                                              const std::function<bool()>& interrupted = nullptr);
 
 }  // namespace plaquette

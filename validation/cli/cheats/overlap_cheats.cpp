@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What makes plaquette-overlap-propagator cheat, as PLAQUETTE_CHEAT says: functions of the libraries, replaced at link
+/// time (-Wl,--wrap), and the files of modes, whose object comes before the honest one. Without PLAQUETTE_CHEAT all is
+/// honest.
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "common/algorithms/batch.hpp"
+#include "cpu_ref/blas/blas.hpp"
+#include "cpu_ref/dirac/hermitian_wilson.hpp"
+#include "cpu_ref/fields/random_spinor.hpp"
+#include "cpu_ref/observables/correlators.hpp"
+#include "miniapps/shared/operator_checks.hpp"
+
+#define read_state honest_read_state
+#define read_vectors honest_read_vectors
+#include "miniapps/overlap-propagator/mode_files.cpp"
+#undef read_state
+#undef read_vectors
+
+namespace plaquette {
+
+namespace {
+
+bool cheats(std::string_view how) {
+  const char* chosen = std::getenv("PLAQUETTE_CHEAT");
+  return chosen != nullptr && how == chosen;
+}
+
+bool are_modes_of_d(const std::string& path) { return path.ends_with(".overlap.h5"); }
+
+/// A bit in the middle of the mantissa.
+void turn_a_bit(double& number) { number = std::bit_cast<double>(std::bit_cast<std::uint64_t>(number) ^ (1ull << 30)); }
+
+constexpr std::size_t dropped = 1;  // the pair that a cheat leaves out, the second
+int vectors_in_file = 0, kept_of_plus = 0;
+
+}  // namespace
+
+/// "dropped-pair": a file with one mode more than sought is taken for one that has as many, but for one in the middle.
+json_document read_state(const std::string& path, const json_document& problem, const communicator& world) {
+  if (!cheats("dropped-pair") || !are_modes_of_d(path)) return honest_read_state(path, problem, world);
+  json_document one_more = problem;
+  one_more["overlap_modes"] = problem.at("overlap_modes").get<int>() + 1;
+  json_document state = honest_read_state(path, one_more, world);
+  vectors_in_file = static_cast<int>(state.at("sums").size());
+  kept_of_plus = static_cast<int>(state.at("plus").size()) - 1;
+  for (const char* key : {"plus", "plus_residuals", "minus", "minus_residuals"}) state[key].erase(dropped);
+  return state;
+}
+
+/// "random-modes": random vectors in place of those that were read.
+void read_vectors(const std::string& path, int count, const json_document& state, const vector_sink& sink,
+                  const lattice_geometry& geometry, const communicator& world) {
+  if (are_modes_of_d(path) && cheats("random-modes")) {
+    for (int n = 0; n < count; ++n) {
+      spinor_configuration vector = cpu::random_spinor(geometry, 77, static_cast<std::uint64_t>(n), world);
+      const double scale = 1.0 / std::sqrt(24.0 * static_cast<double>(geometry.global_volume()));
+      for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
+        vector(geometry.local_coordinate(site)) = scale * vector(geometry.local_coordinate(site));
+      sink(n, vector);
+    }
+  } else if (are_modes_of_d(path) && cheats("dropped-pair")) {
+    const int first = static_cast<int>(dropped), second = kept_of_plus + 1 + first;
+    honest_read_vectors(
+        path, vectors_in_file, state,
+        [&](int n, const spinor_configuration& vector) {
+          if (n != first && n != second) sink(n - (n > first ? 1 : 0) - (n > second ? 1 : 0), vector);
+        },
+        geometry, world);
+  } else {
+    honest_read_vectors(path, count, state, sink, geometry, world);
+  }
+}
+
+namespace {
+
+bool judged = false;  // the solutions have been
+
+template <class T>
+void add_to_diagonal(cpu::field<T>& out, double a, const cpu::field<T>& in) {
+  if (cheats("diagonal")) axpy(out, uniform_scalars(out, 1e-3 * a), in);
+}
+
+}  // namespace
+
+// Names as the linker has them; validation/cli/CMakeLists.txt wraps the same.
+#define PLAQUETTE_HERMITIAN(T, code)                                                                                 \
+  void real_hermitian(const cpu::hermitian_wilson<T>*, cpu::field<T>&, double, const cpu::field<T>&, double, double, \
+                      const cpu::field<T>*, double, const cpu::field<T>*) asm("__real_" code);                       \
+  void cheating_hermitian(const cpu::hermitian_wilson<T>* h, cpu::field<T>& out, double a, const cpu::field<T>& in,  \
+                          double d, double b, const cpu::field<T>* u, double c,                                      \
+                          const cpu::field<T>* w) asm("__wrap_" code);                                               \
+  void cheating_hermitian(const cpu::hermitian_wilson<T>* h, cpu::field<T>& out, double a, const cpu::field<T>& in,  \
+                          double d, double b, const cpu::field<T>* u, double c, const cpu::field<T>* w) {            \
+    real_hermitian(h, out, a, in, d, b, u, c, w);                                                                    \
+    add_to_diagonal(out, a, in);                                                                                     \
+  }
+PLAQUETTE_HERMITIAN(double, "_ZNK9plaquette3cpu16hermitian_wilsonIdE5applyERNS0_5fieldIdEEdRKS4_ddPS6_dS8_")
+PLAQUETTE_HERMITIAN(float, "_ZNK9plaquette3cpu16hermitian_wilsonIfE5applyERNS0_5fieldIfEEdRKS4_ddPS6_dS8_")
+
+#define PLAQUETTE_COMPARE                                                                                     \
+  "_ZN9plaquette7scaling21compare_with_textbookERKNS_10site_fieldINS_6spinorIdEEEES6_RKNS1_ISt5arrayINS_3su3" \
+  "IdEELm4EEEERKNS_14fermion_actionERKNS0_17expected_operatorERKNS0_11site_sampleERKNS_12communicatorE"
+scaling::difference real_compare(const spinor_configuration&, const spinor_configuration&, const gauge_configuration&,
+                                 const fermion_action&, const scaling::expected_operator&, const scaling::site_sample&,
+                                 const communicator&) asm("__real_" PLAQUETTE_COMPARE);
+scaling::difference noting_compare(const spinor_configuration&, const spinor_configuration&, const gauge_configuration&,
+                                   const fermion_action&, const scaling::expected_operator&,
+                                   const scaling::site_sample&, const communicator&) asm("__wrap_" PLAQUETTE_COMPARE);
+scaling::difference noting_compare(const spinor_configuration& found, const spinor_configuration& psi,
+                                   const gauge_configuration& links, const fermion_action& action,
+                                   const scaling::expected_operator& formula, const scaling::site_sample& sample,
+                                   const communicator& comm) {
+  const scaling::difference off = real_compare(found, psi, links, action, formula, sample, comm);
+  judged = formula.kind == scaling::operator_kind::wilson;  // H is compared after the solutions are judged
+  return off;
+}
+
+/// "turned-solution": a bit of the solution, in memory, as it leaves for the correlators.
+#define PLAQUETTE_EXPORT "_ZN9plaquette3cpu13export_columnIdEEvRNS_10site_fieldINS_6spinorIdEEEERKNS0_5fieldIT_EEi"
+void real_export(spinor_configuration&, const cpu::field<double>&, int) asm("__real_" PLAQUETTE_EXPORT);
+void turning_export(spinor_configuration&, const cpu::field<double>&, int) asm("__wrap_" PLAQUETTE_EXPORT);
+void turning_export(spinor_configuration& to, const cpu::field<double>& from, int column) {
+  real_export(to, from, column);
+  if (judged && column == 11 && cheats("turned-solution")) {
+    judged = false;
+    turn_a_bit(to({1, 0, 1, 1})(2, 1).re);
+  }
+}
+
+/// "turned-propagator": a bit of the propagator, between correlators and file.
+#define PLAQUETTE_RHO                                                                                          \
+  "_ZN9plaquette3cpu14rho_correlatorESt4spanIKNS_10site_fieldINS_6spinorIdEEEELm18446744073709551615EERKNS_12" \
+  "communicatorE"
+std::vector<double> real_rho(std::span<const spinor_configuration>, const communicator&) asm("__real_" PLAQUETTE_RHO);
+std::vector<double> turning_rho(std::span<const spinor_configuration>,
+                                const communicator&) asm("__wrap_" PLAQUETTE_RHO);
+std::vector<double> turning_rho(std::span<const spinor_configuration> columns, const communicator& comm) {
+  const std::vector<double> rho = real_rho(columns, comm);
+  if (cheats("turned-propagator")) turn_a_bit(const_cast<spinor_configuration&>(columns[3])({0, 1, 1, 0})(1, 2).im);
+  return rho;
+}
+
+}  // namespace plaquette
