@@ -45,16 +45,17 @@ energy_balance::result energy_balance::judge(double unit_roundoff, double mismat
     const double cubic = length * (a.rate + 4.0 * middle + b.rate) / 6.0;
     defect[i] = b.energy - a.energy - cubic;
     doubt[i] = std::abs(cubic - trapezoid);
-    if (count < 4) doubt[i] += 0.5 * length * std::abs(a.rate - b.rate);
+    // What the mesh cannot hold dies out within the first steps, faster than they follow each other.
+    if (count < 4 || i < 3) doubt[i] += 0.5 * length * std::abs(a.rate - b.rate);
     r.growth = std::max(r.growth, (b.energy - a.energy) / largest);
   }
   r.uncertain = 0.0;
   double worst = -1.0;
   for (std::size_t i = 0; i + 1 < count; ++i) {
     const double stages = static_cast<double>(lserk4::stages * (moments_[i + 1].steps - moments_[i].steps));
-    double tolerance = doubt[i];
-    if (i > 0) tolerance = std::max(tolerance, doubt[i - 1]);
-    if (i + 2 < count) tolerance = std::max(tolerance, doubt[i + 1]);
+    double tolerance = 0.0;
+    for (std::size_t j = i > 1 ? i - 2 : 0; j < std::min(i + 3, count - 1); ++j)
+      tolerance = std::max(tolerance, doubt[j]);
     const double lost = std::max(moments_[i].loss, moments_[i + 1].loss) *
                         static_cast<double>(moments_[i + 1].steps - moments_[i].steps);
     tolerance = 4.0 * (tolerance + lost) / largest + 8.0 * unit_roundoff * std::sqrt(stages) + mismatch * stages;

@@ -22,7 +22,7 @@ class energy_balance {
     double uncertain = 0.0;  ///< sum of all tolerances, over the largest energy
   };
   /// The rate is integrated as the cubic polynomial through four times; that may be wrong by some times what differs
-  /// from the trapezoidal rule there and in the intervals next to it. To that come the loss and rounding.
+  /// from the trapezoidal rule there and in two intervals on both sides. To that come the loss and rounding.
   /// \param unit_roundoff  of the numbers of the state
   /// \param mismatch       relative, of faces that should lie on each other: the scheme loses energy there
   result judge(double unit_roundoff, double mismatch = 0.0) const;
