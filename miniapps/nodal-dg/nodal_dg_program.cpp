@@ -480,7 +480,7 @@ void check_steps(wave_run& run, const std::vector<double>& beginning) {
   run.solver->set_state(beginning, 0.0);
   for (int step = 0; step < 2; ++step) {
     oracle->advance(1, run.dt);
-    run.app.stop_if_asked();
+    run.app.control.stop_if_asked("the comparison of two steps");
   }
   run.solver->advance(2, run.dt);
   std::vector<double> expected(beginning.size());
@@ -717,10 +717,13 @@ void nodal_dg_program::choose_steps(double stable) {
 double nodal_dg_program::end_of_run() const { return dt_ * static_cast<double>(steps_ - 1) + last_dt_; }
 
 /// Measures which steps are stable and chooses those of this run. Throws input_error where --dt is not stable, or where
-/// the checkpoint's run took other steps, or more of them.
+/// the checkpoint's run took other steps, or more of them. A stop is an error and leaves no report: without a
+/// checkpoint nothing says that the report may be replaced.
 void nodal_dg_program::find_steps(app_run& run, dg_solver& solver) {
-  const double largest = run.stage("stable time step",
-                                   [&] { return largest_stable_step(solver, *domain_, [&] { run.stop_if_asked(); }); });
+  const double largest = run.stage("stable time step", [&] {
+    return largest_stable_step(solver, *domain_,
+                               [&] { run.control.stop_if_asked("the measurement of the stable step"); });
+  });
   if (options_.dt > largest)
     throw input_error(
         fmt::format("--dt: expected at most {:.4g}, the largest stable step on this mesh, found {:g} "

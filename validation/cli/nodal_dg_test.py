@@ -86,6 +86,25 @@ class Solutions(NodalDgTest):
         self.verified("--mesh", os.path.join(MESHES, "sphere.msh"), "--order", "1", "--problem", "pulse", "--boundaries",
                       "outside:incident;sphere:reflecting", "--pulse-start", "-2", "--steps", "3")
 
+    def test_a_last_step_that_is_shorter(self):
+        observed = self.verified(*self.SMALL, "--dt", "0.03", "--final-time", "0.2", "--shorten-last-step")["observables"]
+        self.assertEqual(observed["dt"], 0.03)
+        self.assertEqual(observed["steps"], 7)
+        self.assertAlmostEqual(observed["last_dt"], 0.02, places=12)
+        self.assertAlmostEqual(observed["final_time"], 0.2, places=12)
+
+    def test_an_exact_solution_that_says_nothing_is_no_check(self):
+        report = self.verified("--box", "2x2x2", "--order", "2", "--final-time", "10")
+        self.assertNotIn("solution, against the exact one", [c["name"] for c in report["checks"]])
+        self.assertIn("the exact solution", report["observables"]["no_check"])
+
+    def test_a_state_that_does_not_move_is_not_verified(self):
+        for arguments in (["--box", "4x4x4", "--order", "1", "--modes", "8,0,0"],  # nodes see a constant
+                          [*self.SMALL, "--problem", "pulse", "--pulse-start", "-30", "--boundaries", "1:incident"]):
+            result = run(*arguments, "--steps", "20")
+            self.assertEqual(result.status, FAILED, result.out + result.err)
+            self.assertIn("what the last steps change", result.last_line())
+
     def test_refinement_brings_the_rate(self):
         error = [self.verified("--box", "2x2x2", "--order", "2", "--modes", "1,1,1", "--final-time", "0.3", "--refine", n)
                  ["observables"]["errors"]["p"]["l2_fine"] for n in ("0", "1")]
@@ -150,6 +169,63 @@ class Checkpoints(NodalDgTest):
             result = run(*arguments, "--time-limit", "1")
             self.assertEqual(result.status, INTERRUPTED, result.err + result.out)
         self.assertIn("continues", run(*arguments, "--dryrun").out)
+
+
+    def test_a_checkpoint_knows_the_mesh_by_its_content(self):
+        check, mesh = self.path("check"), self.path("q.msh")
+        with open(os.path.join(MESHES, "box100.msh"), encoding="ascii") as file:
+            text = file.read()
+        with open(mesh, "w", encoding="ascii") as file:
+            file.write(text)
+        arguments = ("--order", "2", "--problem", "pulse", "--dt", "0.002", "--checkpoint", check)
+        self.verified("--mesh", mesh, *arguments, "--steps", "3")
+        other_name = os.path.join(os.path.dirname(mesh), ".", "again.msh")
+        with open(other_name, "w", encoding="ascii") as file:
+            file.write(text)
+        self.verified("--mesh", other_name, *arguments, "--steps", "6")
+        self.assertIn("content", self.refused("--mesh", mesh, *arguments, "--steps", "9", "--refine", "1"))
+        self.assertIn("content", self.refused("--mesh", mesh, *arguments, "--steps", "9", "--boundaries", "1:absorbing"))
+        lines = text.split("\n")
+        begin = lines.index("$Nodes")
+        vertex = next(i for i in range(begin + 2, lines.index("$EndNodes"))  # one inside the box
+                      if all(abs(float(x)) < 0.9 for x in lines[i].split()[1:]))
+        number, x, y, z = lines[vertex].split()
+        lines[vertex] = f"{number} {float(x) + 0.01} {y} {z}"
+        with open(mesh, "w", encoding="ascii") as file:
+            file.write("\n".join(lines))
+        self.assertIn("content", self.refused("--mesh", mesh, *arguments, "--steps", "9"))
+
+    def test_a_checkpoint_at_the_end_of_the_run(self):
+        check = self.path("check")
+        arguments = (*self.SMALL, "--checkpoint", check)
+        self.verified(*arguments, "--steps", "10")
+        for steps in ("5", "10"):
+            self.assertIn("10 steps", self.refused(*arguments, "--steps", steps))
+        report = self.verified(*arguments, "--steps", "12")
+        self.assertEqual(report["observables"]["steps"], 12)
+
+    def test_a_signal_is_heeded(self):
+        import signal
+        import subprocess
+        import time
+        check = self.path("check")
+        arguments = ("--box", "4x4x4", "--order", "5", "--steps", "2000000", "--samples", "2", "--checkpoint", check,
+                     "--checkpoint-every", "20", "--json", self.path("report"))
+        for ranks in (1, 2) if MPIEXEC else (1,):
+            command = [PROGRAM, *arguments, *ON_DEVICE]
+            if ranks > 1:
+                command = [MPIEXEC, "-n", str(ranks), *command]
+            before = os.stat(check).st_mtime_ns if os.path.exists(check) else 0
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            while process.poll() is None and not (os.path.exists(check) and os.stat(check).st_mtime_ns > before):
+                time.sleep(0.05)
+            time.sleep(1)
+            process.send_signal(signal.SIGUSR1)
+            start = time.monotonic()
+            out, err = process.communicate(timeout=100)
+            self.assertEqual(process.returncode, INTERRUPTED, out + err)
+            self.assertLess(time.monotonic() - start, 10 if ranks > 1 else 5)  # 2 on a machine without other work
+            self.assertIn("VERIFIED   FAILED", out)
 
 
 class Refusals(NodalDgTest):
