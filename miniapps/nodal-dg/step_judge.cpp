@@ -239,8 +239,7 @@ std::uint64_t seed_of(const dg_domain& domain, std::span<const double> states) {
 
 double largest_of(const dg_domain& domain, std::span<const double> column) {
   double largest = 0.0;
-  for (const double x : column)
-    if (!(std::abs(x) <= largest)) largest = std::abs(x);  // a NaN comes in, and stays
+  for (const double x : column) largest = larger_or_nan(largest, std::abs(x));
   domain.comm.maximum({&largest, 1});
   return largest;
 }
@@ -313,7 +312,7 @@ step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int c
     const auto end = steps.end.subspan(static_cast<std::size_t>(judged[j]) * size, size);
     const double largest = largest_of(domain, end);
     if (j == 0) verdict.largest = largest;
-    const double scale = largest > 0.0 ? largest : 1.0;
+    const double scale = largest == 0.0 ? 1.0 : largest;    // NaN stays
     const auto place = [&](std::size_t e, std::size_t i) {  // i: field and node
       const auto nodes = static_cast<std::size_t>(domain.nodes());
       return (i / nodes * mine.elements.size() + e) * nodes + i % nodes;
@@ -331,7 +330,7 @@ step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int c
             end[(i / nodes * static_cast<std::size_t>(domain.elements()) + static_cast<std::size_t>(here)) * nodes +
                 i % nodes];
         const double expected = state[place(e, i)];
-        if (const double d = std::abs(found - expected) / scale; !(d <= verdict.worst)) verdict.worst = d;
+        verdict.worst = larger_or_nan(verdict.worst, std::abs(found - expected) / scale);
         verdict.moved = std::max(verdict.moved, std::abs(expected - before[place(e, i)]) / scale);
       }
     }

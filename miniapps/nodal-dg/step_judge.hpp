@@ -3,6 +3,7 @@
 /// Time steps that were made, against the same steps made by the textbook.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "common/mesh/simplex_mesh.hpp"
 
 namespace plaquette::nodal_dg {
+
+/// Returns the larger one; NaN where one of them is.
+inline double larger_or_nan(double worst, double x) { return x <= worst || std::isnan(worst) ? worst : x; }
 
 /// A mesh of which every rank has the whole, and which rank has which element.
 struct whole_mesh {

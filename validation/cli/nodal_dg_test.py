@@ -166,7 +166,7 @@ class Checkpoints(NodalDgTest):
         arguments = ("--box", "3x3x3", "--order", "4", "--steps", "2000000", "--samples", "10000", "--checkpoint", check,
                      "--checkpoint-every", "10", "--energy", self.path("energy"), "--json", self.path("report"))
         for _ in range(2):  # the run that continues replaces what the stopped one left
-            result = run(*arguments, "--time-limit", "1")
+            result = run(*arguments, "--time-limit", "5")
             self.assertEqual(result.status, INTERRUPTED, result.err + result.out)
         self.assertIn("continues", run(*arguments, "--dryrun").out)
 
