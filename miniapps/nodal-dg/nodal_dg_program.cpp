@@ -285,7 +285,7 @@ void advance(wave_run& run) {
 }
 
 /// How far two faces that lie on each other do not: periodic sides of a file are each other's copies to its digits.
-/// Relative to the height of the elements.
+/// Half of it, as each is off by that, relative to the height of the elements.
 double mismatch_of(const simplex_mesh& mesh) {
   double worst = 0.0;
   if (mesh.periodic.empty()) return worst;
@@ -313,7 +313,7 @@ double mismatch_of(const simplex_mesh& mesh) {
       }
       if (farthest == 0.0) continue;
       const auto scale = std::ranges::max(geometry_of(mesh, e).face_scale);  // 2 / height
-      worst = std::max(worst, 0.5 * scale * farthest);
+      worst = std::max(worst, 0.25 * scale * farthest);
     }
   return worst;
 }

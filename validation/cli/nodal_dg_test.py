@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """plaquette-nodal-dg: verified solutions on any number of ranks, checkpoints, and plain refusals."""
+import itertools
 import json
 import os
 import re
@@ -104,6 +105,40 @@ class Solutions(NodalDgTest):
             result = run(*arguments, "--steps", "20")
             self.assertEqual(result.status, FAILED, result.out + result.err)
             self.assertIn("what the last steps change", result.last_line())
+
+    def test_periodic_sides_that_are_copies_to_some_digits(self):
+        n, off = 2, 1e-12
+        def vertex(i, j, k):
+            return 1 + i + (n + 1) * (j + (n + 1) * k)
+        nodes, elements = [], []
+        for k, j, i in itertools.product(range(n + 1), repeat=3):
+            x, y, z = (2 * a / n - 1 for a in (i, j, k))
+            y += off if (i, j, k) == (n, 1, 1) else 0.0
+            nodes.append(f"{vertex(i, j, k)} {x!r} {y!r} {z!r}\n")
+        for cell in itertools.product(range(n), repeat=3):
+            for order in itertools.permutations(range(3)):
+                at, corners = list(cell), [vertex(*cell)]
+                for axis in order:
+                    at[axis] += 1
+                    corners.append(vertex(*at))
+                elements.append(f"{len(elements) + 1} 4 2 1 1 {' '.join(map(str, corners))}\n")
+        text = (f"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n{len(nodes)}\n{''.join(nodes)}$EndNodes\n"
+                f"$Elements\n{len(elements)}\n{''.join(elements)}$EndElements\n$Periodic\n3\n")
+        for axis in range(3):
+            pairs = []
+            for other in itertools.product(range(n + 1), repeat=2):
+                high, low = (list(other[:axis]) + [at] + list(other[axis:]) for at in (n, 0))
+                pairs.append(f"{vertex(*high)} {vertex(*low)}\n")
+            rows = [" ".join("1" if a == b else "0" for b in range(3)) + (" 2" if a == axis else " 0") for a in range(3)]
+            text += f"2 {2 * axis + 2} {2 * axis + 1}\nAffine {' '.join(rows)} 0 0 0 1\n{len(pairs)}\n{''.join(pairs)}"
+        path = self.path("periodic.msh")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text + "$EndPeriodic\n")
+        for equations in ("acoustics", "maxwell"):
+            checks = {c["name"]: c for c in self.verified(
+                "--mesh", path, "--problem", "plane-wave", "--wave-vector", "1,1,0", "--polarisation", "0,0,1", "--order",
+                "4", "--equations", equations, "--final-time", "0.2")["checks"]}
+            self.assertLess(checks["last steps, against the textbook"]["tolerance"], 1e3 * off)
 
     def test_refinement_brings_the_rate(self):
         error = [self.verified("--box", "2x2x2", "--order", "2", "--modes", "1,1,1", "--final-time", "0.3", "--refine", n)
