@@ -169,7 +169,8 @@ field_errors errors_of(const dg_domain& domain, std::span<const double> state, c
       for (std::size_t f = 0; f < fields; ++f) {
         const double d = state[at(domain, static_cast<int>(f), e) + static_cast<std::size_t>(n)] - q[f];
         difference_at(f, n) = d;
-        if (!(std::abs(d) <= largest[f][element])) largest[f][element] = std::abs(d);  // a NaN comes in, and stays
+        if (!(std::abs(d) <= largest[f][element]) && !std::isnan(largest[f][element]))  // a NaN comes in, and stays
+          largest[f][element] = std::abs(d);
       }
     }
     for (std::size_t f = 0; f < fields; ++f)
@@ -203,7 +204,7 @@ field_errors errors_of(const dg_domain& domain, std::span<const double> state, c
   for (std::size_t f = 0; f < fields; ++f) {
     double worst = 0.0;
     for (const double x : largest[f])
-      if (!(x <= worst)) worst = x;
+      if (!(x <= worst) && !std::isnan(worst)) worst = x;
     errors.max.push_back(worst);
     errors.l2.push_back(ordered_sum(square[f]));
     errors.fine.push_back(ordered_sum(fine[f]));

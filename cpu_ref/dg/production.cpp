@@ -107,9 +107,13 @@ class production_solver final : public dg_solver {
     const auto write = kernels_.write_traces[static_cast<int>(plan_.map.system)][plan_.central ? 1 : 0];
     for (int column = 0; column < columns(); ++column) {
       const auto s = arguments(column);
-#pragma omp parallel for schedule(static) num_threads(threads_)
-      for (std::int64_t block = 0; block < plan_.blocks; ++block)
-        write(s, block, scratch_[static_cast<std::size_t>(omp_get_thread_num())].data());
+#pragma omp parallel num_threads(threads_)
+      {
+        const without_denormals flush;  // as in the steps: a run that goes on from a state has the same bits
+#pragma omp for schedule(static)
+        for (std::int64_t block = 0; block < plan_.blocks; ++block)
+          write(s, block, scratch_[static_cast<std::size_t>(omp_get_thread_num())].data());
+      }
     }
     std::swap(traces_[0], traces_[1]);
   }

@@ -280,6 +280,70 @@ std::vector<double> textbook_right_hand_side(const dg_domain& domain, std::span<
   return rhs;
 }
 
+double energy_rate(const dg_domain& domain, std::span<const double> state, std::span<const double> halo, double t) {
+  const reference_element& ref = domain.reference;
+  const state_view q{domain, state};
+  const wave_equations equations = domain.problem.equations;
+  const auto face_nodes = static_cast<std::size_t>(ref.face_nodes);
+  // E = M LIFT: integrals over a face of the reference element, of products of its nodes' polynomials.
+  const dense_matrix over_faces = ref.mass * ref.lift;
+  std::vector<double> of_element(static_cast<std::size_t>(domain.elements()));
+#pragma omp parallel for schedule(static)
+  for (std::int32_t e = 0; e < domain.elements(); ++e) {
+    const auto element = static_cast<std::size_t>(e);
+    const element_geometry& geometry = domain.geometry[element];
+    const double z = domain.media[element].impedance();
+    // A face's power is the integral of the sum of a_i b_i.
+    std::vector<field_values> a(face_nodes), b(face_nodes);
+    double sum = 0.0;
+    for (int face = 0; face < ref.faces(); ++face) {
+      const auto at_face = static_cast<std::size_t>(face);
+      const vector3& n = geometry.normal[at_face];
+      const face_link& link = domain.part.links[element][at_face];
+      const bool open = link.is_boundary() && domain.boundary_of(link) != boundary_kind::reflecting;
+      for (std::size_t m = 0; m < face_nodes; ++m) {
+        const auto node = static_cast<int>(m);
+        field_values inside{};
+        for (int f = 0; f < domain.fields; ++f)
+          inside[static_cast<std::size_t>(f)] = q(f, e, ref.node_of_face(face, node));
+        const field_values through =
+            flux(domain, n, open ? 1.0 : domain.problem.upwinding, z, domain.impedance_behind[element][at_face],
+                 jump_at(domain, q, halo, t, e, face, node, inside));
+        a[m] = inside;
+        b[m] = through;
+        if (equations == wave_equations::acoustics) {
+          for (std::size_t i = 0; i + 1 < static_cast<std::size_t>(domain.fields); ++i) b[m][i + 1] -= n[i] * inside[0];
+        } else {
+          auto [h, electric] = unpacked(equations, inside);  // -n.(E x H) = -E.(H x n)
+          const field_values more = packed(equations, {{}, cross(n, h)});
+          for (std::size_t f = 0; f < static_cast<std::size_t>(domain.fields); ++f) b[m][f] += more[f];
+        }
+      }
+      double power = 0.0;
+      for (std::size_t i = 0; i < face_nodes; ++i)
+        for (std::size_t j = 0; j < face_nodes; ++j) {
+          double product = 0.0;
+          for (std::size_t f = 0; f < static_cast<std::size_t>(domain.fields); ++f) product += a[i][f] * b[j][f];
+          power +=
+              over_faces(ref.node_of_face(face, static_cast<int>(i)), face * ref.face_nodes + static_cast<int>(j)) *
+              product;
+        }
+      sum += geometry.jacobian * geometry.face_scale[at_face] * power;
+    }
+    of_element[element] = sum;
+  }
+  double rate = 0.0;
+  for (const double x : of_element) rate += x;
+  for (const placed_source& s : domain.sources) {  // J q M w: the field where the source is
+    const double jacobian = domain.geometry[static_cast<std::size_t>(s.element)].jacobian;
+    for (int i = 0; i < ref.nodes; ++i)
+      for (int j = 0; j < ref.nodes; ++j)
+        rate += jacobian * q(s.source.field, s.element, i) * ref.mass(i, j) * s.weights[static_cast<std::size_t>(j)] *
+                s.source.at(t);
+  }
+  return rate;
+}
+
 std::unique_ptr<dg_solver> make_textbook_dg_solver(const dg_domain& domain, int columns) {
   return std::make_unique<textbook_solver>(domain, columns);
 }

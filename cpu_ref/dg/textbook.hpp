@@ -21,6 +21,12 @@ std::vector<double> halo_traces(const dg_domain& domain, std::span<const double>
 std::vector<double> textbook_right_hand_side(const dg_domain& domain, std::span<const double> state,
                                              std::span<const double> halo, double t, std::int32_t element);
 
+/// The rate of change of the energy of all elements here at time t: what flows through their faces, and what sources
+/// give. Inside an element the scheme keeps the energy. Of acoustics a face adds the integral of -p n.u + p fp + n.u
+/// (n.fu), of Maxwell's equations -n.(E x H) + H.fH + E.fE, with the fluxes f of common/dg/README.md.
+/// \param state, halo  as above
+double energy_rate(const dg_domain& domain, std::span<const double> state, std::span<const double> halo, double t);
+
 /// All of it behind the interface of solvers. Keeps a reference to the domain.
 std::unique_ptr<dg_solver> make_textbook_dg_solver(const dg_domain& domain, int columns = 1);
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "common/app/bit_sum.hpp"
 #include "common/app/checkpoint.hpp"
 #include "common/app/parse.hpp"
 #include "common/io/atomic_file.hpp"
@@ -22,7 +23,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "checkpoints are little-endian");
 
 constexpr std::string_view magic = "PlaqDG01";
-constexpr int format_version = 1;
+constexpr int format_version = 2;
 constexpr std::uint64_t longest_head = std::uint64_t{1} << 28;
 
 /// The fields of one element lie together: [element][column][field][node].
@@ -67,6 +68,29 @@ head read_head(const byte_source& source) {
 
 }  // namespace
 
+std::string content_of(const simplex_mesh& mesh, const dg_problem& problem) {
+  std::vector<double> numbers;
+  bit_sum sum;
+  for (std::size_t e = 0; e < mesh.elements.size(); ++e) {
+    numbers.clear();
+    const medium& m = problem.media[static_cast<std::size_t>(mesh.materials[e])];
+    numbers.insert(numbers.end(), {m.first, m.second});
+    for (std::size_t c = 0; c < static_cast<std::size_t>(mesh.faces()); ++c) {
+      const auto& x = mesh.vertices[static_cast<std::size_t>(mesh.elements[e][c])];
+      numbers.insert(numbers.end(), x.begin(), x.end());
+      const face_link& link = mesh.links[e][c];
+      if (link.is_boundary())
+        numbers.insert(numbers.end(),
+                       {-1.0, static_cast<double>(problem.boundaries[static_cast<std::size_t>(link.boundary)])});
+      else
+        numbers.insert(numbers.end(), {static_cast<double>(link.element), static_cast<double>(link.face),
+                                       static_cast<double>(link.orientation)});
+    }
+    sum.add(std::span(numbers));
+  }
+  return fmt::format("{:016x}", sum.value());
+}
+
 void write_dg_checkpoint(const std::string& path, const dg_domain& domain, std::span<const double> states, int columns,
                          const dg_progress& progress, const json_document& parameters) {
   element_record record(domain, columns);
@@ -85,6 +109,7 @@ void write_dg_checkpoint(const std::string& path, const dg_domain& domain, std::
                                             {"parameters", parameters},
                                             {"steps_done", progress.steps_done},
                                             {"time", progress.time},
+                                            {"dt", progress.dt},
                                             {"energy", progress.energy},
                                             {"unfinished_files", progress.unfinished_files},
                                             {"elements", domain.global_elements},
@@ -139,6 +164,7 @@ dg_progress read_dg_progress(const std::string& path, const json_document& param
   dg_progress progress;
   progress.steps_done = checkpoint_value<std::int64_t>(name, h.state, "steps_done");
   progress.time = checkpoint_value<double>(name, h.state, "time");
+  progress.dt = checkpoint_value<double>(name, h.state, "dt");
   progress.energy = checkpoint_value<json_document>(name, h.state, "energy");
   progress.unfinished_files = checkpoint_value<std::vector<std::string>>(name, h.state, "unfinished_files");
   return progress;

@@ -11,15 +11,20 @@
 
 #include "common/app/report.hpp"
 #include "common/dg/dg_solver.hpp"
+#include "common/mesh/simplex_mesh.hpp"
 
 namespace plaquette::nodal_dg {
 
 struct dg_progress {
   std::int64_t steps_done = 0;
-  double time = 0.0;
+  double time = 0.0, dt = 0.0;
   json_document energy = json_document::array();  ///< [time, energy of the first state]
   std::vector<std::string> unfinished_files;      ///< that the stopped run wrote, and its continuation replaces
 };
+
+/// Returns a sum over all of the mesh that states depend on, whatever files and groups are called: where corners lie,
+/// which faces touch and how, media, and kinds of sides.
+std::string content_of(const simplex_mesh& mesh, const dg_problem& problem);
 
 /// Replaces the file as a whole. Throws output_error. Collective.
 /// \param states  [column][field][element][node] of this rank

@@ -149,9 +149,14 @@ void declare_scheme(command_line& line, nodal_dg_options& o) {
   line.integer("--order", o.order, "Of the polynomials", 1, highest_order);
   line.integer("--states", o.states, "States that are advanced side by side; all but the first are scaled copies", 1,
                64);
-  line.real("--final-time", o.final_time, "To be reached in equal steps", real_range::not_negative());
-  line.real("--dt", o.dt, "Time step; 0: 0.9 times the largest stable one, or a little less",
-            real_range::not_negative());
+  line.real("--final-time", o.final_time, "To be reached in equal steps", real_range::positive());
+  line.flag("--shorten-last-step", o.shorten_last_step,
+            "Reaches --final-time in steps of --dt, but for the last one, which is shorter");
+  line.real(
+      "--dt", o.dt,
+      "Time step; 0: 0.9 times the largest stable one, which is measured, or a little less. One that is not stable "
+      "is refused",
+      real_range::not_negative());
   line.custom(
       "--steps", "N", "as --final-time takes",
       [&o](const std::string& text, const std::string& option) {
@@ -159,6 +164,7 @@ void declare_scheme(command_line& line, nodal_dg_options& o) {
       },
       "Time steps");
   line.exclude("--steps", "--final-time");
+  line.exclude("--steps", "--shorten-last-step");
   line.integer("--samples", o.samples, "Stretches of the run that are timed by themselves", 1, 10000);
   line.choice("--kernel", o.kernel, {"auto", "products", "gather", "classic", "fused"},
               "On a GPU: which kernels do a stage");
@@ -262,7 +268,14 @@ json_document parameters_of(const nodal_dg_options& o) {
             {"states", o.states},
             {"precision", o.shared.precision},
             {"device", o.shared.device}});
+  if (o.shorten_last_step) p["shorten_last_step"] = o.final_time;
   if (o.shared.device == "gpu") p["kernel"] = o.kernel;
+  return p;
+}
+
+json_document run_parameters_of(const nodal_dg_options& o) {
+  json_document p = parameters_of(o);
+  for (const char* key : {"mesh", "box", "shaking", "refine", "media", "boundaries"}) p.erase(key);
   return p;
 }
 

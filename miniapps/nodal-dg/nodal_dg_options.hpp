@@ -40,6 +40,7 @@ struct nodal_dg_options {
 
   int order = 4, states = 1;
   double final_time = 0.75, dt = 0.0;  ///< dt 0: the largest stable one, times 0.9
+  bool shorten_last_step = false;      ///< steps of dt, and a last one that ends at final_time
   std::int64_t steps = 0;              ///< 0: as many as final_time takes
   std::vector<std::array<double, 3>> probes;
   std::string kernel = "auto";  ///< of a GPU
@@ -58,7 +59,9 @@ struct nodal_dg_options {
 /// Throws input_error for arguments that cannot be used and help_requested for --help.
 nodal_dg_options parse_nodal_dg_options(int argc, const char* const* argv);
 
-/// For the report, and for a checkpoint to know its run by: all that determines the result.
+/// For the report: all that determines the result.
 json_document parameters_of(const nodal_dg_options& options);
+/// For a checkpoint to know its run by: the same without what content_of() says, names of files and groups.
+json_document run_parameters_of(const nodal_dg_options& options);
 
 }  // namespace plaquette::nodal_dg

@@ -28,14 +28,18 @@ class nodal_dg_program final : public program {
 
  private:
   void find_places();
+  void choose_steps(double stable);
+  void find_steps(app_run& run, dg_solver& solver);
+  double end_of_run() const;
 
   nodal_dg_options options_;
   dg_progress done_;  ///< by the run that this one continues
   wave_case case_;
   std::unique_ptr<dg_domain> domain_;
   std::vector<point_location> probes_;
-  double sampled_ = 1.0;  ///< elements that are meant, for one of `domain_`: above 1 in some dry runs
-  double dt_ = 0.0;
+  double sampled_ = 1.0;                 ///< elements that are meant, for one of `domain_`: above 1 in some dry runs
+  std::vector<std::int32_t> partition_;  ///< rank of each element
+  double dt_ = 0.0, last_dt_ = 0.0;
   std::int64_t steps_ = 0;
 };
 

@@ -196,6 +196,28 @@ TEST(DgTextbook, EnergyChangesByWhatJumpsTake) {
       }
 }
 
+TEST(DgTextbook, EnergyRateIsThatOfTheRightHandSide) {
+  for (setting s : systems())
+    for (const double alpha : {0.0, 1.0})
+      for (const bool open : {false, true}) {
+        s.alpha = alpha;
+        s.media = true;
+        s.open = open;
+        const dg_domain domain = make(s, 12);
+        const auto state = random_state(domain, 1, 18);
+        const auto solver = cpu::make_textbook_dg_solver(domain);
+        const double time = 0.35;
+        solver->set_state(state, time);
+        std::vector<double> rhs(state.size()), sum(state.size()), difference(state.size());
+        solver->right_hand_side(rhs);
+        for (std::size_t i = 0; i < state.size(); ++i) sum[i] = state[i] + rhs[i], difference[i] = state[i] - rhs[i];
+        const double change = 0.5 * (energy_of(domain, sum, 1)[0] - energy_of(domain, difference, 1)[0]);
+        const double size = energy_of(domain, state, 1)[0] + energy_of(domain, rhs, 1)[0];
+        EXPECT_NEAR(cpu::energy_rate(domain, state, {}, time), change, 1e-13 * size)
+            << s.dimension << " dimensions, alpha " << alpha << (open ? ", open" : "");
+      }
+}
+
 TEST(DgTextbook, DirectionsOfAllFieldsAndReflectionsAgreeWithThePlaneWave) {
   // A plane wave through sides that let it in stays what it is, to the error of interpolation.
   for (setting s : systems()) {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Time steps that were made, against the same steps made by the textbook.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/dg/dg_solver.hpp"
+#include "common/mesh/simplex_mesh.hpp"
+
+namespace plaquette::nodal_dg {
+
+/// Returns the larger one; NaN where one of them is.
+inline double larger_or_nan(double worst, double x) { return x <= worst || std::isnan(worst) ? worst : x; }
+
+/// A mesh of which every rank has the whole, and which rank has which element.
+struct whole_mesh {
+  const simplex_mesh& mesh;
+  std::span<const std::int32_t> owner;  ///< rank of each element
+};
+
+/// Steps in the past: what they began and ended with, as dg_solver has states, all columns.
+struct made_steps {
+  std::span<const double> begin, end;
+  double time = 0.0;         ///< at the beginning
+  std::vector<double> dt{};  ///< of each step
+};
+
+/// Returns how many of the last steps are to be judged: as many as are cheap on a small mesh, one on a large one.
+std::int64_t steps_to_judge(const dg_domain& domain, int columns, std::int64_t steps);
+
+struct step_verdict {
+  double worst = 0.0;  ///< |found - textbook|, in units of the largest number of the state
+  double moved = 0.0;  ///< |end - begin| by the textbook where it is largest, in the same units
+  std::int64_t elements = 0;
+  double largest = 0.0;  ///< number of the first column at the end
+};
+
+/// Repeats steps by the textbook and compares their end. Small meshes are repeated everywhere, of others some elements
+/// a rank. A step has five stages, each of which reaches one layer of neighbours further: an element is repeated with
+/// all layers that its end depends on, those of other ranks included. Elements are drawn by the bits of the end, which
+/// nobody knows before: one half from all, the other from those where the state is not small. Judges the first column
+/// and one that is drawn. Collective.
+step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int columns, const made_steps& steps);
+
+/// Returns 2 times the energy of the third time derivative of a state (one column) at time t, by the textbook:
+/// everywhere on small meshes, of others from drawn elements. LSERK4 loses dt^6 / 514 of it a step. Collective.
+/// \param dt  for the derivatives of incident waves and sources
+double third_derivative(const dg_domain& domain, const whole_mesh& whole, std::span<const double> state, double t,
+                        double dt);
+
+/// Returns how many elements of a rank the textbook's right-hand side is computed on in about two seconds.
+std::int64_t affordable_elements(const dg_domain& domain);
+
+/// Returns elements here, drawn by the bits of a state, at most so many, ascending: one half from all, the other from
+/// those where the first column is not small. Collective.
+std::vector<std::int32_t> drawn_elements(const dg_domain& domain, std::span<const double> states, std::int64_t most);
+
+}  // namespace plaquette::nodal_dg

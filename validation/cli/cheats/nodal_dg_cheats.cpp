@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// clang-format off
+// wraps _ZN9plaquette8nodal_dg15make_cpu_solverERKNS_9dg_domainERKNS0_16nodal_dg_optionsEb
+// wraps _ZN9plaquette8nodal_dg15make_gpu_solverERNS_10gpu_accessERKNS_9dg_domainERKNS0_16nodal_dg_optionsE
+// wraps _ZN9plaquette8nodal_dg11write_planeERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKNS0_15plane_of_valuesERKNS_9dg_domainESt4spanIKdLm18446744073709551615EENS_13existing_fileE
+// clang-format on
+/// \file
+/// plaquette-nodal-dg with one fault, which PLAQUETTE_CHEAT names:
+///   frozen            time steps do nothing
+///   early-frozen      the same, but for steps that come alone or in the second half of the run
+///   halved            fluxes are halved in time steps; the right-hand side is right
+///   halved-elsewhere  the same, but for 64 elements at even distances
+///   mid-run           a bit of the state flips before the step after half of the run
+///   between           a bit of the state flips between two stretches of steps, after the first was read back
+///   output            a bit of the state flips after it was judged, before the plane is written
+/// The linker puts the functions __wrap_* here in the place of the honest ones. PLAQUETTE_FLIP="place,bit" says which
+/// bit flips (0,62; the place is a share of the state, 0 to 1), PLAQUETTE_HALF the time of half of the run.
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "miniapps/nodal-dg/dg_engine.hpp"
+
+namespace plaquette::nodal_dg {
+
+namespace {
+
+bool cheats(std::string_view which) {
+  const char* const chosen = std::getenv("PLAQUETTE_CHEAT");
+  return chosen != nullptr && chosen == which;
+}
+
+double half_of_the_run() {
+  const char* const text = std::getenv("PLAQUETTE_HALF");
+  return text != nullptr ? std::atof(text) : 0.0;
+}
+
+void flip(std::span<const double> state) {
+  double place = 0.0;
+  int bit = 62;
+  if (const char* const text = std::getenv("PLAQUETTE_FLIP")) std::sscanf(text, "%lf,%d", &place, &bit);
+  double& number = const_cast<double&>(state[static_cast<std::size_t>(place * static_cast<double>(state.size() - 1))]);
+  number = std::bit_cast<double>(std::bit_cast<std::uint64_t>(number) ^ (std::uint64_t{1} << bit));
+}
+
+dg_domain with_halved_fluxes(dg_domain domain) {
+  for (std::int32_t e = 0; e < domain.elements(); ++e) {
+    bool is_spared = false;
+    if (cheats("halved-elsewhere")) {
+      const std::int64_t i = (std::int64_t{e} * 64 + domain.elements() - 1) / domain.elements();
+      is_spared = i * domain.elements() / 64 == e;
+    }
+    if (!is_spared)
+      for (double& scale : domain.geometry[static_cast<std::size_t>(e)].face_scale) scale *= 0.5;
+  }
+  return domain;
+}
+
+class cheating_solver final : public dg_solver {
+ public:
+  template <class Make>
+  cheating_solver(const dg_domain& domain, Make&& make)
+      : half_(with_halved_fluxes(domain)), size_(static_cast<std::size_t>(domain.state_size())), honest_(make(domain)) {
+    if (cheats("halved") || cheats("halved-elsewhere")) cheat_ = make(half_);
+  }
+  int columns() const override { return honest_->columns(); }
+  void set_state(std::span<const double> state, double time) override { honest_->set_state(state, time); }
+  void get_state(std::span<double> state) const override { honest_->get_state(state); }
+  void right_hand_side(std::span<double> rhs) override { honest_->right_hand_side(rhs); }
+  void advance(std::int64_t steps, double dt) override {
+    std::vector<double> state(size_ * static_cast<std::size_t>(columns()));
+    if (cheats("frozen") || (cheats("early-frozen") && steps > 1 && time() < half_of_the_run())) {
+      get_state(state);
+      double end = time();
+      for (std::int64_t step = 0; step < steps; ++step) end += dt;
+      honest_->set_state(state, end);
+      return;
+    }
+    if (cheat_) {
+      honest_->get_state(state);
+      cheat_->set_state(state, honest_->time());
+      cheat_->advance(steps, dt);
+      cheat_->get_state(state);
+      honest_->set_state(state, cheat_->time());
+      return;
+    }
+    if (cheats("mid-run") && !flipped_ && time() >= half_of_the_run()) {
+      flipped_ = true;
+      honest_->get_state(state);
+      flip(state);
+      honest_->set_state(state, time());
+    }
+    honest_->advance(steps, dt);
+  }
+  double time() const override { return honest_->time(); }
+  std::vector<double> energy() const override {
+    auto result = honest_->energy();
+    if (!cheats("between") || flipped_ || !(time() >= half_of_the_run())) return result;
+    flipped_ = true;
+    std::vector<double> state(size_ * static_cast<std::size_t>(columns()));
+    honest_->get_state(state);
+    flip(state);
+    honest_->set_state(state, time());
+    return result;
+  }
+  dg_timings timings() const override { return honest_->timings(); }
+  void reset_timings() override {
+    honest_->reset_timings();
+    flipped_ = false;  // what was before is not the run
+  }
+
+ private:
+  dg_domain half_;
+  std::size_t size_;
+  std::unique_ptr<dg_solver> honest_, cheat_;
+  mutable bool flipped_ = true;
+};
+
+}  // namespace
+
+#define MAKE_CPU "_ZN9plaquette8nodal_dg15make_cpu_solverERKNS_9dg_domainERKNS0_16nodal_dg_optionsEb"
+#define MAKE_GPU "_ZN9plaquette8nodal_dg15make_gpu_solverERNS_10gpu_accessERKNS_9dg_domainERKNS0_16nodal_dg_optionsE"
+#define WRITE_PLANE                                                                                             \
+  "_ZN9plaquette8nodal_dg11write_planeERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKNS0_15plane_of_" \
+  "valuesERKNS_9dg_domainESt4spanIKdLm18446744073709551615EENS_13existing_fileE"
+
+std::unique_ptr<dg_solver> honest_cpu_solver(const dg_domain&, const nodal_dg_options&,
+                                             bool) __asm__("__real_" MAKE_CPU);
+std::unique_ptr<dg_solver> cheating_cpu_solver(const dg_domain&, const nodal_dg_options&,
+                                               bool) __asm__("__wrap_" MAKE_CPU);
+std::unique_ptr<dg_solver> honest_gpu_solver(gpu_access&, const dg_domain&,
+                                             const nodal_dg_options&) __asm__("__real_" MAKE_GPU);
+std::unique_ptr<dg_solver> cheating_gpu_solver(gpu_access&, const dg_domain&,
+                                               const nodal_dg_options&) __asm__("__wrap_" MAKE_GPU);
+void honest_write_plane(const std::string&, const plane_of_values&, const dg_domain&, std::span<const double>,
+                        existing_file) __asm__("__real_" WRITE_PLANE);
+void cheating_write_plane(const std::string&, const plane_of_values&, const dg_domain&, std::span<const double>,
+                          existing_file) __asm__("__wrap_" WRITE_PLANE);
+
+std::unique_ptr<dg_solver> cheating_cpu_solver(const dg_domain& domain, const nodal_dg_options& options, bool parts) {
+  return std::make_unique<cheating_solver>(domain,
+                                           [&](const dg_domain& d) { return honest_cpu_solver(d, options, parts); });
+}
+
+std::unique_ptr<dg_solver> cheating_gpu_solver(gpu_access& gpu, const dg_domain& domain,
+                                               const nodal_dg_options& options) {
+  return std::make_unique<cheating_solver>(domain,
+                                           [&](const dg_domain& d) { return honest_gpu_solver(gpu, d, options); });
+}
+
+void cheating_write_plane(const std::string& path, const plane_of_values& plane, const dg_domain& domain,
+                          std::span<const double> state, existing_file existing) {
+  if (cheats("output")) flip(state);
+  honest_write_plane(path, plane, domain, state, existing);
+}
+
+}  // namespace plaquette::nodal_dg

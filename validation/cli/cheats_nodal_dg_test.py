@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""plaquette-nodal-dg with a fault, which PLAQUETTE_CHEAT names, is not verified; without it, it is."""
+import os
+import unittest
+
+import harness
+from harness import FAILED, MPIEXEC, SUCCESS, CommandLineTest
+
+PROGRAM = os.environ["PLAQUETTE_CHEATING_DG"]
+MESHES = os.environ["PLAQUETTE_DG_MESHES"]
+DEVICE = os.environ.get("PLAQUETTE_DG_DEVICE", "cpu")
+ON_DEVICE = ["--device", "gpu", "--protocol-seconds", "0,0", "--tune=off"] if DEVICE == "gpu" else []
+STEPS = "last steps, against the textbook"
+ENERGY = "energy, against what sides and faces take"
+
+EXACT = ("--box", "3x3x3", "--order", "3", "--modes", "1,1,0", "--final-time", "0.5")
+AGAIN = "steps made again end in the same states"
+PULSE = ("--box", "3x3x3", "--order", "3", "--problem", "pulse", "--pulse-width", "0.4", "--final-time", "1.5")
+SPHERE = ("--mesh", os.path.join(MESHES, "sphere.msh"), "--order", "2", "--problem", "pulse", "--boundaries",
+          "outside:incident", "--pulse-start", "-1.5", "--precision", "single", "--steps", "60")
+
+
+class NodalDgCheats(CommandLineTest):
+    def failing(self, arguments, cheat="", **options):
+        """The checks that fail."""
+        settings = {"PLAQUETTE_CHEAT": cheat, "PLAQUETTE_HALF": options.pop("half", "0"),
+                    "PLAQUETTE_FLIP": options.pop("flip", "0.5,62")}
+        os.environ.update(settings)
+        result = harness.run(*arguments, *ON_DEVICE, program=PROGRAM, **options)
+        self.assertIn(result.status, (SUCCESS, FAILED), result.out + result.err)
+        failed = [line.split("  ")[0] for line in result.out.splitlines() if line.endswith("FAILED")]
+        self.assertEqual(bool(failed), result.status == FAILED, result.out)
+        self.assertEqual(result.last_line().startswith("VERIFIED   PASSED"), not failed, result.out)
+        return failed
+
+    def test_the_honest_program_is_verified(self):
+        for arguments in (EXACT, PULSE, SPHERE):
+            self.assertEqual(self.failing(arguments), [])
+
+    def test_steps_that_do_nothing(self):
+        for arguments in (EXACT, PULSE, SPHERE):
+            self.assertIn(STEPS, self.failing(arguments, "frozen"))
+
+    def test_steps_that_do_nothing_until_they_come_alone(self):
+        self.assertIn(AGAIN, self.failing((*PULSE[:-1], "6"), "early-frozen", half="3"))
+
+    def test_fluxes_that_are_halved(self):
+        for arguments in (EXACT, PULSE, SPHERE):
+            self.assertIn(STEPS, self.failing(arguments, "halved"))
+
+    def test_fluxes_that_are_halved_but_where_a_fixed_sample_would_be(self):
+        for arguments in (PULSE, SPHERE):
+            self.assertIn(STEPS, self.failing(arguments, "halved-elsewhere"))
+
+    @unittest.skipUnless(MPIEXEC, "built without MPI")
+    def test_on_ranks(self):
+        self.assertEqual(self.failing(PULSE, ranks=3), [])
+        for cheat in ("frozen", "halved"):
+            self.assertIn(STEPS, self.failing(PULSE, cheat, ranks=3))
+
+    def test_bits_that_flip_during_the_run(self):
+        for place in ("0.1,62", "0.3,61", "0.5,50", "0.7,30", "0.9,10"):
+            self.assertIn(AGAIN, self.failing(PULSE, "mid-run", half="0.75", flip=place), place)
+
+    def test_bits_that_flip_between_the_steps(self):
+        for place in ("0.1,62", "0.5,30", "0.9,0"):
+            self.assertIn(AGAIN, self.failing(PULSE, "between", half="0.75", flip=place))
+
+    def test_bits_that_flip_before_they_are_written(self):
+        for place in ("0.1,62", "0.5,20", "0.9,0"):
+            failed = self.failing((*PULSE, "--plane", self.path("plane"), "--plane-at", "z,0.1,16", "--force"), "output",
+                                  flip=place)
+            self.assertEqual(failed, ["fields are the bits that were judged"])
+
+
+if __name__ == "__main__":
+    unittest.main()
