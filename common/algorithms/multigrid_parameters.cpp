@@ -105,7 +105,7 @@ multigrid_parameters default_multigrid_parameters(const extents& global, const e
   }
   if (parameters.coarsenings.empty())
     throw input_error("multigrid: lattice " + to_string(global) +
-                      " has no coarser one of its own accord on this process grid: --aggregates names one");
+                      " has no coarser one by default on this process grid: --aggregates names one");
   return parameters;
 }
 

@@ -42,9 +42,9 @@ class run_control {
   std::string reason_;
 };
 
-/// Asks a run_control at a few of its calls only, so that loops of short steps can ask at each: on several ranks, which
-/// must agree, about every tenth of a second and at least at every 64th call; alone at every call. All ranks call it in
-/// step.
+/// Asks a run_control at some of its calls only, for loops of short steps. Ranks must agree, which takes time: several
+/// of them do so about every tenth of a second, and at least at every 64th call. A single rank asks at each. All ranks
+/// call it in step.
 class sparse_stop {
  public:
   sparse_stop(run_control& control, const communicator& world);

@@ -65,7 +65,7 @@ class multigrid_library {
   }
   void fill_random(coarse_field& v, std::uint64_t seed) const { gpu::fill_random(v, seed, std::uint64_t{2} << 32); }
   void apply_full(quark_field& out, const quark_field& in) const { full_->apply(out, in); }
-  /// The same of a coarse lattice, whose operator the numbers are.
+  /// Applies the operator of a coarse lattice on all sites.
   void apply_full(coarse_field& out, const coarse_field& in, const matrices& numbers) const {
     coarse_operator<float>(context_, numbers).apply(out, in);
   }
