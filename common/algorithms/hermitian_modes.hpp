@@ -189,8 +189,8 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
   residuals = eigen_residuals(h, first_ones, values, width);
 }
 
-/// Parts of modes of the opposite sign leave vectors that have residuals above the tolerance. Of a cluster of nearly equal
-/// |eigenvalues| that was cut, those modes are not among the vectors: H^2 hardly tells such modes apart. So the
+/// Parts of modes of the opposite sign leave vectors that have residuals above the tolerance. Of a cluster of nearly
+/// equal |eigenvalues| that was cut, those modes are not among the vectors: H^2 hardly tells such modes apart. So the
 /// residuals join, as directions, and H tells the signs. The first `count` columns become those of its Ritz vectors
 /// that are within the tolerance, |values| ascending, and others after them.
 /// \param wanted  the first of these whose residuals count
@@ -332,7 +332,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       found.filtered += in.columns();
       chebyshev_filter(h, out, in, degree, z);
     };
-    int inside = 0, locked = 0, converged = 0, first_cycle = state.cycle;
+    int inside = 0, converged = 0, first_cycle = state.cycle;
     double worst = 1.0;  // estimate of an error among those that are sought
     const auto start_counting = [&] {
       first_cycle = state.cycle;
@@ -342,7 +342,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     const restart_decision<F> decide = [&](F& kept, const restart_state& now) {
       if (!now.cut) ++cycles;
       // A residual e of the filter, over the distance from the range [-1, 1] of the rest, is the error of the vector.
-      inside = locked = 0;
+      inside = 0;
       int settled = 0;
       converged = 0;
       const double before = std::exchange(worst, 0.0);
@@ -354,7 +354,6 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
         if (error < 1e-4) ++settled;
         if (i < l) worst = std::max(worst, error);
         if (error < 0.3 * search.tolerance && converged == i) ++converged;
-        if (error < 100.0 * search.tolerance && locked == i) ++locked;
       }
       if (inside < l) worst = std::max(worst, 1.0);
       if (search.progress) search.progress(cycles, std::min(converged, l), worst);
@@ -401,9 +400,9 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       F random_start = like(shape_of, block);
       fill(random_start);
       normalise_columns(random_start);
-      detail::mix_into(random_start, view(basis, locked, state.kept - locked),
+      detail::mix_into(random_start, view(basis, converged, state.kept - converged),
                        is_full ? 1.0 : std::clamp(worst, 1e-8, 1.0));
-      state.kept = locked;
+      state.kept = converged;
       F next = view(basis, state.kept, block);
       copy(next, random_start);
       const host_matrix lengths = orthogonalise(view(basis, 0, state.kept), next, fill).r;
@@ -495,15 +494,11 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       return good;
     };
     int good = count_good();
-    for (int step = 0; step < 2 && is_converged && good < l; ++step) {
-      detail::separate_signs(h, basis, count, l, search.tolerance, width, found.values, found.residuals);
-      good = count_good();
-    }
     // Rayleigh-Ritz mixes copies of a degenerate level, those that have not converged too: the filter once more, as
     // long as it helps.
     double before = 1e-2;
     for (int step = 0; step < 6 && good < std::min(l, count); ++step) {
-      const double now = *std::ranges::max_element(found.residuals);
+      const double now = *std::max_element(found.residuals.begin(), found.residuals.begin() + std::min(l, count));
       if (!(now < 0.5 * before)) break;
       before = now;
       F first_ones = view(basis, 0, count);
@@ -516,6 +511,10 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       orthonormalise(first_ones, fill);
       detail::rayleigh_ritz_of_h(h, first_ones, count, width, found.values);
       found.residuals = eigen_residuals(h, first_ones, found.values, width);
+      good = count_good();
+    }
+    for (int step = 0; step < 2 && is_converged && good < l; ++step) {
+      detail::separate_signs(h, basis, count, l, search.tolerance, width, found.values, found.residuals);
       good = count_good();
     }
     found.complete = good == l && is_proven;
