@@ -189,6 +189,46 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
   residuals = eigen_residuals(h, first_ones, values, width);
 }
 
+/// Parts of modes of the opposite sign leave vectors that have residuals above the tolerance. Of a cluster of nearly
+/// equal |eigenvalues| that was cut, those modes are not among the vectors: H^2 hardly tells such modes apart. So the
+/// residuals join, as directions, and H tells the signs. The first `count` columns become those of its Ritz vectors
+/// that are within the tolerance, |values| ascending, and others after them.
+/// \param wanted  the first of these whose residuals count
+template <field_batch F, class H>
+void separate_signs(const H& h, F& basis, int count, int wanted, double tolerance, int width,
+                    std::vector<double>& values, std::vector<double>& residuals) {
+  std::vector<int> mixed;
+  for (int i = 0; i < wanted && count + std::ssize(mixed) < basis.columns(); ++i)
+    if (residuals[static_cast<std::size_t>(i)] > tolerance) mixed.push_back(i);
+  if (mixed.empty()) return;
+  F left = like(basis, static_cast<int>(mixed.size()));
+  for (std::size_t k = 0; k < mixed.size(); ++k) {
+    const F v = view(basis, mixed[k], 1);
+    F r = view(left, static_cast<int>(k), 1);
+    h.apply(r, v);
+    axpy(r, uniform_scalars(r, -values[static_cast<std::size_t>(mixed[k])]), v);
+  }
+  normalise_columns(left);
+  const F known = view(basis, 0, count);
+  for (int pass = 0; pass < 2; ++pass) subtract_combinations(left, known, inner_products(known, left));
+  const host_matrix directions = independent_directions(overlaps(left, left), 1e-4);
+  const int all = count + directions.columns();
+  F rest = view(basis, count, directions.columns()), completed = view(basis, 0, all);
+  combine(rest, left, directions.numbers());
+  rayleigh_ritz_of_h(h, completed, all, width, values);
+  residuals = eigen_residuals(h, completed, values, width);
+  std::vector<int> order(static_cast<std::size_t>(all));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_partition(order, [&](int i) { return residuals[static_cast<std::size_t>(i)] <= tolerance; });
+  order.resize(static_cast<std::size_t>(count));
+  rotate_basis(completed, columns_of(identity_matrix(all), order));
+  const std::vector<double> all_values = std::exchange(values, {}), all_residuals = std::exchange(residuals, {});
+  for (const int i : order) {
+    values.push_back(all_values[static_cast<std::size_t>(i)]);
+    residuals.push_back(all_residuals[static_cast<std::size_t>(i)]);
+  }
+}
+
 /// Random vectors, times a factor, plus others by turns.
 template <field_batch F>
 void mix_into(F& random, const F& vectors, double factor) {
@@ -292,7 +332,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       found.filtered += in.columns();
       chebyshev_filter(h, out, in, degree, z);
     };
-    int inside = 0, locked = 0, converged = 0, first_cycle = state.cycle;
+    int inside = 0, converged = 0, first_cycle = state.cycle;
     double worst = 1.0;  // estimate of an error among those that are sought
     const auto start_counting = [&] {
       first_cycle = state.cycle;
@@ -302,7 +342,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     const restart_decision<F> decide = [&](F& kept, const restart_state& now) {
       if (!now.cut) ++cycles;
       // A residual e of the filter, over the distance from the range [-1, 1] of the rest, is the error of the vector.
-      inside = locked = 0;
+      inside = 0;
       int settled = 0;
       converged = 0;
       const double before = std::exchange(worst, 0.0);
@@ -314,7 +354,6 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
         if (error < 1e-4) ++settled;
         if (i < l) worst = std::max(worst, error);
         if (error < 0.3 * search.tolerance && converged == i) ++converged;
-        if (error < 100.0 * search.tolerance && locked == i) ++locked;
       }
       if (inside < l) worst = std::max(worst, 1.0);
       if (search.progress) search.progress(cycles, std::min(converged, l), worst);
@@ -361,9 +400,9 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       F random_start = like(shape_of, block);
       fill(random_start);
       normalise_columns(random_start);
-      detail::mix_into(random_start, view(basis, locked, state.kept - locked),
+      detail::mix_into(random_start, view(basis, converged, state.kept - converged),
                        is_full ? 1.0 : std::clamp(worst, 1e-8, 1.0));
-      state.kept = locked;
+      state.kept = converged;
       F next = view(basis, state.kept, block);
       copy(next, random_start);
       const host_matrix lengths = orthogonalise(view(basis, 0, state.kept), next, fill).r;
@@ -440,9 +479,18 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       continue;
     }
     detail::rayleigh_ritz(h, basis, columns, count, search.tolerance, width, squared, found.values, found.residuals);
+    // Of modes that have converged H^2 knows the |values|: one that is passed over for a higher one is missed.
+    std::vector<double> known;
+    if (is_converged)
+      for (const double square : eigenpairs_of_hermitian(hermitian_part(squared)).values)
+        known.push_back(std::sqrt(std::max(square, 0.0)));
+    const auto is_good = [&](std::size_t i) {
+      return found.residuals[i] <= search.tolerance &&
+             (known.empty() || std::abs(std::abs(found.values[i]) - known[i]) <= 10.0 * search.tolerance);
+    };
     const auto count_good = [&] {
       int good = 0;
-      while (good < std::min(l, count) && found.residuals[static_cast<std::size_t>(good)] <= search.tolerance) ++good;
+      while (good < std::min(l, count) && is_good(static_cast<std::size_t>(good))) ++good;
       return good;
     };
     int good = count_good();
@@ -450,7 +498,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     // long as it helps.
     double before = 1e-2;
     for (int step = 0; step < 6 && good < std::min(l, count); ++step) {
-      const double now = *std::ranges::max_element(found.residuals);
+      const double now = *std::max_element(found.residuals.begin(), found.residuals.begin() + std::min(l, count));
       if (!(now < 0.5 * before)) break;
       before = now;
       F first_ones = view(basis, 0, count);
@@ -463,6 +511,10 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       orthonormalise(first_ones, fill);
       detail::rayleigh_ritz_of_h(h, first_ones, count, width, found.values);
       found.residuals = eigen_residuals(h, first_ones, found.values, width);
+      good = count_good();
+    }
+    for (int step = 0; step < 2 && is_converged && good < l; ++step) {
+      detail::separate_signs(h, basis, count, l, search.tolerance, width, found.values, found.residuals);
       good = count_good();
     }
     found.complete = good == l && is_proven;

@@ -41,8 +41,9 @@ template <class F>
 using restart_decision = std::function<bool(F& basis, const restart_state& state)>;
 
 /// What an eigenvector u of A that a Krylov space has not shown can have of its start, at most: <u, start> = <u, next>
-/// transfer for an eigenvalue a. For a Ritz pair A y = theta y + next b gives <u, y> = <u, next> b / (a - theta), and the
-/// start is a combination of Ritz vectors. Above all Ritz values the product of both shrinks with each step and with a.
+/// transfer for an eigenvalue a. For a Ritz pair A y = theta y + next b gives <u, y> = <u, next> b / (a - theta), and
+/// the start is a combination of Ritz vectors. Above all Ritz values the product of both shrinks with each step and
+/// with a.
 struct hidden_share {
   double at = 0.0;       ///< a
   host_matrix transfer;  ///< block x block, over all cycles
@@ -102,8 +103,7 @@ template <field_batch F>
 restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restart_state state,
                                     const std::function<void(F& out, const F& in)>& apply,
                                     const restart_decision<F>& decide, const random_fill<F>& fill,
-                                    const std::function<bool()>& interrupted = nullptr,
-                                    hidden_share* share = nullptr) {
+                                    const std::function<bool()>& interrupted = nullptr, hidden_share* share = nullptr) {
   const int p = sizes.block;
   const int later = sizes.later > 0 ? std::min(sizes.most, sizes.later) : sizes.most;
   if (p < 1 || sizes.keep < 1 || later < sizes.keep + p || basis.columns() < sizes.most + p)
@@ -151,12 +151,12 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
       std::vector<double> factors;
       for (const double value : ritz.values) factors.push_back(1.0 / (share->at - value));
       scale_columns(last, factors);
-      share->transfer =
-          product(product(last, adjoint(block_of(ritz.vectors, state.kept, 0, p, k))), share->transfer);
+      share->transfer = product(product(last, adjoint(block_of(ritz.vectors, state.kept, 0, p, k))), share->transfer);
     }
     const auto ritz_value = [&](int i) { return ritz.values[static_cast<std::size_t>(k - 1 - i)]; };
     int kept = std::min(sizes.keep, k);
-    while (kept + 2 * p <= std::min(later, k) && ritz_value(kept - 1) - ritz_value(kept) < 1e-7 * std::abs(ritz_value(0)))
+    while (kept + 2 * p <= std::min(later, k) &&
+           ritz_value(kept - 1) - ritz_value(kept) < 1e-7 * std::abs(ritz_value(0)))
       ++kept;
     std::vector<int> largest;
     for (int i = 0; i < kept; ++i) largest.push_back(k - 1 - i);

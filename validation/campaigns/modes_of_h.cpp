@@ -4,7 +4,8 @@
 /// of any multiplicity, start vectors, block widths, filters and instruction sets vary. No search may say that it is
 /// complete and lack a mode.
 ///
-/// Environment: PLAQUETTE_CAMPAIGN_TRIES, the number of searches, and PLAQUETTE_CAMPAIGN_FIRST, the number of the first.
+/// Environment: PLAQUETTE_CAMPAIGN_TRIES, the number of searches, and PLAQUETTE_CAMPAIGN_FIRST, the number of the
+/// first.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -106,8 +107,6 @@ dense_matrix one_colour(const known_field& field) {
 void find_spectrum(known_field& field) {
   std::vector<double>& all = field.spectrum;
   if (!all.empty()) return;
-  const std::string cache = "/tmp/spectra/" + field.name; //CACHE
-  if (std::FILE* f = std::fopen(cache.c_str(), "r")) { double x; while (std::fscanf(f, "%lf", &x) == 1) all.push_back(x); std::fclose(f); return; } //CACHE
   if (field.kind == field_kind::free) {
     all = free_spectrum(field, colours);
   } else if (field.kind == field_kind::rough) {
@@ -118,7 +117,6 @@ void find_spectrum(known_field& field) {
     for (int n = field.kind == field_kind::flux ? 3 : 2; n > 0; --n) all.insert(all.end(), one.begin(), one.end());
   }
   std::ranges::sort(all);
-  if (std::FILE* f = std::fopen(cache.c_str(), "w")) { for (double x : all) std::fprintf(f, "%.17g\n", x); std::fclose(f); } //CACHE
 }
 
 gauge_configuration flux_links(const std::array<int, 2>& fluxes, abelian_embedding embedding) {
@@ -184,8 +182,8 @@ found_modes search_once(const known_field& field, int number, const mode_search&
   std::uint64_t next = 0;
   const random_fill<F> fill = [&](F& x) {
     for (int c = 0; c < x.columns(); ++c)
-      import_column(x, c,
-                    cpu::random_spinor(ctx.geometry(), 100 + static_cast<std::uint64_t>(number), next++, communicator()));
+      import_column(
+          x, c, cpu::random_spinor(ctx.geometry(), 100 + static_cast<std::uint64_t>(number), next++, communicator()));
   };
   F shape(ctx, {spins, colours, site_subset::full, 1}), sample = like(shape, 4);
   fill(sample);
@@ -238,12 +236,13 @@ TEST(CampaignOfModesOfH, finds_all_modes_or_says_that_some_are_missing) {
     }
     EXPECT_NE(found.result, outcome::bad) << number << " " << field.name;
     if (found.result != outcome::complete || std::getenv("PLAQUETTE_CAMPAIGN_ALL") != nullptr)
-      std::printf("%4d %-38s %2d modes, block %d, degree %d: %s, found %d, late %d, block %d, cycles %d, %.0f, %.2f s\n",
-                  number, field.name.c_str(), search.modes, search.block, search.degree,
-                  found.result == outcome::bad        ? "BAD"
-                  : found.result == outcome::complete ? "complete"
-                                                      : "incomplete, said",
-                  found.found, found.late, found.block, found.cycles, found.filtered, seconds);
+      std::printf(
+          "%4d %-38s %2d modes, block %d, degree %d: %s, found %d, late %d, block %d, cycles %d, %.0f, %.2f s\n",
+          number, field.name.c_str(), search.modes, search.block, search.degree,
+          found.result == outcome::bad        ? "BAD"
+          : found.result == outcome::complete ? "complete"
+                                              : "incomplete, said",
+          found.found, found.late, found.block, found.cycles, found.filtered, seconds);
     std::fflush(stdout);
   }
   std::printf("%-40s %5s %8s %16s %3s %8s\n", "field", "tries", "complete", "incomplete, said", "bad", "seconds");

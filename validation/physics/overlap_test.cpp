@@ -461,6 +461,68 @@ TEST(ModesOfH, of_degenerate_levels_are_found_from_any_start) {
   }
 }
 
+// Levels of 12 and more copies, exact ones and some that are split by little; blocks of fewer vectors.
+TEST(ModesOfH, of_levels_with_more_copies_than_a_block_are_complete) {
+  overlap_case free(unit_links({2, 2, 2, 4}), true);
+  for (const int block : {0, 3})
+    for (const int count : {1, 12, 20}) {
+      free.next = 0;
+      const mode_set<F> found = free.modes({.modes = count, .block = block});
+      EXPECT_TRUE(found.complete) << count << " " << block;
+      ASSERT_EQ(found.values.size(), static_cast<std::size_t>(count)) << block;
+      for (const double value : found.values) EXPECT_NEAR(std::abs(value), 0.6, 1e-9) << count;  // 48 of them
+    }
+  overlap_case nearly_free(weak_links(small, 1e-5, 5), false);
+  const std::vector<double> dense = dense_overlap(dense_dirac(nearly_free.links, nearly_free.action)).absolute_values();
+  for (const int count : {1, 2, 12}) {
+    const mode_set<F> found = nearly_free.modes(count);
+    EXPECT_TRUE(found.complete) << count;
+    ASSERT_EQ(found.values.size(), static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < found.values.size(); ++i) {
+      EXPECT_NEAR(std::abs(found.values[i]), dense[i], 1e-9) << count;
+      EXPECT_LE(found.residuals[i], 1e-10) << count;
+    }
+  }
+}
+
+// A start without a mode hides it from its Krylov space: what such a space proves is little.
+TEST(ThickRestart, bounds_the_part_of_the_start_that_a_mode_it_has_not_shown_may_have) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  const mode_set<F> modes = field.modes(4);
+  const F hidden = view(modes.vectors, 0, 1);
+  const std::function<void(F&, const F&)> apply = [&](F& out, const F& in) {  // 40 - H^2: the lowest modes are highest
+    F hv = like(in);
+    field.kernel.wide().apply(hv, in);
+    field.kernel.wide().apply(out, hv);
+    scale(out, uniform_scalars(out, -1.0));
+    axpy(out, uniform_scalars(out, 40.0), in);
+  };
+  const double value = 40.0 - modes.values[0] * modes.values[0];
+  for (const double part : {1e-2, 1e-5, 1e-8}) {
+    const restart_sizes sizes{.keep = 8, .most = 30, .block = 1, .cycles = 40};
+    F basis = field.fields(sizes.most + sizes.block), start = view(basis, 0, 1);
+    field.random()(start);
+    normalise_columns(start);
+    subtract_combinations(start, hidden, inner_products(hidden, start));
+    axpy(start, uniform_scalars(start, part), hidden);
+    normalise_columns(start);
+    hidden_share share{.at = value * (1.0 + 1e-9), .transfer = {}};
+    double bound = 1.0;
+    bool is_shown = false;
+    thick_restart_lanczos<F>(
+        basis, sizes, {}, apply,
+        [&](F&, const restart_state& now) {
+          is_shown = now.values[0] > value * (1.0 - 1e-6);
+          if (!is_shown) bound = std::sqrt(share.volume());
+          return is_shown;
+        },
+        field.random(), nullptr, &share);
+    EXPECT_TRUE(is_shown) << part;
+    EXPECT_GE(bound, 0.5 * part);  // as long as it is not shown it may have what it has
+    EXPECT_LE(bound, 1e4 * part);
+  }
+}
+
 TEST(ModesOfH, that_do_not_converge_are_left_out_and_said) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   const std::vector<double> dense = dense_overlap(dense_dirac(field.links, field.action)).absolute_values();
@@ -528,6 +590,23 @@ TEST(SignFunction, takes_high_orders_in_low_precision_as_long_as_the_error_stays
     }
     for (const complex<double>& number : host_values(norm2(error))) EXPECT_LT(std::sqrt(number.re), 1e-11);
   }
+}
+
+TEST(SignFunction, of_any_accuracy_is_calibrated_in_some_steps_or_until_it_is_stopped) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  const mode_set<F> modes = field.modes(8);
+  const F x = field.unit_vectors(2);
+  for (const double delta : {1e-5, 1e-6, 1e-7, 1e-8, 1e-10})
+    for (const double share : {1e-6, 1e3}) {
+      sign_of_library sign = field.sign(modes, {.low_share = share});
+      int asked = 0;
+      EXPECT_LE(sign.calibrate(x, delta, [&] { return ++asked > 40; }), delta);
+      EXPECT_LE(asked, 25) << delta << " " << share;
+    }
+  sign_of_library sign = field.sign(modes, {.low_share = 1e3});
+  int asked = 0;
+  sign.calibrate(x, 1e-9, [&] { return ++asked == 1; });
+  EXPECT_EQ(asked, 1);
 }
 
 // What another program computed with a short polynomial is repeated to more digits than that has of the sign function.
