@@ -262,13 +262,15 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     throw input_error("modes of H: expected from 1 to a third of the " + std::to_string(std::llround(size)) +
                       " dimensions of this lattice, found " + std::to_string(l));
   mode_set<F> found{like(shape_of, 0)};
-  found.highest = search.highest > 0.0 ? search.highest : largest_eigenvalue(h, shape_of, fill);
+  found.highest = search.highest > 0.0 ? search.highest : largest_eigenvalue(h, shape_of, fill, search.interrupted);
+  const auto stops = [&] { return search.interrupted && search.interrupted(); };
   // Moments larger than 1 are of modes above the bound.
   const auto window_of_count = [&] {
     while (true) {
-      const mode_count count = count_modes(narrow, random_narrow, 250, size, found.highest);
+      const mode_count count = count_modes(narrow, random_narrow, 250, size, found.highest, search.interrupted);
+      if (stops()) return 0.5 * found.highest;
       if (count.is_bounded()) return count.value_of(2.0 * l + 4.0);
-      found.highest = std::max(1.02 * found.highest, largest_eigenvalue(h, shape_of, fill));
+      found.highest = std::max(1.02 * found.highest, largest_eigenvalue(h, shape_of, fill, search.interrupted));
       ++found.raised;
     }
   };
@@ -330,7 +332,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     bool stopped = false, is_converged = false, is_exhausted = false;
     const std::function<void(F&, const F&)> filter = [&](F& out, const F& in) {
       found.filtered += in.columns();
-      chebyshev_filter(h, out, in, degree, z);
+      chebyshev_filter(h, out, in, degree, z, search.interrupted);
     };
     int inside = 0, converged = 0, first_cycle = state.cycle;
     double worst = 1.0;  // estimate of an error among those that are sought
@@ -361,7 +363,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
         found.cycles = cycles;
         keeper(view(kept, 0, now.kept + found.block), {found, now});
       }
-      if (search.interrupted && search.interrupted()) stopped = true;
+      if (stops()) stopped = true;
       is_converged = converged >= l;
       is_exhausted = inside < l && settled == inside && now.cycle >= first_cycle + 2;
       if (worst < 0.3 * before) limit = std::max(limit, std::min(last_news + search.cycles, cycles + 2));  // on its way
@@ -453,17 +455,17 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       continue;
     }
     found.cycles = cycles;
-    if (stopped) {
+    const auto end_with_none = [&] {
       found.complete = false;
+      found.values.clear();
+      found.residuals.clear();
       return found;
-    }
+    };
+    if (stopped) return end_with_none();
     // Vectors that have converged are not mixed with copies that have not. Those beyond the wanted ones help where a
     // level was cut, or modes of both signs are close to each other.
     const int columns = is_converged ? converged : state.kept, count = is_converged ? converged : std::min(l, inside);
-    if (count == 0) {
-      found.complete = false;
-      return found;
-    }
+    if (count == 0) return end_with_none();
     const host_matrix squared = detail::square_in_basis(h, view(basis, 0, columns), width);
     // Beyond the bound the filter grows as it does in the window.
     double largest = 0.0;
@@ -508,6 +510,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
         normalise_columns(filtered);
         copy(some, filtered);
       });
+      if (stops()) return end_with_none();
       orthonormalise(first_ones, fill);
       detail::rayleigh_ritz_of_h(h, first_ones, count, width, found.values);
       found.residuals = eigen_residuals(h, first_ones, found.values, width);

@@ -127,7 +127,8 @@ struct overlap_basis_makers {
 
 namespace detail {
 
-/// D^+ D on a basis of one chirality, and what D makes of it in the other: -chi sign(H) v there.
+/// D^+ D on a basis of one chirality, and what D makes of it in the other: -chi sign(H) v there. Zeros, where the sign
+/// function was interrupted.
 template <class Sign, class F>
 void products_of_basis(const Sign& sign, int chirality, const F& v, F& squares, F* others, double delta, int width) {
   in_batches(v.columns(), width, [&](int first, int n) {
@@ -136,9 +137,15 @@ void products_of_basis(const Sign& sign, int chirality, const F& v, F& squares, 
     whole.columns = n;
     F x(v.get_context(), whole), y(v.get_context(), whole);
     const F in = view(v, first, n);
+    F square = view(squares, first, n);
+    zero(square);
+    if (others != nullptr) {
+      F other = view(*others, first, n);
+      zero(other);
+    }
+    if (const auto& interrupted = sign.options().interrupted; interrupted && interrupted()) return;
     put_chirality(x, in, chirality);
     sign.apply(y, x, delta, delta < 1e-9 ? sign_precision::wide : sign.options().precision);
-    F square = view(squares, first, n);
     take_chirality(square, y, chirality);
     scale(square, uniform_scalars(square, 2.0 * chirality));
     axpy(square, uniform_scalars(square, 2.0), in);

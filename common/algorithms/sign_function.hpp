@@ -104,6 +104,8 @@ struct sign_options {
   int degree = 0, poles = 0;           ///< whatever the accuracy
   int batch = 0;                       ///< columns at once in Clenshaw's recurrence; 0: all
   double low_share = share_of_low_precision;
+  /// Asked within a sign function, or null. Where it is true, that ends and is of no use. Collective.
+  std::function<bool()> interrupted = nullptr;
 };
 
 /// The lowest order of a Clenshaw recurrence that numbers of unit rounding u may compute when these are allowed to
@@ -398,7 +400,9 @@ class sign_function {
   template <class V, class H>
   void recur(const H& h, const minimax_polynomial& p, int from, int to, V& b1, V& b2, const V& psi) const {
     V scratch = like(psi);
+    const int steps = steps_between_stops(psi);
     for (int k = from; k >= to; --k) {
+      if (options_.interrupted && k % steps == 0 && options_.interrupted()) break;
       apply_map(h, b2, scratch, 2.0, map(), b1, p.coefficients[static_cast<std::size_t>(k)], &psi, -1.0, &b2);
       std::swap(b1, b2);
     }
@@ -430,6 +434,7 @@ class sign_function {
     stopping_rule rule;
     rule.tolerance = 0.3 * delta;
     rule.limit = 100000;
+    rule.interrupted = options_.interrupted;
     F sum_of_poles = like(psi);
     if (options_.method == sign_method::zolotarev) {
       std::vector<F> x;
@@ -467,7 +472,7 @@ class sign_function {
           r2.push_back(now);
           bool all = true;
           for (int n = 0; n < columns; ++n) all = all && at(now, n) <= tolerance * tolerance * at(r2.front(), n);
-          if (all || j >= limit) return j;
+          if (all || j >= limit || (options_.interrupted && options_.interrupted())) return j;
         } else if (j == std::ssize(alpha)) {
           return j;
         }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <span>
 #include <vector>
@@ -18,8 +19,10 @@ namespace plaquette {
 /// An upper bound of |H| to a few in a thousand, by Lanczos: sqrt(largest Ritz value of H^2 + its residual), and 2 in
 /// 1000 more. No proof: a start without the highest mode misses it; `fill` gives random vectors.
 /// \param shape_of  any field of the shape
+/// \param interrupted  asked between applications, or null; where it is true what is returned is no bound
 template <field_batch F, class H>
-double largest_eigenvalue(const H& h, const F& shape_of, const random_fill<F>& fill) {
+double largest_eigenvalue(const H& h, const F& shape_of, const random_fill<F>& fill,
+                          const std::function<bool()>& interrupted = nullptr) {
   const restart_sizes sizes{.keep = 4, .most = 28, .block = 1, .cycles = 6};
   F basis = like(shape_of, sizes.most + sizes.block), scratch = like(shape_of, 1);
   F start = view(basis, 0, 1);
@@ -35,7 +38,7 @@ double largest_eigenvalue(const H& h, const F& shape_of, const random_fill<F>& f
         bound = std::sqrt(state.values[0] + state.estimates[0]);
         return state.estimates[0] < 2e-3 * state.values[0];
       },
-      fill);
+      fill, interrupted);
   return 1.002 * bound;
 }
 
@@ -85,8 +88,10 @@ class mode_count {
 /// Moments up to `moments`, two from each application of z: 2 <t_k, t_k> - mu_0 and 2 <t_k+1, t_k> - mu_1.
 /// \param x     random columns
 /// \param size  of the space: 12 numbers a site of the whole lattice
+/// \param interrupted  asked between applications, or null; where it is true the count is of no use
 template <field_batch F, class H>
-mode_count count_modes(const H& h, const F& x, int moments, double size, double highest) {
+mode_count count_modes(const H& h, const F& x, int moments, double size, double highest,
+                       const std::function<bool()>& interrupted = nullptr) {
   const squared_map z = squared_map::of_range(0.0, highest);
   F before = like(x), now = like(x), scratch = like(x);
   const auto total = [](const auto& numbers) {
@@ -98,7 +103,7 @@ mode_count count_modes(const H& h, const F& x, int moments, double size, double 
   apply_map(h, now, scratch, 1.0, z, x, 0.0, static_cast<const F*>(nullptr), 0.0, static_cast<const F*>(nullptr));
   const double mu0 = total(norm2(x)), mu1 = total(dot(x, now));
   std::vector<double> mu{mu0, mu1};
-  while (static_cast<int>(mu.size()) < moments) {
+  while (static_cast<int>(mu.size()) < moments && !(interrupted && interrupted())) {
     mu.push_back(2.0 * total(norm2(now)) - mu0);
     apply_map(h, before, scratch, 2.0, z, now, 0.0, static_cast<const F*>(nullptr), -1.0, &before);
     std::swap(before, now);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "common/algorithms/batch.hpp"
@@ -40,15 +41,29 @@ void apply_map(const H& h, F& out, F& scratch, double factor, const squared_map&
   }
 }
 
+/// The steps of a recurrence after which a loop asks whether it shall stop: a fraction of a second on a few cores. The
+/// same on all ranks.
+template <field_batch F>
+int steps_between_stops(const F& x) {
+  double sites = 1e4;
+  if constexpr (requires { x.get_context().geometry().local_volume(); })
+    sites = static_cast<double>(x.get_context().geometry().local_volume());
+  return std::clamp(static_cast<int>(2e6 / (sites * std::max(1, x.columns()))), 1, 64);
+}
+
 /// out = T_d(z(H^2)) in: amplifies what lies below the range of z. 2 d applications of H.
 /// \param degree  1 or more
+/// \param interrupted  asked in between, or null; where it is true the filter ends, and out is of no use
 template <field_batch F, class H>
-void chebyshev_filter(const H& h, F& out, const F& in, int degree, const squared_map& z) {
+void chebyshev_filter(const H& h, F& out, const F& in, int degree, const squared_map& z,
+                      const std::function<bool()>& interrupted = nullptr) {
   F before = like(in), now = like(in), scratch = like(in);
   copy(before, in);
   apply_map(h, now, scratch, 1.0, z, before, 0.0, static_cast<const F*>(nullptr), 0.0,
             static_cast<const F*>(nullptr));  // in may be part of a basis, which H reads more slowly
+  const int steps = steps_between_stops(in);
   for (int k = 2; k <= degree; ++k) {
+    if (interrupted && k % steps == 0 && interrupted()) break;
     apply_map(h, before, scratch, 2.0, z, now, 0.0, static_cast<const F*>(nullptr), -1.0, &before);
     std::swap(before, now);
   }

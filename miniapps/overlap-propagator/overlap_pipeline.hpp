@@ -349,7 +349,7 @@ class overlap_pipeline {
     search.progress = [&](int cycle, int converged, double worst) {
       tell_cycle("H", cycle, converged, search.modes, worst, watch.seconds());
     };
-    search.highest = largest_eigenvalue(wide, shape_, fill);
+    search.highest = largest_eigenvalue(wide, shape_, fill, search.interrupted);
     const double bound = 8.0 - options_.rho;
     search.highest = std::min(search.highest, bound * (1.0 + 1e-12));
     G sample = like(shape_, 4, as<G>);
@@ -564,6 +564,7 @@ class overlap_pipeline {
   void make_sign_function() {
     sign_options options = options_.sign;
     if (options.highest <= 0.0) options.highest = modes_.highest;
+    options.interrupted = stop();
     if (options.lowest <= 0.0)
       options.lowest = modes_.values.empty() ? kernel_record_.lowest_of_rest : std::abs(modes_.values.back());
     require_range(options);
@@ -745,7 +746,8 @@ class overlap_pipeline {
         device_.finish();
         return watch.seconds() / r.columns;
       };
-      sign.calibrate(view(x, 0, std::min(2, x.columns())), delta);
+      sign.calibrate(view(x, 0, std::min(2, x.columns())), delta, stop());
+      run_.stop_if_asked();
       const sign_precision used = sign.options().precision;
       if (run_.gpu)  // launches are tuned, memory is there
         for (const sign_precision precision : {sign_precision::wide, used}) sign.apply(y, x, 0.1, precision);

@@ -420,8 +420,10 @@ TEST_P(SearchForModesOfH, goes_on_from_where_it_was_cut_after_any_cycle) {
 
 TEST_P(SearchForModesOfH, goes_on_from_where_it_was_interrupted_within_a_cycle) {
   overlap_case field(weak_links(small, 0.5, 3), false);
-  const mode_search search{.modes = 10, .method = GetParam(), .degree = 8, .block = 2, .most = 30};
+  mode_search search{.modes = 10, .method = GetParam(), .degree = 8, .block = 2, .most = 30};
   const mode_set<F> whole = field.modes(search);
+  search.highest = whole.highest;  // not sought once more, which asks for interruptions too
+  search.window = whole.window;
   // The first cycle applies the filter 15 times to two vectors and is lost; later ones 8 times.
   const int vectors = GetParam() == mode_method::lanczos ? 2 : 1;
   for (const int applications : {10 / vectors, 40 / vectors, 62 / vectors}) {
