@@ -26,10 +26,15 @@ vector3 transverse(const vector3& a, const vector3& k) {
   return {a[0] - along * k[0], a[1] - along * k[1], a[2] - along * k[2]};
 }
 
+/// Adds up what each addition loses too (A. Neumaier 1974): millions of equal terms lose digits all in one direction.
 double ordered_sum(const std::vector<double>& of_elements) {
-  double sum = 0.0;
-  for (const double x : of_elements) sum += x;
-  return sum;
+  double sum = 0.0, lost = 0.0;
+  for (const double x : of_elements) {
+    const double next = sum + x;
+    lost += std::abs(sum) >= std::abs(x) ? (sum - next) + x : (x - next) + sum;
+    sum = next;
+  }
+  return sum + lost;
 }
 
 std::size_t at(const dg_domain& domain, int field, std::int32_t element) {

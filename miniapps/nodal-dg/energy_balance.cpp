@@ -13,7 +13,7 @@ void energy_balance::note(double time, std::int64_t steps, double energy, double
   moments_.push_back({time, steps, energy, rate, loss});
 }
 
-energy_balance::result energy_balance::judge(double unit_roundoff, double mismatch) const {
+energy_balance::result energy_balance::judge(double unit_roundoff, double of_sums, double mismatch) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   result r{0.0, infinity, 0.0, infinity};
   const std::size_t count = moments_.size();
@@ -58,7 +58,8 @@ energy_balance::result energy_balance::judge(double unit_roundoff, double mismat
       tolerance = std::max(tolerance, doubt[j]);
     const double lost = std::max(moments_[i].loss, moments_[i + 1].loss) *
                         static_cast<double>(moments_[i + 1].steps - moments_[i].steps);
-    tolerance = 4.0 * (tolerance + lost) / largest + 8.0 * unit_roundoff * std::sqrt(stages) + mismatch * stages;
+    tolerance =
+        4.0 * (tolerance + lost) / largest + 8.0 * unit_roundoff * std::sqrt(stages) + of_sums + mismatch * stages;
     r.uncertain += tolerance;
     const double d = std::abs(defect[i]) / largest;
     if (!(d / tolerance <= worst)) {

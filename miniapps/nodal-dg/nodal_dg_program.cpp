@@ -97,9 +97,9 @@ double energy_norm(const dg_domain& domain, std::span<const double> state) {
   return std::sqrt(2.0 * energy_of(domain, state, 1)[0]);
 }
 
-/// |A I q - I q_t| of the exact solution q, A the textbook's, I the interpolation at nodes, for q = c cos(w t) + s
-/// sin(w t): by the norms of both parts it is at most the root of the sum of their squares at any time. Of a large mesh
-/// the drawn elements stand for all.
+/// Returns a bound on |A I q - I q_t| of the exact solution q at any time. A is the textbook's operator, I the
+/// interpolation at nodes. For q = c cos(w t) + s sin(w t) the bound is the root of the sum of the squares of both
+/// parts' norms. Of a large mesh the drawn elements stand for all.
 double truncation_error(const wave_run& run, std::span<const std::int32_t> drawn) {
   const dg_domain& domain = run.domain;
   const double w = run.waves.frequency;
@@ -212,8 +212,9 @@ void keep_checkpoint(wave_run& run, const std::vector<double>& states) {
   now_doing("the time steps");
 }
 
-/// Steps after which the energy is noted, counted from where this run begins: some at the beginning, where what the
-/// mesh cannot hold dies out, and some 40 at uneven distances, as a wave's period may be a multiple of even ones.
+/// Returns the steps after which the energy is noted, counted from where this run begins. Some are at the beginning,
+/// where what the mesh cannot hold dies out. The others, some 40, have uneven distances: a wave's period may be a
+/// multiple of even ones.
 std::set<std::int64_t> moments_of(std::int64_t steps) {
   constexpr std::int64_t intervals = 40;
   constexpr double golden = 0.6180339887498949;
@@ -408,20 +409,25 @@ void check_states(wave_run& run, const std::vector<double>& states) {
                             8.0 * unit_roundoff(run.options));
 }
 
+/// What a solver's energy may be off by, relative: sums over nodes, and over elements one after the other.
+double rounding_of_energy(const dg_domain& domain) {
+  return (16.0 * std::sqrt(static_cast<double>(domain.nodes())) +
+          4.0 * std::sqrt(static_cast<double>(domain.global_elements))) *
+         0x1p-53;
+}
+
 /// Energy changes by what flows through sides and faces and comes from sources. Without those that give, the scheme
 /// loses energy (upwind) or keeps it (central), and LSERK4 loses some: |R(iy)|^2 = 1 - y^6 / 257 + ...
 void check_energy(wave_run& run) {
   verification& checks = run.app.result.checks;
   const double u = unit_roundoff(run.options);
-  const auto balance = run.balance.judge(u, run.mismatch);
+  constexpr double of_sums = 8.0 * 0x1p-53;  // of two energies of states, whose sums keep what additions lose
+  const auto balance = run.balance.judge(u, of_sums, run.mismatch);
   if (balance.tolerance < 1.0)
     checks.add("energy, against what sides and faces take", balance.defect, balance.tolerance);
   else if (run.app.talks())
     fmt::print("no check   of the energy: its changes are known to {:.3g} of it\n", balance.tolerance);
-  // Sums over nodes, and over elements one after the other.
-  const double nodes = run.domain.nodes(), elements = static_cast<double>(run.domain.global_elements);
-  checks.add("energies, against those of the states", run.energy_difference,
-             (16.0 * std::sqrt(nodes) + 4.0 * std::sqrt(elements)) * 0x1p-53);
+  checks.add("energies, against those of the states", run.energy_difference, rounding_of_energy(run.domain));
   double growth = balance.growth, before = run.done.energy[0][1].get<double>(), largest = before;
   for (const auto& line : run.done.energy) {
     const double now = line[1].get<double>();
@@ -435,7 +441,8 @@ void check_energy(wave_run& run) {
   }
   // Roundings of q change the energy by 2 u a stage; independent ones add up as the root of their number.
   const double stages = static_cast<double>(lserk4::stages * std::max<std::int64_t>(run.steps, 1));
-  checks.add("energy does not grow", growth, 8.0 * u * std::sqrt(stages) + run.mismatch * stages);
+  checks.add("energy does not grow", growth,
+             rounding_of_energy(run.domain) + 8.0 * u * std::sqrt(stages) + run.mismatch * stages);
 }
 
 /// |q_h - I q| <= (time) * (truncation error): the scheme loses energy, so that errors add up and do not grow. To that

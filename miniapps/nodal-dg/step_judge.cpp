@@ -35,7 +35,7 @@ struct neighbourhood {
   std::vector<std::int32_t> distance;
 };
 
-/// All within so many layers of the centres.
+/// Returns all elements within `layers` layers of the centres. `distance` is -1 everywhere, before and after.
 neighbourhood around(const simplex_mesh& mesh, std::span<const std::int32_t> centres, std::int64_t layers,
                      std::vector<std::int32_t>& distance) {
   std::vector<std::int32_t> found(centres.begin(), centres.end());

@@ -55,8 +55,8 @@ double third_derivative(const dg_domain& domain, const whole_mesh& whole, std::s
 /// Returns how many elements of a rank the textbook's right-hand side is computed on in about two seconds.
 std::int64_t affordable_elements(const dg_domain& domain);
 
-/// Returns elements here, drawn by the bits of a state, at most so many, ascending: one half from all, the other from
-/// those where the first column is not small. Collective.
+/// Returns at most `most` elements here, ascending, drawn by the bits of a state. One half comes from all, the other
+/// from those where the first column is not small. Collective.
 std::vector<std::int32_t> drawn_elements(const dg_domain& domain, std::span<const double> states, std::int64_t most);
 
 }  // namespace plaquette::nodal_dg

@@ -11,7 +11,6 @@ MESHES = os.environ["PLAQUETTE_DG_MESHES"]
 DEVICE = os.environ.get("PLAQUETTE_DG_DEVICE", "cpu")
 ON_DEVICE = ["--device", "gpu", "--protocol-seconds", "0,0", "--tune=off"] if DEVICE == "gpu" else []
 STEPS = "last steps, against the textbook"
-ENERGY = "energy, against what sides and faces take"
 
 EXACT = ("--box", "3x3x3", "--order", "3", "--modes", "1,1,0", "--final-time", "0.5")
 AGAIN = "steps made again end in the same states"

@@ -65,7 +65,7 @@ TEST(DgEnergyBalance, SeesWhatTheRateDoesNotSay) {
       const double t = 0.05 * i;
       balance.note(t, i, energy(t) + (i >= 20 ? off : 0.0), -0.01 * std::sin(2.0 * t), 0.0);
     }
-    return balance.judge(0x1p-53);
+    return balance.judge(0x1p-53, 0.0, 0.0);
   };
   const auto honest = balance_with(0.0), wrong = balance_with(1e-4);
   EXPECT_LE(honest.defect, honest.tolerance);
