@@ -78,7 +78,7 @@ class Refusal(CommandLineTest):
 
     def test_options_of_a_gpu(self):
         for arguments in [["--tune", "off"], ["--tune-file", "t.json"], ["--protocol-seconds", "0,0"],
-                          ["--halo", "peer"], ["--wait", "block"], ["--stall-timeout", "10"]]:
+                          ["--halo", "peer"], ["--wait", "block"]]:
             with self.subTest(arguments=arguments):
                 self.assert_refused(run(*arguments), UNUSABLE, arguments[0], "--device gpu")
         for option, value in [("--tune", "maybe"), ("--tune-file", ""), ("--protocol-seconds", "1"),
