@@ -41,6 +41,7 @@ struct shared_options {
   gauge_choice gauge{.from = gauge_choice::origin::heat_bath, .beta = 6.0};
   double gauge_anisotropy = 1.0;  ///< xi_g of the heat bath
   stout_smearing stout;           ///< of the links, before anything uses them
+  bool keep_thin_links = false;   ///< the app needs them as they were before stout smearing, too
   std::uint64_t seed = 1;
 
   fermion_action action;

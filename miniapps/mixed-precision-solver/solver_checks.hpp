@@ -87,4 +87,14 @@ std::string remark_on_rebuilt_links(const std::vector<column_result>& columns, i
 /// 0, in a correlator that falls below 2^-53 of its largest value somewhere else.
 void check_correlator(verification& checks, const std::string& name, const std::vector<double>& correlator);
 
+/// Adds: every value of the rho is finite and at most the pion's, which bounds it (Cauchy-Schwarz: the rho's terms are
+/// those of the pion with signs and phases).
+void check_rho(verification& checks, const std::vector<double>& rho, const std::vector<double>& pion);
+
+/// Adds: the rho at one time against its definition, sum over x of Re tr [ gamma_i S gamma_i gamma_5 S^+ gamma_5 ] / 3
+/// with products of whole spin matrices, as a share of the pion there. Collective.
+/// \param columns  the twelve of the propagator
+void check_rho_by_definition(verification& checks, const std::vector<double>& rho, const std::vector<double>& pion,
+                             const std::vector<spinor_configuration>& columns, int time, const communicator& comm);
+
 }  // namespace plaquette

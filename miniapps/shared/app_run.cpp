@@ -7,6 +7,7 @@
 #include <span>
 
 #include "common/app/checkpoint.hpp"
+#include "miniapps/shared/possible_figures.hpp"
 
 namespace plaquette {
 
@@ -63,6 +64,14 @@ void app_run::end_stage(const std::string& name, const stage_clock& clock) {
 }
 
 exit_status app_run::finish(exit_status status) {
+  if (status == exit_status::success && !control.stopped() && control.should_stop()) {
+    control.note_stop(result.checks);
+    status = exit_status::interrupted;
+  }
+  if (!control.stopped()) {
+    now_doing("the comparison of speeds with the machine's");
+    check_report_is_possible(result, more_rates, geometry, world, gpu.get(), instructions);
+  }
   if (status == exit_status::success && !result.checks.passed()) status = exit_status::verification_failed;
   progress.clear();
   if (gpu) result.tuning = gpu->tuning();

@@ -18,6 +18,7 @@
 #include "common/app/timing.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/lattice/geometry.hpp"
+#include "cpu_ref/simd/kernels.hpp"
 #include "miniapps/shared/gauge_input.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 
@@ -35,6 +36,9 @@ struct app_run {
   report result;
   std::unique_ptr<gpu_access> gpu{};      ///< null on the CPU
   std::vector<std::string> left_files{};  ///< outputs of stopped runs, which this run continues
+  /// Rates that stand in the report as seconds or otherwise, and that the machine must be able to give.
+  std::vector<operator_figure> more_rates{};
+  cpu::instruction_set instructions = cpu::best_instruction_set();  ///< that a CPU's figures are measured with
 
   /// True on the one rank that prints.
   bool talks() const { return world.rank() == 0; }
@@ -65,8 +69,9 @@ struct app_run {
     }
   }
 
-  /// Prints the checks, the figure of merit and the verdict, writes the report and returns the exit status: `status`,
-  /// or 1 where that is success and a check failed. The last call of a body.
+  /// Adds the check that no figure is better than what the machine can give, prints the checks, the figure of merit and
+  /// the verdict, writes the report and returns the exit status: `status`, or 1 where that is success and a check
+  /// failed. A run that was told to stop until now is a stopped one (6). The last call of a body. Collective.
   exit_status finish(exit_status status);
 
  private:

@@ -3,6 +3,7 @@
 /// Every check of the mixed-precision-solver, seen to fail: each test breaks what a check looks at.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -249,6 +250,39 @@ TEST(CorrelatorCheck, AllowsZeroWhereAHeavyQuarkHasFadedBelowRounding) {
   EXPECT_FALSE(passes({1.0, 1e-9, 1e-18, nan, 1e-18, 1e-9}));
 }
 
+TEST(CorrelatorCheck, FailsForARhoThatIsNotItsDefinitionOrAboveThePion) {
+  const cpu::propagator& columns = problem().result.columns;
+  const std::vector<double> pion = cpu::pion_correlator(columns, alone), rho = cpu::rho_correlator(columns, alone);
+  const auto passes = [&](const std::vector<double>& found, int time) {
+    verification checks;
+    check_rho(checks, found, pion);
+    check_rho_by_definition(checks, found, pion, columns, time, alone);
+    return checks.passed();
+  };
+  for (int time = 0; time < static_cast<int>(rho.size()); ++time) {
+    const auto t = static_cast<std::size_t>(time);
+    EXPECT_TRUE(passes(rho, time));
+    for (const double wrong : {rho[t] * (1.0 + 1e-12), -rho[t], nan, 1.001 * pion[t]}) {
+      std::vector<double> spoilt = rho;
+      spoilt[t] = wrong;
+      EXPECT_FALSE(passes(spoilt, time)) << wrong << " at " << time;
+    }
+  }
+}
+
+TEST(SolutionSum, IsThatOfTheColumnsThatWereJudgedAndSeesEveryBit) {
+  cpu::propagator columns = problem().result.columns;
+  EXPECT_TRUE(sum_of_columns(columns) == problem().result.judged);
+  for (const int bit : {0, 31, 63}) {
+    cpu::propagator flipped = columns;
+    double& number = flipped[11](coordinate{3, 5, 1, 7})(3, 2).im;
+    number = std::bit_cast<double>(std::bit_cast<std::uint64_t>(number) ^ (std::uint64_t{1} << bit));
+    EXPECT_FALSE(sum_of_columns(flipped) == problem().result.judged);
+  }
+  exchange_ghosts(columns[2], alone);
+  EXPECT_TRUE(sum_of_columns(columns) == problem().result.judged);  // ghosts are no part of a solution
+}
+
 TEST(ResidualCheck, SaysThatRebuiltLinksAreOthersWhereTheyAre) {
   column_result column;
   column.device = 1e-15;
@@ -282,6 +316,9 @@ class drifting_engine final : public solve_engine {
   void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) override {
     sound_.apply(out, in, dagger);
   }
+  scaling::weighed_sums apply_to_random(bool inner, bool dagger) override {
+    return sound_.apply_to_random(inner, dagger);
+  }
   void set_sources(const std::vector<int>& columns, complex<double> phase) override {
     sound_.set_sources(columns, phase);
   }
@@ -295,7 +332,9 @@ class drifting_engine final : public solve_engine {
     if (place == 3 && (solves == 1 || always_off || solves > off_from)) out(coordinate{1, 1, 1, 1})(2, 0).re += 1e-4;
   }
   std::optional<correlator_pair> correlators() const override { return {}; }
-  std::vector<operator_figure> time_operators(const operator_judge&) override { return {}; }
+  std::vector<operator_figure> time_operators(const operator_judge&, const std::function<bool()>&) override {
+    return {};
+  }
 
   int solves = 0;
   bool always_off = false;
