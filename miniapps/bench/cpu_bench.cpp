@@ -69,8 +69,9 @@ void time_batches(const options& o, cpu::instruction_set isa, app_run& run) {
   for (const bool single : {true, false})
     for (const extents& lattice : {extents{8, 8, 8, 8}, extents{16, 16, 16, 16}}) {
       if (run.control.should_stop()) return;
-      const batch_gain gain =
-          bench_batch(lattice, single, 1, isa, lattice[0] > 8 ? 3 : std::max(3, o.samples / 2), r.checks);
+      const batch_gain gain = bench_batch(lattice, single, 1, isa, lattice[0] > 8 ? 3 : std::max(3, o.samples / 2),
+                                          r.checks, [&run] { return run.control.should_stop(); });
+      if (run.control.stopped()) return;
       fmt::print("{:<14} {:<7} {:>12.4f} {:>14.4f} {:>7.2f}x\n", to_string(lattice), single ? "single" : "double",
                  gain.batch_seconds, gain.one_by_one_seconds, gain.gain());
       std::fflush(stdout);
@@ -97,7 +98,9 @@ void time_precisions(const options& o, cpu::instruction_set isa, app_run& run) {
   const int threads = std::min(2, r.machine.logical_cpus);
   for (const extents& lattice : lattices) {
     if (run.control.should_stop()) return;
-    const precision_gain gain = bench_precision(lattice, threads, isa, 2, r.checks);
+    const precision_gain gain =
+        bench_precision(lattice, threads, isa, 2, r.checks, [&run] { return run.control.should_stop(); });
+    if (run.control.stopped()) return;
     run.more_rates.push_back(rate_of_solve(lattice, 1, gain.double_iterations, gain.double_seconds, threads));
     run.more_rates.push_back(rate_of_solve(lattice, 1, gain.mixed_iterations, gain.mixed_seconds, threads));
     fmt::print("{:<14} {:>8} {:>12.3f} {:>12.3f} {:>17} {:>7.2f}x\n", to_string(lattice), threads, gain.double_seconds,
@@ -130,7 +133,7 @@ void run_cpu_bench(const options& o, app_run& run) {
   print_hopping_head();
   std::vector<hopping_case> cases = hopping_cases(o.large, r.machine.logical_cpus);
   if (one_case) cases = {{o.lattice, o.rhs, o.precision, static_cast<reconstruct>(std::stoi(o.links)), o.threads}};
-  hopping_bench bench(isa, o.samples);
+  hopping_bench bench(isa, o.samples, [&control] { return control.should_stop(); });
   for (const hopping_case& c : cases) {
     if (control.should_stop()) return;
     r.figures.push_back(bench.time(c, r.checks));

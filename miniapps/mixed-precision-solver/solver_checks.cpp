@@ -129,6 +129,18 @@ constexpr double rounding_of_a_contraction = 128.0 * 0x1p-53;
 
 }  // namespace
 
+std::string remark_on_exceptional(const std::vector<double>& pion, int source_time) {
+  const auto largest = std::ranges::max_element(pion);
+  const auto time = static_cast<int>(largest - pion.begin());
+  if (largest == pion.end() || time == source_time) return {};
+  return fmt::format(
+      "the configuration looks exceptional at this mass: the pion is {:.3g} at time {} and {:.3g} at its source, time "
+      "{}. "
+      "A mode of M near zero outweighs the others; a heavier quark or plaquette-multigrid, which finds such modes, "
+      "helps",
+      *largest, time, pion.at(static_cast<std::size_t>(source_time)), source_time);
+}
+
 void check_rho(verification& checks, const std::vector<double>& rho, const std::vector<double>& pion) {
   bool is_bounded = rho.size() == pion.size();
   for (std::size_t t = 0; is_bounded && t < rho.size(); ++t)

@@ -87,6 +87,10 @@ std::string remark_on_rebuilt_links(const std::vector<column_result>& columns, i
 /// 0, in a correlator that falls below 2^-53 of its largest value somewhere else.
 void check_correlator(verification& checks, const std::string& name, const std::vector<double>& correlator);
 
+/// Returns a line for a person where the pion is larger at another time than at its source; else nothing. It falls from
+/// its source on, unless a mode of M near zero, elsewhere on the lattice, outweighs all others.
+std::string remark_on_exceptional(const std::vector<double>& pion, int source_time);
+
 /// Adds: every value of the rho is finite and at most the pion's, which bounds it (Cauchy-Schwarz: the rho's terms are
 /// those of the pion with signs and phases).
 void check_rho(verification& checks, const std::vector<double>& rho, const std::vector<double>& pion);

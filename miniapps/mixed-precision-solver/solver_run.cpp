@@ -115,7 +115,10 @@ void note_correlators(app_run& run, const correlator_pair& c, const cpu::propaga
   check_rho_by_definition(run.result.checks, c.rho, c.pion, columns, static_cast<int>(run.shared.seed % c.rho.size()),
                           run.world);
   check_same_bits(run.result.checks, "solutions behind the correlators", judged, sum_of_columns(columns), run.world);
-  if (run.talks()) print_correlators(c.pion, c.rho);
+  if (!run.talks()) return;
+  print_correlators(c.pion, c.rho);
+  if (const std::string remark = remark_on_exceptional(c.pion, source.position[3]); !remark.empty())
+    fmt::print("\nremark     {}\n", remark);
 }
 
 void add_correlators(app_run& run, const cpu::propagator& columns, const bit_sum& judged,

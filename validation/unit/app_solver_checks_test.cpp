@@ -270,6 +270,13 @@ TEST(CorrelatorCheck, FailsForARhoThatIsNotItsDefinitionOrAboveThePion) {
   }
 }
 
+TEST(ExceptionalRemark, IsMadeWhereThePionIsLargestAwayFromItsSource) {
+  EXPECT_TRUE(remark_on_exceptional({0.1, 1.0, 0.2, 0.1}, 1).empty());
+  const std::string remark = remark_on_exceptional({0.1, 1.0, 0.2, 30.0}, 1);
+  EXPECT_NE(remark.find("exceptional"), std::string::npos);
+  EXPECT_NE(remark.find("time 3"), std::string::npos);
+}
+
 TEST(SolutionSum, IsThatOfTheColumnsThatWereJudgedAndSeesEveryBit) {
   cpu::propagator columns = problem().result.columns;
   EXPECT_TRUE(sum_of_columns(columns) == problem().result.judged);

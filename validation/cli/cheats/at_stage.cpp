@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wraps _ZN9plaquette9now_doingERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE
-// wraps _ZN9plaquette11seconds_nowEv
 /// \file
 /// A program to which something happens at a stage of its run, for tests. The linker puts the functions __wrap_* here
 /// in the place of now_doing and seconds_now. Environment:

@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wraps
-// _ZN9plaquette7scaling23make_cpu_operator_makerERKNS_3cpu7contextERKNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERKNS0_15scaling_optionsE
-// wraps
-// _ZN9plaquette7scaling23make_gpu_operator_makerERNS_10gpu_accessERKNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERKNS0_15scaling_optionsE
 /// \file
 /// plaquette-dslash-scaling with an operator that leaves out the calls of a timed stretch whose input it has seen
 /// there, where PLAQUETTE_CHEAT is "skipped". The linker puts the functions __wrap_* here in the place of the honest

@@ -1,14 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wraps
-// _ZN9plaquette15make_cpu_engineERKNS_3cpu7contextERKNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERKNS_14solver_optionsEPSA_
-// wraps
-// _ZN9plaquette15make_gpu_engineERNS_10gpu_accessERKNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERKNS_14solver_optionsEPS8_
-// wraps
-// _ZN9plaquette16write_propagatorERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEbRKSt6vectorINS_10site_fieldINS_6spinorIdEEEESaISC_EERKNS_16propagator_factsERKNS_12communicatorE
-// wraps
-// _ZN9plaquette3cpu14rho_correlatorESt4spanIKNS_10site_fieldINS_6spinorIdEEEELm18446744073709551615EERKNS_12communicatorE
-// wraps
-// _ZN9plaquette3cpu15pion_correlatorESt4spanIKNS_10site_fieldINS_6spinorIdEEEELm18446744073709551615EERKNS_12communicatorE
 /// \file
 /// plaquette-mixed-precision-solver with one fault, which PLAQUETTE_CHEAT names:
 ///   left-out          timed solves are not done
