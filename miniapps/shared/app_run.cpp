@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -64,10 +65,10 @@ void app_run::end_stage(const std::string& name, const stage_clock& clock) {
 }
 
 exit_status app_run::finish(exit_status status) {
-  if (status == exit_status::success && !control.stopped() && control.should_stop()) {
+  if (status == exit_status::success && control.should_stop()) status = exit_status::interrupted;
+  const auto tells_of_a_stop = [](const check& c) { return c.name.starts_with("run was not "); };
+  if (control.stopped() && std::ranges::none_of(result.checks.checks(), tells_of_a_stop))
     control.note_stop(result.checks);
-    status = exit_status::interrupted;
-  }
   if (!control.stopped()) {
     now_doing("the comparison of speeds with the machine's");
     check_report_is_possible(result, more_rates, geometry, world, gpu.get(), instructions);

@@ -58,7 +58,7 @@ class Cheats(CommandLineTest):
             with self.subTest(basis=basis):
                 arguments = self.solve("--repeat", "0", "--propagator", self.path("p.h5"), "--force", "--basis", basis)
                 self.assert_told(self.verdict("disk", *arguments, program=SOLVER, flip="0,0,0,6"),
-                                 "propagator in its file")
+                                 "that differ in its file")
 
     def test_a_rho_that_is_not_the_sum_of_its_definition(self):
         self.assert_told(self.verdict("rho", *self.solve("--repeat", "0"), program=SOLVER), "rho correlator")
