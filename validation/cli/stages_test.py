@@ -7,15 +7,18 @@ import unittest
 
 from harness import INTERRUPTED, SUCCESS, CommandLineTest, run
 
-#: From the signal to the end of the process.
-MOST_SECONDS = 2.0
+
+def most_seconds():
+    """From the signal to the end of the process: two seconds of a processor that has nothing else to do."""
+    return 2.0 * max(1.0, os.getloadavg()[0] / os.cpu_count())
+
 
 PROGRAMS = {
     "solver": (os.environ["PLAQUETTE_STAGED_MIXED_PRECISION_SOLVER"],
-               ["--lattice", "8x8x8x16", "--gauge", "heatbath:6:3", "--mass", "0.3", "--csw", "1", "--repeat", "2", "--check",
+               ["--lattice", "8x8x8x8", "--gauge", "heatbath:6:3", "--mass", "0.3", "--csw", "1", "--repeat", "2", "--check",
                 "--precision", "double-single"]),
     "dslash-scaling": (os.environ["PLAQUETTE_STAGED_DSLASH_SCALING"],
-                       ["--lattice", "8x8x8x16", "--gauge", "heatbath:6:3", "--samples", "5", "--operator",
+                       ["--lattice", "8x8x8x8", "--gauge", "heatbath:6:3", "--samples", "5", "--operator",
                         "hopping,clover_schur,dot"]),
     "make-configuration": (os.environ["PLAQUETTE_STAGED_MAKE_CONFIGURATION"],
                            ["--lattice", "8x8x8x8", "--sweeps", "30", "--measure-every", "5"]),
@@ -58,7 +61,7 @@ class Stages(CommandLineTest):
                         self.assertEqual(result.status, INTERRUPTED, result.err + result.out)
                         self.assertTrue(result.last_line().startswith("VERIFIED   FAILED"), result.out)
                         with open(mark, encoding="ascii") as file:
-                            self.assertLess(now - float(file.read()), MOST_SECONDS)
+                            self.assertLess(now - float(file.read()), most_seconds())
 
 
 if __name__ == "__main__":
