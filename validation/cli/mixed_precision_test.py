@@ -29,7 +29,7 @@ class MixedPrecision(CommandLineTest):
         self.assertIn("bicgstab gave way to bicgstab4", result.out)
 
     def test_a_gaussian_source_is_smeared_with_links_before_or_after_stout_smearing(self):
-        smeared = [*PROPAGATOR, "--gauge", "weak:0.5", "--source", "gaussian", "--stout-steps", "2"]
+        smeared = [*PROPAGATOR, "--source", "gaussian", "--stout-steps", "2"]
         file = self.path("p.h5")
         pions = {}
         for links in ("smeared", "thin"):
@@ -37,7 +37,7 @@ class MixedPrecision(CommandLineTest):
             self.assertEqual(result.status, SUCCESS, result.err + result.out)
             pions[links] = self.read_json("r.json")["observables"]["pion"]
             # The file says which ones it had: its residual is that of the same source.
-            again = run("--lattice", "4x4x4x4", "--gauge", "weak:0.5", "--stout-steps", "2", "--read-propagator", file)
+            again = run("--lattice", "4x4x4x4", "--gauge", "weak:0.2", "--stout-steps", "2", "--read-propagator", file)
             self.assertEqual(again.status, SUCCESS, again.err + again.out)
         self.assertNotAlmostEqual(pions["thin"][1] / pions["smeared"][1], 1.0, places=6)
 

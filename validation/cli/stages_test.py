@@ -5,12 +5,7 @@ import os
 import time
 import unittest
 
-from harness import INTERRUPTED, SUCCESS, CommandLineTest, run
-
-
-def most_seconds():
-    """From the signal to the end of the process: two seconds of a processor that has nothing else to do."""
-    return 2.0 * max(1.0, os.getloadavg()[0] / os.cpu_count())
+from harness import INTERRUPTED, SUCCESS, CommandLineTest, run, two_seconds
 
 
 PROGRAMS = {
@@ -61,7 +56,7 @@ class Stages(CommandLineTest):
                         self.assertEqual(result.status, INTERRUPTED, result.err + result.out)
                         self.assertTrue(result.last_line().startswith("VERIFIED   FAILED"), result.out)
                         with open(mark, encoding="ascii") as file:
-                            self.assertLess(now - float(file.read()), most_seconds())
+                            self.assertLess(now - float(file.read()), two_seconds())
 
 
 if __name__ == "__main__":
