@@ -60,16 +60,6 @@ class device_engine final : public solve_engine {
     inner_->hopping().set_overlap(options.shared.overlap);
   }
 
-  void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) override {
-    high_field from(context(), {}), to(context(), {});
-    import_column(from, 0, in);
-    if (dagger)
-      full_->apply_dagger(to, from);
-    else
-      full_->apply(to, from);
-    export_column(out, to, 0);
-  }
-
   scaling::weighed_sums apply_to_random(bool inner, bool dagger) override {
     return inner ? sums_of_applied<low_field>(*inner_, dagger) : sums_of_applied<high_field>(*full_, dagger);
   }

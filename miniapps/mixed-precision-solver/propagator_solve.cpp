@@ -223,7 +223,7 @@ void solve_columns(propagator_result& result, const solve_setting& run, const sc
     take_solutions(result, run.engine, solve.report, batch);
     if (!run.checkpoint) continue;
     now_doing("writing the checkpoint");
-    if (run.control.stopped()) result.unfinished_files = files_of_run(run.options);
+    result.unfinished_files = files_of_run(run.options);  // until the run has ended, however it ends
     run.checkpoint->store(result);
     now_doing("the solve");
   }

@@ -43,8 +43,6 @@ class solve_engine {
  public:
   virtual ~solve_engine() = default;
 
-  /// M of this engine, in the precision of the solution, on one canonical spinor, full lattice.
-  virtual void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) = 0;
   /// Applies M or M^+ to a batch of random columns, full lattice, and returns input and output, each summed over the
   /// columns with weights (stretch_numbers.hpp). Ghosts of the input are filled. Collective.
   /// \param inner  that of the Krylov space; else that of the residual

@@ -10,23 +10,13 @@
 
 #include "common/algebra/gamma.hpp"
 #include "common/lattice/sum_rounding.hpp"
-#include "cpu_ref/dirac/clover_textbook.hpp"
-#include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
+#include "miniapps/shared/operator_checks.hpp"
 #include "miniapps/shared/spinor_difference.hpp"
 
 namespace plaquette {
 
 namespace {
-
-constexpr std::int64_t all_sites_up_to = std::int64_t{1} << 16;
-constexpr std::int64_t sampled_sites = std::int64_t{1} << 12;
-
-/// Every how manyth site is compared. Odd, so that both parities and all coordinates are met.
-std::int64_t stride_of(const lattice_geometry& geometry) {
-  if (geometry.global_volume() <= all_sites_up_to) return 1;
-  return std::max<std::int64_t>(1, geometry.local_volume() / sampled_sites) | 1;
-}
 
 /// How bad a value is against its tolerance; NaN is the worst.
 double badness(double value, double tolerance) {
@@ -59,31 +49,65 @@ double residual_floor(double rounding, int iterations, double unit_roundoff) {
   return std::sqrt(iterations + 1.0) * rounding + 2.0 * unit_roundoff;
 }
 
-double operator_difference(const applied_operator& m, const gauge_configuration& links, const fermion_action& action,
-                           bool dagger, std::uint64_t seed, const communicator& comm) {
-  const lattice_geometry& geometry = links.geometry();
-  const spinor_configuration psi = cpu::random_spinor(geometry, seed, 0, comm);
-  spinor_configuration found(geometry);
-  m(found, psi, dagger);
-  const std::int64_t stride = stride_of(geometry);
-  const auto sums = cpu::sum_over_sites<2>(geometry, comm, [&](const coordinate& x) -> std::array<double, 2> {
-    if (geometry.local_index(x) % stride != 0) return {};
-    const spinor<double> expected = cpu::textbook::at_site(x, psi, links, action, dagger);
-    return {norm2(found(x) - expected), norm2(expected)};
+scaling::number_precision in_words_of_figures(precision p) {
+  using enum scaling::number_precision;
+  return p == precision::double_ ? double_precision : p == precision::single ? single_precision : half_precision;
+}
+
+namespace {
+
+/// M of the residual or of the Krylov space, on all columns and the full lattice.
+scaling::operator_case full_operator(const solver_options& options, bool inner) {
+  using enum scaling::operator_kind;
+  return {options.shared.action.has_clover() ? clover : wilson, scaling::site_layout::full,
+          in_words_of_figures(inner ? options.inner : options.outer), inner ? options.inner_links : options.links,
+          options.batch_size()};
+}
+
+std::string name_of_operator(bool inner, bool dagger) {
+  return std::string(dagger ? "adjoint " : "") + (inner ? "inner operator" : "operator");
+}
+
+/// Visits M and M^+ of the residual, and those of the Krylov space where they are others: visit(inner, dagger).
+template <class Visit>
+void for_each_operator(const solver_options& options, const std::function<void()>& begin_each, Visit&& visit) {
+  const bool has_inner = options.inner != options.outer || options.inner_links != options.links;
+  for (const bool inner : {false, true})
+    for (const bool dagger : {false, true}) {
+      if (inner && !has_inner) continue;
+      if (begin_each) begin_each();
+      visit(inner, dagger);
+    }
+}
+
+}  // namespace
+
+void check_operators(verification& checks, solve_engine& engine, const solver_options& options,
+                     const gauge_configuration& links, double distance_from_su3, const communicator& comm,
+                     const std::function<void()>& begin_each) {
+  const scaling::site_sample sample(links.geometry(), false);
+  for_each_operator(options, begin_each, [&](bool inner, bool dagger) {
+    const scaling::weighed_sums sums = engine.apply_to_random(inner, dagger);
+    const scaling::operator_case c = full_operator(options, inner);
+    const scaling::difference found =
+        scaling::compare_with_textbook(sums.out, sums.in, links, options.shared.action,
+                                       {c.kind, c.layout, options.preconditioning, dagger}, sample, comm);
+    const scaling::difference allowed = scaling::tolerance_of(c, distance_from_su3);
+    const std::string name = name_of_operator(inner, dagger) + " against the textbook";
+    checks.add(name, found.norm, allowed.norm);
+    checks.add(name + ", worst site", found.worst_site, allowed.worst_site);
   });
-  return std::sqrt(sums[0] / sums[1]);
 }
 
-double difference_of_operators(const applied_operator& a, const applied_operator& b, const lattice_geometry& geometry,
-                               bool dagger, std::uint64_t seed, const communicator& comm) {
-  const spinor_configuration psi = cpu::random_spinor(geometry, seed, 0, comm);
-  spinor_configuration found(geometry), expected(geometry);
-  a(found, psi, dagger);
-  b(expected, psi, dagger);
-  return relative_difference(found, expected, comm);
+void check_against_cpu(verification& checks, solve_engine& gpu, solve_engine& cpu, const solver_options& options,
+                       double distance_from_su3, const communicator& comm, const std::function<void()>& begin_each) {
+  for_each_operator(options, begin_each, [&](bool inner, bool dagger) {
+    const spinor_configuration found = gpu.apply_to_random(inner, dagger).out,
+                               expected = cpu.apply_to_random(inner, dagger).out;
+    checks.add(name_of_operator(inner, dagger) + ", GPU against CPU", relative_difference(found, expected, comm),
+               2.0 * scaling::tolerance_of(full_operator(options, inner), distance_from_su3).norm);
+  });
 }
-
-double operator_tolerance(const std::string& precision) { return 20.0 * unit_roundoff(precision); }
 
 void check_columns(verification& checks, const std::vector<column_result>& columns) {
   const auto by_residual = [](const column_result& c) { return badness(c.reference, c.tolerance); };

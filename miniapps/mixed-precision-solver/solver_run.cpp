@@ -20,75 +20,24 @@
 #include "miniapps/shared/machine_speed.hpp"
 #include "miniapps/shared/operator_checks.hpp"
 #include "miniapps/shared/propagator_file.hpp"
-#include "miniapps/shared/spinor_difference.hpp"
 
 namespace plaquette {
 
 namespace {
 
-scaling::number_precision in_words_of_figures(precision p) {
-  using enum scaling::number_precision;
-  return p == precision::double_ ? double_precision : p == precision::single ? single_precision : half_precision;
-}
-
-/// M of the residual or of the Krylov space, on all columns and the full lattice.
-scaling::operator_case full_operator(const solver_options& options, bool inner) {
-  using enum scaling::operator_kind;
-  return {options.shared.action.has_clover() ? clover : wilson, scaling::site_layout::full,
-          in_words_of_figures(inner ? options.inner : options.outer), inner ? options.inner_links : options.links,
-          options.batch_size()};
-}
-
-bool has_inner_operator(const solver_options& options) {
-  return options.inner != options.outer || options.inner_links != options.links;
-}
-
-std::string name_of_operator(bool inner, bool dagger) {
-  return std::string(dagger ? "adjoint " : "") + (inner ? "inner operator" : "operator");
-}
-
-/// Visits M and M^+ of the residual, and those of the Krylov space where they are others: visit(inner, dagger).
-template <class Visit>
-void for_each_operator(const solver_options& options, Visit&& visit) {
-  for (const bool inner : {false, true})
-    for (const bool dagger : {false, true})
-      if (!inner || has_inner_operator(options)) visit(inner, dagger);
-}
-
-/// --check: the operators of the device against the textbook's, on a batch of random columns. One application of the
-/// textbook operator judges all of them: they are summed with weights.
-void check_operators(app_run& run, const solver_options& options, solve_engine& engine, const gauge_input& gauge) {
-  now_doing("the comparison with the textbook operator");
-  const scaling::site_sample sample(run.geometry, false);
-  for_each_operator(options, [&](bool inner, bool dagger) {
+/// --check: the operators of the device against the textbook's, and those of a GPU against the CPU's.
+void check_engine(app_run& run, const solver_options& options, solve_engine& engine, const gauge_input& gauge) {
+  const auto begin_each = [&run] {
     run.stop_if_asked();
-    run.progress.begin("comparison with the textbook operator");
+    run.progress.begin("comparison of the operators");
     run.progress.update(-1.0);
-    const scaling::weighed_sums sums = engine.apply_to_random(inner, dagger);
-    const scaling::operator_case c = full_operator(options, inner);
-    const scaling::difference found =
-        scaling::compare_with_textbook(sums.out, sums.in, gauge.links, run.shared.action,
-                                       {c.kind, c.layout, options.preconditioning, dagger}, sample, run.world);
-    const scaling::difference allowed = scaling::tolerance_of(c, gauge.distance_from_su3);
-    const std::string name = name_of_operator(inner, dagger) + " against the textbook";
-    run.result.checks.add(name, found.norm, allowed.norm);
-    run.result.checks.add(name + ", worst site", found.worst_site, allowed.worst_site);
-  });
-}
-
-/// --check of a GPU: the operators against those of the CPU, in the same precision. Each rounds by what is allowed
-/// against the textbook.
-void check_against_cpu(app_run& run, const solver_options& options, solve_engine& engine, const gauge_input& gauge) {
+  };
+  now_doing("the comparison with the textbook operator");
+  check_operators(run.result.checks, engine, options, gauge.links, gauge.distance_from_su3, run.world, begin_each);
+  if (!run.gpu) return;
   now_doing("the comparison with the CPU");
   const auto cpu_engine = make_cpu_engine(cpu::context(run.geometry, run.world), gauge.links, options);
-  for_each_operator(options, [&](bool inner, bool dagger) {
-    run.stop_if_asked();
-    const spinor_configuration found = engine.apply_to_random(inner, dagger).out,
-                               expected = cpu_engine->apply_to_random(inner, dagger).out;
-    run.result.checks.add(name_of_operator(inner, dagger) + ", GPU against CPU",
-                          relative_difference(found, expected, run.world),
-                          2.0 * scaling::tolerance_of(full_operator(options, inner), gauge.distance_from_su3).norm);
-  });
+  check_against_cpu(run.result.checks, engine, *cpu_engine, options, gauge.distance_from_su3, run.world, begin_each);
 }
 
 /// Of the columns that were checked, on the CPU.
@@ -241,8 +190,7 @@ exit_status solve_and_report(app_run& run, const solver_options& options, const 
   const auto engine = run.gpu
                           ? make_gpu_engine(*run.gpu, gauge.links, options, source_links)
                           : make_cpu_engine(cpu::context(run.geometry, run.world), gauge.links, options, source_links);
-  if (options.shared.check) check_operators(run, options, *engine, gauge);
-  if (options.shared.check && run.gpu) check_against_cpu(run, options, *engine, gauge);
+  if (options.shared.check) check_engine(run, options, *engine, gauge);
 
   solved = solve_propagator(*engine, options, gauge.links, run.world, run.control, run.progress, source_links);
   run.progress.clear();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <span>
 
 #include "common/app/checkpoint.hpp"
@@ -19,7 +20,27 @@ app_run::app_run(const shared_options& options, const lattice_geometry& lattice,
       control(ranks, options.time_limit),
       progress(ranks.rank() == 0) {}
 
-bool app_run::replaces(const std::string& path) const { return shared.force || was_left_by(left_files, path); }
+namespace {
+
+/// True where a file is a report that says so.
+bool is_report_of_stopped_run(const std::string& path) {
+  std::ifstream file(path);
+  const json_document found = json_document::parse(file, nullptr, false);
+  if (!found.is_object() || !found.contains("schema_version") || !found.contains("checks")) return false;
+  const json_document& checks = found["checks"];
+  return checks.is_array() && std::ranges::any_of(checks, [](const json_document& c) {
+           return c.is_object() && c.contains("name") && c["name"].is_string() &&
+                  c["name"].get<std::string>().starts_with("run was not ") && c.contains("passed") &&
+                  c["passed"] == false;
+         });
+}
+
+}  // namespace
+
+bool app_run::replaces(const std::string& path) const {
+  return shared.force || was_left_by(left_files, path) ||
+         (keeps_checkpoint && path == shared.json && is_report_of_stopped_run(path));
+}
 
 void app_run::begin(const std::string& step) {
   now_doing("the " + step);

@@ -36,13 +36,15 @@ struct app_run {
   report result;
   std::unique_ptr<gpu_access> gpu{};      ///< null on the CPU
   std::vector<std::string> left_files{};  ///< outputs of stopped runs, which this run continues
+  bool keeps_checkpoint = false;          ///< it may continue a run that was stopped before its first checkpoint, too
   /// Rates that stand in the report as seconds or otherwise, and that the machine must be able to give.
   std::vector<operator_figure> more_rates{};
   cpu::instruction_set instructions = cpu::best_instruction_set();  ///< that a CPU's figures are measured with
 
   /// True on the one rank that prints.
   bool talks() const { return world.rank() == 0; }
-  /// Returns whether an output that exists already is replaced: with --force, or where a stopped run has left it.
+  /// Returns whether an output that exists already is replaced: with --force, or where a stopped run has left it. Of a
+  /// program that keeps checkpoints, that is also a report that says that its run was stopped.
   bool replaces(const std::string& path) const;
 
   /// Names the current step: for the progress line, and for the message of an error.

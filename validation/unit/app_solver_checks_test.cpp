@@ -42,11 +42,6 @@ struct solved_problem {
     progress_line silent(false);
     result = solve_propagator(*engine, options, links, alone, control, silent);
   }
-  applied_operator device() {
-    return [this](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
-      engine->apply(out, in, dagger);
-    };
-  }
   /// The verdict on these columns, judged anew.
   bool passes(cpu::propagator columns, const fermion_action& action) {
     std::vector<column_result> results = result.results;
@@ -83,48 +78,77 @@ TEST(GaugeCheck, FailsForOneNaN) {
   EXPECT_FALSE(gauge_passes(links));
 }
 
-double operator_badness(const applied_operator& m, bool dagger = false) {
-  return operator_difference(m, problem().links, problem().options.shared.action, dagger, 5, alone);
+/// An engine that does what a test adds to its operators.
+class broken_engine final : public solve_engine {
+ public:
+  using spoiler = std::function<scaling::weighed_sums(solve_engine& sound, bool inner, bool dagger)>;
+  explicit broken_engine(spoiler spoil) : spoil_(std::move(spoil)) {}
+  scaling::weighed_sums apply_to_random(bool inner, bool dagger) override {
+    return spoil_(*problem().engine, inner, dagger);
+  }
+  void set_sources(const std::vector<int>&, complex<double>) override {}
+  timed_solve solve(const stopping_rule&, const schur_parameters&) override { return {}; }
+  void get_solution(int, spinor_configuration&) const override {}
+  std::optional<correlator_pair> correlators() const override { return {}; }
+  std::vector<operator_figure> time_operators(const operator_judge&, const std::function<bool()>&) override {
+    return {};
+  }
+
+ private:
+  spoiler spoil_;
+};
+
+bool operators_pass(solve_engine& engine, const solver_options& options) {
+  verification checks;
+  check_operators(checks, engine, options, problem().links, 1e-15, alone);
+  return checks.passed();
 }
 
-TEST(OperatorCheck, PassesForTheProductionOperatorInBothPrecisions) {
-  for (const bool dagger : {false, true}) {
-    EXPECT_LE(operator_badness(problem().device(), dagger), operator_tolerance("double"));
-    EXPECT_LE(operator_badness(solved_problem("single").device(), dagger), operator_tolerance("single"));
+/// The verdict where one number of an output is another.
+bool passes_with(const std::function<void(complex<double>& number)>& change, bool inner) {
+  solver_options options = problem().options;
+  if (inner) options.inner = precision::single;  // only in words: the operators are the same
+  broken_engine broken([&](solve_engine& sound, bool is_inner, bool dagger) {
+    scaling::weighed_sums sums = sound.apply_to_random(false, dagger);
+    if (is_inner == inner) change(sums.out(coordinate{2, 3, 1, 4})(1, 2));
+    return sums;
+  });
+  return operators_pass(broken, options);
+}
+
+TEST(OperatorCheck, PassesForTheProductionOperatorsInAllPrecisions) {
+  EXPECT_TRUE(operators_pass(*problem().engine, problem().options));
+  for (const precision inner : {precision::single, precision::half}) {
+    solver_options options = problem().options;
+    options.inner = inner;
+    options.inner_links = reconstruct::twelve;
+    const auto engine = make_cpu_engine(cpu::context(problem().geometry, alone, 1), problem().links, options);
+    verification checks;
+    check_operators(checks, *engine, options, problem().links, 1e-15, alone);
+    EXPECT_TRUE(checks.passed()) << checks.line();
+    EXPECT_EQ(checks.checks().size(), 8);  // M and M^+, of both, as a whole and at the worst site
   }
 }
 
-TEST(OperatorCheck, FailsForOneWrongSign) {
+TEST(OperatorCheck, FailsForOneWrongSignOrNaNOfEitherOperator) {
   // The hop into one site of one spin component: the smallest thing that an index error could get wrong.
-  const auto broken = [](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
-    problem().engine->apply(out, in, dagger);
-    complex<double>& one = out(coordinate{2, 3, 1, 4})(1, 2);
-    one = -one;
-  };
-  EXPECT_FALSE(operator_badness(broken) <= operator_tolerance("double"));
-  EXPECT_FALSE(operator_badness(broken) <= operator_tolerance("single"));
+  for (const bool inner : {false, true}) {
+    EXPECT_TRUE(passes_with([](complex<double>&) {}, inner));
+    EXPECT_FALSE(passes_with([](complex<double>& number) { number = -number; }, inner));
+    EXPECT_FALSE(passes_with([](complex<double>& number) { number.re = nan; }, inner));
+  }
 }
 
 TEST(OperatorCheck, FailsForTheOtherSignOfTheCloverTerm) {
-  fermion_action action = problem().options.shared.action;
-  action.clover_spatial *= -1.0;
-  EXPECT_FALSE(operator_difference(problem().device(), problem().links, action, false, 5, alone) <=
-               operator_tolerance("single"));
+  solver_options options = problem().options;
+  options.shared.action.clover_spatial *= -1.0;
+  EXPECT_FALSE(operators_pass(*problem().engine, options));
 }
 
 TEST(OperatorCheck, FailsForTheAdjointInPlaceOfTheOperator) {
-  const auto swapped = [](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
-    problem().engine->apply(out, in, !dagger);
-  };
-  EXPECT_FALSE(operator_badness(swapped) <= operator_tolerance("single"));
-}
-
-TEST(OperatorCheck, FailsForOneNaN) {
-  const auto broken = [](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
-    problem().engine->apply(out, in, dagger);
-    out(coordinate{0, 1, 0, 3})(3, 0).re = nan;
-  };
-  EXPECT_FALSE(operator_badness(broken) <= operator_tolerance("single"));
+  broken_engine swapped(
+      [](solve_engine& sound, bool inner, bool dagger) { return sound.apply_to_random(inner, !dagger); });
+  EXPECT_FALSE(operators_pass(swapped, problem().options));
 }
 
 TEST(ResidualCheck, PassesForTheSolution) {
@@ -320,9 +344,6 @@ TEST(SinglePrecision, IsHeldToItsFloorAndNoMore) {
 class drifting_engine final : public solve_engine {
  public:
   explicit drifting_engine(solve_engine& sound) : sound_(sound) {}
-  void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) override {
-    sound_.apply(out, in, dagger);
-  }
   scaling::weighed_sums apply_to_random(bool inner, bool dagger) override {
     return sound_.apply_to_random(inner, dagger);
   }

@@ -59,9 +59,6 @@ void flip(std::span<const spinor_configuration> columns) {
 class faulty_engine final : public solve_engine {
  public:
   explicit faulty_engine(std::unique_ptr<solve_engine> honest) : honest_(std::move(honest)) {}
-  void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) override {
-    honest_->apply(out, in, dagger);
-  }
   scaling::weighed_sums apply_to_random(bool inner, bool dagger) override {
     return honest_->apply_to_random(inner, dagger);
   }
