@@ -39,8 +39,9 @@ def options_of(program):
         match = re.match(r"\s+(--[a-z0-9-]+)(?:[ =](\S.*))?$", line)
         if match and match.group(1) not in LEFT_OUT:
             rest = match.group(2) or ""
-            words = re.findall(r"[a-z0-9-]+", rest.split("  ")[0].strip("{}")) if "|" in rest or "," in rest else []
-            found[match.group(1)] = (words, bool(rest))
+            kind, _, default = re.split(r"\s{2,}| Excludes", rest)[0].partition("=")
+            words = {"NUMBER": ["0.1", "0.3", "1", "2"], "INTEGER": ["0", "1", "2", "5"]}.get(kind, kind.split("|"))
+            found[match.group(1)] = ([word for word in (*words, default) if word], bool(rest))
     return found
 
 
@@ -74,7 +75,7 @@ def main():
             arguments = [str(a) for a in base]
             for option in tally.random.sample(sorted(known[name]), tally.random.choice([1, 1, 2, 3])):
                 words, takes_value = known[name][option]
-                value = tally.random.choice(words) if words and tally.random.random() < 0.6 else tally.random.choice(VALUES)
+                value = tally.random.choice(words if words and tally.random.random() < 0.75 else VALUES)
                 while option in arguments:
                     del arguments[arguments.index(option):arguments.index(option) + 2]
                 arguments += [option, value] if takes_value else [option]
