@@ -59,15 +59,18 @@ void declare_several_gpus(command_line& line, shared_options& options) {
   line.choice("--wait", options.wait, {"spin", "block"},
               "How a rank waits for its GPU and for messages: asking all the time, which takes a core of its own, or "
               "asleep");
+}
+
+void declare_stall_timeout(command_line& line, shared_options& options) {
   line.real("--stall-timeout", options.stall_timeout,
-            "Of several ranks with a GPU each: seconds without progress after which a rank says what it waits for and "
-            "the run ends; 0: never",
+            "Of several ranks: seconds without progress after which a rank says what it waits for and the run ends; 0: "
+            "never",
             {0.0, 86400.0});
 }
 
 void require_device_sense(const command_line& line, const shared_options& options) {
   if (options.device == "gpu") return;
-  for (const char* option : {"--tune", "--tune-file", "--protocol-seconds", "--halo", "--wait", "--stall-timeout"})
+  for (const char* option : {"--tune", "--tune-file", "--protocol-seconds", "--halo", "--wait"})
     if (line.given(option) && !(options.cpu_waits && std::string_view(option) == "--wait"))
       throw input_error(fmt::format("{}: expected --device gpu beside it, found --device {}", option, options.device));
 }
@@ -104,6 +107,7 @@ void shared_option_set::declare_lattice_and_machine() {
   }
   declare_device(line_, options_);
   declare_several_gpus(line_, options_);
+  declare_stall_timeout(line_, options_);
   line_.choice("--overlap", overlap_, {"on", "off"}, "Faces travel while the interior is computed, or before it");
   if (has("--precision"))
     line_.choice("--precision", options_.precision, {"double", "single"}, "Of the fields of the solve");
@@ -160,8 +164,9 @@ void shared_option_set::declare_action() {
 void shared_option_set::declare_output() {
   line_.section("Run and output");
   if (has("--tol"))
-    line_.real("--tol", options_.tolerance, "Relative residual to reach; 0: the app's default for the precision",
-               {0.0, 1.0});
+    line_.real("--tol", options_.tolerance,
+               "Relative residual to reach, below 1; 0: the app's default for the precision",
+               {.lowest = 0.0, .highest = 1.0, .without_highest = true});
   if (!has("gauge") && has("--seed")) declare_seed();
   if (has("--rhs")) line_.integer("--rhs", options_.rhs, "Right-hand sides", 1, 4096);
   if (has("--check"))

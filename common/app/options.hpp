@@ -33,7 +33,7 @@ struct shared_options {
   std::string halo = "auto";     ///< how faces get from GPU to GPU: auto, staged, peer, mpi, nccl
   std::string wait = "spin";     ///< how a rank's host waits: spin, block
   bool cpu_waits = false;        ///< the app knows that without a GPU too
-  double stall_timeout = 120.0;  ///< of several ranks with GPUs: seconds without progress that end the run; 0: never
+  double stall_timeout = 120.0;  ///< of several ranks: seconds without progress that end the run; 0: never
   bool overlap = true;           ///< faces travel while the interior is computed
   std::string precision = "double";
   int threads = 0;  ///< a rank; 0: what OMP_NUM_THREADS says, else the host's cores shared among its ranks
@@ -41,6 +41,7 @@ struct shared_options {
   gauge_choice gauge{.from = gauge_choice::origin::heat_bath, .beta = 6.0};
   double gauge_anisotropy = 1.0;  ///< xi_g of the heat bath
   stout_smearing stout;           ///< of the links, before anything uses them
+  bool keep_thin_links = false;   ///< the app needs them as they were before stout smearing, too
   std::uint64_t seed = 1;
 
   fermion_action action;
@@ -63,8 +64,10 @@ struct action_options {
 
 /// Declares --device, --tune, --tune-file and --protocol-seconds.
 void declare_device(command_line& line, shared_options& options);
-/// Declares --halo, --wait and --stall-timeout.
+/// Declares --halo and --wait.
 void declare_several_gpus(command_line& line, shared_options& options);
+/// Declares --stall-timeout.
+void declare_stall_timeout(command_line& line, shared_options& options);
 /// After command_line::parse. Throws input_error where an option is about GPUs and none is to be used.
 void require_device_sense(const command_line& line, const shared_options& options);
 

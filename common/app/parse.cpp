@@ -51,9 +51,10 @@ std::string real_range::describe() const {
   const bool below = lowest > -unbounded, above = highest < unbounded;
   if (!below && !above) return "a finite number";
   if (!above && lowest == 0.0) return without_lowest ? "a positive number" : "a number that is not negative";
-  const std::string from = (without_lowest ? "above " : "from ") + short_number(lowest);
+  const std::string from = (without_lowest ? "above " : "from ") + short_number(lowest) + (without_highest ? "," : "");
   if (!above) return "a number " + from;
-  return "a number " + (below ? from + ' ' : std::string()) + "up to " + short_number(highest);
+  return "a number " + (below ? from + ' ' : std::string()) + (without_highest ? "below " : "up to ") +
+         short_number(highest);
 }
 
 double parse_real(std::string_view text, std::string_view what, const real_range& range) {

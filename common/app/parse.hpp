@@ -16,7 +16,8 @@ namespace plaquette {
 struct real_range {
   double lowest = -std::numeric_limits<double>::max();
   double highest = std::numeric_limits<double>::max();
-  bool without_lowest = false;  ///< the lowest number itself is outside
+  bool without_lowest = false;   ///< the lowest number itself is outside
+  bool without_highest = false;  ///< and so for the highest
 
   static real_range any() { return {}; }
   static real_range positive() { return {0.0, std::numeric_limits<double>::max(), true}; }
@@ -24,7 +25,8 @@ struct real_range {
   /// "a number", "a positive number", "a number from 0 to 1".
   std::string describe() const;
   bool contains(double value) const {
-    return value <= highest && (without_lowest ? value > lowest : value >= lowest);  // false for NaN
+    return (without_highest ? value < highest : value <= highest) &&
+           (without_lowest ? value > lowest : value >= lowest);  // false for NaN
   }
 };
 

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include "common/app/parse.hpp"
@@ -173,6 +175,12 @@ void write_report(const report& r, const std::string& path, bool force) {
   // Text of strangers (file names) may be no UTF-8; it is replaced rather than refused.
   const std::string text = to_json(r).dump(2, ' ', false, json_document::error_handler_t::replace) + '\n';
   write_file_atomically(path, text, force ? existing_file::replace : existing_file::keep);
+  std::ifstream file(path, std::ios::binary);
+  const std::string found{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (found != text)
+    throw output_error(
+        fmt::format("{}: expected the {} bytes of the report that were written, found {} bytes that differ",
+                    printable(path), text.size(), found.size()));
 }
 
 }  // namespace plaquette

@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <memory>
+#include <mutex>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -16,6 +19,7 @@
 #include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
 #include "common/app/run_control.hpp"
+#include "common/comms/stall_watch.hpp"
 
 namespace plaquette {
 
@@ -29,16 +33,33 @@ void give_lower_ranks_the_word(const communicator& world) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
+std::mutex stage_mutex;  // the thread of a watch reads it too
 std::string current_stage = "start-up";
 
+std::string stage_now() {
+  const std::lock_guard lock(stage_mutex);
+  return current_stage;
+}
+
+/// From the options until the end of MPI, where a rank may be waited for too.
+std::unique_ptr<stall_watch> watch_of_run;
+
 std::string out_of_memory_message() {
-  return "out of memory during " + current_stage + ": " + format_bytes(peak_memory()) +
+  return "out of memory during " + stage_now() + ": " + format_bytes(peak_memory()) +
          " were in use when more was needed, and " + format_bytes(available_memory()) + " are available";
 }
 
 }  // namespace
 
-void now_doing(const std::string& what) { current_stage = what; }
+void now_doing(const std::string& what) {
+  const std::lock_guard lock(stage_mutex);
+  current_stage = what;
+}
+
+void watch_stalls(const communicator& world, double timeout) {
+  watch_of_run.reset();
+  watch_of_run = std::make_unique<stall_watch>(world, timeout, stage_now);
+}
 
 failure describe_current_exception() {
   try {
@@ -50,9 +71,9 @@ failure describe_current_exception() {
   } catch (const std::length_error&) {  // a container asked for more than can be addressed
     return {exit_status::out_of_memory, out_of_memory_message()};
   } catch (const std::exception& e) {
-    return {exit_status::internal_error, "internal error during " + current_stage + ": " + e.what()};
+    return {exit_status::internal_error, "internal error during " + stage_now() + ": " + e.what()};
   } catch (...) {
-    return {exit_status::internal_error, "internal error during " + current_stage + ": an exception of unknown type"};
+    return {exit_status::internal_error, "internal error during " + stage_now() + ": an exception of unknown type"};
   }
 }
 
@@ -67,7 +88,14 @@ exit_status after_output(exit_status status) {
 }  // namespace
 
 int run_app(const char* name, int argc, char** argv, const app_body& body) {
-  mpi_session session(&argc, &argv);
+  std::optional<mpi_session> session;
+  try {
+    session.emplace(&argc, &argv);
+  } catch (...) {
+    const failure what = describe_current_exception();
+    fmt::print(stderr, "{}: {}\n", name, printable(what.message));
+    return static_cast<int>(what.status);
+  }
   const communicator world = communicator::world();
   catch_stop_signals();
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what is known is seen at once, in a pipe too

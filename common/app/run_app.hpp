@@ -22,6 +22,10 @@ int run_app(const char* name, int argc, char** argv, const app_body& body);
 /// Notes what the program is doing, for the message of an error that has no better one.
 void now_doing(const std::string& what);
 
+/// Ends the run with one line and exit status 70 where a rank has waited for another one for longer than the timeout in
+/// seconds (stall_watch.hpp). From here until MPI has ended.
+void watch_stalls(const communicator& world, double timeout);
+
 /// The one line for an error that is being handled, and the exit status it leads to. For `run_app` and its tests.
 struct failure {
   exit_status status;

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/comms/communicator.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
+#include <string_view>
 
+#include "common/comms/stall_watch.hpp"
+#include "common/error.hpp"
 #ifdef PLAQUETTE_WITH_MPI
-#include <mpi.h>
+#include "common/comms/mpi_communicator.hpp"
 #if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #endif
@@ -39,6 +44,24 @@ void require_room(std::span<const std::byte> mine, std::span<std::byte> all, int
 
 }  // namespace
 
+bool is_launched_by_mpi(const char* const* environment) {
+  constexpr std::string_view override_name = "PLAQUETTE_MPI=";
+  bool is_launched = false;
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    const std::string_view variable = *environment;
+    if (variable == "PLAQUETTE_MPI=always") return true;
+    if (variable == "PLAQUETTE_MPI=never") return false;
+    if (variable.starts_with(override_name) && variable != "PLAQUETTE_MPI=auto" && variable != override_name)
+      throw input_error("PLAQUETTE_MPI: expected auto, always or never, found '" +
+                        std::string(variable.substr(override_name.size())) + "'");
+    for (const std::string_view prefix : {"OMPI_COMM_WORLD_", "PMIX_RANK=", "PMI_", "PMI2_", "MV2_COMM_WORLD_",
+                                          "MPI_LOCALNRANKS=", "PALS_RANKID=", "ALPS_APP_PE=", "JSM_NAMESPACE_",
+                                          "SLURM_STEP_NUM_TASKS=", "FLUX_TASK_RANK="})
+      is_launched = is_launched || variable.starts_with(prefix);
+  }
+  return is_launched;
+}
+
 #ifdef PLAQUETTE_WITH_MPI
 
 namespace {
@@ -53,6 +76,15 @@ void check(int code, const char* call) {
 
 /// MPI counts are int: longer messages go in pieces, which arrive in order.
 constexpr std::size_t largest_piece = std::size_t{1} << 30;
+
+constexpr const char* what_a_message_is = "messages of its neighbours";
+
+bool is_mpi_running() {
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized && !finalized;
+}
 
 }  // namespace
 
@@ -76,10 +108,12 @@ bool pending_exchange::poll() {
   int done = 0;
   check(MPI_Testall(static_cast<int>(state_->requests.size()), state_->requests.data(), &done, MPI_STATUSES_IGNORE),
         "MPI_Testall");
+  if (done == 0) note_unanswered_poll();
   return done != 0;
 }
 void pending_exchange::wait() {
   if (!state_) return;
+  const rank_wait wait(what_a_message_is);
   check(MPI_Waitall(static_cast<int>(state_->requests.size()), state_->requests.data(), MPI_STATUSES_IGNORE),
         "MPI_Waitall");
   state_.reset();
@@ -106,26 +140,35 @@ void pending_exchange::give_up() noexcept {
   state_.reset();
 }
 
-communicator communicator::world() {
-  communicator c;
-  auto implementation = std::make_shared<communicator::implementation>();
-  implementation->comm = MPI_COMM_WORLD;
-  check(MPI_Comm_rank(MPI_COMM_WORLD, &c.rank_), "MPI_Comm_rank");
-  check(MPI_Comm_size(MPI_COMM_WORLD, &c.size_), "MPI_Comm_size");
-  c.implementation_ = std::move(implementation);
-  return c;
+/// Makes communicators of MPI's.
+struct mpi_access {
+  static communicator of(MPI_Comm comm, bool owned) {
+    communicator c;
+    auto implementation = std::make_shared<communicator::implementation>();
+    implementation->comm = comm;
+    implementation->owned = owned;
+    check(MPI_Comm_rank(comm, &c.rank_), "MPI_Comm_rank");
+    check(MPI_Comm_size(comm, &c.size_), "MPI_Comm_size");
+    c.implementation_ = std::move(implementation);
+    return c;
+  }
+};
+
+communicator communicator::world() { return is_mpi_running() ? mpi_access::of(MPI_COMM_WORLD, false) : communicator(); }
+
+communicator communicator_of(MPI_Comm group) {
+  if (group == MPI_COMM_NULL) throw std::invalid_argument("communicator_of: expected a group of ranks, found none");
+  MPI_Comm own = MPI_COMM_NULL;
+  check(MPI_Comm_dup(group, &own), "MPI_Comm_dup");
+  return mpi_access::of(own, true);
 }
 
 communicator communicator::split(int colour) const {
-  communicator c;
-  if (!implementation_) return c;
-  auto implementation = std::make_shared<communicator::implementation>();
-  check(MPI_Comm_split(implementation_->comm, colour, rank_, &implementation->comm), "MPI_Comm_split");
-  implementation->owned = true;
-  check(MPI_Comm_rank(implementation->comm, &c.rank_), "MPI_Comm_rank");
-  check(MPI_Comm_size(implementation->comm, &c.size_), "MPI_Comm_size");
-  c.implementation_ = std::move(implementation);
-  return c;
+  if (!implementation_) return {};
+  const rank_wait wait("a new group of ranks");
+  MPI_Comm part = MPI_COMM_NULL;
+  check(MPI_Comm_split(implementation_->comm, colour, rank_, &part), "MPI_Comm_split");
+  return mpi_access::of(part, true);
 }
 
 pending_exchange communicator::start_exchange(std::span<const outgoing_message> send,
@@ -160,6 +203,7 @@ pending_exchange communicator::start_exchange(std::span<const outgoing_message> 
 namespace {
 template <class T>
 void all_reduce(MPI_Comm comm, std::span<T> values, MPI_Datatype type, MPI_Op operation) {
+  const rank_wait wait("a sum or maximum over all ranks");
   check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), type, operation, comm),
         "MPI_Allreduce");
 }
@@ -189,6 +233,7 @@ void communicator::exclusive_or(std::span<std::uint32_t> values) const {
 }
 void communicator::broadcast(std::span<std::byte> data, int root) const {
   if (size_ == 1) return;
+  const rank_wait wait("a broadcast");
   for (std::size_t at = 0; at < data.size(); at += largest_piece) {
     const auto piece = data.subspan(at, std::min(largest_piece, data.size() - at));
     check(MPI_Bcast(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, root, implementation_->comm), "MPI_Bcast");
@@ -212,20 +257,24 @@ void communicator::gather(std::span<const std::byte> mine, std::span<std::byte> 
   start_gather(mine, all).wait();
 }
 void communicator::barrier() const {
-  if (size_ > 1) check(MPI_Barrier(implementation_->comm), "MPI_Barrier");
+  if (size_ == 1) return;
+  const rank_wait wait("a barrier");
+  check(MPI_Barrier(implementation_->comm), "MPI_Barrier");
 }
 
-mpi_session::mpi_session(int* argc, char*** argv) {
+mpi_session::mpi_session(int* argc, char*** argv) : started_(is_launched_by_mpi(environ)) {
+  if (!started_) return;
   int provided = 0;
   check(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
 }
-mpi_session::~mpi_session() { MPI_Finalize(); }
+mpi_session::~mpi_session() {
+  if (!started_) return;
+  const rank_wait wait("the end of the other ranks");
+  MPI_Finalize();
+}
 
 void end_all_ranks(int status) {
-  int initialized = 0, finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  if (initialized && !finalized) MPI_Abort(MPI_COMM_WORLD, status);
+  if (is_mpi_running()) MPI_Abort(MPI_COMM_WORLD, status);
   std::_Exit(status);
 }
 
@@ -272,7 +321,7 @@ pending_exchange communicator::start_gather(std::span<const std::byte> mine, std
 }
 void communicator::gather(std::span<const std::byte> mine, std::span<std::byte> all) const { start_gather(mine, all); }
 void communicator::barrier() const {}
-mpi_session::mpi_session(int*, char***) {}
+mpi_session::mpi_session(int*, char***) { (void)started_; }
 mpi_session::~mpi_session() = default;
 void end_all_ranks(int status) { std::_Exit(status); }
 bool mpi_takes_device_pointers() { return false; }

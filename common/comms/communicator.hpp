@@ -53,7 +53,8 @@ class communicator {
  public:
   /// One rank: this process alone.
   communicator();
-  /// All ranks that mpirun started (this process alone without MPI). Needs a living `mpi_session`.
+  /// All ranks that mpirun started (this process alone without MPI). Needs a living `mpi_session`. For a group of ranks
+  /// of a program that calls MPI itself: communicator_of (mpi_communicator.hpp).
   static communicator world();
 
   int rank() const { return rank_; }
@@ -80,19 +81,28 @@ class communicator {
   communicator split(int colour) const;
 
  private:
+  friend struct mpi_access;
   struct implementation;
   std::shared_ptr<const implementation> implementation_;
   int rank_ = 0;
   int size_ = 1;
 };
 
-/// Starts MPI and ends it; one in `main`. Without MPI it does nothing.
+/// Returns whether an environment ("NAME=value" each, ended by null) is that of a launcher of several ranks: mpirun or
+/// mpiexec, srun, jsrun, flux. PLAQUETTE_MPI=always or never in it decides instead.
+bool is_launched_by_mpi(const char* const* environment);
+
+/// Starts MPI and ends it; one in `main`. Without MPI it does nothing, nor where no launcher is seen
+/// (is_launched_by_mpi): the process is then alone, and MPI would take seconds to find that out.
 class mpi_session {
  public:
   mpi_session(int* argc, char*** argv);
   ~mpi_session();
   mpi_session(const mpi_session&) = delete;
   mpi_session& operator=(const mpi_session&) = delete;
+
+ private:
+  bool started_ = false;
 };
 
 /// Ends all ranks at once with this exit status; for errors that one rank meets alone.

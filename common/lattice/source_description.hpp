@@ -35,6 +35,7 @@ struct source_description {
   coordinate position{0, 0, 0, 0};  ///< global; of a wall only the time counts
   double smearing_radius = 2.0;     ///< sigma, in lattice units
   int smearing_steps = 5;           ///< n of (1 + sigma^2/(4n) (sum of the 6 spatial hops - 6))^n
+  bool thin_links = false;          ///< its hops have the links before stout smearing, not those of the operator
 };
 
 /// Throws input_error where the source does not fit on the lattice or its numbers make no sense.

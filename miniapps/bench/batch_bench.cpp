@@ -41,7 +41,8 @@ double distance_of_residuals(const cpu::schur_wilson_clover<double>& s, const cp
 }
 
 template <class T>
-batch_gain bench(const extents& lattice, int threads, cpu::instruction_set isa, int samples, verification& checks) {
+batch_gain bench(const extents& lattice, int threads, cpu::instruction_set isa, int samples, verification& checks,
+                 const std::function<bool()>& should_stop) {
   const lattice_geometry geometry(lattice);
   const communicator comm;
   const cpu::context ctx(geometry, comm, threads, isa);
@@ -62,6 +63,7 @@ batch_gain bench(const extents& lattice, int threads, cpu::instruction_set isa, 
   rule.tolerance = 0.0;  // no column leaves: the same work both ways
   rule.limit = result.iterations;
   rule.look_every = 1;
+  rule.interrupted = should_stop;
 
   std::vector<double> batch, one_by_one;
   double difference = 0.0;
@@ -85,6 +87,7 @@ batch_gain bench(const extents& lattice, int threads, cpu::instruction_set isa, 
       const stopwatch single_watch;
       const solve_report report = bicgstab(schur, x_c, alone, rule);
       sum += single_watch.seconds();
+      if (should_stop && should_stop()) return result;
       const auto n = static_cast<std::size_t>(c);
       of_one[n] = report.columns[0].residual;
       of_batch[n] = together.columns[n].residual;
@@ -111,9 +114,9 @@ batch_gain bench(const extents& lattice, int threads, cpu::instruction_set isa, 
 }  // namespace
 
 batch_gain bench_batch(const extents& lattice, bool single_precision, int threads, cpu::instruction_set isa,
-                       int samples, verification& checks) {
-  return single_precision ? bench<float>(lattice, threads, isa, samples, checks)
-                          : bench<double>(lattice, threads, isa, samples, checks);
+                       int samples, verification& checks, const std::function<bool()>& should_stop) {
+  return single_precision ? bench<float>(lattice, threads, isa, samples, checks, should_stop)
+                          : bench<double>(lattice, threads, isa, samples, checks, should_stop);
 }
 
 }  // namespace plaquette::bench

@@ -3,6 +3,8 @@
 /// What a batch of right-hand sides gains in a whole solver.
 #pragma once
 
+#include <functional>
+
 #include "common/app/report.hpp"
 #include "cpu_ref/context.hpp"
 
@@ -19,8 +21,9 @@ struct batch_gain {
 };
 
 /// Alternates both, `samples` times, on a weak field with a clover term.
-/// \param checks  gets one entry: both ways must give the same residuals
+/// \param checks       gets one entry: both ways must give the same residuals
+/// \param should_stop  true ends it, in the middle of a solve too; what is returned then means nothing
 batch_gain bench_batch(const extents& lattice, bool single_precision, int threads, cpu::instruction_set isa,
-                       int samples, verification& checks);
+                       int samples, verification& checks, const std::function<bool()>& should_stop = {});
 
 }  // namespace plaquette::bench

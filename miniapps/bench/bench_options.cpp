@@ -20,6 +20,9 @@ void require_sense(const command_line& line, const std::string& device) {
   const std::vector<std::string> of_one_case{"--precision", "--reconstruct", "--rhs", "--threads"};
   if (device == "gpu") {
     refuse({"--isa", "--large", "--lattice"}, "--device cpu");
+    for (const char* option : {"--idle-seconds", "--running-seconds"})
+      if (line.given(option) && line.given("--protocol-seconds"))
+        throw input_error(fmt::format("{}: expected no --protocol-seconds beside it, which says the same", option));
     return refuse(of_one_case, "--device cpu");
   }
   refuse({"--rows", "--protocol", "--idle-seconds", "--running-seconds", "--gauge", "--mass", "--csw", "--delta"},
@@ -80,6 +83,10 @@ options read_options(int argc, const char* const* argv) {
   line.parse(argc, argv);
   require_device_sense(line, o.gpu.shared);
   require_sense(line, o.gpu.shared.device);
+  if (line.given("--protocol-seconds")) {
+    o.gpu.idle_seconds = o.gpu.shared.idle_seconds;
+    o.gpu.running_seconds = o.gpu.shared.running_seconds;
+  }
   if (line.given("--samples")) o.gpu.samples = o.samples;
   o.typed = line.typed();
   return o;

@@ -174,8 +174,12 @@ void compare_with_double(json_document& solves) {
 
 class gpu_bench {
  public:
-  gpu_bench(const gpu_bench_options& options, gpu_access& gpu, report& r)
-      : options_(options), gpu_(gpu), report_(r), limits_(measured_limits(gpu.context().queue())) {
+  gpu_bench(const gpu_bench_options& options, app_run& run)
+      : options_(options),
+        gpu_(*run.gpu),
+        report_(run.result),
+        rates_(run.more_rates),
+        limits_(measured_limits(gpu_.context().queue())) {
     timing_.rule.samples = options.samples;
     timing_.rule.idle_seconds = options.idle_seconds;
     timing_.rule.running_seconds = options.running_seconds;
@@ -211,7 +215,6 @@ class gpu_bench {
     if (report_.observables.contains("gpu_solves")) compare_with_double(report_.observables["gpu_solves"]);
     if (report_.fom.what.empty()) report_.fom = {limits_.copy, "GB/s", "copy bandwidth"};
     report_.parameters["tuning"] = gpu_.tuning();
-    check_figures_are_possible(report_.checks, report_.figures, gpu_.facts().cache_bytes);
   }
 
  private:
@@ -242,6 +245,7 @@ class gpu_bench {
         .mass = options_.mass, .csw = options_.csw, .delta = options_.delta, .copy_gbytes_per_s = limits_.copy};
     const gpu_solve result = time_solve(lattice_of(row), row, system, report_.checks);
     report_.observables["gpu_solves"].push_back(to_json(row, result));
+    rates_.push_back(rate_of_flops(1e3 * result.tflops, 1, 1));
     print_solve(row, result);
     if (report_.fom.what.empty()) report_.fom = {1e3 * result.tflops, "GFLOP/s", row.name};
   }
@@ -268,6 +272,7 @@ class gpu_bench {
   const gpu_bench_options& options_;
   gpu_access& gpu_;
   report& report_;
+  std::vector<operator_figure>& rates_;
   device_limits limits_;
   gpu_timing timing_;
   std::optional<gpu_lattice> lattice_;
@@ -276,8 +281,8 @@ class gpu_bench {
 
 }  // namespace
 
-void run_gpu_bench(const gpu_bench_options& options, gpu_access& gpu, run_control& control, report& r) {
-  gpu_bench(options, gpu, r).measure(rows_named(options.rows), control);
+void run_gpu_bench(const gpu_bench_options& options, app_run& run) {
+  gpu_bench(options, run).measure(rows_named(options.rows), run.control);
 }
 
 }  // namespace plaquette::bench

@@ -7,12 +7,7 @@
 #include <string>
 
 #include "common/app/options.hpp"
-#include "common/app/report.hpp"
-#include "common/app/run_control.hpp"
-
-namespace plaquette {
-class gpu_access;
-}
+#include "miniapps/shared/app_run.hpp"
 
 namespace plaquette::bench {
 
@@ -28,8 +23,8 @@ struct gpu_bench_options {
   double mass = -0.285, csw = 1.769, delta = 0.03;  ///< of the solves
 };
 
-/// Measures the rows, prints the table and fills figures, checks and figure of merit. Stops between two rows where
-/// `control` says so. Throws input_error where the program was built without CUDA.
-void run_gpu_bench(const gpu_bench_options& options, gpu_access& gpu, run_control& control, report& r);
+/// Measures the rows on the GPU of the run, prints the table and fills figures, checks and figure of merit. Stops
+/// between two rows where the run is to stop. Throws input_error where the program was built without CUDA.
+void run_gpu_bench(const gpu_bench_options& options, app_run& run);
 
 }  // namespace plaquette::bench

@@ -4,6 +4,6 @@
 
 namespace plaquette::bench {
 
-void run_gpu_bench(const gpu_bench_options&, gpu_access&, run_control&, report&) { throw gpu_is_absent(); }
+void run_gpu_bench(const gpu_bench_options&, app_run&) { throw gpu_is_absent(); }
 
 }  // namespace plaquette::bench

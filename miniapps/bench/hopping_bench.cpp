@@ -130,7 +130,7 @@ operator_figure hopping_bench::time_in(const hopping_case& what, verification& c
   apply_times(1);
   const int repeats = stretch_length(0.01 / first_one.seconds(), 10'001);
   std::vector<double> seconds, of_peak;
-  for (int i = 0; i < samples_; ++i) {
+  for (int i = 0; i < samples_ && (i == 0 || !should_stop_ || !should_stop_()); ++i) {
     begin_stretch();
     const stopwatch watch;
     apply_times(repeats);

@@ -3,8 +3,10 @@
 /// The even-odd hopping term, timed against what the machine can do in the same run.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "common/algebra/reconstruct.hpp"
 #include "common/app/report.hpp"
@@ -25,7 +27,9 @@ struct hopping_case {
 /// Times cases one after the other; those that follow each other on the same lattice share the gauge field.
 class hopping_bench {
  public:
-  hopping_bench(cpu::instruction_set isa, int samples) : isa_(isa), samples_(samples) {}
+  /// \param should_stop  is called between samples; true: no more of them are taken
+  hopping_bench(cpu::instruction_set isa, int samples, std::function<bool()> should_stop = {})
+      : isa_(isa), samples_(samples), should_stop_(std::move(should_stop)) {}
 
   /// Times one parity of the hopping term on a weak field and compares the operator with the textbook one first.
   /// Fractions are medians over samples of (this rate / the peak measured right after it); of the copy bandwidth, of
@@ -40,6 +44,7 @@ class hopping_bench {
 
   cpu::instruction_set isa_;
   int samples_;
+  std::function<bool()> should_stop_;
   std::unique_ptr<gauge_configuration> links_;
 };
 

@@ -34,9 +34,9 @@ class bench_program final : public program {
   exit_status body(app_run& run) override {
     run.result.gauge = {{"source", "none"}, {"plaquette", "nan"}};  // rows of a GPU that need links say which
     if (run.gpu)
-      run_gpu_bench(options_.gpu, *run.gpu, run.control, run.result);
+      run_gpu_bench(options_.gpu, run);
     else
-      run_cpu_bench(options_, run.control, run.result);
+      run_cpu_bench(options_, run);
     run.control.note_stop(run.result.checks);
     return run.finish(run.control.stopped() ? exit_status::interrupted : exit_status::success);
   }

@@ -38,7 +38,7 @@ double relative_residual(const cpu::schur_wilson_clover<double>& a, const cpu::f
 }  // namespace
 
 precision_gain bench_precision(const extents& lattice, int threads, cpu::instruction_set isa, int samples,
-                               verification& checks) {
+                               verification& checks, const std::function<bool()>& should_stop) {
   const lattice_geometry geometry(lattice);
   const communicator comm;
   const cpu::context ctx(geometry, comm, threads, isa);
@@ -57,6 +57,7 @@ precision_gain bench_precision(const extents& lattice, int threads, cpu::instruc
   stopping_rule rule;
   rule.tolerance = result.tolerance;
   rule.limit = 1000;
+  rule.interrupted = should_stop;
   auto x = like(b);
   double uniform_residual = 0.0, mixed_residual = 0.0;
   for (int sample = 0; sample < samples; ++sample) {
@@ -74,6 +75,7 @@ precision_gain bench_precision(const extents& lattice, int threads, cpu::instruc
             .iterations;
     result.mixed_seconds = std::min(result.mixed_seconds, mixed.seconds());
     mixed_residual = relative_residual(outer, x, b);
+    if (should_stop && should_stop()) return result;
   }
   // The iterated residual of uniform double parts from the true one by rounding; a reliable update measures the true
   // one.

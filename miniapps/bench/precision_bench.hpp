@@ -3,6 +3,8 @@
 /// What half precision inside a double-precision solve gains.
 #pragma once
 
+#include <functional>
+
 #include "common/app/report.hpp"
 #include "cpu_ref/context.hpp"
 
@@ -18,8 +20,9 @@ struct precision_gain {
 };
 
 /// Uniform double against double with half inside (reliable updates, delta 1e-2), links of 12 reals in both, in turns.
-/// \param checks  gets an entry each: the true residual of the even system, by the double operator
+/// \param checks       gets an entry each: the true residual of the even system, by the double operator
+/// \param should_stop  true ends it, in the middle of a solve too; what is returned then means nothing
 precision_gain bench_precision(const extents& lattice, int threads, cpu::instruction_set isa, int samples,
-                               verification& checks);
+                               verification& checks, const std::function<bool()>& should_stop = {});
 
 }  // namespace plaquette::bench

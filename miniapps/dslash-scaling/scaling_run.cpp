@@ -12,7 +12,6 @@
 #include <span>
 
 #include "common/lattice/sum_rounding.hpp"
-#include "cpu_ref/fields/cache_size.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 #include "miniapps/dslash-scaling/latency_run.hpp"
@@ -21,7 +20,6 @@
 #include "miniapps/dslash-scaling/timed_operator.hpp"
 #include "miniapps/dslash-scaling/work_estimate.hpp"
 #include "miniapps/shared/operator_checks.hpp"
-#include "miniapps/shared/possible_figures.hpp"
 #include "miniapps/shared/spinor_difference.hpp"
 #include "miniapps/shared/stretch_numbers.hpp"
 
@@ -277,11 +275,6 @@ exit_status run_cases(app_run& run, const scaling_options& options, const gauge_
     done += 1.0;
   }
   run.result.checks.add("repeated applications agree", repeats_agree);
-  if (run.gpu)
-    check_figures_are_possible(run.result.checks, run.result.figures, run.gpu->facts().cache_bytes);
-  else
-    check_figures_are_possible(run.result.checks, against_limits_measured_again(*ctx, run.result.figures),
-                               cpu::last_level_cache_bytes());
   run.control.note_stop(run.result.checks);
   return run.finish(run.control.stopped() ? exit_status::interrupted : exit_status::success);
 }

@@ -31,6 +31,7 @@ void declare_lattice(command_line& line, shared_options& shared) {
   line.choice("--device", shared.device, {"cpu", "gpu"}, "What the links are updated on");
   line.integer("--threads", shared.threads,
                "Threads a rank; 0: OMP_NUM_THREADS, else the host's cores shared among its ranks", 0, 4096);
+  declare_stall_timeout(line, shared);
 }
 
 void declare_update(command_line& line, configuration_options& options) {

@@ -3,8 +3,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -17,6 +21,7 @@
 #include "miniapps/make-configuration/configuration_checkpoint.hpp"
 #include "miniapps/shared/device_links.hpp"
 #include "miniapps/shared/distinct_files.hpp"
+#include "miniapps/shared/possible_figures.hpp"
 
 namespace plaquette {
 
@@ -142,9 +147,33 @@ void write_configuration(const run_state& run, const gauge_configuration& links)
   (options.ildg ? write_ildg : write_nersc)(options.output, links, run.app.world, how);
 }
 
+/// The largest difference of two elements; NaN where one is.
+double distance_of_links(const gauge_configuration& a, const gauge_configuration& b, const communicator& world) {
+  std::array<double, 1> worst{0.0};
+  for (std::int64_t site = 0; site < a.geometry().local_volume(); ++site)
+    for (int mu = 0; mu < dimensions; ++mu)
+      for (int i = 0; i < colours; ++i)
+        for (int j = 0; j < colours; ++j) {
+          const complex<double> apart = a.at_site(site)[mu](i, j) - b.at_site(site)[mu](i, j);
+          const double size = std::max(std::abs(apart.re), std::abs(apart.im));
+          if (!(size <= worst[0]) && !std::isnan(worst[0])) worst[0] = size;
+        }
+  world.maximum(std::span(worst));
+  return worst[0];
+}
+
+/// An element below 1 that is rounded moves by u at most; one of a third row that is made from such by 6 u, and by what
+/// the row was off before.
+double stored_link_tolerance(const configuration_options& options) {
+  const double u = options.precision_bits == 32 ? 0x1p-25 : 0.0;
+  return options.two_row ? 6.0 * u + su3_tolerance : u;
+}
+
 /// The file must hold what was to be written: read again, it passes its own checks and has the same plaquette.
-void check_written(run_state& run) {
+void check_written(run_state& run, const gauge_configuration& links) {
   const loaded_gauge loaded = read_gauge(run.options.output, run.app.geometry, run.app.world);
+  run.app.result.checks.add("links of the file read again", distance_of_links(loaded.links, links, run.app.world),
+                            stored_link_tolerance(run.options));
   const double kept = run.done.history.back().plaquette.average;
   run.app.result.checks.add("plaquette of the file read again",
                             std::abs(cpu::average_plaquette(loaded.links, run.app.world) - kept),
@@ -158,7 +187,7 @@ void write_files(run_state& run, const gauge_configuration& links) {
   if (run.writes_output()) {
     now_doing("writing the configuration");
     write_configuration(run, links);
-    check_written(run);
+    check_written(run, links);
   }
   if (!run.options.history.empty() && run.app.talks()) {
     now_doing("writing the history");
@@ -174,6 +203,18 @@ void check_links(run_state& run, const gauge_configuration& links, const gauge_i
   const double plaquette = run.done.history.back().plaquette.average;
   run.app.result.checks.add("plaquette is finite and at most 1",
                             std::abs(plaquette) <= 1.0 + 4.0 * off + sum_rounding(run.app.geometry.global()));
+}
+
+/// The least that an update of a link does: 6 staples of two products of SU(3) matrices and their sum, then a product
+/// with the link; it is read and written once.
+operator_figure rate_of_sweeps(const run_state& run, double links, const sample_statistics& seconds) {
+  constexpr double product = 198.0, sum = 18.0, bytes = 2.0 * sizeof(su3<double>);
+  constexpr double flops = 6.0 * 2.0 * product + 5.0 * sum + product;
+  operator_figure rate =
+      rate_of_flops(1e-9 * flops * links / seconds.median, run.app.world.size(), run.app.result.machine.threads, true);
+  rate.seconds = seconds;
+  rate.gbytes_per_s = 1e-9 * bytes * links / seconds.median;
+  return rate;
 }
 
 void note_results(run_state& run, const gauge_input& start, const gauge_configuration& links) {
@@ -199,6 +240,7 @@ void note_results(run_state& run, const gauge_input& start, const gauge_configur
   const double links_a_sweep = 1.0 * dimensions * static_cast<double>(run.app.geometry.global_volume()) *
                                (run.options.plan.heatbath + run.options.plan.overrelaxation);
   run.app.result.fom.value = seconds.median > 0.0 ? links_a_sweep / seconds.median : 0.0;
+  if (seconds.median > 0.0) run.app.more_rates.push_back(rate_of_sweeps(run, links_a_sweep, seconds));
 }
 
 void print_results(const run_state& run) {

@@ -12,6 +12,7 @@ struct cpu_device : cpu_library {
 
   cpu::context ctx;
   const gauge_configuration& links;
+  const gauge_configuration& source_links;
   gpu_access* gpu = nullptr;
 
   int threads() const { return ctx.threads(); }
@@ -22,7 +23,7 @@ struct cpu_device : cpu_library {
   template <class T>
   void make_source(cpu::field<T>& b, int place, int column, const cpu::source_description& source) const {
     const auto [spin, colour] = cpu::component_of_column(column);
-    import_column(b, place, cpu::make_source(source, spin, colour, links, ctx.comm()));
+    import_column(b, place, cpu::make_source(source, spin, colour, source_links, ctx.comm()));
   }
   /// They are made of the columns that were checked.
   template <class T>
@@ -34,8 +35,8 @@ struct cpu_device : cpu_library {
 }  // namespace
 
 std::unique_ptr<solve_engine> make_cpu_engine(const cpu::context& ctx, const gauge_configuration& links,
-                                              const solver_options& options) {
-  return make_engine(cpu_device{{}, ctx, links}, options);
+                                              const solver_options& options, const gauge_configuration* source_links) {
+  return make_engine(cpu_device{{}, ctx, links, source_links ? *source_links : links}, options);
 }
 
 }  // namespace plaquette

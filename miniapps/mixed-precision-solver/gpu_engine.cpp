@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <optional>
+
 #include "gpu/gauge/gauge_fields.hpp"
 #include "gpu/observables/correlators.hpp"
 #include "gpu/sources/sources.hpp"
@@ -16,6 +18,9 @@ struct gpu_device : gpu_library {
   gpu::context ctx;
   gpu::gauge_configuration links;
   gpu_access* gpu;
+  std::optional<gpu::gauge_configuration> thin_links{};  ///< that smear a source, where they are others
+
+  const gpu::gauge_configuration& source_links() const { return thin_links ? *thin_links : links; }
 
   int threads() const { return 1; }
   void finish() const { ctx.queue().synchronize(); }
@@ -27,10 +32,10 @@ struct gpu_device : gpu_library {
     const auto [spin, colour] = component_of_column(column);
     gpu::field<T> target = view(b, place, 1);
     if constexpr (std::is_same_v<T, double>) {
-      gpu::make_source(target, 0, source, spin, colour, links);
+      gpu::make_source(target, 0, source, spin, colour, source_links());
     } else {
       auto made = like(target, 1, as<gpu::field<double>>);
-      gpu::make_source(made, 0, source, spin, colour, links);
+      gpu::make_source(made, 0, source, spin, colour, source_links());
       convert(target, made);
     }
   }
@@ -49,8 +54,10 @@ struct gpu_device : gpu_library {
 }  // namespace
 
 std::unique_ptr<solve_engine> make_gpu_engine(gpu_access& gpu, const gauge_configuration& links,
-                                              const solver_options& options) {
-  return make_engine(gpu_device{{}, gpu.context(), gpu::import_links(gpu.context(), links), &gpu}, options);
+                                              const solver_options& options, const gauge_configuration* source_links) {
+  gpu_device device{{}, gpu.context(), gpu::import_links(gpu.context(), links), &gpu};
+  if (source_links) device.thin_links = gpu::import_links(gpu.context(), *source_links);
+  return make_engine(device, options);
 }
 
 }  // namespace plaquette

@@ -6,7 +6,8 @@
 
 namespace plaquette {
 
-std::unique_ptr<solve_engine> make_gpu_engine(gpu_access&, const gauge_configuration&, const solver_options&) {
+std::unique_ptr<solve_engine> make_gpu_engine(gpu_access&, const gauge_configuration&, const solver_options&,
+                                              const gauge_configuration*) {
   throw gpu_is_absent();
 }
 

@@ -4,8 +4,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "common/app/run_app.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
@@ -138,9 +140,9 @@ namespace {
 /// The reference residual of one column, and what it is held to.
 void judge_column(column_result& result, int column, spinor_configuration& x, const cpu::source_description& source,
                   const fermion_action& action, double tolerance, double roundoff, const gauge_configuration& links,
-                  const communicator& world) {
+                  const communicator& world, const gauge_configuration* source_links) {
   const auto [spin, colour] = cpu::component_of_column(column);
-  const spinor_configuration b = cpu::make_source(source, spin, colour, links, world);
+  const spinor_configuration b = cpu::make_source(source, spin, colour, source_links ? *source_links : links, world);
   result.reference = cpu::textbook::relative_residual(b, x, links, action, world);
   result.rounding = residual_rounding(action, roundoff, norm(x, world), norm(b, world));
   result.unit_roundoff = roundoff;
@@ -151,9 +153,36 @@ void judge_column(column_result& result, int column, spinor_configuration& x, co
 
 void judge_columns(std::vector<column_result>& results, cpu::propagator& columns, const cpu::source_description& source,
                    const fermion_action& action, double tolerance, double roundoff, const gauge_configuration& links,
-                   const communicator& world) {
-  for (std::size_t n = 0; n < columns.size(); ++n)
-    judge_column(results[n], static_cast<int>(n), columns[n], source, action, tolerance, roundoff, links, world);
+                   const communicator& world, const gauge_configuration* source_links,
+                   const std::function<bool()>& should_stop) {
+  bool stops = false;
+  for (std::size_t n = 0; n < columns.size(); ++n) {
+    stops = stops || (n > 0 && should_stop && should_stop());
+    if (stops)
+      results[n].reference = std::nan("");
+    else
+      judge_column(results[n], static_cast<int>(n), columns[n], source, action, tolerance, roundoff, links, world,
+                   source_links);
+  }
+}
+
+namespace {
+
+void add_columns(bit_sum& sum, const cpu::propagator& columns) {
+  for (const spinor_configuration& column : columns) {
+    const lattice_geometry& geometry = column.geometry();
+    const int length = geometry.local()[0];
+    for (std::int64_t site = 0; site < geometry.local_volume(); site += length)  // a row in x lies in one piece
+      sum.add(std::span(&column.at_site(site), static_cast<std::size_t>(length)));
+  }
+}
+
+}  // namespace
+
+bit_sum sum_of_columns(const cpu::propagator& columns) {
+  bit_sum sum;
+  add_columns(sum, columns);
+  return sum;
 }
 
 namespace {
@@ -163,6 +192,7 @@ struct solve_setting {
   solve_engine& engine;
   const solver_options& options;
   const gauge_configuration& links;
+  const gauge_configuration* source_links;
   const communicator& world;
   run_control& control;
   progress_line& progress;
@@ -193,7 +223,7 @@ void solve_columns(propagator_result& result, const solve_setting& run, const sc
     take_solutions(result, run.engine, solve.report, batch);
     if (!run.checkpoint) continue;
     now_doing("writing the checkpoint");
-    if (run.control.stopped()) result.unfinished_files = files_of_run(run.options);
+    result.unfinished_files = files_of_run(run.options);  // until the run has ended, however it ends
     run.checkpoint->store(result);
     now_doing("the solve");
   }
@@ -205,8 +235,18 @@ void judge_result(propagator_result& result, const solve_setting& run) {
   run.progress.begin("check of the solutions");
   run.progress.update(-1.0);
   const stopwatch watch;
+  // A run that has been stopped says what it has in about a second.
+  constexpr double seconds_after_a_stop = 1.0;
+  const auto has_no_time = [&] {
+    const bool was_stopped = run.control.stopped();
+    if (!was_stopped) return run.control.should_stop();
+    std::array<double, 1> slowest{watch.seconds()};
+    run.world.maximum(std::span(slowest));
+    return slowest[0] > seconds_after_a_stop;
+  };
+  result.judged = sum_of_columns(result.columns);
   judge_columns(result.results, result.columns, run.options.source, run.options.shared.action, run.options.tolerance(),
-                unit_roundoff(run.options.outer), run.links, run.world);
+                unit_roundoff(run.options.outer), run.links, run.world, run.source_links, has_no_time);
   result.reference_seconds = watch.seconds();
 }
 
@@ -229,7 +269,7 @@ void judge_timed(propagator_result& result, const solve_setting& run, const std:
     judged.iterations = report.columns[place].iterations;
     judged.updates = report.columns[place].updates;
     judge_column(judged, columns[place], x, run.options.source, run.options.shared.action, run.options.tolerance(),
-                 unit_roundoff(run.options.outer), run.links, run.world);
+                 unit_roundoff(run.options.outer), run.links, run.world, run.source_links);
     result.timed_residuals.push_back(judged.reference);
     result.timed_tolerances.push_back(judged.tolerance);
   }
@@ -303,16 +343,30 @@ void time_solves(propagator_result& result, const solve_setting& run, const schu
     result.seconds.push_back(result.first_seconds);
 }
 
+/// Correlators of the device, and what they were made of.
+void contract_on_device(propagator_result& result, const solve_engine& engine) {
+  result.correlators = engine.correlators();
+  if (!result.correlators) return;
+  now_doing("the comparison of the device's solutions");
+  cpu::propagator again(1, spinor_configuration(result.columns.front().geometry()));
+  result.of_device.emplace();
+  for (std::size_t n = 0; n < result.columns.size(); ++n) {
+    engine.get_solution(static_cast<int>(n), again.front());
+    add_columns(*result.of_device, again);
+  }
+}
+
 }  // namespace
 
 propagator_result solve_propagator(solve_engine& engine, const solver_options& options,
                                    const gauge_configuration& links, const communicator& world, run_control& control,
-                                   progress_line& progress) {
+                                   progress_line& progress, const gauge_configuration* source_links) {
   const lattice_geometry& geometry = links.geometry();
   std::optional<propagator_checkpoint> checkpoint;
   if (!options.checkpoint.empty()) checkpoint.emplace(options, geometry, cpu::average_plaquette(links, world), world);
   const stopping_rule rule = rule_of(options, control, progress);
-  solve_setting run{engine, options, links, world, control, progress, rule, checkpoint ? &*checkpoint : nullptr};
+  solve_setting run{
+      engine, options, links, source_links, world, control, progress, rule, checkpoint ? &*checkpoint : nullptr};
 
   schur_parameters parameters{.operator_norm = operator_norm_estimate(options.shared.action)};
   propagator_result result = nothing_solved(options, geometry);
@@ -332,7 +386,7 @@ propagator_result solve_propagator(solve_engine& engine, const solver_options& o
     solve_columns(result, run, parameters);
     judge_result(result, run);
   }
-  if (!control.stopped()) result.correlators = engine.correlators();
+  if (!control.stopped()) contract_on_device(result, engine);
   time_solves(result, run, parameters);
   result.halo = engine.halo();
   return result;

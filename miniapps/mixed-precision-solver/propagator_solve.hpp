@@ -3,10 +3,12 @@
 /// The heart of the mini-app: all columns of a propagator as one batch, each solution judged by the reference.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/app/bit_sum.hpp"
 #include "common/app/progress.hpp"
 #include "common/app/report.hpp"
 #include "common/app/run_control.hpp"
@@ -28,6 +30,8 @@ struct solved_batch {
 struct propagator_result {
   cpu::propagator columns;
   std::vector<column_result> results;          ///< one a column
+  bit_sum judged{};                            ///< of the columns, before they were judged; of this rank
+  std::optional<bit_sum> of_device{};          ///< of the device's solutions, after correlators were made of them there
   std::vector<std::vector<double>> histories;  ///< iterated residuals of each column, one an iteration
   std::vector<bool> kept;                      ///< columns whose solution is final, so that a checkpoint may hold them
   std::string solver;                          ///< with its Schur complement
@@ -56,19 +60,26 @@ struct propagator_result {
   std::vector<double> worst_history() const;
 };
 
+/// Sums the bits of all columns, this rank's sites, ghosts left out.
+bit_sum sum_of_columns(const cpu::propagator& columns);
+
 /// Solves, checks each column with the textbook operator, then repeats the solve for its time. With a checkpoint in the
 /// options, columns that it holds are not solved again, and the others are stored in it a few at a time, or when the
 /// run is stopped. Collective.
-/// \param links  with ghosts filled
+/// \param links         with ghosts filled
+/// \param source_links  that smear a Gaussian source; null: `links`
 propagator_result solve_propagator(solve_engine& engine, const solver_options& options,
                                    const gauge_configuration& links, const communicator& world, run_control& control,
-                                   progress_line& progress);
+                                   progress_line& progress, const gauge_configuration* source_links = nullptr);
 
 /// The reference residual of each column, and what it is held to. Collective.
-/// \param roundoff  of the precision that the columns were stored in while they were solved
+/// \param roundoff      of the precision that the columns were stored in while they were solved
+/// \param source_links  that smear a Gaussian source; null: `links`
+/// \param should_stop   is called between columns, the same on every rank; true: the others get NaN for a residual
 void judge_columns(std::vector<column_result>& results, cpu::propagator& columns, const cpu::source_description& source,
                    const fermion_action& action, double tolerance, double roundoff, const gauge_configuration& links,
-                   const communicator& world);
+                   const communicator& world, const gauge_configuration* source_links = nullptr,
+                   const std::function<bool()>& should_stop = {});
 
 solve_record record_of(const propagator_result& result, const solver_options& options);
 

@@ -43,8 +43,10 @@ class solve_engine {
  public:
   virtual ~solve_engine() = default;
 
-  /// M of this engine, in the precision of the solution, on one canonical spinor, full lattice.
-  virtual void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) = 0;
+  /// Applies M or M^+ to a batch of random columns, full lattice, and returns input and output, each summed over the
+  /// columns with weights (stretch_numbers.hpp). Ghosts of the input are filled. Collective.
+  /// \param inner  that of the Krylov space; else that of the residual
+  virtual scaling::weighed_sums apply_to_random(bool inner, bool dagger) = 0;
   /// The right-hand sides of the batch: at place 0, 1, ... the source of the options with the spin and colour of these
   /// columns of a propagator, times a phase; zero at the places that are left. Collective.
   virtual void set_sources(const std::vector<int>& columns, complex<double> phase = {1.0, 0.0}) = 0;
@@ -58,18 +60,23 @@ class solve_engine {
   /// Times the even-odd operators on a batch, that of the Krylov space first, then that of the residual where it is
   /// another: repeated samples after a warm-up. On a GPU each comes twice, cool and sustained; on several of them with
   /// what the halo costs.
-  /// \param judge  gets what the last timed application of each operator has made of its input
-  virtual std::vector<operator_figure> time_operators(const operator_judge& judge) = 0;
+  /// \param judge        gets what the last timed application of each operator has made of its input
+  /// \param should_stop  true ends it with the figures that there are; the same on every rank
+  virtual std::vector<operator_figure> time_operators(const operator_judge& judge,
+                                                      const std::function<bool()>& should_stop) = 0;
   /// How faces get to other ranks: {"policy" (GPU), "overlap"}; null where nothing is cut.
   virtual json_document halo() const { return nullptr; }
 };
 
 /// On the CPU, in the precisions of the options.
+/// \param source_links  that smear a Gaussian source; null: `links`
 std::unique_ptr<solve_engine> make_cpu_engine(const cpu::context& ctx, const gauge_configuration& links,
-                                              const solver_options& options);
+                                              const solver_options& options,
+                                              const gauge_configuration* source_links = nullptr);
 
 /// On the GPUs, one a rank. Throws input_error where the program was built without.
 std::unique_ptr<solve_engine> make_gpu_engine(gpu_access& gpu, const gauge_configuration& links,
-                                              const solver_options& options);
+                                              const solver_options& options,
+                                              const gauge_configuration* source_links = nullptr);
 
 }  // namespace plaquette

@@ -8,23 +8,15 @@
 #include <cmath>
 #include <limits>
 
-#include "cpu_ref/dirac/clover_textbook.hpp"
-#include "cpu_ref/fields/random_spinor.hpp"
+#include "common/algebra/gamma.hpp"
+#include "common/lattice/sum_rounding.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
+#include "miniapps/shared/operator_checks.hpp"
 #include "miniapps/shared/spinor_difference.hpp"
 
 namespace plaquette {
 
 namespace {
-
-constexpr std::int64_t all_sites_up_to = std::int64_t{1} << 16;
-constexpr std::int64_t sampled_sites = std::int64_t{1} << 12;
-
-/// Every how manyth site is compared. Odd, so that both parities and all coordinates are met.
-std::int64_t stride_of(const lattice_geometry& geometry) {
-  if (geometry.global_volume() <= all_sites_up_to) return 1;
-  return std::max<std::int64_t>(1, geometry.local_volume() / sampled_sites) | 1;
-}
 
 /// How bad a value is against its tolerance; NaN is the worst.
 double badness(double value, double tolerance) {
@@ -57,31 +49,65 @@ double residual_floor(double rounding, int iterations, double unit_roundoff) {
   return std::sqrt(iterations + 1.0) * rounding + 2.0 * unit_roundoff;
 }
 
-double operator_difference(const applied_operator& m, const gauge_configuration& links, const fermion_action& action,
-                           bool dagger, std::uint64_t seed, const communicator& comm) {
-  const lattice_geometry& geometry = links.geometry();
-  const spinor_configuration psi = cpu::random_spinor(geometry, seed, 0, comm);
-  spinor_configuration found(geometry);
-  m(found, psi, dagger);
-  const std::int64_t stride = stride_of(geometry);
-  const auto sums = cpu::sum_over_sites<2>(geometry, comm, [&](const coordinate& x) -> std::array<double, 2> {
-    if (geometry.local_index(x) % stride != 0) return {};
-    const spinor<double> expected = cpu::textbook::at_site(x, psi, links, action, dagger);
-    return {norm2(found(x) - expected), norm2(expected)};
+scaling::number_precision in_words_of_figures(precision p) {
+  using enum scaling::number_precision;
+  return p == precision::double_ ? double_precision : p == precision::single ? single_precision : half_precision;
+}
+
+namespace {
+
+/// M of the residual or of the Krylov space, on all columns and the full lattice.
+scaling::operator_case full_operator(const solver_options& options, bool inner) {
+  using enum scaling::operator_kind;
+  return {options.shared.action.has_clover() ? clover : wilson, scaling::site_layout::full,
+          in_words_of_figures(inner ? options.inner : options.outer), inner ? options.inner_links : options.links,
+          options.batch_size()};
+}
+
+std::string name_of_operator(bool inner, bool dagger) {
+  return std::string(dagger ? "adjoint " : "") + (inner ? "inner operator" : "operator");
+}
+
+/// Visits M and M^+ of the residual, and those of the Krylov space where they are others: visit(inner, dagger).
+template <class Visit>
+void for_each_operator(const solver_options& options, const std::function<void()>& begin_each, Visit&& visit) {
+  const bool has_inner = options.inner != options.outer || options.inner_links != options.links;
+  for (const bool inner : {false, true})
+    for (const bool dagger : {false, true}) {
+      if (inner && !has_inner) continue;
+      if (begin_each) begin_each();
+      visit(inner, dagger);
+    }
+}
+
+}  // namespace
+
+void check_operators(verification& checks, solve_engine& engine, const solver_options& options,
+                     const gauge_configuration& links, double distance_from_su3, const communicator& comm,
+                     const std::function<void()>& begin_each) {
+  const scaling::site_sample sample(links.geometry(), false);
+  for_each_operator(options, begin_each, [&](bool inner, bool dagger) {
+    const scaling::weighed_sums sums = engine.apply_to_random(inner, dagger);
+    const scaling::operator_case c = full_operator(options, inner);
+    const scaling::difference found =
+        scaling::compare_with_textbook(sums.out, sums.in, links, options.shared.action,
+                                       {c.kind, c.layout, options.preconditioning, dagger}, sample, comm);
+    const scaling::difference allowed = scaling::tolerance_of(c, distance_from_su3);
+    const std::string name = name_of_operator(inner, dagger) + " against the textbook";
+    checks.add(name, found.norm, allowed.norm);
+    checks.add(name + ", worst site", found.worst_site, allowed.worst_site);
   });
-  return std::sqrt(sums[0] / sums[1]);
 }
 
-double difference_of_operators(const applied_operator& a, const applied_operator& b, const lattice_geometry& geometry,
-                               bool dagger, std::uint64_t seed, const communicator& comm) {
-  const spinor_configuration psi = cpu::random_spinor(geometry, seed, 0, comm);
-  spinor_configuration found(geometry), expected(geometry);
-  a(found, psi, dagger);
-  b(expected, psi, dagger);
-  return relative_difference(found, expected, comm);
+void check_against_cpu(verification& checks, solve_engine& gpu, solve_engine& cpu, const solver_options& options,
+                       double distance_from_su3, const communicator& comm, const std::function<void()>& begin_each) {
+  for_each_operator(options, begin_each, [&](bool inner, bool dagger) {
+    const spinor_configuration found = gpu.apply_to_random(inner, dagger).out,
+                               expected = cpu.apply_to_random(inner, dagger).out;
+    checks.add(name_of_operator(inner, dagger) + ", GPU against CPU", relative_difference(found, expected, comm),
+               2.0 * scaling::tolerance_of(full_operator(options, inner), distance_from_su3).norm);
+  });
 }
-
-double operator_tolerance(const std::string& precision) { return 20.0 * unit_roundoff(precision); }
 
 void check_columns(verification& checks, const std::vector<column_result>& columns) {
   const auto by_residual = [](const column_result& c) { return badness(c.reference, c.tolerance); };
@@ -106,6 +132,58 @@ std::string remark_on_rebuilt_links(const std::vector<column_result>& columns, i
       "the links are in SU(3) to {:.1e} only, and those rebuilt from {} reals differ from them by as much: the device "
       "has solved another system. --reconstruct 18 solves this one (--inner-reconstruct is free)",
       distance_from_su3, stored_reals);
+}
+
+namespace {
+
+constexpr double rounding_of_a_contraction = 128.0 * 0x1p-53;
+
+}  // namespace
+
+std::string remark_on_exceptional(const std::vector<double>& pion, int source_time) {
+  const auto largest = std::ranges::max_element(pion);
+  const auto time = static_cast<int>(largest - pion.begin());
+  if (largest == pion.end() || time == source_time) return {};
+  return fmt::format(
+      "the configuration looks exceptional at this mass: the pion is {:.3g} at time {} and {:.3g} at its source, time "
+      "{}. "
+      "A mode of M near zero outweighs the others; a heavier quark or plaquette-multigrid, which finds such modes, "
+      "helps",
+      *largest, time, pion.at(static_cast<std::size_t>(source_time)), source_time);
+}
+
+void check_rho(verification& checks, const std::vector<double>& rho, const std::vector<double>& pion) {
+  bool is_bounded = rho.size() == pion.size();
+  for (std::size_t t = 0; is_bounded && t < rho.size(); ++t)
+    is_bounded = std::abs(rho[t]) <= (1.0 + 2.0 * rounding_of_a_contraction) * pion[t];
+  checks.add("rho correlator is at most the pion's", is_bounded);
+}
+
+void check_rho_by_definition(verification& checks, const std::vector<double>& rho, const std::vector<double>& pion,
+                             const std::vector<spinor_configuration>& columns, int time, const communicator& comm) {
+  const lattice_geometry& geometry = columns.front().geometry();
+  const spin_matrix gamma5 = gamma_matrix(4);
+  const auto [sum] = cpu::sum_over_sites<1>(geometry, comm, [&](const coordinate& x) -> std::array<double, 1> {
+    if (geometry.to_global(x)[3] != time) return {};
+    double here = 0.0;
+    for (int i = 0; i < 3; ++i) {
+      const spin_matrix left = gamma5 * gamma_matrix(i), right = gamma_matrix(i) * gamma5;
+      for (int f = 0; f < spins; ++f)
+        for (int e = 0; e < colours; ++e) {
+          spinor<double> column;  // of S gamma_i gamma_5
+          for (int d = 0; d < spins; ++d) column += right(d, f) * columns[static_cast<std::size_t>(colours * d + e)](x);
+          const spinor<double> applied = left * column;
+          const spinor<double>& s = columns[static_cast<std::size_t>(colours * f + e)](x);
+          for (int a = 0; a < spins; ++a)
+            for (int c = 0; c < colours; ++c) here += (applied(a, c) * conj(s(a, c))).re / 3.0;
+        }
+    }
+    return {here};
+  });
+  const auto t = static_cast<std::size_t>(time);
+  const double apart = std::abs(rho.at(t) - sum);
+  checks.add("rho correlator against its definition", apart == 0.0 ? 0.0 : apart / pion.at(t),
+             rounding_of_a_contraction + sum_rounding(geometry.global()));
 }
 
 }  // namespace plaquette

@@ -4,7 +4,6 @@
 /// part in finding them.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,6 +13,8 @@
 #include "common/comms/communicator.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
+#include "miniapps/mixed-precision-solver/solve_engine.hpp"
+#include "miniapps/shared/operator_case.hpp"
 
 namespace plaquette {
 
@@ -35,22 +36,24 @@ double residual_rounding(const fermion_action& action, double unit_roundoff, dou
 /// 2.1.)
 double residual_floor(double rounding, int iterations, double unit_roundoff);
 
-/// out = M in, or M^+ in, of whatever is judged.
-using applied_operator = std::function<void(spinor_configuration& out, const spinor_configuration& in, bool dagger)>;
+/// The words of figures for a precision.
+scaling::number_precision in_words_of_figures(precision p);
 
-/// |M psi - M' psi| / |M' psi| for a random psi, M' the textbook operator: over all sites of lattices of up to 2^16
-/// sites, over 2^12 sites spread over each rank's part of larger ones. NaN where M psi holds one. Collective.
-/// \param links  with ghosts filled
-double operator_difference(const applied_operator& m, const gauge_configuration& links, const fermion_action& action,
-                           bool dagger, std::uint64_t seed, const communicator& comm);
+/// Adds: M and M^+ of the residual, and those of the Krylov space where they are others, against the textbook operator
+/// on a batch of random columns. One application of the textbook operator judges all columns: they are summed with
+/// weights. All sites of lattices of up to 2^16 sites are compared, sampled ones of larger lattices. Collective.
+/// \param links              with ghosts filled
+/// \param distance_from_su3  the largest of them: links that are rebuilt differ by as much
+/// \param begin_each         is called before each comparison; what it throws ends them
+void check_operators(verification& checks, solve_engine& engine, const solver_options& options,
+                     const gauge_configuration& links, double distance_from_su3, const communicator& comm,
+                     const std::function<void()>& begin_each = {});
 
-/// |A psi - B psi| / |B psi| over all sites for a random psi. NaN where A psi or B psi holds one. Collective.
-double difference_of_operators(const applied_operator& a, const applied_operator& b, const lattice_geometry& geometry,
-                               bool dagger, std::uint64_t seed, const communicator& comm);
-
-/// A component of M psi is a sum of 8 x 2 x 3 + 12 products, whose rounding errors add up at random to about 2 u of the
-/// norm (measured: 1.6 u single, 2.0 u double); ten times that is allowed.
-double operator_tolerance(const std::string& precision);
+/// Adds: the same operators of a GPU against those of the CPU, in the same precision, at all sites. Each rounds by what
+/// is allowed against the textbook. Collective.
+void check_against_cpu(verification& checks, solve_engine& gpu, solve_engine& cpu, const solver_options& options,
+                       double distance_from_su3, const communicator& comm,
+                       const std::function<void()>& begin_each = {});
 
 /// How one column was solved. Residuals are |b - M x| / |b| of the full system, but for the iterated one, which is the
 /// recurrence's.
@@ -82,5 +85,19 @@ void check_columns(verification& checks, const std::vector<column_result>& colum
 /// reals is not. Empty where they agree or all 18 reals are stored.
 std::string remark_on_rebuilt_links(const std::vector<column_result>& columns, int stored_reals,
                                     double distance_from_su3);
+
+/// Returns a line for a person where the pion is larger at another time than at its source; else nothing. It falls from
+/// its source on, unless a mode of M near zero, elsewhere on the lattice, outweighs all others.
+std::string remark_on_exceptional(const std::vector<double>& pion, int source_time);
+
+/// Adds: every value of the rho is finite and at most the pion's, which bounds it (Cauchy-Schwarz: the rho's terms are
+/// those of the pion with signs and phases).
+void check_rho(verification& checks, const std::vector<double>& rho, const std::vector<double>& pion);
+
+/// Adds: the rho at one time against its definition, sum over x of Re tr [ gamma_i S gamma_i gamma_5 S^+ gamma_5 ] / 3
+/// with products of whole spin matrices, as a share of the pion there. Collective.
+/// \param columns  the twelve of the propagator
+void check_rho_by_definition(verification& checks, const std::vector<double>& rho, const std::vector<double>& pion,
+                             const std::vector<spinor_configuration>& columns, int time, const communicator& comm);
 
 }  // namespace plaquette

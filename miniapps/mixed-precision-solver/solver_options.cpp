@@ -36,7 +36,8 @@ constexpr double least_tolerance_single = 5e-8, least_tolerance_double = 1e-15;
 struct raw_options {
   std::string precision = "double", scheme = "reliable", solution, reconstruct = "18", inner_reconstruct;
   double delta = 0.0;
-  std::string source = "point", solver = "bicgstab", preconditioning = "symmetric", basis = "degrand-rossi", size;
+  std::string source = "point", solver = "auto", preconditioning = "symmetric", basis = "degrand-rossi", size;
+  std::string smearing_links = "smeared";
 };
 
 void declare_solver(command_line& line, solver_options& options, raw_options& raw) {
@@ -58,11 +59,17 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
   line.integer("--smearing-steps", options.source.smearing_steps, "n of a Gaussian source", 1, most_smearing_steps);
   for (const char* option : {"--smearing-radius", "--smearing-steps"})
     line.needs_value(option, "--source", "gaussian", raw.source);
+  line.choice("--smearing-links", raw.smearing_links, {"smeared", "thin"},
+              "With --stout-steps, links that smear a Gaussian source: those of the operator, or those before stout "
+              "smearing, as Chroma has it");
+  line.needs_value("--smearing-links", "--source", "gaussian", raw.source);
+  line.needs("--smearing-links", "--stout-steps N");
 
   line.section("Solver");
-  line.choice("--solver", raw.solver, {"cgne", "cgnr", "bicgstab", "bicgstab2", "bicgstab4", "auto", "gcr", "mr"},
-              "Krylov method, on the Schur system; auto: bicgstab, and where it stalls bicgstab4, then cgnr (cgne in "
-              "half precision)");
+  line.choice(
+      "--solver", raw.solver, {"cgne", "cgnr", "bicgstab", "bicgstab2", "bicgstab4", "auto", "gcr", "mr"},
+      "Krylov method, on the Schur system; auto: bicgstab, and where it stalls or breaks down bicgstab4, then cgnr "
+      "(cgne in half precision)");
   line.choice("--precision", raw.precision, {"double", "single", "double-single", "double-half", "single-half"},
               "Of the solution and, after the hyphen, of the Krylov space where that is a lower one");
   line.choice(
@@ -123,6 +130,7 @@ void declare_files(command_line& line, solver_options& options, raw_options& raw
                        "--source-position",
                        "--smearing-radius",
                        "--smearing-steps",
+                       "--smearing-links",
                        "--solver",
                        "--restart-length",
                        "--relaxation",
@@ -228,6 +236,9 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   options.size = raw.size.empty() && !line.given("--gauge") ? "small" : raw.size;
   options.command = line.typed();
   options.source.kind = cpu::parse_source_kind(raw.source);
+  options.source.thin_links = raw.smearing_links == "thin";
+  // A file that is read says later which ones its source had.
+  options.shared.keep_thin_links = options.source.thin_links || !options.read_propagator.empty();
   options.solver = parse_solver_kind(raw.solver);
   choose_precisions(options, raw, line);
   options.preconditioning =
@@ -256,6 +267,7 @@ json_document parameters_of(const solver_options& options, const lattice_geometr
               {"source_position", options.source.position},
               {"smearing_radius", options.source.smearing_radius},
               {"smearing_steps", options.source.smearing_steps},
+              {"smearing_links", options.source.thin_links ? "thin" : "smeared"},
               {"solver", name(options.solver)},
               {"solution_precision", name(options.outer)},
               {"inner_precision", name(options.inner)},

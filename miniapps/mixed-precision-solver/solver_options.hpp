@@ -20,7 +20,7 @@ struct solver_options {
   std::string size;  ///< of the ladder; empty where none was named
 
   cpu::source_description source;
-  solver_kind solver = solver_kind::bicgstab;
+  solver_kind solver = solver_kind::automatic;
   solver_parameters parameters;
   precision outer = precision::double_;  ///< of the solution and of its residual
   precision inner = precision::double_;  ///< of the Krylov space

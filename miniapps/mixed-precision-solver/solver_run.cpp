@@ -11,7 +11,6 @@
 #include <string>
 
 #include "common/lattice/sum_rounding.hpp"
-#include "cpu_ref/fields/cache_size.hpp"
 #include "cpu_ref/observables/correlators.hpp"
 #include "miniapps/mixed-precision-solver/propagator_checkpoint.hpp"
 #include "miniapps/mixed-precision-solver/propagator_solve.hpp"
@@ -21,45 +20,25 @@
 #include "miniapps/shared/correlator_report.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 #include "miniapps/shared/operator_checks.hpp"
-#include "miniapps/shared/possible_figures.hpp"
 #include "miniapps/shared/propagator_file.hpp"
 
 namespace plaquette {
 
 namespace {
 
-applied_operator operator_of(solve_engine& engine) {
-  return [&engine](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
-    engine.apply(out, in, dagger);
-  };
-}
-
-/// --check: M and M^+ of the device against the textbook operator, on random input.
-void check_operators(app_run& run, const solver_options& options, solve_engine& engine, const gauge_input& gauge) {
-  now_doing("the comparison with the textbook operator");
-  const shared_options& shared = options.shared;
-  const applied_operator apply = operator_of(engine);
-  for (const bool dagger : {false, true}) {
-    run.progress.begin("comparison with the textbook operator");
+/// --check: the operators of the device against the textbook's, and those of a GPU against the CPU's.
+void check_engine(app_run& run, const solver_options& options, solve_engine& engine, const gauge_input& gauge) {
+  const auto begin_each = [&run] {
+    run.stop_if_asked();
+    run.progress.begin("comparison of the operators");
     run.progress.update(-1.0);
-    run.result.checks.add(dagger ? "adjoint operator against the textbook" : "operator against the textbook",
-                          operator_difference(apply, gauge.links, shared.action, dagger, shared.seed, run.world),
-                          operator_tolerance(name(options.outer)));
-  }
-}
-
-/// --check of a GPU: M and M^+ against the same of the CPU, in the same precision. Each rounds by what is allowed
-/// against the textbook.
-void check_against_cpu(app_run& run, const solver_options& options, solve_engine& engine, const gauge_input& gauge) {
+  };
+  now_doing("the comparison with the textbook operator");
+  check_operators(run.result.checks, engine, options, gauge.links, gauge.distance_from_su3, run.world, begin_each);
+  if (!run.gpu) return;
   now_doing("the comparison with the CPU");
-  solver_options one_column = options;
-  one_column.shared.rhs = one_column.batch = 1;
-  const auto cpu_engine = make_cpu_engine(cpu::context(run.geometry, run.world), gauge.links, one_column);
-  for (const bool dagger : {false, true})
-    run.result.checks.add(dagger ? "adjoint operator, GPU against CPU" : "operator, GPU against CPU",
-                          difference_of_operators(operator_of(engine), operator_of(*cpu_engine), run.geometry, dagger,
-                                                  options.shared.seed, run.world),
-                          2.0 * operator_tolerance(name(options.outer)));
+  const auto cpu_engine = make_cpu_engine(cpu::context(run.geometry, run.world), gauge.links, options);
+  check_against_cpu(run.result.checks, engine, *cpu_engine, options, gauge.distance_from_su3, run.world, begin_each);
 }
 
 /// Of the columns that were checked, on the CPU.
@@ -67,29 +46,56 @@ correlator_pair correlators_of(const cpu::propagator& columns, const communicato
   return {cpu::pion_correlator(columns, world), cpu::rho_correlator(columns, world)};
 }
 
-void note_correlators(app_run& run, const correlator_pair& c, const cpu::source_description& source) {
-  note_correlators(run, c.pion, c.rho, source.position[3]);
-}
-
-void add_correlators(app_run& run, const cpu::propagator& columns, const cpu::source_description& source) {
-  if (columns.size() == cpu::spin_colours) note_correlators(run, correlators_of(columns, run.world), source);
-}
-
-/// Those of the device, where it makes them. A time's values are sums of positive terms, the same ones on both sides,
-/// each of which is rounded some tens of times (at most 128 u); they are summed over the sites in two orders.
-void add_correlators(app_run& run, const solver_options& options, const std::optional<correlator_pair>& of_device,
-                     const cpu::propagator& columns) {
-  if (!of_device) return add_correlators(run, columns, options.source);
-  note_correlators(run, *of_device, options.source);
-  if (!options.shared.check) return;
-  const std::vector<double> of_cpu = cpu::pion_correlator(columns, run.world);
-  double worst = 0.0;
-  for (std::size_t t = 0; t < of_cpu.size(); ++t) {
-    const double difference = std::abs(of_device->pion[t] / of_cpu[t] - 1.0);
-    if (!(difference <= worst)) worst = difference;
+/// The largest relative difference of two correlators.
+double difference_of_correlators(const std::vector<double>& found, const std::vector<double>& expected) {
+  double worst = found.size() == expected.size() ? 0.0 : std::nan("");
+  for (std::size_t t = 0; t < std::min(found.size(), expected.size()); ++t) {
+    const double difference = found[t] == expected[t] ? 0.0 : std::abs(found[t] / expected[t] - 1.0);
+    if (!(difference <= worst) && !std::isnan(worst)) worst = difference;
   }
-  run.result.checks.add("pion correlator, GPU against CPU", worst,
-                        128.0 * 0x1p-53 + sum_rounding(run.geometry.global()));
+  return worst;
+}
+
+/// Adds the correlators to the report, and checks of them: the columns still have the bits that were judged.
+void note_correlators(app_run& run, const correlator_pair& c, const cpu::propagator& columns, const bit_sum& judged,
+                      const cpu::source_description& source) {
+  run.result.observables = {{"pion", c.pion}, {"rho", c.rho}, {"source_time", source.position[3]}};
+  check_correlator(run.result.checks, "pion", c.pion);
+  check_rho(run.result.checks, c.rho, c.pion);
+  check_rho_by_definition(run.result.checks, c.rho, c.pion, columns, static_cast<int>(run.shared.seed % c.rho.size()),
+                          run.world);
+  check_same_bits(run.result.checks, "solutions behind the correlators", judged, sum_of_columns(columns), run.world);
+  if (!run.talks()) return;
+  print_correlators(c.pion, c.rho);
+  if (const std::string remark = remark_on_exceptional(c.pion, source.position[3]); !remark.empty())
+    fmt::print("\nremark     {}\n", remark);
+}
+
+void add_correlators(app_run& run, const cpu::propagator& columns, const bit_sum& judged,
+                     const cpu::source_description& source) {
+  if (columns.size() != cpu::spin_colours) return;
+  now_doing("the correlators");
+  note_correlators(run, correlators_of(columns, run.world), columns, judged, source);
+}
+
+/// Those of the device, where it makes them, held to those of the columns that were judged. A time's values are sums of
+/// terms, the same ones on both sides, each of which is rounded some tens of times (at most 128 u); they are summed
+/// over the sites in two orders. Terms of the rho have both signs, and none is larger than the pion's.
+void add_correlators(app_run& run, const solver_options& options, const propagator_result& solved) {
+  if (!solved.correlators) return add_correlators(run, solved.columns, solved.judged, options.source);
+  now_doing("the correlators");
+  const correlator_pair& c = *solved.correlators;
+  note_correlators(run, c, solved.columns, solved.judged, options.source);
+  check_same_bits(run.result.checks, "solutions on the device", solved.judged, solved.of_device.value(), run.world);
+  const correlator_pair of_cpu = correlators_of(solved.columns, run.world);
+  const double rounding = 128.0 * 0x1p-53 + sum_rounding(run.geometry.global());
+  run.result.checks.add("pion correlator, GPU against CPU", difference_of_correlators(c.pion, of_cpu.pion), rounding);
+  std::vector<double> found = c.pion, expected = c.pion;
+  for (std::size_t t = 0; t < found.size(); ++t) {
+    found[t] += c.rho[t];
+    expected[t] += of_cpu.rho[t];
+  }
+  run.result.checks.add("rho correlator, GPU against CPU", difference_of_correlators(found, expected), rounding);
 }
 
 void relate_to_cpu(operator_figure& figure, const cpu::context& ctx) {
@@ -112,28 +118,6 @@ void check_timed_operator(app_run& run, const solver_options& options, const gau
                         scaling::tolerance_of(c, gauge.distance_from_su3).norm);
 }
 
-scaling::number_precision in_words_of_figures(precision p) {
-  using enum scaling::number_precision;
-  return p == precision::double_ ? double_precision : p == precision::single ? single_precision : half_precision;
-}
-
-/// Figures and the rate of the solve are held against what the machine can give. The rate of the solve has no share of
-/// the bandwidth: vectors of the Krylov space may be in a cache.
-void check_rates(app_run& run, std::vector<operator_figure> figures, double fma_gflops) {
-  // Other work on a host slows what a limit is measured with: the better of two measurements counts.
-  for (operator_figure& figure : figures)
-    if (figure.fraction_of_fma_peak > 1.0 && figure.precision != name(precision::double_))
-      figure.fraction_of_fma_peak = std::min(figure.fraction_of_fma_peak, figure.gflops / fma_gflops);
-  for (const solve_record& s : run.result.solves) {
-    operator_figure rate;
-    rate.gflops = s.details["gflops"].get<double>();
-    relate_to_machine(rate, 0.0, fma_gflops);
-    figures.push_back(rate);
-  }
-  check_figures_are_possible(run.result.checks, figures,
-                             run.gpu ? run.gpu->facts().cache_bytes : cpu::last_level_cache_bytes());
-}
-
 void measure_operator(app_run& run, const solver_options& options, solve_engine& engine, const gauge_input& gauge) {
   now_doing("the measurement of the operator");
   run.progress.begin("measurement of the operator");
@@ -144,20 +128,13 @@ void measure_operator(app_run& run, const solver_options& options, solve_engine&
                          {run.shared.action.has_clover() ? clover_schur : wilson_schur, scaling::site_layout::even_odd,
                           in_words_of_figures(numbers), links, columns});
   };
-  for (operator_figure& figure : engine.time_operators(judge)) {
+  for (operator_figure& figure : engine.time_operators(judge, [&run] { return run.control.should_stop(); })) {
     if (run.gpu)
       relate_to_gpu(figure, *run.gpu);
     else
       relate_to_cpu(figure, cpu::context(run.geometry, run.world));
     run.result.figures.push_back(figure);
   }
-  if (run.gpu) return check_rates(run, run.result.figures, run.gpu->fma_gflops(false));
-  const cpu::context ctx(run.geometry, run.world);
-  double peak = fma_gflops<float>(ctx);
-  constexpr int more_measurements = 5;
-  const double gflops = run.result.solves.empty() ? 0.0 : run.result.solves.back().details["gflops"].get<double>();
-  for (int i = 0; i < more_measurements && gflops > peak; ++i) peak = std::max(peak, fma_gflops<float>(ctx));
-  check_rates(run, against_limits_measured_again(ctx, run.result.figures), peak);
 }
 
 void store_propagator(app_run& run, const solver_options& options, const propagator_result& solved,
@@ -175,6 +152,10 @@ void store_propagator(app_run& run, const solver_options& options, const propaga
     facts.tolerance = std::max(facts.tolerance, c.tolerance);
   }
   write_propagator(options.write_propagator, run.replaces(options.write_propagator), solved.columns, facts, run.world);
+  now_doing("the comparison of the propagator's file");
+  check_propagator_file(run.result.checks, options.write_propagator, solved.columns, facts, run.world);
+  check_same_bits(run.result.checks, "solutions behind the file", solved.judged, sum_of_columns(solved.columns),
+                  run.world);
 }
 
 /// The worst column of the last timed solves.
@@ -197,16 +178,22 @@ exit_status finish(app_run& run, exit_status status) {
   return run.finish(status);
 }
 
+/// The links that smear a Gaussian source, where they are not those of the operator; else null.
+const gauge_configuration* source_links_of(const cpu::source_description& source, const gauge_input& gauge) {
+  return source.thin_links && gauge.thin_links ? &*gauge.thin_links : nullptr;
+}
+
 /// Solves, checks, reports.
 exit_status solve_and_report(app_run& run, const solver_options& options, const gauge_input& gauge,
                              propagator_result& solved) {
   now_doing("the set-up of the operators");
-  const auto engine = run.gpu ? make_gpu_engine(*run.gpu, gauge.links, options)
-                              : make_cpu_engine(cpu::context(run.geometry, run.world), gauge.links, options);
-  if (options.shared.check) check_operators(run, options, *engine, gauge);
-  if (options.shared.check && run.gpu) check_against_cpu(run, options, *engine, gauge);
+  const gauge_configuration* const source_links = source_links_of(options.source, gauge);
+  const auto engine = run.gpu
+                          ? make_gpu_engine(*run.gpu, gauge.links, options, source_links)
+                          : make_cpu_engine(cpu::context(run.geometry, run.world), gauge.links, options, source_links);
+  if (options.shared.check) check_engine(run, options, *engine, gauge);
 
-  solved = solve_propagator(*engine, options, gauge.links, run.world, run.control, run.progress);
+  solved = solve_propagator(*engine, options, gauge.links, run.world, run.control, run.progress, source_links);
   run.progress.clear();
   check_columns(run.result.checks, solved.results);
   check_timed_solves(run.result.checks, solved);
@@ -239,7 +226,7 @@ exit_status solve_and_report(app_run& run, const solver_options& options, const 
   }
   const sample_statistics seconds = statistics(solved.seconds);
   run.result.fom.value = static_cast<double>(solved.results.size()) / seconds.median;
-  add_correlators(run, options, solved.correlators, solved.columns);
+  add_correlators(run, options, solved);
   if (!run.control.stopped()) measure_operator(run, options, *engine, gauge);
   if (!options.write_propagator.empty()) {
     store_propagator(run, options, solved, gauge);
@@ -302,8 +289,10 @@ exit_status run_read(app_run& run, const solver_options& options, const gauge_in
   run.progress.begin("check of the propagator");
   run.progress.update(-1.0);
   std::vector<column_result> results(loaded.columns.size());
+  const bit_sum judged = sum_of_columns(loaded.columns);
   judge_columns(results, loaded.columns, loaded.facts.source, loaded.facts.action, loaded.facts.tolerance, 0.0,
-                gauge.links, run.world);
+                gauge.links, run.world, source_links_of(loaded.facts.source, gauge),
+                [&run] { return run.control.should_stop(); });
   if (is_stopped()) return finish(run, exit_status::interrupted);
   for (std::size_t n = 0; n < results.size(); ++n) {
     results[n].status = solve_status::converged;
@@ -316,7 +305,7 @@ exit_status run_read(app_run& run, const solver_options& options, const gauge_in
                     "propagator read from its file"};
   run.progress.clear();
   if (run.talks()) print_columns(results);
-  add_correlators(run, loaded.columns, loaded.facts.source);
+  add_correlators(run, loaded.columns, judged, loaded.facts.source);
   return finish(run, exit_status::success);
 }
 

@@ -156,7 +156,9 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
   // The propagator, a copy of it where it is written in another basis, and four fields for its checks.
   const bool copied = !options.write_propagator.empty() && options.basis != gamma_basis::degrand_rossi;
   const double spinor_fields = columns * (copied ? 2.0 : 1.0) + 4.0;
-  work.canonical_bytes = padded_volume(geometry) * (sizeof(site_links) + spinor_fields * sizeof(spinor<double>));
+  const int sets_of_links = options.shared.keep_thin_links && options.shared.stout.steps > 0 ? 2 : 1;
+  work.canonical_bytes =
+      padded_volume(geometry) * (sets_of_links * sizeof(site_links) + spinor_fields * sizeof(spinor<double>));
   if (on_gpu) {
     work.gpu_bytes = bytes_on_gpu(options, local, options.batch_size());
     work.canonical_bytes += local * (sizeof(site_links) + sizeof(spinor<double>));  // on their way there

@@ -3,10 +3,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <fstream>
 #include <span>
 
 #include "common/app/checkpoint.hpp"
+#include "miniapps/shared/possible_figures.hpp"
 
 namespace plaquette {
 
@@ -17,7 +20,27 @@ app_run::app_run(const shared_options& options, const lattice_geometry& lattice,
       control(ranks, options.time_limit),
       progress(ranks.rank() == 0) {}
 
-bool app_run::replaces(const std::string& path) const { return shared.force || was_left_by(left_files, path); }
+namespace {
+
+/// True where a file is a report that says so.
+bool is_report_of_stopped_run(const std::string& path) {
+  std::ifstream file(path);
+  const json_document found = json_document::parse(file, nullptr, false);
+  if (!found.is_object() || !found.contains("schema_version") || !found.contains("checks")) return false;
+  const json_document& checks = found["checks"];
+  return checks.is_array() && std::ranges::any_of(checks, [](const json_document& c) {
+           return c.is_object() && c.contains("name") && c["name"].is_string() &&
+                  c["name"].get<std::string>().starts_with("run was not ") && c.contains("passed") &&
+                  c["passed"] == false;
+         });
+}
+
+}  // namespace
+
+bool app_run::replaces(const std::string& path) const {
+  return shared.force || was_left_by(left_files, path) ||
+         (keeps_checkpoint && path == shared.json && is_report_of_stopped_run(path));
+}
 
 void app_run::begin(const std::string& step) {
   now_doing("the " + step);
@@ -63,6 +86,14 @@ void app_run::end_stage(const std::string& name, const stage_clock& clock) {
 }
 
 exit_status app_run::finish(exit_status status) {
+  if (status == exit_status::success && control.should_stop()) status = exit_status::interrupted;
+  const auto tells_of_a_stop = [](const check& c) { return c.name.starts_with("run was not "); };
+  if (control.stopped() && std::ranges::none_of(result.checks.checks(), tells_of_a_stop))
+    control.note_stop(result.checks);
+  if (!control.stopped()) {
+    now_doing("the comparison of speeds with the machine's");
+    check_report_is_possible(result, more_rates, geometry, world, gpu.get(), instructions);
+  }
   if (status == exit_status::success && !result.checks.passed()) status = exit_status::verification_failed;
   progress.clear();
   if (gpu) result.tuning = gpu->tuning();

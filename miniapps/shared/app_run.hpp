@@ -18,6 +18,7 @@
 #include "common/app/timing.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/lattice/geometry.hpp"
+#include "cpu_ref/simd/kernels.hpp"
 #include "miniapps/shared/gauge_input.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 
@@ -35,10 +36,15 @@ struct app_run {
   report result;
   std::unique_ptr<gpu_access> gpu{};      ///< null on the CPU
   std::vector<std::string> left_files{};  ///< outputs of stopped runs, which this run continues
+  bool keeps_checkpoint = false;          ///< it may continue a run that was stopped before its first checkpoint, too
+  /// Rates that stand in the report as seconds or otherwise, and that the machine must be able to give.
+  std::vector<operator_figure> more_rates{};
+  cpu::instruction_set instructions = cpu::best_instruction_set();  ///< that a CPU's figures are measured with
 
   /// True on the one rank that prints.
   bool talks() const { return world.rank() == 0; }
-  /// Returns whether an output that exists already is replaced: with --force, or where a stopped run has left it.
+  /// Returns whether an output that exists already is replaced: with --force, or where a stopped run has left it. Of a
+  /// program that keeps checkpoints, that is also a report that says that its run was stopped.
   bool replaces(const std::string& path) const;
 
   /// Names the current step: for the progress line, and for the message of an error.
@@ -65,8 +71,9 @@ struct app_run {
     }
   }
 
-  /// Prints the checks, the figure of merit and the verdict, writes the report and returns the exit status: `status`,
-  /// or 1 where that is success and a check failed. The last call of a body.
+  /// Adds the check that no figure is better than what the machine can give, prints the checks, the figure of merit and
+  /// the verdict, writes the report and returns the exit status: `status`, or 1 where that is success and a check
+  /// failed. A run that was told to stop until now is a stopped one (6). The last call of a body. Collective.
   exit_status finish(exit_status status);
 
  private:

@@ -115,6 +115,7 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
     now_doing("stout smearing");
     smearing = stout_parameters(options.stout);
     smearing["plaquette_before"] = input.plaquette.average;
+    if (options.keep_thin_links) input.thin_links = input.links;
     smear(input, options.stout, world, gpu);
     input.plaquette = cpu::measure_plaquettes(input.links, world);
   }

@@ -30,7 +30,8 @@ struct gauge_input {
   cpu::plaquettes plaquette;
   double distance_from_su3 = 0.0;  ///< largest over all links
   double su3_tolerance = 0.0;
-  json_document description;  ///< for the report
+  json_document description;                        ///< for the report
+  std::optional<gauge_configuration> thin_links{};  ///< as they were before stout smearing, where they are to be kept
   /// A file of openQCD with open boundaries: its links from the last time slice to the first are zero.
   bool open_boundary = false;
 };

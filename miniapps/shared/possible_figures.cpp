@@ -6,15 +6,38 @@
 #include <cmath>
 #include <span>
 
+#include "cpu_ref/fields/cache_size.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 
 namespace plaquette {
 
-double share_of_limits(const operator_figure& figure, double cache_bytes) {
-  constexpr double beyond_caches = 10.0;  // then at most a tenth of the bytes comes from a cache
+namespace {
+
+/// Whether an application moves so many bytes that at most a tenth of them comes from a cache.
+bool streams(const operator_figure& figure, double cache_bytes) {
+  constexpr double beyond_caches = 10.0;
   const double bytes = 1e9 * figure.gbytes_per_s * figure.seconds.median / std::max(figure.ranks, 1);
-  const bool streams = cache_bytes > 0.0 && !(bytes < beyond_caches * cache_bytes);
-  const double of_copy = streams ? figure.fraction_of_copy : 0.0;
+  return cache_bytes > 0.0 && !(bytes < beyond_caches * cache_bytes);
+}
+
+bool is_in_double(const operator_figure& figure) { return figure.precision == "double"; }
+
+/// With the limits of this moment, where the figure has none.
+operator_figure with_limits(operator_figure figure, const cpu::context& ctx, gpu_access* gpu, double cache_bytes) {
+  std::array<double, 2> known{figure.fraction_of_copy, figure.fraction_of_fma_peak};
+  ctx.comm().maximum(std::span(known));
+  if (known[0] != 0.0 || known[1] != 0.0) return figure;  // a NaN is known too
+  const bool in_double = is_in_double(figure), needs_copy = streams(figure, cache_bytes);
+  const double copy = !needs_copy ? 0.0 : gpu ? gpu->copy_gbytes_per_s() : copy_gbytes_per_s(ctx);
+  const double peak = gpu ? gpu->fma_gflops(in_double) : in_double ? fma_gflops<double>(ctx) : fma_gflops<float>(ctx);
+  relate_to_machine(figure, copy, peak);
+  return figure;
+}
+
+}  // namespace
+
+double share_of_limits(const operator_figure& figure, double cache_bytes) {
+  const double of_copy = streams(figure, cache_bytes) ? figure.fraction_of_copy : 0.0;
   return std::isnan(of_copy) || of_copy > figure.fraction_of_fma_peak ? of_copy : figure.fraction_of_fma_peak;
 }
 
@@ -26,7 +49,7 @@ std::vector<operator_figure> against_limits_measured_again(const cpu::context& c
     std::array<double, 2> shares{figure.fraction_of_fma_peak, figure.fraction_of_copy};
     ctx.comm().maximum(std::span(shares));
     if (shares[0] > 1.0) {
-      const bool in_double = figure.precision == "double";
+      const bool in_double = is_in_double(figure);
       double& peak = in_double ? peak_double : peak_single;
       if (peak == 0.0) peak = in_double ? fma_gflops<double>(ctx, passes) : fma_gflops<float>(ctx, passes);
       figure.fraction_of_fma_peak = std::min(figure.fraction_of_fma_peak, figure.gflops / peak);
@@ -47,6 +70,32 @@ void check_figures_are_possible(verification& checks, const std::vector<operator
     if (!(share <= most) && !std::isnan(most)) most = share;
   }
   checks.add("best figure, as a share of what the machine can give", most, most_of_limit);
+}
+
+operator_figure rate_of_flops(double gflops, int ranks, int threads, bool in_double) {
+  operator_figure rate;
+  rate.precision = in_double ? "double" : "single";
+  rate.ranks = ranks;
+  rate.threads = threads;
+  rate.gflops = gflops;
+  return rate;
+}
+
+void check_report_is_possible(report& result, const std::vector<operator_figure>& more,
+                              const lattice_geometry& geometry, const communicator& world, gpu_access* gpu,
+                              cpu::instruction_set isa) {
+  std::vector<operator_figure> figures = result.figures;
+  figures.insert(figures.end(), more.begin(), more.end());
+  for (const solve_record& s : result.solves)
+    if (s.details.contains("gflops") && s.details["gflops"].is_number())
+      figures.push_back(rate_of_flops(s.details["gflops"].get<double>(), world.size(), result.machine.threads));
+  const double cache_bytes = gpu ? gpu->facts().cache_bytes : cpu::last_level_cache_bytes();
+  for (operator_figure& figure : figures) {
+    const cpu::context ctx(geometry, world, gpu ? 0 : figure.threads, isa);
+    figure = with_limits(figure, ctx, gpu, cache_bytes);
+    if (!gpu) figure = against_limits_measured_again(ctx, {figure}).front();
+  }
+  check_figures_are_possible(result.checks, figures, cache_bytes);
 }
 
 }  // namespace plaquette

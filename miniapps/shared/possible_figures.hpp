@@ -8,6 +8,7 @@
 #include "common/app/report.hpp"
 #include "common/app/verification.hpp"
 #include "cpu_ref/context.hpp"
+#include "miniapps/shared/gpu_access.hpp"
 
 namespace plaquette {
 
@@ -27,5 +28,18 @@ std::vector<operator_figure> against_limits_measured_again(const cpu::context& c
 
 /// Adds the check that the best of the figures is possible; none where there is no figure.
 void check_figures_are_possible(verification& checks, const std::vector<operator_figure>& figures, double cache_bytes);
+
+/// Returns a figure for a rate of flops that has no limit by bandwidth, as vectors of a solve may be in a cache: that
+/// of a solve, say, or of a whole sweep.
+/// \param in_double  all of it: the limit is that of double precision
+operator_figure rate_of_flops(double gflops, int ranks, int threads, bool in_double = false);
+
+/// Adds the check for all figures of a report, the rates ("gflops") of its solves, and `more` of them. Figures that
+/// were not related to the machine yet are related to what it can give now. Collective.
+/// \param gpu  null: of the CPU
+/// \param isa  that a CPU's figures were measured with
+void check_report_is_possible(report& result, const std::vector<operator_figure>& more,
+                              const lattice_geometry& geometry, const communicator& world, gpu_access* gpu,
+                              cpu::instruction_set isa);
 
 }  // namespace plaquette

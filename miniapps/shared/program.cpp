@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <limits>
+#include <thread>
 
 #include "common/app/memory.hpp"
 #include "miniapps/shared/distinct_files.hpp"
@@ -29,6 +31,17 @@ void require_outputs(const std::vector<named_file>& files, const app_run& run) {
       require_writable(file.path, file.how == named_file::use::checkpoint || run.replaces(file.path));
 }
 
+/// Returns a line for a run with more threads than cores; empty where each thread has a core.
+std::string remark_on_threads(const machine_record& machine) {
+  const int on_host = std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
+  const int threads = machine.threads, of_all = threads * machine.ranks_on_host;
+  if (threads <= machine.logical_cpus && of_all <= on_host) return {};
+  return fmt::format(
+      "{} threads of this host's ranks on {} logical cores, {} of a rank on {}: threads wait for each "
+      "other, and speeds are not the machine's",
+      of_all, on_host, threads, machine.logical_cpus);
+}
+
 /// Returns the placement for the report; null where nothing is placed.
 json_document open_machine(const program& app, app_run& run) {
   const auto policy = app.placement();
@@ -40,6 +53,8 @@ json_document open_machine(const program& app, app_run& run) {
   if (run.gpu) note_gpu(run.result.machine, *run.gpu);
   if (run.talks()) {
     print_machine(run.result);
+    if (const std::string remark = remark_on_threads(run.result.machine); !remark.empty())
+      fmt::print("remark     {}\n", remark);
     if (run.gpu) fmt::print("{}", describe(*run.gpu));
     if (placement) fmt::print("{}", describe(*placement));
   }
@@ -67,6 +82,8 @@ exit_status run_parsed(program& app, const communicator& world) {
   run.result.fom = {std::numeric_limits<double>::quiet_NaN(), text.fom_unit, text.fom_what};
   run.result.build = build_information();
   run.left_files = app.files_of_stopped_run();
+  run.keeps_checkpoint = std::ranges::any_of(
+      files, [](const named_file& file) { return file.how == named_file::use::checkpoint && !file.path.empty(); });
   require_outputs(files, run);
   const json_document placement = open_machine(app, run);
   const run_estimate needs = app.estimate(run);
@@ -90,6 +107,7 @@ int run_program(program& app, int argc, char** argv) {
   const std::string name = "plaquette-" + app.text().name;
   return run_app(name.c_str(), argc, argv, [&app](int count, const char* const* arguments, const communicator& world) {
     app.parse(count, arguments);
+    watch_stalls(world, app.shared().stall_timeout);
     set_threads(app.shared().threads, world);
     return run_parsed(app, world);
   });

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -16,7 +17,7 @@ namespace plaquette {
 
 namespace {
 
-constexpr int format_version = 1;
+constexpr int format_version = 1, version_with_thin_links = 2;
 constexpr const char* data_set_name = "/propagator";
 constexpr const char* columns_name = "/columns";
 constexpr const char* state_name = "/state";
@@ -70,7 +71,7 @@ std::vector<hdf5_attribute> attributes_of(const propagator_facts& facts) {
   for (const auto& phase : action.boundary_phase) phases.insert(phases.end(), {phase.re, phase.im});
   const auto& position = facts.source.position;
   std::vector<hdf5_attribute> all{
-      {"format_version", format_version},
+      {"format_version", facts.source.thin_links ? version_with_thin_links : format_version},
       {"basis", name_of(facts.basis)},
       {"basis_note", "S' = R S R^+ from the DeGrand-Rossi basis; gamma_5 = gamma_x gamma_y gamma_z gamma_t"},
       {"gauge", facts.gauge},
@@ -95,10 +96,12 @@ std::vector<hdf5_attribute> attributes_of(const propagator_facts& facts) {
 
 propagator_facts read_facts(const hdf5_input& file, const std::string& path) {
   const auto real = [&file](const char* name) { return file.real(data_set_name, name); };
-  if (const int version = file.integer(data_set_name, "format_version"); version != format_version)
-    throw input_error(
-        fmt::format("{}: expected format_version {}, found {}", printable(path), format_version, version));
+  const int version = file.integer(data_set_name, "format_version");
+  if (version != format_version && version != version_with_thin_links)
+    throw input_error(fmt::format("{}: expected format_version {} or {}, found {}", printable(path), format_version,
+                                  version_with_thin_links, version));
   propagator_facts facts;
+  facts.source.thin_links = version == version_with_thin_links;
   facts.basis = parse_gamma_basis(file.text(data_set_name, "basis"));
   facts.gauge = file.text(data_set_name, "gauge");
   facts.plaquette = real("plaquette");
@@ -120,6 +123,19 @@ propagator_facts read_facts(const hdf5_input& file, const std::string& path) {
   facts.residuals = file.reals(data_set_name, "residuals", cpu::spin_colours);
   facts.tolerance = real("tolerance");
   return facts;
+}
+
+/// R S R^+ at one site.
+std::array<spinor<double>, cpu::spin_colours> rotated_site(const std::array<spinor<double>, cpu::spin_colours>& columns,
+                                                           const spin_matrix& rotation) {
+  std::array<spinor<double>, cpu::spin_colours> rotated{};
+  for (int d = 0; d < spins; ++d)
+    for (int e = 0; e < colours; ++e) {
+      const spinor<double> sink = rotation * columns[static_cast<std::size_t>(colours * d + e)];
+      for (int f = 0; f < spins; ++f)  // S'(f) = sum_d (R S)(d) conj R(f, d)
+        rotated[static_cast<std::size_t>(colours * f + e)] += conj(rotation(f, d)) * sink;
+    }
+  return rotated;
 }
 
 }  // namespace
@@ -150,14 +166,10 @@ void rotate_basis(cpu::propagator& columns, const spin_matrix& rotation) {
 #pragma omp parallel for
   for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
     const coordinate x = geometry.local_coordinate(site);
-    std::array<spinor<double>, cpu::spin_colours> rotated{};
-    for (int d = 0; d < spins; ++d)
-      for (int e = 0; e < colours; ++e) {
-        const spinor<double> sink = rotation * columns[static_cast<std::size_t>(colours * d + e)](x);
-        for (int f = 0; f < spins; ++f)  // S'(f) = sum_d (R S)(d) conj R(f, d)
-          rotated[static_cast<std::size_t>(colours * f + e)] += conj(rotation(f, d)) * sink;
-      }
-    for (std::size_t n = 0; n < rotated.size(); ++n) columns[n](x) = rotated[n];
+    std::array<spinor<double>, cpu::spin_colours> at_site{};
+    for (std::size_t n = 0; n < at_site.size(); ++n) at_site[n] = columns[n](x);
+    at_site = rotated_site(at_site, rotation);
+    for (std::size_t n = 0; n < at_site.size(); ++n) columns[n](x) = at_site[n];
   }
 }
 
@@ -176,6 +188,31 @@ void write_propagator(const std::string& path, bool replace, const cpu::propagat
   const auto list = all_of<const_column_list>(rotated.empty() ? columns : std::as_const(rotated));
   file.write_field(0, 0, geometry, site_numbers, packer_of(list));
   file.commit();
+}
+
+void check_propagator_file(verification& checks, const std::string& path, const cpu::propagator& columns,
+                           const propagator_facts& facts, const communicator& comm) {
+  const hdf5_input file(path, comm);
+  const propagator_facts found = read_facts(file, path);
+  const spin_matrix rotation = basis_rotation(facts.basis);
+  const bool is_rotated = facts.basis != gamma_basis::degrand_rossi;
+  double differing = 0.0;
+  const auto compare = [&](const coordinate& x, std::span<const complex<double>> numbers) {
+    std::array<spinor<double>, cpu::spin_colours> expected{};
+    for (std::size_t n = 0; n < expected.size(); ++n) expected[n] = columns[n](x);
+    if (is_rotated) expected = rotated_site(expected, rotation);  // the same bits as when it was written
+    std::size_t at = 0;
+    for (int a = 0; a < spins; ++a)
+      for (int c = 0; c < colours; ++c)
+        for (const auto& column : expected)
+          if (std::memcmp(&numbers[at++], &column(a, c), sizeof(complex<double>)) != 0) differing += 1.0;
+  };
+  file.read_field(data_set_name, 0, columns.front().geometry(), site_numbers, compare);
+  comm.sum(std::span(&differing, 1));
+  checks.add("numbers of the propagator that differ in its file", differing, 0.0);
+  checks.add("facts in the propagator's file",
+             found.basis == facts.basis && found.gauge == facts.gauge && found.plaquette == facts.plaquette &&
+                 found.residuals == facts.residuals && found.tolerance == facts.tolerance);
 }
 
 loaded_propagator read_propagator(const std::string& path, const lattice_geometry& geometry, const communicator& comm) {

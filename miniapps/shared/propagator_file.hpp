@@ -5,9 +5,9 @@
 /// A file holds one data set, /propagator, of extents [T][Z][Y][X][4][3][4][3]: time, z, y, x, sink spin, sink colour,
 /// source spin, source colour; its elements are compounds {r, i} of 64-bit numbers (h5py reads them as complex128). It
 /// is S = M^-1 in the normalisation of M, applied to the source. Attributes of the data set:
-///   format_version (1), basis, basis_note, gauge, plaquette, mass, kappa, clover_spatial, clover_temporal, anisotropy,
-///   nu, boundary_phases [4][2], source, source_position [4], smearing_radius, smearing_steps, residuals [12],
-///   tolerance, revision.
+///   format_version (1; 2 where a Gaussian source is smeared with links before stout smearing), basis, basis_note,
+///   gauge, plaquette, mass, kappa, clover_spatial, clover_temporal, anisotropy, nu, boundary_phases [4][2], source,
+///   source_position [4], smearing_radius, smearing_steps, residuals [12], tolerance, revision.
 /// In another spin basis than DeGrand-Rossi both spin indices are rotated: S' = R S R^+ (basis_rotation).
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/algebra/gamma.hpp"
+#include "common/app/verification.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/io/hdf5_file.hpp"
 #include "common/lattice/fermion_action.hpp"
@@ -47,6 +48,11 @@ double propagator_file_bytes(const extents& lattice);
 /// Writes the twelve columns, complete or not at all, through rank 0. Throws output_error. Collective.
 void write_propagator(const std::string& path, bool replace, const cpu::propagator& columns,
                       const propagator_facts& facts, const communicator& comm);
+
+/// Adds checks that a file holds what was written to it: it is read again, site by site, and compared bit by bit with
+/// the columns, in the basis of the file, and with the facts. Throws input_error where it cannot be read. Collective.
+void check_propagator_file(verification& checks, const std::string& path, const cpu::propagator& columns,
+                           const propagator_facts& facts, const communicator& comm);
 
 struct loaded_propagator {
   cpu::propagator columns;  ///< in the DeGrand-Rossi basis; ghosts not filled

@@ -32,7 +32,7 @@ class Refusal(CommandLineTest):
         for option, value in [("--mass", "heavy"), ("--mass", "nan"), ("--mass", "inf"), ("--mass", "0.1x"),
                               ("--mass", ""), ("--mass", "1e999"), ("--kappa", "-0.1"), ("--kappa", "0"),
                               ("--csw", "one"), ("--rhs", "0"), ("--rhs", "-3"), ("--rhs", "1.5"), ("--rhs", "13"),
-                              ("--tol", "-1e-8"), ("--tol", "nan"), ("--tol", "1e-30"), ("--tol", "2"),
+                              ("--tol", "-1e-8"), ("--tol", "nan"), ("--tol", "1e-30"), ("--tol", "2"), ("--tol", "1"),
                               ("--seed", "-1"), ("--seed", "x"), ("--threads", "-1"), ("--threads", "100000"),
                               ("--lattice", "4x4x4"), ("--lattice", "4x4x4xt"), ("--lattice", "-4x4x4x4"),
                               ("--lattice", "4x4x4x4x4"), ("--lattice", "4,4,4,4"),
@@ -78,7 +78,7 @@ class Refusal(CommandLineTest):
 
     def test_options_of_a_gpu(self):
         for arguments in [["--tune", "off"], ["--tune-file", "t.json"], ["--protocol-seconds", "0,0"],
-                          ["--halo", "peer"], ["--wait", "block"], ["--stall-timeout", "10"]]:
+                          ["--halo", "peer"], ["--wait", "block"]]:
             with self.subTest(arguments=arguments):
                 self.assert_refused(run(*arguments), UNUSABLE, arguments[0], "--device gpu")
         for option, value in [("--tune", "maybe"), ("--tune-file", ""), ("--protocol-seconds", "1"),

@@ -2,6 +2,7 @@
 """plaquette-bench: one case, and options that would be passed over in silence."""
 import json
 import os
+import time
 import unittest
 
 import harness
@@ -49,6 +50,25 @@ class BenchTest(CommandLineTest):
             out, err = process.communicate(timeout=60)
             self.assertEqual(process.returncode, harness.INTERRUPTED, out + err)
         self.assertIn("run was not stopped by signal 15", [c["name"][:32] for c in self.read_json("r.json")["checks"]])
+
+    def test_a_signal_in_the_last_row_is_heeded_in_two_seconds(self):
+        with harness.start("--lattice", "16x16x16x16", "--samples", "1000", program=PROGRAM) as process:
+            harness.read_until(process, "lattice ")
+            time.sleep(1)
+            begin = time.monotonic()
+            process.terminate()
+            out, err = process.communicate(timeout=60)
+            self.assertLess(time.monotonic() - begin, harness.two_seconds())
+        self.assertEqual(process.returncode, harness.INTERRUPTED, out + err)
+        self.assertIn("VERIFIED   FAILED", out)
+
+    def test_seconds_of_a_gpus_protocol_are_said_once(self):
+        for arguments in (("--protocol-seconds", "0,0"), ("--idle-seconds", "1")):
+            with self.subTest(arguments=arguments):
+                self.assertIn("--device gpu", run(*arguments).err)
+        both = run("--device", "gpu", "--protocol-seconds", "0,0", "--idle-seconds", "1")
+        self.assertEqual(both.status, UNUSABLE)
+        self.assertIn("--idle-seconds: expected no --protocol-seconds", both.err)
 
 
 if __name__ == "__main__":

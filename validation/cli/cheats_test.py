@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs whose kernels or solves cheat while they are timed, where PLAQUETTE_CHEAT is set: what is timed is what is
-verified, so they fail. The same programs pass where it is not."""
+"""Programs whose kernels, solves or memory cheat, where PLAQUETTE_CHEAT says how: what is timed, printed and written is
+what was verified, so they fail. The same programs pass where it is not set."""
 import os
 import sys
 import unittest
@@ -13,33 +13,67 @@ DEVICE = os.environ.get("PLAQUETTE_CHEATING_DEVICE", "cpu")
 
 
 class Cheats(CommandLineTest):
-    def verdict(self, *arguments, program):
+    def verdict(self, cheat, *arguments, program, flip="0,0,0,0", ranks=1):
         """The checks that fail where the program cheats. Without the cheat it passes."""
         os.environ.pop("PLAQUETTE_CHEAT", None)
-        honest = run(*arguments, program=program)
+        honest = run(*arguments, program=program, ranks=ranks)
         self.assertEqual(honest.status, SUCCESS, honest.out + honest.err)
-        os.environ["PLAQUETTE_CHEAT"] = "yes"
+        os.environ.update(PLAQUETTE_CHEAT=cheat, PLAQUETTE_FLIP=flip)
         self.addCleanup(os.environ.pop, "PLAQUETTE_CHEAT", None)
-        result = run(*arguments, program=program)
+        result = run(*arguments, program=program, ranks=ranks)
         self.assertEqual(result.status, FAILED, result.out + result.err)
         self.assertIn("VERIFIED   FAILED", result.out)
         return [line for line in result.out.splitlines() if line.endswith("FAILED")]
+
+    def assert_told(self, failed, words):
+        self.assertTrue(any(words in line for line in failed), failed)
 
     def test_an_operator_that_skips_calls_it_has_seen(self):
         for arguments in (["--operator", "hopping", "--layout", "even-odd", "--precision", "single,half"],
                           ["--operator", "clover_schur", "--precision", "double", "--rhs", "3"]):
             with self.subTest(arguments=arguments):
-                failed = self.verdict(*arguments, "--lattice", "4x4x4x8", "--samples", "3", "--gauge", "weak:0.2",
-                                      "--device", DEVICE, *self.protocol(), program=DSLASH)
-                self.assertTrue(any("last timed output" in line for line in failed), failed)
+                failed = self.verdict("skipped", *arguments, "--lattice", "4x4x4x8", "--samples", "3", "--gauge",
+                                      "weak:0.2", "--device", DEVICE, *self.protocol(), program=DSLASH)
+                self.assert_told(failed, "last timed output")
 
     def test_solves_that_leave_zero_once_they_are_timed(self):
         for precision in ("double", "double-half"):
             with self.subTest(precision=precision):
-                failed = self.verdict("--lattice", "4x4x4x8", "--gauge", "weak:0.2", "--mass", "0.2", "--rhs", "2",
-                                      "--repeat", "2", "--precision", precision, "--device", DEVICE, *self.protocol(),
+                failed = self.verdict("left-out", *self.solve("--rhs", "2", "--repeat", "2", "--precision", precision),
                                       program=SOLVER)
-                self.assertTrue(any("timed solves" in line for line in failed), failed)
+                self.assert_told(failed, "timed solves")
+
+    def test_a_bit_of_a_solution_that_flips_after_it_was_judged(self):
+        for flip in ("0,0,0,0", "7,100,13,51", "11,511,23,63"):
+            with self.subTest(flip=flip):
+                failed = self.verdict("correlators", *self.solve("--repeat", "0"), program=SOLVER, flip=flip)
+                self.assert_told(failed, "solutions behind the correlators")
+
+    def test_a_bit_that_flips_before_the_file_is_written(self):
+        arguments = self.solve("--repeat", "0", "--propagator", self.path("p.h5"), "--force")
+        self.assert_told(self.verdict("file", *arguments, program=SOLVER, flip="5,17,3,2"), "solutions behind the file")
+
+    def test_a_bit_that_flips_on_the_disk(self):
+        for basis in ("degrand-rossi", "dirac-pauli"):
+            with self.subTest(basis=basis):
+                arguments = self.solve("--repeat", "0", "--propagator", self.path("p.h5"), "--force", "--basis", basis)
+                self.assert_told(self.verdict("disk", *arguments, program=SOLVER, flip="0,0,0,6"),
+                                 "that differ in its file")
+
+    def test_a_rho_that_is_not_the_sum_of_its_definition(self):
+        self.assert_told(self.verdict("rho", *self.solve("--repeat", "0"), program=SOLVER), "rho correlator")
+
+    def test_correlators_of_a_device_that_are_not_those_of_the_solutions(self):
+        if DEVICE != "gpu":
+            self.skipTest("correlators are made on the CPU, and have the tests above")
+        self.assert_told(self.verdict("device", *self.solve("--repeat", "0"), program=SOLVER, flip="3,5,7,11"),
+                         "solutions on the device")
+        self.assert_told(self.verdict("device-pion", *self.solve("--repeat", "0"), program=SOLVER),
+                         "pion correlator, GPU against CPU")
+
+    def solve(self, *arguments):
+        return ["--lattice", "4x4x4x8", "--gauge", "weak:0.2", "--mass", "0.2", "--device", DEVICE, *self.protocol(),
+                *arguments]
 
     def protocol(self):
         return ["--protocol-seconds", "0,0", "--tune", "off"] if DEVICE == "gpu" else []

@@ -86,7 +86,7 @@ class Arguments(ScalingTest):
                                  (["--local-lattice", "3x4x4x4"], ["3x4x4x4"]),
                                  (["--device", "gpu", "--dryrun", "--tune", "x"], ["--tune"]),
                                  (["--tune", "off"], ["--device gpu"]), (["--halo", "staged"], ["--device gpu"]),
-                                 (["--wait", "block"], ["--device gpu"]), (["--stall-timeout", "1"], ["--device gpu"]),
+                                 (["--wait", "block"], ["--device gpu"]), (["--stall-timeout", "-1"], ["--stall-timeout"]),
                                  (["--latency", "--rhs", "2"], ["--rhs", "--latency"]),
                                  (["--latency", "--size", "nano"], ["--size", "--latency"]),
                                  (["--latency", "--message-limit", "12"], ["--message-limit", "12"]),

@@ -108,6 +108,11 @@ def ended(process, out=""):
     return Result(Completed)
 
 
+def two_seconds():
+    """Of a processor that has nothing else to do: what a program may take to end when it is told to."""
+    return 2.0 * max(1.0, os.getloadavg()[0] / os.cpu_count())
+
+
 def children(pid):
     """The processes that a process has started: the ranks, where it is mpirun."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from harness import PROPAGATOR, QUICK, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest, run
+from harness import NO_CONVERGENCE, PROPAGATOR, QUICK, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest, run
 from json_schema import errors
 
 with open(SCHEMA, encoding="utf-8") as schema_file:
@@ -19,6 +19,27 @@ class MixedPrecision(CommandLineTest):
         document = self.read_json("r.json")
         self.assertEqual(errors(document, SCHEMA_DOCUMENT), [])
         return result, document["solves"][0], document
+
+    def test_the_default_solver_goes_on_where_bicgstab_breaks_down(self):
+        hard = ["--lattice", "4x4x4x8", "--gauge", "weak:0.3", "--mass", "-1", "--csw", "1", "--rhs", "1", "--repeat", "0",
+                "--tol", "1e-10"]
+        self.assertEqual(run(*hard, "--solver", "bicgstab").status, NO_CONVERGENCE)
+        result = run(*hard)
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        self.assertIn("bicgstab gave way to bicgstab4", result.out)
+
+    def test_a_gaussian_source_is_smeared_with_links_before_or_after_stout_smearing(self):
+        smeared = [*PROPAGATOR, "--source", "gaussian", "--stout-steps", "2"]
+        file = self.path("p.h5")
+        pions = {}
+        for links in ("smeared", "thin"):
+            result = run(*smeared, "--smearing-links", links, "--propagator", file, "--json", self.path("r.json"), "--force")
+            self.assertEqual(result.status, SUCCESS, result.err + result.out)
+            pions[links] = self.read_json("r.json")["observables"]["pion"]
+            # The file says which ones it had: its residual is that of the same source.
+            again = run("--lattice", "4x4x4x4", "--gauge", "weak:0.2", "--stout-steps", "2", "--read-propagator", file)
+            self.assertEqual(again.status, SUCCESS, again.err + again.out)
+        self.assertNotAlmostEqual(pions["thin"][1] / pions["smeared"][1], 1.0, places=6)
 
     def test_help_names_the_options(self):
         help_text = run("--help").out
@@ -120,6 +141,7 @@ class MixedPrecision(CommandLineTest):
                 (["--solver", "gcr", "--precision", "double-half", "--scheme", "reliable"], ["--scheme", "bicgstab"]),
                 (["--solver", "gcr", "--scheme", "reliable"], ["--scheme", "bicgstab"]),
                 (["--basis", "tmlqcd"], ["--basis", "--propagator"]),
+                (["--source", "gaussian", "--smearing-links", "thin"], ["--smearing-links", "--stout-steps"]),
                 (["--smearing-radius", "2"], ["--smearing-radius", "gaussian"]),
                 (["--source", "wall", "--smearing-steps", "3"], ["--smearing-steps", "gaussian", "wall"]),
                 (["--read-propagator", "x.h5", "--basis", "tmlqcd"], ["--basis", "--read-propagator"]),

@@ -7,7 +7,11 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "common/error.hpp"
 #include "common/lattice/site_field.hpp"
+#ifdef PLAQUETTE_WITH_MPI
+#include "common/comms/mpi_communicator.hpp"
+#endif
 
 namespace plaquette {
 namespace {
@@ -64,9 +68,8 @@ TEST(Communicator, AnExchangeGoesRoundTheRing) {
   EXPECT_EQ(from_up, std::vector<int>(10, -up));
 }
 
-TEST(Communicator, ExchangesAreGivenUpWhereNobodySends) {
+TEST(Communicator, ExchangesAreGivenUpWhereNobodySends_OnSeveralRanks) {
   const auto world = communicator::world();
-  if (world.size() == 1) GTEST_SKIP() << "one rank has no messages";
   const int up = (world.rank() + 1) % world.size(), down = (world.rank() + world.size() - 1) % world.size();
   std::vector<int> never(10, -99), from_down(10, -99);
   const auto begin = std::chrono::steady_clock::now();
@@ -101,6 +104,51 @@ TEST(Communicator, ExchangesUnderWayEndWhereAnExceptionMeetsThem) {
   } catch (const std::runtime_error&) {
   }
   EXPECT_EQ(from_down, std::vector<int>(100000, down));
+}
+
+#ifdef PLAQUETTE_WITH_MPI
+TEST(Communicator, IsMadeOfAGroupOfTheCallersOwn) {
+  const auto world = communicator::world();
+  MPI_Comm reversed = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -world.rank(), &reversed);
+  {
+    const communicator group = communicator_of(reversed);
+    EXPECT_EQ(group.size(), world.size());
+    EXPECT_EQ(group.rank(), world.size() - 1 - world.rank());
+    // A message of the caller's that waits in its group is none of the library's, whatever its tag.
+    const int peer = (group.rank() + 1) % group.size(), from = (group.rank() + group.size() - 1) % group.size();
+    int callers = -1, librarys = -1;
+    const int mine = 100 + group.rank(), other = group.rank();
+    MPI_Request sent = MPI_REQUEST_NULL;
+    MPI_Isend(&mine, sizeof mine, MPI_BYTE, peer, 0, reversed, &sent);
+    const outgoing_message send[] = {{peer, 0, std::as_bytes(std::span(&other, 1))}};
+    const incoming_message receive[] = {{from, 0, std::as_writable_bytes(std::span(&librarys, 1))}};
+    group.start_exchange(send, receive).wait();
+    MPI_Recv(&callers, sizeof callers, MPI_BYTE, from, 0, reversed, MPI_STATUS_IGNORE);
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    EXPECT_EQ(librarys, from);
+    EXPECT_EQ(callers, 100 + from);
+  }
+  MPI_Comm_free(&reversed);  // it is the caller's still
+  EXPECT_THROW(communicator_of(MPI_COMM_NULL), std::invalid_argument);
+}
+#endif
+
+TEST(MpiLauncher, IsSeenInTheEnvironment) {
+  const auto is_launched = [](std::vector<const char*> environment) {
+    environment.push_back(nullptr);
+    return is_launched_by_mpi(environment.data());
+  };
+  EXPECT_FALSE(is_launched({}));
+  EXPECT_FALSE(is_launched({"PATH=/bin", "OMPI_MCA_btl=self", "SLURM_JOB_ID=7", "MY_PMI_RANK=1", "PMIX_MCA_gds=hash"}));
+  for (const char* launcher : {"OMPI_COMM_WORLD_SIZE=2", "PMI_RANK=0", "PMIX_RANK=0", "SLURM_STEP_NUM_TASKS=4",
+                               "MV2_COMM_WORLD_RANK=0", "PALS_RANKID=1", "FLUX_TASK_RANK=0"}) {
+    EXPECT_TRUE(is_launched({"PATH=/bin", launcher})) << launcher;
+    EXPECT_FALSE(is_launched({launcher, "PLAQUETTE_MPI=never"})) << launcher;
+    EXPECT_TRUE(is_launched({launcher, "PLAQUETTE_MPI=auto"})) << launcher;
+  }
+  EXPECT_TRUE(is_launched({"PLAQUETTE_MPI=always"}));
+  EXPECT_THROW(is_launched({"PLAQUETTE_MPI=perhaps"}), input_error);
 }
 
 TEST(SiteField, GhostsAndCornersHoldTheNeighboursSites) {

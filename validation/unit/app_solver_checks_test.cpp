@@ -3,6 +3,7 @@
 /// Every check of the mixed-precision-solver, seen to fail: each test breaks what a check looks at.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -42,11 +43,6 @@ struct solved_problem {
     progress_line silent(false);
     result = solve_propagator(*engine, options, links, alone, control, silent);
   }
-  applied_operator device() {
-    return [this](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
-      engine->apply(out, in, dagger);
-    };
-  }
   /// The verdict on these columns, judged anew.
   bool passes(cpu::propagator columns, const fermion_action& action) {
     std::vector<column_result> results = result.results;
@@ -83,48 +79,77 @@ TEST(GaugeCheck, FailsForOneNaN) {
   EXPECT_FALSE(gauge_passes(links));
 }
 
-double operator_badness(const applied_operator& m, bool dagger = false) {
-  return operator_difference(m, problem().links, problem().options.shared.action, dagger, 5, alone);
+/// An engine that does what a test adds to its operators.
+class broken_engine final : public solve_engine {
+ public:
+  using spoiler = std::function<scaling::weighed_sums(solve_engine& sound, bool inner, bool dagger)>;
+  explicit broken_engine(spoiler spoil) : spoil_(std::move(spoil)) {}
+  scaling::weighed_sums apply_to_random(bool inner, bool dagger) override {
+    return spoil_(*problem().engine, inner, dagger);
+  }
+  void set_sources(const std::vector<int>&, complex<double>) override {}
+  timed_solve solve(const stopping_rule&, const schur_parameters&) override { return {}; }
+  void get_solution(int, spinor_configuration&) const override {}
+  std::optional<correlator_pair> correlators() const override { return {}; }
+  std::vector<operator_figure> time_operators(const operator_judge&, const std::function<bool()>&) override {
+    return {};
+  }
+
+ private:
+  spoiler spoil_;
+};
+
+bool operators_pass(solve_engine& engine, const solver_options& options) {
+  verification checks;
+  check_operators(checks, engine, options, problem().links, 1e-15, alone);
+  return checks.passed();
 }
 
-TEST(OperatorCheck, PassesForTheProductionOperatorInBothPrecisions) {
-  for (const bool dagger : {false, true}) {
-    EXPECT_LE(operator_badness(problem().device(), dagger), operator_tolerance("double"));
-    EXPECT_LE(operator_badness(solved_problem("single").device(), dagger), operator_tolerance("single"));
+/// The verdict where one number of an output is another.
+bool passes_with(const std::function<void(complex<double>& number)>& change, bool inner) {
+  solver_options options = problem().options;
+  if (inner) options.inner = precision::single;  // only in words: the operators are the same
+  broken_engine broken([&](solve_engine& sound, bool is_inner, bool dagger) {
+    scaling::weighed_sums sums = sound.apply_to_random(false, dagger);
+    if (is_inner == inner) change(sums.out(coordinate{2, 3, 1, 4})(1, 2));
+    return sums;
+  });
+  return operators_pass(broken, options);
+}
+
+TEST(OperatorCheck, PassesForTheProductionOperatorsInAllPrecisions) {
+  EXPECT_TRUE(operators_pass(*problem().engine, problem().options));
+  for (const precision inner : {precision::single, precision::half}) {
+    solver_options options = problem().options;
+    options.inner = inner;
+    options.inner_links = reconstruct::twelve;
+    const auto engine = make_cpu_engine(cpu::context(problem().geometry, alone, 1), problem().links, options);
+    verification checks;
+    check_operators(checks, *engine, options, problem().links, 1e-15, alone);
+    EXPECT_TRUE(checks.passed()) << checks.line();
+    EXPECT_EQ(checks.checks().size(), 8);  // M and M^+, of both, as a whole and at the worst site
   }
 }
 
-TEST(OperatorCheck, FailsForOneWrongSign) {
+TEST(OperatorCheck, FailsForOneWrongSignOrNaNOfEitherOperator) {
   // The hop into one site of one spin component: the smallest thing that an index error could get wrong.
-  const auto broken = [](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
-    problem().engine->apply(out, in, dagger);
-    complex<double>& one = out(coordinate{2, 3, 1, 4})(1, 2);
-    one = -one;
-  };
-  EXPECT_FALSE(operator_badness(broken) <= operator_tolerance("double"));
-  EXPECT_FALSE(operator_badness(broken) <= operator_tolerance("single"));
+  for (const bool inner : {false, true}) {
+    EXPECT_TRUE(passes_with([](complex<double>&) {}, inner));
+    EXPECT_FALSE(passes_with([](complex<double>& number) { number = -number; }, inner));
+    EXPECT_FALSE(passes_with([](complex<double>& number) { number.re = nan; }, inner));
+  }
 }
 
 TEST(OperatorCheck, FailsForTheOtherSignOfTheCloverTerm) {
-  fermion_action action = problem().options.shared.action;
-  action.clover_spatial *= -1.0;
-  EXPECT_FALSE(operator_difference(problem().device(), problem().links, action, false, 5, alone) <=
-               operator_tolerance("single"));
+  solver_options options = problem().options;
+  options.shared.action.clover_spatial *= -1.0;
+  EXPECT_FALSE(operators_pass(*problem().engine, options));
 }
 
 TEST(OperatorCheck, FailsForTheAdjointInPlaceOfTheOperator) {
-  const auto swapped = [](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
-    problem().engine->apply(out, in, !dagger);
-  };
-  EXPECT_FALSE(operator_badness(swapped) <= operator_tolerance("single"));
-}
-
-TEST(OperatorCheck, FailsForOneNaN) {
-  const auto broken = [](spinor_configuration& out, const spinor_configuration& in, bool dagger) {
-    problem().engine->apply(out, in, dagger);
-    out(coordinate{0, 1, 0, 3})(3, 0).re = nan;
-  };
-  EXPECT_FALSE(operator_badness(broken) <= operator_tolerance("single"));
+  broken_engine swapped(
+      [](solve_engine& sound, bool inner, bool dagger) { return sound.apply_to_random(inner, !dagger); });
+  EXPECT_FALSE(operators_pass(swapped, problem().options));
 }
 
 TEST(ResidualCheck, PassesForTheSolution) {
@@ -250,6 +275,46 @@ TEST(CorrelatorCheck, AllowsZeroWhereAHeavyQuarkHasFadedBelowRounding) {
   EXPECT_FALSE(passes({1.0, 1e-9, 1e-18, nan, 1e-18, 1e-9}));
 }
 
+TEST(CorrelatorCheck, FailsForARhoThatIsNotItsDefinitionOrAboveThePion) {
+  const cpu::propagator& columns = problem().result.columns;
+  const std::vector<double> pion = cpu::pion_correlator(columns, alone), rho = cpu::rho_correlator(columns, alone);
+  const auto passes = [&](const std::vector<double>& found, int time) {
+    verification checks;
+    check_rho(checks, found, pion);
+    check_rho_by_definition(checks, found, pion, columns, time, alone);
+    return checks.passed();
+  };
+  for (int time = 0; time < static_cast<int>(rho.size()); ++time) {
+    const auto t = static_cast<std::size_t>(time);
+    EXPECT_TRUE(passes(rho, time));
+    for (const double wrong : {rho[t] * (1.0 + 1e-12), -rho[t], nan, 1.001 * pion[t]}) {
+      std::vector<double> spoilt = rho;
+      spoilt[t] = wrong;
+      EXPECT_FALSE(passes(spoilt, time)) << wrong << " at " << time;
+    }
+  }
+}
+
+TEST(ExceptionalRemark, IsMadeWhereThePionIsLargestAwayFromItsSource) {
+  EXPECT_TRUE(remark_on_exceptional({0.1, 1.0, 0.2, 0.1}, 1).empty());
+  const std::string remark = remark_on_exceptional({0.1, 1.0, 0.2, 30.0}, 1);
+  EXPECT_NE(remark.find("exceptional"), std::string::npos);
+  EXPECT_NE(remark.find("time 3"), std::string::npos);
+}
+
+TEST(SolutionSum, IsThatOfTheColumnsThatWereJudgedAndSeesEveryBit) {
+  cpu::propagator columns = problem().result.columns;
+  EXPECT_TRUE(sum_of_columns(columns) == problem().result.judged);
+  for (const int bit : {0, 31, 63}) {
+    cpu::propagator flipped = columns;
+    double& number = flipped[11](coordinate{3, 5, 1, 7})(3, 2).im;
+    number = std::bit_cast<double>(std::bit_cast<std::uint64_t>(number) ^ (std::uint64_t{1} << bit));
+    EXPECT_FALSE(sum_of_columns(flipped) == problem().result.judged);
+  }
+  exchange_ghosts(columns[2], alone);
+  EXPECT_TRUE(sum_of_columns(columns) == problem().result.judged);  // ghosts are no part of a solution
+}
+
 TEST(ResidualCheck, SaysThatRebuiltLinksAreOthersWhereTheyAre) {
   column_result column;
   column.device = 1e-15;
@@ -280,8 +345,8 @@ TEST(SinglePrecision, IsHeldToItsFloorAndNoMore) {
 class drifting_engine final : public solve_engine {
  public:
   explicit drifting_engine(solve_engine& sound) : sound_(sound) {}
-  void apply(spinor_configuration& out, const spinor_configuration& in, bool dagger) override {
-    sound_.apply(out, in, dagger);
+  scaling::weighed_sums apply_to_random(bool inner, bool dagger) override {
+    return sound_.apply_to_random(inner, dagger);
   }
   void set_sources(const std::vector<int>& columns, complex<double> phase) override {
     sound_.set_sources(columns, phase);
@@ -296,7 +361,9 @@ class drifting_engine final : public solve_engine {
     if (place == 3 && (solves == 1 || always_off || solves > off_from)) out(coordinate{1, 1, 1, 1})(2, 0).re += 1e-4;
   }
   std::optional<correlator_pair> correlators() const override { return {}; }
-  std::vector<operator_figure> time_operators(const operator_judge&) override { return {}; }
+  std::vector<operator_figure> time_operators(const operator_judge&, const std::function<bool()>&) override {
+    return {};
+  }
 
   int solves = 0;
   bool always_off = false;

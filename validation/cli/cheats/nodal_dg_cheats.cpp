@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// clang-format off
-// wraps _ZN9plaquette8nodal_dg15make_cpu_solverERKNS_9dg_domainERKNS0_16nodal_dg_optionsEb
-// wraps _ZN9plaquette8nodal_dg15make_gpu_solverERNS_10gpu_accessERKNS_9dg_domainERKNS0_16nodal_dg_optionsE
-// wraps _ZN9plaquette8nodal_dg11write_planeERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKNS0_15plane_of_valuesERKNS_9dg_domainESt4spanIKdLm18446744073709551615EENS_13existing_fileE
-// clang-format on
 /// \file
 /// plaquette-nodal-dg with one fault, which PLAQUETTE_CHEAT names:
 ///   frozen            time steps do nothing

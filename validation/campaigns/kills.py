@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs that are killed (SIGKILL) or asked to end (SIGTERM) at a stage of theirs, then run again: with a checkpoint to the
+same numbers as a run that nothing has met. (cheats/at_stage.cpp sends the signals.)"""
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+
+from campaign import Tally
+from harness import INTERRUPTED, SUCCESS, run
+
+#: Program, arguments, and those that make it keep a checkpoint in a folder.
+PROGRAMS = {
+    "solver": (os.environ["PLAQUETTE_STAGED_MIXED_PRECISION_SOLVER"],
+               ["--lattice", "4x4x4x8", "--gauge", "heatbath:6:2", "--mass", "0.3", "--csw", "1", "--repeat", "1", "--check"],
+               lambda folder: ["--checkpoint", folder + "/c.h5", "--checkpoint-every", "2", "--propagator", folder + "/p.h5"]),
+    "make-configuration": (os.environ["PLAQUETTE_STAGED_MAKE_CONFIGURATION"],
+                           ["--lattice", "4x4x4x8", "--sweeps", "12", "--measure-every", "3"],
+                           lambda folder: ["--checkpoint", folder + "/c", "--checkpoint-every", "2", "--output",
+                                           folder + "/links"]),
+    "dslash-scaling": (os.environ["PLAQUETTE_STAGED_DSLASH_SCALING"],
+                       ["--lattice", "4x4x4x8", "--gauge", "heatbath:6:2", "--samples", "3", "--operator", "hopping,dot"],
+                       lambda folder: []),
+}
+SETTINGS = ("LOG", "EVENT", "DELAY")
+
+
+def staged(program, arguments, stage="", **settings):
+    for name in SETTINGS:
+        os.environ.pop("PLAQUETTE_STAGE_" + name, None)
+    os.environ.update({"PLAQUETTE_STAGE_" + name: str(value) for name, value in settings.items()})
+    os.environ["PLAQUETTE_STAGE"] = stage
+    return run(*arguments, program=program)
+
+
+def numbers_of(path):
+    with open(path, encoding="utf-8") as file:
+        report = json.load(file)
+    observables = {k: v for k, v in report["observables"].items() if "seconds" not in k}
+    return observables, report["gauge"].get("plaquette"), report["verified"]
+
+
+def main():
+    tally = Tally("runs killed at a stage, then continued", 100)
+    top = tempfile.mkdtemp()
+    expected, stages = {}, {}
+    for name, (program, arguments, keep) in PROGRAMS.items():
+        folder = tempfile.mkdtemp(dir=top)
+        log = os.path.join(top, name + ".stages")
+        result = staged(program, [*arguments, *keep(folder), "--json", folder + "/r.json"], LOG=log)
+        assert result.status == SUCCESS, result.out + result.err
+        expected[name] = numbers_of(folder + "/r.json")
+        with open(log, encoding="utf-8") as file:
+            stages[name] = list(dict.fromkeys(line.rstrip("\n") for line in file))
+    for index in range(tally.tries):
+        name = list(PROGRAMS)[index % len(PROGRAMS)]
+        program, arguments, keep = PROGRAMS[name]
+        stage = tally.random.choice(stages[name])
+        number = tally.random.choice([signal.SIGTERM, signal.SIGKILL])
+        folder = tempfile.mkdtemp(dir=top)
+        command = [*arguments, *keep(folder), "--json", folder + "/r.json"]
+        what = f"{name}, signal {int(number)} at '{stage}'"
+        first = staged(program, command, stage, EVENT=int(number), DELAY=tally.random.choice([0, 0, 5, 30]))
+        if first.status not in (INTERRUPTED, -signal.SIGKILL, SUCCESS):
+            tally.add("bad", what, f"status {first.status}: {first.err}")
+            continue
+        if (first.status == SUCCESS) != ("VERIFIED   PASSED" in first.out):
+            tally.add("bad", what, f"status {first.status} with {first.last_line()}")
+            continue
+        again = first if first.status == SUCCESS else staged(program, command + ([] if keep(folder) else ["--force"]))
+        if again.status != SUCCESS:
+            tally.add("bad", what, f"continued with status {again.status}: {again.err}")
+        elif numbers_of(folder + "/r.json") != expected[name]:
+            tally.add("bad", what, "continued to other numbers")
+        else:
+            tally.add("refused" if first.status == INTERRUPTED else "harmless", what)
+        shutil.rmtree(folder)
+    shutil.rmtree(top)
+    return tally.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

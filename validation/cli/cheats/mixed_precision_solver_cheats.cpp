@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// plaquette-mixed-precision-solver with one fault, which PLAQUETTE_CHEAT names:
+///   left-out          timed solves are not done
+///   correlators       a bit of a solution flips after it was judged, before correlators are made of it
+///   device            the same on the device, where correlators are made there; the host's solutions stay
+///   device-pion       the device's pion is off by 1e-10 at one time
+///   rho               the CPU's rho is a third of itself
+///   file              a bit of a solution flips before it is written
+///   disk              a bit of the written file flips
+/// The linker puts the functions __wrap_* here in the place of the honest ones. PLAQUETTE_FLIP="column,site,number,bit"
+/// says which bit (0,0,0,0).
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include "miniapps/mixed-precision-solver/solve_engine.hpp"
+#include "miniapps/shared/propagator_file.hpp"
+
+namespace plaquette {
+
+namespace {
+
+bool cheats(std::string_view which) {
+  const char* const chosen = std::getenv("PLAQUETTE_CHEAT");
+  return chosen != nullptr && chosen == which;
+}
+
+struct bit_of_a_solution {
+  int column = 0, site = 0, number = 0, bit = 0;
+};
+
+bit_of_a_solution chosen_bit() {
+  bit_of_a_solution b;
+  if (const char* const text = std::getenv("PLAQUETTE_FLIP"))
+    if (std::sscanf(text, "%d,%d,%d,%d", &b.column, &b.site, &b.number, &b.bit) != 4) std::abort();
+  return b;
+}
+
+void flip(spinor_configuration& column) {
+  const bit_of_a_solution b = chosen_bit();
+  spinor<double>& at = column.at_site(b.site % column.geometry().local_volume());
+  std::array<std::uint64_t, sizeof at / sizeof(std::uint64_t)> words;
+  std::memcpy(words.data(), &at, sizeof at);
+  words[static_cast<std::size_t>(b.number) % words.size()] ^= std::uint64_t{1} << (b.bit % 64);
+  std::memcpy(&at, words.data(), sizeof at);
+}
+
+/// Columns belong to the program, which does not expect them to change.
+void flip(std::span<const spinor_configuration> columns) {
+  flip(const_cast<spinor_configuration&>(columns[static_cast<std::size_t>(chosen_bit().column) % columns.size()]));
+}
+
+class faulty_engine final : public solve_engine {
+ public:
+  explicit faulty_engine(std::unique_ptr<solve_engine> honest) : honest_(std::move(honest)) {}
+  scaling::weighed_sums apply_to_random(bool inner, bool dagger) override {
+    return honest_->apply_to_random(inner, dagger);
+  }
+  void set_sources(const std::vector<int>& columns, complex<double> phase) override {
+    honest_->set_sources(columns, phase);
+    is_timed_ = !(phase.re == 1.0 && phase.im == 0.0);
+  }
+  timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) override {
+    if (cheats("left-out") && is_timed_) return last_;
+    return last_ = honest_->solve(rule, parameters);
+  }
+  void get_solution(int place, spinor_configuration& out) const override {
+    honest_->get_solution(place, out);
+    if (cheats("device") && has_correlators_ && place == chosen_bit().column) flip(out);
+  }
+  std::optional<correlator_pair> correlators() const override {
+    auto c = honest_->correlators();
+    has_correlators_ = c.has_value();
+    if (c && cheats("device-pion")) c->pion[1] *= 1.0 + 1e-10;
+    return c;
+  }
+  std::vector<operator_figure> time_operators(const operator_judge& judge,
+                                              const std::function<bool()>& should_stop) override {
+    return honest_->time_operators(judge, should_stop);
+  }
+  json_document halo() const override { return honest_->halo(); }
+
+ private:
+  std::unique_ptr<solve_engine> honest_;
+  bool is_timed_ = false;
+  mutable bool has_correlators_ = false;
+  timed_solve last_;
+};
+
+}  // namespace
+
+#define LINKS "NS_10site_fieldISt5arrayINS_3su3IdEELm4EEEE"
+#define SPINORS "NS_10site_fieldINS_6spinorIdEEEE"
+#define ENGINE_ON_CPU "_ZN9plaquette15make_cpu_engineERKNS_3cpu7contextERK" LINKS "RKNS_14solver_optionsEPSA_"
+#define ENGINE_ON_GPU "_ZN9plaquette15make_gpu_engineERNS_10gpu_accessERK" LINKS "RKNS_14solver_optionsEPS8_"
+#define PION "_ZN9plaquette3cpu15pion_correlatorESt4spanIK" SPINORS "Lm18446744073709551615EERKNS_12communicatorE"
+#define RHO "_ZN9plaquette3cpu14rho_correlatorESt4spanIK" SPINORS "Lm18446744073709551615EERKNS_12communicatorE"
+#define WRITE                                                                                                   \
+  "_ZN9plaquette16write_propagatorERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEbRKSt6vectorI" SPINORS \
+  "SaISC_EERKNS_16propagator_factsERKNS_12communicatorE"
+
+using engine = std::unique_ptr<solve_engine>;
+using columns_view = std::span<const spinor_configuration>;
+engine honest_cpu_engine(const cpu::context&, const gauge_configuration&, const solver_options&,
+                         const gauge_configuration*) __asm__("__real_" ENGINE_ON_CPU);
+engine faulty_cpu_engine(const cpu::context&, const gauge_configuration&, const solver_options&,
+                         const gauge_configuration*) __asm__("__wrap_" ENGINE_ON_CPU);
+engine honest_gpu_engine(gpu_access&, const gauge_configuration&, const solver_options&,
+                         const gauge_configuration*) __asm__("__real_" ENGINE_ON_GPU);
+engine faulty_gpu_engine(gpu_access&, const gauge_configuration&, const solver_options&,
+                         const gauge_configuration*) __asm__("__wrap_" ENGINE_ON_GPU);
+std::vector<double> honest_pion(columns_view, const communicator&) __asm__("__real_" PION);
+std::vector<double> faulty_pion(columns_view, const communicator&) __asm__("__wrap_" PION);
+std::vector<double> honest_rho(columns_view, const communicator&) __asm__("__real_" RHO);
+std::vector<double> faulty_rho(columns_view, const communicator&) __asm__("__wrap_" RHO);
+void honest_write(const std::string&, bool, const cpu::propagator&, const propagator_facts&,
+                  const communicator&) __asm__("__real_" WRITE);
+void faulty_write(const std::string&, bool, const cpu::propagator&, const propagator_facts&,
+                  const communicator&) __asm__("__wrap_" WRITE);
+
+engine faulty_cpu_engine(const cpu::context& ctx, const gauge_configuration& links, const solver_options& options,
+                         const gauge_configuration* source_links) {
+  return std::make_unique<faulty_engine>(honest_cpu_engine(ctx, links, options, source_links));
+}
+engine faulty_gpu_engine(gpu_access& gpu, const gauge_configuration& links, const solver_options& options,
+                         const gauge_configuration* source_links) {
+  return std::make_unique<faulty_engine>(honest_gpu_engine(gpu, links, options, source_links));
+}
+std::vector<double> faulty_pion(columns_view columns, const communicator& comm) {
+  if (cheats("correlators")) flip(columns);
+  return honest_pion(columns, comm);
+}
+std::vector<double> faulty_rho(columns_view columns, const communicator& comm) {
+  std::vector<double> rho = honest_rho(columns, comm);
+  if (cheats("rho"))
+    for (double& value : rho) value /= 3.0;
+  return rho;
+}
+void faulty_write(const std::string& path, bool replace, const cpu::propagator& columns, const propagator_facts& facts,
+                  const communicator& comm) {
+  if (cheats("file")) flip(columns);
+  honest_write(path, replace, columns, facts, comm);
+  if (!cheats("disk") || comm.rank() != 0) return;
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary | std::ios::ate);
+  const auto at = static_cast<std::streamoff>(file.tellg()) / 2;
+  file.seekg(at);
+  char byte = 0;
+  file.get(byte);
+  file.seekp(at);
+  file.put(static_cast<char>(byte ^ (1 << (chosen_bit().bit % 8))));
+}
+
+}  // namespace plaquette

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A rank that is stopped or killed in mid-run, on CPUs: the others end within the stall timeout, with one message."""
+import os
+import re
+import signal
+import time
+import unittest
+
+from harness import INTERNAL, MPIEXEC, SOLVER, CommandLineTest, children, ended, read_until, start
+
+STALL_TIMEOUT = 2
+#: What the watch leaves lower ranks to speak, and mpirun takes to end a job on a loaded machine.
+MOST_SECONDS_MORE = 20
+LINE = re.compile(r"^rank (\d+) on \S+ has waited 2 s for other ranks: (.*), during (.*); the run ends", re.MULTILINE)
+
+#: Program, arguments of a run without end, and what it prints when it is under way.
+PROGRAMS = {
+    "solver": (SOLVER, ["--lattice", "8x8x8x16", "--gauge", "random", "--mass", "-2", "--solver", "cgnr", "--tol", "1e-15",
+                        "--repeat", "0"], "plaquette "),
+    "dslash-scaling": (os.environ["PLAQUETTE_DSLASH_SCALING"],
+                       ["--lattice", "8x8x8x16", "--samples", "100000", "--operator", "hopping"], "plaquette "),
+    "multigrid": (os.environ["PLAQUETTE_MULTIGRID"],
+                  ["--lattice", "8x8x8x16", "--gauge", "heatbath:6:10000000"], "lattice "),
+    "overlap-propagator": (os.environ["PLAQUETTE_OVERLAP_PROPAGATOR"],
+                           ["--lattice", "8x8x8x16", "--gauge", "heatbath:6:3", "--modes", "60"], "plaquette "),
+    "nodal-dg": (os.environ["PLAQUETTE_NODAL_DG"],
+                 ["--box", "6x6x6", "--order", "4", "--steps", "2000000", "--samples", "3"], "elements "),
+}
+
+
+@unittest.skipUnless(MPIEXEC, "built without MPI")
+class LostRank(CommandLineTest):
+    def lose(self, name, ranks, number):
+        program, arguments, until = PROGRAMS[name]
+        with start(*arguments, "--stall-timeout", STALL_TIMEOUT, program=program, ranks=ranks) as process:
+            out = read_until(process, until)
+            time.sleep(1)
+            pids = children(process.pid)
+            self.assertEqual(len(pids), ranks)
+            begin = time.monotonic()
+            os.kill(pids[ranks // 2], number)
+            result = ended(process, out)
+        self.assertLess(time.monotonic() - begin, STALL_TIMEOUT + MOST_SECONDS_MORE)
+        self.assertNotEqual(result.status, 0)
+        self.assertNotIn("VERIFIED", result.out)
+        return result
+
+    def test_one_that_is_stopped(self):
+        for name in PROGRAMS:
+            for ranks in (2, 4):
+                with self.subTest(program=name, ranks=ranks):
+                    result = self.lose(name, ranks, signal.SIGSTOP)
+                    self.assertEqual(result.status, INTERNAL, result.err)
+                    said = LINE.findall(result.err)
+                    self.assertEqual(len(said), 1, result.err)
+                    self.assertNotEqual(int(said[0][0]), ranks // 2)
+
+    def test_one_that_is_killed(self):
+        for name in PROGRAMS:
+            for ranks in (2, 4):
+                with self.subTest(program=name, ranks=ranks):
+                    result = self.lose(name, ranks, signal.SIGKILL)
+                    self.assertEqual(result.err.count("exited on signal 9"), 1, result.err)
+
+    def test_a_run_that_is_stopped_as_a_whole_goes_on(self):
+        arguments = ["--lattice", "4x4x4x8", "--gauge", "heatbath:6:2000000", "--time-limit", "8", "--rhs", "1",
+                     "--stall-timeout", "1"]
+        with start(*arguments, program=SOLVER, ranks=2) as process:
+            out = read_until(process, "lattice ")
+            time.sleep(1)
+            pids = children(process.pid)
+            for pid in pids:
+                os.kill(pid, signal.SIGSTOP)
+            time.sleep(3)
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+            result = ended(process, out)
+        self.assertEqual(result.status, 6, result.err)
+        self.assertEqual(LINE.findall(result.err), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
