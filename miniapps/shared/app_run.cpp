@@ -63,6 +63,7 @@ void app_run::end_stage(const std::string& name, const stage_clock& clock) {
 }
 
 exit_status app_run::finish(exit_status status) {
+  if (gauge_) check_links_kept(result.checks, *gauge_, world);
   if (status == exit_status::success && !result.checks.passed()) status = exit_status::verification_failed;
   progress.clear();
   if (gpu) result.tuning = gpu->tuning();
