@@ -224,6 +224,14 @@ void check_checksum(const byte_source& source, const gauge_file_header& header) 
                       header.checksum_found);
 }
 
+/// A format with a checksum, and a file without one: flipped bits of a link that leave it in SU(3) are not seen.
+void remark_on_missing_checksum(const described_gauge& file, gauge_file_header& header) {
+  if (file.layout.checksum != checksum_kind::none && header.checksum_claimed.empty())
+    header.remarks.push_back(std::string("the file has no checksum: that its links are in SU(3)") +
+                             (std::isnan(header.plaquette) ? "" : ", and their plaquette,") +
+                             " is all that was checked");
+}
+
 /// A checksum that is right proves the numbers; averages may then come from sums in single precision.
 void allow_single_sums(gauge_file_header& header) {
   if (!header.checksum_claimed.empty()) header.single_sum_tolerance = 1e-6;
@@ -308,6 +316,7 @@ loaded_gauge read_gauge(const byte_source& source, const lattice_geometry& geome
   header.checksum_found = found->checksum.text();
   check_checksum(source, header);  // this and the other checks see the same on all ranks
   allow_single_sums(header);
+  remark_on_missing_checksum(file, header);
   std::string help;
   if (found->unsuitable && !options.reunitarisable &&
       found->unsuitable->distance <= reunitarisable_distance(header.precision_bits == 32))
