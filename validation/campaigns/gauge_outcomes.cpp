@@ -6,6 +6,7 @@
 // "base" keeps the links that tries are compared with. The answer to a try is one line: "refused" and the message,
 // "read" with the largest difference of an element (inf: another lattice), the format's precision and the remarks, or
 // "other" and what was thrown.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <exception>

@@ -16,13 +16,22 @@ class FlippedLinks(CommandLineTest):
 
     def test_a_flipped_bit_fails_the_run(self):
         self.addCleanup(os.environ.pop, "PLAQUETTE_CHEAT", None)
-        for place in ("0:0:0:0", "255:3:17:0", "37:1:5:20", "111:2:8:40", "200:0:0:51", "86:3:2:63"):
+        # Sites of the interior, whose links are no other site's ghosts: (1,1,1,1), (2,1,1,1), (2,1,2,1), ...
+        for place in ("85:0:0:0", "170:3:17:0", "86:1:5:20", "102:2:8:40", "150:0:0:51", "169:3:2:63"):
             with self.subTest(place=place):
                 os.environ["PLAQUETTE_CHEAT"] = place
                 result = run(*ARGUMENTS, program=SOLVER)
                 self.assertEqual(result.status, FAILED, result.out + result.err)
                 self.assertTrue(any("links are the bits" in line for line in result.out.splitlines()
                                     if line.endswith("FAILED")), result.out)
+
+    def test_a_flipped_bit_of_a_face_is_seen_at_once(self):
+        """Operators compare the ghosts of the links with their neighbours' links."""
+        self.addCleanup(os.environ.pop, "PLAQUETTE_CHEAT", None)
+        os.environ["PLAQUETTE_CHEAT"] = "0:0:0:0"
+        result = run(*ARGUMENTS, program=SOLVER)
+        self.assertNotIn("PASSED", result.out)
+        self.assertIn("ghosts", result.err)
 
 
 if __name__ == "__main__":

@@ -111,6 +111,7 @@ TEST_F(PropagatorFile, WithNumbersThatNoRunHasIsRefused) {
   EXPECT_NE(refusal([&] { read(); }, path_).find("smearing_steps"), std::string::npos);
   const std::vector<int> outside{0, 0, 5, 0};
   SetUp();
+  remove("facts_checksum");
   replace("source_position", H5T_NATIVE_INT, {4}, outside.data());
   EXPECT_NE(refusal([&] { read(); }, path_).find("0,0,5,0"), std::string::npos);
 }
