@@ -43,7 +43,7 @@ def flipped(data, source):
         elif kind == 5:
             data[at:at + 8] = source.choice([b"\xff" * 8, b"\0" * 8, b"\0\0\0\0\0\0\0\x80", b"\1" + b"\0" * 7])[:len(data[at:at + 8])]
         elif kind == 6:
-            del data[at:] if source.random() < 0.5 else data[at:at + size]
+            del data[at:len(data) if source.random() < 0.5 else at + size]
         else:
             data[at:at] = bytes(size)
     return bytes(data)
@@ -137,7 +137,8 @@ def subjects(options, folder):
 
     solve = [*PROBLEM, "--repeat", "0", "--json", at("r.json"), "--force"]
     subprocess.run([options.solver, *solve, "--propagator", at("propagator.h5")], check=True, capture_output=True)
-    yield Subject("propagators", options.solver, [*PROBLEM, "--read-propagator", at("propagator.h5"), "--json", at("r.json"),
+    read = [word for word in PROBLEM if word not in ("--mass", "0.3")]
+    yield Subject("propagators", options.solver, [*read, "--read-propagator", at("propagator.h5"), "--json", at("r.json"),
                                                   "--force"], at("propagator.h5"), lambda: correlators(at("r.json")))
     subprocess.run([options.solver, *solve, "--checkpoint", at("solves.h5")], check=True, capture_output=True)
     yield Subject("checkpoints of the solver", options.solver, [*solve, "--checkpoint", at("solves.h5")], at("solves.h5"),
