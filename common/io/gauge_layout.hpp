@@ -71,13 +71,13 @@ bool has_floats(const su3<double>& link, int precision_bits);
 /// The bound on `distance_from_su3` for a link of a file (or to be written to one) of this precision.
 double su3_tolerance(const su3<double>& link, int precision_bits);
 
-/// How far an average over the plaquettes or links of a lattice of `sites` sites may be from what a file claims:
-/// - one unit of the last digit printed (programs that print trailing zeros away aside: at most 1e-3);
-/// - the order of a sum of 6 sites terms in double, each term added with an error of 0.24 v of the partial sum, v =
-///   2^-53: four standard deviations, v sqrt(6 sites), and a few v for the terms;
-/// - rounding the stored links. A link's elements err by 0.4 u each, u = 2^-24 or 2^-53, so that it changes the average
-///   by 0.1 u / sites, and all 4 sites links by 0.2 u / sqrt(sites), twice that where the third row is computed: eight
-///   and ten standard deviations.
+/// Bounds how far the average plaquette or link trace of a lattice of `sites` sites may be from what a file claims.
+/// Three terms add up. One unit of the last digit printed, at most 1e-3 since some programs print no trailing zeros.
+/// The order of a sum of 6 sites terms in double: each addition errs by 0.24 v of the partial sum, v = 2^-53. Four
+/// standard deviations are v sqrt(6 sites); a few v are added for the terms.
+/// The rounding u of the stored links, 2^-24 or 2^-53. An element errs by 0.4 u, and a link moves the average by
+/// 0.1 u / sites. All of them move it by 0.2 u / sqrt(sites), or twice that where third rows are computed. The bound is
+/// ten standard deviations of the latter.
 double claim_tolerance(double unit, int precision_bits, double sites);
 
 /// The link of smallest global index that is farther from SU(3) than it may be.

@@ -26,8 +26,8 @@ struct lime_record {
 };
 
 /// All records, in order. Throws input_error where the file is not a sequence of whole records to its last byte. Two
-/// things are passed over, each with a remark: that the last record has not all of its padding, and at most seven bytes
-/// after the last one that are not the beginning of another.
+/// things are passed over, each with a remark. The last record may lack some of its padding. At most seven bytes may
+/// follow it, where they are not the beginning of another record.
 std::vector<lime_record> lime_records(const byte_source& source, std::vector<std::string>* remarks = nullptr);
 
 /// The data of a record that holds text, without the zero byte some programs end it with. Throws input_error for one

@@ -28,12 +28,11 @@ namespace {
 /// of the third row, and of the products that U U^+ - 1 and det U are computed with.
 constexpr double su3_tolerance = 32.0 * 0x1p-53;
 
-/// Bounds how far storing the links moves the average plaquette. The elements of a link err by 0.4 u each (standard
-/// deviation), u their rounding; the average moves by 0.1 u / sites a link, and by 0.2 u / sqrt(sites) with all 4 sites
-/// of them, twice that where the third row is computed: the bound is five of these. Links that no sweep has updated may
-/// all be the same: then each moves by sqrt(3) u in the Frobenius norm (three times that where the third row is
-/// computed), and a plaquette by at most 12 u. The plaquette that was kept may be the GPU's, whose sum has another
-/// order.
+/// Bounds how far storing the links moves the average plaquette. An element of a link errs by 0.4 u (standard
+/// deviation), u their rounding. A link moves the average by 0.1 u / sites, and all of them by 0.2 u / sqrt(sites).
+/// Where third rows are computed it is twice that. The bound is five standard deviations. Links that no sweep has
+/// updated may all be the same, and err alike: then the bound is that of one plaquette, 12 u. The plaquette that was
+/// kept may be the GPU's, whose sum has another order.
 double stored_plaquette_tolerance(const configuration_options& options, const extents& lattice, bool updated) {
   const double u = options.precision_bits == 32 ? 0x1p-24 : options.two_row ? 0x1p-53 : 0.0;
   const double sites = static_cast<double>(volume(lattice));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads gauge files as programs do and says what came of each, for gauge_files.py:
-//   campaign_gauge_files make FOLDER        writes a sound file of each format
-//   campaign_gauge_files read               reads commands, a line each: "base PATH", then "try PATH" as often as
-//   wanted
-// "base" keeps the links that tries are compared with. The answer to a try is one line: "refused" and the message,
-// "read" with the largest difference of an element (inf: another lattice), the format's precision and the remarks, or
-// "other" and what was thrown.
+// Reads gauge files as programs do and says what came of each, for gauge_files.py.
+//   campaign_gauge_files make FOLDER   writes a sound file of each format.
+//   campaign_gauge_files read          reads commands, a line each: "base PATH", then "try PATH".
+// "base" keeps the links that tries are compared with. A try is answered by one line. It begins with "refused" and has
+// the message, or with "other" and has what was thrown. Or it begins with "read" and has the largest difference of an
+// element (inf on another lattice), the bits of a number, and the remarks.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
