@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that leave something out, or have it otherwise, and are valid all the same: each is read with a remark that
-// says what was assumed. What is known of the programs that write them stands beside their makers in made_files.hpp.
+// says what was assumed. Their makers
+// in made_files.hpp say which programs write them.
 #include <gtest/gtest.h>
 
 #include <cmath>

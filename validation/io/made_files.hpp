@@ -119,8 +119,8 @@ inline bytes milc(const gauge_configuration& u, bool big_endian) {
   return b + date + raw(std::int32_t{0}, big_endian) + raw(sum29, big_endian) + raw(sum31, big_endian) + data;
 }
 
-/// As MILC writes NERSC files: 32 bits in the machine's order, two rows, no FLOATING_POINT, and lines of its own in a
-/// block, some of which repeat keys of the header with other values.
+/// As MILC writes NERSC files: 32 bits in the machine's order, two rows, no FLOATING_POINT. A block holds lines of its
+/// own, and here some repeat keys of the header with other values.
 /// \param inside  the block stands before END_HEADER, else after it
 inline bytes nersc_of_milc(const gauge_configuration& u, bool inside, bool big_endian = false, int bits = 32) {
   const std::string info =
