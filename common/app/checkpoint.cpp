@@ -19,6 +19,24 @@ constexpr std::size_t checksum_digits = 8;
 
 std::string checksum_of(const std::string& text) { return hexadecimal(crc32(std::as_bytes(std::span(text)))); }
 
+/// How deep brackets of a JSON text are nested: each level takes a call when the document is printed.
+int nesting_of(const std::string& text) {
+  int depth = 0, deepest = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_text && c == '\\')
+      ++i;
+    else if (c == '"')
+      in_text = !in_text;
+    else if (!in_text && (c == '{' || c == '['))
+      deepest = std::max(deepest, ++depth);
+    else if (!in_text && (c == '}' || c == ']'))
+      --depth;
+  }
+  return deepest;
+}
+
 }  // namespace
 
 std::string checkpoint_text(const json_document& state) {
@@ -32,6 +50,10 @@ json_document parse_checkpoint_text(const std::string& path, const std::string& 
   if (claimed != found)
     throw input_error(fmt::format("{}: expected a checkpoint whose state has the checksum {}, found {}",
                                   printable(path), printable(claimed), found));
+  constexpr int deepest = 32;
+  if (nesting_of(body) > deepest)
+    throw input_error(fmt::format("{}: expected the state of a checkpoint, found brackets nested more than {} deep",
+                                  printable(path), deepest));
   json_document state = json_document::parse(body, nullptr, false);
   if (!state.is_object())
     throw input_error(fmt::format("{}: expected the state of a checkpoint, found no JSON object", printable(path)));
@@ -51,6 +73,10 @@ void require_same_parameters(const std::string& path, const json_document& store
     if (!stored.contains(key) || stored.at(key) != value) refuse(key);
   for (const auto& [key, value] : stored.items())
     if (!now.contains(key)) refuse(printable(key));
+}
+
+void refuse_checkpoint_value(const std::string& path, const std::string& key) {
+  throw input_error(path + ": expected a checkpoint with a usable \"" + key + "\", found otherwise");
 }
 
 bool checkpoint_exists(const std::string& path) {

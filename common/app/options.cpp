@@ -122,6 +122,19 @@ void shared_option_set::declare_seed() {
       "Of all random numbers");
 }
 
+void declare_reunitarise(command_line& line, shared_options& options) {
+  line.flag(
+      "--reunitarise", options.reunitarise,
+      "Put links of a file back into SU(3) that are up to 1e-6 off it (1e-3 in single precision); the report says "
+      "how many were, and how far");
+}
+
+void require_reunitarise_sense(const shared_options& options) {
+  if (options.reunitarise && options.gauge.from != gauge_choice::origin::file)
+    throw input_error("--reunitarise: expected the links of a file, found " + options.gauge.describe() +
+                      ", which are in SU(3)");
+}
+
 void shared_option_set::declare_gauge() {
   line_.section("Gauge configuration");
   line_.custom(
@@ -129,6 +142,7 @@ void shared_option_set::declare_gauge() {
       [this](const std::string& text, const std::string& option) { options_.gauge = parse_gauge_choice(text, option); },
       "Where the links come from: a file (NERSC, ILDG, MILC, ...: its format is recognised by its content), or made "
       "here");
+  declare_reunitarise(line_, options_);
   line_.real("--gauge-anisotropy", options_.gauge_anisotropy, "xi_g of the heat bath's action", real_range::positive());
   line_.integer("--stout-steps", options_.stout.steps, "Steps of stout smearing of the links, wherever they come from",
                 0, 1000);
@@ -183,6 +197,7 @@ void shared_option_set::declare_output() {
 
 shared_options shared_option_set::collected() const {
   require_device_sense(line_, options_);
+  require_reunitarise_sense(options_);
   shared_options result = options_;
   result.action = make_action(action_);
   result.overlap = overlap_ == "on";
@@ -237,6 +252,7 @@ json_document shared_parameters(const shared_options& options, const lattice_geo
                            {"anisotropy", action.anisotropy},
                            {"nu", action.nu},
                            {"boundary_phases", phases}};
+  if (options.reunitarise) parameters["reunitarise"] = true;
   if (options.stout.steps > 0) parameters["stout"] = stout_parameters(options.stout);
   parameters["overlap"] = options.overlap ? "on" : "off";
   if (options.device == "gpu")

@@ -39,6 +39,7 @@ struct shared_options {
   int threads = 0;  ///< a rank; 0: what OMP_NUM_THREADS says, else the host's cores shared among its ranks
 
   gauge_choice gauge{.from = gauge_choice::origin::heat_bath, .beta = 6.0};
+  bool reunitarise = false;       ///< links of a file that are a little off SU(3)
   double gauge_anisotropy = 1.0;  ///< xi_g of the heat bath
   stout_smearing stout;           ///< of the links, before anything uses them
   bool keep_thin_links = false;   ///< the app needs them as they were before stout smearing, too
@@ -68,6 +69,10 @@ void declare_device(command_line& line, shared_options& options);
 void declare_several_gpus(command_line& line, shared_options& options);
 /// Declares --stall-timeout.
 void declare_stall_timeout(command_line& line, shared_options& options);
+/// Declares --reunitarise.
+void declare_reunitarise(command_line& line, shared_options& options);
+/// After command_line::parse. Throws input_error where --reunitarise is given and no file is read.
+void require_reunitarise_sense(const shared_options& options);
 /// After command_line::parse. Throws input_error where an option is about GPUs and none is to be used.
 void require_device_sense(const command_line& line, const shared_options& options);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Formats with a short binary header: MILC v5, and openQCD and DDalphaAMG, which begin alike.
+// Formats with a short binary header: MILC v4 and v5, and openQCD and DDalphaAMG, which begin alike.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,6 +31,24 @@ std::uint32_t word_at(const byte_source& source, std::uint64_t offset, bool big_
 }
 
 }  // namespace
+
+// MILC v1 to v4: magic, 4 extents (x, y, z, t), two couplings (floats); links as in v5, without a checksum.
+described_gauge describe_milc_v4(const byte_source& source, bool big_endian) {
+  constexpr std::uint64_t extents_at = 4, links_at = 28;
+  described_gauge file;
+  gauge_file_header& header = file.header;
+  header.format = gauge_format::milc_v4;
+  header.precision_bits = 32;
+  header.big_endian = big_endian;
+  const auto lattice = four_integers(source, extents_at, big_endian);
+  checked_volume(source, lattice);
+  std::ranges::transform(lattice, header.lattice.begin(), [](std::int64_t length) { return static_cast<int>(length); });
+  file.layout.data_offset = links_at;
+  require_size(source, file);
+  header.remarks.push_back(
+      "MILC's format of versions 1 to 4 has no checksum: that its links are in SU(3) is all that was checked");
+  return file;
+}
 
 // MILC v5: magic, 4 extents (x, y, z, t), 64 characters of date, order of sites (0: natural), then two checksums.
 described_gauge describe_milc(const byte_source& source, bool big_endian) {
@@ -73,8 +91,7 @@ described_gauge binary_layout(gauge_format format, const std::array<std::int64_t
   file.layout.direction = format == gauge_format::openqcd ? std::array{3, 0, 1, 2} : std::array{3, 2, 1, 0};
   for (std::size_t i = 0; i < numbers.size(); ++i)
     header.lattice[static_cast<std::size_t>(file.layout.direction[i])] = static_cast<int>(numbers[i]);
-  constexpr double unit = 1e-10;  // ten digits are asked of a double that another program summed in its own order
-  header.plaquette_tolerance = claim_tolerance(unit, 64, 6 * static_cast<double>(volume(header.lattice)));
+  header.plaquette_tolerance = claim_tolerance(0.0, 64, static_cast<double>(volume(header.lattice)));
   return file;
 }
 

@@ -5,13 +5,19 @@
 /// Formats read
 ///   NERSC       text header; 3x3 or the first two rows; 32 or 64 bits; both byte orders; checksum, link trace
 ///   ILDG        LIME; 3x3; 32 or 64 bits, big-endian; SciDAC checksum (may be absent)
-///   SciDAC      the same without the ILDG records (QIO, one file, field of four colour matrices)
+///   SciDAC      the same without the ILDG records (QIO, one file, field of four colour matrices; QUDA's too)
+///   MILC v4     binary header of 28 bytes; 3x3; 32 bits, both byte orders; natural order; no checksum
 ///   MILC v5     binary header; 3x3; 32 bits, both byte orders; natural order; checksums
 ///   openQCD     binary header; 64 bits; odd sites with their eight links; no checksum
 ///   DDalphaAMG  binary header; 64 bits; no checksum
 /// In all of them but openQCD's sites go with x fastest, t slowest.
+///
+/// Files that leave something out are read where the rest decides; `remarks` of the header says what was assumed.
+/// An antiperiodic boundary condition that was folded into the links is taken out of them: all time links of the last
+/// time slice are minus a matrix in SU(3).
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -26,7 +32,7 @@
 
 namespace plaquette {
 
-enum class gauge_format { nersc, ildg, scidac, milc_v5, openqcd, ddalphaamg };
+enum class gauge_format { nersc, ildg, scidac, milc_v4, milc_v5, openqcd, ddalphaamg };
 /// "NERSC", "ILDG", ...
 std::string_view name_of(gauge_format format);
 
@@ -40,10 +46,12 @@ struct gauge_file_header {
   bool big_endian = false;
   bool two_row = false;  ///< the third row is not in the file
   /// Average over all plaquettes of Re tr P / 3, and the largest difference to the links' that the digits printed, the
-  /// stored precision and the order of a sum may leave; at least 1e-6, for sums in single precision, once a checksum
-  /// was found right. `not_claimed` (NaN) where the file says nothing.
+  /// stored precision and the order of a sum may leave. `not_claimed` (NaN) where the file says nothing.
   double plaquette = not_claimed;
   double plaquette_tolerance = 0.0;
+  /// The same for a program that sums in single precision: 1e-6, once a checksum was found right; else 0. A claim that
+  /// needs it is worth a remark.
+  double single_sum_tolerance = 0.0;
   /// Average over all links of Re tr U / 3, alike. Compared with the links by `read_gauge`.
   double link_trace = not_claimed;
   double link_trace_tolerance = 0.0;
@@ -54,6 +62,9 @@ struct gauge_file_header {
   double link_trace_found = not_claimed;
   double distance_from_su3 = not_claimed;  ///< the largest over all links, by `distance_from_su3` of su3.hpp
   bool open_boundary = false;  ///< openQCD: all links from the last time slice to the first are zero, as they stand
+  bool antiperiodic_links = false;   ///< the boundary condition was folded into the file's links, and was taken out
+  std::int64_t links_off_su3 = 0;    ///< farther from SU(3) than the precision explains; `reunitarisable` files alone
+  std::vector<std::string> remarks;  ///< what the file leaves out or has otherwise, and what was assumed; a line each
 };
 
 /// The header of a gauge configuration. Throws input_error, with one line that names the file, what was expected and
@@ -67,6 +78,14 @@ struct loaded_gauge {
   gauge_file_header header;
 };
 
+struct gauge_read_options {
+  /// Accepts links that are up to `reunitarisable_distance` off SU(3), as they stand: the caller re-unitarises them.
+  bool reunitarisable = false;
+};
+/// The largest distance from SU(3) that re-unitarising may mend. What is farther off is damage, not rounding.
+/// \param floats  the numbers have the precision of floats
+constexpr double reunitarisable_distance(bool floats) { return floats ? 1e-3 : 1e-6; }
+
 /// Reads a gauge configuration; each rank the part of its own box. Links are never re-unitarised. Checks the lattice
 /// against `geometry`, the checksum, the link trace and that every link is in SU(3) to the precision stored; the caller
 /// compares the plaquette. Throws input_error for any of them, on all ranks together. Collective.
@@ -74,9 +93,11 @@ struct loaded_gauge {
 /// U U^+ by 2 u and det U by 3 u, and programs update links some hundred times, with an error of order u each, between
 /// two re-unitarisations. Doubles that were converted from floats (the first two rows say so) are held to the floats'
 /// u.
-loaded_gauge read_gauge(const std::string& path, const lattice_geometry& geometry, const communicator& comm);
+loaded_gauge read_gauge(const std::string& path, const lattice_geometry& geometry, const communicator& comm,
+                        const gauge_read_options& options = {});
 /// The same from any source (all ranks the same bytes).
-loaded_gauge read_gauge(const byte_source& source, const lattice_geometry& geometry, const communicator& comm);
+loaded_gauge read_gauge(const byte_source& source, const lattice_geometry& geometry, const communicator& comm,
+                        const gauge_read_options& options = {});
 
 /// Average over all links of Re tr U / 3. Collective.
 double average_link_trace(const gauge_configuration& links, const communicator& comm);

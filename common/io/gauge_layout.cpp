@@ -101,21 +101,25 @@ bool is_a_float(double value) { return (std::bit_cast<std::uint64_t>(value) & 0x
 
 }  // namespace
 
-double su3_tolerance(const su3<double>& link, int precision_bits) {
+bool has_floats(const su3<double>& link, int precision_bits) {
   bool floats = true;
   for (int i = 0; i < colours - 1; ++i)
     for (int j = 0; j < colours; ++j) floats = floats && is_a_float(link(i, j).re) && is_a_float(link(i, j).im);
-  const double rounding = precision_bits == 32 || floats ? 0x1p-24 : 0x1p-53;
-  return 1024 * rounding;
+  return precision_bits == 32 || floats;
 }
 
-double claim_tolerance(double unit, int precision_bits, double terms) {
-  const double rounding = precision_bits == 32 ? 0x1p-24 : 0x1p-53;
-  return std::min(unit, 1e-3) + 4 * rounding * std::sqrt(terms);
+double su3_tolerance(const su3<double>& link, int precision_bits) {
+  return 1024 * (has_floats(link, precision_bits) ? 0x1p-24 : 0x1p-53);
+}
+
+double claim_tolerance(double unit, int precision_bits, double sites) {
+  const double stored = precision_bits == 32 ? 0x1p-24 : 0x1p-53;
+  constexpr double summed = 0x1p-53;
+  return std::min(unit, 1e-3) + 4 * stored / std::sqrt(sites) + summed * (4 + std::sqrt(6 * sites));
 }
 
 void require_no_unsuitable_link(const std::string& name, const std::optional<unsuitable_link>& own,
-                                const lattice_geometry& geometry, const communicator& comm) {
+                                const lattice_geometry& geometry, const communicator& comm, const std::string& help) {
   constexpr double nowhere = -1e300;
   double first = own ? -static_cast<double>(own->global_site) : nowhere;  // the smallest index as a maximum
   comm.maximum({&first, 1});
@@ -126,7 +130,7 @@ void require_no_unsuitable_link(const std::string& name, const std::optional<uns
     std::string place = "(";
     for (int mu = 0; mu < dimensions; ++mu) place += std::to_string(x[mu]) + (mu < 3 ? ", " : ")");
     throw input_error(name + ": expected links in SU(3), found one at site (x, y, z, t) = " + place + ", direction " +
-                      "xyzt"[own->mu] + ", with a distance of " + short_number(own->distance));
+                      "xyzt"[own->mu] + ", with a distance of " + short_number(own->distance) + help);
   });
 }
 

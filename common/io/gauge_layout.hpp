@@ -36,7 +36,8 @@ described_gauge describe_gauge(const byte_source& source, const std::optional<ex
 
 // One format each; the source is known to begin as such a file does.
 described_gauge describe_nersc(const byte_source& source);
-described_gauge describe_lime(const byte_source& source);
+described_gauge describe_lime(const byte_source& source, const std::optional<extents>& expected);
+described_gauge describe_milc_v4(const byte_source& source, bool big_endian);
 described_gauge describe_milc(const byte_source& source, bool big_endian);
 described_gauge describe_binary(const byte_source& source, bool big_endian, const std::optional<extents>& expected);
 
@@ -64,13 +65,20 @@ std::uint64_t odd_record_offset(const described_gauge& file, const coordinate& x
 /// Where U_mu(x) begins; x a global coordinate.
 std::uint64_t link_offset(const described_gauge& file, const coordinate& x, int mu);
 
+/// Returns whether all numbers of a link have the precision of floats; its third row, which may be computed, is left
+/// out.
+bool has_floats(const su3<double>& link, int precision_bits);
 /// The bound on `distance_from_su3` for a link of a file (or to be written to one) of this precision.
 double su3_tolerance(const su3<double>& link, int precision_bits);
 
-/// How far an average over `terms` plaquettes or links may be from what a file claims: one unit of the last digit
-/// printed (programs that print trailing zeros away aside: at most 1e-3), and what the writer's sum and the rounding of
-/// the stored links leave, 4 u sqrt(terms) for roundings that do not conspire, u = 2^-24 or 2^-53.
-double claim_tolerance(double unit, int precision_bits, double terms);
+/// Bounds how far the average plaquette or link trace of a lattice of `sites` sites may be from what a file claims.
+/// Three terms add up. One unit of the last digit printed, at most 1e-3 since some programs print no trailing zeros.
+/// The order of a sum of 6 sites terms in double: each addition errs by 0.24 v of the partial sum, v = 2^-53. Four
+/// standard deviations are v sqrt(6 sites); a few v are added for the terms.
+/// The rounding u of the stored links, 2^-24 or 2^-53. An element errs by 0.4 u, and a link moves the average by
+/// 0.1 u / sites. All of them move it by 0.2 u / sqrt(sites), or twice that where third rows are computed. The bound is
+/// ten standard deviations of the latter.
+double claim_tolerance(double unit, int precision_bits, double sites);
 
 /// The link of smallest global index that is farther from SU(3) than it may be.
 struct unsuitable_link {
@@ -79,8 +87,10 @@ struct unsuitable_link {
   double distance;
 };
 /// Throws input_error, on all ranks the same, where any rank has found such a link. Collective.
+/// \param help  what to do about it, for the end of the message
 void require_no_unsuitable_link(const std::string& name, const std::optional<unsuitable_link>& own,
-                                const lattice_geometry& geometry, const communicator& comm);
+                                const lattice_geometry& geometry, const communicator& comm,
+                                const std::string& help = {});
 
 /// Calls visit(first local site, number of sites, index of the first in the whole lattice) for pieces of this rank's
 /// box that are contiguous in a file with x fastest, none longer than `longest` sites.

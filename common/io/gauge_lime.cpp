@@ -2,6 +2,7 @@
 // ILDG and SciDAC gauge configurations: which of a LIME file's records they use, and what those must say.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <sstream>
 #include <string>
 
@@ -17,26 +18,40 @@ namespace {
 
 constexpr std::uint64_t longest_kept_text = 1 << 16;
 
+/// Some programs leave the sum over all plaquettes of Re tr P / 3, or of Re tr P, where others have the average.
+void divide_sum(gauge_file_header& header, printed_number& plaquette) {
+  const double terms = 6 * static_cast<double>(volume(header.lattice));
+  if (!(std::abs(plaquette.value) > 1 + plaquette.unit)) return;
+  const bool of_traces = std::abs(plaquette.value) > terms * (1 + 1e-6);
+  const double divisor = of_traces ? colours * terms : terms;
+  if (std::abs(plaquette.value) > divisor * (1 + 1e-6)) return;
+  header.remarks.push_back(
+      joined({"the plaquette ", short_number(plaquette.value), " in record 'xlf-info' is above 1: a sum of ",
+              of_traces ? "Re tr P" : "Re tr P / 3", " over ", short_number(terms), " plaquettes"}));
+  plaquette.value /= divisor;
+  plaquette.unit /= divisor;
+}
+
 /// Claims that some programs leave in the file: the USQCD record's averages, tmLQCD's and ETMC's xlf-info.
 void set_claims(gauge_file_header& header) {
-  const double sites = static_cast<double>(volume(header.lattice));
-  const auto set = [&](const std::optional<std::string>& text, double terms, double& value, double& tolerance) {
-    const auto number = text ? printed_number_of(*text) : std::nullopt;
+  const auto set = [&](const std::optional<std::string>& text, bool may_be_sum, double& value, double& tolerance) {
+    auto number = text ? printed_number_of(*text) : std::nullopt;
     if (!number) return;
+    if (may_be_sum) divide_sum(header, *number);
     value = number->value;
-    tolerance = claim_tolerance(number->unit, header.precision_bits, terms);
+    tolerance = claim_tolerance(number->unit, header.precision_bits, static_cast<double>(volume(header.lattice)));
   };
   if (const auto record = header.text.find("scidac-record-xml");
       record != header.text.end() && xml_element(record->second, "usqcdInfo")) {
-    set(xml_element(record->second, "plaq"), 6 * sites, header.plaquette, header.plaquette_tolerance);
-    set(xml_element(record->second, "linktr"), 4 * sites, header.link_trace, header.link_trace_tolerance);
+    set(xml_element(record->second, "plaq"), false, header.plaquette, header.plaquette_tolerance);
+    set(xml_element(record->second, "linktr"), false, header.link_trace, header.link_trace_tolerance);
   }
   if (const auto info = header.text.find("xlf-info"); info != header.text.end()) {
     std::istringstream lines(info->second);
     for (std::string line; std::getline(lines, line);) {
       const std::size_t sign = line.find('=');
       if (sign != std::string::npos && trimmed(std::string_view(line).substr(0, sign)) == "plaquette")
-        set(line.substr(sign + 1), 6 * sites, header.plaquette, header.plaquette_tolerance);
+        set(line.substr(sign + 1), true, header.plaquette, header.plaquette_tolerance);
     }
   }
 }
@@ -51,11 +66,12 @@ void keep_texts(const byte_source& source, const std::vector<lime_record>& recor
 
 }  // namespace
 
-described_gauge describe_lime(const byte_source& source) {
-  const auto records = lime_records(source);
-  const scidac_field field = find_scidac_field(source, records, scidac_content::gauge);
+described_gauge describe_lime(const byte_source& source, const std::optional<extents>& expected) {
   described_gauge file;
   gauge_file_header& header = file.header;
+  const auto records = lime_records(source, &header.remarks);
+  const scidac_field field = find_scidac_field(source, records, scidac_content::gauge, expected);
+  header.remarks.insert(header.remarks.end(), field.remarks.begin(), field.remarks.end());
   header.format = field.is_ildg ? gauge_format::ildg : gauge_format::scidac;
   header.lattice = field.lattice;
   header.precision_bits = field.precision_bits;

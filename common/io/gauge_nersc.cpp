@@ -24,10 +24,33 @@ constexpr std::uint64_t longest_header = 1 << 16;
                     (found.empty() ? "nothing" : quoted(found)));
 }
 
-/// The lines between the first and END_HEADER, and where the links begin.
-keys_and_values header_lines(const byte_source& source, std::uint64_t& data_offset) {
+/// MILC writes lines of its own between two that frame them, "MILC_INFO = -------BEGIN-------" and the same with END:
+/// keys in between are not the header's.
+bool frames_milc_info(std::string_view line, std::string_view word) {
+  return line.find("MILC_INFO") != std::string_view::npos && line.find(word) != std::string_view::npos;
+}
+
+/// Returns where the links begin: a block of MILC's that follows the header ends before them.
+std::size_t after_milc_info(const byte_source& source, const std::string& text, std::size_t begin) {
+  const std::string_view rest = std::string_view(text).substr(begin);
+  if (!rest.starts_with("MILC_INFO") && !rest.starts_with("BEGIN MILC_INFO") && !rest.starts_with("BEGIN_MILC_INFO"))
+    return begin;
+  while (true) {
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string::npos)
+      throw input_error(source.name() + ": truncated: expected the end of a MILC_INFO block after the NERSC header " +
+                        "within the first " + std::to_string(text.size()) + " bytes, found none");
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    if (frames_milc_info(line, "END")) return begin;
+  }
+}
+
+/// The lines between the first and END_HEADER, and where the links begin. Those of a MILC_INFO block are passed over.
+keys_and_values header_lines(const byte_source& source, described_gauge& file) {
   const std::string text = source.read_text(0, std::min(source.size(), longest_header));
   keys_and_values keys;
+  bool milc_info = false, inside = false;
   for (std::size_t begin = 0;;) {
     const std::size_t end = text.find('\n', begin);
     if (end == std::string::npos)
@@ -37,8 +60,15 @@ keys_and_values header_lines(const byte_source& source, std::uint64_t& data_offs
     const bool first = begin == 0;
     begin = end + 1;
     if (line == "END_HEADER") {
-      data_offset = begin;
+      file.layout.data_offset = after_milc_info(source, text, begin);
+      if (milc_info || file.layout.data_offset != begin)
+        file.header.remarks.push_back("the NERSC header has a MILC_INFO block, whose lines were passed over");
       return keys;
+    }
+    if (frames_milc_info(line, "BEGIN")) milc_info = inside = true;
+    if (inside) {
+      inside = !frames_milc_info(line, "END");
+      continue;
     }
     const std::size_t sign = line.find('=');
     if (first || sign == std::string_view::npos) continue;
@@ -90,9 +120,30 @@ bool first_row_has_unit_length(const byte_source& source, gauge_file_header head
   return std::abs(length - 1.0) <= 0.01;
 }
 
+/// MILC names no precision: the size of the file decides, and the links on the byte order.
+void find_floating_point(const byte_source& source, described_gauge& file) {
+  gauge_file_header& header = file.header;
+  const auto sites = static_cast<std::uint64_t>(volume(header.lattice));
+  for (const int bits : {32, 64}) {
+    header.precision_bits = bits;
+    if (source.size() != file.layout.data_offset + sites * site_bytes(header)) continue;
+    header.big_endian = !first_row_has_unit_length(source, header, file.layout.data_offset, false);
+    header.remarks.push_back(joined({"the NERSC header has no FLOATING_POINT: ", bits == 32 ? "32" : "64",
+                                     " bits as the size of the file says, ",
+                                     header.big_endian ? "big-endian" : "little-endian", " as its first link does"}));
+    return;
+  }
+  header.precision_bits = 32;
+  const std::uint64_t half = file.layout.data_offset + sites * site_bytes(header);
+  throw input_error(source.name() + ": expected FLOATING_POINT in the NERSC header, or " + std::to_string(half) +
+                    " bytes (32 bits) or " + std::to_string(2 * half - file.layout.data_offset) +
+                    " (64 bits) in the file, found " + std::to_string(source.size()));
+}
+
 /// "IEEE32BIG" and its like; where the name leaves the byte order open, the links decide.
 void set_floating_point(const byte_source& source, const keys_and_values& keys, described_gauge& file) {
   const std::string value = value_of(keys, "FLOATING_POINT");
+  if (!keys.contains("FLOATING_POINT")) return find_floating_point(source, file);
   const std::string_view name = value;
   if (!name.starts_with("IEEE32") && !name.starts_with("IEEE64"))
     refuse(source, "FLOATING_POINT", "IEEE32, IEEE64, each with BIG, LITTLE or neither", value);
@@ -109,14 +160,14 @@ void set_floating_point(const byte_source& source, const keys_and_values& keys, 
 }
 
 /// A claimed average and how far the links' may be from it.
-void set_claim(const byte_source& source, const keys_and_values& keys, const std::string& key, double terms,
+void set_claim(const byte_source& source, const keys_and_values& keys, const std::string& key,
                const gauge_file_header& header, double& value, double& tolerance) {
   const std::string text = value_of(keys, key);
   if (text.empty()) return;
   const auto number = printed_number_of(text);
   if (!number) refuse(source, key, "a number", text);
   value = number->value;
-  tolerance = claim_tolerance(number->unit, header.precision_bits, terms);
+  tolerance = claim_tolerance(number->unit, header.precision_bits, static_cast<double>(volume(header.lattice)));
 }
 
 }  // namespace
@@ -125,14 +176,13 @@ described_gauge describe_nersc(const byte_source& source) {
   described_gauge file;
   gauge_file_header& header = file.header;
   header.format = gauge_format::nersc;
-  header.text = header_lines(source, file.layout.data_offset);
+  header.text = header_lines(source, file);
   header.lattice = lattice_of(source, header.text);
   header.two_row = is_two_row(source, header.text);
   set_floating_point(source, header.text, file);
   require_size(source, file);
-  const double sites = static_cast<double>(volume(header.lattice));
-  set_claim(source, header.text, "PLAQUETTE", 6 * sites, header, header.plaquette, header.plaquette_tolerance);
-  set_claim(source, header.text, "LINK_TRACE", 4 * sites, header, header.link_trace, header.link_trace_tolerance);
+  set_claim(source, header.text, "PLAQUETTE", header, header.plaquette, header.plaquette_tolerance);
+  set_claim(source, header.text, "LINK_TRACE", header, header.link_trace, header.link_trace_tolerance);
   file.layout.checksum = checksum_kind::nersc;
   if (const std::string text = value_of(header.text, "CHECKSUM"); !text.empty()) {
     const auto checksum = hexadecimal_of(text);

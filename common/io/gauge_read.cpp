@@ -25,6 +25,8 @@ std::string_view name_of(gauge_format format) {
       return "ILDG";
     case gauge_format::scidac:
       return "SciDAC";
+    case gauge_format::milc_v4:
+      return "MILC v4";
     case gauge_format::milc_v5:
       return "MILC v5";
     case gauge_format::openqcd:
@@ -38,7 +40,7 @@ std::string_view name_of(gauge_format format) {
 namespace {
 
 constexpr std::string_view nersc_start = "BEGIN_HEADER";
-constexpr std::uint32_t milc_magic = 20103;
+constexpr std::uint32_t milc_magic = 20103, milc_v4_magic = 59354;
 
 /// True where the file may begin with four extents in this byte order; below 2^16 they are beyond it in the other
 /// order.
@@ -60,16 +62,18 @@ described_gauge describe_gauge(const byte_source& source, const std::optional<ex
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
   if (text.starts_with(nersc_start)) return describe_nersc(source);
   if (start.size() >= 4) {
-    if (load_unsigned<std::uint32_t>(start.data(), true) == lime_magic) return describe_lime(source);
-    for (const bool big_endian : {true, false})
-      if (load_unsigned<std::uint32_t>(start.data(), big_endian) == milc_magic)
-        return describe_milc(source, big_endian);
+    if (load_unsigned<std::uint32_t>(start.data(), true) == lime_magic) return describe_lime(source, expected);
+    for (const bool big_endian : {true, false}) {
+      const auto magic = load_unsigned<std::uint32_t>(start.data(), big_endian);
+      if (magic == milc_magic) return describe_milc(source, big_endian);
+      if (magic == milc_v4_magic) return describe_milc_v4(source, big_endian);
+    }
   }
   for (const bool big_endian : {false, true})
     if (begins_with_extents(start, big_endian)) return describe_binary(source, big_endian, expected);
   throw input_error(source.name() +
-                    ": expected a gauge configuration (NERSC, ILDG or SciDAC in LIME, MILC v5, openQCD, DDalphaAMG), "
-                    "found " +
+                    ": expected a gauge configuration (NERSC, ILDG or SciDAC in LIME, MILC v4 or v5, openQCD, "
+                    "DDalphaAMG), found " +
                     (start.empty() ? "an empty file" : "a file that begins with bytes " + hexadecimal_bytes(start)));
 }
 
@@ -79,10 +83,14 @@ namespace {
 struct own_findings {
   explicit own_findings(checksum_kind kind) : checksum(kind) {}
   site_checksum checksum;
-  std::optional<unsuitable_link> unsuitable;  // the first, by global index
+  std::optional<unsuitable_link> unsuitable;      // the first, by global index
+  std::optional<unsuitable_link> first_negative;  // the first that is minus a link in SU(3)
   double distance = 0.0;
-  double trace = 0.0;
-  std::uint64_t zero_links = 0;  // openQCD's open boundary
+  double trace = 0.0;                // of links with the boundary condition taken out
+  double negative_trace = 0.0;       // of those that have it, likewise
+  std::uint64_t zero_links = 0;      // openQCD's open boundary
+  std::uint64_t negative_links = 0;  // an antiperiodic boundary condition
+  std::uint64_t off_links = 0;       // that are to be re-unitarised
 };
 
 /// True for the links that openQCD sets to zero on open boundaries: from the last time slice to the first.
@@ -90,22 +98,39 @@ bool may_be_zero(const gauge_file_header& header, const coordinate& global, int 
   return header.format == gauge_format::openqcd && mu == 3 && global[3] == header.lattice[3] - 1;
 }
 
-void examine(const described_gauge& file, const gauge_configuration& links, own_findings& found) {
+/// True for time links of the last slice that are minus a matrix in SU(3): the other sign of det U leaves no doubt.
+bool has_boundary_sign(const gauge_file_header& header, const coordinate& global, int mu, const su3<double>& link) {
+  return mu == 3 && global[3] == header.lattice[3] - 1 && determinant(link).re < 0.0;
+}
+
+void examine(const described_gauge& file, const gauge_configuration& links, const gauge_read_options& options,
+             own_findings& found) {
   const lattice_geometry& geometry = links.geometry();
   for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
     const coordinate local = geometry.local_coordinate(site);
     const coordinate global = geometry.to_global(local);
     for (int mu = 0; mu < dimensions; ++mu) {
-      const su3<double>& link = links(local)[static_cast<std::size_t>(mu)];
+      su3<double> link = links(local)[static_cast<std::size_t>(mu)];
       if (may_be_zero(file.header, global, mu) && link == su3<double>{}) {
         ++found.zero_links;
         continue;
       }
+      // Local order is global order within a box, so the first one found is the rank's first.
+      if (has_boundary_sign(file.header, global, mu, link)) {
+        if (!found.first_negative)
+          found.first_negative = {lexicographic(global, geometry.global()), mu, distance_from_su3(link)};
+        link = -1.0 * link;
+        ++found.negative_links;
+        found.negative_trace += trace(link).re;
+      }
       const double distance = distance_from_su3(link);
       if (!(distance <= found.distance)) found.distance = distance;
-      // Local order is global order within a box, so the first one found is the rank's first.
-      if (!(distance <= su3_tolerance(link, file.header.precision_bits)) && !found.unsuitable)
-        found.unsuitable = {lexicographic(global, geometry.global()), mu, distance};
+      if (!(distance <= su3_tolerance(link, file.header.precision_bits))) {
+        if (options.reunitarisable && distance <= reunitarisable_distance(has_floats(link, file.header.precision_bits)))
+          ++found.off_links;
+        else if (!found.unsuitable)
+          found.unsuitable = {lexicographic(global, geometry.global()), mu, distance};
+      }
       found.trace += trace(link).re;
     }
   }
@@ -199,20 +224,54 @@ void check_checksum(const byte_source& source, const gauge_file_header& header) 
                       header.checksum_found);
 }
 
-/// A checksum that is right proves the numbers; averages may then come from sums in single precision.
-void allow_single_sums(gauge_file_header& header) {
-  constexpr double of_single_sums = 1e-6;
-  if (header.checksum_claimed.empty()) return;
-  for (double* const tolerance : {&header.plaquette_tolerance, &header.link_trace_tolerance})
-    *tolerance = std::max(*tolerance, of_single_sums);
+/// A format with a checksum, and a file without one: flipped bits of a link that leave it in SU(3) are not seen.
+void remark_on_missing_checksum(const described_gauge& file, gauge_file_header& header) {
+  if (file.layout.checksum != checksum_kind::none && header.checksum_claimed.empty())
+    header.remarks.push_back(std::string("the file has no checksum: that its links are in SU(3)") +
+                             (std::isnan(header.plaquette) ? "" : ", and their plaquette,") +
+                             " is all that was checked");
 }
 
-void check_link_trace(const byte_source& source, const gauge_file_header& header) {
+/// A checksum that is right proves the numbers; averages may then come from sums in single precision.
+void allow_single_sums(gauge_file_header& header) {
+  if (!header.checksum_claimed.empty()) header.single_sum_tolerance = 1e-6;
+}
+
+/// \param as_stored  the average with the boundary condition in the links, where the file has it there
+void check_link_trace(const byte_source& source, gauge_file_header& header, double as_stored) {
   if (std::isnan(header.link_trace)) return;
-  if (!(std::abs(header.link_trace - header.link_trace_found) <= header.link_trace_tolerance))
+  double off = std::abs(header.link_trace - header.link_trace_found);
+  if (const double stored = std::abs(header.link_trace - as_stored); !(off <= stored)) off = stored;
+  if (off <= header.link_trace_tolerance) return;
+  if (!(off <= header.single_sum_tolerance))
     throw input_error(source.name() + ": expected an average link trace of " + short_number(header.link_trace) +
-                      " to within " + short_number(header.link_trace_tolerance) + ", found " +
-                      short_number(header.link_trace_found));
+                      " to within " + short_number(std::max(header.link_trace_tolerance, header.single_sum_tolerance)) +
+                      ", found " + short_number(header.link_trace_found));
+  header.remarks.push_back("the link trace in the header is off by " + short_number(off) +
+                           ", as a sum in single precision leaves it; the checksum is right");
+}
+
+/// Where all time links of the last slice have the sign of an antiperiodic boundary condition, takes it out.
+void take_out_boundary_condition(const byte_source& source, const own_findings& found, gauge_file_header& header,
+                                 gauge_configuration& links, const communicator& comm) {
+  const lattice_geometry& geometry = links.geometry();
+  const auto slice = static_cast<std::uint64_t>(volume(header.lattice) / header.lattice[3]);
+  std::uint64_t negative = found.negative_links;
+  comm.sum({&negative, 1});
+  if (negative == 0) return;
+  if (negative != slice)
+    return require_no_unsuitable_link(source.name(), found.first_negative, geometry, comm,
+                                      " (" + std::to_string(negative) + " of the " + std::to_string(slice) +
+                                          " time links of the last time slice have the other sign)");
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    if (geometry.to_global(geometry.local_coordinate(site))[3] != header.lattice[3] - 1) continue;
+    su3<double>& link = links.at_site(site)[3];
+    link = -1.0 * link;
+  }
+  header.antiperiodic_links = true;
+  header.remarks.push_back(
+      "antiperiodic boundary condition in the links of the file: the sign of the time links of the last time slice was "
+      "taken out");
 }
 
 void check_open_boundary(const byte_source& source, gauge_file_header& header, std::uint64_t zero_links) {
@@ -233,7 +292,8 @@ gauge_file_header read_gauge_header(const std::string& path, const std::optional
   return read_gauge_header(file_source(path), expected);
 }
 
-loaded_gauge read_gauge(const byte_source& source, const lattice_geometry& geometry, const communicator& comm) {
+loaded_gauge read_gauge(const byte_source& source, const lattice_geometry& geometry, const communicator& comm,
+                        const gauge_read_options& options) {
   described_gauge file;
   std::optional<gauge_configuration> links;
   std::optional<own_findings> found;
@@ -249,29 +309,41 @@ loaded_gauge read_gauge(const byte_source& source, const lattice_geometry& geome
     } else {
       read_sites(source, file, *links, found->checksum);
     }
-    examine(file, *links, *found);
+    examine(file, *links, options, *found);
   });
   gauge_file_header& header = file.header;
   found->checksum.combine(comm);
   header.checksum_found = found->checksum.text();
   check_checksum(source, header);  // this and the other checks see the same on all ranks
   allow_single_sums(header);
-  require_no_unsuitable_link(source.name(), found->unsuitable, geometry, comm);
+  remark_on_missing_checksum(file, header);
+  std::string help;
+  if (found->unsuitable && !options.reunitarisable &&
+      found->unsuitable->distance <= reunitarisable_distance(header.precision_bits == 32))
+    help = " (--reunitarise puts links back that are up to " +
+           short_number(reunitarisable_distance(header.precision_bits == 32)) + " off)";
+  require_no_unsuitable_link(source.name(), found->unsuitable, geometry, comm, help);
+  take_out_boundary_condition(source, *found, header, *links, comm);
   comm.sum({&found->trace, 1});
+  comm.sum({&found->negative_trace, 1});
   comm.sum({&found->zero_links, 1});
+  comm.sum({&found->off_links, 1});
   comm.maximum({&found->distance, 1});
   header.distance_from_su3 = found->distance;
-  header.link_trace_found = found->trace / (colours * dimensions * static_cast<double>(geometry.global_volume()));
-  check_link_trace(source, header);
+  header.links_off_su3 = static_cast<std::int64_t>(found->off_links);
+  const double traces = colours * dimensions * static_cast<double>(geometry.global_volume());
+  header.link_trace_found = found->trace / traces;
+  check_link_trace(source, header, (found->trace - 2 * found->negative_trace) / traces);
   check_open_boundary(source, header, found->zero_links);
   exchange_ghosts(*links, comm);
   return {std::move(*links), std::move(header)};
 }
 
-loaded_gauge read_gauge(const std::string& path, const lattice_geometry& geometry, const communicator& comm) {
+loaded_gauge read_gauge(const std::string& path, const lattice_geometry& geometry, const communicator& comm,
+                        const gauge_read_options& options) {
   std::unique_ptr<file_source> source;
   on_all_ranks_or_none(comm, [&] { source = std::make_unique<file_source>(path); });
-  return read_gauge(*source, geometry, comm);
+  return read_gauge(*source, geometry, comm, options);
 }
 
 double average_link_trace(const gauge_configuration& links, const communicator& comm) {

@@ -26,14 +26,14 @@ struct surroundings {
 /// Both depend on the checksum, but their lengths do not.
 using compose_surroundings = std::function<surroundings(const site_checksum&)>;
 
-void require_sensible(const gauge_write_options& options) {
+void require_sensible(const std::string& path, const gauge_write_options& options) {
   if (options.precision_bits != 32 && options.precision_bits != 64)
-    throw input_error("gauge configuration: expected a precision of 32 or 64 bits, found " +
+    throw input_error(path + ": expected a precision of 32 or 64 bits, found " +
                       std::to_string(options.precision_bits));
   for (const std::string* text : {&options.ensemble_id, &options.ensemble_label, &options.sequence_number,
                                   &options.creator, &options.date, &options.logical_file_name})
     if (std::ranges::any_of(*text, [](unsigned char c) { return c < ' '; }) || text->size() > 1000)
-      throw input_error("gauge configuration: expected texts of the header in one line of at most 1000 characters");
+      throw input_error(path + ": expected texts of the header in one line of at most 1000 characters");
 }
 
 std::optional<unsuitable_link> first_unsuitable_link(const gauge_configuration& links) {
@@ -235,7 +235,7 @@ surroundings ildg_records(const extents& lattice, const gauge_write_options& opt
 
 void write_nersc(const std::string& path, const gauge_configuration& links, const communicator& comm,
                  const gauge_write_options& options) {
-  require_sensible(options);
+  require_sensible(path, options);
   const double link_trace = average_link_trace(links, comm);
   const std::string date = date_of(options, comm);
   described_gauge file;
@@ -249,7 +249,7 @@ void write_nersc(const std::string& path, const gauge_configuration& links, cons
 
 void write_ildg(const std::string& path, const gauge_configuration& links, const communicator& comm,
                 const gauge_write_options& options) {
-  require_sensible(options);
+  require_sensible(path, options);
   if (options.two_row) throw input_error(path + ": expected whole links in an ILDG file, found the option of two rows");
   const double link_trace = average_link_trace(links, comm);
   const std::string date = date_of(options, comm);

@@ -116,9 +116,14 @@ handle space_of(const hdf5_extents& extents) {
   return {H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr), H5Sclose};
 }
 
+/// The largest number there is where the product passes it.
 std::uint64_t elements_of(const hdf5_extents& extents) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 56;
   std::uint64_t count = 1;
-  for (const std::uint64_t length : extents) count *= length;
+  for (const std::uint64_t length : extents) {
+    if (length != 0 && count > most / length) return most;
+    count *= length;
+  }
   return count;
 }
 
@@ -396,6 +401,15 @@ bool hdf5_input::has(const std::string& set) const {
   return shared_list(comm_, found)[0] != 0;
 }
 
+bool hdf5_input::has_attribute(const std::string& set, const std::string& attribute) const {
+  std::vector<int> found{0};
+  on_first_rank(comm_, [&] {
+    const handle of = file_->data(set);
+    found[0] = H5Aexists(of, attribute.c_str()) > 0 ? 1 : 0;
+  });
+  return shared_list(comm_, found)[0] != 0;
+}
+
 hdf5_extents hdf5_input::extents_of(const std::string& set) const {
   hdf5_extents found;
   on_first_rank(comm_, [&] { found = file_->extents_of(set); });
@@ -449,7 +463,7 @@ void hdf5_input::read(const std::string& set, hdf5_number number, std::span<std:
   on_first_rank(comm_, [&] {
     const handle of = file_->data(set);
     const hdf5_extents extents = file_->extents_of(set);
-    if (elements_of(extents) * bytes_of(number) != elements.size())
+    if (elements_of(extents) != elements.size() / bytes_of(number) || elements.size() % bytes_of(number) != 0)
       file_->refuse(std::to_string(elements.size() / bytes_of(number)) + " numbers in " + set,
                     "extents " + crossed(extents));
     if (H5Dread(of, type_of(number), H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data()) < 0)
@@ -461,7 +475,10 @@ void hdf5_input::read(const std::string& set, hdf5_number number, std::span<std:
 std::string hdf5_input::read_text(const std::string& set) const {
   std::string text;
   on_first_rank(comm_, [&] {
-    constexpr hssize_t longest = hssize_t{1} << 30;
+    // No text of ours is compressed: a longer one than its file is made of nothing.
+    hsize_t bytes = 0;
+    H5Fget_filesize(file_->file, &bytes);
+    const auto longest = static_cast<hssize_t>(std::min<hsize_t>(bytes, hsize_t{1} << 28));
     const handle of = file_->data(set), space(H5Dget_space(of), H5Sclose), type(H5Dget_type(of), H5Tclose);
     const hssize_t size = H5Sget_simple_extent_npoints(space);
     if (H5Tget_class(type) != H5T_INTEGER || size < 1 || size > longest)
@@ -496,6 +513,7 @@ void hdf5_output::commit() { refuse(); }
 
 hdf5_input::hdf5_input(const std::string&, const communicator& comm) : comm_(comm) { refuse(); }
 bool hdf5_input::has(const std::string&) const { refuse(); }
+bool hdf5_input::has_attribute(const std::string&, const std::string&) const { refuse(); }
 hdf5_extents hdf5_input::extents_of(const std::string&) const { refuse(); }
 void hdf5_input::require(const std::string&, const hdf5_extents&, const std::string&) const { refuse(); }
 int hdf5_input::integer(const std::string&, const std::string&) const { refuse(); }

@@ -87,6 +87,7 @@ class hdf5_input {
   ~hdf5_input();
 
   bool has(const std::string& set) const;
+  bool has_attribute(const std::string& set, const std::string& attribute) const;
   hdf5_extents extents_of(const std::string& set) const;
   /// Throws unless the data set is there and has these extents. `what` says what was expected: "a propagator on lattice
   /// 8x8x8x16".

@@ -45,23 +45,43 @@ lime_record record_at(const byte_source& source, std::uint64_t header) {
   record.ends_message = (load_unsigned<std::uint16_t>(start.data() + 6, true) & message_end) != 0;
   record.size = load_unsigned<std::uint64_t>(start.data() + 8, true);
   const std::uint64_t room = left - lime_header_bytes;
-  if (record.size > room || lime_padding(record.size) > room - record.size)
+  if (record.size > room)
     throw input_error(source.name() + ": truncated: LIME record '" + record.type + "' says that it holds " +
                       std::to_string(record.size) + " bytes, found " + std::to_string(room));
   return record;
 }
 
+/// True where what follows the last record is no record: a few bytes that are not the beginning of one.
+bool ends_with_stray_bytes(const byte_source& source, std::uint64_t header) {
+  constexpr std::string_view beginning("\x45\x67\x89\xab\x00\x01", 6);
+  constexpr std::uint64_t most = 7;
+  const std::uint64_t left = source.size() - header;
+  if (header == 0 || left > most) return false;
+  const std::string found = source.read_text(header, left);
+  return found.substr(0, beginning.size()) != beginning.substr(0, left);
+}
+
 }  // namespace
 
-std::vector<lime_record> lime_records(const byte_source& source) {
+std::vector<lime_record> lime_records(const byte_source& source, std::vector<std::string>* remarks) {
   std::vector<lime_record> records;
+  const auto remark = [&](const std::string& text) {
+    if (remarks) remarks->push_back(text);
+  };
   for (std::uint64_t header = 0; header < source.size();) {
+    if (ends_with_stray_bytes(source, header)) {
+      remark("the last LIME record is followed by " + std::to_string(source.size() - header) +
+             " bytes, which were passed over");
+      break;
+    }
     if (records.size() == most_records)
       throw input_error(source.name() + ": expected at most " + std::to_string(most_records) +
                         " LIME records, found more");
     records.push_back(record_at(source, header));
     const lime_record& last = records.back();
     header = last.offset + last.size + lime_padding(last.size);
+    if (header > source.size())
+      remark("the last LIME record lacks " + std::to_string(header - source.size()) + " of the zero bytes that pad it");
   }
   return records;
 }
@@ -88,13 +108,19 @@ std::string lime_header(std::string_view type, std::uint64_t size, bool first_of
 }
 
 std::optional<std::string> xml_element(std::string_view xml, std::string_view tag) {
-  const std::string opening = joined({"<", tag}), closing = joined({"</", tag});
-  for (std::size_t at = xml.find(opening); at != std::string_view::npos; at = xml.find(opening, at + 1)) {
-    const std::size_t after = at + opening.size();
-    if (after >= xml.size() || !(xml[after] == '>' || is_blank(xml[after]))) continue;  // a longer name
-    const std::size_t begin = xml.find('>', after);
+  // The name in <name ...> or <prefix:name ...> that stands at `at`, prefix included; empty for other things.
+  const auto name_at = [&](std::size_t at) {
+    std::size_t end = at + 1;
+    while (end < xml.size() && xml[end] != '>' && xml[end] != '<' && !is_blank(xml[end])) ++end;
+    return end < xml.size() ? xml.substr(at + 1, end - at - 1) : std::string_view();
+  };
+  for (std::size_t at = xml.find('<'); at != std::string_view::npos; at = xml.find('<', at + 1)) {
+    const std::string_view name = name_at(at);
+    const std::size_t colon = name.find(':');
+    if (name.substr(colon == std::string_view::npos ? 0 : colon + 1) != tag) continue;
+    const std::size_t begin = xml.find('>', at);
     if (begin == std::string_view::npos) return std::nullopt;
-    const std::size_t end = xml.find(closing, begin);
+    const std::size_t end = xml.find(joined({"</", name}), begin);
     if (end == std::string_view::npos) return std::nullopt;
     return std::string(trimmed(xml.substr(begin + 1, end - begin - 1)));
   }

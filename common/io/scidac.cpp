@@ -23,13 +23,15 @@ struct description {
       file_lattice;  // ildg-format (or etmc-propagator-format); scidac-private-file-xml
   std::optional<int> format_precision, record_precision;
   bool is_ildg = false;
+  bool has_scidac_record = false;
   std::optional<scidac_content> content;
   std::string refused;  // why the field is of no use, where it is not
 };
 
 class field_finder {
  public:
-  field_finder(const byte_source& source, scidac_content wanted) : source_(source), wanted_(wanted) {}
+  field_finder(const byte_source& source, scidac_content wanted, const std::optional<extents>& lattice)
+      : source_(source), wanted_(wanted), lattice_(lattice) {}
 
   void take(const lime_record& record) {
     if (record.type == "scidac-private-file-xml")
@@ -48,13 +50,19 @@ class field_finder {
 
   scidac_field result() const {
     const std::string kind = wanted_ == scidac_content::gauge ? "gauge configuration" : "spinor field";
+    if (found_ == 0 && undescribed_)
+      throw input_error(source_.name() + ": expected a record 'ildg-format' before 'ildg-binary-data', or --lattice, " +
+                        "found neither");
     if (found_ != 1)
       throw input_error(source_.name() + ": expected one " + kind + " in the LIME file, found " +
                         std::to_string(found_) + (reason_.empty() ? "" : " (" + reason_ + ")"));
-    return field_;
+    scidac_field field = field_;
+    field.remarks.insert(field.remarks.end(), remarks_.begin(), remarks_.end());
+    return field;
   }
 
  private:
+  void remark(const std::string& text) { remarks_.push_back(text); }
   [[noreturn]] void refuse(const std::string& expected, const std::string& found) const {
     throw input_error(source_.name() + ": expected " + expected + ", found " + found);
   }
@@ -78,7 +86,10 @@ class field_finder {
 
   void take_file(const std::string& xml) {
     const char* record = "scidac-private-file-xml";
-    if (const auto volumes = required_integer(xml, "volfmt", record); volumes != 0)
+    // QIO of 2004 has no volfmt.
+    if (!xml_element(xml, "volfmt"))
+      remark("record 'scidac-private-file-xml' has no <volfmt>: one volume, as in files of 2004");
+    else if (const auto volumes = required_integer(xml, "volfmt", record); volumes != 0)
       refuse("a SciDAC file of one volume (volfmt 0)", std::to_string(volumes));
     if (const auto number = required_integer(xml, "spacetime", record); number != dimensions)
       refuse("4 dimensions in record 'scidac-private-file-xml'", std::to_string(number));
@@ -97,8 +108,12 @@ class field_finder {
   }
 
   void take_format(const std::string& xml, const char* record, const char* field, scidac_content content) {
-    if (const std::string text = required(xml, "field", record); text != field)
-      refuse(std::string("<field>") + field + "</field> in record '" + record + "'", quoted(text));
+    if (const auto text = xml_element(xml, "field"); !text && content == scidac_content::gauge)
+      remark(joined({"record '", record, "' has no <field>: ", field, ", as its size says"}));
+    else if (const std::string named = required(xml, "field", record); named != field)
+      refuse(std::string("<field>") + field + "</field> in record '" + record + "'", quoted(named));
+    if (xml.find("<lx") == std::string::npos)
+      remark(joined({"the names in record '", record, "' have a prefix, which was passed over"}));
     std::array<std::int64_t, dimensions> lattice{};
     const char* tags[] = {"lx", "ly", "lz", "lt"};
     for (std::size_t mu = 0; mu < dimensions; ++mu) lattice[mu] = required_integer(xml, tags[mu], record);
@@ -117,12 +132,14 @@ class field_finder {
     said_.record_precision.reset();
     said_.refused.clear();
     said_.content.reset();
+    said_.has_scidac_record = true;
     for (const char* tag : {"globaldata", "recordtype"})
       if (const auto text = xml_element(xml, tag); text && integer_of(*text) != 0)
         said_.refused = "its record is not a field on the whole lattice";
     const std::string type = required(xml, "datatype", record);
     const auto count = required_integer(xml, "datacount", record);
-    if (type.ends_with("ColorMatrix") && count == dimensions)
+    if (type == "Lattice") return take_record_of_2004(xml, count);
+    if ((type.ends_with("ColorMatrix") || type.ends_with("c3_GaugeField")) && count == dimensions)
       said_.content = scidac_content::gauge;
     else if (type.ends_with("DiracFermion") && count == 1)
       said_.content = scidac_content::spinor;
@@ -138,10 +155,56 @@ class field_finder {
       said_.refused = "a record is of precision " + quoted(precision);
   }
 
+  /// QIO of 2004 calls every type "Lattice": the bytes of an object say what it is, and its precision.
+  void take_record_of_2004(const std::string& xml, std::int64_t count) {
+    const auto bytes = required_integer(xml, "typesize", "scidac-private-record-xml");
+    constexpr std::int64_t matrix_reals = colours * colours * 2;
+    for (const int size : {4, 8})
+      if ((bytes == matrix_reals * size && count == dimensions) || (bytes == spinor_reals * size && count == 1)) {
+        said_.content = count == 1 ? scidac_content::spinor : scidac_content::gauge;
+        said_.record_precision = 8 * size;
+        remark("a SciDAC record of 2004, of datatype 'Lattice': " + std::to_string(count) + " objects of " +
+               std::to_string(bytes) + " bytes, hence " + (count == 1 ? "a spinor" : "links") + " of " +
+               std::to_string(8 * size) + " bits");
+        return;
+      }
+    said_.refused = "a record is " + std::to_string(count) + " x 'Lattice' of " + std::to_string(bytes) + " bytes";
+  }
+
+  /// Links that no record describes. Returns true where the lattice that the caller knows makes them a field.
+  bool take_undescribed(const description& said, const lime_record& record) {
+    if (wanted_ != scidac_content::gauge || record.type != "ildg-binary-data" || said.has_scidac_record ||
+        said.format_lattice || said.file_lattice)
+      return false;
+    undescribed_ = true;
+    if (!lattice_) return false;
+    const auto reals = static_cast<std::uint64_t>(volume(*lattice_) * dimensions * colours * colours * 2);
+    for (const std::uint64_t size : {4u, 8u}) {
+      if (record.size != reals * size) continue;
+      field_ = {
+          .is_ildg = true,
+          .lattice = *lattice_,
+          .precision_bits = static_cast<int>(8 * size),
+          .offset = record.offset,
+          .checksum = {},
+          .remarks = {"record 'ildg-binary-data' has no 'ildg-format' before it: the lattice " + to_string(*lattice_) +
+                      " of --lattice, and " + std::to_string(8 * size) + " bits as its size says"}};
+      return true;
+    }
+    refuse(std::to_string(4 * reals) + " or " + std::to_string(8 * reals) +
+               " bytes in record 'ildg-binary-data' for the lattice " + to_string(*lattice_) + " of --lattice",
+           std::to_string(record.size));
+  }
+
   void take_data(const lime_record& record) {
     const description said = std::exchange(said_, {});
     said_.file_lattice = said.file_lattice;
     checksum_wanted_ = false;
+    if (take_undescribed(said, record)) {
+      ++found_;
+      checksum_wanted_ = true;
+      return;
+    }
     if (!said.refused.empty() || said.content != wanted_) {
       if (!said.refused.empty()) reason_ = said.refused;
       return;
@@ -188,6 +251,9 @@ class field_finder {
 
   const byte_source& source_;
   scidac_content wanted_;
+  std::optional<extents> lattice_;
+  std::vector<std::string> remarks_;
+  bool undescribed_ = false;  // links have come that no record describes
   description said_;
   scidac_field field_;
   bool checksum_wanted_ = false;  // the field has come, its checksum has not
@@ -198,8 +264,8 @@ class field_finder {
 }  // namespace
 
 scidac_field find_scidac_field(const byte_source& source, const std::vector<lime_record>& records,
-                               scidac_content content) {
-  field_finder finder(source, content);
+                               scidac_content content, const std::optional<extents>& lattice) {
+  field_finder finder(source, content, lattice);
   for (const lime_record& record : records) finder.take(record);
   const scidac_field field = finder.result();
   // A file cut off before its checksum record would pass for one that never had any, but for its unfinished message.

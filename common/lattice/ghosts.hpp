@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <stdexcept>
+#include <string>
 
 #include "common/lattice/site_field.hpp"
 
@@ -53,6 +55,38 @@ bool has_current_ghosts(const site_field<Value>& field, const communicator& comm
   }
   comm.maximum({&stale, 1});
   return stale == 0.0;
+}
+
+/// Throws std::logic_error, on all ranks, where ghosts are not what exchange_ghosts would fill in. Collective.
+/// \param user  who needs them, for the message
+template <class Value>
+void require_current_ghosts(const site_field<Value>& field, const communicator& comm, const char* user) {
+  if (!has_current_ghosts(field, comm))
+    throw std::logic_error(std::string(user) +
+                           ": ghosts of the field are not their neighbours' values: call exchange_ghosts first");
+}
+
+/// The same without the other ranks: sees ghosts that were never filled, and stale ones of directions that are not cut.
+/// For functions that have no communicator.
+template <class Value>
+void require_own_ghosts(const site_field<Value>& field, const char* user) {
+  const lattice_geometry& geometry = field.geometry();
+  const site_field<Value> empty(lattice_geometry({2, 2, 2, 2}));
+  for (int mu = 0; mu < dimensions; ++mu) {
+    const int last = geometry.local()[mu] - 1;
+    coordinate ghost{}, above{};  // one of each face shows whether they were filled
+    ghost[mu] = -1;
+    above[mu] = last + 1;
+    const auto is_empty = [&](const coordinate& x) {
+      return std::memcmp(&field(x), &empty.at_site(0), sizeof(Value)) == 0;
+    };
+    const bool filled = geometry.is_cut(mu) ? !is_empty(ghost) && !is_empty(above)
+                                            : hash_of_layer(field, mu, -1) == hash_of_layer(field, mu, last) &&
+                                                  hash_of_layer(field, mu, last + 1) == hash_of_layer(field, mu, 0);
+    if (!filled)
+      throw std::logic_error(std::string(user) +
+                             ": ghosts of the field are not their neighbours' values: call exchange_ghosts first");
+  }
 }
 
 }  // namespace plaquette

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "common/algebra/spinor.hpp"
@@ -31,6 +32,9 @@ class site_field {
 
   Value& operator()(const coordinate& x) { return values_[index(x)]; }
   const Value& operator()(const coordinate& x) const { return values_[index(x)]; }
+
+  /// All values, ghosts included, in the order of memory: for sums over their bits.
+  std::span<const Value> values() const { return values_; }
 
   /// By the lexicographic index of a local site (no ghosts).
   Value& at_site(std::int64_t site) { return (*this)(geometry_.local_coordinate(site)); }

@@ -8,6 +8,7 @@
 
 #include "common/algebra/field_strength.hpp"
 #include "common/error.hpp"
+#include "common/lattice/ghosts.hpp"
 
 namespace plaquette::cpu {
 namespace {
@@ -57,6 +58,7 @@ bool invert(hermitian_6x6& inverse, const hermitian_6x6& block) {
 }  // namespace
 
 clover_configuration make_clover_term(const gauge_configuration& links, const fermion_action& action) {
+  require_own_ghosts(links, "make_clover_term");
   clover_configuration term(links.geometry());
   const std::int64_t sites = links.geometry().local_volume();
 #pragma omp parallel for

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/algebra/gamma.hpp"
+#include "common/lattice/ghosts.hpp"
 #include "cpu_ref/dirac/wilson_textbook.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 
@@ -66,12 +67,14 @@ spinor<double> at_site(const coordinate& x, const spinor_configuration& psi, con
 
 void apply(spinor_configuration& out, spinor_configuration& in, const gauge_configuration& links,
            const fermion_action& action, const communicator& comm, bool dagger) {
+  require_current_ghosts(links, comm, "textbook::apply");
   exchange_ghosts(in, comm);
   for_each_site(in.geometry(), [&](const coordinate& x) { out(x) = at_site(x, in, links, action, dagger); });
 }
 
 double relative_residual(const spinor_configuration& b, spinor_configuration& x, const gauge_configuration& links,
                          const fermion_action& action, const communicator& comm) {
+  require_current_ghosts(links, comm, "textbook::relative_residual");
   exchange_ghosts(x, comm);
   const auto [residual, source] = sum_over_sites<2>(x.geometry(), comm, [&](const coordinate& at) {
     const spinor<double> r = b(at) + -1.0 * at_site(at, x, links, action);

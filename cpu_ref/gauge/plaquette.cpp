@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/gauge/plaquette.hpp"
 
+#include "common/lattice/ghosts.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 
 namespace plaquette::cpu {
@@ -24,6 +25,7 @@ double plaquette_trace(const gauge_configuration& links, const coordinate& x, in
 }  // namespace
 
 plaquettes measure_plaquettes(const gauge_configuration& links, const communicator& comm) {
+  require_current_ghosts(links, comm, "measure_plaquettes");
   const lattice_geometry& geometry = links.geometry();
   const auto [spatial, temporal] = sum_over_sites<2>(geometry, comm, [&](const coordinate& x) {
     std::array<double, 2> sum{};

@@ -11,8 +11,8 @@ namespace plaquette::cpu {
 
 using plaquette::plaquettes;
 
-/// The ghosts of `links` must be filled (`exchange_ghosts`). The same bits for any number of threads; process grids
-/// agree to rounding. NaN where a link is. Collective.
+/// Throws std::logic_error where the ghosts of `links` are not up to date (`exchange_ghosts`). The same bits for any
+/// number of threads; process grids agree to rounding. NaN where a link is. Collective.
 plaquettes measure_plaquettes(const gauge_configuration& links, const communicator& comm);
 
 /// `measure_plaquettes(links, comm).average`.

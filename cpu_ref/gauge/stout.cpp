@@ -5,6 +5,7 @@
 
 #include "common/algebra/staple.hpp"
 #include "common/algebra/stout.hpp"
+#include "common/lattice/ghosts.hpp"
 #include "common/random/random_matrix.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 
@@ -31,6 +32,7 @@ su3<double> weighted_staples(const gauge_configuration& links, const coordinate&
 gauge_configuration stout_smeared(const gauge_configuration& links, const stout_smearing& smearing,
                                   const communicator& comm) {
   require_usable(smearing);
+  require_current_ghosts(links, comm, "stout_smeared");
   gauge_configuration now = links, next = links;
   for (int step = 0; step < smearing.steps; ++step) {
     for_each_site(links.geometry(), [&](const coordinate& x) {

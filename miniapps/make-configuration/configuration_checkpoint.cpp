@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "common/app/parse.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 constexpr const char* record_type = "plaquette-checkpoint";
 constexpr int format_version = 1;
-constexpr std::uint64_t longest_record = std::uint64_t{1} << 30;
+constexpr std::uint64_t longest_record = std::uint64_t{1} << 28;
 
 json_document to_json(const std::vector<measurement>& history) {
   json_document lines = json_document::array();
@@ -25,18 +26,21 @@ json_document to_json(const std::vector<measurement>& history) {
   return lines;
 }
 
-std::vector<measurement> history_of(const std::string& path, const json_document& state) {
+/// Sweeps grow from `first_sweep` to at most `sweeps_done`, and plaquettes lie between -1 and 1, to rounding.
+std::vector<measurement> history_of(const std::string& name, const json_document& state, int first_sweep,
+                                    int sweeps_done) {
+  constexpr double highest = 1.0 + 1e-9;
   std::vector<measurement> history;
-  try {
-    for (const auto& line : state.at("history")) {
-      measurement m{line.at(0).get<int>(), {}};
-      m.plaquette.average = line.at(1).get<double>();
-      m.plaquette.spatial = line.at(2).get<double>();
-      m.plaquette.temporal = line.at(3).get<double>();
-      history.push_back(m);
-    }
-  } catch (const nlohmann::json::exception&) {
-    throw input_error(printable(path) + ": expected a checkpoint with a usable \"history\", found otherwise");
+  const auto lines = checkpoint_value<json_document>(name, state, "history");
+  if (!lines.is_array()) refuse_checkpoint_value(name, "history");
+  for (const auto& line : lines) {
+    const auto numbers = checkpoint_value<std::vector<double>>(name, {{"history", line}}, "history");
+    if (numbers.size() != 4) refuse_checkpoint_value(name, "history");
+    const double lowest = history.empty() ? first_sweep : history.back().sweep + 1;
+    const bool possible = numbers[0] >= lowest && numbers[0] <= sweeps_done && numbers[0] == std::floor(numbers[0]);
+    if (!possible || !std::all_of(numbers.begin() + 1, numbers.end(), [](double p) { return std::abs(p) <= highest; }))
+      refuse_checkpoint_value(name, "history");
+    history.push_back({static_cast<int>(numbers[0]), {numbers[2], numbers[3], numbers[1]}});
   }
   return history;
 }
@@ -100,11 +104,11 @@ configuration_progress read_configuration_progress(const std::string& path, cons
                           parameters_of_links(options));
   configuration_progress progress;
   progress.sweeps_done = checkpoint_value<int>(name, state, "sweeps_done");
-  progress.history = history_of(path, state);
   progress.unfinished_files = checkpoint_value<std::vector<std::string>>(name, state, "unfinished_files");
   if (progress.sweeps_done < options.first_sweep || progress.sweeps_done > options.end())
     throw input_error(fmt::format("{}: expected a checkpoint of at most {} combined sweeps, as --sweeps says, found {}",
                                   name, options.end(), progress.sweeps_done));
+  progress.history = history_of(name, state, options.first_sweep, progress.sweeps_done);
   return progress;
 }
 

@@ -51,6 +51,7 @@ void declare_update(command_line& line, configuration_options& options) {
                                        : gauge_choice{.from = file, .path = text};
       },
       "The links to begin with: unit ones, random ones, or those of a file");
+  declare_reunitarise(line, options.shared);
   line.integer("--first-sweep", options.first_sweep,
                "Combined sweeps done before, to continue a run to the same bits: its random numbers are not used again",
                0, most_sweeps);
@@ -118,6 +119,7 @@ configuration_options parse_configuration_options(int argc, const char* const* a
   declare_update(line, options);
   declare_output(line, options, format, precision);
   line.parse(argc, argv);
+  require_reunitarise_sense(options.shared);
   options.ildg = format == "ildg";
   options.precision_bits = precision == "32" ? 32 : 64;
   options.command = line.typed();
@@ -135,6 +137,7 @@ json_document parameters_of(const configuration_options& options, const lattice_
           {"beta", options.action.beta},
           {"anisotropy", options.action.anisotropy},
           {"start", options.start()},
+          {"reunitarise", options.shared.reunitarise},
           {"seed", options.shared.seed},
           {"first_sweep", options.first_sweep},
           {"sweeps", options.sweeps},

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -61,29 +62,43 @@ json_document to_json(const column_result& c, const std::vector<double>& history
       {"history", history}};
 }
 
-std::vector<residual_update> updates_of(const std::string& name, const json_document& stored) {
+// What no run reaches: numbers beyond are refused before they are reckoned with.
+constexpr int most_iterations = 100'000'000;  // as --max-iterations
+constexpr double largest_real = 1e100, largest_residual = 1e10;
+
+std::vector<residual_update> updates_of(const std::string& name, const json_document& stored, int iterations) {
   std::vector<residual_update> updates;
-  try {
-    for (const auto& u : stored.at("updates"))
-      updates.push_back({u.at(0).get<int>(), u.at(1).get<double>(), u.at(2).get<double>()});
-  } catch (const nlohmann::json::exception&) {
-    throw input_error(name + ": expected a checkpoint with usable \"updates\", found otherwise");
+  const auto lines = checkpoint_value<json_document>(name, stored, "updates");
+  if (!lines.is_array()) refuse_checkpoint_value(name, "updates");
+  for (const auto& line : lines) {
+    const auto numbers = checkpoint_value<std::vector<double>>(name, {{"updates", line}}, "updates");
+    if (numbers.size() != 3 || !(numbers[0] >= 0.0 && numbers[0] <= iterations) ||
+        !std::all_of(numbers.begin() + 1, numbers.end(), [](double r) { return r >= 0.0 && r <= largest_residual; }))
+      refuse_checkpoint_value(name, "updates");
+    updates.push_back({static_cast<int>(numbers[0]), numbers[1], numbers[2]});
   }
   return updates;
+}
+
+std::vector<double> history_of(const std::string& name, const json_document& stored) {
+  auto history = checkpoint_value<std::vector<double>>(name, stored, "history");
+  if (!std::ranges::all_of(history, [](double r) { return r >= 0.0 && r <= largest_residual; }))
+    refuse_checkpoint_value(name, "history");
+  return history;
 }
 
 /// A column that was kept; its reference residual is computed anew.
 column_result result_of(const std::string& name, const json_document& stored) {
   column_result c;
   c.status = solve_status::converged;
-  c.why = checkpoint_value<std::string>(name, stored, "why");
-  c.iterations = checkpoint_value<int>(name, stored, "iterations");
-  c.iterated = checkpoint_value<double>(name, stored, "iterated");
-  c.device = checkpoint_value<double>(name, stored, "device");
+  c.why = printable(checkpoint_value<std::string>(name, stored, "why"));
+  c.iterations = checkpoint_number<int>(name, stored, "iterations", 0, most_iterations);
+  c.iterated = checkpoint_number<double>(name, stored, "iterated", 0.0, largest_residual);
+  c.device = checkpoint_number<double>(name, stored, "device", 0.0, largest_residual);
   c.at_floor = checkpoint_value<bool>(name, stored, "at_floor");
-  c.updates = updates_of(name, stored);
-  c.mismatches = checkpoint_value<int>(name, stored, "mismatches");
-  c.restarts = checkpoint_value<int>(name, stored, "restarts");
+  c.updates = updates_of(name, stored, c.iterations);
+  c.mismatches = checkpoint_number<int>(name, stored, "mismatches", 0, most_iterations);
+  c.restarts = checkpoint_number<int>(name, stored, "restarts", 0, most_iterations);
   return c;
 }
 
@@ -116,21 +131,25 @@ void propagator_checkpoint::load(propagator_result& result) const {
                                   name, plaquette_, plaquette));
   const auto which = checkpoint_value<std::vector<int>>(name, state, "columns");
   const auto results = checkpoint_value<json_document>(name, state, "results");
+  if (!results.is_array() || results.size() != which.size())
+    throw input_error(fmt::format("{}: expected the results of {} columns, found {}", name, which.size(),
+                                  results.is_array() ? fmt::format("those of {}", results.size()) : "no list"));
   for (std::size_t k = 0; k < which.size(); ++k) {
     const auto n = static_cast<std::size_t>(which[k]);
-    if (which[k] < 0 || n >= result.results.size() || k >= results.size())
-      throw input_error(
-          fmt::format("{}: expected columns 0 to {}, found column {}", name, result.results.size() - 1, which[k]));
+    if (which[k] < 0 || n >= result.results.size() || result.kept[n])
+      throw input_error(fmt::format("{}: expected columns 0 to {}, each once, found column {}", name,
+                                    result.results.size() - 1, which[k]));
     result.results[n] = result_of(name, results[k]);
-    result.histories[n] = checkpoint_value<std::vector<double>>(name, results[k], "history");
+    result.histories[n] = history_of(name, results[k]);
     result.kept[n] = true;
   }
-  result.solver = checkpoint_value<std::string>(name, state, "solver");
-  result.first_seconds = checkpoint_value<double>(name, state, "seconds");
-  result.flops = checkpoint_value<double>(name, state, "flops");
-  result.inner_applications = checkpoint_value<long>(name, state, "inner_applications");
-  result.outer_applications = checkpoint_value<long>(name, state, "outer_applications");
-  result.true_tolerance = checkpoint_value<double>(name, state, "true_tolerance");
+  constexpr long most_applications = 1L << 50;
+  result.solver = printable(checkpoint_value<std::string>(name, state, "solver"));
+  result.first_seconds = checkpoint_number<double>(name, state, "seconds", 0.0, largest_real);
+  result.flops = checkpoint_number<double>(name, state, "flops", 0.0, largest_real);
+  result.inner_applications = checkpoint_number<long>(name, state, "inner_applications", 0, most_applications);
+  result.outer_applications = checkpoint_number<long>(name, state, "outer_applications", 0, most_applications);
+  result.true_tolerance = checkpoint_number<double>(name, state, "true_tolerance", 0.0, 1.0);
   result.unfinished_files = checkpoint_value<std::vector<std::string>>(name, state, "unfinished_files");
   read_columns(path, result.columns, which, world_);
   const auto claimed = checkpoint_value<std::string>(name, state, "checksum");

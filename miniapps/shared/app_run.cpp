@@ -86,6 +86,7 @@ void app_run::end_stage(const std::string& name, const stage_clock& clock) {
 }
 
 exit_status app_run::finish(exit_status status) {
+  if (gauge_) check_links_kept(result.checks, *gauge_, world);
   if (status == exit_status::success && control.should_stop()) status = exit_status::interrupted;
   const auto tells_of_a_stop = [](const check& c) { return c.name.starts_with("run was not "); };
   if (control.stopped() && std::ranges::none_of(result.checks.checks(), tells_of_a_stop))

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -38,13 +39,29 @@ gauge_configuration made_here(const shared_options& options, const lattice_geome
   return links->take();
 }
 
-/// What a file claims of its plaquette must be what its links have.
-void require_claimed_plaquette(const std::string& path, const gauge_file_header& header, double found) {
+/// What a file claims of its plaquette must be what its links have. A program that sums in single precision is heard
+/// where the checksum of the links is right, with a remark.
+void require_claimed_plaquette(const std::string& path, gauge_file_header& header, double found) {
   if (std::isnan(header.plaquette)) return;  // nothing is claimed
-  if (!(std::abs(header.plaquette - found) <= header.plaquette_tolerance))
+  const double off = std::abs(header.plaquette - found);
+  if (off <= header.plaquette_tolerance) return;
+  if (!(off <= header.single_sum_tolerance))
     throw input_error(
         fmt::format("{}: expected plaquette {:.12g} as its header says (to {:.1g}), found {:.12g} in its links", path,
-                    header.plaquette, header.plaquette_tolerance, found));
+                    header.plaquette, std::max(header.plaquette_tolerance, header.single_sum_tolerance), found));
+  header.remarks.push_back(fmt::format(
+      "the plaquette in the header is off by {:.1e}, as a sum in single precision leaves it; the checksum is right",
+      off));
+}
+
+/// Puts all links back into SU(3); zero ones of an open boundary stay.
+void reunitarise(gauge_configuration& links, const communicator& world) {
+  const std::int64_t sites = links.geometry().local_volume();
+#pragma omp parallel for
+  for (std::int64_t site = 0; site < sites; ++site)
+    for (su3<double>& link : links.at_site(site))
+      if (!(link == su3<double>{})) link = reunitarised(link, [](double x) { return std::sqrt(x); });
+  exchange_ghosts(links, world);
 }
 
 json_document description_of(const gauge_file_header& header) {
@@ -98,14 +115,28 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
   const bool is_file = options.gauge.from == gauge_choice::origin::file;
   gauge_file_header header;
   const auto from_file = [&] {
-    loaded_gauge loaded = read_gauge(options.gauge.path, geometry, world);
+    loaded_gauge loaded = read_gauge(options.gauge.path, geometry, world, {.reunitarisable = options.reunitarise});
     header = loaded.header;
     return std::move(loaded.links);
   };
   gauge_input input{
       is_file ? from_file() : made_here(options, geometry, world, control, progress, gpu), {}, 0.0, 0.0, {}};
+  input.judged.add(input.links.values());
   input.plaquette = cpu::measure_plaquettes(input.links, world);
   if (is_file) require_claimed_plaquette(options.gauge.path, header, input.plaquette.average);
+  json_document mended;
+  if (is_file && options.reunitarise) {
+    const double off = header.distance_from_su3, limit = reunitarisable_distance(header.precision_bits == 32);
+    mended = {{"links_off", header.links_off_su3}, {"distance_before", off}, {"limit", limit}};
+    header.remarks.push_back(
+        fmt::format("re-unitarised: {} links were farther from SU(3) than their precision explains, the worst by "
+                    "{:.1e} (limit {:g})",
+                    header.links_off_su3, off, limit));
+    reunitarise(input.links, world);
+    input.judged = {};
+    input.judged.add(input.links.values());
+    input.plaquette = cpu::measure_plaquettes(input.links, world);
+  }
   json_document smearing;
   if (options.stout.steps > 0) {
     if (header.open_boundary && !options.stout.spatial)
@@ -117,13 +148,16 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
     smearing["plaquette_before"] = input.plaquette.average;
     if (options.keep_thin_links) input.thin_links = input.links;
     smear(input, options.stout, world, gpu);
+    input.judged = {};
+    input.judged.add(input.links.values());
     input.plaquette = cpu::measure_plaquettes(input.links, world);
   }
   // Links of an open boundary are zero by intention; the reader has left them out.
   input.distance_from_su3 =
       header.open_boundary ? header.distance_from_su3 : cpu::distance_from_su3(input.links, world);
-  input.su3_tolerance = is_file ? file_tolerance(header) : made_here_tolerance;
+  input.su3_tolerance = is_file && !options.reunitarise ? file_tolerance(header) : made_here_tolerance;
   input.open_boundary = header.open_boundary;
+  input.remarks = header.remarks;
 
   input.description = {{"source", options.gauge.describe()},
                        {"lattice", geometry.global()},
@@ -133,6 +167,8 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
                        {"link_trace", cpu::link_trace(input.links, world)},
                        {"distance_from_su3", input.distance_from_su3}};
   if (!smearing.is_null()) input.description["stout"] = smearing;
+  if (!mended.is_null()) input.description["reunitarised"] = mended;
+  if (!header.remarks.empty()) input.description["remarks"] = header.remarks;
   if (header.open_boundary) input.description["open_boundary"] = true;
   if (is_file)
     input.description.update(description_of(header));
@@ -171,6 +207,11 @@ void print_gauge(const gauge_input& gauge) {
     fmt::print(
         "remark     open boundaries: links from the last time slice to the first are zero, and M is that of these "
         "links. openQCD's own also has psi = 0 at t = 0 and T - 1, and c_F beside them\n");
+  print_gauge_remarks(gauge);
+}
+
+void print_gauge_remarks(const gauge_input& gauge) {
+  for (const std::string& remark : gauge.remarks) fmt::print("remark     {}\n", remark);
 }
 
 void check_gauge(verification& checks, const gauge_input& gauge) {
@@ -179,6 +220,12 @@ void check_gauge(verification& checks, const gauge_input& gauge) {
   const double rounding = 4.0 * gauge.su3_tolerance + sum_rounding(gauge.links.geometry().global());
   checks.add("plaquette is possible",
              gauge.plaquette.average >= -0.5 - rounding && gauge.plaquette.average <= 1.0 + rounding);
+}
+
+void check_links_kept(verification& checks, const gauge_input& gauge, const communicator& comm) {
+  bit_sum now;
+  now.add(gauge.links.values());
+  check_same_bits(checks, "links", gauge.judged, now, comm);
 }
 
 }  // namespace plaquette

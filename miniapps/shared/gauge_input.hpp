@@ -5,7 +5,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "common/app/bit_sum.hpp"
 #include "common/app/options.hpp"
 #include "common/app/progress.hpp"
 #include "common/app/report.hpp"
@@ -34,6 +36,8 @@ struct gauge_input {
   std::optional<gauge_configuration> thin_links{};  ///< as they were before stout smearing, where they are to be kept
   /// A file of openQCD with open boundaries: its links from the last time slice to the first are zero.
   bool open_boundary = false;
+  std::vector<std::string> remarks{};  ///< on the file: what it leaves out, what was assumed or mended
+  bit_sum judged{};  ///< of the links, ghosts included, when their plaquette and distance from SU(3) were measured
 };
 
 /// Reads or makes it. Throws input_error for a file that cannot be used, with one line that names it, what was expected
@@ -48,10 +52,14 @@ std::optional<gauge_input> obtain_gauge(report& result, const shared_options& op
                                         const communicator& world, run_control& control, progress_line& progress,
                                         gpu_access* gpu = nullptr);
 
-/// The plaquette, and a remark where boundaries are open.
+/// The plaquette, and remarks on the file.
 void print_gauge(const gauge_input& gauge);
+/// The remarks alone.
+void print_gauge_remarks(const gauge_input& gauge);
 
 /// Adds the checks of a configuration: every link in SU(3), and a finite plaquette.
 void check_gauge(verification& checks, const gauge_input& gauge);
+/// Adds the check that the links are still the bits that were judged: where the last user of them has done. Collective.
+void check_links_kept(verification& checks, const gauge_input& gauge, const communicator& comm);
 
 }  // namespace plaquette

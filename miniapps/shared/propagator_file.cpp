@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "common/app/parse.hpp"
 #include "common/app/provenance.hpp"
 #include "common/error.hpp"
+#include "common/io/checksum.hpp"
 
 namespace plaquette {
 
@@ -65,6 +67,24 @@ site_unpacker unpacker_of(const column_list& columns) {
   };
 }
 
+/// CRC-32 of all facts that are read back: an attribute that was damaged is no other propagator.
+std::string checksum_of(const propagator_facts& facts) {
+  const fermion_action& action = facts.action;
+  std::string text = fmt::format("{} {} {} {}", name_of(facts.basis), facts.gauge, cpu::name(facts.source.kind),
+                                 facts.source.smearing_steps);
+  for (const int x : facts.source.position) text += fmt::format(" {}", x);
+  const auto add = [&text](double value) { text += fmt::format(" {:.17g}", value); };
+  for (const double value : {facts.plaquette, action.mass, action.clover_spatial, action.clover_temporal,
+                             action.anisotropy, action.nu, facts.source.smearing_radius, facts.tolerance})
+    add(value);
+  for (const auto& phase : action.boundary_phase) {
+    add(phase.re);
+    add(phase.im);
+  }
+  for (const double residual : facts.residuals) add(residual);
+  return hexadecimal(crc32(std::as_bytes(std::span(text))));
+}
+
 std::vector<hdf5_attribute> attributes_of(const propagator_facts& facts) {
   const fermion_action& action = facts.action;
   std::vector<double> phases;
@@ -89,9 +109,44 @@ std::vector<hdf5_attribute> attributes_of(const propagator_facts& facts) {
       {"smearing_steps", facts.source.smearing_steps},
       {"residuals", facts.residuals},
       {"tolerance", facts.tolerance},
-      {"revision", build_information().revision}};
+      {"revision", build_information().revision},
+      {"facts_checksum", checksum_of(facts)}};
   all.insert(all.end(), facts.more.begin(), facts.more.end());
   return all;
+}
+
+/// Throws input_error where a number is none that a run can have had.
+void require_possible(const propagator_facts& facts, const std::string& path) {
+  const auto require = [&path](bool possible, const std::string& expected, double found) {
+    if (!possible)
+      throw input_error(fmt::format("{}: expected {} in the attributes of {}, found {}", printable(path), expected,
+                                    data_set_name, found));
+  };
+  const fermion_action& action = facts.action;
+  for (const double number : {facts.plaquette, action.mass, action.clover_spatial, action.clover_temporal})
+    require(std::abs(number) <= 1e10, "a plaquette, mass and clover coefficients within 1e10", number);
+  for (const double number : {action.anisotropy, action.nu})
+    require(number > 0.0 && number <= 1e10, "an anisotropy and nu above 0, at most 1e10", number);
+  for (const auto& phase : action.boundary_phase)
+    require(std::abs(norm2(phase) - 1.0) <= 1e-9, "boundary_phases of modulus 1", norm2(phase));
+  require(facts.source.smearing_steps >= 0 && facts.source.smearing_steps <= most_smearing_steps,
+          fmt::format("0 to {} smearing_steps", most_smearing_steps), facts.source.smearing_steps);
+  require(facts.source.smearing_radius >= 0.0 && facts.source.smearing_radius <= 1e10,
+          "a smearing_radius from 0 to 1e10", facts.source.smearing_radius);
+  for (const double residual : facts.residuals)
+    require(residual >= 0.0 && residual <= 1e10, "residuals from 0 to 1e10", residual);
+  // A tolerance of 1 is met by nothing at all.
+  require(facts.tolerance > 0.0 && facts.tolerance < 1.0, "a tolerance above 0 and below 1", facts.tolerance);
+}
+
+/// The same result, with the name of the file before what is refused.
+template <class Work>
+auto named(const std::string& path, Work&& work) {
+  try {
+    return work();
+  } catch (const input_error& e) {
+    throw input_error(printable(path) + ": " + e.what());
+  }
 }
 
 propagator_facts read_facts(const hdf5_input& file, const std::string& path) {
@@ -102,7 +157,8 @@ propagator_facts read_facts(const hdf5_input& file, const std::string& path) {
                                   version_with_thin_links, version));
   propagator_facts facts;
   facts.source.thin_links = version == version_with_thin_links;
-  facts.basis = parse_gamma_basis(file.text(data_set_name, "basis"));
+  const std::string basis = file.text(data_set_name, "basis"), source = file.text(data_set_name, "source");
+  facts.basis = named(path, [&] { return parse_gamma_basis(printable(basis)); });
   facts.gauge = file.text(data_set_name, "gauge");
   facts.plaquette = real("plaquette");
   facts.action.mass = real("mass");
@@ -113,15 +169,18 @@ propagator_facts read_facts(const hdf5_input& file, const std::string& path) {
   const auto phases = file.reals(data_set_name, "boundary_phases", 2 * dimensions);
   for (std::size_t mu = 0; mu < dimensions; ++mu)
     facts.action.boundary_phase[mu] = {phases[2 * mu], phases[2 * mu + 1]};
-  facts.source.kind = cpu::parse_source_kind(file.text(data_set_name, "source"));
+  facts.source.kind = named(path, [&] { return cpu::parse_source_kind(printable(source)); });
   std::ranges::copy(file.integers(data_set_name, "source_position", dimensions), facts.source.position.begin());
   facts.source.smearing_radius = real("smearing_radius");
   facts.source.smearing_steps = file.integer(data_set_name, "smearing_steps");
-  if (facts.source.smearing_steps > most_smearing_steps)
-    throw input_error(fmt::format("{}: expected at most {} smearing_steps, found {}", printable(path),
-                                  most_smearing_steps, facts.source.smearing_steps));
   facts.residuals = file.reals(data_set_name, "residuals", cpu::spin_colours);
   facts.tolerance = real("tolerance");
+  require_possible(facts, path);
+  if (file.has_attribute(data_set_name, "facts_checksum"))  // files of before have none
+    if (const std::string claimed = file.text(data_set_name, "facts_checksum"), found = checksum_of(facts);
+        claimed != found)
+      throw input_error(
+          fmt::format("{}: expected attributes of checksum {}, found {}", printable(path), printable(claimed), found));
   return facts;
 }
 
@@ -221,6 +280,7 @@ loaded_propagator read_propagator(const std::string& path, const lattice_geometr
   file.require(data_set_name, extents_of_field(geometry.global(), site_of_propagator),
                "a propagator on lattice " + to_string(geometry.global()));
   loaded.facts = read_facts(file, path);
+  named(path, [&] { cpu::require_source_on(loaded.facts.source, geometry.global()); });
   const auto list = all_of<column_list>(loaded.columns);
   file.read_field(data_set_name, 0, geometry, site_numbers, unpacker_of(list));
   rotate_basis(loaded.columns, adjoint(basis_rotation(loaded.facts.basis)));

@@ -7,7 +7,8 @@
 /// is S = M^-1 in the normalisation of M, applied to the source. Attributes of the data set:
 ///   format_version (1; 2 where a Gaussian source is smeared with links before stout smearing), basis, basis_note,
 ///   gauge, plaquette, mass, kappa, clover_spatial, clover_temporal, anisotropy, nu, boundary_phases [4][2], source,
-///   source_position [4], smearing_radius, smearing_steps, residuals [12], tolerance, revision.
+///   source_position [4], smearing_radius, smearing_steps, residuals [12], tolerance, revision, facts_checksum (CRC-32
+///   of the others that are read back).
 /// In another spin basis than DeGrand-Rossi both spin indices are rotated: S' = R S R^+ (basis_rotation).
 #pragma once
 

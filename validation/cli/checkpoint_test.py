@@ -7,6 +7,7 @@ import shutil
 import signal
 import time
 import unittest
+import zlib
 
 from harness import (INTERRUPTED, MPIEXEC, NO_OUTPUT, SOLVER, SUCCESS, UNUSABLE, CommandLineTest, children, read_until,
                      run, start)
@@ -37,6 +38,17 @@ class CheckpointTest(CommandLineTest):
         data = bytearray(self.content(name))
         data[place] ^= 4
         return self.write("damaged", bytes(data))
+
+    def forged(self, name, pattern, value):
+        """The file with another value in its state, of the same length, and the checksum made right again."""
+        data = self.content(name)
+        state = re.search(rb"[0-9a-f]{8}\n(\{.*\})", data, re.DOTALL)
+        text = re.sub(pattern, lambda found: found.group(1) + value.ljust(len(found.group(2))), state.group(1), count=1,
+                      flags=re.DOTALL)
+        self.assertTrue(text != state.group(1), "nothing was replaced")
+        self.assertEqual(len(text), len(state.group(1)), "the value is longer than what it replaces")
+        text = b"%08x\n" % zlib.crc32(text) + text
+        return self.write("forged", data[:state.start()] + text + data[state.end():])
 
 
 class HeatBath(CheckpointTest):
@@ -156,6 +168,18 @@ class HeatBath(CheckpointTest):
             self.assertIn(os.path.basename(name), line)
         line = self.refused(MAKE_CONFIGURATION, UNUSABLE, *self.RUN, "--checkpoint", self.damaged("c", len(data) // 2))
         self.assertIn("checksum", line)
+
+    def test_a_state_that_no_run_leaves_is_refused(self):
+        self.make("--checkpoint", self.path("c"))
+        history = rb'("history":)(\[.*?\]\])'
+        for pattern, value in [(rb'("sweeps_done":)(40)', b"-1"), (rb'("sweeps_done":)(40)', b"{}"),
+                               (rb'("sweeps_done":)(40)', b"4."), (history, b"{}"), (history, b"[1]"), (history, b"[[0,2,0,0]]"),
+                               (history, b"[[0,0.5,0.5]]"), (history, b"[[-1,0.5,0.5,0.5]]"), (history, b"[[1e30,0.5,0.5,0.5]]"),
+                               (history, b"[[3,0.5,0.5,0.5],[2,0.5,0.5,0.5]]"), (history, b"[[41,0.5,0.5,0.5]]"),
+                               (history, b"[[0,null,0,0]]"), (history, b"[" * 100 + b"]" * 100)]:
+            with self.subTest(value=value):
+                line = self.refused(MAKE_CONFIGURATION, UNUSABLE, *self.RUN, "--checkpoint", self.forged("c", pattern, value))
+                self.assertIn("forged", line)
 
     def test_places_that_cannot_be_written_are_said_before_the_sweeps(self):
         self.refused(MAKE_CONFIGURATION, NO_OUTPUT, *self.RUN, "--checkpoint", self.path("no/where"))
@@ -286,6 +310,19 @@ class Propagator(CheckpointTest):
                      self.damaged("c.h5", state + 3)]:
             line = self.refused(SOLVER, UNUSABLE, *self.RUN, "--checkpoint", name)
             self.assertIn(os.path.basename(name), line)
+
+    def test_a_state_that_no_run_leaves_is_refused(self):
+        self.solve("--checkpoint", self.path("c.h5"))
+        iterations, seconds = rb'("iterations":)([0-9]+)', rb'("seconds":)([0-9.e+-]+)'
+        for pattern, value in [(iterations, b"-7"), (rb'("results":)(\[.*\])(?=,"checksum")', b"{}"),
+                               (rb'("results":)(\[.*\])(?=,"checksum")', b"[]"), (rb'("results":)(\[.*\])(?=,"checksum")', b"7"),
+                               (rb'("columns":)(\[.*?\])', b"[0,0]"), (seconds, b"-1"), (seconds, b"1e300"),
+                               (rb'("true_tolerance":)([0-9.e+-]+)', b"2"), (rb'("history":)(\[.*?\])', b"[-1,1]"),
+                               (rb'("updates":)(\[\[.*?\]\])', b"[[1e30,1,1]]"), (rb'("iterated":)([0-9.e+-]+)', b"-1"),
+                               (rb'("outer_applications":)([0-9]+)', b"-1")]:
+            with self.subTest(pattern=pattern, value=value):
+                line = self.refused(SOLVER, UNUSABLE, *self.RUN, "--checkpoint", self.forged("c.h5", pattern, value))
+                self.assertIn("forged", line)
 
     def test_a_column_that_was_damaged_is_refused(self):
         self.solve("--checkpoint", self.path("c.h5"))

@@ -35,6 +35,57 @@ class GoodFile(CommandLineTest):
         self.assertIn("remark     open boundaries", result.out)
 
 
+class UnusualFile(CommandLineTest):
+    """Valid, but something is left out or otherwise: read with a remark, in print and in the report."""
+
+    def remarked(self, path, *words, arguments=()):
+        result = run("--gauge", path, "--json", self.path("r.json"), "--force", *FAST, *arguments)
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        report = self.read_json("r.json")
+        for word in words:
+            self.assertTrue(any(word in line for line in report["gauge"]["remarks"]), report["gauge"]["remarks"])
+            self.assertIn(word, "".join(line for line in result.out.splitlines(True) if line.startswith("remark")))
+        return report
+
+    def test_a_nersc_file_without_a_precision(self):
+        gauge = GaugeFile()
+        gauge.header = {"FLOATING_POINT": None}
+        self.remarked(self.write("milc.nersc", gauge.bytes()), "FLOATING_POINT")
+
+    def test_antiperiodic_links(self):
+        gauge = GaugeFile()
+        plaquette = gauge.plaquette()
+        last = gauge.lattice[0] * gauge.lattice[1] * gauge.lattice[2] * (gauge.lattice[3] - 1)
+        for site in gauge.links[last:]:
+            site[3] = [[-v for v in row] for row in site[3]]
+        report = self.remarked(self.write("folded.nersc", gauge.bytes()), "antiperiodic")
+        self.assertAlmostEqual(report["gauge"]["plaquette"], plaquette, delta=1e-13)
+
+    def test_a_lime_file_without_a_format_needs_the_lattice(self):
+        data = GaugeFile().data()
+        record = struct.pack(">IHHQ128s", 0x456789ab, 1, 0xc000, len(data), b"ildg-binary-data") + data
+        path = self.write("bare.lime", record)
+        self.assert_refused(run("--gauge", path, *FAST), UNUSABLE, "bare.lime", "--lattice")
+        self.remarked(path, "--lattice", arguments=["--lattice", "4x4x2x4"])
+
+    def test_links_a_little_off_su3_are_reunitarised(self):
+        gauge = GaugeFile()
+        gauge.links[40][1][0] = [(1 + 1e-12) * v for v in gauge.links[40][1][0]]
+        path = self.write("off.nersc", gauge.bytes())
+        self.assert_refused(run("--gauge", path, *FAST), UNUSABLE, "off.nersc", "--reunitarise")
+        report = self.remarked(path, "re-unitarised", arguments=["--reunitarise"])
+        self.assertEqual(report["gauge"]["reunitarised"]["links_off"], 1)
+        self.assertAlmostEqual(report["gauge"]["reunitarised"]["distance_before"], 2e-12, delta=1e-14)
+        self.assertLess(report["gauge"]["distance_from_su3"], 1e-14)
+        self.assert_refused(run("--gauge", "unit", "--reunitarise", *FAST), UNUSABLE, "--reunitarise", "file")
+
+    def test_links_far_off_su3_are_not(self):
+        gauge = GaugeFile()
+        gauge.links[40][1][0] = [(1 + 1e-5) * v for v in gauge.links[40][1][0]]
+        path = self.write("off.nersc", gauge.bytes())
+        self.assert_refused(run("--gauge", path, "--reunitarise", *FAST), UNUSABLE, "off.nersc", "SU(3)")
+
+
 class FileOfTwoFormats(CommandLineTest):
     """Constant links close in openQCD's order and in DDalphaAMG's, and are other fields in each."""
 
@@ -100,7 +151,7 @@ class BadFile(CommandLineTest):
 
     def test_header_that_lies_about_the_numbers(self):
         for changes in [{"FLOATING_POINT": "IEEE32BIG"}, {"FLOATING_POINT": "IEEE64LITTLE"},
-                        {"FLOATING_POINT": "PDP11"}, {"FLOATING_POINT": None}, {"DATATYPE": "4D_SU3_GAUGE"},
+                        {"FLOATING_POINT": "PDP11"}, {"DATATYPE": "4D_SU3_GAUGE"},
                         {"DATATYPE": "5D_U1"}, {"DATATYPE": None}]:
             with self.subTest(changes=changes):
                 self.refused(self.with_header(**changes))

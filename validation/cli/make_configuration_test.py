@@ -97,6 +97,18 @@ class Files(MakeConfigurationTest):
             for _, average, spatial, temporal in rows:
                 self.assertAlmostEqual(float(average), 0.5 * (float(spatial) + float(temporal)), 14)
 
+    def test_what_is_read_again_is_judged_by_what_rounding_leaves(self):
+        """Tolerances follow the digits printed and the numbers stored; the links themselves come back exactly."""
+        for name, arguments, header, again in [("u64", [], 2e-12, 1e-14), ("u32", ["--precision", "32"], 2e-8, 5e-9),
+                                               ("u32t", ["--precision", "32", "--two-row"], 2e-8, 1e-8),
+                                               ("u64i", ["--format", "ildg"], 2e-12, 1e-14)]:
+            self.made(name, "--sweeps", "3", "--json", self.path("r.json"), "--force", *arguments)
+            checks = {check["name"]: check for check in self.read_json("r.json")["checks"]}
+            self.assertEqual(checks["links of the file read again"]["value"], 0.0)
+            self.assertEqual(checks["links of the file read again"]["tolerance"], 0.0)
+            self.assertLess(checks["plaquette in the file's header"]["tolerance"], header)
+            self.assertLess(checks["plaquette of the file read again"]["tolerance"], again)
+
     def test_no_file_is_needed(self):
         result = run(*self.SMALL, "--sweeps", "1")
         self.assertEqual(result.status, SUCCESS, result.err)

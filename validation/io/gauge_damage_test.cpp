@@ -75,6 +75,9 @@ const std::vector<sample>& samples() {
       {"scidac 32", true, [](const auto& u) { return made::scidac(u, 32); }},
       {"milc little", true, [](const auto& u) { return made::milc(u, false); }},
       {"milc big", true, [](const auto& u) { return made::milc(u, true); }},
+      {"milc v4", false, [](const auto& u) { return made::milc_v4(u, true); }},
+      {"nersc of milc little", true, [](const auto& u) { return made::nersc_of_milc(u, true); }},
+      {"scidac of 2004", false, [](const auto& u) { return made::scidac_of_2004(u, 64); }},
       {"openqcd", false, [](const auto& u) { return made::openqcd(u, plaquette_of(u)); }},
       {"ddalphaamg", false, [](const auto& u) { return made::ddalphaamg(u, plaquette_of(u)); }}};
   return all;
@@ -89,8 +92,12 @@ TEST(DamagedGaugeFile, TruncatedAtAnyByteIsRefused) {
     ASSERT_EQ(refusal(whole, smallest), "") << each.name;
     // The last record of this one is no part of the configuration: without it the file is whole.
     const std::size_t unneeded = each.name == "ildg 64" ? whole.rfind("some-state") - 16 : bytes::npos;
-    for (std::size_t size = 0; size < whole.size(); ++size)
-      if (size != unneeded) {
+    // Some programs leave the padding of the last record out, zero bytes that hold nothing.
+    const bool is_lime = each.name == "ildg 64" || each.name == "scidac 32";
+    const std::size_t padding = is_lime ? whole.find_last_not_of('\0') + 1 : whole.size(),
+                      text_end = is_lime ? whole.rfind('>') + 1 : bytes::npos;
+    for (std::size_t size = 0; size < padding; ++size)
+      if (size < text_end || size > unneeded) {
         EXPECT_NE(refusal(whole.substr(0, size), smallest), "") << each.name << " " << size;
       }
   }
@@ -99,8 +106,12 @@ TEST(DamagedGaugeFile, TruncatedAtAnyByteIsRefused) {
 TEST(DamagedGaugeFile, FollowedByOtherBytesIsRefused) {
   const auto u = validation::random_links(smallest, 42);
   for (const sample& each : samples())
-    for (const std::size_t more : {1u, 7u, 8u, 144u, 1000u})
-      EXPECT_NE(refusal(each.make(u) + bytes(more, 'x'), smallest), "") << each.name << " " << more;
+    for (const std::size_t more : {1u, 7u, 8u, 144u, 1000u}) {
+      const bytes b = each.make(u);
+      const bool is_lime = b.starts_with("\x45\x67\x89\xab");
+      // Less than the padding of a LIME record is passed over with a remark.
+      EXPECT_EQ(refusal(b + bytes(more, 'x'), smallest).empty(), is_lime && more < 8) << each.name << " " << more;
+    }
 }
 
 // Every bit of the first 400 bytes and one bit of every third byte of the rest. A flip that is not refused has hit a
@@ -121,7 +132,9 @@ TEST(DamagedGaugeFile, AFlippedBitIsRefusedOrDoesNoHarm) {
         try {
           const auto links = read(flipped, smallest).links;
           ++accepted;
-          const double allowed = each.checked_sum ? 0.0 : 4 * 1024 * 0x1p-53;
+          const double allowed = each.checked_sum         ? 0.0
+                                 : each.name == "milc v4" ? 4 * 1024 * 0x1p-24
+                                                          : 4 * 1024 * 0x1p-53;
           EXPECT_TRUE(made::largest_difference(links, original) <= allowed) << each.name << " " << at << " " << bit;
         } catch (const input_error&) {
         }
@@ -258,12 +271,14 @@ TEST(DamagedGaugeFile, AnAverageOfSinglePrecisionIsTakenWhereTheChecksumIsRight)
 TEST(DamagedGaugeFile, TheNerscHeaderMustBeWhole) {
   const auto u = validation::random_links(smallest, 51);
   const bytes good = made::nersc(u, {32, true, true});
-  for (const std::string key : {"DATATYPE", "DIMENSION_1", "DIMENSION_4", "FLOATING_POINT", "END_HEADER"})
+  for (const std::string key : {"DATATYPE", "DIMENSION_1", "DIMENSION_4", "END_HEADER"})
     expect_refusal(replaced(good, key, "X" + key), smallest, {"NERSC"});
   expect_refusal(replaced(good, "4D_SU3_GAUGE", "4D_SU4_GAUGE"), smallest, {"4D_SU3_GAUGE", "4D_SU4_GAUGE"});
   expect_refusal(replaced(good, "IEEE32BIG", "IEEE16BIG"), smallest, {"IEEE16BIG"});
   expect_refusal(replaced(good, "IEEE32BIG", "IEEE32MIXED"), smallest, {"IEEE32MIXED"});
   expect_refusal(replaced(good, "IEEE32BIG", "IEEE64BIG"), smallest, {"bytes"});
+  expect_refusal(replaced(good, "IEEE32BIG", ""), smallest, {"FLOATING_POINT", "nothing"});
+  EXPECT_EQ(read(replaced(good, "FLOATING_POINT", "XFLOATING_POINT"), smallest).header.remarks.size(), 1u);
   expect_refusal(replaced(good, "4D_SU3_GAUGE", "4D_SU3_GAUGE_3X3"), smallest, {"bytes"});
   expect_refusal(replaced(good, "DIMENSION_2 = 2", "DIMENSION_1 = 2"), smallest, {"DIMENSION_2", "nothing"});
   expect_refusal(replaced(good, "DIMENSION_2 = 2", "DIMENSION_2"), smallest, {"DIMENSION_2", "nothing"});
@@ -360,7 +375,6 @@ TEST(DamagedGaugeFile, LimeRecordsMustAgree) {
       lime_file(u, {{format, made::ildg_format(l, 32)}}),
       lime_file(u, {{format, replaced(format_xml, "<lt>", "<l>")}}),
       lime_file(u, {{format, ""}}),
-      lime_file(u, {}),
       made::lime_record(format, format_xml, true, true),
       lime_file(u, {{format, format_xml}}) + lime_file(u, {{format, format_xml}}),
       lime_file(u, {{format, bytes(2 << 20, ' ')}}),
@@ -419,7 +433,8 @@ TEST(DamagedSpinorFile, IsRefusedWhereTruncatedFlippedOrNotFinite) {
   const bytes good = made::etmc_spinor(psi, 64);
   EXPECT_EQ(spinor_refusal(good, smallest), "");
   const std::size_t checksum_record = good.rfind("scidac-checksum") - 16, data = good.find("scidac-binary-data") + 128;
-  for (std::size_t size = 0; size < good.size(); ++size)
+  const std::size_t padding = good.find_last_not_of('\0') + 1;  // some programs leave it out
+  for (std::size_t size = 0; size < padding; ++size)
     if (size != checksum_record) {
       EXPECT_NE(spinor_refusal(good.substr(0, size), smallest), "") << size;
     }

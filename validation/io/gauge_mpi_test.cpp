@@ -205,6 +205,7 @@ TEST(ErrorsOnRanks, ALinkOfOneRankStopsAllWithTheMessageOfOneRank) {
   auto u = validation::random_links(lattice, 65);
   u({7, 3, 2, 11})[2](0, 1).im += 0.5;
   u({6, 1, 3, 9})[1](1, 1).re = 1.5;  // the first one in the file
+  exchange_ghosts(u, alone);
   for (const sample& each : samples) {
     const made::bytes b = made_once(world, [&] { return each.make(u); });
     for (const extents& grid : some_grids(lattice, world.size())) {

@@ -119,6 +119,28 @@ inline bytes milc(const gauge_configuration& u, bool big_endian) {
   return b + date + raw(std::int32_t{0}, big_endian) + raw(sum29, big_endian) + raw(sum31, big_endian) + data;
 }
 
+/// As MILC writes NERSC files: 32 bits in the machine's order, two rows, no FLOATING_POINT. A block holds lines of its
+/// own, and here some repeat keys of the header with other values.
+/// \param inside  the block stands before END_HEADER, else after it
+inline bytes nersc_of_milc(const gauge_configuration& u, bool inside, bool big_endian = false, int bits = 32) {
+  const std::string info =
+      "MILC_INFO = -------BEGIN-------\ntime_stamp = \"Sat Nov 21 00:00:00 2026\"\nchecksums = \"1 2\"\nnx = 99\n"
+      "DIMENSION_1 = 99\nMILC_INFO = --------END--------\n";
+  bytes b = nersc(u, {bits, big_endian, true, {}, inside ? info : ""});
+  const std::size_t at = b.find("FLOATING_POINT");
+  b.erase(at, b.find('\n', at) + 1 - at);
+  const std::string end = "END_HEADER\n";
+  if (!inside) b.insert(b.find(end) + end.size(), info);
+  return b;
+}
+
+/// MILC's format of versions 1 to 4: magic, extents, two couplings, links.
+inline bytes milc_v4(const gauge_configuration& u, bool big_endian) {
+  bytes b = raw(std::int32_t{59354}, big_endian);
+  for (const int length : u.geometry().global()) b += raw(std::int32_t{length}, big_endian);
+  return b + raw(5.5f, big_endian) + raw(0.1f, big_endian) + all_links(u, 32, big_endian);
+}
+
 inline bytes ddalphaamg(const gauge_configuration& u, double plaquette, bool big_endian = false) {
   const extents& l = u.geometry().global();
   bytes b;
@@ -214,6 +236,65 @@ inline bytes scidac(const gauge_configuration& u, int bits) {
          lime_record("scidac-record-xml", "<info/>", false, false) +
          lime_record("scidac-binary-data", data, false, false) +
          lime_record("scidac-checksum", scidac_checksum(data, static_cast<std::size_t>(volume(l))), false, true);
+}
+
+/// As QUDA writes it with QIO.
+inline bytes scidac_of_quda(const gauge_configuration& u, int bits) {
+  bytes record = private_record_xml("ColorMatrix", bits, 4);
+  const bytes theirs = bits == 32 ? "QUDA_FNc3_GaugeField" : "QUDA_DNc3_GaugeField",
+              ours = bits == 32 ? "QDP_F3_ColorMatrix" : "QDP_D3_ColorMatrix";
+  record.replace(record.find(ours), ours.size(), theirs);
+  const extents& l = u.geometry().global();
+  const bytes data = all_links(u, bits, true);
+  return lime_record("scidac-private-file-xml", private_file_xml(l), true, false) +
+         lime_record("scidac-file-xml", "QUDA file", false, true) +
+         lime_record("scidac-private-record-xml", record, true, false) +
+         lime_record("scidac-record-xml", "gauge field", false, false) +
+         lime_record("scidac-binary-data", data, false, false) +
+         lime_record("scidac-checksum", scidac_checksum(data, static_cast<std::size_t>(volume(l))), false, true);
+}
+
+/// As QIO wrote it in 2004: no <volfmt>, every type is "Lattice" and every precision "F".
+inline bytes scidac_of_2004(const gauge_configuration& u, int bits) {
+  const extents& l = u.geometry().global();
+  const bytes data = all_links(u, bits, true);
+  return lime_record(
+             "scidac-private-file-xml",
+             "<scidacFile><version>1.0</version><spacetime>4</spacetime><dims>" + dims(l) + "</dims></scidacFile>",
+             true, false) +
+         lime_record("scidac-file-xml", "<title>made</title>", false, true) +
+         lime_record("scidac-private-record-xml",
+                     "<scidacRecord><version>1.0</version><datatype>Lattice</datatype><precision>F</precision><colors>3"
+                     "</colors><spins>4</spins><typesize>" +
+                         std::to_string(18 * bits / 8) + "</typesize><datacount>4</datacount></scidacRecord>",
+                     true, false) +
+         lime_record("scidac-record-xml", "<info/>", false, false) +
+         lime_record("scidac-binary-data", data, false, true);
+}
+
+/// Links that no record describes.
+inline bytes ildg_without_format(const gauge_configuration& u, int bits) {
+  return lime_record("ildg-binary-data", all_links(u, bits, true), true, true);
+}
+
+/// All names of elements with a prefix.
+inline bytes with_prefix(const bytes& xml, const bytes& prefix) {
+  bytes b;
+  for (std::size_t i = 0; i < xml.size(); ++i) {
+    b += xml[i];
+    if (xml[i] != '<') continue;
+    if (xml[i + 1] == '/') b += xml[++i];
+    b += prefix;
+  }
+  return b;
+}
+
+/// The time links of the last slice times -1.
+inline gauge_configuration with_antiperiodic_links(gauge_configuration u) {
+  const extents& l = u.geometry().global();
+  for (std::int64_t s = 0; s < volume(l); ++s)
+    if (u.geometry().local_coordinate(s)[3] == l[3] - 1) u.at_site(s)[3] = -1.0 * u.at_site(s)[3];
+  return u;
 }
 
 /// As tmLQCD writes it: no SciDAC records, other records before and after.

@@ -5,10 +5,15 @@
 
 #include <cmath>
 #include <numbers>
+#include <stdexcept>
+#include <vector>
 
+#include "cpu_ref/dirac/clover_term.hpp"
+#include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
+#include "cpu_ref/gauge/stout.hpp"
 
 namespace plaquette::cpu {
 namespace {
@@ -61,8 +66,39 @@ TEST(Plaquette, IsNaNWhereOneLinkIs) {
   const lattice_geometry geometry({4, 4, 2, 2});
   auto links = unit_configuration(geometry);
   links({3, 1, 0, 1})[2](1, 1).im = std::nan("");
+  exchange_ghosts(links, alone);
   EXPECT_TRUE(std::isnan(average_plaquette(links, alone)));
   EXPECT_TRUE(std::isnan(distance_from_su3(links, alone)));
+}
+
+/// Fields whose ghosts were never filled, and those with a link that was changed after they were: of either face, and a
+/// ghost itself.
+std::vector<gauge_configuration> with_wrong_ghosts(const lattice_geometry& geometry) {
+  const auto good = random_configuration(geometry, 9, alone);
+  std::vector<gauge_configuration> wrong{gauge_configuration(geometry), good, good, good};
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) wrong[0].at_site(site) = good.at_site(site);
+  const extents& l = geometry.local();
+  wrong[1]({0, 1, 0, 1})[2] = su3<double>::identity();
+  wrong[2]({1, 1, 0, l[3] - 1})[0] = su3<double>::identity();
+  wrong[3]({1, 1, -1, 1})[3] = su3<double>::identity();
+  return wrong;
+}
+
+TEST(Ghosts, ThatAreForgottenAreAnError) {
+  const lattice_geometry geometry({4, 4, 2, 4});
+  const auto action = fermion_action::isotropic(0.1, 1.2);
+  spinor_configuration psi = random_spinor(geometry, 3, 0, alone), out = psi;
+  for (const gauge_configuration& links : with_wrong_ghosts(geometry)) {
+    EXPECT_THROW(average_plaquette(links, alone), std::logic_error);
+    EXPECT_THROW(stout_smeared(links, {.steps = 1, .rho = 0.1}, alone), std::logic_error);
+    EXPECT_THROW(make_clover_term(links, action), std::logic_error);
+    EXPECT_THROW(textbook::apply(out, psi, links, action, alone), std::logic_error);
+    EXPECT_THROW(textbook::relative_residual(out, psi, links, action, alone), std::logic_error);
+    gauge_configuration mended = links;
+    exchange_ghosts(mended, alone);
+    EXPECT_NO_THROW(average_plaquette(mended, alone));
+    EXPECT_NO_THROW(make_clover_term(mended, action));
+  }
 }
 
 TEST(GaugeFields, RandomAndWeakFieldLinksAreInSU3) {

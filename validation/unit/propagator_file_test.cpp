@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,7 @@ class PropagatorFile : public testing::Test {
     propagator_facts facts;
     facts.residuals.assign(cpu::spin_colours, 0.0);
     facts.gauge = "unit";
+    facts.tolerance = 1e-10;
     write_propagator(path_, true, cpu::propagator(cpu::spin_colours, spinor_configuration(geometry_)), facts, alone);
   }
   void TearDown() override { std::filesystem::remove(path_); }
@@ -38,6 +41,13 @@ class PropagatorFile : public testing::Test {
     ASSERT_GE(H5Awrite(attribute, type, value), 0);
     H5Aclose(attribute);
     H5Sclose(space);
+    H5Dclose(data);
+    H5Fclose(file);
+  }
+  void remove(const char* name) const {
+    const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    const hid_t data = H5Dopen2(file, "/propagator", H5P_DEFAULT);
+    H5Adelete(data, name);
     H5Dclose(data);
     H5Fclose(file);
   }
@@ -61,13 +71,74 @@ TEST_F(PropagatorFile, WithManyTextsWhereOneIsExpectedIsRefused) {
 }
 
 TEST_F(PropagatorFile, WithTextsOfVariableLengthIsRead) {
-  const char* const value = "tmlqcd";
+  const char* const value = "degrand-rossi";
   const hid_t type = H5Tcopy(H5T_C_S1);
   H5Tset_size(type, H5T_VARIABLE);
   H5Tset_cset(type, H5T_CSET_UTF8);
   replace("basis", type, {}, static_cast<const void*>(&value));
   H5Tclose(type);
-  EXPECT_EQ(read().facts.basis, gamma_basis::tmlqcd);
+  EXPECT_EQ(read().facts.basis, gamma_basis::degrand_rossi);
+}
+
+/// The message of what is refused; it names the file.
+std::string refusal(const std::function<void()>& work, const std::string& path) {
+  try {
+    work();
+    return {};
+  } catch (const input_error& e) {
+    EXPECT_TRUE(std::string(e.what()).starts_with(path + ": ")) << e.what();
+    return e.what();
+  }
+}
+
+TEST_F(PropagatorFile, WithNumbersThatNoRunHasIsRefused) {
+  const auto refused = [&](const char* name, double value) {
+    SetUp();
+    replace(name, H5T_NATIVE_DOUBLE, {}, &value);
+    EXPECT_NE(refusal([&] { read(); }, path_), "") << name << " " << value;
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  for (const char* name :
+       {"plaquette", "mass", "clover_spatial", "clover_temporal", "anisotropy", "nu", "smearing_radius", "tolerance"})
+    for (const double value : {nan, infinity, -infinity, 1e300}) refused(name, value);
+  for (const char* name : {"anisotropy", "nu", "tolerance"})
+    for (const double value : {0.0, -1.0}) refused(name, value);
+  refused("tolerance", 1.0);
+  refused("smearing_radius", -1.0);
+  const int steps = -3;
+  SetUp();
+  replace("smearing_steps", H5T_NATIVE_INT, {}, &steps);
+  EXPECT_NE(refusal([&] { read(); }, path_).find("smearing_steps"), std::string::npos);
+  const std::vector<int> outside{0, 0, 5, 0};
+  SetUp();
+  remove("facts_checksum");
+  replace("source_position", H5T_NATIVE_INT, {4}, outside.data());
+  EXPECT_NE(refusal([&] { read(); }, path_).find("0,0,5,0"), std::string::npos);
+}
+
+TEST_F(PropagatorFile, WhoseAttributesWereDamagedIsRefused) {
+  const double mass = 0.1000001, tolerance = 1e-3;
+  replace("mass", H5T_NATIVE_DOUBLE, {}, &mass);
+  EXPECT_NE(refusal([&] { read(); }, path_).find("checksum"), std::string::npos);
+  SetUp();
+  replace("tolerance", H5T_NATIVE_DOUBLE, {}, &tolerance);
+  EXPECT_NE(refusal([&] { read(); }, path_).find("checksum"), std::string::npos);
+  SetUp();
+  remove("facts_checksum");  // as files of before
+  replace("mass", H5T_NATIVE_DOUBLE, {}, &mass);
+  EXPECT_EQ(read().facts.action.mass, mass);
+}
+
+TEST_F(PropagatorFile, WithAWordThatIsUnknownIsRefusedByName) {
+  for (const char* name : {"basis", "source"}) {
+    SetUp();
+    const char* const value = "something";
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, H5T_VARIABLE);
+    replace(name, type, {}, static_cast<const void*>(&value));
+    H5Tclose(type);
+    EXPECT_NE(refusal([&] { read(); }, path_).find("something"), std::string::npos) << name;
+  }
 }
 
 TEST_F(PropagatorFile, OfASourceSmearedForEverIsRefused) {

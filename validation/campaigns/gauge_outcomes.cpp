@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads gauge files as programs do and says what came of each, for gauge_files.py.
+//   campaign_gauge_files make FOLDER   writes a sound file of each format.
+//   campaign_gauge_files read          reads commands, a line each: "base PATH", then "try PATH".
+// "base" keeps the links that tries are compared with. A try is answered by one line. It begins with "refused" and has
+// the message, or with "other" and has what was thrown. Or it begins with "read" and has the largest difference of an
+// element (inf on another lattice), the bits of a number, and the remarks.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "common/error.hpp"
+#include "common/io/gauge_file.hpp"
+#include "cpu_ref/gauge/plaquette.hpp"
+#include "validation/io/made_files.hpp"
+#include "validation/support/test_fields.hpp"
+
+namespace {
+
+using namespace plaquette;
+
+const communicator alone;
+const extents lattice{4, 2, 6, 4};
+
+void make(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  const auto u = validation::weak_links(lattice, 0.3, 2026);
+  const double plaquette = cpu::average_plaquette(u, alone);
+  char claim[80];
+  std::snprintf(claim, sizeof claim, "PLAQUETTE = %.10f\n", plaquette);
+  const auto put = [&](const std::string& name, const made::bytes& b) { made::put(folder + "/" + name, b); };
+  put("nersc_two_row_32", made::nersc(u, {32, true, true, "", claim}));
+  put("nersc_64", made::nersc(u, {64, false, false, "", claim}));
+  put("nersc_of_milc", made::nersc_of_milc(u, true));
+  put("ildg_64", made::ildg(u, 64, "plaquette = " + std::to_string(plaquette) + "\n"));
+  put("ildg_32", made::ildg(u, 32));
+  put("ildg_bare", made::ildg_without_format(u, 64));
+  put("scidac_32", made::scidac(u, 32));
+  put("scidac_of_quda", made::scidac_of_quda(made::with_antiperiodic_links(u), 64));
+  put("scidac_of_2004", made::scidac_of_2004(u, 64));
+  put("milc_v4", made::milc_v4(u, true));
+  put("milc_v5", made::milc(u, false));
+  put("openqcd", made::openqcd(u, plaquette));
+  put("ddalphaamg", made::ddalphaamg(u, plaquette));
+  gauge_write_options how;
+  how.existing = existing_file::replace;
+  how.plaquette = plaquette;
+  write_nersc(folder + "/written_nersc", u, alone, how);
+  write_ildg(folder + "/written_ildg", u, alone, how);
+}
+
+/// As a program reads it: with the lattice of the file, but for files that name none.
+loaded_gauge read(const std::string& path) {
+  const bool is_bare = path.find("bare") != std::string::npos;
+  const extents its_own = read_gauge_header(path, is_bare ? std::optional(lattice) : std::nullopt).lattice;
+  loaded_gauge loaded = read_gauge(path, lattice_geometry(its_own), alone);
+  const double off = std::abs(loaded.header.plaquette - cpu::average_plaquette(loaded.links, alone));
+  if (off > std::max(loaded.header.plaquette_tolerance, loaded.header.single_sum_tolerance))
+    throw input_error(path + ": expected the plaquette of its header, found one that is off by " + std::to_string(off));
+  if (off > loaded.header.plaquette_tolerance) loaded.header.remarks.push_back("the plaquette is off");
+  return loaded;
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\t') c = ' ';
+  return text;
+}
+
+void answer(const std::string& path, const std::optional<gauge_configuration>& base) {
+  try {
+    const auto [links, header] = read(path);
+    const double off = base && base->geometry().global() == header.lattice ? made::largest_difference(links, *base)
+                                                                           : std::numeric_limits<double>::infinity();
+    std::string remarks;
+    for (const std::string& remark : header.remarks) remarks += remark + "; ";
+    std::printf("read\t%.17g\t%d\t%s\n", off, header.precision_bits, one_line(remarks).c_str());
+  } catch (const input_error& e) {
+    std::printf("refused\t%s\n", e.what());  // as it stands: one line is what it is to have
+  } catch (const std::exception& e) {
+    std::printf("other\t%s\n", one_line(e.what()).c_str());
+  }
+  std::printf("done\n");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string verb = argc > 1 ? argv[1] : "";
+  if (verb == "make" && argc == 3) {
+    make(argv[2]);
+    return 0;
+  }
+  if (verb != "read") return 2;
+  std::optional<gauge_configuration> base;
+  for (std::string line; std::getline(std::cin, line);) {
+    const std::size_t gap = line.find(' ');
+    const std::string path = line.substr(gap + 1);
+    if (line.substr(0, gap) == "base") base.emplace(read(path).links);
+    answer(path, base);
+  }
+  return 0;
+}

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Damages propagators and checkpoints of the solver (HDF5) and checkpoints of make-configuration, gives them to the programs
+and sorts how those end:
+
+  refused   exit status 2 and one line that names the file, or VERIFIED FAILED
+  harmless  VERIFIED PASSED with the correlators (the configuration) of the sound file
+  bad       VERIFIED PASSED with others, another exit status, a message that names no file, a crash, a hang
+
+A third of the tries forge a state: a number of its text is replaced, and its checksum is made right again.
+
+    python3 hdf5_files.py --solver PROGRAM --make-configuration PROGRAM [--tries 1000] [--seed 1]
+
+The row for docs/campaigns.md is printed at the end; the status is 1 where anything is bad."""
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import zlib
+
+PROBLEM = ["--lattice", "2x2x2x4", "--gauge", "weak:0.2", "--mass", "0.3", "--seed", "3", "--threads", "1"]
+LIMIT = 60  # seconds a run may take
+SUCCESS, FAILED, UNUSABLE = 0, 1, 2
+
+
+def flipped(data, source):
+    """Bits and bytes changed, cut out, put in; half of them where no field stands: in headers, attributes, states."""
+    data = bytearray(data)
+    for _ in range(source.choice([1, 1, 1, 2, 4])):
+        if len(data) < 16:
+            break
+        near = source.random() < 0.6
+        at = source.randrange(min(len(data), 8192)) if near else source.randrange(len(data))
+        size = source.choice([1, 1, 2, 4, 8, 64, 512])
+        kind = source.randrange(8)
+        if kind <= 3:
+            data[at] ^= 1 << source.randrange(8)
+        elif kind == 4:
+            data[at:at + size] = bytes(source.randrange(256) for _ in range(len(data[at:at + size])))
+        elif kind == 5:
+            data[at:at + 8] = source.choice([b"\xff" * 8, b"\0" * 8, b"\0\0\0\0\0\0\0\x80", b"\1" + b"\0" * 7])[:len(data[at:at + 8])]
+        elif kind == 6:
+            del data[at:len(data) if source.random() < 0.5 else at + size]
+        else:
+            data[at:at] = bytes(size)
+    return bytes(data)
+
+
+VALUES = [b"-1", b"0", b"1e308", b"-1e308", b"null", b'"x"', b"[]", b"{}", b"true", b"2147483648", b"-2147483649",
+          b"9223372036854775808", b"18446744073709551615", b"1e-320", b"0.5", b"999999999", b"-0.5", b"[[1]]", b"100"]
+
+
+def forged(data, source):
+    """A number or a text of the state is another, or a bracket is many; the checksum is right, the length the same."""
+    found = re.search(rb"[0-9a-f]{8}\n(\{.*\})", data, re.DOTALL)
+    if not found:
+        return flipped(data, source)
+    text = found.group(1)
+    places = list(re.finditer(rb'(?<=[:\[,])(-?[0-9][0-9.e+-]*|"[^"]*"|true|false|null)(?=[,\]}])', text))
+    for _ in range(source.choice([1, 1, 2])):
+        place = source.choice(places)
+        value = source.choice(VALUES)
+        if source.random() < 0.05:
+            value = b"[" * 200 + b"]" * 200
+        turned = text[:place.start()] + value + text[place.end():]
+        if len(turned) <= len(found.group(1)):
+            text = turned
+            places = list(re.finditer(rb'(?<=[:\[,])(-?[0-9][0-9.e+-]*|"[^"]*"|true|false|null)(?=[,\]}])', text))
+    text = text.ljust(len(found.group(1)))
+    return data[:found.start()] + b"%08x\n" % zlib.crc32(text) + text + data[found.end():]
+
+
+class Subject:
+    """A file, how a program is given it, and what it makes of the sound one."""
+
+    def __init__(self, name, program, arguments, file, result_of):
+        self.name, self.program, self.arguments, self.file, self.result_of = name, program, arguments, file, result_of
+        with open(file, "rb") as sound:
+            self.whole = sound.read()
+        status, error, _ = self.run(self.whole)
+        if status != SUCCESS:
+            sys.exit(f"{name}: the sound file is not taken: {status} {error}")
+        self.sound = self.result_of()
+
+    def run(self, data):
+        with open(self.file, "wb") as file:
+            file.write(data)
+        try:
+            done = subprocess.run([self.program, *self.arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                                  timeout=LIMIT, text=True, errors="replace")
+        except subprocess.TimeoutExpired:
+            return None, "", ""
+        return done.returncode, done.stderr, done.stdout
+
+    def outcome(self, data):
+        status, error, out = self.run(data)
+        if status is None:
+            return "bad", "a hang"
+        if status == UNUSABLE:
+            lines = [line for line in error.split("\n") if line.startswith("plaquette-")]
+            if len(lines) != 1 or os.path.basename(self.file) not in lines[0]:
+                return "bad", f"a message without the file: {error!r}"
+            return "refused", ""
+        if status == FAILED and "VERIFIED   FAILED" in out:
+            return "refused", ""
+        if status != SUCCESS or "VERIFIED   PASSED" not in out:
+            return "bad", f"exit status {status}: {error[:300]!r}"
+        return ("harmless", "") if self.same(self.result_of()) else ("bad", "another result, verified")
+
+    def same(self, found):
+        """To what the tolerance of a solve leaves."""
+        if isinstance(self.sound, bytes):
+            return found == self.sound
+        return len(found) == len(self.sound) and all(
+            abs(a - b) <= 1e-8 * abs(b) for a, b in zip(found, self.sound))
+
+
+def numbers_in(value):
+    if isinstance(value, dict):
+        return [n for key in sorted(value) for n in numbers_in(value[key])]
+    if isinstance(value, list):
+        return [n for each in value for n in numbers_in(each)]
+    return [float(value)] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
+
+
+def correlators(path):
+    with open(path, encoding="utf-8") as file:
+        return numbers_in(json.load(file)["observables"])
+
+
+def subjects(options, folder):
+    def at(name):
+        return os.path.join(folder, name)
+
+    solve = [*PROBLEM, "--repeat", "0", "--json", at("r.json"), "--force"]
+    subprocess.run([options.solver, *solve, "--propagator", at("propagator.h5")], check=True, capture_output=True)
+    read = [word for word in PROBLEM if word not in ("--mass", "0.3")]
+    yield Subject("propagators", options.solver, [*read, "--read-propagator", at("propagator.h5"), "--json", at("r.json"),
+                                                  "--force"], at("propagator.h5"), lambda: correlators(at("r.json")))
+    subprocess.run([options.solver, *solve, "--checkpoint", at("solves.h5")], check=True, capture_output=True)
+    yield Subject("checkpoints of the solver", options.solver, [*solve, "--checkpoint", at("solves.h5")], at("solves.h5"),
+                  lambda: correlators(at("r.json")))
+    make = ["--lattice", "2x2x2x4", "--sweeps", "6", "--checkpoint-every", "3", "--threads", "1", "--checkpoint",
+            at("sweeps.lime"), "--output", at("u.nersc"), "--history", at("h.csv"), "--force"]
+    subprocess.run([options.make_configuration, *make], check=True, capture_output=True)
+
+    def configuration():
+        with open(at("u.nersc"), "rb") as file:
+            return file.read().split(b"END_HEADER\n", 1)[1]
+
+    yield Subject("checkpoints of make-configuration", options.make_configuration, make, at("sweeps.lime"), configuration)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--solver", required=True)
+    parser.add_argument("--make-configuration", required=True)
+    parser.add_argument("--tries", type=int, default=int(os.environ.get("PLAQUETTE_CAMPAIGN_TRIES", 1000)))
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("PLAQUETTE_CAMPAIGN_SEED", 1)))
+    parser.add_argument("--keep", help="folder for files that came out bad")
+    options = parser.parse_args()
+    total = {"refused": 0, "harmless": 0, "bad": 0}
+    with tempfile.TemporaryDirectory() as folder:
+        for number_of_subject, subject in enumerate(subjects(options, folder)):
+            source = random.Random(f"{options.seed} {subject.name}")
+            counts = dict.fromkeys(total, 0)
+            for number in range(options.tries // 3 + (number_of_subject < options.tries % 3)):
+                data = (forged if source.random() < 1 / 3 else flipped)(subject.whole, source)
+                kind, why = subject.outcome(data)
+                counts[kind] += 1
+                if kind == "bad":
+                    print(f"BAD {subject.name} {number}: {why}", flush=True)
+                    if options.keep:
+                        os.makedirs(options.keep, exist_ok=True)
+                        with open(os.path.join(options.keep, f"{number_of_subject}_{number}"), "wb") as file:
+                            file.write(data)
+            print(f"{subject.name}: {counts}", flush=True)
+            for kind, count in counts.items():
+                total[kind] += count
+    print(f"| HDF5 files (`hdf5_files.py`, seed {options.seed}) | {sum(total.values())} | {total['refused']} | "
+          f"{total['harmless']} | 0 | {total['bad']} |")
+    return 1 if total["bad"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
