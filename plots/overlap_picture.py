@@ -25,7 +25,7 @@ def draw_circle(axes, observables):
     axes.set_aspect("equal")
     axes.set_xlabel("Re")
     axes.set_ylabel("Im")
-    axes.set_title(f"modes of D, index {observables['index']}")
+    axes.set_title("modes of D, index " + ("open" if observables["index"] is None else str(observables["index"])))
 
 
 def draw_pion(axes, observables):
