@@ -70,8 +70,9 @@ struct stall_watch::state {
   void run(const std::stop_token& stop) {
     std::uint64_t seen_waits = 0, seen_polls = 0;
     double waited = 0.0;
-    // GPUs have a watch that knows more; it speaks at the timeout itself.
-    const double longest = timeout + 0.5 + std::min(rank, 5);
+    // GPUs have a watch that knows more; it speaks at the timeout itself. A busy host takes a second or two to end a
+    // job.
+    const double longest = timeout + 0.5 + 2.0 * std::min(rank, 5);
     auto last = clock::now();
     std::unique_lock lock(mutex);
     while (!stop.stop_requested()) {

@@ -103,18 +103,23 @@ void measure(run_state& run, device_links& links) {
   fmt::print("{:8}  {:.12f}  {:.12f}  {:.12f}\n", sweep, plaquette.average, plaquette.spatial, plaquette.temporal);
 }
 
-/// Once for every state that is worth it.
-void keep_checkpoint(run_state& run, device_links& links) {
-  if (!run.has_checkpoint() || run.checkpoint_at == run.done.sweeps_done) return;
+/// \param is_finished  the files of this run are whole, and none of them is to be replaced
+void write_checkpoint(run_state& run, device_links& links, bool is_finished) {
   now_doing("writing the checkpoint");
   configuration_progress kept = run.done;
-  // What a run that ends before its last sweep may leave, or one before it has left.
-  const bool is_finished = run.done.sweeps_done >= run.options.end() && !run.app.control.stopped();
-  kept.unfinished_files =
-      is_finished ? std::vector<std::string>{} : absolute_paths({run.options.history, run.options.shared.json});
+  // What a run that ends before its last line may leave, or one before it has left.
+  kept.unfinished_files = is_finished
+                              ? std::vector<std::string>{}
+                              : absolute_paths({run.options.output, run.options.history, run.options.shared.json});
   write_configuration_checkpoint(run.options.checkpoint, links.on_host(), kept, parameters_of_links(run.options),
                                  run.app.world);
   run.checkpoint_at = run.done.sweeps_done;
+}
+
+/// Once for every state that is worth it.
+void keep_checkpoint(run_state& run, device_links& links) {
+  if (!run.has_checkpoint() || run.checkpoint_at == run.done.sweeps_done) return;
+  write_checkpoint(run, links, false);
   now_doing("the sweeps");
 }
 
@@ -338,7 +343,9 @@ exit_status configuration_program::body(app_run& app) {
   check_links(run, links->on_host(), start);
   write_files(run, links->on_host());
   note_results(run, start, links->on_host());
-  return finish(run);
+  const exit_status status = finish(run);
+  if (run.has_checkpoint() && !app.control.stopped()) write_checkpoint(run, *links, true);
+  return status;
 }
 
 }  // namespace plaquette

@@ -66,7 +66,7 @@ def main():
         if first.status not in (INTERRUPTED, -signal.SIGKILL, SUCCESS):
             tally.add("bad", what, f"status {first.status}: {first.err}")
             continue
-        if (first.status == SUCCESS) != ("VERIFIED   PASSED" in first.out):
+        if first.status != -signal.SIGKILL and (first.status == SUCCESS) != ("VERIFIED   PASSED" in first.out):
             tally.add("bad", what, f"status {first.status} with {first.last_line()}")
             continue
         again = first if first.status == SUCCESS else staged(program, command + ([] if keep(folder) else ["--force"]))
