@@ -982,8 +982,8 @@ complement_of_modes search_in_complement(const chiral_square<Sign>& square, cons
 
 }  // namespace detail
 
-/// The least e of D^+ D in a chirality off orthonormal `known` modes, as far as it takes to tell whether it is below
-/// `bound`: from random vectors, so that it does not depend on the search that found them. Collective.
+/// Searches the least e of D^+ D in a chirality off orthonormal `known` modes, until it is clear whether it is below
+/// `bound`. Starts from random vectors, and so does not depend on the search that found the modes. Collective.
 /// \param size  components of a vector on the whole lattice
 template <class Sign, class F>
 complement_of_modes lowest_in_complement(const Sign& sign, int chirality, const F& known, double bound, double size,

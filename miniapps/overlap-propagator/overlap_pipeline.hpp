@@ -791,7 +791,7 @@ class overlap_pipeline {
   /// suite's Wilson operator on the CPU, by another recurrence. One random vector.
   void check_against_series() {
     run_.begin("comparison with a polynomial of the CPU");
-    // A sign function of the CPU takes long beside those of a GPU: there a cheaper one stands for all.
+    // A sign function of the CPU takes long compared with one of a GPU: there a cheaper one stands for all.
     const double delta = run_.gpu && volume() > 16384.0 ? std::max(delta_, 1e-4) : delta_;
     const F x = random_unit_vectors(1);
     F y = like(x), rest = like(x);
@@ -1412,7 +1412,7 @@ class overlap_pipeline {
       run_.result.figures.push_back(one);
     }
   }
-  /// Fewest bytes a site and column of an application to so many columns at once.
+  /// Fewest bytes a site and column of an application to a number of columns.
   double bytes_of(int columns, double real) const {
     return real * (4.0 * reals_of(stored_links()) / columns + 2.0 * 24.0);
   }
@@ -1449,7 +1449,7 @@ class overlap_pipeline {
   std::uint64_t next_random_ = 0;
   kernel_speed speed_;
   bool range_holds_ = true;
-  double rest_lowest_ = 0.0, rest_highest_ = 0.0;  ///< |H| beside the modes, and what the sign function covers
+  double rest_lowest_ = 0.0, rest_highest_ = 0.0;  ///< |H| off the modes, and what the sign function covers
   double error_beyond_ = 0.0;                      ///< of a function fixed by hand, where |H| leaves its range
   bool solves_as_given_ = false;                   ///< the sign function is too coarse for sign^2 = 1
   bool lacks_modes_ = false;                       ///< fewer were found than were to be
