@@ -416,7 +416,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       restart_sizes few = sizes();
       few.block = block;
       few.keep = std::min(std::max(few.keep, locked + 2 * block), few.most - 2 * block);
-      locked = std::min(locked, few.keep - block);
+      locked = std::max(std::min(locked, few.keep - block), std::min(converged, few.keep));
       few.most = std::min(few.most, std::max(locked + 6 * block, few.keep + 2 * block));
       few.later = few.keep + 2 * block;
       few.cycles = state.cycle + search.cycles;
