@@ -21,6 +21,8 @@
 
 #include "common/algorithms/hermitian_modes.hpp"
 #include "common/algorithms/sign_function.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/heatbath.hpp"
 #include "validation/support/dense_dirac.hpp"
 #include "validation/support/overlap_backend.hpp"
 
