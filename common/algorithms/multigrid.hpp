@@ -10,7 +10,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,7 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/algorithms/cycle_profile.hpp"
 #include "common/algorithms/gcr_directions.hpp"
+#include "common/algorithms/multigrid_parameters.hpp"
 #include "common/algorithms/relaxation.hpp"
 
 namespace plaquette {
@@ -75,42 +76,6 @@ class coarse_solver {
  private:
   std::function<void(const F&)> begin_;
   std::function<void(F&, const F&)> end_;
-};
-
-/// Where the time of cycles goes on one lattice.
-struct lattice_profile {
-  double smoothing = 0.0, transfer = 0.0;  ///< seconds; transfer: residual, restriction, prolongation
-  double below = 0.0;                      ///< seconds in the coarser lattices
-  double whole = 0.0;                      ///< seconds of whole cycles
-  std::int64_t cycles = 0;
-  std::int64_t krylov_steps = 0;  ///< of the GCR on this lattice
-};
-
-/// The same for all lattices, 0 the finest. Where it is on, every stage waits for what was queued.
-struct cycle_profile {
-  bool on = false;
-  std::function<void()> finish = [] {};
-  std::vector<lattice_profile> lattices{};
-
-  /// Runs `body`, adding its seconds where the profile is on.
-  template <class Body>
-  void timed(std::size_t lattice, double lattice_profile::* where, Body&& body) {
-    if (!on) return body();
-    finish();
-    const auto start = std::chrono::steady_clock::now();
-    body();
-    finish();
-    lattices.at(lattice).*where += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
-};
-
-/// How the coarse correction and the relaxation after it go together.
-enum class correction_kind {
-  /// x += C (b - A x), then x += S (b - A x).
-  multiplicative,
-  /// x += C r + S r with r = b - A x, so that a device may relax while a CPU solves the coarser grid (Clark et al.
-  /// 2016). An error that both know is taken out twice: what is around the cycle must find its length.
-  additive
 };
 
 /// One cycle on one grid: relax, restrict the residual, correct from the coarser grid, relax. (Brandt 1977)

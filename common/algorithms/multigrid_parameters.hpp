@@ -31,6 +31,14 @@ enum class smoother_kind {
   multiplicative_schwarz
 };
 enum class coarsest_kind { gcr, ca_gcr };
+/// How the coarse correction and the relaxation after it go together.
+enum class correction_kind {
+  /// x += C (b - A x), then x += S (b - A x).
+  multiplicative,
+  /// x += C r + S r with r = b - A x, so that a device may relax while a CPU solves the coarser grid (Clark et al.
+  /// 2016). An error that both know is taken out twice: what is around the cycle must find its length.
+  additive
+};
 /// How null vectors come from random ones.
 enum class null_vector_solver {
   bicgstab,  ///< on M v = 0

@@ -155,6 +155,32 @@ void require_powers_in_single(const multigrid_options& options) {
 
 }  // namespace
 
+precision multigrid_options::reference_precision() const {
+  return reference == "double"          ? precision::double_
+         : reference == "double-single" ? precision::single
+                                        : precision::half;
+}
+
+multigrid_settings multigrid_options::solver_settings() const {
+  multigrid_settings settings;
+  settings.action = shared.action;
+  settings.cycle_precision = cycle_precision == "half" ? precision::half : precision::single;
+  settings.direction_precision = outer_precision == "double" ? precision::double_ : precision::single;
+  settings.restart_length = restart_length;
+  return settings;
+}
+
+tuning_choices multigrid_options::open_choices() const {
+  tuning_choices open;
+  open.trials = trials;
+  open.shape = !chose_cycle;
+  if (shared.device == "gpu" && coarse_on != "gpu")
+    open.offload = coarse_on == "cpu" ? coarse_device::host : coarse_device::fastest;
+  if (!correction.empty())
+    open.correction = correction == "additive" ? correction_kind::additive : correction_kind::multiplicative;
+  return open;
+}
+
 multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   multigrid_options options;
   raw_options raw;
