@@ -32,6 +32,9 @@ class execution {
   explicit execution(const communicator& comm, int device = 0, std::shared_ptr<gpu::tuner> tuner = nullptr,
                      const rank_options& ranks = {});
 
+  /// Returns the same queue and memory, with this rank by itself: for what every rank does alike.
+  execution alone() const;
+
   const communicator& comm() const { return state_->comm; }
   const gpu::queue& queue() const { return state_->queue; }
   const device_description& device() const { return state_->device; }
@@ -78,6 +81,7 @@ class execution {
     mutable std::shared_ptr<gpu::halo> first_halo = {};
   };
 
+  explicit execution(std::shared_ptr<const state> s) : state_(std::move(s)) {}
   void postpone_sums(const std::shared_ptr<std::byte>& memory, double* numbers, int columns, int count) const;
   void add_postponed() const;
 

@@ -293,4 +293,27 @@ class red_black_inverse {
   mutable F x_, b_;
 };
 
+/// x = about M^-1 b on a lattice that is divided among ranks, by a solver of the same lattice that every rank holds
+/// whole: b is gathered, all ranks solve alike, each takes its own sites.
+/// \tparam Gather  gather(whole, part), take_part(part, whole)
+template <field_batch F, class Gather>
+class whole_lattice_solver {
+ public:
+  /// \param whole  a field of the whole lattice with as many columns as the widest batch
+  whole_lattice_solver(any_operator<F> inverse, std::shared_ptr<const Gather> ranks, const F& whole)
+      : inverse_(std::move(inverse)), ranks_(std::move(ranks)), b_(like(whole)), x_(like(whole)) {}
+
+  void apply(F& x, const F& b) const {
+    F all_b = view(b_, 0, b.columns()), all_x = view(x_, 0, b.columns());
+    ranks_->gather(all_b, b);
+    inverse_.apply(all_x, all_b);
+    ranks_->take_part(x, all_x);
+  }
+
+ private:
+  any_operator<F> inverse_;
+  std::shared_ptr<const Gather> ranks_;
+  mutable F b_, x_;
+};
+
 }  // namespace plaquette

@@ -98,6 +98,9 @@ struct multigrid_parameters {
   /// Cycles read null vectors in 16 bits where the lattice relaxes in 16 bits, in libraries that have them. (The setup
   /// has them in single precision.)
   bool vectors_in_16_bits = true;
+  /// Every rank holds the lattices from this one on whole, and solves them by itself: nothing is exchanged below. 0:
+  /// none; all are divided among ranks.
+  std::size_t whole_from = 0;
   int coarsest_modes = 0;  ///< lowest modes of the coarsest lattice that are taken out before these steps
 
   null_vector_solver relaxation = null_vector_solver::bicgstab;

@@ -33,6 +33,20 @@ cycle_shape by_ca_gcr(cycle_shape shape) {
   return shape;
 }
 
+std::vector<std::size_t> whole_lattices_to_try(const std::vector<extents>& coarse_lattices) {
+  constexpr std::int64_t most_sites = 4096;  // 8 x 8 x 8 x 8: their matrices with n = 48 have 0.7 GB
+  std::vector<std::size_t> first{0};
+  for (std::size_t k = 0; k < coarse_lattices.size(); ++k)
+    if (volume(coarse_lattices[k]) <= most_sites) first.push_back(k + 1);
+  return first;
+}
+
+const cycle_trial& fastest_iteration(const std::vector<cycle_trial>& tried) {
+  constexpr double noise = 0.03;
+  const cycle_trial& best = *std::ranges::min_element(tried, {}, &cycle_trial::seconds);
+  return best.seconds < (1.0 - noise) * tried.front().seconds ? best : tried.front();
+}
+
 const cycle_trial& fastest(const std::vector<cycle_trial>& tried) {
   return *std::ranges::min_element(tried, {}, &cycle_trial::cost);
 }

@@ -3,6 +3,7 @@
 /// Which cycles a tuner tries, and which of them it takes.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "common/solvers/multigrid_solver.hpp"
@@ -23,6 +24,14 @@ std::vector<cycle_shape> shapes_to_try(double rate, smoother_kind smoother);
 /// Returns the shape with the relaxation that polynomials stand for, where they save less than they cost: at most six
 /// steps.
 cycle_shape by_ca_gcr(cycle_shape shape);
+
+/// Returns the first of the lattices that every rank may hold whole, for each division that is worth a trial: those
+/// with few sites. 0, the first, divides all.
+std::vector<std::size_t> whole_lattices_to_try(const std::vector<extents>& coarse_lattices);
+
+/// Returns the trial with the fastest iterations, the first where others are faster by noise only. There is one at
+/// least.
+const cycle_trial& fastest_iteration(const std::vector<cycle_trial>& tried);
 
 /// Returns the trial with which solves are fastest, the first of equals. There is one at least.
 const cycle_trial& fastest(const std::vector<cycle_trial>& tried);

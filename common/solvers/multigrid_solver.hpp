@@ -109,6 +109,8 @@ struct tuning_choices {
   int trials = 4;
   bool shape = true;  ///< of the cycle; solvers that read answers at once keep theirs
   coarse_device offload = coarse_device::same;
+  /// The first lattice that every rank holds whole, 0: none. Not given: tried, where there are several ranks.
+  std::optional<std::size_t> whole_from{};
   /// How coarse corrections go together with relaxation. Not given: multiplicative, but tried where `offload` is.
   std::optional<correction_kind> correction{};
 };
@@ -135,6 +137,8 @@ struct cycle_trial {
   double seconds = 0.0;  ///< of an outer iteration, about
   /// Lattices from this one on live with the CPU beside a fine one on a GPU; 0: none.
   std::size_t offload_from_level = 0;
+  /// Every rank holds the lattices from this one on whole; 0: none.
+  std::size_t whole_from = 0;
   /// Returns seconds of a solve, up to a factor: until the residual has fallen by e.
   double cost() const { return rate > 0.0 && rate < 1.0 ? seconds / -std::log(rate) : 1e300; }
 };
@@ -150,6 +154,8 @@ struct tuning_report {
   std::vector<double> trial_rates{};
   cycle_shape cycle{};                    ///< that solves take
   std::vector<cycle_trial> shapes{};      ///< that were tried
+  std::size_t whole_from = 0;             ///< as solves have it
+  std::vector<cycle_trial> divisions{};   ///< lattices divided among ranks or whole, as they were tried
   std::size_t offload_from_level = 0;     ///< as solves have it
   std::vector<cycle_trial> placements{};  ///< that were tried
 };

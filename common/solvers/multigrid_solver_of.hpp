@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "common/algorithms/inverse_modes.hpp"
 #include "common/algorithms/mixed_solve.hpp"
 #include "common/algorithms/multigrid_setup.hpp"
+#include "common/error.hpp"
 #include "common/solvers/backend.hpp"
 #include "common/solvers/coarse_identities.hpp"
 #include "common/solvers/cycle_choice.hpp"
@@ -113,6 +115,7 @@ class multigrid_solver_of final : public multigrid_solver {
     improve_while_slow(report, open.trials);
     report.cycle = multigrid_->parameters().shape();
     if (open.shape) choose_shape(report);
+    choose_division(report, open);
     place_levels(report, open);
     library_.finish();
     report.seconds.whole = whole.seconds(), report.seconds.tuning = whole.tuning_seconds();
@@ -325,6 +328,36 @@ class multigrid_solver_of final : public multigrid_solver {
     report.cycle = fastest(tried).shape;
     if (!(report.cycle == tried.back().shape)) cycle_.reset();
     multigrid_->use_cycle(report.cycle);
+    report.seconds.trial += watch.seconds();
+  }
+
+  /// Takes the division of coarse lattices among ranks with which iterations are fastest, unless one is given.
+  void choose_division(tuning_report& report, const tuning_choices& open) {
+    if (context_.comm().size() == 1) return;
+    const std::size_t before = multigrid_->parameters().whole_from;
+    const auto take = [&](std::size_t first) {
+      if (first != multigrid_->parameters().whole_from) cycle_.reset();
+      multigrid_->use_whole_lattices(first);
+    };
+    if (open.whole_from || open.offload != coarse_device::same) {
+      report.whole_from = open.whole_from.value_or(before);
+      if (report.whole_from > multigrid_->levels().size())
+        throw input_error("multigrid: lattice " + std::to_string(report.whole_from) +
+                          " cannot be whole on every rank: there are " + std::to_string(multigrid_->levels().size()) +
+                          " coarse lattices");
+      return take(report.whole_from);
+    }
+    const work_clock watch(library_);
+    std::vector<extents> lattices;
+    for (const auto& level : multigrid_->levels()) lattices.push_back(level.system->geometry().global());
+    for (const std::size_t first : whole_lattices_to_try(lattices)) {
+      take(first);
+      cycle_trial tried{multigrid_->parameters().shape(), 0.0, seconds_of_iteration()};
+      tried.whole_from = first;
+      report.divisions.push_back(tried);
+    }
+    report.whole_from = fastest_iteration(report.divisions).whole_from;
+    take(report.whole_from);
     report.seconds.trial += watch.seconds();
   }
 

@@ -52,6 +52,9 @@ lattice_geometry multigrid_program::geometry(const communicator& world) {
     options_.multigrid.coarsenings = coarsenings_of_setup(options_.load_setup, world);
   if (!options_.load_setup.empty())
     require_coarsenings_fit(options_.load_setup, options_.multigrid.coarsenings, geometry);
+  if (const std::size_t lattices = options_.multigrid.coarsenings.size(); options_.multigrid.whole_from > lattices)
+    throw input_error(fmt::format("--whole-from {}: expected at most {}, the number of coarse lattices",
+                                  options_.multigrid.whole_from, lattices));
   parameters_ = parameters_of(options_, geometry);
   return geometry;
 }
@@ -150,6 +153,7 @@ void multigrid_program::measure(app_run& run, multigrid_solver& solver, source_s
     if (number > 0) choose_vectors(options_, options_.schedules[number]);
     schedule_results schedule{run.stage("setup", [&] { return set_up(run, solver); }), {}, results.all.size()};
     options_.multigrid.set_shape(schedule.setup.tuning.cycle);
+    options_.multigrid.whole_from = schedule.setup.tuning.whole_from;
     options_.multigrid.coarsenings = schedule.setup.setup.coarsenings;
     if (run.talks()) print_setup(schedule.setup);
     run.stop_if_asked();

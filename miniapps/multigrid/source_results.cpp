@@ -207,6 +207,11 @@ std::string text_of_placement(std::size_t first_on_cpu, const cycle_shape& shape
                      shape.additive_on ? ", additive correction" : "");
 }
 
+std::string text_of_division(std::size_t whole_from) {
+  return whole_from > 0 ? fmt::format("coarse lattices from {} on whole on every rank", whole_from)
+                        : "all lattices divided among ranks";
+}
+
 json_document to_json(const cycle_shape& shape) {
   return {{"cycle", name(shape.cycle)},
           {"k_steps", shape.k_steps},
@@ -231,6 +236,8 @@ json_document to_json(const setup_results& results) {
                          {"replaced", setup.replaced},
                          {"dropped", setup.dropped},
                          {"first_lattice_on_cpu", tuning.offload_from_level},
+                         {"whole_from_lattice", tuning.whole_from},
+                         {"divisions", json_document::array()},
                          {"smallest_gain", setup.smallest_gain},
                          {"largest_gain", setup.largest_gain},
                          {"trial_rates", tuning.trial_rates},
@@ -241,6 +248,8 @@ json_document to_json(const setup_results& results) {
     document["trials"].push_back(to_json(t.shape));
     document["trials"].back().update({{"rate", t.rate}, {"seconds", t.seconds}});
   }
+  for (const cycle_trial& t : tuning.divisions)
+    document["divisions"].push_back({{"whole_from_lattice", t.whole_from}, {"seconds", t.seconds}});
   for (const cycle_trial& t : tuning.placements)
     document["placements"].push_back({{"first_lattice_on_cpu", t.offload_from_level},
                                       {"additive", t.shape.additive_on.has_value()},
@@ -285,6 +294,11 @@ void print_setup(const setup_results& results) {
     shape.additive_on = tuning.cycle.additive_on;
     tell(text_of(t.shape), t, shape == tuning.cycle);
   }
+  for (const cycle_trial& t : tuning.divisions)
+    fmt::print("           tried: {}: {:.3g} ms an iteration{}\n", text_of_division(t.whole_from), 1e3 * t.seconds,
+               t.whole_from == tuning.whole_from ? ", taken" : "");
+  if (tuning.divisions.empty() && tuning.whole_from > 0)
+    fmt::print("           {}\n", text_of_division(tuning.whole_from));
   for (const cycle_trial& t : tuning.placements)
     tell(text_of_placement(t.offload_from_level, t.shape), t,
          t.offload_from_level == tuning.offload_from_level && t.shape == tuning.cycle);
