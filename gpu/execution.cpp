@@ -51,6 +51,10 @@ execution execution::alone() const {
                                                        state_->tuner, state_->ranks, nullptr, nullptr}));
 }
 
+bool execution::recordable() const {
+  return !state_->has_messages_of_host && (!state_->sums || state_->sums->over_ranks.capturable());
+}
+
 bool execution::kernels_sum_over_ranks(int columns) const {
   return state_->sums && state_->sums->over_ranks.in_kernels() != nullptr && columns <= rank_sum::most_columns;
 }

@@ -51,6 +51,7 @@ lattice_gather::lattice_gather(const execution& on, const coarse_geometry& part,
       if (rank == part.rank()) mine.push_back(static_cast<std::int32_t>(place));
     }
   }
+  if (!ranks_->recordable()) on.note_messages_of_host();
   origin_ = array_on_device(on, origin);
   places_ = array_on_device(on, mine);
 }

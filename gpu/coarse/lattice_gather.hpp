@@ -29,8 +29,6 @@ class lattice_gather {
   template <class T>
   void take_part(coarse_field<T>& part, const coarse_field<T>& whole) const;
 
-  bool recordable() const { return ranks_->recordable(); }
-
  private:
   queue queue_;
   std::shared_ptr<rank_gather> ranks_;

@@ -93,6 +93,7 @@ struct read_pieces {
 #ifdef __CUDACC__
 
 constexpr int threads = 128;
+constexpr std::int64_t most_blocks = 64;
 static_assert(threads >= most_ranks);
 
 /// The last block gives word to all ranks.
@@ -120,7 +121,6 @@ __global__ void __launch_bounds__(threads) read_kernel(const __grid_constant__ g
 }
 
 void queue_gather(const queue& q, const gather_body& body) {
-  constexpr std::int64_t most_blocks = 64;
   const auto blocks = [](std::int64_t chunks) {
     return dim3(static_cast<unsigned>(std::clamp<std::int64_t>((chunks + threads - 1) / threads, 1, most_blocks)));
   };

@@ -39,10 +39,9 @@ struct gpu_multigrid_backend : solver_backend {
     gpu::field<double> target = view(b, column, 1);
     gpu::make_source(target, 0, source, component.spin, component.colour, u);
   }
-  /// The cycle as a graph, where one rank has it to itself.
+  /// The cycle as a graph, where no host is needed in it.
   template <class F>
   static any_operator<F> recorded(const context& ctx, any_operator<F> cycle) {
-    if (ctx.comm().size() > 1) return cycle;
     return any_operator<F>(recorded_operator<F>(ctx, std::move(cycle)));
   }
   static plaquette::null_space on_host(const null_space& vectors) { return export_null_space(vectors); }
