@@ -17,11 +17,11 @@ TOP = {"common": {"common"},
 
 LAYERS = {
     "common": [("error",), ("algebra",), ("comms",), ("lattice",), ("random",), ("io",), ("concepts",),
-               ("algorithms", "operators"), ("mesh",), ("dg",), ("app",)],
+               ("algorithms", "operators"), ("mesh",), ("dg",), ("solvers",), ("app",)],
     "cpu_ref": [("memory", "simd"), ("execution",), ("fields", "context"), ("blas",), ("gauge",), ("halo",), ("dirac",), ("coarse",), ("dg",),
-                ("sources",), ("observables",)],
+                ("sources",), ("observables",), ("solvers",)],
     "gpu": [("device",), ("tuning",), ("comms",), ("lattice",), ("execution",), ("halo",), ("fields", "context"),
-            ("blas",), ("gauge",), ("dirac",), ("coarse",), ("dg",), ("sources",), ("observables",), ("lab",)],
+            ("blas",), ("gauge",), ("dirac",), ("coarse",), ("dg",), ("sources",), ("observables",), ("solvers",), ("lab",)],
 }
 
 

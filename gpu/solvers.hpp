@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The solvers of the CUDA library. Their interfaces are those of common/solvers. The twin of cpu_ref/solvers.hpp.
+#pragma once
+
+#include <memory>
+
+#include "common/lattice/site_field.hpp"
+#include "common/solvers/multigrid_solver.hpp"
+#include "gpu/context.hpp"
+
+namespace plaquette::gpu {
+
+/// Returns a solver by adaptive multigrid. Collective.
+/// \param links  of the host, whose ghosts do not matter; copied to the device
+std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx,
+                                                        std::shared_ptr<const plaquette::gauge_configuration> links,
+                                                        const multigrid_settings& settings);
+
+}  // namespace plaquette::gpu
