@@ -173,7 +173,7 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
     const double most = vectors.most(at_once);
     work.vector_bytes = most + holes_of_the_heap(most);
     // The bandwidth is measured when the solves are over, in memory that they have given back: large pieces only.
-    const bool given_back = 0.5 * local * batch * spinor_reals * bytes_of_real(options.outer) > largest_piece_kept;
+    const bool given_back = local * batch * spinor_reals * bytes_of_real(options.outer) > largest_piece_kept;
     work.measurement_bytes = std::max(0.0, bytes_of_copy(world) - (given_back ? most - vectors.throughout : 0.0));
   }
   const double applied =
