@@ -18,9 +18,14 @@
 #include <utility>
 #include <vector>
 
+#include "common/algorithms/hermitian_modes.hpp"
 #include "common/app/bit_sum.hpp"
 #include "common/app/checkpoint.hpp"
 #include "common/app/parse.hpp"
+#include "common/overlap/mode_checks.hpp"
+#include "common/overlap/overlap_modes.hpp"
+#include "common/overlap/overlap_solve.hpp"
+#include "common/overlap/sign_function.hpp"
 #include "cpu_ref/context.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/observables/correlators.hpp"
@@ -156,7 +161,7 @@ class overlap_pipeline {
     record.wide = kernel_.count().wide - before.wide;
     record.narrow = kernel_.count().narrow - before.narrow;
     record.half = kernel_.count().half - before.half;
-    record.signs = kernel_.count().signs - before.signs;
+    record.sign_applications = kernel_.count().sign_applications - before.sign_applications;
     stages_.push_back(record);
   }
 
@@ -234,7 +239,7 @@ class overlap_pipeline {
     double gap = expected_overlap_mode(options_, volume());
     if (overlap_)
       for (const int chi : {+1, -1})
-        if (!overlap_->of(chi).squares.empty()) gap = overlap_->of(chi).squares.back();
+        if (!overlap_->of(chi).eigenvalues.empty()) gap = overlap_->of(chi).eigenvalues.back();
     return times_of(options_, sign_->lowest(), sign_->highest(), gap, speed_);
   }
 
@@ -360,7 +365,7 @@ class overlap_pipeline {
     }
     std::optional<std::pair<F, mode_search_state>> stored;
     if (checkpoint_exists(options_.mode_search_file())) stored = load_mode_search();
-    patient_writer writer(run_);
+    throttled_checkpoint writer(run_);
     const mode_keeper<F> keeper = [&](const F& basis, const mode_search_state& state) {
       if (!options_.mode_search_file().empty()) writer.write([&] { store_mode_search(basis, state); });
     };
@@ -419,9 +424,9 @@ class overlap_pipeline {
   }
 
   /// Writes not more often than every half minute, and when the run is about to stop.
-  class patient_writer {
+  class throttled_checkpoint {
    public:
-    explicit patient_writer(app_run& run) : run_(run) {}
+    explicit throttled_checkpoint(app_run& run) : run_(run) {}
     template <class Write>
     void write(const Write& write) {
       std::array<double, 1> since{seconds_now() - last_};
@@ -880,8 +885,8 @@ class overlap_pipeline {
       remove(options_.search_file());
     }
     overlap_record& r = overlap_record_;
-    r.plus = overlap_->plus.squares;
-    r.minus = overlap_->minus.squares;
+    r.plus = overlap_->plus.eigenvalues;
+    r.minus = overlap_->minus.eigenvalues;
     r.plus_residuals = overlap_->plus.residuals;
     r.minus_residuals = overlap_->minus.residuals;
     r.zero_plus = overlap_->zero_plus;
@@ -900,8 +905,8 @@ class overlap_pipeline {
   void judge_overlap_modes() {
     overlap_record& r = overlap_record_;
     verification& checks = run_.result.checks;
-    const sign_type sign = sign_->careful();
-    const int searched = overlap_->searched, found = static_cast<int>(overlap_->of(searched).squares.size());
+    const sign_type sign = sign_->near_modes();
+    const int searched = overlap_->searched, found = static_cast<int>(overlap_->of(searched).eigenvalues.size());
     if (found < options_.overlap_modes || !overlap_->complete) {
       r.open = true;
       checks.add("modes of D that were not found", std::max(1, options_.overlap_modes - found), 0.0);
@@ -909,7 +914,7 @@ class overlap_pipeline {
       return;
     }
     const double delta = accuracy_of_residuals(options_.overlap_tolerance);
-    const double last = overlap_->of(searched).squares.back(), size = 6.0 * volume();
+    const double last = overlap_->of(searched).eigenvalues.back(), size = 6.0 * volume();
     // Where all that were found are zero modes, there may be more.
     const int zeros = searched > 0 ? r.zero_plus : r.zero_minus;
     r.open = zeros == found;
@@ -926,7 +931,7 @@ class overlap_pipeline {
         chiral_modes<F>& modes = overlap_->of(chi);
         modes.residuals = residuals_of_modes(sign, chi, modes, delta, width());
         if (r.open) continue;
-        const complement_of_modes rest = lowest_in_complement(sign, chi, modes.vectors, bound, size, random(), stop());
+        const complement_probe rest = probe_complement(sign, chi, modes.vectors, bound, size, random(), stop());
         lowest[chi > 0 ? 0 : 1] = rest.lowest;
         settled = settled && (rest.settled || rest.lowest < bound);
       }
@@ -937,11 +942,11 @@ class overlap_pipeline {
     worst_of_several of_searched, of_partners, orthonormal;
     for (const int chi : {+1, -1}) {
       const chiral_modes<F>& modes = overlap_->of(chi);
-      for (std::size_t i = 0; i < modes.squares.size(); ++i)
+      for (std::size_t i = 0; i < modes.eigenvalues.size(); ++i)
         if (chi == searched)
           of_searched.add(modes.residuals[i], options_.overlap_tolerance);
         else
-          of_partners.add(modes.residuals[i], tolerance_of_partner(modes.squares[i], options_.overlap_tolerance,
+          of_partners.add(modes.residuals[i], tolerance_of_partner(modes.eigenvalues[i], options_.overlap_tolerance,
                                                                    sign_is_by_hand() ? delta_ : 0.0));
       orthonormal.add(distance_from_orthonormal(modes.vectors), rounding_of_bases());
     }
@@ -964,8 +969,8 @@ class overlap_pipeline {
 
   /// The number of zero modes is that of the judged e, not of what a file says.
   void check_zero_modes() {
-    const auto count = [&](const std::vector<double>& squares) {
-      return std::ranges::count_if(squares, [](double e) { return std::abs(e) < overlap_mode_search{}.zero; });
+    const auto count = [&](const std::vector<double>& eigenvalues) {
+      return std::ranges::count_if(eigenvalues, [](double e) { return std::abs(e) < overlap_mode_search{}.zero; });
     };
     run_.result.checks.add("modes of D: zero modes are those of e = 0",
                            count(overlap_record_.plus) == overlap_record_.zero_plus &&
@@ -982,7 +987,7 @@ class overlap_pipeline {
     std::optional<std::pair<F, restart_state>> stored;
     int stored_chirality = 0;
     if (checkpoint_exists(options_.search_file())) stored = load_search(stored_chirality, search.block);
-    patient_writer writer(run_);
+    throttled_checkpoint writer(run_);
     const restart_keeper<F> keeper = [&](const std::function<F()>& basis, const restart_state& state, int chirality) {
       if (!options_.search_file().empty()) writer.write([&] { store_search(basis(), state, chirality); });
     };
@@ -1036,9 +1041,9 @@ class overlap_pipeline {
   void store_overlap_modes() {
     json_document state = state_of(problem_of_overlap());
     const auto& o = *overlap_;
-    state.update({{"plus", o.plus.squares},
+    state.update({{"plus", o.plus.eigenvalues},
                   {"plus_residuals", o.plus.residuals},
-                  {"minus", o.minus.squares},
+                  {"minus", o.minus.eigenvalues},
                   {"minus_residuals", o.minus.residuals},
                   {"zero_plus", o.zero_plus},
                   {"zero_minus", o.zero_minus},
@@ -1061,18 +1066,18 @@ class overlap_pipeline {
     constexpr int many = 1000000,
                   most_zeros = 1000;  // zero modes of the other chirality are not sought by their number
     const auto load = [&](chiral_modes<F>& modes, const std::string& key, int most) {
-      modes.squares = numbers.reals(key.c_str(), 0, most, 4.1);
-      const int count = static_cast<int>(modes.squares.size());
+      modes.eigenvalues = numbers.reals(key.c_str(), 0, most, 4.1);
+      const int count = static_cast<int>(modes.eigenvalues.size());
       modes.residuals = numbers.reals((key + "_residuals").c_str(), count, count);
     };
     o.searched = numbers.integer("searched", -1, 1);
     load(o.plus, "plus", options_.overlap_modes + (o.searched > 0 ? 0 : most_zeros));
     load(o.minus, "minus", options_.overlap_modes + (o.searched > 0 ? most_zeros : 0));
-    o.zero_plus = numbers.integer("zero_plus", 0, static_cast<int>(o.plus.squares.size()));
-    o.zero_minus = numbers.integer("zero_minus", 0, static_cast<int>(o.minus.squares.size()));
+    o.zero_plus = numbers.integer("zero_plus", 0, static_cast<int>(o.plus.eigenvalues.size()));
+    o.zero_minus = numbers.integer("zero_minus", 0, static_cast<int>(o.minus.eigenvalues.size()));
     o.cycles = numbers.integer("cycles", 0, many);
     o.restarts = numbers.integer("restarts", 0, many);
-    const int plus = static_cast<int>(o.plus.squares.size()), minus = static_cast<int>(o.minus.squares.size());
+    const int plus = static_cast<int>(o.plus.eigenvalues.size()), minus = static_cast<int>(o.minus.eigenvalues.size());
     o.plus.vectors = half(plus);
     o.minus.vectors = half(minus);
     read_vectors(

@@ -67,7 +67,7 @@ double expected_overlap_mode(const overlap_options& options, double volume) {
 namespace {
 
 /// Seconds of a sign function, a column.
-struct sign_price {
+struct sign_cost {
   double lowest, highest;
   bool mixed;
 
@@ -93,7 +93,7 @@ struct sign_price {
 overlap_times times_of(const overlap_options& options, double lowest, double highest, double gap,
                        const kernel_speed& speed) {
   const bool mixed = options.sign.precision != sign_precision::wide && options.sign.method == sign_method::polynomial;
-  const sign_price price{lowest, highest, mixed};
+  const sign_cost cost{lowest, highest, mixed};
   overlap_times t;
   const bool on_gpu = options.shared.device == "gpu";
   // A cycle of 2.5 l columns and some of l / 4; beside the filter of degree d, matrix products with the search space.
@@ -101,7 +101,7 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
       options.filter_degree > 0 ? options.filter_degree : chosen_filter_degree(options.method, 1.05 * lowest, highest);
   const double search = options.search_space > 0 ? options.search_space : std::max(16.0, 2.5 * options.modes);
   t.kernel_modes = 2.0 * filter * 1.6 * search * (1.0 + (on_gpu ? 0.05 : 0.15) * search / filter) * speed.block;
-  t.sign = (on_gpu ? 55.0 : 30.0) * price.at(options.delta, speed.many, speed.many);
+  t.sign = (on_gpu ? 55.0 : 30.0) * cost.at(options.delta, speed.many, speed.many);
   if (options.until == overlap_stage::modes) t.sign = 0.0;
   if (options.until <= overlap_stage::sign) return t;
 
@@ -113,14 +113,15 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
   if (l > 0) {
     const restart_sizes sizes = sizes_of_search(overlap_search_of(options));
     const double p = sizes.block, finest = overlap_search_accuracy(options.overlap_tolerance, 1.0, 1.0);
-    const double signs = (1.0 + 0.04 * (p - 1.0)) *
-                         (150.0 + 1.4 * l * std::numbers::pi / (2.0 * std::asin(0.5 * std::sqrt(std::min(4.0, gap)))));
+    const double applications =
+        (1.0 + 0.04 * (p - 1.0)) *
+        (150.0 + 1.4 * l * std::numbers::pi / (2.0 * std::asin(0.5 * std::sqrt(std::min(4.0, gap)))));
     const double passes = (overlap_search_in_single(options) ? 0.2 : 0.4) *
                           (options.modes + 0.25 * (sizes.keep + sizes.most)) / p * speed.one;
-    t.overlap_modes = signs * (price.at(finest, speed.of_search, speed.narrow_of_search) + passes) +
-                      100.0 * price.at(1e-5, speed.one, speed.narrow_one) +
-                      l * price.at(accuracy_of_residuals(options.overlap_tolerance), speed.many, speed.narrow_many);
-    if (overlap_search_in_single(options)) t.overlap_modes += 10.0 * l * price.at(3e-3, speed.many, speed.narrow_many);
+    t.overlap_modes = applications * (cost.at(finest, speed.of_search, speed.narrow_of_search) + passes) +
+                      100.0 * cost.at(1e-5, speed.one, speed.narrow_one) +
+                      l * cost.at(accuracy_of_residuals(options.overlap_tolerance), speed.many, speed.narrow_many);
+    if (overlap_search_in_single(options)) t.overlap_modes += 10.0 * l * cost.at(3e-3, speed.many, speed.narrow_many);
   }
   if (options.until == overlap_stage::overlap_modes) return t;
 
@@ -133,13 +134,13 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
   const double left = l > 0 ? std::max(0.3 * tolerance, 20.0 * options.overlap_tolerance) : 0.3 * tolerance;
   const double first = is_relaxed ? left : 0.3 * tolerance;
   const double finest = 0.01 * tolerance, coarsest = 0.1 * gap;
-  const double each = is_relaxed ? price.between(0.05 * first, coarsest, speed.many, speed.narrow_many)
-                      : options.scheme == overlap_scheme::fixed ? price.at(finest, speed.many, speed.narrow_many)
-                                                                : 2.0 * price.at(1e-4, speed.many, speed.narrow_many);
+  const double each = is_relaxed ? cost.between(0.05 * first, coarsest, speed.many, speed.narrow_many)
+                      : options.scheme == overlap_scheme::fixed ? cost.at(finest, speed.many, speed.narrow_many)
+                                                                : 2.0 * cost.at(1e-4, speed.many, speed.narrow_many);
   const double corrections = 0.9 * masses * for_a_digit * std::log(left / (0.3 * tolerance));
-  const double cheap = is_relaxed ? price.between(1e-5, coarsest, speed.many, speed.narrow_many) : each;
+  const double cheap = is_relaxed ? cost.between(1e-5, coarsest, speed.many, speed.narrow_many) : each;
   t.propagators = 12.0 * (for_a_digit * std::log(2.0 / first) * each + corrections * cheap +
-                          1.5 * masses * price.at(finest, speed.many, speed.narrow_many));
+                          1.5 * masses * cost.at(finest, speed.many, speed.narrow_many));
   return t;
 }
 

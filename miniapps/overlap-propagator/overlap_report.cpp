@@ -70,21 +70,22 @@ json_document to_json(const overlap_record& r) {
     const int zeros = r.zero_plus + r.zero_minus;  // come first; vectors of pairs have no chirality
     chiralities.push_back(static_cast<int>(i) >= zeros ? 0 : static_cast<int>(i) < r.zero_plus ? +1 : -1);
   }
-  return {{"eigenvalues", eigenvalues},
-          {"chiralities", chiralities},
-          {"chirality_plus", {{"squares", r.plus}, {"residuals", r.plus_residuals}, {"zero_modes", r.zero_plus}}},
-          {"chirality_minus", {{"squares", r.minus}, {"residuals", r.minus_residuals}, {"zero_modes", r.zero_minus}}},
-          {"index", r.is_open() ? json_document(nullptr) : json_document(r.zero_plus - r.zero_minus)},
-          {"searched_chirality", r.searched},
-          {"cycles", r.cycles},
-          {"restarts", r.restarts}};
+  return {
+      {"eigenvalues", eigenvalues},
+      {"chiralities", chiralities},
+      {"chirality_plus", {{"eigenvalues", r.plus}, {"residuals", r.plus_residuals}, {"zero_modes", r.zero_plus}}},
+      {"chirality_minus", {{"eigenvalues", r.minus}, {"residuals", r.minus_residuals}, {"zero_modes", r.zero_minus}}},
+      {"index", r.is_open() ? json_document(nullptr) : json_document(r.zero_plus - r.zero_minus)},
+      {"searched_chirality", r.searched},
+      {"cycles", r.cycles},
+      {"restarts", r.restarts}};
 }
 
 json_document to_json(const mass_record& r) {
   return {{"mass", r.solve.mass},
           {"mass_of_others", r.mass_of_others},
           {"residual", r.residual},
-          {"residuals_of_squares", r.solve.residual},
+          {"residuals_of_normal_equations", r.solve.residual},
           {"iterations", r.solve.iterations},
           {"corrections", r.solve.corrections},
           {"condensate", r.condensate},
@@ -104,7 +105,7 @@ json_document to_json(const std::vector<stage_record>& stages) {
                    {"applications_double", s.wide},
                    {"applications_single", s.narrow},
                    {"applications_half", s.half},
-                   {"signs", s.signs},
+                   {"sign_applications", s.sign_applications},
                    {"restored", s.restored}});
   return all;
 }
@@ -192,7 +193,8 @@ void print(const std::vector<stage_record>& stages) {
   for (const stage_record& s : stages) {
     const auto known = std::ranges::find(paper, s.name, &paper_hours::stage);
     fmt::print("{:<14} {:10.3g} {:5.0f}% {:10.3g} {:11.0f} {:11.0f} {:8.0f}", s.name, s.seconds,
-               total > 0.0 ? 100.0 * s.seconds / total : 0.0, s.predicted_seconds, s.wide, s.narrow, s.signs);
+               total > 0.0 ? 100.0 * s.seconds / total : 0.0, s.predicted_seconds, s.wide, s.narrow,
+               s.sign_applications);
     if (known != paper.end()) fmt::print(" {:11.0f} s {:11.0f} s", 3600.0 * known->gpus, 3600.0 * known->cores);
     fmt::print("{}\n", s.restored ? "  (from the checkpoint)" : "");
   }

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "common/algorithms/minimax.hpp"
-#include "common/algorithms/overlap_solve.hpp"
 #include "common/algorithms/zolotarev.hpp"
 #include "common/app/bit_sum.hpp"
 #include "common/app/report.hpp"
 #include "common/app/verification.hpp"
+#include "common/overlap/overlap_mode_set.hpp"
+#include "common/overlap/overlap_solve_rule.hpp"
 #include "miniapps/overlap-propagator/overlap_options.hpp"
 
 namespace plaquette {
@@ -20,7 +21,7 @@ namespace plaquette {
 struct stage_record {
   std::string name;
   double seconds = 0.0;
-  double wide = 0.0, narrow = 0.0, half = 0.0, signs = 0.0;
+  double wide = 0.0, narrow = 0.0, half = 0.0, sign_applications = 0.0;
   double predicted_seconds = 0.0;
   bool restored = false;  ///< read from a checkpoint
 };

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "common/algorithms/hermitian_modes.hpp"
-#include "common/algorithms/sign_function.hpp"
+#include "common/overlap/sign_function.hpp"
 #include "validation/support/dense_dirac.hpp"
 #include "validation/support/overlap_backend.hpp"
 

@@ -17,7 +17,7 @@ TOP = {"common": {"common"},
 
 LAYERS = {
     "common": [("error",), ("algebra",), ("comms",), ("lattice",), ("random",), ("io",), ("concepts",),
-               ("algorithms", "operators"), ("mesh",), ("dg",), ("app",)],
+               ("algorithms", "operators"), ("overlap",), ("mesh",), ("dg",), ("app",)],
     "cpu_ref": [("memory", "simd"), ("execution",), ("fields", "context"), ("blas",), ("gauge",), ("halo",), ("dirac",), ("coarse",), ("dg",),
                 ("sources",), ("observables",)],
     "gpu": [("device",), ("tuning",), ("comms",), ("lattice",), ("execution",), ("halo",), ("fields", "context"),
