@@ -32,7 +32,7 @@ struct mode_set : mode_search_course {
 };
 
 /// A search ends when random vectors would have shown a mode that is missing, but for this chance.
-inline constexpr double chance_of_a_hidden_mode = 1e-6;
+inline constexpr double chance_of_a_hidden_mode = 1e-5;
 
 /// Told after each cycle. The columns of the basis are the kept vectors and the next block.
 template <class F>
@@ -250,6 +250,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     fill(start);
   }
   // A Krylov space of blocks of p vectors holds p copies of a level at most.
+  const int first_block = found.block;
   const int widest = std::max({found.block, l, 48});
   const auto widen_blocks = [&](int factor) {
     const int block = std::min(factor * found.block, widest);
@@ -274,7 +275,8 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       chebyshev_filter(h, out, in, degree, z, search.interrupted);
     };
     int inside = 0, converged = 0, first_cycle = state.cycle;
-    double worst = 1.0;  // estimate of an error among those that are sought
+    double worst = 1.0;          // estimate of an error among those that are sought
+    std::vector<double> errors;  // estimates of all inside
     const auto start_counting = [&] {
       first_cycle = state.cycle;
       limit = std::min(last_news + search.cycles, cycles + std::max(search.cycles / 3, least_cycles));
@@ -284,6 +286,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       if (!now.cut) ++cycles;
       // A residual e of the filter, over the distance from the range [-1, 1] of the rest, is the error of the vector.
       inside = 0;
+      errors.clear();
       int settled = 0;
       converged = 0;
       const double before = std::exchange(worst, 0.0);
@@ -292,6 +295,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
         if (!(now.values[k] > 1.02)) break;
         ++inside;
         const double error = found.highest * now.estimates[k] / (now.values[k] - 1.0);
+        errors.push_back(error);
         if (error < 1e-4) ++settled;
         if (i < l) worst = std::max(worst, error);
         if (error < 0.3 * search.tolerance && converged == i) ++converged;
@@ -337,21 +341,34 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
         return std::ranges::count_if(state.values, [&](double value) { return value > last * (1.0 + 1e-7); });
       };
       const auto before = count_above_last();
-      const int block = found.block;
+      // Few vectors prove with the fewest columns that nothing is hidden, as long as nothing speaks for degenerate
+      // levels.
+      const int block = is_full && found.block == first_block ? std::min(found.block, 2) : found.block;
+      // Vectors beyond the wanted ones that are known well enough are no concern of a search for what is hidden. (With
+      // an error e they hide that much of a mode at most.)
+      int locked = converged;
+      const auto is_known = [&](int i) {
+        const auto k = static_cast<std::size_t>(i);
+        return errors[k] < 1e-6 && state.values[k] < last * (1.0 - 1e-3);
+      };
+      while (is_full && locked < std::ssize(errors) && is_known(locked)) ++locked;
+      restart_sizes few = sizes();
+      few.block = block;
+      few.keep = std::min(std::max(few.keep, locked + 2 * block), few.most - 2 * block);
+      locked = std::min(locked, few.keep - block);
+      few.most = std::min(few.most, std::max(locked + 6 * block, few.keep + 2 * block));
+      few.later = few.keep + 2 * block;
+      few.cycles = state.cycle + search.cycles;
       F random_start = like(shape_of, block);
       fill(random_start);
       normalise_columns(random_start);
-      detail::mix_into(random_start, view(basis, converged, state.kept - converged),
-                       is_full ? 1.0 : std::clamp(worst, 1e-8, 1.0));
-      state.kept = converged;
+      if (!is_full)
+        detail::mix_into(random_start, view(basis, locked, state.kept - locked), std::clamp(worst, 1e-8, 1.0));
+      state.kept = locked;
       F next = view(basis, state.kept, block);
       copy(next, random_start);
       const host_matrix lengths = orthogonalise(view(basis, 0, state.kept), next, fill).r;
       state.coupling = {};
-      restart_sizes few = sizes();
-      few.most = std::min(few.most, few.keep + std::max(10, 4 * block));
-      few.later = 0;
-      few.cycles = state.cycle + search.cycles;
       start_counting();
       hidden_share share{.at = last * (1.0 + 1e-7), .transfer = {}};
       // Of random vectors the parts along a mode have the variance 1 / size.

@@ -37,7 +37,9 @@ template <class V, class Sign, class F>
 complement_probe probe_complement_with(const chiral_square<Sign>& square, const F& known, double bound, double size,
                                        const random_fill<V>& fill, const std::function<bool()>& interrupted) {
   const double delta = std::clamp(2.5e-4 * bound, 1e-7, 1e-4);
-  const restart_sizes sizes{.keep = 6, .most = 48, .block = 1, .cycles = 200};
+  constexpr int keep = 6, most = 48;
+  const int alone = steps_to_find(bound, size), enough = alone <= most ? alone : alone * 3 / 2;  // restarts take more
+  const restart_sizes sizes{.keep = keep, .most = std::clamp(alone, 2 * keep, most), .block = 1, .cycles = 200};
   V off = like(half_like(known, 0), known.columns(), as<V>), basis = like(off, sizes.most + 1);
   if (known.columns() > 0) assign(off, known);
   const auto project = [&](V& x) {
@@ -48,7 +50,6 @@ complement_probe probe_complement_with(const chiral_square<Sign>& square, const 
   project(start);
   complement_probe found;
   int steps = 0;
-  const int enough = steps_to_find(bound, size) * 3 / 2;  // restarts take more than one Krylov space
   thick_restart_lanczos<V>(
       basis, sizes, {},
       [&](V& out, const V& in) {  // P (4 - D^+ D) P, as in lowest_in_complement
@@ -71,9 +72,8 @@ complement_probe probe_complement_with(const chiral_square<Sign>& square, const 
 
 }  // namespace detail
 
-/// Finds the least e of D^+ D in a chirality orthogonal to orthonormal `known` modes, as far as it takes to tell
-/// whether it is below `bound`. Random vectors tell, so that it does not depend on the search that found the modes.
-/// Collective.
+/// Searches the least e of D^+ D in a chirality orthogonal to orthonormal `known` modes, until it is clear whether it
+/// is below `bound`. Starts from random vectors, and so does not depend on the search that found the modes. Collective.
 /// \param size  components of a vector on the whole lattice
 template <class Sign, class F>
 complement_probe probe_complement(const Sign& sign, int chirality, const F& known, double bound, double size,

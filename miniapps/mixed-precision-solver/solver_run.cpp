@@ -85,9 +85,9 @@ void add_correlators(app_run& run, const solver_options& options, const propagat
   if (!solved.correlators) return add_correlators(run, solved.columns, solved.judged, options.source);
   now_doing("the correlators");
   const correlator_pair& c = *solved.correlators;
+  const correlator_pair of_cpu = correlators_of(solved.columns, run.world);
   note_correlators(run, c, solved.columns, solved.judged, options.source);
   check_same_bits(run.result.checks, "solutions on the device", solved.judged, solved.of_device.value(), run.world);
-  const correlator_pair of_cpu = correlators_of(solved.columns, run.world);
   const double rounding = 128.0 * 0x1p-53 + sum_rounding(run.geometry.global());
   run.result.checks.add("pion correlator, GPU against CPU", difference_of_correlators(c.pion, of_cpu.pion), rounding);
   std::vector<double> found = c.pion, expected = c.pion;

@@ -121,8 +121,8 @@ void print(const kernel_record& r) {
     fmt::print("search     random vectors at the end, for modes that may have been missed: {:.0f}% of the filter\n",
                100.0 * r.probing);
   if (r.raised > 0) fmt::print("remark     modes above the bound of |H| came: it was raised {} times\n", r.raised);
-  if (!r.complete)
-    fmt::print("remark     {} of {} modes converged: the sign function takes these, and a longer polynomial\n",
+  if (!r.complete && std::ssize(r.values) < r.sought)
+    fmt::print("remark     {} of {} modes of H converged: allow more with --mode-cycles or a larger --search-space\n",
                r.values.size(), r.sought);
 }
 

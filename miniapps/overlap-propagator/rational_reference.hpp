@@ -19,9 +19,9 @@ spinor_configuration sign_by_rational_function(const spinor_configuration& psi, 
                                                const communicator& world,
                                                const std::function<bool()>& interrupted = nullptr);
 
-/// sign(H) psi for a psi without part along modes of |H| below `lowest`: a polynomial of H^2 of an error of `delta`, by
-/// the three-term recurrence of Chebyshev polynomials, with the suite's Wilson operator in double on the CPU. For any
-/// lattice: it takes as many applications of H as one sign function. Collective.
+/// Returns sign(H) psi to an error of `delta`, for a psi without part along modes of |H| below `lowest`. It is a
+/// polynomial of H^2, by the three-term recurrence of Chebyshev polynomials. H comes from the suite's Wilson operator
+/// in double on the CPU. It takes as many applications of H as one sign function, on any lattice. Collective.
 spinor_configuration sign_by_chebyshev_series(const spinor_configuration& psi, const gauge_configuration& links,
                                               const fermion_action& action, double lowest, double highest, double delta,
                                               const communicator& world,

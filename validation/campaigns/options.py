@@ -54,8 +54,7 @@ def judged(arguments, done):
             return "bad", f"status {done.returncode} with {done.stderr!r}"
         if "PASSED" in done.stdout:
             return "bad", "refused and passed"
-        names = [str(a) for a in arguments if str(a).startswith("--")]
-        told = any(name in lines[0] for name in names) or any(str(a) and str(a) in lines[0] for a in arguments)
+        told = re.search(r"--[a-z]", lines[0]) or any(len(a) > 1 and a in lines[0] for a in arguments)
         return ("refused", "") if told or done.returncode == 4 else ("bad", f"it names no option: {lines[0]}")
     if done.returncode == 0:
         return ("harmless", "") if last[0].startswith("VERIFIED   PASSED") else ("bad", f"status 0 with {last[0]!r}")

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import signal
+import time
 import unittest
 import zlib
 
@@ -15,6 +17,16 @@ PROGRAM = os.environ["PLAQUETTE_OVERLAP_PROPAGATOR"]
 
 def run(*arguments, **options):
     return harness.run(*arguments, program=PROGRAM, **options)
+
+
+def processor_seconds(pid):
+    """What a process has used; 0 where it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class OverlapTest(CommandLineTest):
@@ -142,6 +154,28 @@ class Results(OverlapTest):
         self.assertNotIn(again.status, (SUCCESS, INTERRUPTED), again.err + again.out)
         self.assertIn("exists already", again.err)
 
+    def test_it_stops_within_two_seconds_in_each_stage(self):
+        # Seconds of the processor, since other programs may share it.
+        problem = ("--lattice", "8x8x8x8", "--gauge", "heatbath:6.0:40", "--modes", "8", "--overlap-modes", "4",
+                   "--masses", "0.02", "--tol", "1e-10", "--delta", "1e-10", "--mode-tol", "1e-8", "--threads", "1")
+        options = [word for pair in zip(problem[::2], problem[1::2]) for word in pair]
+        prefix = self.path("stages")
+        for until in ("predicted", "stage      modes of H:", "stage      sign function:", "stage      modes of D:",
+                      "stage      modes of D, judged:"):
+            with self.subTest(until):
+                with harness.start(*options, "--checkpoint", prefix, "--force", program=PROGRAM) as process:
+                    out = harness.read_until(process, until)
+                    time.sleep(0.2)
+                    before, begin = processor_seconds(process.pid), time.monotonic()
+                    process.send_signal(signal.SIGTERM)
+                    used = before
+                    while process.poll() is None and time.monotonic() < begin + 55.0:
+                        used = max(used, processor_seconds(process.pid) or used)
+                        time.sleep(0.02)
+                    result = harness.ended(process, out)
+                    self.assertEqual(result.status, INTERRUPTED, result.err + result.out)
+                    self.assertLess(used - before, 2.0)
+
     def test_a_restored_calculation_has_no_figure_of_merit(self):
         kept = ("--checkpoint", self.path("kept"))
         self.assertNotEqual(self.report(*kept)["fom"]["value"], "nan")
@@ -218,6 +252,22 @@ class Results(OverlapTest):
         table = run(*self.options(by_hand), "--dryrun")
         self.assertEqual(table.status, SUCCESS, table.err)
         self.assertIn("weight 1.32602", table.out)
+
+    def test_a_coarse_sign_function_of_another_program_is_solved_as_it_is(self):
+        by_hand = ("--sign", "zolotarev", "--poles", "2", "--range", "0.35,5.9")
+        path = self.path("coarse.json")
+        result = run(*self.options(by_hand), "--json", path)
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        self.assertIn("beyond --range 0.35,5.9", result.out)
+        with open(path) as file:
+            found = json.load(file)
+        self.assertGreater(found["observables"]["sign"]["delta"], 1e-3)
+        self.assertEqual(found["solves"][0]["solver"], "flexible gcr of D(m)")
+        for m in found["observables"]["masses"]:
+            self.assertLessEqual(m["residual"], 1e-8)
+        # Its correlators are not those of the sign function.
+        for one, two in zip(found["observables"]["pion"], self.report()["observables"]["pion"]):
+            self.assertGreater(abs(one / two - 1.0), 1e-5)
 
     def test_modes_are_those_that_another_program_converged(self):
         links = os.path.join(os.environ.get("PLAQUETTE_REFERENCE", ""), "chroma/weak_field.lime")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What makes plaquette-overlap-propagator cheat, as PLAQUETTE_CHEAT says: functions of the libraries, replaced at link
-/// time (-Wl,--wrap), and the files of modes, whose object comes before the honest one. Without PLAQUETTE_CHEAT all is
+/// Makes plaquette-overlap-propagator cheat, as PLAQUETTE_CHEAT says. Functions of the libraries are replaced at link
+/// time (-Wl,--wrap). The object of the files of modes comes before the honest one. Without PLAQUETTE_CHEAT all is
 /// honest.
 #include <bit>
 #include <cstdint>
