@@ -22,6 +22,9 @@ struct overlap_solve_rule {
   double fixed_delta = 1e-10;  ///< of the fixed scheme
   double cheap_delta = 1e-4;   ///< of the defect correction's inner solves
   double inner_tolerance = 1e-3;  ///< of these
+  /// Above 0: the square of the sign function, fixed by hand, is not 1 to the tolerance. Then D(m) is applied as it is,
+  /// with a sign function that is computed to this.
+  double coarse_sign_delta = 0.0;
   int limit = 3000;
   int corrections = 8;
   std::function<bool()> interrupted = nullptr;

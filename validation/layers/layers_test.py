@@ -16,12 +16,12 @@ TOP = {"common": {"common"},
        "miniapps": {"common", "cpu_ref", "gpu", "miniapps"}}
 
 LAYERS = {
-    "common": [("error",), ("algebra",), ("comms",), ("lattice",), ("random",), ("io",), ("concepts",),
-               ("algorithms", "operators"), ("overlap",), ("mesh",), ("dg",), ("app",)],
+    "common": [("error", "stopwatch"), ("algebra",), ("comms",), ("lattice",), ("random",), ("io",), ("concepts",),
+               ("algorithms", "operators"), ("overlap",), ("solvers",), ("mesh",), ("dg",), ("app",)],
     "cpu_ref": [("memory", "simd"), ("execution",), ("fields", "context"), ("blas",), ("gauge",), ("halo",), ("dirac",), ("coarse",), ("dg",),
-                ("sources",), ("observables",)],
+                ("sources",), ("observables",), ("solvers",)],
     "gpu": [("device",), ("tuning",), ("comms",), ("lattice",), ("execution",), ("halo",), ("fields", "context"),
-            ("blas",), ("gauge",), ("dirac",), ("coarse",), ("dg",), ("sources",), ("observables",), ("lab",)],
+            ("blas",), ("gauge",), ("dirac",), ("coarse",), ("dg",), ("sources",), ("observables",), ("solvers",), ("lab",)],
 }
 
 
