@@ -355,9 +355,9 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       restart_sizes few = sizes();
       few.block = block;
       few.keep = std::min(std::max(few.keep, locked + 2 * block), few.most - 2 * block);
-      locked = std::min(locked, few.keep - block);
+      locked = std::max(std::min(locked, few.keep - block), std::min(converged, few.keep));
       few.most = std::min(few.most, std::max(locked + 6 * block, few.keep + 2 * block));
-      few.later = few.keep + 2 * block;
+      few.later = std::min(few.most, few.keep + (block > 2 ? 4 : 2) * block);
       few.cycles = state.cycle + search.cycles;
       F random_start = like(shape_of, block);
       fill(random_start);
@@ -374,13 +374,17 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       // Of random vectors the parts along a mode have the variance 1 / size.
       double chance = hidden_share{0.0, lengths}.volume();
       for (int i = 1; i <= block; ++i) chance *= size / i;
+      double hidden = 1e300;
       // A copy on its way disturbs those that are there, so they have to converge again.
       const restart_decision<F> settled = [&](F& kept, const restart_state& now) {
         if (!decide(kept, now)) return false;
-        if (!is_full || !is_converged || stopped || cycles >= limit) return true;
+        if (!is_full || !is_converged || stopped) return true;
         const bool is_late = now.values[static_cast<std::size_t>(l) - 1] > last * (1.0 + 1e-7);
-        is_proven = !is_late && chance * share.volume() <= chance_of_a_hidden_mode;
-        return is_proven || is_late;
+        const double now_hidden = chance * share.volume();
+        if (now_hidden < 0.1 * hidden) limit = std::max(limit, std::min(last_news + search.cycles, cycles + 2));
+        hidden = now_hidden;
+        is_proven = !is_late && hidden <= chance_of_a_hidden_mode;
+        return is_proven || is_late || cycles >= limit;
       };
       state = thick_restart_lanczos<F>(basis, few, state, filter, settled, fill, search.interrupted, &share);
       stopped = stopped || state.cut;

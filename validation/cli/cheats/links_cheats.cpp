@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flips a bit of a link after the links were judged and before the solver's operators are made of them, where
-// PLAQUETTE_CHEAT says which: SITE:DIRECTION:ELEMENT:BIT. Linked with -Wl,--wrap of make_cpu_engine.
+// PLAQUETTE_CHEAT says which: SITE:DIRECTION:ELEMENT:BIT. The linker puts it in the place of make_cpu_engine.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -11,15 +11,19 @@
 
 namespace plaquette {
 
-// clang-format off
-std::unique_ptr<solve_engine> honest_engine(const cpu::context&, const gauge_configuration&, const solver_options&) asm(
-    "__real_" PLAQUETTE_ENGINE_SYMBOL);
-std::unique_ptr<solve_engine> cheating_engine(const cpu::context&, const gauge_configuration&, const solver_options&) asm(
-    "__wrap_" PLAQUETTE_ENGINE_SYMBOL);
-// clang-format on
+#define PLAQUETTE_ENGINE_SYMBOL                                                                                  \
+  "_ZN9plaquette15make_cpu_engineERKNS_3cpu7contextERKNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERKNS_14solver_" \
+  "optionsEPSA_"
+
+std::unique_ptr<solve_engine> honest_engine(
+    const cpu::context& ctx, const gauge_configuration& links, const solver_options& options,
+    const gauge_configuration* source_links) asm("__real_" PLAQUETTE_ENGINE_SYMBOL);
+std::unique_ptr<solve_engine> cheating_engine(
+    const cpu::context& ctx, const gauge_configuration& links, const solver_options& options,
+    const gauge_configuration* source_links) asm("__wrap_" PLAQUETTE_ENGINE_SYMBOL);
 
 std::unique_ptr<solve_engine> cheating_engine(const cpu::context& ctx, const gauge_configuration& links,
-                                              const solver_options& options) {
+                                              const solver_options& options, const gauge_configuration* source_links) {
   long site = 0;
   int mu = 0, element = 0, bit = 0;
   const char* cheat = std::getenv("PLAQUETTE_CHEAT");
@@ -31,7 +35,7 @@ std::unique_ptr<solve_engine> cheating_engine(const cpu::context& ctx, const gau
     bits ^= std::uint64_t{1} << bit;
     std::memcpy(numbers + element, &bits, sizeof bits);
   }
-  return honest_engine(ctx, links, options);
+  return honest_engine(ctx, links, options, source_links);
 }
 
 }  // namespace plaquette

@@ -48,7 +48,7 @@ void flip(spinor_configuration& column) {
   std::array<std::uint64_t, sizeof at / sizeof(std::uint64_t)> words;
   std::memcpy(words.data(), &at, sizeof at);
   words[static_cast<std::size_t>(b.number) % words.size()] ^= std::uint64_t{1} << (b.bit % 64);
-  std::memcpy(&at, words.data(), sizeof at);
+  std::memcpy(static_cast<void*>(&at), words.data(), sizeof at);
 }
 
 /// Columns belong to the program, which does not expect them to change.
