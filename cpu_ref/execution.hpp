@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "common/comms/communicator.hpp"
 #include "cpu_ref/memory/buffer_pool.hpp"
@@ -19,6 +20,9 @@ class execution {
   /// \param isa      instruction set of the kernels
   explicit execution(const communicator& comm, int threads = 0, instruction_set isa = best_instruction_set());
 
+  /// Returns the same threads and memory, with this rank by itself: for what every rank does alike.
+  execution alone() const;
+
   const communicator& comm() const { return state_->comm; }
   int threads() const { return state_->threads; }
   instruction_set isa() const { return state_->isa; }
@@ -32,6 +36,8 @@ class execution {
     instruction_set isa;
     std::shared_ptr<buffer_pool> workspace;
   };
+  explicit execution(std::shared_ptr<const state> s) : state_(std::move(s)) {}
+
   std::shared_ptr<const state> state_;
 };
 

@@ -36,6 +36,7 @@ gpu::halo* context::halo_of_ranks() const {
   if (!state_->halo) {
     state_->halo = make_halo(geometry(), comm(), queue(), ranks(), execution().watch(), tuner());
     execution().set_first_halo(state_->halo);
+    if (!state_->halo->recordable()) execution().note_messages_of_host();
   }
   return state_->halo.get();
 }

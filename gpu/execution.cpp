@@ -46,6 +46,15 @@ execution::execution(const communicator& comm, int device, std::shared_ptr<gpu::
                                                std::move(watch), std::move(sums)});
 }
 
+execution execution::alone() const {
+  return execution(std::make_shared<const state>(state{communicator(), state_->queue, state_->device, state_->workspace,
+                                                       state_->tuner, state_->ranks, nullptr, nullptr}));
+}
+
+bool execution::recordable() const {
+  return !state_->has_messages_of_host && (!state_->sums || state_->sums->over_ranks.capturable());
+}
+
 bool execution::kernels_sum_over_ranks(int columns) const {
   return state_->sums && state_->sums->over_ranks.in_kernels() != nullptr && columns <= rank_sum::most_columns;
 }

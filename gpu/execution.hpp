@@ -32,6 +32,9 @@ class execution {
   explicit execution(const communicator& comm, int device = 0, std::shared_ptr<gpu::tuner> tuner = nullptr,
                      const rank_options& ranks = {});
 
+  /// Returns the same queue and memory, with this rank by itself: for what every rank does alike.
+  execution alone() const;
+
   const communicator& comm() const { return state_->comm; }
   const gpu::queue& queue() const { return state_->queue; }
   const device_description& device() const { return state_->device; }
@@ -47,6 +50,11 @@ class execution {
   void set_first_halo(std::shared_ptr<gpu::halo> made) const {
     if (!state_->first_halo) state_->first_halo = std::move(made);
   }
+  /// Returns whether work may be recorded in a work_graph, once it has run: on several ranks where no message and no
+  /// sum is the host's business. See also complete_sums.
+  bool recordable() const;
+  /// Notes that messages of some lattice are the host's business.
+  void note_messages_of_host() const { state_->has_messages_of_host = true; }
   /// Returns whether kernels add sums of `columns` columns over ranks themselves. Otherwise, and on one rank, use
   /// `add_over_ranks`.
   bool kernels_sum_over_ranks(int columns) const;
@@ -76,8 +84,10 @@ class execution {
     std::shared_ptr<watchdog> watch;        ///< null on one rank
     std::shared_ptr<sums_over_ranks> sums;  ///< null on one rank; for one caller at a time
     mutable std::shared_ptr<gpu::halo> first_halo = {};
+    mutable bool has_messages_of_host = false;
   };
 
+  explicit execution(std::shared_ptr<const state> s) : state_(std::move(s)) {}
   void postpone_sums(const std::shared_ptr<std::byte>& memory, double* numbers, int columns, int count) const;
   void add_postponed() const;
 

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Makes the solvers of the CUDA library. What they do is in common/solvers/.
+/// The solvers of the CUDA library. Their interfaces are those of common/solvers. The twin of cpu_ref/solvers.hpp.
 #pragma once
 
 #include <memory>
 
 #include "common/lattice/site_field.hpp"
+#include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/overlap_solver.hpp"
 #include "gpu/context.hpp"
 
 namespace plaquette::gpu {
+
+/// Returns a solver by adaptive multigrid. Collective.
+/// \param links  of the host, whose ghosts do not matter; copied to the device
+std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx,
+                                                        std::shared_ptr<const plaquette::gauge_configuration> links,
+                                                        const multigrid_settings& settings);
 
 /// Returns a solver for the overlap operator on links. Throws input_error where rho cannot be used. Collective.
 /// \param links  of the host; they are copied to the device

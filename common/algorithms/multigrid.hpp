@@ -10,7 +10,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,7 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/algorithms/cycle_profile.hpp"
 #include "common/algorithms/gcr_directions.hpp"
+#include "common/algorithms/multigrid_parameters.hpp"
 #include "common/algorithms/relaxation.hpp"
 
 namespace plaquette {
@@ -75,42 +76,6 @@ class coarse_solver {
  private:
   std::function<void(const F&)> begin_;
   std::function<void(F&, const F&)> end_;
-};
-
-/// Where the time of cycles goes on one lattice.
-struct lattice_profile {
-  double smoothing = 0.0, transfer = 0.0;  ///< seconds; transfer: residual, restriction, prolongation
-  double below = 0.0;                      ///< seconds in the coarser lattices
-  double whole = 0.0;                      ///< seconds of whole cycles
-  std::int64_t cycles = 0;
-  std::int64_t krylov_steps = 0;  ///< of the GCR on this lattice
-};
-
-/// The same for all lattices, 0 the finest. Where it is on, every stage waits for what was queued.
-struct cycle_profile {
-  bool on = false;
-  std::function<void()> finish = [] {};
-  std::vector<lattice_profile> lattices{};
-
-  /// Runs `body`, adding its seconds where the profile is on.
-  template <class Body>
-  void timed(std::size_t lattice, double lattice_profile::* where, Body&& body) {
-    if (!on) return body();
-    finish();
-    const auto start = std::chrono::steady_clock::now();
-    body();
-    finish();
-    lattices.at(lattice).*where += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
-};
-
-/// How the coarse correction and the relaxation after it go together.
-enum class correction_kind {
-  /// x += C (b - A x), then x += S (b - A x).
-  multiplicative,
-  /// x += C r + S r with r = b - A x, so that a device may relax while a CPU solves the coarser grid (Clark et al.
-  /// 2016). An error that both know is taken out twice: what is around the cycle must find its length.
-  additive
 };
 
 /// One cycle on one grid: relax, restrict the residual, correct from the coarser grid, relax. (Brandt 1977)
@@ -326,6 +291,29 @@ class red_black_inverse {
   std::shared_ptr<const System> a_;
   any_operator<F> inverse_;
   mutable F x_, b_;
+};
+
+/// x = about M^-1 b on a lattice that is divided among ranks, by a solver of the same lattice that every rank holds
+/// whole: b is gathered, all ranks solve alike, each takes its own sites.
+/// \tparam Gather  gather(whole, part), take_part(part, whole)
+template <field_batch F, class Gather>
+class whole_lattice_solver {
+ public:
+  /// \param whole  a field of the whole lattice with as many columns as the widest batch
+  whole_lattice_solver(any_operator<F> inverse, std::shared_ptr<const Gather> ranks, const F& whole)
+      : inverse_(std::move(inverse)), ranks_(std::move(ranks)), b_(like(whole)), x_(like(whole)) {}
+
+  void apply(F& x, const F& b) const {
+    F all_b = view(b_, 0, b.columns()), all_x = view(x_, 0, b.columns());
+    ranks_->gather(all_b, b);
+    inverse_.apply(all_x, all_b);
+    ranks_->take_part(x, all_x);
+  }
+
+ private:
+  any_operator<F> inverse_;
+  std::shared_ptr<const Gather> ranks_;
+  mutable F b_, x_;
 };
 
 }  // namespace plaquette

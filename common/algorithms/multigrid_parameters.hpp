@@ -31,6 +31,14 @@ enum class smoother_kind {
   multiplicative_schwarz
 };
 enum class coarsest_kind { gcr, ca_gcr };
+/// How the coarse correction and the relaxation after it go together.
+enum class correction_kind {
+  /// x += C (b - A x), then x += S (b - A x).
+  multiplicative,
+  /// x += C r + S r with r = b - A x, so that a device may relax while a CPU solves the coarser grid (Clark et al.
+  /// 2016). An error that both know is taken out twice: what is around the cycle must find its length.
+  additive
+};
 /// How null vectors come from random ones.
 enum class null_vector_solver {
   bicgstab,  ///< on M v = 0
@@ -90,6 +98,9 @@ struct multigrid_parameters {
   /// Cycles read null vectors in 16 bits where the lattice relaxes in 16 bits, in libraries that have them. (The setup
   /// has them in single precision.)
   bool vectors_in_16_bits = true;
+  /// Every rank holds the lattices from this one on whole, and solves them by itself: nothing is exchanged below. 0:
+  /// none; all are divided among ranks.
+  std::size_t whole_from = 0;
   int coarsest_modes = 0;  ///< lowest modes of the coarsest lattice that are taken out before these steps
 
   null_vector_solver relaxation = null_vector_solver::bicgstab;

@@ -177,6 +177,7 @@ class multigrid {
   }
   /// x = about M^-1 b for full fields of the coarse lattice `number`, of `columns` columns or fewer.
   any_operator<coarse_field> coarse_inverse(std::size_t number, int columns) const {
+    if (is_whole(number)) return any_operator<coarse_field>(gathered_solver(number, columns));
     return inverse_of(number, columns);
   }
 
@@ -218,6 +219,9 @@ class multigrid {
     if (shape.additive_on != parameters_.additive_on) parameters_.polynomials.clear();  // they met other residuals
     parameters_.set_shape(shape);
   }
+
+  /// Every rank holds the lattices from `number` on whole, in cycles that are made from here on; 0: none.
+  void use_whole_lattices(std::size_t number) { parameters_.whole_from = number; }
 
   /// x = about M^-1 b on a coarse lattice, made for a number of columns.
   using solver_maker = std::function<coarse_solver<coarse_field>(int columns)>;
@@ -351,12 +355,41 @@ class multigrid {
     normalise_columns(v);
   }
 
-  /// What cycles call between steps.
-  step_hook between_steps() const { return library_.answers_at_once() ? parameters_.between_parts : nullptr; }
+  /// What cycles of a lattice call between steps. It is collective, so nothing where ranks are by themselves.
+  step_hook between_steps(std::size_t number) const {
+    return library_.answers_at_once() && !is_whole(number) ? parameters_.between_parts : nullptr;
+  }
+
+  /// Whether every rank holds the lattice whole.
+  bool is_whole(std::size_t number) const {
+    const std::size_t first = parameters_.whole_from;
+    return first > 0 && number >= first && library_.get_context().comm().size() > 1;
+  }
+  /// Returns the library of a coarse lattice.
+  Library coarse_library(std::size_t number) const { return is_whole(number) ? library_.alone() : library_; }
+  /// Returns the coarse lattice `number` as cycles have it. Makes whole ones at the first call: collective then.
+  const level& level_of(std::size_t number) const {
+    if (!is_whole(number)) return levels_[number - 1];
+    whole_levels_.resize(levels_.size());
+    level& made = whole_levels_[number - 1];
+    const level& part = levels_[number - 1];
+    const Library alone = library_.alone();
+    // The columns of P lead from the lattice above, which is whole too, but for the first.
+    if (is_whole(number - 1) && !made.from_finer) {
+      made.vectors = std::make_shared<const basis>(library_.whole(*part.vectors));
+      made.from_finer = alone.make_transfer(*made.vectors);
+    }
+    if (!made.system) {
+      made.operator_numbers = std::make_shared<const matrices>(library_.whole(*part.operator_numbers));
+      made.system = alone.make_system(*made.operator_numbers);
+    }
+    return made;
+  }
 
   /// Takes out of v what adds nothing.
   void build(quark_field& v) {
     levels_.clear();
+    whole_levels_.clear();
     parameters_.polynomials.clear();
     add_level(v, 0);
     coefficients_.emplace(levels_.front().from_finer->coarse_like(v.columns()));
@@ -442,7 +475,8 @@ class multigrid {
     if (p.smoother == smoother_kind::polynomial && known != p.polynomials.end() && !known->second.empty() && !heard_)
       return any_relaxation<F>(polynomial_relaxation(*a, shape, known->second), a);
     if (!heard_ || steps > longest_polynomial)
-      return any_relaxation<F>(ca_gcr_relaxation(*a, shape, steps, p.steps_at_a_time, nullptr, between_steps()), a);
+      return any_relaxation<F>(ca_gcr_relaxation(*a, shape, steps, p.steps_at_a_time, nullptr, between_steps(number)),
+                               a);
     const auto listen = [all = heard_, number, steps](const auto& c) {
       std::vector<double> numbers;
       for (const auto& values : host_values_of(c)) numbers.push_back(values[0].re);
@@ -457,15 +491,15 @@ class multigrid {
     const multigrid_parameters& p = parameters_;
     switch (p.smoother) {
       case smoother_kind::mr:
-        return any_relaxation<F>(mr_relaxation(*a, shape, steps, p.relaxation_factor, between_steps()), a);
+        return any_relaxation<F>(mr_relaxation(*a, shape, steps, p.relaxation_factor, between_steps(number)), a);
       case smoother_kind::gcr:
-        return any_relaxation<F>(gcr_relaxation(*a, shape, steps, between_steps()), a);
+        return any_relaxation<F>(gcr_relaxation(*a, shape, steps, between_steps(number)), a);
       case smoother_kind::ca_gcr:
       case smoother_kind::polynomial:
         return by_polynomials<F>(a, shape, number, steps);
       default:
         return any_relaxation<F>(
-            schwarz_relaxation(*a, shape, domains<F>(*a, number), steps, p.domain_steps, between_steps()), a);
+            schwarz_relaxation(*a, shape, domains<F>(*a, number), steps, p.domain_steps, between_steps(number)), a);
     }
   }
 
@@ -478,7 +512,7 @@ class multigrid {
       return made;
     };
     if constexpr (std::same_as<F, coarse_field>)
-      if (number > 0) return chosen(library_.coarse_domains(*levels_[number - 1].operator_numbers, shape));
+      if (number > 0) return chosen(coarse_library(number).coarse_domains(*level_of(number).operator_numbers, shape));
     if constexpr (requires { library_.quark_domains(a, shape); }) return chosen(library_.quark_domains(a, shape));
     throw error(exit_status::internal_error, "multigrid: domains of a lattice without an operator");
   }
@@ -486,10 +520,12 @@ class multigrid {
   /// P as the cycle of lattice `number` reads it, whose fields there are F.
   template <class F>
   std::shared_ptr<const transfer> transfer_of(std::size_t number) const {
-    const level& next = levels_[number];
+    // A divided lattice leads to a divided one, whose sites are gathered behind it.
+    const level& next = is_whole(number) ? level_of(number + 1) : levels_[number];
     if constexpr (requires { library_.make_transfer_in_16_bits(*next.vectors); })
       if (parameters_.vectors_in_16_bits && Library::template relaxes_in_16_bits<F>) {
-        if (!next.from_finer_in_16_bits) next.from_finer_in_16_bits = library_.make_transfer_in_16_bits(*next.vectors);
+        if (!next.from_finer_in_16_bits)
+          next.from_finer_in_16_bits = coarse_library(number).make_transfer_in_16_bits(*next.vectors);
         return next.from_finer_in_16_bits;
       }
     return next.from_finer;
@@ -518,16 +554,19 @@ class multigrid {
     any_operator<coarse_field> steps =
         p.coarsest == coarsest_kind::gcr
             ? any_operator<coarse_field>(inner_gcr<coarse_field, coarse_system>(
-                  a, shape, {p.coarsest_steps, tolerance, between_steps()}, std::nullopt, profile_, levels_.size()))
+                  a, shape, {p.coarsest_steps, tolerance, between_steps(levels_.size())}, std::nullopt, profile_,
+                  levels_.size()))
             : any_operator<coarse_field>(counted_relaxation<coarse_field>{
-                  any_relaxation<coarse_field>(
-                      ca_gcr_relaxation(*a, shape, p.coarsest_steps, p.steps_at_a_time, nullptr, between_steps()), a),
+                  any_relaxation<coarse_field>(ca_gcr_relaxation(*a, shape, p.coarsest_steps, p.steps_at_a_time,
+                                                                 nullptr, between_steps(levels_.size())),
+                                               a),
                   profile_, levels_.size(), p.coarsest_steps});
     if (p.coarsest_modes == 0) return steps;
     if (modes_of_ != a) {
       coarse_field v = like(shape, p.coarsest_modes + std::max(2, p.coarsest_modes / 4));
       library_.fill_random(v, p.seed + 1);
-      modes_.emplace(lowest_singular_vectors(*a, v, p.coarsest_modes, 6, 16, p.between_parts));
+      modes_.emplace(lowest_singular_vectors(*a, v, p.coarsest_modes, 6, 16,
+                                             is_whole(levels_.size()) ? nullptr : p.between_parts));
       modes_of_ = a;
     }
     return any_operator<coarse_field>(
@@ -537,12 +576,25 @@ class multigrid {
   /// The coarse lattice `number`, here or elsewhere.
   coarse_solver<coarse_field> solver_of(std::size_t number, int columns) const {
     if (elsewhere_ && number == first_elsewhere_) return elsewhere_(columns);
+    if (is_whole(number) && !is_whole(number - 1)) return coarse_solver<coarse_field>(gathered_solver(number, columns));
     return coarse_solver<coarse_field>(inverse_of(number, columns));
+  }
+
+  /// The same on the first lattice that every rank holds whole, for fields that are divided.
+  auto gathered_solver(std::size_t number, int columns) const {
+    using gather = typename Library::gather_of_lattice;
+    const level& whole = level_of(number);
+    if (!gather_ || gather_of_ != whole.system) {
+      gather_ = library_.make_gather(*levels_[number - 1].system, *whole.system);
+      gather_of_ = whole.system;
+    }
+    return whole_lattice_solver<coarse_field, gather>(inverse_of(number, columns), gather_,
+                                                      whole.system->full_field(columns));
   }
 
   /// x = about M^-1 b on the coarse lattice `number`, solved here.
   any_operator<coarse_field> inverse_of(std::size_t number, int columns) const {
-    const auto a = levels_[number - 1].system;
+    const auto a = level_of(number).system;
     const coarse_field shape = a->working_field(columns);
     using gcr = inner_gcr<coarse_field, coarse_system>;
     const auto on_red_black = [&](auto inverse) {
@@ -554,7 +606,7 @@ class multigrid {
     auto inner = cycle_of<coarse_field>(a, shape, number, columns);
     if (parameters_.cycle == cycle_kind::v) return on_red_black(std::move(inner));
     const int steps = parameters_.cycle == cycle_kind::w ? 2 : parameters_.k_steps;
-    return on_red_black(gcr(a, shape, {steps, watches * parameters_.k_tolerance, between_steps()},
+    return on_red_black(gcr(a, shape, {steps, watches * parameters_.k_tolerance, between_steps(number)},
                             any_operator<coarse_field>(std::move(inner)), profile_, number));
   }
 
@@ -579,6 +631,9 @@ class multigrid {
   multigrid_parameters parameters_;
   std::shared_ptr<heard_numbers> heard_;  ///< while there is something to learn
   std::vector<level> levels_;
+  mutable std::vector<level> whole_levels_;  ///< those that every rank holds whole, where they are there
+  mutable std::shared_ptr<const typename Library::gather_of_lattice> gather_;
+  mutable std::shared_ptr<const coarse_system> gather_of_;  ///< the whole lattice that it leads to
   std::optional<coarse_field> coefficients_;
   std::size_t first_elsewhere_ = 0;
   solver_maker elsewhere_;

@@ -4,11 +4,14 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
+#include "common/operators/whole_lattice.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/coarse/coarse_operator.hpp"
 #include "cpu_ref/coarse/domains.hpp"
 #include "cpu_ref/coarse/galerkin.hpp"
+#include "cpu_ref/coarse/lattice_gather.hpp"
 #include "cpu_ref/coarse/transfer.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
@@ -31,12 +34,26 @@ class multigrid_library {
   /// \param links  with ghosts filled
   multigrid_library(const context& ctx, std::shared_ptr<const gauge_configuration> links, const fermion_action& action)
       : context_(ctx),
+        coarse_(ctx),
         links_(std::move(links)),
         action_(action),
         full_(std::make_shared<const wilson_clover<float>>(ctx, *links_, action)),
         system_(std::make_shared<const quark_system>(full_, schur_kind::asymmetric)) {}
 
   const context& get_context() const { return context_; }
+  /// Returns this library for coarse lattices that every rank holds whole.
+  multigrid_library alone() const {
+    multigrid_library same = *this;
+    same.coarse_ = coarse_.alone();
+    return same;
+  }
+  /// Returns levels as every rank holds them whole. Collective.
+  matrices whole(const matrices& part) const { return whole_lattice(part, context_.comm()); }
+  basis whole(const basis& part) const { return whole_lattice(part, context_.comm()); }
+  using gather_of_lattice = lattice_gather;
+  std::shared_ptr<const lattice_gather> make_gather(const coarse_system& part, const coarse_system& whole) const {
+    return std::make_shared<const lattice_gather>(context_, part.geometry(), whole.geometry());
+  }
   const std::shared_ptr<const quark_system>& system() const { return system_; }
   /// Whether a number on the host costs nothing.
   static constexpr bool answers_at_once() { return true; }
@@ -65,7 +82,7 @@ class multigrid_library {
   void apply_full(quark_field& out, const quark_field& in) const { full_->apply(out, in); }
   /// Applies the operator of a coarse lattice on all sites.
   void apply_full(coarse_field& out, const coarse_field& in, const matrices& numbers) const {
-    coarse_operator<float>(context_, numbers).apply(out, in);
+    coarse_operator<float>(coarse_, numbers).apply(out, in);
   }
 
   basis gather(const quark_field& v, const extents& aggregate) const {
@@ -76,25 +93,26 @@ class multigrid_library {
   }
   orthonormalisation make_orthonormal(basis& vectors) const { return orthonormalise(vectors, context_); }
   std::shared_ptr<const transfer> make_transfer(const basis& vectors) const {
-    return std::make_shared<const transfer>(context_, vectors);
+    return std::make_shared<const transfer>(coarse_, vectors);
   }
   matrices galerkin(const basis& vectors) const { return galerkin_product(context_, *links_, action_, vectors); }
   matrices galerkin(const matrices& finer, const basis& vectors) const {
     return galerkin_product(context_, finer, vectors);
   }
   std::shared_ptr<const coarse_system> make_system(const matrices& numbers) const {
-    return std::make_shared<const coarse_system>(context_, numbers);
+    return std::make_shared<const coarse_system>(coarse_, numbers);
   }
   template <class T>
   schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const extents& shape) const {
     return cpu::quark_domains(a, *links_, shape);
   }
   schwarz_domains<coarse_field> coarse_domains(const matrices& numbers, const extents& shape) const {
-    return cpu::coarse_domains(context_, numbers, shape);
+    return cpu::coarse_domains(coarse_, numbers, shape);
   }
 
  private:
   context context_;
+  execution coarse_;  ///< where coarse lattices live
   std::shared_ptr<const gauge_configuration> links_;
   fermion_action action_;
   std::shared_ptr<const wilson_clover<float>> full_;

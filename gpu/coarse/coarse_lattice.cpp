@@ -69,6 +69,7 @@ gpu::halo* coarse_lattice::halo() const {
           std::make_shared<gpu::halo>(shape_of_messages(), execution_.comm(), execution_.queue(),
                                       std::make_shared<const rank_map>(execution_.comm(), execution_.queue().device()),
                                       execution_.ranks(), execution_.watch());
+    if (!halo_->recordable()) execution_.note_messages_of_host();
   }
   return halo_.get();
 }

@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "common/operators/whole_lattice.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/coarse/coarse_operator.hpp"
 #include "gpu/coarse/domains.hpp"
 #include "gpu/coarse/galerkin.hpp"
+#include "gpu/coarse/lattice_gather.hpp"
 #include "gpu/coarse/transfer.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
@@ -36,12 +38,30 @@ class multigrid_library {
   multigrid_library(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                     reconstruct stored = reconstruct::none)
       : context_(ctx),
+        coarse_(ctx),
         links_(links),
         action_(action),
         full_(std::make_shared<const wilson_clover<float>>(ctx, links_, action, stored)),
         system_(std::make_shared<const quark_system>(full_, schur_kind::asymmetric)) {}
 
   const context& get_context() const { return context_; }
+  /// Returns this library for coarse lattices that every rank holds whole.
+  multigrid_library alone() const {
+    multigrid_library same = *this;
+    same.coarse_ = coarse_.alone();
+    return same;
+  }
+  /// Returns levels as every rank holds them whole. They go through the host. Collective.
+  matrices whole(const matrices& part) const {
+    return import_matrices(coarse_.alone(), whole_lattice(export_matrices(part), context_.comm()));
+  }
+  basis whole(const basis& part) const {
+    return import_null_space(coarse_.alone(), whole_lattice(export_null_space(part), context_.comm()), true);
+  }
+  using gather_of_lattice = lattice_gather;
+  std::shared_ptr<const lattice_gather> make_gather(const coarse_system& part, const coarse_system& whole) const {
+    return std::make_shared<const lattice_gather>(context_, part.geometry(), whole.geometry());
+  }
   const std::shared_ptr<const quark_system>& system() const { return system_; }
   /// Whether a number on the host costs nothing.
   static constexpr bool answers_at_once() { return false; }
@@ -67,7 +87,7 @@ class multigrid_library {
   void apply_full(quark_field& out, const quark_field& in) const { full_->apply(out, in); }
   /// Applies the operator of a coarse lattice on all sites.
   void apply_full(coarse_field& out, const coarse_field& in, const matrices& numbers) const {
-    coarse_operator<float>(context_, numbers).apply(out, in);
+    coarse_operator<float>(coarse_, numbers).apply(out, in);
   }
 
   basis gather(const quark_field& v, const extents& aggregate) const {
@@ -78,19 +98,19 @@ class multigrid_library {
   }
   orthonormalisation make_orthonormal(basis& vectors) const { return orthonormalise(vectors); }
   std::shared_ptr<const transfer> make_transfer(const basis& vectors) const {
-    return std::make_shared<const transfer>(context_, vectors);
+    return std::make_shared<const transfer>(coarse_, vectors);
   }
   /// Whether cycles on fields F work with numbers of 16 bits: those of half, and coarse ones, whose matrices have 16
   /// bits.
   template <class F>
   static constexpr bool relaxes_in_16_bits = !std::is_same_v<F, quark_field>;
   std::shared_ptr<const transfer> make_transfer_in_16_bits(const basis& vectors) const {
-    return std::make_shared<const transfer>(context_, vectors, coarse_storage::half);
+    return std::make_shared<const transfer>(coarse_, vectors, coarse_storage::half);
   }
   matrices galerkin(const basis& vectors) const { return galerkin_product(links_, action_, vectors); }
   matrices galerkin(const matrices& finer, const basis& vectors) const { return galerkin_product(finer, vectors); }
   std::shared_ptr<const coarse_system> make_system(const matrices& numbers) const {
-    return std::make_shared<const coarse_system>(context_, numbers, coarse_storage::half);
+    return std::make_shared<const coarse_system>(coarse_, numbers, coarse_storage::half);
   }
   template <class T>
   schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const extents& shape) const {
@@ -115,6 +135,7 @@ class multigrid_library {
   }
 
   context context_;
+  execution coarse_;  ///< where coarse lattices live
   gauge_configuration links_;
   fermion_action action_;
   std::shared_ptr<const wilson_clover<float>> full_;

@@ -18,7 +18,8 @@ namespace plaquette::gpu {
 
 /// For each number of columns the first application runs as it is. The second is recorded, and from then on the graph
 /// runs. Pass the same pair of fields each time, as `bridge` does: another pair is recorded again. The graph owns the
-/// memory of its intermediate results. For one rank only, since several wait for each other. One caller at a time.
+/// memory of its intermediate results. On several ranks kernels of the graph exchange what they need; where messages or
+/// sums are the host's business nothing is recorded. One caller at a time.
 template <class F>
 class recorded_operator {
  public:
@@ -32,12 +33,15 @@ class recorded_operator {
       const redirected_memory memory(*r.memory);
       return a_.apply(out, in);
     }
+    if (!execution_.recordable()) return a_.apply(out, in);
     if (!r.graph) {
+      execution_.complete_sums();
       execution_.queue().launch_held_back();
       const redirected_memory memory(*r.memory);
       F to = out, from = in;
       r.graph.emplace(execution_.queue(), 1, [this, to, from]() mutable {
         a_.apply(to, from);
+        execution_.complete_sums();
         execution_.queue().launch_held_back();
       });
     }

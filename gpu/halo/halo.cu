@@ -126,7 +126,8 @@ void halo::prepare() {
     messages_.reset();
   else if (!messages_)
     messages_ = std::make_shared<device_messages>(comm_, queue_.device(), policy, options_.wait, watch_, [](int tag) {
-      return "the halo message of hops " + name_of_direction(tag);
+      return tag < hop_directions ? "the halo message of hops " + name_of_direction(tag)
+                                  : std::string("its part of a coarse lattice");
     });
   prepare_flags();
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/app/report.hpp"
-#include "miniapps/multigrid/multigrid_engine.hpp"
+#include "common/solvers/multigrid_solver.hpp"
 
 namespace plaquette {
 

@@ -12,6 +12,7 @@
 #include "common/app/parse.hpp"
 #include "common/error.hpp"
 #include "common/lattice/coarse_geometry.hpp"
+#include "common/solvers/cycle_choice.hpp"
 
 namespace plaquette {
 
@@ -77,6 +78,9 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.choice("--coarse-on", o.coarse_on, {"cpu", "gpu", "auto"},
               "Where coarse lattices live beside a fine one on a GPU; auto: tries all, and takes the fastest (so far, "
               "always the GPU)");
+  line.text("--whole-from", o.whole_from, "LEVEL|auto|never",
+            "On several ranks: the first coarse lattice, 1 and up, that every rank holds whole, so that nothing is "
+            "exchanged from there on; auto: tries those of few sites, and takes the fastest");
   line.choice("--correction", o.correction, {"multiplicative", "additive"},
               "additive: relaxation and coarse lattices start from one residual, so that a GPU relaxes while a CPU "
               "solves; more iterations (where not given: multiplicative, but --coarse-on auto tries both)");
@@ -155,6 +159,33 @@ void require_powers_in_single(const multigrid_options& options) {
 
 }  // namespace
 
+precision multigrid_options::reference_precision() const {
+  return reference == "double"          ? precision::double_
+         : reference == "double-single" ? precision::single
+                                        : precision::half;
+}
+
+multigrid_settings multigrid_options::solver_settings() const {
+  multigrid_settings settings;
+  settings.action = shared.action;
+  settings.cycle_precision = cycle_precision == "half" ? precision::half : precision::single;
+  settings.direction_precision = outer_precision == "double" ? precision::double_ : precision::single;
+  settings.restart_length = restart_length;
+  return settings;
+}
+
+tuning_choices multigrid_options::open_choices() const {
+  tuning_choices open;
+  open.trials = trials;
+  open.shape = !chose_cycle;
+  if (shared.device == "gpu" && coarse_on != "gpu")
+    open.offload = coarse_on == "cpu" ? coarse_device::host : coarse_device::fastest;
+  if (whole_from != "auto") open.whole_from = whole_from == "never" ? 0 : multigrid.whole_from;
+  if (!correction.empty())
+    open.correction = correction == "additive" ? correction_kind::additive : correction_kind::multiplicative;
+  return open;
+}
+
 multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   multigrid_options options;
   raw_options raw;
@@ -190,6 +221,12 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   const bool on_gpu = options.shared.device == "gpu";
   if (!on_gpu && (options.coarse_on == "gpu" || options.coarse_on == "auto"))
     throw input_error("--coarse-on: " + options.coarse_on + " needs --device gpu");
+  if (options.whole_from != "auto" && options.whole_from != "never") {
+    options.multigrid.whole_from =
+        static_cast<std::size_t>(parse_integer(options.whole_from, "--whole-from (or auto, or never)", 1, 7));
+    if (options.coarse_on == "cpu" || options.coarse_on == "auto")
+      throw input_error("--whole-from: expected auto or never beside --coarse-on " + options.coarse_on);
+  }
   if (options.coarse_on.empty()) options.coarse_on = options.shared.device;
   if (options.correction.empty() && options.coarse_on != "auto") options.correction = "multiplicative";
   if (options.cycle_precision.empty()) options.cycle_precision = on_gpu ? "half" : "single";
@@ -300,6 +337,7 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
                    {"outer_precision", options.outer_precision},
                    {"smoother", name(p.smoother)},
                    {"coarse_on", options.coarse_on},
+                   {"whole_from", options.whole_from},
                    {"correction", options.correction.empty() ? "auto" : options.correction},
                    {"ca_length", p.steps_at_a_time},
                    {"domain_steps", p.domain_steps},
@@ -345,11 +383,20 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
       widest * sites / 2 * (4 * single_spinor + of_cycle * (6 + (p.smoother == smoother_kind::gcr ? 2 : 1) * steps));
   int rows = 6;
   double level_sites = sites;
+  std::size_t level = 0;
+  const double ranks = static_cast<double>(geometry.global_volume()) / sites;
+  const auto lattices = lattices_of(p, geometry);
+  const auto tried = whole_lattices_to_try({lattices.begin() + 1, lattices.end()});
+  const auto may_be_whole = [&](std::size_t number) {
+    if (ranks < 2.0 || options.whole_from == "never") return false;
+    return options.whole_from == "auto" ? std::ranges::find(tried, number) != tried.end() : number >= p.whole_from;
+  };
   for (const coarsening& c : p.coarsenings) {
     const double n = 2.0 * c.vectors;
     memory.hierarchy += 2 * level_sites * 2 * rows * c.vectors * 8.0;  // P on the host and packed
     level_sites /= static_cast<double>(volume(c.aggregate));
     memory.hierarchy += level_sites * 19.0 * n * n * 8.0;  // nine matrices, and ten of the red-black system
+    if (may_be_whole(++level)) memory.hierarchy += level_sites * ranks * 19.0 * n * n * 8.0;
     memory.hierarchy += widest * level_sites * n * 8.0 * (2 * std::max(p.k_steps, p.coarsest_steps) + 8);
     rows = c.vectors;
   }

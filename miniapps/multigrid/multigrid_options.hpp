@@ -10,6 +10,7 @@
 #include "common/algorithms/multigrid_parameters.hpp"
 #include "common/app/options.hpp"
 #include "common/lattice/source_description.hpp"
+#include "common/solvers/multigrid_solver.hpp"
 
 namespace plaquette {
 
@@ -22,10 +23,11 @@ struct multigrid_options {
   std::vector<int> vectors;  ///< null vectors of each chirality, a coarse lattice each; empty: 24
   /// Several lists of these, in place of `vectors`: a setup and solves with each.
   std::vector<std::vector<int>> schedules;
-  multigrid_parameters multigrid;  ///< completed by `choose_parameters`
-  std::string cycle_precision;     ///< on the finest lattice: "single", "half"
-  std::string coarse_on = "";      ///< where coarse lattices live: "cpu", "gpu", "auto"
-  std::string correction = "";     ///< from there: "multiplicative", "additive"; empty: see level_placement.hpp
+  multigrid_parameters multigrid;   ///< completed by `choose_parameters`
+  std::string cycle_precision;      ///< on the finest lattice: "single", "half"
+  std::string coarse_on = "";       ///< where coarse lattices live: "cpu", "gpu", "auto"
+  std::string whole_from = "auto";  ///< the first lattice that every rank holds whole: a number, "auto", "never"
+  std::string correction = "";      ///< from there: "multiplicative", "additive"; empty: tried
   std::string save_setup, load_setup;
   int refresh = 0;  ///< inverse iterations on vectors that were loaded
   int trials = 4;   ///< at most so often a slow cycle's null vectors are improved
@@ -46,6 +48,12 @@ struct multigrid_options {
 
   double tolerance() const { return shared.tolerance > 0.0 ? shared.tolerance : 1e-10; }
   bool has_reference() const { return reference != "none"; }
+  /// Returns the precision of BiCGstab's Krylov space.
+  precision reference_precision() const;
+  /// Returns what a solver is told.
+  multigrid_settings solver_settings() const;
+  /// Returns what its tuner may choose.
+  tuning_choices open_choices() const;
 };
 
 /// Throws input_error, or help_requested.

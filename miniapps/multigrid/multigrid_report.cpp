@@ -12,20 +12,20 @@ namespace plaquette {
 namespace {
 
 /// Returns the number of solves after which the setup has saved more than it took; none where it saves nothing.
-std::optional<double> solves_that_pay(const setup_summary& setup, const series& fast, const series* slow) {
+std::optional<double> solves_that_pay(const setup_results& setup, const series& fast, const series* slow) {
   if (!slow) return std::nullopt;
   const double saved = spread_of(*slow, &source_result::seconds).mean - spread_of(fast, &source_result::seconds).mean;
   if (!(saved > 0.0)) return std::nullopt;
-  return std::ceil(setup.seconds.whole / saved);
+  return std::ceil(setup.seconds() / saved);
 }
 
-void print_pay(const setup_summary& setup, const series& fast, const series* slow) {
+void print_pay(const setup_results& setup, const series& fast, const series* slow) {
   if (!slow) return;
   const std::string at_once = fast.batch == 1 ? "one by one" : fmt::format("{} at once", fast.batch);
   if (const auto solves = solves_that_pay(setup, fast, slow))
-    fmt::print("setup      {:.4g} s: paid for by {:.0f} solves {}\n", setup.seconds.whole, *solves, at_once);
+    fmt::print("setup      {:.4g} s: paid for by {:.0f} solves {}\n", setup.seconds(), *solves, at_once);
   else
-    fmt::print("setup      {:.4g} s: solves {} do not pay for it, since bicgstab is as fast\n", setup.seconds.whole,
+    fmt::print("setup      {:.4g} s: solves {} do not pay for it, since bicgstab is as fast\n", setup.seconds(),
                at_once);
 }
 
@@ -64,6 +64,18 @@ std::string advice(const series& s, const multigrid_options& options) {
 }
 
 }  // namespace
+
+json_document to_json(const null_space_study& study) {
+  json_document document;
+  document["errors"] = {
+      {"steps", study.steps}, {"relaxation", study.relaxation}, {"missed", study.missed}, {"cycle", study.cycle}};
+  document["coherence"] = {{"cut", study.cut}, {"whole", study.whole}, {"random", study.random}};
+  if (study.plane) {
+    const auto& [z, t, mode, kept] = *study.plane;
+    document["picture"] = {{"z", z}, {"t", t}, {"mode", mode}, {"kept", kept}};
+  }
+  return document;
+}
 
 void add_solves(report& result, const multigrid_results& results, const multigrid_options& options) {
   const auto& all = results.all;

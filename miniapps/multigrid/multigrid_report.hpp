@@ -13,7 +13,7 @@ namespace plaquette {
 
 /// The setup of one list of numbers of vectors, and what came of it.
 struct schedule_results {
-  setup_summary setup;
+  setup_results setup;
   json_document levels;   ///< of a profiled solve
   std::size_t first = 0;  ///< of its series in `multigrid_results::all`
 };
@@ -24,6 +24,9 @@ struct multigrid_results {
   std::vector<low_mode> modes{};
   json_document explanation = nullptr;  ///< of --explain
 };
+
+/// Returns what plots/why_multigrid.py draws.
+json_document to_json(const null_space_study& study);
 
 /// Adds the solves and the checks of their solutions, and the best rate of those that multigrid has solved.
 void add_solves(report& result, const multigrid_results& results, const multigrid_options& options);

@@ -12,8 +12,8 @@
 #include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
 #include "common/io/hdf5_file.hpp"
+#include "cpu_ref/solvers.hpp"
 #include "miniapps/multigrid/low_mode_report.hpp"
-#include "miniapps/multigrid/multigrid_engine.hpp"
 #include "miniapps/multigrid/multigrid_report.hpp"
 #include "miniapps/multigrid/setup_file.hpp"
 #include "miniapps/multigrid/source_results.hpp"
@@ -52,6 +52,9 @@ lattice_geometry multigrid_program::geometry(const communicator& world) {
     options_.multigrid.coarsenings = coarsenings_of_setup(options_.load_setup, world);
   if (!options_.load_setup.empty())
     require_coarsenings_fit(options_.load_setup, options_.multigrid.coarsenings, geometry);
+  if (const std::size_t lattices = options_.multigrid.coarsenings.size(); options_.multigrid.whole_from > lattices)
+    throw input_error(fmt::format("--whole-from {}: expected at most {}, the number of coarse lattices",
+                                  options_.multigrid.whole_from, lattices));
   parameters_ = parameters_of(options_, geometry);
   return geometry;
 }
@@ -103,19 +106,26 @@ void multigrid_program::print_problem(const app_run& run) const {
              options_.has_reference() ? "bicgstab " + options_.reference : "none");
 }
 
+std::unique_ptr<multigrid_solver> multigrid_program::make_solver(app_run& run, const gauge_input& gauge) const {
+  const std::shared_ptr<const gauge_configuration> links(std::shared_ptr<void>(), &gauge.links);  // the run keeps them
+  multigrid_settings settings = options_.solver_settings();
+  settings.distance_from_su3 = gauge.distance_from_su3;
+  if (!run.gpu) return cpu::make_multigrid_solver(cpu::context(run.geometry, run.world), links, settings);
+  settings.on_host = cpu::coarse_hierarchies(run.geometry, run.world, links, settings.action);
+  return run.gpu->make_multigrid_solver(links, settings);
+}
+
 exit_status multigrid_program::body(app_run& run) {
   const gauge_input& gauge = run.gauge();
-  const setup_origin origin{options_.shared.action, links_checksum(gauge.links, run.world)};
+  origin_ = {options_.shared.action, links_checksum(gauge.links, run.world)};
   options_.multigrid.between_parts = [&run, stop = std::make_shared<sparse_stop>(run.control, run.world)] {
     if ((*stop)()) run.stop_if_asked();
   };
-  const auto engine = run.gpu
-                          ? make_gpu_multigrid(*run.gpu, gauge, origin, options_)
-                          : make_cpu_multigrid(cpu::context(run.geometry, run.world), gauge.links, origin, options_);
+  const auto solver = make_solver(run, gauge);
   multigrid_results results;
-  source_solves solves(run, options_, *engine, gauge);
+  source_solves solves(run, options_, *solver, gauge);
   try {
-    measure(run, *engine, solves, results);
+    measure(run, *solver, solves, results);
   } catch (const run_stopped&) {
     add_solves(run.result, results, options_);  // with what there is
     throw;
@@ -126,20 +136,30 @@ exit_status multigrid_program::body(app_run& run) {
   return run.finish(status_of(results, options_));
 }
 
+setup_results multigrid_program::set_up(app_run& run, multigrid_solver& solver) const {
+  null_vector_origin from;
+  if (!options_.load_setup.empty())
+    from = {[&] { return read_setup(options_.load_setup, origin_, run.geometry, run.world); }, options_.refresh};
+  solver.set_up(options_.multigrid, from);
+  const tuning_report tuning = solver.tune(options_.open_choices());
+  return {solver.setup(), tuning};
+}
+
 /// Setups and solves, with each list of numbers of vectors.
-void multigrid_program::measure(app_run& run, multigrid_engine& engine, source_solves& solves,
+void multigrid_program::measure(app_run& run, multigrid_solver& solver, source_solves& solves,
                                 multigrid_results& results) {
   const std::size_t count = std::max<std::size_t>(options_.schedules.size(), 1);
   for (std::size_t number = 0; number < count; ++number) {
     if (number > 0) choose_vectors(options_, options_.schedules[number]);
-    schedule_results schedule{run.stage("setup", [&] { return engine.set_up(); }), {}, results.all.size()};
-    options_.multigrid.set_shape(schedule.setup.cycle);
-    options_.multigrid.coarsenings = schedule.setup.coarsenings;
+    schedule_results schedule{run.stage("setup", [&] { return set_up(run, solver); }), {}, results.all.size()};
+    options_.multigrid.set_shape(schedule.setup.tuning.cycle);
+    options_.multigrid.whole_from = schedule.setup.tuning.whole_from;
+    options_.multigrid.coarsenings = schedule.setup.setup.coarsenings;
     if (run.talks()) print_setup(schedule.setup);
     run.stop_if_asked();
     if (number == 0) {
-      results.modes = examine(run, engine);
-      if (options_.explains) results.explanation = engine.explanation();
+      results.modes = examine(run, solver);
+      if (options_.explains) results.explanation = to_json(solver.study_null_space());
     }
     for (const int batch : options_.batches) {
       results.all.push_back(solves.solve_all(true, batch));
@@ -158,20 +178,21 @@ void multigrid_program::measure(app_run& run, multigrid_engine& engine, source_s
 }
 
 /// What is done once a setup is there and before anything is solved: identities, the setup's file, low modes.
-std::vector<low_mode> multigrid_program::examine(app_run& run, multigrid_engine& engine) const {
+std::vector<low_mode> multigrid_program::examine(app_run& run, multigrid_solver& solver) const {
   // What is restored is judged at every run, what was made here where that is wanted.
   if (options_.shared.check || !options_.load_setup.empty())
-    for (const identity& i : engine.identities(options_.shared.check))
+    for (const identity_check& i : solver.identities(options_.shared.check))
       run.result.checks.add(i.name, i.value, i.tolerance);
   if (!options_.save_setup.empty()) {
     run.begin("writing of the setup");
-    engine.save_setup(options_.save_setup, run.replaces(options_.save_setup));
+    write_setup(options_.save_setup, run.replaces(options_.save_setup), solver.null_vectors(), origin_, run.geometry,
+                run.world);
   }
   if (options_.modes == 0) return {};
   mode_probe probe;
   probe.modes = options_.modes;
   const std::vector<low_mode> modes = run.stage(
-      "low modes of gamma_5 M", [&] { return engine.low_modes(probe, [&] { return run.control.should_stop(); }); });
+      "low modes of gamma_5 M", [&] { return solver.low_modes(probe, [&] { return run.control.should_stop(); }); });
   if (run.talks()) print_modes(modes);
   run.stop_if_asked();
   const std::string why = why_exceptional(modes);

@@ -3,11 +3,13 @@
 /// The run of the multigrid mini-app.
 #pragma once
 
+#include <memory>
 #include <vector>
 
-#include "miniapps/multigrid/multigrid_engine.hpp"
+#include "common/solvers/multigrid_solver.hpp"
 #include "miniapps/multigrid/multigrid_options.hpp"
 #include "miniapps/multigrid/multigrid_report.hpp"
+#include "miniapps/multigrid/setup_file.hpp"
 #include "miniapps/multigrid/source_solves.hpp"
 #include "miniapps/shared/program.hpp"
 
@@ -27,10 +29,13 @@ class multigrid_program final : public program {
   exit_status body(app_run& run) override;
 
  private:
-  void measure(app_run& run, multigrid_engine& engine, source_solves& solves, multigrid_results& results);
-  std::vector<low_mode> examine(app_run& run, multigrid_engine& engine) const;
+  std::unique_ptr<multigrid_solver> make_solver(app_run& run, const gauge_input& gauge) const;
+  setup_results set_up(app_run& run, multigrid_solver& solver) const;
+  void measure(app_run& run, multigrid_solver& solver, source_solves& solves, multigrid_results& results);
+  std::vector<low_mode> examine(app_run& run, multigrid_solver& solver) const;
 
   multigrid_options options_;
+  setup_origin origin_{};               ///< of this run's null vectors
   json_document parameters_ = nullptr;  ///< before they are fitted into memory
 };
 

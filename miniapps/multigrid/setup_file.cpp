@@ -14,6 +14,7 @@
 #include "common/error.hpp"
 #include "common/io/hdf5_file.hpp"
 #include "common/lattice/coarse_geometry.hpp"
+#include "common/operators/whole_lattice.hpp"
 #include "common/random/random_stream.hpp"
 
 namespace plaquette {
@@ -53,20 +54,6 @@ void for_each_chirality(V& v, std::int64_t site, Visit&& visit) {
     visit(v.row(v.blocks.row_begin(v.blocks.place(site), chirality, v.rows)), v.rows * v.vectors);
 }
 
-/// The numbers of all ranks' sites, by the sites' places in the whole lattice; on every rank.
-std::vector<complex<float>> in_order(const std::vector<complex<float>>& mine, const std::vector<std::int64_t>& places,
-                                     std::size_t numbers, const communicator& comm) {
-  const auto ranks = static_cast<std::size_t>(comm.size());
-  std::vector<complex<float>> all(mine.size() * ranks), sorted(all.size());
-  std::vector<std::int64_t> all_places(places.size() * ranks);
-  comm.gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
-  comm.gather(std::as_bytes(std::span(places)), std::as_writable_bytes(std::span(all_places)));
-  for (std::size_t i = 0; i < all_places.size(); ++i)
-    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(i * numbers), numbers,
-                sorted.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(all_places[i]) * numbers));
-  return sorted;
-}
-
 /// A small lattice, in one piece on every rank: [site of the whole lattice][numbers of a site].
 std::vector<complex<float>> whole(const null_space& v, const communicator& comm) {
   const std::int64_t sites = volume(v.blocks.fine_local()), numbers = chiralities * v.rows * v.vectors;
@@ -77,7 +64,7 @@ std::vector<complex<float>> whole(const null_space& v, const communicator& comm)
     for_each_chirality(v, s,
                        [&](const complex<float>* from, int count) { mine.insert(mine.end(), from, from + count); });
   }
-  return in_order(mine, places, static_cast<std::size_t>(numbers), comm);
+  return gathered_sites(mine, places, static_cast<std::size_t>(numbers), comm);
 }
 
 /// The same for numbers of a coarse lattice, [site of this rank][number].
@@ -87,7 +74,7 @@ std::vector<complex<float>> whole(const std::vector<complex<double>>& column, co
   for (const complex<double>& number : column) mine.push_back(complex_cast<float>(number));
   std::vector<std::int64_t> places;
   for (std::int64_t s = 0; s < coarse.sites(); ++s) places.push_back(coarse.global_index(s));
-  return in_order(mine, places, numbers, comm);
+  return gathered_sites(mine, places, numbers, comm);
 }
 
 /// What determines M but the mass, with the words of a message.

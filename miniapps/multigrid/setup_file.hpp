@@ -11,7 +11,7 @@
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/geometry.hpp"
 #include "common/lattice/site_field.hpp"
-#include "common/operators/coarse_matrices.hpp"
+#include "common/solvers/multigrid_solver.hpp"
 
 namespace plaquette {
 
@@ -26,16 +26,7 @@ struct setup_origin {
 /// Collective.
 double links_checksum(const gauge_configuration& links, const communicator& comm);
 
-/// What a file holds.
-struct stored_setup {
-  std::vector<null_space> vectors;  ///< orthonormal, a level each
-  /// Of the vectors before, on the first coarse lattice: [vector][site of this rank][number], as
-  /// `multigrid::coefficients`.
-  std::vector<std::vector<complex<double>>> coefficients;
-  double mass = 0.0;  ///< that they were made at
-};
-
-/// Writes it. Collective. Throws output_error.
+/// Writes a setup. Collective. Throws output_error.
 void write_setup(const std::string& path, bool force, const stored_setup& setup, const setup_origin& origin,
                  const lattice_geometry& geometry, const communicator& comm);
 
@@ -45,7 +36,6 @@ stored_setup read_setup(const std::string& path, const setup_origin& origin, con
                         const communicator& comm);
 
 /// The aggregates and numbers of vectors of a file. Collective.
-struct coarsening;
 std::vector<coarsening> coarsenings_of_setup(const std::string& path, const communicator& comm);
 
 /// Throws input_error, naming the file, where aggregates do not divide a rank's sites or hold fewer numbers than there

@@ -207,6 +207,11 @@ std::string text_of_placement(std::size_t first_on_cpu, const cycle_shape& shape
                      shape.additive_on ? ", additive correction" : "");
 }
 
+std::string text_of_division(std::size_t whole_from) {
+  return whole_from > 0 ? fmt::format("coarse lattices from {} on whole on every rank", whole_from)
+                        : "all lattices divided among ranks";
+}
+
 json_document to_json(const cycle_shape& shape) {
   return {{"cycle", name(shape.cycle)},
           {"k_steps", shape.k_steps},
@@ -217,31 +222,36 @@ json_document to_json(const cycle_shape& shape) {
 
 }  // namespace
 
-json_document to_json(const setup_summary& setup) {
-  const setup_seconds& s = setup.seconds;
+json_document to_json(const setup_results& results) {
+  const auto& [setup, tuning] = results;
+  const auto& s = setup.seconds;
   json_document document{{"seconds",
-                          {{"whole", s.whole},
+                          {{"whole", results.seconds()},
                            {"relaxation", s.relaxation},
                            {"refinement", s.refinement},
                            {"orthonormalisation", s.orthonormalisation},
                            {"galerkin", s.galerkin},
-                           {"trial", s.trial},
-                           {"tuning", s.tuning}}},
+                           {"trial", tuning.seconds.trial},
+                           {"tuning", s.tuning + tuning.seconds.tuning}}},
                          {"replaced", setup.replaced},
                          {"dropped", setup.dropped},
-                         {"first_lattice_on_cpu", setup.first_on_cpu},
+                         {"first_lattice_on_cpu", tuning.offload_from_level},
+                         {"whole_from_lattice", tuning.whole_from},
+                         {"divisions", json_document::array()},
                          {"smallest_gain", setup.smallest_gain},
                          {"largest_gain", setup.largest_gain},
-                         {"trial_rates", setup.trial_rates},
-                         {"cycle", to_json(setup.cycle)},
+                         {"trial_rates", tuning.trial_rates},
+                         {"cycle", to_json(tuning.cycle)},
                          {"trials", json_document::array()},
                          {"placements", json_document::array()}};
-  for (const cycle_trial& t : setup.trials) {
+  for (const cycle_trial& t : tuning.shapes) {
     document["trials"].push_back(to_json(t.shape));
     document["trials"].back().update({{"rate", t.rate}, {"seconds", t.seconds}});
   }
-  for (const cycle_trial& t : setup.placements)
-    document["placements"].push_back({{"first_lattice_on_cpu", t.first_on_cpu},
+  for (const cycle_trial& t : tuning.divisions)
+    document["divisions"].push_back({{"whole_from_lattice", t.whole_from}, {"seconds", t.seconds}});
+  for (const cycle_trial& t : tuning.placements)
+    document["placements"].push_back({{"first_lattice_on_cpu", t.offload_from_level},
                                       {"additive", t.shape.additive_on.has_value()},
                                       {"rate", t.rate},
                                       {"seconds", t.seconds}});
@@ -249,13 +259,15 @@ json_document to_json(const setup_summary& setup) {
   return document;
 }
 
-void print_setup(const setup_summary& setup) {
-  const setup_seconds& s = setup.seconds;
+void print_setup(const setup_results& results) {
+  const auto& [setup, tuning] = results;
+  const auto& s = setup.seconds;
+  const double of_tuner = s.tuning + tuning.seconds.tuning;
   fmt::print(
       "setup      {:.4g} s: null vectors {:.4g}, refinement {:.4g}, orthonormalisation {:.4g}, coarse operators "
       "{:.4g}, trial {:.4g}{}\n",
-      s.whole, s.relaxation, s.refinement, s.orthonormalisation, s.galerkin, s.trial,
-      s.tuning > 0.0 ? fmt::format(" (and tuning of kernels {:.4g} s)", s.tuning) : "");
+      results.seconds(), s.relaxation, s.refinement, s.orthonormalisation, s.galerkin, tuning.seconds.trial,
+      of_tuner > 0.0 ? fmt::format(" (and tuning of kernels {:.4g} s)", of_tuner) : "");
   if (setup.mass_of_vectors)
     fmt::print("           null vectors from a file, made at mass {:g}\n", *setup.mass_of_vectors);
   if (setup.largest_gain > 0.0)
@@ -267,7 +279,7 @@ void print_setup(const setup_summary& setup) {
   if (setup.dropped > 0)
     fmt::print("           dropped: {} null vector{} that added nothing to the others\n", setup.dropped,
                setup.dropped == 1 ? "" : "s");
-  const auto& rates = setup.trial_rates;
+  const auto& rates = tuning.trial_rates;
   if (rates.size() > 1)
     fmt::print(
         "           a trial was slow: {} more inverse iteration{} made a cycle leave {:.2f} of the residual instead of "
@@ -277,15 +289,21 @@ void print_setup(const setup_summary& setup) {
     fmt::print("           tried: {}: leaves {:.2f} of the residual, {:.3g} ms an iteration{}\n", what, t.rate,
                1e3 * t.seconds, is_taken ? ", taken" : "");
   };
-  for (const cycle_trial& t : setup.trials) {
+  for (const cycle_trial& t : tuning.shapes) {
     cycle_shape shape = t.shape;
-    shape.additive_on = setup.cycle.additive_on;
-    tell(text_of(t.shape), t, shape == setup.cycle);
+    shape.additive_on = tuning.cycle.additive_on;
+    tell(text_of(t.shape), t, shape == tuning.cycle);
   }
-  for (const cycle_trial& t : setup.placements)
-    tell(text_of_placement(t.first_on_cpu, t.shape), t, t.first_on_cpu == setup.first_on_cpu && t.shape == setup.cycle);
-  if (setup.first_on_cpu > 0 || setup.cycle.additive_on)
-    fmt::print("           {}\n", text_of_placement(setup.first_on_cpu, setup.cycle));
+  for (const cycle_trial& t : tuning.divisions)
+    fmt::print("           tried: {}: {:.3g} ms an iteration{}\n", text_of_division(t.whole_from), 1e3 * t.seconds,
+               t.whole_from == tuning.whole_from ? ", taken" : "");
+  if (tuning.divisions.empty() && tuning.whole_from > 0)
+    fmt::print("           {}\n", text_of_division(tuning.whole_from));
+  for (const cycle_trial& t : tuning.placements)
+    tell(text_of_placement(t.offload_from_level, t.shape), t,
+         t.offload_from_level == tuning.offload_from_level && t.shape == tuning.cycle);
+  if (tuning.offload_from_level > 0 || tuning.cycle.additive_on)
+    fmt::print("           {}\n", text_of_placement(tuning.offload_from_level, tuning.cycle));
 }
 
 }  // namespace plaquette

@@ -7,12 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "common/algorithms/multigrid.hpp"
 #include "common/algorithms/solve_report.hpp"
 #include "common/app/report.hpp"
-#include "miniapps/multigrid/multigrid_engine.hpp"
+#include "common/solvers/multigrid_solver.hpp"
+#include "miniapps/multigrid/multigrid_options.hpp"
 
 namespace plaquette {
+
+/// What a setup and the tuning after it came to.
+struct setup_results {
+  setup_report setup;
+  tuning_report tuning;
+  double seconds() const { return setup.seconds.whole + tuning.seconds.whole; }
+};
 
 /// A right-hand side solved. Residuals are |b - M x| / |b| of the full system.
 struct source_result {
@@ -71,7 +78,7 @@ const series* reference_of(const series& s, const std::vector<series>& all, doub
 /// A row a series: the table 3 of Clark et al.
 void print_series(const std::vector<series>& all, double tolerance);
 void print_levels(const json_document& levels);
-void print_setup(const setup_summary& setup);
-json_document to_json(const setup_summary& setup);
+void print_setup(const setup_results& results);
+json_document to_json(const setup_results& results);
 
 }  // namespace plaquette

@@ -48,11 +48,11 @@ bit_sum sum_of(const std::vector<bit_sum>& sums) {
 
 }  // namespace
 
-source_solves::source_solves(app_run& run, const multigrid_options& options, multigrid_engine& engine,
+source_solves::source_solves(app_run& run, const multigrid_options& options, multigrid_solver& solver,
                              const gauge_input& gauge)
     : run_(run),
       options_(options),
-      engine_(engine),
+      solver_(solver),
       gauge_(gauge),
       next_source_(static_cast<int>(options.shared.seed % 1000)) {}
 
@@ -84,7 +84,7 @@ series source_solves::solve_all(bool by_multigrid, int batch) {
 void source_solves::solve_batch(series& all, const std::vector<int>& columns) {
   const bool is_first = all.sources.empty();
   take_sources(columns);
-  const timed_multigrid_solve solved = solve(all.is_multigrid());
+  const multigrid_solve_report solved = solve(all.is_multigrid());
   tell(all, solved, columns);
   all.flops += solved.flops;
   all.tuning_seconds += solved.tuning_seconds;
@@ -107,7 +107,7 @@ void source_solves::solve_batch(series& all, const std::vector<int>& columns) {
 }
 
 /// Says it before the checks of the solutions, which can take longer.
-void source_solves::tell(const series& all, const timed_multigrid_solve& solved,
+void source_solves::tell(const series& all, const multigrid_solve_report& solved,
                          const std::vector<int>& columns) const {
   if (!run_.talks()) return;
   run_.progress.clear();
@@ -121,7 +121,7 @@ void source_solves::tell(const series& all, const timed_multigrid_solve& solved,
 
 void source_solves::take_sources(const std::vector<int>& columns) {
   phase_ = scaling::phase_of_stretch(next_source_++);
-  engine_.set_sources(columns, phase_);
+  solver_.make_sources(options_.source, columns, phase_);
 }
 
 /// Every width runs once before it is timed.
@@ -131,7 +131,9 @@ void source_solves::warm_up(bool by_multigrid, int width) {
   std::vector<int> columns(static_cast<std::size_t>(width));
   std::iota(columns.begin(), columns.end(), 0);
   take_sources(columns);
-  engine_.warm_up(by_multigrid, rule_of(options_.tolerance(), options_.reference_limit));
+  stopping_rule few = rule_of(options_.tolerance(), std::min(options_.reference_limit, solver_.warm_up_iterations()));
+  few.progress = nullptr;
+  solve(by_multigrid, few);
 }
 
 stopping_rule source_solves::rule_of(double tolerance, int limit) {
@@ -146,9 +148,13 @@ stopping_rule source_solves::rule_of(double tolerance, int limit) {
   return rule;
 }
 
-timed_multigrid_solve source_solves::solve(bool by_multigrid) {
-  return by_multigrid ? engine_.solve_by_multigrid(rule_of(options_.tolerance(), options_.iteration_limit))
-                      : engine_.solve_by_bicgstab(rule_of(options_.tolerance(), options_.reference_limit));
+multigrid_solve_report source_solves::solve(bool by_multigrid) {
+  return solve(by_multigrid,
+               rule_of(options_.tolerance(), by_multigrid ? options_.iteration_limit : options_.reference_limit));
+}
+
+multigrid_solve_report source_solves::solve(bool by_multigrid, const stopping_rule& rule) {
+  return by_multigrid ? solver_.solve(rule) : solver_.solve_by_bicgstab(rule, options_.reference_precision());
 }
 
 /// Returns the residual of the solution at a place by the textbook operator, which had no part in the solve. The
@@ -157,7 +163,7 @@ double source_solves::judged(int column, int place, bool keep) {
   const auto [spin, colour] = component_of_column(column);
   const auto b = cpu::make_source(options_.source, spin, colour, gauge_.links, run_.world);
   spinor_configuration x(run_.geometry);
-  engine_.get_solution(place, x);
+  solver_.get_solution(place, x);
   const complex<double> back = conj(phase_);
   cpu::for_each_site(x.geometry(), [&](const coordinate& at) { x(at) = back * x(at); });
   const bit_sum bits = bits_of(x);
@@ -171,11 +177,11 @@ double source_solves::judged(int column, int place, bool keep) {
 
 /// M e = r for the residuals that are left: |e| / |r|. (Clark et al., table 3: error by a double solve.)
 void source_solves::find_errors(std::span<source_result> sources) {
-  const std::vector<double> x = engine_.solution_norms(), b = engine_.source_norms();
-  engine_.set_residuals_as_sources();
-  const std::vector<double> r = engine_.source_norms();
-  engine_.solve_by_multigrid(rule_of(tolerance_of_errors, options_.iteration_limit));
-  const std::vector<double> e = engine_.solution_norms();
+  const std::vector<double> x = solver_.solution_norms(), b = solver_.source_norms();
+  solver_.set_residuals_as_sources();
+  const std::vector<double> r = solver_.source_norms();
+  solver_.solve(rule_of(tolerance_of_errors, options_.iteration_limit));
+  const std::vector<double> e = solver_.solution_norms();
   for (std::size_t k = 0; k < sources.size(); ++k) {
     if (!(r[k] > 0.0)) continue;
     sources[k].error_over_residual = e[k] / r[k];
@@ -215,7 +221,7 @@ void source_solves::measure_power(series& all, int batch) {
 solve_profile source_solves::profile() {
   run_.begin("profile of a solve");
   take_sources({0});
-  const solve_profile found = engine_.profile(rule_of(options_.tolerance(), options_.iteration_limit));
+  const solve_profile found = solver_.profile(rule_of(options_.tolerance(), options_.iteration_limit));
   run_.progress.clear();
   if (run_.control.stopped()) return found;
   const double residual = judged(0, 0, false);

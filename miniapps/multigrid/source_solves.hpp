@@ -10,8 +10,8 @@
 
 #include "common/app/bit_sum.hpp"
 #include "common/app/report.hpp"
+#include "common/solvers/multigrid_solver.hpp"
 #include "cpu_ref/observables/correlators.hpp"
-#include "miniapps/multigrid/multigrid_engine.hpp"
 #include "miniapps/multigrid/multigrid_options.hpp"
 #include "miniapps/multigrid/source_results.hpp"
 #include "miniapps/shared/app_run.hpp"
@@ -21,7 +21,7 @@ namespace plaquette {
 
 class source_solves {
  public:
-  source_solves(app_run& run, const multigrid_options& options, multigrid_engine& engine, const gauge_input& gauge);
+  source_solves(app_run& run, const multigrid_options& options, multigrid_solver& solver, const gauge_input& gauge);
 
   /// Solves all sources, `batch` at once, after a warm-up. Collective.
   series solve_all(bool by_multigrid, int batch);
@@ -33,21 +33,22 @@ class source_solves {
 
  private:
   void solve_batch(series& all, const std::vector<int>& columns);
-  void tell(const series& all, const timed_multigrid_solve& solved, const std::vector<int>& columns) const;
+  void tell(const series& all, const multigrid_solve_report& solved, const std::vector<int>& columns) const;
   void take_sources(const std::vector<int>& columns);
   void warm_up(bool by_multigrid, int width);
   stopping_rule rule_of(double tolerance, int limit);
-  timed_multigrid_solve solve(bool by_multigrid);
+  multigrid_solve_report solve(bool by_multigrid);
+  multigrid_solve_report solve(bool by_multigrid, const stopping_rule& rule);
   double judged(int column, int place, bool keep);
   void find_errors(std::span<source_result> sources);
   void measure_power(series& all, int batch);
 
   app_run& run_;
   const multigrid_options& options_;
-  multigrid_engine& engine_;
+  multigrid_solver& solver_;
   const gauge_input& gauge_;
   int next_source_;                  ///< number of the next phase
-  complex<double> phase_{1.0, 0.0};  ///< of the sources in the engine
+  complex<double> phase_{1.0, 0.0};  ///< of the sources in the solver
   cpu::propagator solutions_;        ///< of a series by multigrid, in the order of the columns
   std::vector<bit_sum> judged_;      ///< of these, when they were judged
 };

@@ -16,6 +16,7 @@
 #include "gpu/device/graph.hpp"
 #include "gpu/device/machine_speed.hpp"
 #include "gpu/device/timing.hpp"
+#include "gpu/solvers.hpp"
 #include "gpu/tuning/kernel_sources.hpp"
 #include "gpu/tuning/tuner.hpp"
 #include "miniapps/shared/device_timing.hpp"
@@ -30,6 +31,10 @@ class gpu_in_use final : public gpu_access {
       : gpu_access(std::move(facts), std::move(monitor), options), context_(std::move(ctx)) {}
 
   const gpu::context& context() const override { return context_; }
+  std::unique_ptr<multigrid_solver> make_multigrid_solver(std::shared_ptr<const gauge_configuration> links,
+                                                          const multigrid_settings& settings) const override {
+    return gpu::make_multigrid_solver(context_, std::move(links), settings);
+  }
   void finish() const override { context_.queue().synchronize(); }
   double seconds_of(int times, const std::function<void()>& launch) const override {
     if (comm().size() == 1) return times * gpu::seconds_a_launch(context_.queue(), times, launch);

@@ -151,6 +151,33 @@ class Multigrid(CommandLineTest):
         self.assertGreater(iterations["cpu", "additive"], on_gpu)
         self.assertLessEqual(iterations["cpu", "additive"], 3 * on_gpu)
 
+    def test_small_lattices_are_whole_on_every_rank(self):
+        self.refused(["--whole-from 3", "at most 1"], *QUICK, *CHEAP, "--whole-from", "3")
+        self.refused(["--whole-from", "some"], *QUICK, *CHEAP, "--whole-from", "some")
+        if DEVICE == "gpu":
+            self.refused(["--whole-from", "--coarse-on"], *QUICK, *CHEAP, "--whole-from", "1", "--coarse-on", "auto")
+        if not MPIEXEC:
+            return
+        three = [*QUICK, "--rhs", "1", "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6", "--reference", "none",
+                 "--cycle", "k", "--modes", "0", "--check"]
+        iterations = {}
+        staged = ["--halo", "staged"] if DEVICE == "gpu" else []  # the host sees to messages: nothing is recorded
+        for whole, ranks, more in [("never", 2, []), ("1", 2, []), ("2", 2, staged), ("auto", 2, []), ("auto", 1, [])]:
+            result, document = self.report(*three, "--whole-from", whole, *more, ranks=ranks)
+            self.assertEqual(result.status, SUCCESS, result.err + result.out)
+            setup = document["solves"][0]["setup"]
+            iterations[whole] = document["solves"][0]["iterations"]
+            tried = setup["divisions"]
+            if whole == "auto" and ranks == 2:
+                self.assertEqual([t["whole_from_lattice"] for t in tried], [0, 1, 2])
+                self.assertIn(", taken", result.out)
+                chosen = tried[setup["whole_from_lattice"]]
+                self.assertLessEqual(chosen["seconds"], min(t["seconds"] for t in tried) / 0.96)
+            else:
+                self.assertEqual(tried, [])
+                self.assertEqual(setup["whole_from_lattice"], int(whole) if whole.isdigit() else 0)
+        self.assertEqual(len(set(iterations.values())), 1, iterations)
+
     def test_dry_run_computes_nothing(self):
         result = self.multigrid("--lattice", "32x32x32x64", "--gauge", "weak:0.2", "--dryrun")
         self.assertEqual(result.status, SUCCESS, result.err)

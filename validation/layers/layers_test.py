@@ -17,7 +17,7 @@ TOP = {"common": {"common"},
 
 LAYERS = {
     "common": [("error", "stopwatch"), ("algebra",), ("comms",), ("lattice",), ("random",), ("io",), ("concepts",),
-               ("algorithms", "operators"), ("overlap",), ("solvers",), ("mesh",), ("dg",), ("app",)],
+               ("algorithms", "operators"), ("overlap",), ("mesh",), ("dg",), ("solvers",), ("app",)],
     "cpu_ref": [("memory", "simd"), ("execution",), ("fields", "context"), ("blas",), ("gauge",), ("halo",), ("dirac",), ("coarse",), ("dg",),
                 ("sources",), ("observables",), ("solvers",)],
     "gpu": [("device",), ("tuning",), ("comms",), ("lattice",), ("execution",), ("halo",), ("fields", "context"),

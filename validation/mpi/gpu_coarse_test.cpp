@@ -10,6 +10,7 @@
 #include "common/error.hpp"
 #include "gpu/coarse/coarse_operator.hpp"
 #include "gpu/coarse/galerkin.hpp"
+#include "gpu/coarse/lattice_gather.hpp"
 #include "gpu/coarse/transfer.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "validation/support/device_ranks.hpp"
@@ -101,6 +102,65 @@ TEST(GpuCoarseOnRanks, IsWhatOneRankMakesOfIt) {
       ++compared;
     }
   }
+  EXPECT_GE(compared, 1);
+}
+
+/// Makes a random field's columns, from the same numbers on any grid.
+gpu::coarse_field<float> random_field(const gpu::execution& on, const coarse_geometry& geometry, int columns,
+                                      std::uint64_t seed) {
+  gpu::coarse_field<float> x(on, std::make_shared<const gpu::coarse_lattice>(on, geometry),
+                             {chiralities, vectors, site_subset::full, columns});
+  fill_random(x, seed, 0);
+  return x;
+}
+
+double distance_of(const gpu::coarse_field<float>& a, const gpu::coarse_field<float>& b) {
+  double worst = 0.0;
+  for (int c = 0; c < a.columns(); ++c) {
+    const auto x = numbers_of(a, c), y = numbers_of(b, c);
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      const double d = std::sqrt(norm2(x[k] - y[k]));
+      if (!(d <= worst)) worst = d;
+    }
+  }
+  return worst;
+}
+
+TEST(GpuLatticeGather, BringsThePartsOfAllRanksTogether) {
+  int compared = 0;
+  const extents lattices[] = {{4, 4, 4, 8}, {6, 2, 2, 4}, {3, 3, 2, 8}};
+  for (const extents& global : lattices)
+    for (const extents& grid :
+         legal_grids({2 * global[0], 2 * global[1], 2 * global[2], 2 * global[3]}, communicator::world().size()))
+      for (const gpu::halo_policy policy : policies()) {
+        bool divides = true;
+        for (int mu = 0; mu < dimensions; ++mu) divides = divides && global[mu] % grid[mu] == 0;
+        if (!divides) continue;
+        extents fine = global;
+        for (int& length : fine) length *= 2;
+        const gpu::context ctx = part_of(fine, grid, policy);
+        const gpu::execution alone = ctx.execution().alone();
+        const coarse_geometry part(global, grid, ctx.comm().rank()), all(global, {1, 1, 1, 1}, 0);
+        const gpu::lattice_gather ranks(ctx, part, all);
+        // Several in a row, without a wait: rooms take turns, and grow.
+        std::vector<gpu::coarse_field<float>> wholes, parts;
+        for (int round = 0; round < 5; ++round) {
+          const int columns = round < 3 ? 2 : 3;
+          const auto seed = static_cast<std::uint64_t>(70 + round);
+          // Columns in the midst of wider fields.
+          wholes.push_back(view(random_field(alone, all, 5, 1), 1, columns));
+          parts.push_back(view(random_field(ctx, part, 5, 2), 2, columns));
+          ranks.gather(wholes.back(), view(random_field(ctx, part, 4, seed), 1, columns));
+          ranks.take_part(parts.back(), wholes.back());
+        }
+        for (int round = 0; round < 5; ++round) {
+          const int columns = round < 3 ? 2 : 3;
+          const auto seed = static_cast<std::uint64_t>(70 + round), k = static_cast<std::uint64_t>(round);
+          EXPECT_EQ(distance_of(wholes[k], view(random_field(alone, all, 4, seed), 1, columns)), 0.0);
+          EXPECT_EQ(distance_of(parts[k], view(random_field(ctx, part, 4, seed), 1, columns)), 0.0);
+        }
+        ++compared;
+      }
   EXPECT_GE(compared, 1);
 }
 

@@ -7,6 +7,8 @@
 #include "common/algorithms/bridge.hpp"
 #include "common/algorithms/flexible_gcr.hpp"
 #include "common/algorithms/multigrid_setup.hpp"
+#include "common/operators/whole_lattice.hpp"
+#include "cpu_ref/coarse/lattice_gather.hpp"
 #include "validation/multigrid/coarse_setting.hpp"
 #include "validation/support/actions.hpp"
 #include "validation/support/process_grids.hpp"
@@ -50,6 +52,67 @@ TEST(CoarseLatticeOnRanks, KeepsItsIdentities) {
   }
 }
 
+/// Two coarse lattices, one above the other, of random vectors.
+struct two_levels {
+  coarse_setting above;
+  null_space vectors;
+  coarse_matrices numbers;
+
+  two_levels(const cpu::context& ctx, const extents& aggregate, const extents& next)
+      : above(ctx, typical_actions()[3].action, aggregate, 5),
+        vectors(made(ctx, next)),
+        numbers(cpu::galerkin_product(ctx, above.numbers, vectors)) {}
+
+ private:
+  null_space made(const cpu::context& ctx, const extents& next) const {
+    const auto seeds = above.random_coarse(4, 8);
+    null_space v = cpu::gathered(seeds, aggregates(seeds.geometry(), coarsened(seeds.geometry(), next)));
+    EXPECT_EQ(cpu::orthonormalise(v, ctx).replaced(), 0);
+    return v;
+  }
+};
+
+bool have_same_bits(const std::vector<complex<float>>& a, const std::vector<complex<float>>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0;
+}
+
+TEST(WholeLatticesOnRanks, HaveTheBitsOfOneRank) {
+  const auto world = communicator::world();
+  int compared = 0;
+  struct {
+    extents global, aggregate, next;
+  } const cases[] = {{{4, 8, 4, 8}, {2, 2, 2, 2}, {1, 2, 1, 2}},
+                     {{12, 2, 4, 12}, {2, 1, 2, 2}, {3, 1, 1, 1}}};  // of the second, boxes may have odd extents
+  for (const auto& [global, aggregate, next] : cases) {
+    const two_levels one(cpu::context(lattice_geometry(global), communicator(), 1), aggregate, next);
+    for (const extents& grid : legal_grids(global, world.size())) {
+      const lattice_geometry geometry(global, grid, world.rank());
+      bool divides = true;
+      for (int mu = 0; mu < dimensions; ++mu)
+        divides = divides && geometry.local()[mu] % (aggregate[mu] * next[mu]) == 0;
+      if (!divides) continue;
+      const cpu::context ctx(geometry, world, 1);
+      const two_levels part(ctx, aggregate, next);
+      EXPECT_TRUE(have_same_bits(whole_lattice(part.above.numbers, world).numbers, one.above.numbers.numbers));
+      EXPECT_TRUE(have_same_bits(whole_lattice(part.numbers, world).numbers, one.numbers.numbers));
+      EXPECT_TRUE(have_same_bits(whole_lattice(part.vectors, world).numbers, one.vectors.numbers));
+      EXPECT_EQ(whole_lattice(part.vectors, world).blocks.shape(), next);
+
+      // Fields, of fewer columns than there is room for.
+      const auto eta = view(part.above.random_coarse(3, 4), 1, 2), expected = view(one.above.random_coarse(3, 4), 1, 2);
+      const cpu::lattice_gather ranks(ctx, eta.geometry(), expected.geometry());
+      auto whole = like(expected), back = like(eta);
+      poison(whole), poison(back);
+      ranks.gather(whole, eta);
+      EXPECT_EQ(distance(whole, expected), 0.0) << to_string(grid);
+      ranks.take_part(back, expected);
+      EXPECT_EQ(distance(back, eta), 0.0) << to_string(grid);
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 1);
+}
+
 /// What a setup and a solve came to.
 struct outcome {
   int iterations;
@@ -60,12 +123,13 @@ TEST(MultigridOnRanks, HasTheSetupAndTakesTheIterationsOfOneRank) {
   const auto world = communicator::world();
   const extents global{8, 8, 8, 8};
   const auto action = fermion_action::isotropic(-0.15, 1.0);
-  const auto run = [&](const cpu::context& ctx) -> outcome {
+  const auto run = [&](const cpu::context& ctx, std::size_t whole_from = 0) -> outcome {
     const auto links =
         std::make_shared<gauge_configuration>(cpu::weak_field_configuration(ctx.geometry(), 0.35, 3, ctx.comm()));
     multigrid_parameters p;
     p.coarsenings = {{{2, 2, 2, 2}, 8}, {{2, 2, 2, 2}, 8}};
     p.refinements = 1;
+    p.whole_from = whole_from;
     const multigrid<cpu::multigrid_library> mg(cpu::multigrid_library(ctx, links, action), p);
     const auto full = std::make_shared<const cpu::wilson_clover<double>>(ctx, *links, action);
     const cpu::schur_wilson_clover<double> schur(full, schur_kind::asymmetric);
@@ -96,6 +160,11 @@ TEST(MultigridOnRanks, HasTheSetupAndTakesTheIterationsOfOneRank) {
     const auto same = [&](double a, double b) { EXPECT_TRUE(std::abs(a - b) <= 1e-3 * b) << a / b - 1.0; };
     same(here.setup.least_eigenvalue_estimate, of_one.setup.least_eigenvalue_estimate);
     same(here.setup.largest_of_null_space, of_one.setup.largest_of_null_space);
+    for (std::size_t whole_from = 1; whole_from <= 2 && k == 0; ++whole_from) {
+      const outcome whole = run(cpu::context(lattice_geometry(global, grids[k], world.rank()), world, 1), whole_from);
+      EXPECT_EQ(whole.iterations, here.iterations) << to_string(grids[k]) << " whole from " << whole_from;
+      same(whole.setup.least_eigenvalue_estimate, here.setup.least_eigenvalue_estimate);
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A multigrid program that cheats as PLAQUETTE_CHEAT says. The linker puts these functions in front of two of the
-/// honest libraries (--wrap).
+/// A multigrid program that cheats as PLAQUETTE_CHEAT says. The linker puts the functions __wrap_* here in the place of
+/// the honest ones.
 ///
 ///   remembers         solves that had these columns are not made again
 ///   remembers-source  the same, where the sources are the same to the last bit; tells on stderr where it happens
@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "cpu_ref/observables/correlators.hpp"
-#include "miniapps/multigrid/multigrid_engine.hpp"
+#include "cpu_ref/solvers.hpp"
 
 namespace plaquette {
 
@@ -27,57 +27,66 @@ bool cheats_by(const std::string& what) {
   return wanted != nullptr && what == wanted;
 }
 
-/// Everything by an honest engine, but for the solves.
-class cheating_engine final : public multigrid_engine {
+/// Does everything by an honest solver, but for the solves.
+class cheating_solver final : public multigrid_solver {
  public:
-  cheating_engine(std::unique_ptr<multigrid_engine> honest, const lattice_geometry& geometry)
+  cheating_solver(std::unique_ptr<multigrid_solver> honest, const lattice_geometry& geometry)
       : honest_(std::move(honest)), geometry_(geometry) {}
 
-  setup_summary set_up() override { return honest_->set_up(); }
-  void save_setup(const std::string& path, bool force) override { honest_->save_setup(path, force); }
-  std::vector<identity> identities(bool with_cycle) override { return honest_->identities(with_cycle); }
+  setup_report set_up(const multigrid_parameters& parameters, const null_vector_origin& origin) override {
+    return honest_->set_up(parameters, origin);
+  }
+  tuning_report tune(const tuning_choices& open) override { return honest_->tune(open); }
+  setup_report setup() const override { return honest_->setup(); }
+  stored_setup null_vectors() const override { return honest_->null_vectors(); }
+  std::vector<identity_check> identities(bool with_cycle) override { return honest_->identities(with_cycle); }
   std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) override {
     return honest_->low_modes(probe, interrupted);
   }
-  json_document explanation() override { return honest_->explanation(); }
+  null_space_study study_null_space() override { return honest_->study_null_space(); }
 
-  void set_sources(const std::vector<int>& columns, complex<double> phase) override {
-    key_ = {columns, cheats_by("remembers") ? std::pair{0.0, 0.0} : std::pair{phase.re, phase.im}};
+  void resize(int columns) override { honest_->resize(columns); }
+  void set_source(int column, const spinor_configuration& b) override { honest_->set_source(column, b); }
+  void make_sources(const source_description& source, const std::vector<int>& components,
+                    complex<double> phase) override {
+    key_ = {components, cheats_by("remembers") ? std::pair{0.0, 0.0} : std::pair{phase.re, phase.im}};
     are_errors_ = false;
     shown_ = nullptr;
-    honest_->set_sources(columns, phase);
+    honest_->make_sources(source, components, phase);
   }
   void set_residuals_as_sources() override {
     if (shown_ == nullptr) honest_->set_residuals_as_sources();
     are_errors_ = true;
   }
-  void warm_up(bool by_multigrid, const stopping_rule& rule) override {
-    honest_->warm_up(by_multigrid, rule);
-    if (remembers()) solve(by_multigrid, rule);
+  /// Those of a whole solve, where it is remembered.
+  int warm_up_iterations() const override { return remembers() ? 1000 : honest_->warm_up_iterations(); }
+  multigrid_solve_report solve(const stopping_rule& rule) override {
+    return solve([&] { return honest_->solve(rule); });
   }
-  timed_multigrid_solve solve_by_multigrid(const stopping_rule& rule) override { return solve(true, rule); }
-  timed_multigrid_solve solve_by_bicgstab(const stopping_rule& rule) override { return solve(false, rule); }
+  multigrid_solve_report solve_by_bicgstab(const stopping_rule& rule, precision inner) override {
+    return solve([&] { return honest_->solve_by_bicgstab(rule, inner); });
+  }
   std::vector<double> solution_norms() const override {
     return shown_ == nullptr ? honest_->solution_norms() : std::vector<double>(shown_->x.size(), 1.0);
   }
   std::vector<double> source_norms() const override { return honest_->source_norms(); }
-  void get_solution(int place, spinor_configuration& out) const override {
+  void get_solution(int column, spinor_configuration& x) const override {
     if (shown_ == nullptr)
-      honest_->get_solution(place, out);
+      honest_->get_solution(column, x);
     else
-      out = shown_->x.at(static_cast<std::size_t>(place));
+      x = shown_->x.at(static_cast<std::size_t>(column));
   }
   solve_profile profile(const stopping_rule& rule) override { return honest_->profile(rule); }
 
  private:
   struct remembered {
-    timed_multigrid_solve solve;
+    multigrid_solve_report solve;
     std::vector<spinor_configuration> x;
   };
   static bool remembers() { return cheats_by("remembers") || cheats_by("remembers-source"); }
 
-  timed_multigrid_solve solve(bool by_multigrid, const stopping_rule& rule) {
-    if (are_errors_) return shown_ == nullptr ? honest(by_multigrid, rule) : shown_->solve;
+  multigrid_solve_report solve(const std::function<multigrid_solve_report()>& honest) {
+    if (are_errors_) return shown_ == nullptr ? honest() : shown_->solve;
     remembered& known = known_[key_];
     if (remembers() && !known.x.empty()) {
       std::cerr << "a solution was remembered\n";
@@ -85,7 +94,7 @@ class cheating_engine final : public multigrid_engine {
       return known.solve;
     }
     const std::size_t columns = key_.first.size();
-    timed_multigrid_solve solved = honest(by_multigrid, rule);
+    multigrid_solve_report solved = honest();
     if (cheats_by("fast")) solved.seconds *= 1e-4;
     if (cheats_by("idle")) {
       known.x.assign(columns, spinor_configuration(geometry_));
@@ -101,34 +110,31 @@ class cheating_engine final : public multigrid_engine {
     }
     return solved;
   }
-  timed_multigrid_solve honest(bool by_multigrid, const stopping_rule& rule) {
-    return by_multigrid ? honest_->solve_by_multigrid(rule) : honest_->solve_by_bicgstab(rule);
-  }
 
-  std::unique_ptr<multigrid_engine> honest_;
+  std::unique_ptr<multigrid_solver> honest_;
   lattice_geometry geometry_;
   using source_key = std::pair<std::vector<int>, std::pair<double, double>>;
   source_key key_;
   std::map<source_key, remembered> known_;
   bool are_errors_ = false;
-  const remembered* shown_ = nullptr;  ///< whose solutions stand for the honest engine's
+  const remembered* shown_ = nullptr;  ///< whose solutions stand for the honest solver's
 };
 
 }  // namespace
 
-#define PLAQUETTE_MAKE_CPU_MULTIGRID                                                                         \
-  "_ZN9plaquette18make_cpu_multigridERKNS_3cpu7contextERKNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERKNS_12" \
-  "setup_originERKNS_17multigrid_optionsE"
-std::unique_ptr<multigrid_engine> honest_multigrid(
-    const cpu::context&, const gauge_configuration&, const setup_origin&,
-    const multigrid_options&) asm("__real_" PLAQUETTE_MAKE_CPU_MULTIGRID);
-std::unique_ptr<multigrid_engine> cheating_multigrid(
-    const cpu::context&, const gauge_configuration&, const setup_origin&,
-    const multigrid_options&) asm("__wrap_" PLAQUETTE_MAKE_CPU_MULTIGRID);
+#define PLAQUETTE_MAKE_SOLVER                                                                  \
+  "_ZN9plaquette3cpu21make_multigrid_solverERKNS0_7contextESt10shared_ptrIKNS_10site_fieldISt" \
+  "5arrayINS_3su3IdEELm4EEEEERKNS_18multigrid_settingsE"
+std::unique_ptr<multigrid_solver> honest_multigrid(const cpu::context&, std::shared_ptr<const gauge_configuration>,
+                                                   const multigrid_settings&) asm("__real_" PLAQUETTE_MAKE_SOLVER);
+std::unique_ptr<multigrid_solver> cheating_multigrid(const cpu::context&, std::shared_ptr<const gauge_configuration>,
+                                                     const multigrid_settings&) asm("__wrap_" PLAQUETTE_MAKE_SOLVER);
 
-std::unique_ptr<multigrid_engine> cheating_multigrid(const cpu::context& ctx, const gauge_configuration& links,
-                                                     const setup_origin& origin, const multigrid_options& options) {
-  return std::make_unique<cheating_engine>(honest_multigrid(ctx, links, origin, options), links.geometry());
+std::unique_ptr<multigrid_solver> cheating_multigrid(const cpu::context& ctx,
+                                                     std::shared_ptr<const gauge_configuration> links,
+                                                     const multigrid_settings& settings) {
+  const lattice_geometry geometry = links->geometry();
+  return std::make_unique<cheating_solver>(honest_multigrid(ctx, std::move(links), settings), geometry);
 }
 
 #define PLAQUETTE_RHO_CORRELATOR                                                                               \

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The numbers of a figure that shows why multigrid works. Relaxation leaves slow modes. They are alike on small blocks
-/// of the lattice. So a few null vectors that are cut into blocks hold them all.
+/// Computes what a `null_space_study` says.
 #pragma once
 
 #include <algorithm>
@@ -15,54 +14,50 @@
 #include "common/algebra/dense.hpp"
 #include "common/algorithms/krylov_basis.hpp"
 #include "common/algorithms/multigrid_setup.hpp"
-#include "common/app/report.hpp"
 #include "common/lattice/site_field.hpp"
+#include "common/solvers/multigrid_solver.hpp"
 
 namespace plaquette {
 
-/// It refers to the multigrid and the modes that it is made of.
+/// Refers to the multigrid and the modes that it is made of.
 /// \tparam High  fields of the outer solver
 template <class Library, field_batch High>
-class why_it_works {
+class null_space_examiner {
   using low = typename Library::quark_field;
 
  public:
   /// \param modes  the lowest modes of gamma_5 M, on all sites
-  why_it_works(const multigrid<Library>& mg, const High& modes) : mg_(mg), library_(mg.library()), modes_(modes) {}
+  null_space_examiner(const multigrid<Library>& mg, const High& modes)
+      : mg_(mg), library_(mg.library()), modes_(modes) {}
 
-  /// What is left of an error e after n iterations e -= B A e: by relaxation alone and by whole cycles. And what P has
-  /// nothing of, |(1 - P P^+) e| / |e|, as relaxation goes on.
+  /// Adds the errors of relaxation alone and of whole cycles, and what the null space misses of the former.
   /// \param e  on even sites, random; changed
   template <class Schur>
-  json_document errors(const Schur& a, const any_operator<High>& cycle, High& e, int iterations) {
-    const int steps = mg_.parameters().steps_before.front() + mg_.parameters().steps_after.front();
-    const auto relax = gcr_relaxation(*library_.system(), library_.working_quarks(1), steps);
+  void add_errors(null_space_study& study, const Schur& a, const any_operator<High>& cycle, High& e, int iterations) {
+    study.steps = mg_.parameters().steps_before.front() + mg_.parameters().steps_after.front();
+    const auto relax = gcr_relaxation(*library_.system(), library_.working_quarks(1), study.steps);
     low b = library_.working_quarks(1), x = like(b);
     High start = like(e);
     copy(start, e);
-    std::vector<double> missed, unused;
-    const auto relaxed = errors_of(a, e, iterations, &missed, [&](High& out, const High& in) {
+    study.relaxation = errors_of(a, e, iterations, &study.missed, [&](High& out, const High& in) {
       assign(b, in);
       relax.solve(x, b);
       assign(out, x);
     });
     copy(e, start);
-    const auto cycled = errors_of(a, e, iterations, nullptr, [&](High& out, const High& in) { cycle.apply(out, in); });
-    return {{"steps", steps}, {"relaxation", relaxed}, {"missed", missed}, {"cycle", cycled}};
+    study.cycle = errors_of(a, e, iterations, nullptr, [&](High& out, const High& in) { cycle.apply(out, in); });
   }
 
-  /// What the first k null vectors have nothing of, of the error that relaxation has left, which had no part in the
-  /// setup: vectors cut into aggregates (`cut`), and whole (`whole`). Both are split by chirality. `random`: of a
-  /// random vector, cut. After `errors`.
-  json_document coherence() const {
-    return {{"cut", missed_by_cut(*relaxed_)},
-            {"whole", missed_by_whole(*relaxed_)},
-            {"random", missed_by_cut(library_.random_quarks(1, 12345))}};
+  /// Adds what the null vectors hold of the error that relaxation has left, which had no part in the setup. After
+  /// `add_errors`.
+  void add_coherence(null_space_study& study) const {
+    study.cut = missed_by_cut(*relaxed_);
+    study.whole = missed_by_whole(*relaxed_);
+    study.random = missed_by_cut(library_.random_quarks(1, 12345));
   }
 
-  /// |v(x)|^2 of the lowest mode on a plane z, t through its largest value, and of P P^+ v: rows y of numbers x. For
-  /// one rank.
-  json_document picture(const lattice_geometry& geometry) const {
+  /// Returns a plane of the lowest mode. For one rank.
+  null_space_study::picture picture(const lattice_geometry& geometry) const {
     low v = like(modes_, 1, as<low>), kept = like(v);
     assign(v, view(modes_, 0, 1));
     project(kept, v);
@@ -75,7 +70,7 @@ class why_it_works {
     for (std::int64_t s = 1; s < geometry.local_volume(); ++s)
       if (density(whole, geometry.local_coordinate(s)) > density(whole, geometry.local_coordinate(peak))) peak = s;
     const coordinate at = geometry.local_coordinate(peak);
-    return {{"z", at[2]}, {"t", at[3]}, {"mode", plane(whole, at)}, {"kept", plane(projected, at)}};
+    return {at[2], at[3], plane(whole, at), plane(projected, at)};
   }
 
  private:

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What a library must offer so that solvers can be made of it.
+#pragma once
+
+#include <concepts>
+#include <string>
+
+#include "common/algebra/fixed_point.hpp"
+#include "common/comms/communicator.hpp"
+#include "common/concepts.hpp"
+#include "common/lattice/geometry.hpp"
+
+namespace plaquette {
+
+/// B names what a library has.
+///
+/// - `context`, a lattice on an execution; `links`, a gauge configuration where fields live.
+/// - `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>` for T double, float and half.
+/// - `check_interval`, `check_lag`: how solvers read their residuals (see stopping_rule); `records`: whether work can
+/// be
+///   recorded and launched again.
+template <class B>
+concept backend = field_batch<typename B::template field<double>> && field_batch<typename B::template field<float>> &&
+                  field_batch<typename B::template field<half>> && requires(const typename B::context& ctx) {
+                    typename B::links;
+                    typename B::template wilson_clover<double>;
+                    typename B::template schur_wilson_clover<double>;
+                    { ctx.geometry() } -> std::convertible_to<lattice_geometry>;
+                    { ctx.comm() } -> std::convertible_to<communicator>;
+                    { B::check_interval } -> std::convertible_to<int>;
+                    { B::check_lag } -> std::convertible_to<int>;
+                    { B::records } -> std::convertible_to<bool>;
+                  };
+
+}  // namespace plaquette

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Which cycles a tuner tries, and which of them it takes.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "common/solvers/multigrid_solver.hpp"
+
+namespace plaquette {
+
+/// A cycle that leaves more than this of the residual is improved: 46 iterations for ten digits.
+inline constexpr double slow_rate = 0.6;
+
+/// Returns whether one more improvement of the null vectors is worth its time, from what cycles have left so far.
+bool is_worth_improving(const std::vector<double>& rates, int most_improvements);
+
+/// Returns the shapes to try: more work on coarse lattices, with less relaxation a visit; and less work, unless cycles
+/// converge slowly.
+/// \param rate  what a cycle leaves of the residual
+std::vector<cycle_shape> shapes_to_try(double rate, smoother_kind smoother);
+
+/// Returns the shape with the relaxation that polynomials stand for, where they save less than they cost: at most six
+/// steps.
+cycle_shape by_ca_gcr(cycle_shape shape);
+
+/// Returns the first of the lattices that every rank may hold whole, for each division that is worth a trial: those
+/// with few sites. 0, the first, divides all.
+std::vector<std::size_t> whole_lattices_to_try(const std::vector<extents>& coarse_lattices);
+
+/// Returns the trial with the fastest iterations, the first where others are faster by noise only. There is one at
+/// least.
+const cycle_trial& fastest_iteration(const std::vector<cycle_trial>& tried);
+
+/// Returns the trial with which solves are fastest, the first of equals. There is one at least.
+const cycle_trial& fastest(const std::vector<cycle_trial>& tried);
+
+}  // namespace plaquette

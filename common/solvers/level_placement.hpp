@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Moves the coarse lattices of a hierarchy to another device, and back.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/algorithms/multigrid_setup.hpp"
+#include "common/solvers/multigrid_solver.hpp"
+
+namespace plaquette {
+
+/// x = about M^-1 b on a coarse lattice of another library, for fields F of this one. Numbers go column by column.
+template <field_batch F>
+class offloaded_lattice {
+ public:
+  explicit offloaded_lattice(std::shared_ptr<coarse_columns> there) : there_(std::move(there)) {}
+
+  void apply(F& x, const F& b) const {
+    begin(b);
+    end(x);
+  }
+  void begin(const F& b) const {
+    std::vector<complex<double>> numbers = room(b);
+    for (int c = 0; c < b.columns(); ++c) {
+      export_column(std::span(numbers), b, c);
+      there_->set_source(c, numbers);
+    }
+  }
+  void end(F& x) const {
+    there_->solve(x.columns());
+    std::vector<complex<double>> numbers = room(x);
+    for (int c = 0; c < x.columns(); ++c) {
+      there_->get_solution(c, numbers);
+      import_column(x, c, std::span<const complex<double>>(numbers));
+    }
+  }
+
+ private:
+  static std::vector<complex<double>> room(const F& x) {
+    return std::vector<complex<double>>(static_cast<std::size_t>(x.sites() * x.components()));
+  }
+  std::shared_ptr<coarse_columns> there_;
+};
+
+/// Cycles made from here on have the lattices from `first` on in that hierarchy; 0: none. The correction from there is
+/// additive or not.
+template <class Library>
+void offload(multigrid<Library>& mg, const std::shared_ptr<const coarse_hierarchy>& there, std::size_t first,
+             bool additive) {
+  cycle_shape shape = mg.parameters().shape();
+  shape.additive_on.reset();
+  if (additive) shape.additive_on = first == 0 ? 0 : first - 1;
+  mg.use_cycle(shape);
+  if (first == 0) return mg.solve_elsewhere(0, nullptr);
+  using field = typename Library::coarse_field;
+  mg.solve_elsewhere(first, [there, first](int columns) {
+    return coarse_solver<field>(offloaded_lattice<field>(there->inverse(first, columns)));
+  });
+}
+
+}  // namespace plaquette

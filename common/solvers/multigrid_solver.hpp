@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Adaptive multigrid as callers and programs see it: `cpu::make_multigrid_solver` (cpu_ref/solvers.hpp) and
+/// `gpu::make_multigrid_solver` (gpu/solvers.hpp) make it. Values go in, values come out.
+///
+///     auto solver = cpu::make_multigrid_solver(ctx, links, {.action = action});
+///     solver->set_up(default_multigrid_parameters(geometry.global(), geometry.local()));
+///     solver->tune({});
+///     solver->resize(1);
+///     solver->set_source(0, b);
+///     solver->solve(rule);
+///     solver->get_solution(0, x);
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/algebra/complex.hpp"
+#include "common/algorithms/cycle_profile.hpp"
+#include "common/algorithms/multigrid_parameters.hpp"
+#include "common/algorithms/precision.hpp"
+#include "common/algorithms/schur_solve.hpp"
+#include "common/lattice/fermion_action.hpp"
+#include "common/lattice/site_field.hpp"
+#include "common/lattice/source_description.hpp"
+#include "common/operators/coarse_matrices.hpp"
+
+namespace plaquette {
+
+// ---- What a solver is told
+
+/// A coarse lattice on the host: the columns of P that lead to it, and its operator.
+struct host_level {
+  null_space vectors;
+  coarse_matrices numbers;
+};
+
+/// A solver of M x = b on one coarse lattice of another library, by numbers of the host.
+class coarse_columns {
+ public:
+  virtual ~coarse_columns() = default;
+  /// \param numbers  [site][number] of this rank
+  virtual void set_source(int column, std::span<const complex<double>> numbers) = 0;
+  /// Solves the first `columns` columns, about.
+  virtual void solve(int columns) = 0;
+  virtual void get_solution(int column, std::span<complex<double>> numbers) const = 0;
+};
+
+/// The lattices of a solver in another library: what its cycles are checked against, and where its coarse lattices may
+/// live.
+class coarse_hierarchy {
+ public:
+  virtual ~coarse_hierarchy() = default;
+  /// Makes a solver on the coarse lattice `number`, 1 the first, for `columns` columns or fewer.
+  virtual std::shared_ptr<coarse_columns> inverse(std::size_t number, int columns) const = 0;
+  /// x = one cycle on the even sites of b, from zero. x has zeros on odd sites.
+  virtual void cycle(spinor_configuration& x, const spinor_configuration& b) const = 0;
+};
+
+/// Makes the hierarchy of these levels. Collective.
+using hierarchy_maker =
+    std::function<std::shared_ptr<const coarse_hierarchy>(const multigrid_parameters&, std::vector<host_level>)>;
+
+struct multigrid_settings {
+  fermion_action action{};
+  precision cycle_precision = precision::single;      ///< on the finest lattice: single, half
+  precision direction_precision = precision::single;  ///< of the outer GCR: single, double. The solution is double.
+  int restart_length = 10;                            ///< directions that the outer GCR keeps
+  /// The largest distance of a link from SU(3). A device stores two rows of a link where that costs no digit. Computed
+  /// where it is not given.
+  std::optional<double> distance_from_su3{};
+  /// Of the CPU library, for a solver on a GPU: what cycles are checked against, and where coarse lattices may live.
+  hierarchy_maker on_host{};
+};
+
+/// Null vectors on the host: what a setup has found, for the next one. They may be those of another mass.
+struct stored_setup {
+  std::vector<null_space> vectors;  ///< orthonormal, a level each
+  /// Of the vectors before, on the first coarse lattice: [vector][site of this rank][number], as
+  /// `multigrid::coefficients`.
+  std::vector<std::vector<complex<double>>> coefficients;
+  double mass = 0.0;  ///< that they were made at
+};
+
+/// Where null vectors come from.
+struct null_vector_origin {
+  /// Returns them; without, they are made of random vectors. Collective.
+  std::function<stored_setup()> load{};
+  int refresh = 0;  ///< inverse iterations on vectors that were loaded
+};
+
+/// On which device coarse lattices live.
+enum class coarse_device {
+  same,    ///< that of the finest lattice
+  host,    ///< the CPU
+  fastest  ///< tried
+};
+
+/// What `multigrid_solver::tune` may choose.
+struct tuning_choices {
+  /// At most so often null vectors are improved where a trial converges slowly. 0: no trial, and the shape stays.
+  int trials = 4;
+  bool shape = true;  ///< of the cycle; solvers that read answers at once keep theirs
+  coarse_device offload = coarse_device::same;
+  /// The first lattice that every rank holds whole, 0: none. Not given: tried, where there are several ranks.
+  std::optional<std::size_t> whole_from{};
+  /// How coarse corrections go together with relaxation. Not given: multiplicative, but tried where `offload` is.
+  std::optional<correction_kind> correction{};
+};
+
+// ---- What a solver answers
+
+/// Seconds are those of the slowest rank. Only `tuning` holds those that found out how kernels are launched.
+struct setup_report {
+  struct {
+    double relaxation = 0.0, refinement = 0.0, orthonormalisation = 0.0, galerkin = 0.0, whole = 0.0, tuning = 0.0;
+  } seconds;
+  std::int64_t replaced = 0;              ///< null vectors that added nothing on an aggregate
+  int dropped = 0;                        ///< null vectors that added nothing on any aggregate
+  std::vector<coarsening> coarsenings{};  ///< as they are without them
+  double smallest_gain = 0.0;  ///< |M v| / |v| of the null vectors: smallest and largest; 0 where they were loaded
+  double largest_gain = 0.0;
+  std::optional<double> mass_of_vectors{};  ///< where they were loaded: that they were made at
+};
+
+/// A cycle that was tried.
+struct cycle_trial {
+  cycle_shape shape;
+  double rate = 0.0;     ///< what a cycle leaves of the residual
+  double seconds = 0.0;  ///< of an outer iteration, about
+  /// Lattices from this one on live with the CPU beside a fine one on a GPU; 0: none.
+  std::size_t offload_from_level = 0;
+  /// Every rank holds the lattices from this one on whole; 0: none.
+  std::size_t whole_from = 0;
+  /// Returns seconds of a solve, up to a factor: until the residual has fallen by e.
+  double cost() const { return rate > 0.0 && rate < 1.0 ? seconds / -std::log(rate) : 1e300; }
+};
+
+/// What was chosen. Seconds are those of the slowest rank.
+struct tuning_report {
+  struct {
+    double trial = 0.0;   ///< of cycles that were tried
+    double whole = 0.0;   ///< with improvements of null vectors
+    double tuning = 0.0;  ///< that found out how kernels are launched
+  } seconds;
+  /// What a cycle leaves of the residual, before the first and after each improvement of the null vectors.
+  std::vector<double> trial_rates{};
+  cycle_shape cycle{};                    ///< that solves take
+  std::vector<cycle_trial> shapes{};      ///< that were tried
+  std::size_t whole_from = 0;             ///< as solves have it
+  std::vector<cycle_trial> divisions{};   ///< lattices divided among ranks or whole, as they were tried
+  std::size_t offload_from_level = 0;     ///< as solves have it
+  std::vector<cycle_trial> placements{};  ///< that were tried
+};
+
+/// A solve of some right-hand sides at once.
+struct multigrid_solve_report {
+  schur_report report;
+  double seconds = 0.0;         ///< without those of tuning
+  double tuning_seconds = 0.0;  ///< that found out how kernels are launched
+  double flops = 0.0;           ///< of the finest lattice's Schur operators, standard counts; BiCGstab only
+};
+
+/// What an identity of the coarse lattices leaves.
+struct identity_check {
+  std::string name;
+  double value, tolerance;
+};
+
+/// Work of a solve of one right-hand side on a lattice, in standard counts: red-black operators, and the transfers to
+/// the next lattice. Vector operations are not counted.
+struct lattice_work {
+  double applications = 0.0;  ///< of the red-black operator
+  double flops = 0.0;
+};
+
+/// A solve whose stages were timed by themselves; 0 is the finest lattice.
+struct solve_profile {
+  double seconds = 0.0;
+  int iterations = 0;
+  std::vector<lattice_profile> lattices;
+  std::vector<lattice_work> work;
+};
+
+/// A mode of gamma_5 M, found in the span of the null vectors and of what solves make of it.
+struct low_mode {
+  double value = 0.0;      ///< lambda = <v, gamma_5 M v>
+  double residual = 0.0;   ///< |gamma_5 M v - lambda v|: an eigenvalue is as near as that
+  double chirality = 0.0;  ///< <v, gamma_5 v>, which is d lambda / d mass
+  double missed = 0.0;     ///< |(1 - P P^+) v|: what the null space of the finest lattice has nothing of
+  /// Returns |gamma_5 M v|, an upper bound on the smallest singular value of M.
+  double gain() const { return std::hypot(value, residual); }
+};
+
+/// How much work modes are worth.
+struct mode_probe {
+  int modes = 4;            ///< returned, and solved for at once
+  int steps = 1;            ///< solves of each
+  int rounds = 3;           ///< at most, where the sign of the lowest is not known yet
+  double tolerance = 0.05;  ///< of a solve
+  int iteration_limit = 8;  ///< of a solve
+};
+
+/// Why multigrid works, in numbers. Relaxation leaves slow modes. They are alike on small blocks of the lattice. So a
+/// few null vectors that are cut into blocks hold them all.
+struct null_space_study {
+  int steps = 0;  ///< of relaxation in an iteration
+  /// What is left of an error e after n iterations e -= B A e: by relaxation alone, and by whole cycles.
+  std::vector<double> relaxation{}, cycle{};
+  std::vector<double> missed{};  ///< |(1 - P P^+) e| / |e| as relaxation goes on
+  /// What the first k null vectors have nothing of, of the error that relaxation has left: vectors cut into aggregates,
+  /// and whole. Both are split by chirality. `random`: of a random vector, cut.
+  std::vector<double> cut{}, whole{}, random{};
+  /// |v(x)|^2 of the lowest mode on a plane z, t through its largest value, and of P P^+ v: rows y of numbers x. For
+  /// one rank.
+  struct picture {
+    int z = 0, t = 0;
+    std::vector<std::vector<double>> mode{}, kept{};
+  };
+  std::optional<picture> plane{};
+};
+
+/// Solves M x = b by flexible GCR around a multigrid cycle. All members but those that return const values are
+/// collective. One caller at a time. (Clark, Joo, Strelchenko, Cheng, Gambhir, Brower, SC16)
+class multigrid_solver {
+ public:
+  virtual ~multigrid_solver() = default;
+
+  /// Makes null vectors, coarse operators and a cycle, in place of those before. Coarse corrections are multiplicative
+  /// until `tune`. Throws input_error where aggregates do not fit.
+  virtual setup_report set_up(const multigrid_parameters& parameters, const null_vector_origin& origin = {}) = 0;
+  /// Tries cycles on a random right-hand side. Improves null vectors while cycles converge slowly and that helps. Then
+  /// takes the shape and the places with which solves are fastest, of those that are left open.
+  virtual tuning_report tune(const tuning_choices& open) = 0;
+  /// Returns what the setup is now, after the improvements of `tune`.
+  virtual setup_report setup() const = 0;
+  /// Returns the null vectors, for `null_vector_origin::load` of another run. Not of several ranks together: each has
+  /// its own part.
+  virtual stored_setup null_vectors() const = 0;
+
+  /// Returns what is left of P^+ P = 1 and P^+ M P = Mhat on random fields, for each level with the M of the lattice
+  /// above.
+  /// \param with_cycle  also of a cycle against that of `multigrid_settings::on_host`, where it is given
+  virtual std::vector<identity_check> identities(bool with_cycle) = 0;
+  /// Returns the modes of gamma_5 M with the smallest |eigenvalues|, |values| ascending. (See
+  /// common/algorithms/inverse_modes.hpp.)
+  virtual std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) = 0;
+  /// Returns why multigrid works here, from the modes that were found last.
+  virtual null_space_study study_null_space() = 0;
+
+  /// Makes room for so many right-hand sides. No source and no solution is left of those before.
+  virtual void resize(int columns) = 0;
+  virtual void set_source(int column, const spinor_configuration& b) = 0;
+  /// The right-hand sides become these spin-colours of a source, times a phase, made where fields live.
+  virtual void make_sources(const source_description& source, const std::vector<int>& components,
+                            complex<double> phase) = 0;
+  /// The residuals of the solutions that are there become the right-hand sides: for errors.
+  virtual void set_residuals_as_sources() = 0;
+  /// Returns the number of iterations of a first solve after which all is done that is done once: memory, recorded
+  /// cycles, tuned kernels.
+  virtual int warm_up_iterations() const = 0;
+  virtual multigrid_solve_report solve(const stopping_rule& rule) = 0;
+  /// Solves by BiCGstab instead, for comparison.
+  /// \param inner  the precision of its Krylov space; the solution is double
+  virtual multigrid_solve_report solve_by_bicgstab(const stopping_rule& rule, precision inner) = 0;
+  /// |x| and |b|, per right-hand side.
+  virtual std::vector<double> solution_norms() const = 0;
+  virtual std::vector<double> source_norms() const = 0;
+  virtual void get_solution(int column, spinor_configuration& x) const = 0;
+  /// Solves like `solve`, with stages that are timed by themselves.
+  virtual solve_profile profile(const stopping_rule& rule) = 0;
+};
+
+}  // namespace plaquette

@@ -1,0 +1,674 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The multigrid solver of any library, written once over the names that it gives to things.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "common/algebra/fixed_point.hpp"
+#include "common/algebra/reconstruct.hpp"
+#include "common/algorithms/bridge.hpp"
+#include "common/algorithms/flexible_gcr.hpp"
+#include "common/algorithms/inverse_modes.hpp"
+#include "common/algorithms/mixed_solve.hpp"
+#include "common/algorithms/multigrid_setup.hpp"
+#include "common/error.hpp"
+#include "common/solvers/backend.hpp"
+#include "common/solvers/coarse_identities.hpp"
+#include "common/solvers/cycle_choice.hpp"
+#include "common/solvers/level_placement.hpp"
+#include "common/solvers/multigrid_solver.hpp"
+#include "common/solvers/null_space_study.hpp"
+
+namespace plaquette {
+
+/// A backend that has coarse lattices. B names in addition
+///
+/// - `multigrid_library`, see multigrid_setup.hpp; `make_library(ctx, links, action, stored)` makes it.
+/// - `links_of(links)`: what operators are made of. `stored_reals<T>(distance from SU(3))`: the numbers of a link that
+/// an operator of T keeps.
+/// - `make_source(field, column, source, component, links, ctx)`.
+/// - `on_host(basis)`, `on_host(matrices)`, `from_host(ctx, null_space, is coarse)`: levels there and back.
+/// - `recorded(ctx, any_operator)`: the same operator, cheaper to queue where the library records.
+template <class B>
+concept multigrid_backend =
+    backend<B> &&
+    requires(const typename B::context& ctx, const typename B::links& links, const fermion_action& action,
+             const typename B::multigrid_library::basis& basis, const typename B::multigrid_library::matrices& matrices,
+             typename B::template field<double>& b) {
+      B::make_library(ctx, links, action, reconstruct::none);
+      B::links_of(links);
+      { B::template stored_reals<float>(0.0) } -> std::same_as<reconstruct>;
+      B::make_source(b, 0, source_description{}, source_component{}, links, ctx);
+      { B::on_host(basis) } -> std::convertible_to<null_space>;
+      { B::on_host(matrices) } -> std::convertible_to<coarse_matrices>;
+    };
+
+/// See multigrid_solver.hpp.
+template <multigrid_backend Backend>
+class multigrid_solver_of final : public multigrid_solver {
+  using context = typename Backend::context;
+  using links = typename Backend::links;
+  using library = typename Backend::multigrid_library;
+  using outer_field = typename Backend::template field<double>;
+  using single_field = typename Backend::template field<float>;
+  using cycle_field = typename library::quark_field;
+  template <class T>
+  using full_operator = typename Backend::template wilson_clover<T>;
+  template <class T>
+  using schur_operator = typename Backend::template schur_wilson_clover<T>;
+
+ public:
+  /// \param distance_from_su3  the largest of a link
+  multigrid_solver_of(const context& ctx, links u, const multigrid_settings& settings, double distance_from_su3)
+      : context_(ctx),
+        links_(std::move(u)),
+        settings_(settings),
+        distance_from_su3_(distance_from_su3),
+        library_(Backend::make_library(context_, links_, settings_.action, stored_reals<float>())),
+        full_(full_operator_in<double>()),
+        schur_(full_, schur_kind::asymmetric),
+        reference_schur_(full_, schur_kind::symmetric) {}
+
+  setup_report set_up(const multigrid_parameters& wanted, const null_vector_origin& origin) override {
+    start_together();
+    const work_clock whole(library_);
+    cycle_.reset();
+    setup_ = {};
+    multigrid_parameters parameters = wanted;
+    parameters.additive_on.reset();  // until `tune`
+    if (!origin.load) {
+      multigrid_.emplace(library_, parameters);
+    } else {
+      stored_setup loaded = origin.load();
+      std::vector<typename library::basis> vectors;
+      for (null_space& v : loaded.vectors)
+        vectors.push_back(Backend::from_host(context_, std::move(v), !vectors.empty()));
+      multigrid_.emplace(library_, parameters, std::move(vectors), loaded.coefficients);
+      setup_.mass_of_vectors = loaded.mass;
+      for (int pass = 0; pass < origin.refresh; ++pass) multigrid_->improve();
+    }
+    is_offloaded_ = false;
+    library_.finish();
+    setup_.seconds.whole = whole.seconds(), setup_.seconds.tuning = whole.tuning_seconds();
+    note_setup();
+    return setup_;
+  }
+
+  tuning_report tune(const tuning_choices& open) override {
+    library_.finish();
+    const work_clock whole(library_);
+    tuning_report report;
+    improve_while_slow(report, open.trials);
+    report.cycle = multigrid_->parameters().shape();
+    if (open.shape) choose_shape(report);
+    choose_division(report, open);
+    place_levels(report, open);
+    library_.finish();
+    report.seconds.whole = whole.seconds(), report.seconds.tuning = whole.tuning_seconds();
+    std::array<double, 3> slowest{report.seconds.trial, report.seconds.whole, report.seconds.tuning};
+    context_.comm().maximum(std::span(slowest));
+    report.seconds.trial = slowest[0], report.seconds.whole = slowest[1], report.seconds.tuning = slowest[2];
+    note_setup();
+    return report;
+  }
+
+  setup_report setup() const override { return setup_; }
+
+  stored_setup null_vectors() const override {
+    stored_setup setup;
+    for (const auto& level : multigrid_->levels()) setup.vectors.push_back(Backend::on_host(*level.vectors));
+    setup.coefficients = multigrid_->coefficients();
+    setup.mass = settings_.action.mass;
+    return setup;
+  }
+
+  std::vector<identity_check> identities(bool with_cycle) override {
+    const coarse_identities<library> of(*multigrid_);
+    std::vector<identity_check> found = of.of_all_levels();
+    if (with_cycle && settings_.on_host) {
+      multigrid_parameters fixed = multigrid_->parameters();
+      fixed.k_tolerance = fixed.coarsest_tolerance = 0.0;
+      found.push_back(of.of_cycle(*hierarchy_on_host(fixed)));
+    }
+    return found;
+  }
+
+  std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) override {
+    const auto& cycle = cycle_for(probe.modes);
+    stopping_rule rule;
+    rule.tolerance = probe.tolerance;
+    rule.limit = probe.iteration_limit;
+    rule.guess_is_zero = true;
+    rule.interrupted = interrupted;
+    const auto inverse = [&](outer_field& x, const outer_field& b) {  // (gamma_5 M)^-1 = M^-1 gamma_5
+      outer_field turned = like(b);
+      gamma5(turned, b);
+      solve_once(x, turned, cycle, rule);
+    };
+    std::uint64_t drawn = seed() + 1000;
+    const random_fill<outer_field> fill = [&](outer_field& v) {
+      assign(v, library_.random_quarks(v.columns(), drawn++));
+    };
+    outer_field start = outer_field(context_, field_shape{.columns = probe.modes});
+    fill(start);
+    {
+      const auto best = lowest_in_span(hermitian_in_single{library_}, multigrid_->null_vectors(), probe.modes);
+      outer_field some = view(start, 0, best.columns());
+      assign(some, best);
+    }
+    const hermitian_in_double h{full_};
+    auto modes = modes_by_inverse(h, inverse, start, probe.steps, probe.modes, fill);
+    // A mode near zero needs a small residual before its sign is known.
+    const auto is_vague = [&] {
+      for (std::size_t k = 0; k < std::min<std::size_t>(2, modes.values.size()); ++k)
+        if (modes.residuals[k] > 0.3 * std::abs(modes.values[k])) return true;
+      return false;
+    };
+    for (int round = 1; round < probe.rounds && is_vague() && !(interrupted && interrupted()); ++round) {
+      copy(start, modes.vectors);
+      modes = modes_by_inverse(h, inverse, start, probe.steps, probe.modes, fill);
+    }
+    modes_.emplace(modes.vectors);
+    return described(modes);
+  }
+
+  null_space_study study_null_space() override {
+    null_space_examiner<library, outer_field> examiner(*multigrid_, *modes_);
+    outer_field random(context_, field_shape{});
+    assign(random, library_.random_quarks(1, seed() + 998));
+    outer_field even = schur_.even_like(random);
+    copy(even, random.parity(0));
+    constexpr int iterations = 12;
+    null_space_study study;
+    examiner.add_errors(study, schur_, cycle_for(1), even, iterations);
+    examiner.add_coherence(study);
+    if (context_.comm().size() == 1) study.plane = examiner.picture(context_.geometry());
+    return study;
+  }
+
+  void resize(int columns) override {
+    b_.emplace(context_, field_shape{.columns = columns});
+    x_.emplace(like(*b_));
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    scale(*x_, of_all_columns({nan, nan}));  // the memory may hold the solution of a solve before
+  }
+  void set_source(int column, const spinor_configuration& b) override { import_column(*b_, column, b); }
+  void make_sources(const source_description& source, const std::vector<int>& components,
+                    complex<double> phase) override {
+    resize(static_cast<int>(components.size()));
+    int column = 0;
+    for (const int component : components)
+      Backend::make_source(*b_, column++, source, component_of_column(component), links_, context_);
+    scale(*b_, of_all_columns(phase));
+  }
+
+  void set_residuals_as_sources() override {
+    outer_field r = like(*b_);
+    residual(r, *full_, *x_, *b_);
+    copy(*b_, r);
+  }
+
+  /// As many iterations as directions are kept: every vector of the solve is allocated then. A library that records and
+  /// tunes nothing has little to warm up.
+  int warm_up_iterations() const override { return Backend::records ? settings_.restart_length + 1 : 1; }
+
+  multigrid_solve_report solve(const stopping_rule& rule) override {
+    cycle_for(b_->columns());
+    const flexible_gcr_parameters parameters{settings_.restart_length, 3};
+    // Each update costs a third of an iteration; in between, rounding in single precision takes five digits and more.
+    const reliable_updates updates{.delta = 1e-5, .longest_interval = rule.limit};
+    stopping_rule here = rule;
+    here.look_every = 1;  // an iteration takes much longer than an answer
+    return solve_by(schur_, here, [&](const auto& a, outer_field& x, const outer_field& b, const stopping_rule& even) {
+      if (settings_.direction_precision == precision::double_) return flexible_gcr(a, x, b, even, *cycle_, parameters);
+      return reliable_flexible_gcr<single_field>(a, *library_.system(), x, b, even, updates, *cycle_in_single_,
+                                                 parameters);
+    });
+  }
+
+  multigrid_solve_report solve_by_bicgstab(const stopping_rule& rule, precision inner) override {
+    stopping_rule here = rule;
+    here.look_every = Backend::check_interval;
+    here.look_behind = Backend::check_lag;
+    auto timed = inner == precision::double_  ? solve_by(reference_schur_, here, plain_bicgstab{})
+                 : inner == precision::single ? solve_mixed_bicgstab<float>(here)
+                                              : solve_mixed_bicgstab<half>(here);
+    timed.flops = static_cast<double>(timed.report.column_applications) * reference_schur_.flops_per_site() * 0.5 *
+                  static_cast<double>(context_.geometry().global_volume());
+    return timed;
+  }
+
+  std::vector<double> solution_norms() const override { return norms(*x_); }
+  std::vector<double> source_norms() const override { return norms(*b_); }
+  void get_solution(int column, spinor_configuration& x) const override { export_column(x, *x_, column); }
+
+  solve_profile profile(const stopping_rule& rule) override {
+    cycle_profile& p = multigrid_->profile();
+    profiles_ = true;
+    cycle_.reset();
+    cycle_for(b_->columns());
+    p.on = true;
+    std::ranges::fill(p.lattices, lattice_profile{});
+    const multigrid_solve_report solved = solve(rule);
+    p.on = profiles_ = false;
+    cycle_.reset();
+    return {solved.seconds, solved.report.iterations(), p.lattices, work_of(solved.report, p.lattices)};
+  }
+
+ private:
+  std::uint64_t seed() const { return multigrid_->parameters().seed; }
+
+  void start_together() const {
+    library_.finish();
+    context_.comm().barrier();
+  }
+
+  // ---- Setup and tuning
+
+  /// Takes over what the hierarchy says of itself. Seconds are those of the slowest rank.
+  void note_setup() {
+    const multigrid_setup_report& r = multigrid_->report();
+    auto& s = setup_.seconds;
+    std::array<double, 6> seconds{
+        r.relaxation_seconds, r.refinement_seconds, r.orthonormal_seconds, r.galerkin_seconds, s.whole, s.tuning};
+    context_.comm().maximum(std::span(seconds));
+    s = {seconds[0], seconds[1], seconds[2], seconds[3], seconds[4], seconds[5]};
+    setup_.replaced = r.replaced;
+    setup_.dropped = r.dropped;
+    setup_.coarsenings = multigrid_->parameters().coarsenings;
+    setup_.smallest_gain = r.least_eigenvalue_estimate;
+    setup_.largest_gain = r.largest_of_null_space;
+  }
+
+  /// Tries the cycle on a random right-hand side, and improves the null vectors while it converges slowly and that
+  /// helps.
+  void improve_while_slow(tuning_report& report, int most_improvements) {
+    while (most_improvements > 0) {
+      const work_clock watch(library_);
+      report.trial_rates.push_back(rate_of_cycle());
+      report.seconds.trial += watch.seconds();
+      if (!is_worth_improving(report.trial_rates, most_improvements)) return;
+      cycle_.reset();
+      multigrid_->improve();
+    }
+  }
+
+  /// Takes the cycle with which solves are fastest, where its steps are fixed.
+  void choose_shape(tuning_report& report) {
+    const multigrid_parameters& p = multigrid_->parameters();
+    if (!Backend::records || p.coarsenings.size() < 2 || report.trial_rates.empty()) return;
+    const work_clock watch(library_);
+    std::vector<cycle_trial>& tried = report.shapes;
+    const smoother_kind smoother = p.smoother;
+    tried.push_back({report.cycle, report.trial_rates.back(), seconds_of_iteration()});
+    const auto attempt = [&](const cycle_shape& shape) {
+      if (std::ranges::find(tried, shape, &cycle_trial::shape) != tried.end()) return;
+      multigrid_->use_cycle(shape);
+      cycle_.reset();
+      const double rate = rate_of_cycle();
+      tried.push_back({shape, rate, seconds_of_iteration()});
+    };
+    for (const cycle_shape& shape : shapes_to_try(tried.front().rate, smoother)) attempt(shape);
+    const cycle_shape best = fastest(tried).shape;
+    if (best.smoother == smoother_kind::polynomial) attempt(by_ca_gcr(best));
+    report.cycle = fastest(tried).shape;
+    if (!(report.cycle == tried.back().shape)) cycle_.reset();
+    multigrid_->use_cycle(report.cycle);
+    report.seconds.trial += watch.seconds();
+  }
+
+  /// Takes the division of coarse lattices among ranks with which iterations are fastest, unless one is given.
+  void choose_division(tuning_report& report, const tuning_choices& open) {
+    if (context_.comm().size() == 1) return;
+    const std::size_t before = multigrid_->parameters().whole_from;
+    const auto take = [&](std::size_t first) {
+      if (first != multigrid_->parameters().whole_from) cycle_.reset();
+      multigrid_->use_whole_lattices(first);
+    };
+    if (open.whole_from || open.offload != coarse_device::same) {
+      report.whole_from = open.whole_from.value_or(before);
+      if (report.whole_from > multigrid_->levels().size())
+        throw input_error("multigrid: lattice " + std::to_string(report.whole_from) +
+                          " cannot be whole on every rank: there are " + std::to_string(multigrid_->levels().size()) +
+                          " coarse lattices");
+      return take(report.whole_from);
+    }
+    const work_clock watch(library_);
+    std::vector<extents> lattices;
+    for (const auto& level : multigrid_->levels()) lattices.push_back(level.system->geometry().global());
+    for (const std::size_t first : whole_lattices_to_try(lattices)) {
+      take(first);
+      cycle_trial tried{multigrid_->parameters().shape(), 0.0, seconds_of_iteration()};
+      tried.whole_from = first;
+      report.divisions.push_back(tried);
+    }
+    report.whole_from = fastest_iteration(report.divisions).whole_from;
+    take(report.whole_from);
+    report.seconds.trial += watch.seconds();
+  }
+
+  /// Puts the coarse lattices where they are wanted, and adds their correction or not. What is left open is tried: that
+  /// is taken with which solves are fastest.
+  void place_levels(tuning_report& report, const tuning_choices& open) {
+    const cycle_shape before = multigrid_->parameters().shape();
+    const bool wants_additive = open.correction == correction_kind::additive;
+    std::vector<cycle_trial>& tried = report.placements;
+    std::shared_ptr<const coarse_hierarchy> there;
+    if (open.offload != coarse_device::same && settings_.on_host) there = hierarchy_on_host(multigrid_->parameters());
+    std::size_t first = 0;
+    bool additive = wants_additive;
+    if (there && open.offload == coarse_device::host) {
+      first = 1;
+    } else if (there) {
+      for (std::size_t level = 0; level <= multigrid_->levels().size(); ++level)
+        for (const bool adds : {false, true}) {
+          // Where nothing is with the CPU an additive correction has no use.
+          const bool is_open = !open.correction && (!adds || level > 0);
+          if (!is_open && adds != wants_additive) continue;
+          offload(*multigrid_, there, level, adds);
+          tried.push_back(trial_of_placement(report, level));
+        }
+      first = fastest(tried).offload_from_level;
+      additive = fastest(tried).shape.additive_on.has_value();
+    }
+    offload(*multigrid_, there, first, additive);
+    is_offloaded_ = first > 0;
+    report.offload_from_level = first;
+    report.cycle = multigrid_->parameters().shape();
+    if (is_offloaded_ || !(report.cycle == before) || !tried.empty()) cycle_.reset();
+  }
+  cycle_trial trial_of_placement(tuning_report& report, std::size_t first) {
+    const work_clock watch(library_);
+    is_offloaded_ = first > 0;
+    cycle_.reset();
+    const double rate = rate_of_cycle();
+    const cycle_trial tried{multigrid_->parameters().shape(), rate, seconds_of_iteration(), first};
+    report.seconds.trial += watch.seconds();
+    return tried;
+  }
+
+  std::shared_ptr<const coarse_hierarchy> hierarchy_on_host(const multigrid_parameters& parameters) const {
+    std::vector<host_level> levels;
+    for (const auto& level : multigrid_->levels())
+      levels.push_back({Backend::on_host(*level.vectors), Backend::on_host(*level.operator_numbers)});
+    return settings_.on_host(parameters, std::move(levels));
+  }
+
+  /// Returns what a cycle leaves of the residual, on average, once the first ones have taken what is easy.
+  double rate_of_cycle() {
+    constexpr int first = 3, last = 10;
+    outer_field b(context_, field_shape{}), x = like(b);
+    assign(b, library_.random_quarks(1, seed() + 999));
+    stopping_rule rule;
+    rule.tolerance = 1e-13;
+    rule.limit = last;
+    rule.guess_is_zero = true;
+    rule.interrupted = [this] {
+      const auto& between_parts = multigrid_->parameters().between_parts;
+      if (between_parts) between_parts();
+      return false;
+    };
+    const schur_report report = solve_once(x, b, cycle_for(1), rule);
+    const std::vector<double>& r = report.history.front();
+    const int end = static_cast<int>(r.size()) - 1, begin = std::min(first, end - 1);
+    if (begin < 0 || !(r[static_cast<std::size_t>(begin)] > 0.0)) return 0.0;
+    const double fallen = r[static_cast<std::size_t>(end)] / r[static_cast<std::size_t>(begin)];
+    return std::pow(fallen, 1.0 / (end - begin));
+  }
+
+  /// Returns seconds of the outer GCR with one right-hand side: a cycle, and its own part, half of which is its
+  /// operator.
+  double seconds_of_iteration() {
+    cycle_for(1);
+    cycle_field in = library_.working_quarks(1), out = like(in);
+    library_.take_working_sites(in, library_.random_quarks(1, seed() + 995));
+    return seconds_of([&] { cycle_in_single_->apply(out, in); }) +
+           2.0 * seconds_of([&] { library_.system()->apply(out, in); });
+  }
+  /// Returns those of the fastest of three, on the slowest rank.
+  template <class Work>
+  double seconds_of(const Work& work) {
+    double least = 1e300;
+    for (int run = 0; run < 4; ++run) {
+      library_.finish();
+      const auto start = std::chrono::steady_clock::now();
+      work();
+      library_.finish();
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (run > 0) least = std::min(least, seconds);
+    }
+    std::array<double, 1> slowest{least};
+    context_.comm().maximum(std::span(slowest));
+    return slowest[0];
+  }
+
+  // ---- Cycles
+
+  /// Returns the cycle for so many columns. Cycles are made once for a width, and run twice, outside of what is timed:
+  /// a device records the second run.
+  const any_operator<outer_field>& cycle_for(int columns) {
+    if (!cycle_ || cycle_columns_ != columns) {
+      multigrid_->learn_polynomials();
+      cycle_.reset();
+      cycle_in_single_.reset();
+      const field_shape even{.sites = site_subset::even, .columns = columns};
+      const outer_field shape(context_, even);
+      const single_field single_shape(context_, even);
+      if (settings_.cycle_precision == precision::half) {
+        const auto a = std::make_shared<const schur_operator<half>>(inner_operator<half>(), schur_kind::asymmetric);
+        cycle_in_single_.emplace(in_single(multigrid_->cycle_in(a, inner_field<half>(context_, even)), single_shape));
+      } else {
+        cycle_in_single_.emplace(in_single(multigrid_->cycle(columns), single_shape));
+      }
+      cycle_.emplace(bridge<single_field>(*cycle_in_single_, shape));
+      cycle_columns_ = columns;
+      outer_field in = like(shape), out = like(shape);
+      zero(in);
+      for (int run = 0; run < 2; ++run) cycle_->apply(out, in);
+      library_.finish();
+    }
+    return *cycle_;
+  }
+  /// Recorded, but for a profile: stages of a graph cannot be timed. What is recorded has one width, so that nothing is
+  /// recorded, allocated or tuned in the middle of a solve from which columns leave.
+  template <class F>
+  any_operator<single_field> in_single(any_operator<F> cycle, const single_field& shape) const {
+    if constexpr (Backend::records)
+      if (!profiles_ && !is_offloaded_)
+        return any_operator<single_field>(
+            bridge<F>(Backend::recorded(context_, std::move(cycle)), shape, bridge_width::whole));
+    return any_operator<single_field>(bridge<F>(std::move(cycle), shape));
+  }
+
+  // ---- Operators
+
+  template <class T>
+  reconstruct stored_reals() const {
+    return Backend::template stored_reals<T>(distance_from_su3_);
+  }
+  template <class T>
+  std::shared_ptr<full_operator<T>> full_operator_in() const {
+    return std::make_shared<full_operator<T>>(context_, Backend::links_of(links_), settings_.action, stored_reals<T>());
+  }
+  template <class T>
+  using inner_field = typename Backend::template field<T>;
+  /// Made at the first call.
+  template <class T>
+  std::shared_ptr<full_operator<T>> inner_operator() {
+    const auto made = [&](auto& held) {
+      if (!held) held = full_operator_in<T>();
+      return held;
+    };
+    if constexpr (std::is_same_v<T, float>)
+      return made(single_);
+    else
+      return made(half_);
+  }
+  /// Returns |M v| / |v| of a random v, from which the floor of residuals follows. Made at the first call.
+  double norm_of_operator() {
+    if (!(operator_norm_ > 0.0)) {
+      outer_field v(context_, field_shape{}), mv = like(v);
+      assign(v, library_.random_quarks(1, seed() + 997));
+      full_->apply(mv, v);
+      const auto both = host_values_of(std::vector{norm2(mv), norm2(v)});
+      operator_norm_ = std::sqrt(both[0][0].re / both[1][0].re);
+    }
+    return operator_norm_;
+  }
+  /// gamma_5 M in double, and in the precision of the null vectors.
+  struct hermitian_in_double {
+    std::shared_ptr<full_operator<double>> full;
+    void apply(outer_field& out, const outer_field& in) const {
+      full->apply(out, in);
+      gamma5(out, out);
+    }
+  };
+  struct hermitian_in_single {
+    const library& of;
+    void apply(cycle_field& out, const cycle_field& in) const {
+      of.apply_full(out, in);
+      gamma5(out, out);
+    }
+  };
+
+  // ---- Solves
+
+  /// x = about M^-1 b by GCR with the cycle, from x = 0, without corrections of the full system.
+  schur_report solve_once(outer_field& x, const outer_field& b, const any_operator<outer_field>& cycle,
+                          const stopping_rule& rule) const {
+    zero(x);
+    return schur_solve(schur_, *full_, x, b, rule,
+                       [&](const auto& a, outer_field& y, const outer_field& c, const stopping_rule& even) {
+                         return flexible_gcr(a, y, c, even, cycle, {settings_.restart_length, 0});
+                       },
+                       {.corrections = 0});
+  }
+
+  template <class Solver>
+  multigrid_solve_report solve_by(const schur_operator<double>& schur, stopping_rule rule, const Solver& solver) {
+    rule.guess_is_zero = true;
+    const double norm = norm_of_operator();
+    start_together();
+    const work_clock watch(library_);
+    zero(*x_);
+    multigrid_solve_report result;
+    result.report = schur_solve(schur, *full_, *x_, *b_, rule, solver, {.operator_norm = norm});
+    library_.finish();
+    std::array<double, 2> longest{watch.seconds(), watch.tuning_seconds()};
+    context_.comm().maximum(std::span(longest));
+    result.seconds = longest[0];
+    result.tuning_seconds = longest[1];
+    return result;
+  }
+  struct plain_bicgstab {
+    template <class A, class F>
+    solve_report operator()(const A& a, F& x, const F& b, const stopping_rule& rule) const {
+      return bicgstab(a, x, b, rule);
+    }
+  };
+  template <class Inner>
+  multigrid_solve_report solve_mixed_bicgstab(const stopping_rule& rule) {
+    const schur_operator<Inner> inner(inner_operator<Inner>(), schur_kind::symmetric);
+    const mixed_precision_defaults defaults = default_parameters(precision::double_, precision_of<inner_field<Inner>>);
+    const reliable_updates updates{.delta = defaults.delta, .longest_interval = defaults.longest_interval};
+    return solve_by(reference_schur_, rule,
+                    [&](const auto& a, outer_field& x, const outer_field& b, const stopping_rule& even) {
+                      return solve_mixed<inner_field<Inner>>(solver_kind::bicgstab, mixed_scheme::reliable, a, inner, x,
+                                                             b, even, updates);
+                    });
+  }
+
+  /// Returns applications and flops of a solve, from what was counted of it.
+  std::vector<lattice_work> work_of(const solve_report& report, const std::vector<lattice_profile>& lattices) const {
+    const multigrid_parameters& p = multigrid_->parameters();
+    // A relaxation of k steps applies the operator k times, and once more for the residual that it starts from.
+    const auto volume = static_cast<double>(context_.geometry().global_volume());
+    const int saved = p.smoother == smoother_kind::polynomial ? 1 : 0;
+    const auto of_relaxation = [saved](int steps) { return steps > 0 ? steps + 1.0 - saved : 0.0; };
+    std::vector<lattice_work> work(lattices.size());
+    double sites = volume, rows = 6.0;
+    for (std::size_t k = 0; k < lattices.size(); ++k) {
+      const auto cycles = static_cast<double>(lattices[k].cycles);
+      const bool coarsest = k + 1 == lattices.size();
+      // The source is prepared and the solution reconstructed once a visit of a coarse lattice: about one application.
+      const double outside = k == 0 ? static_cast<double>(report.column_applications)
+                                    : static_cast<double>(lattices[k].krylov_steps + lattices[k - 1].cycles);
+      // An additive correction's relaxation starts from zero where there is none before it.
+      const int before = multigrid_parameters::on_lattice(p.steps_before, k),
+                after = multigrid_parameters::on_lattice(p.steps_after, k);
+      const bool from_zero = p.additive_on == k && before == 0;
+      const double of_cycle = of_relaxation(before) + of_relaxation(after) - (from_zero ? 1.0 : 0.0);
+      work[k].applications = outside + (coarsest ? 0.0 : cycles * of_cycle);
+      const double flops = k == 0 ? schur_.flops_per_site() * 0.5 * volume
+                                  : multigrid_->levels()[k - 1].system->flops() * context_.comm().size();
+      work[k].flops = work[k].applications * flops;
+      if (coarsest) break;
+      const coarsening& c = p.coarsenings[k];
+      work[k].flops += cycles * 2.0 * 8.0 * sites * chiralities * rows * c.vectors;
+      sites /= static_cast<double>(plaquette::volume(c.aggregate));
+      rows = c.vectors;
+    }
+    return work;
+  }
+
+  std::vector<low_mode> described(const inverse_mode_set<outer_field>& modes) const {
+    const outer_field& v = modes.vectors;
+    outer_field turned = like(v);
+    gamma5(turned, v);
+    const auto chirality = host_values(dot(v, turned));
+    const auto& p = *multigrid_->levels().front().from_finer;
+    cycle_field fine = like(v, v.columns(), as<cycle_field>), kept = like(fine);
+    assign(fine, v);
+    auto coarse = p.coarse_like(v.columns());
+    p.restrict_to(coarse, fine);
+    p.prolong(kept, coarse);
+    const auto missed2 = host_values(subtract_norm2(kept, fine, kept)), all2 = host_values(norm2(fine));
+    std::vector<low_mode> found;
+    for (std::size_t k = 0; k < modes.values.size(); ++k)
+      found.push_back({modes.values[k], modes.residuals[k], chirality[k].re, std::sqrt(missed2[k].re / all2[k].re)});
+    return found;
+  }
+
+  auto of_all_columns(complex<double> number) const {
+    return make_scalars(*b_, std::vector<complex<double>>(static_cast<std::size_t>(b_->columns()), number));
+  }
+  static std::vector<double> norms(const outer_field& x) {
+    std::vector<double> all;
+    for (const auto& value : host_values(norm2(x))) all.push_back(std::sqrt(value.re));
+    return all;
+  }
+
+  context context_;
+  links links_;
+  multigrid_settings settings_;
+  double distance_from_su3_;
+  library library_;
+  std::shared_ptr<full_operator<double>> full_;
+  std::shared_ptr<full_operator<float>> single_;
+  std::shared_ptr<full_operator<half>> half_;
+  schur_operator<double> schur_, reference_schur_;
+  std::optional<multigrid<library>> multigrid_;
+  setup_report setup_;
+  std::optional<any_operator<single_field>> cycle_in_single_;
+  std::optional<any_operator<outer_field>> cycle_;  ///< the same for fields in double
+  int cycle_columns_ = 0;
+  double operator_norm_ = 0.0;
+  bool profiles_ = false, is_offloaded_ = false;
+  std::optional<outer_field> b_, x_, modes_;
+};
+
+}  // namespace plaquette

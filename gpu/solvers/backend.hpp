@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The names of the CUDA library, for what is written once for both. The twin of cpu_ref/solvers/backend.hpp.
+#pragma once
+
+#include "common/solvers/backend.hpp"
+#include "gpu/blas/blas.hpp"
+#include "gpu/dirac/wilson_clover.hpp"
+#include "gpu/fields/field.hpp"
+#include "gpu/gauge/gauge_fields.hpp"
+
+namespace plaquette::gpu {
+
+/// See common/solvers/backend.hpp.
+struct solver_backend {
+  using context = gpu::context;
+  using links = gpu::gauge_configuration;
+  template <class T>
+  using field = gpu::field<T>;
+  template <class T>
+  using wilson_clover = gpu::wilson_clover<T>;
+  template <class T>
+  using schur_wilson_clover = gpu::schur_wilson_clover<T>;
+  static constexpr int check_interval = 10, check_lag = 2;  // answers come late
+  static constexpr bool records = true;
+};
+static_assert(backend<solver_backend>);
+
+}  // namespace plaquette::gpu

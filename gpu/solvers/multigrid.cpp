@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "common/algebra/su3.hpp"
+#include "common/solvers/multigrid_solver_of.hpp"
+#include "gpu/blas/basis.hpp"
+#include "gpu/coarse/multigrid_library.hpp"
+#include "gpu/coarse/recorded_operator.hpp"
+#include "gpu/solvers.hpp"
+#include "gpu/solvers/backend.hpp"
+#include "gpu/sources/sources.hpp"
+#include "gpu/tuning/tuner.hpp"
+
+namespace plaquette::gpu {
+
+namespace {
+
+/// See multigrid_backend.
+struct gpu_multigrid_backend : solver_backend {
+  using multigrid_library = gpu::multigrid_library;
+
+  static multigrid_library make_library(const context& ctx, const links& u, const fermion_action& action,
+                                        reconstruct stored) {
+    return {ctx, u, action, stored};
+  }
+  static const links& links_of(const links& u) { return u; }
+  /// The third row of a link is made of the others where that costs no digit of T's that matters: operators in low
+  /// precision are corrected by one in double.
+  template <class T>
+  static reconstruct stored_reals(double distance_from_su3) {
+    const double allowed = std::is_same_v<T, double> ? 1e-12 : 1e-6;
+    return distance_from_su3 < allowed ? reconstruct::twelve : reconstruct::none;
+  }
+  static void make_source(field<double>& b, int column, const source_description& source, source_component component,
+                          const links& u, const context&) {
+    gpu::field<double> target = view(b, column, 1);
+    gpu::make_source(target, 0, source, component.spin, component.colour, u);
+  }
+  /// The cycle as a graph, where no host is needed in it.
+  template <class F>
+  static any_operator<F> recorded(const context& ctx, any_operator<F> cycle) {
+    return any_operator<F>(recorded_operator<F>(ctx, std::move(cycle)));
+  }
+  static plaquette::null_space on_host(const null_space& vectors) { return export_null_space(vectors); }
+  static plaquette::coarse_matrices on_host(const coarse_matrices& numbers) { return export_matrices(numbers); }
+  static null_space from_host(const context& ctx, const plaquette::null_space& vectors, bool is_coarse) {
+    return import_null_space(ctx, vectors, is_coarse);
+  }
+};
+
+/// Returns the largest of any link, on all ranks. Collective.
+double largest_distance_from_su3(const plaquette::gauge_configuration& links, const communicator& comm) {
+  std::array<double, 1> largest{0.0};
+  for (std::int64_t site = 0; site < links.geometry().local_volume(); ++site)
+    for (const su3<double>& u : links.at_site(site)) {
+      const double distance = distance_from_su3(u);
+      if (!(distance <= largest[0])) largest[0] = distance == distance ? distance : 1e300;
+    }
+  comm.maximum(std::span(largest));
+  return largest[0];
+}
+
+}  // namespace
+
+std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx,
+                                                        std::shared_ptr<const plaquette::gauge_configuration> links,
+                                                        const multigrid_settings& settings) {
+  const double distance =
+      settings.distance_from_su3 ? *settings.distance_from_su3 : largest_distance_from_su3(*links, ctx.comm());
+  return std::make_unique<multigrid_solver_of<gpu_multigrid_backend>>(ctx, import_links(ctx, *links), settings,
+                                                                      distance);
+}
+
+}  // namespace plaquette::gpu
