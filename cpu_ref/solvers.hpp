@@ -24,8 +24,9 @@ hierarchy_maker coarse_hierarchies(const lattice_geometry& geometry, const commu
                                    std::shared_ptr<const gauge_configuration> links, const fermion_action& action);
 
 /// Returns a solver for the overlap operator on links. Throws input_error where rho cannot be used. Collective.
-/// \param links  with ghosts filled; they must outlive the solver
-std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx, const gauge_configuration& links,
+/// \param links  with ghosts filled
+std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx,
+                                                    std::shared_ptr<const gauge_configuration> links,
                                                     const overlap_settings& settings = {});
 
 }  // namespace plaquette::cpu

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdio>
+#include <memory>
 #include <vector>
 
 #include "common/comms/communicator.hpp"
@@ -27,14 +28,14 @@ int main() {
   const lattice_geometry lattice({4, 4, 4, 8});
   const std::vector<std::complex<double>> array = my_links(lattice.global());
 
-  gauge_configuration links(lattice);
+  const auto links = std::make_shared<gauge_configuration>(lattice);
   for (std::int64_t site = 0; site < lattice.local_volume(); ++site)  // x runs fastest, as in the array
     for (int mu = 0; mu < 4; ++mu)
       for (int k = 0; k < 9; ++k) {
         const std::complex<double> u = array[static_cast<std::size_t>(36 * site + 9 * mu + k)];
-        links(lattice.local_coordinate(site))[mu](k / 3, k % 3) = {u.real(), u.imag()};
+        (*links)(lattice.local_coordinate(site))[mu](k / 3, k % 3) = {u.real(), u.imag()};
       }
-  exchange_ghosts(links, ranks);
+  exchange_ghosts(*links, ranks);
 
   const double rho = 1.4;
   const auto solver = cpu::make_overlap_solver(cpu::context(lattice, ranks), links, {.rho = rho});

@@ -19,8 +19,9 @@ std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx,
                                                         const multigrid_settings& settings);
 
 /// Returns a solver for the overlap operator on links. Throws input_error where rho cannot be used. Collective.
-/// \param links  of the host; they are copied to the device
-std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx, const plaquette::gauge_configuration& links,
+/// \param links  of the host, whose ghosts do not matter; copied to the device
+std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx,
+                                                    std::shared_ptr<const plaquette::gauge_configuration> links,
                                                     const overlap_settings& settings = {});
 
 }  // namespace plaquette::gpu

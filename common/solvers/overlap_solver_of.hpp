@@ -21,17 +21,18 @@
 #include "common/overlap/overlap_modes.hpp"
 #include "common/overlap/overlap_solve.hpp"
 #include "common/overlap/sign_function.hpp"
+#include "common/solvers/backend.hpp"
 #include "common/solvers/overlap_solver.hpp"
 #include "common/solvers/solver_vectors_of.hpp"
 #include "common/stopwatch.hpp"
 
 namespace plaquette {
 
-/// What an overlap solver takes of a library: fields of three precisions, H on them, and where they live.
+/// A library's backend with what an overlap solver takes besides: H, and where a configuration's fields live.
 template <class B>
 concept overlap_backend =
-    precisions_of_one_field<typename B::template field<double>, typename B::template field<float>> &&
-    requires(B& backend, const B& same, typename B::template field<double>& x, const fermion_action& action,
+    backend<B> && precisions_of_one_field<typename B::template field<double>, typename B::template field<float>> &&
+    requires(B& library, const B& same, typename B::template field<double>& x, const fermion_action& action,
              const source_description& source) {
       typename B::template hermitian_wilson<double>;
       typename B::template hermitian_wilson<float>;
@@ -39,7 +40,7 @@ concept overlap_backend =
       same.ctx;  // the lattice that fields live on
       { same.template kernel<double>(action, reconstruct::none) };
       // A field for the basis of a search, in memory of the host or not; and bytes that lie there.
-      { backend.template basis<double>(field_shape{}, true) } -> std::same_as<typename B::template field<double>>;
+      { library.template basis<double>(field_shape{}, true) } -> std::same_as<typename B::template field<double>>;
       { same.host_bytes() } -> std::same_as<double>;
       same.finish();                                   // waits for all that was queued
       same.fill(x, std::uint64_t{}, std::uint64_t{});  // random Dirac spinors number first, first + 1, ... of a seed

@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+#include <utility>
+
 #include "common/solvers/overlap_solver_of.hpp"
 #include "cpu_ref/blas/basis.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/hermitian_wilson.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/solvers.hpp"
+#include "cpu_ref/solvers/backend.hpp"
 #include "cpu_ref/sources/sources.hpp"
 
 namespace plaquette::cpu {
 
 namespace {
 
-/// The names that the solver takes of this library.
-struct names_for_overlap {
-  template <class T>
-  using field = cpu::field<T>;
+/// See overlap_backend.
+struct cpu_overlap_backend : solver_backend {
   template <class T>
   using hermitian_wilson = cpu::hermitian_wilson<T>;
 
   context ctx;
-  const gauge_configuration& links;
+  links gauge;
+
+  cpu_overlap_backend(const context& on, links u) : ctx(on), gauge(std::move(u)) {}
 
   template <class T>
   hermitian_wilson<T> kernel(const fermion_action& action, reconstruct stored) const {
-    return {ctx, links, action, stored};
+    return {ctx, *gauge, action, stored};
   }
   template <class T>
   field<T> basis(const field_shape& shape, bool /*on_host*/) {
@@ -37,16 +41,17 @@ struct names_for_overlap {
   }
   void make_source(field<double>& b, int column, const source_description& source) const {
     const auto [spin, colour] = component_of_column(column);
-    import_column(b, column, cpu::make_source(source, spin, colour, links, ctx.comm()));
+    import_column(b, column, cpu::make_source(source, spin, colour, *gauge, ctx.comm()));
   }
 };
-static_assert(overlap_backend<names_for_overlap>);
+static_assert(overlap_backend<cpu_overlap_backend>);
 
 }  // namespace
 
-std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx, const gauge_configuration& links,
+std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx,
+                                                    std::shared_ptr<const gauge_configuration> links,
                                                     const overlap_settings& settings) {
-  return std::make_unique<overlap_solver_of<names_for_overlap>>(names_for_overlap{ctx, links}, settings);
+  return std::make_unique<overlap_solver_of<cpu_overlap_backend>>(cpu_overlap_backend(ctx, std::move(links)), settings);
 }
 
 }  // namespace plaquette::cpu

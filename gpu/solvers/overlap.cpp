@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
+#include <utility>
 
 #include "common/solvers/overlap_solver_of.hpp"
 #include "gpu/blas/basis.hpp"
@@ -9,26 +10,27 @@
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 #include "gpu/solvers.hpp"
+#include "gpu/solvers/backend.hpp"
 #include "gpu/sources/sources.hpp"
 
 namespace plaquette::gpu {
 
 namespace {
 
-/// The names that the solver takes of this library.
-struct names_for_overlap {
-  template <class T>
-  using field = gpu::field<T>;
+/// See overlap_backend.
+struct gpu_overlap_backend : solver_backend {
   template <class T>
   using hermitian_wilson = gpu::hermitian_wilson<T>;
 
   context ctx;
-  gauge_configuration links;
+  links gauge;
   std::shared_ptr<memory_pool> host_memory{};
+
+  gpu_overlap_backend(const context& on, links u) : ctx(on), gauge(std::move(u)) {}
 
   template <class T>
   hermitian_wilson<T> kernel(const fermion_action& action, reconstruct stored) const {
-    return {ctx, links, action, stored};
+    return {ctx, gauge, action, stored};
   }
   template <class T>
   field<T> basis(const field_shape& shape, bool on_host) {
@@ -43,17 +45,18 @@ struct names_for_overlap {
   void make_source(field<double>& b, int column, const source_description& source) const {
     const auto [spin, colour] = component_of_column(column);
     field<double> target = view(b, column, 1);
-    gpu::make_source(target, 0, source, spin, colour, links);
+    gpu::make_source(target, 0, source, spin, colour, gauge);
   }
 };
-static_assert(overlap_backend<names_for_overlap>);
+static_assert(overlap_backend<gpu_overlap_backend>);
 
 }  // namespace
 
-std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx, const plaquette::gauge_configuration& links,
+std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx,
+                                                    std::shared_ptr<const plaquette::gauge_configuration> links,
                                                     const overlap_settings& settings) {
-  return std::make_unique<overlap_solver_of<names_for_overlap>>(names_for_overlap{ctx, import_links(ctx, links)},
-                                                                settings);
+  return std::make_unique<overlap_solver_of<gpu_overlap_backend>>(gpu_overlap_backend(ctx, import_links(ctx, *links)),
+                                                                  settings);
 }
 
 }  // namespace plaquette::gpu

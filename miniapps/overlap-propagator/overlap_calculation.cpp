@@ -16,7 +16,6 @@
 #include "miniapps/overlap-propagator/overlap_files.hpp"
 #include "miniapps/overlap-propagator/overlap_stages.hpp"
 #include "miniapps/overlap-propagator/sign_choice.hpp"
-#include "miniapps/shared/gpu_solvers.hpp"
 #include "miniapps/shared/propagator_file.hpp"
 
 namespace plaquette {
@@ -33,8 +32,9 @@ std::unique_ptr<overlap_solver> make_solver(app_run& run, const overlap_options&
   settings.kernel_basis_on_host = options.kernel_basis_on_host;
   settings.overlap_basis_on_host = options.overlap_basis_on_host;
   settings.interrupted = [&run] { return run.control.should_stop(); };
-  return run.gpu ? overlap_solver_on_gpu(*run.gpu, gauge.links, settings)
-                 : cpu::make_overlap_solver(cpu::context(run.geometry, run.world), gauge.links, settings);
+  const std::shared_ptr<const gauge_configuration> links(std::shared_ptr<void>(), &gauge.links);  // the run keeps them
+  return run.gpu ? run.gpu->make_overlap_solver(links, settings)
+                 : cpu::make_overlap_solver(cpu::context(run.geometry, run.world), links, settings);
 }
 
 kernel_modes find_modes_of_h(overlap_stages& stages) {

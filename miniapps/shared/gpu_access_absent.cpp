@@ -4,7 +4,6 @@
 #include "common/error.hpp"
 #include "miniapps/shared/device_links.hpp"
 #include "miniapps/shared/gpu_access.hpp"
-#include "miniapps/shared/gpu_solvers.hpp"
 
 namespace plaquette {
 
@@ -16,10 +15,6 @@ std::unique_ptr<gpu_access> open_gpu(const shared_options& options, const lattic
   throw gpu_is_absent();
 }
 
-std::unique_ptr<overlap_solver> overlap_solver_on_gpu(gpu_access&, const gauge_configuration&,
-                                                      const overlap_settings&) {
-  throw gpu_is_absent();
-}
 std::unique_ptr<device_links> links_on_gpu(gpu_access&, const gauge_configuration&) { throw gpu_is_absent(); }
 std::unique_ptr<device_links> make_links_on_gpu(gpu_access&, const gauge_choice&, std::uint64_t) {
   throw gpu_is_absent();

@@ -22,9 +22,9 @@ namespace {
 std::unique_ptr<overlap_solver> make_solver(const gauge_configuration& links, const overlap_settings& settings) {
   const backend::context ctx(links.geometry(), communicator());
 #ifdef PLAQUETTE_TEST_GPU_BACKEND
-  return gpu::make_overlap_solver(ctx, links, settings);
+  return gpu::make_overlap_solver(ctx, std::make_shared<gauge_configuration>(links), settings);
 #else
-  return cpu::make_overlap_solver(ctx, links, settings);
+  return cpu::make_overlap_solver(ctx, std::make_shared<gauge_configuration>(links), settings);
 #endif
 }
 
