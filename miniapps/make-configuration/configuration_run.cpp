@@ -81,12 +81,15 @@ struct run_state {
 };
 
 /// Bytes a rank of the links that are updated, and of the same as read again from their file; each with the tables and
-/// buffers of the sweeps, faces and files, which are an eighth or so.
+/// buffers of the sweeps, faces and files, which are an eighth or so; and the piece of a file that is being written.
 double memory_needed(const configuration_options& options, const lattice_geometry& geometry) {
   extents padded = geometry.local();
   for (int& length : padded) length += 2;
   const double field = static_cast<double>(volume(padded)) * sizeof(site_links);
-  return 1.15 * field * (options.output.empty() ? 1.0 : 2.0);
+  constexpr double sites_of_a_piece = 4096.0;
+  const bool writes = !options.output.empty() || !options.checkpoint.empty();
+  const double piece = std::min(sites_of_a_piece, static_cast<double>(geometry.local_volume())) * sizeof(site_links);
+  return 1.15 * field * (options.output.empty() ? 1.0 : 2.0) + (writes ? piece : 0.0);
 }
 
 /// Links without ghosts, and what the runtime takes.

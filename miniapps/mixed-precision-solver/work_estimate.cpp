@@ -66,6 +66,9 @@ double bytes_of_spinor(precision numbers) {
   return spinor_reals * bytes_of_real(numbers) + (numbers == precision::half ? sizeof(float) : 0.0);
 }
 
+/// The heap gives larger pieces back to the system.
+constexpr double largest_piece_kept = 32.0 * 0x1p20;
+
 /// Memory that is given back leaves holes in the heap, which the next fields may not fit into. Pieces above 32 MiB go
 /// back to the system, so this is for small problems: three quarters of their vectors, and no more than 45 MiB
 /// (measured, in all precisions).
@@ -163,12 +166,15 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
     work.gpu_bytes = bytes_on_gpu(options, local, options.batch_size());
     work.canonical_bytes += local * (sizeof(site_links) + sizeof(spinor<double>));  // on their way there
   } else {
-    work.measurement_bytes = bytes_of_copy(world);
     work.operator_bytes = bytes_of_operators(options, local);
     const int batch = options.batch_size();
     const double at_once = 1.0 * columns_at_once(options.inner, batch, geometry) / batch;
-    const double vectors = bytes_of_vectors(options, local, batch).most(at_once);
-    work.vector_bytes = vectors + holes_of_the_heap(vectors);
+    const vector_bytes vectors = bytes_of_vectors(options, local, batch);
+    const double most = vectors.most(at_once);
+    work.vector_bytes = most + holes_of_the_heap(most);
+    // The bandwidth is measured when the solves are over, in memory that they have given back: large pieces only.
+    const bool given_back = local * batch * spinor_reals * bytes_of_real(options.outer) > largest_piece_kept;
+    work.measurement_bytes = std::max(0.0, bytes_of_copy(world) - (given_back ? most - vectors.throughout : 0.0));
   }
   const double applied =
       applications_per_iteration(options.solver) * 0.5 * static_cast<double>(geometry.global_volume());

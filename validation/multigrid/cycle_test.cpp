@@ -200,6 +200,8 @@ TEST(Multigrid, OfEveryKindSolves) {
 /// A library whose random vectors are partly those of others: the third is the first, the last is -3 times the second.
 struct repeating_library : cpu::multigrid_library {
   using cpu::multigrid_library::multigrid_library;
+  explicit repeating_library(const cpu::multigrid_library& honest) : cpu::multigrid_library(honest) {}
+  repeating_library alone() const { return repeating_library(cpu::multigrid_library::alone()); }
   quark_field random_quarks(int columns, std::uint64_t seed) const {
     quark_field v = cpu::multigrid_library::random_quarks(columns, seed);
     if (columns < 4) return v;

@@ -9,6 +9,7 @@
 
 #include "common/algorithms/flexible_gcr.hpp"
 #include "common/algorithms/multigrid_setup.hpp"
+#include "common/comms/communicator.hpp"
 #include "validation/unit/solver_support.hpp"
 
 namespace plaquette::solver_tests {
@@ -24,6 +25,7 @@ struct dense_system {
   mock::dense_operator a = to_operator(m);
 
   field working_field(int columns) const { return {*device, static_cast<int>(m.rows()), columns}; }
+  field full_field(int columns) const { return working_field(columns); }
   void apply(field& out, const field& in) const { a.apply(out, in); }
   void apply_dagger(field& out, const field& in) const { a.apply_dagger(out, in); }
   void prepare_source(field& even, const field& b) const { copy(even, b); }
@@ -88,6 +90,21 @@ struct dense_library {
           all.middleRows(block * size, size).householderQr().householderQ() * matrix::Identity(size, count);
     return p;
   }
+  /// One rank holds every lattice whole.
+  struct gather_of_lattice {
+    void gather(field& whole, const field& part) const { copy(whole, part); }
+    void take_part(field& part, const field& whole) const { copy(part, whole); }
+  };
+  std::shared_ptr<const gather_of_lattice> make_gather(const dense_system&, const dense_system&) const {
+    return std::make_shared<const gather_of_lattice>();
+  }
+  struct one_rank {
+    static communicator comm() { return {}; }
+  };
+  one_rank get_context() const { return {}; }
+  dense_library alone() const { return *this; }
+  matrix whole(const matrix& part) const { return part; }
+
   struct nothing_replaced {
     static std::int64_t replaced() { return 0; }
     static bool is_useless(int) { return false; }
@@ -387,6 +404,7 @@ TEST(MultigridCycle, RelaxesByTheMeanOfWhatCaGcrFound) {
 struct library_with_16_bits : dense_library {
   template <class F>
   static constexpr bool relaxes_in_16_bits = true;
+  library_with_16_bits alone() const { return *this; }
   std::shared_ptr<const dense_transfer> make_transfer_in_16_bits(const matrix& p) const {
     return make_transfer(0.5 * p);
   }
