@@ -29,7 +29,5 @@ inline int count(const vectors_handle& vectors) { return vectors ? vectors->coun
 
 /// Puts vector `number` into `to`, in the DeGrand-Rossi basis.
 using vector_source = std::function<void(int number, spinor_configuration& to)>;
-/// Takes vector `number`, likewise.
-using vector_sink = std::function<void(int number, const spinor_configuration& from)>;
 
 }  // namespace plaquette

@@ -69,9 +69,18 @@ kernel_modes find_modes_of_h(overlap_stages& stages) {
                                                            [](const kernel_modes&) { return true; });
 }
 
+/// Modes of H, judged.
+kernel_modes modes_of_h(overlap_stages& stages) {
+  kernel_modes modes = find_modes_of_h(stages);
+  stages.run.result.observables["kernel"] = to_json(modes);
+  if (stages.talks()) print(modes);
+  if (!check_modes_of_h(stages, modes)) stages.note_missing_modes();
+  return modes;
+}
+
 /// The sign function, which takes as many columns at once as is fastest; calibrated and checked, where there is a range
 /// for it.
-sign_handle find_sign_function(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice) {
+sign_handle make_sign_function(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice) {
   const overlap_options& options = stages.options;
   overlap_solver& solver = stages.solver;
   check_range(stages, modes, choice);
@@ -119,6 +128,20 @@ overlap_modes find_modes_of_d(overlap_stages& stages, const sign_handle& sign) {
   return stages.resumable<overlap_modes, overlap_search_state>("modes of D", stages.expected(*sign).overlap_modes, kept,
                                                                under_way, search_modes,
                                                                [](const overlap_modes&) { return true; });
+}
+
+/// Modes of D, judged where some were sought.
+overlap_modes modes_of_d(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign) {
+  overlap_modes modes = find_modes_of_d(stages, sign);
+  bool is_open = false;
+  if (stages.options.overlap_modes > 0 && !check_modes_of_d(stages, choice, sign, modes, is_open))
+    stages.note_missing_modes();
+  const overlap_record record{modes, is_open};
+  json_document& observables = stages.run.result.observables;
+  observables["overlap"] = to_json(record);
+  observables["index"] = record.has_open_index() ? json_document(nullptr) : json_document(modes.index());
+  if (stages.talks()) print(record);
+  return modes;
 }
 
 overlap_solve_rule rule_of(overlap_stages& stages, const sign_choice& choice) {
@@ -184,49 +207,38 @@ void note_solves(overlap_stages& stages, const sign_choice& choice, const std::v
   }
 }
 
-/// What the stages have led to.
+std::vector<mass_record> judge_solutions(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign,
+                                         const vectors_handle& sources, const overlap_solutions& solutions) {
+  std::vector<mass_record> masses = check_solutions(stages, choice, sign, sources, solutions);
+  note_solves(stages, choice, masses, solutions.report);
+  // What was not solved, as it turned out, is solved again by the next run.
+  if (!std::ranges::all_of(masses, &mass_record::is_solved)) stages.file(stages.options.solutions_file(), {}).remove();
+  return masses;
+}
+
+/// What the stages return, as far as the options say.
 struct overlap_result {
-  bool has_all_modes = false;
+  kernel_modes h_modes{};
+  overlap_modes d_modes{};
   vectors_handle sources{};
   overlap_solutions solutions{};
   std::vector<mass_record> masses{};  ///< judged; empty where the run ends before
-  double kernel_bytes_on_host = 0.0, overlap_bytes_on_host = 0.0;
 };
 
-/// Modes of H -> sign function -> modes of D -> solutions, as far as the options say.
+/// Each stage is a function of what those before it returned.
 overlap_result run_stages(overlap_stages& stages) {
-  const overlap_options& options = stages.options;
-  json_document& observables = stages.run.result.observables;
-  overlap_result result;
-
-  const kernel_modes h_modes = find_modes_of_h(stages);
-  result.kernel_bytes_on_host = h_modes.basis_bytes_on_host;
-  observables["kernel"] = to_json(h_modes);
-  if (stages.talks()) print(h_modes);
-  result.has_all_modes = check_modes_of_h(stages, h_modes);
-  if (!result.has_all_modes || options.until == overlap_stage::modes) return result;
-
-  const sign_choice choice = choose_sign(options, h_modes);
-  const sign_handle sign = find_sign_function(stages, h_modes, choice);
-  if (options.until == overlap_stage::sign) return result;
-
-  overlap_modes d_modes = find_modes_of_d(stages, sign);
-  result.overlap_bytes_on_host = d_modes.basis_bytes_on_host;
-  bool is_open = false;
-  if (options.overlap_modes > 0) result.has_all_modes = check_modes_of_d(stages, choice, sign, d_modes, is_open);
-  const overlap_record record{d_modes, is_open};
-  observables["overlap"] = to_json(record);
-  observables["index"] = record.has_open_index() ? json_document(nullptr) : json_document(d_modes.index());
-  if (stages.talks()) print(record);
-  if (!result.has_all_modes || options.until == overlap_stage::overlap_modes) return result;
-
-  result.sources = stages.solver.sources(options.source);
-  result.solutions = find_solutions(stages, choice, sign, d_modes, result.sources);
-  result.masses = check_solutions(stages, choice, sign, result.sources, result.solutions);
-  note_solves(stages, choice, result.masses, result.solutions.report);
-  // What was not solved, as it turned out, is solved again by the next run.
-  if (!std::ranges::all_of(result.masses, &mass_record::is_solved)) stages.file(options.solutions_file(), {}).remove();
-  return result;
+  overlap_result r;
+  r.h_modes = modes_of_h(stages);
+  if (stages.end_after(overlap_stage::modes)) return r;
+  const sign_choice choice = choose_sign(stages.options, r.h_modes);
+  const sign_handle sign = make_sign_function(stages, r.h_modes, choice);
+  if (stages.end_after(overlap_stage::sign)) return r;
+  r.d_modes = modes_of_d(stages, choice, sign);
+  if (stages.end_after(overlap_stage::overlap_modes)) return r;
+  r.sources = stages.solver.sources(stages.options.source);
+  r.solutions = find_solutions(stages, choice, sign, r.d_modes, r.sources);
+  r.masses = judge_solutions(stages, choice, sign, r.sources, r.solutions);
+  return r;
 }
 
 /// Writes a propagator, unless a check has failed by now.
@@ -287,8 +299,8 @@ exit_status conclude(overlap_stages& stages, const overlap_result& result) {
   json_document& observables = stages.run.result.observables;
   observables["calculation"] = to_json(stages.records());
   if (stages.run.gpu)
-    observables["basis_on_host"] = {{"kernel_bytes", result.kernel_bytes_on_host},
-                                    {"overlap_bytes", result.overlap_bytes_on_host}};
+    observables["basis_on_host"] = {{"kernel_bytes", result.h_modes.basis_bytes_on_host},
+                                    {"overlap_bytes", result.d_modes.basis_bytes_on_host}};
   double total = 0.0;
   for (const stage_record& s : stages.records())
     if (s.name != judgement_of_modes) total += s.seconds;
@@ -298,7 +310,7 @@ exit_status conclude(overlap_stages& stages, const overlap_result& result) {
   note_figures(stages);
   if (stages.talks()) print(stages.records());
   const bool all_solved = std::ranges::all_of(result.masses, &mass_record::is_solved);
-  return all_solved && result.has_all_modes ? exit_status::success : exit_status::no_convergence;
+  return all_solved && !stages.lack_modes() ? exit_status::success : exit_status::no_convergence;
 }
 
 }  // namespace

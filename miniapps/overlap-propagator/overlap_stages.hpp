@@ -84,6 +84,12 @@ class overlap_stages {
     return std::move(found.value);
   }
 
+  /// Notes that fewer modes were found than were sought, so that nothing more is computed.
+  void note_missing_modes() { lack_modes_ = true; }
+  bool lack_modes() const { return lack_modes_; }
+  /// Returns whether nothing is computed after a stage.
+  bool end_after(overlap_stage stage) const { return lack_modes_ || options.until <= stage; }
+
   const std::vector<stage_record>& records() const { return records_; }
   double seconds_of(const std::string& stage_name) const;
   /// Returns whether all was computed here, none read from files.
@@ -104,7 +110,7 @@ class overlap_stages {
 
   kernel_speed speed_;
   std::vector<stage_record> records_;
-  bool has_resumed_ = false;
+  bool has_resumed_ = false, lack_modes_ = false;
 };
 
 }  // namespace plaquette
