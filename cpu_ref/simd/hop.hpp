@@ -143,14 +143,14 @@ PLAQUETTE_INLINE void add_colour(complex_simd<V> (&w)[2][3], const Link& link, i
 /// One hop from a block of this rank: project, permute lanes, multiply, reconstruct. Forwards the half-spinor is
 /// permuted before U(x) multiplies it; backwards U^+(x - mu) multiplies in the neighbour's lane order and the product
 /// is permuted: links are never permuted. Colour by colour, so that 12 products and one colour of h are in registers.
-/// Before colour j, `ask(j)` may ask for what later blocks need.
-template <int mu, bool forward, int sign, int W, class V, class Spinor, class Link, class Ask>
+/// Before colour j, `request(j)` may prefetch what later blocks need.
+template <int mu, bool forward, int sign, int W, class V, class Spinor, class Link, class Request>
 PLAQUETTE_INLINE void hop_inside(block_spinor<V>& sum, const Spinor& psi, const Link& link, int permutation,
-                                 const typename V::lane* table, const Ask& ask) {
+                                 const typename V::lane* table, const Request& request) {
   complex_simd<V> w[2][3] = {};
   PLAQUETTE_UNROLL
   for (int j = 0; j < 3; ++j) {
-    ask(j);
+    request(j);
     auto h = projected<mu, sign>(psi, j);
     if constexpr (forward)
       if (permutation != 0) {
@@ -173,12 +173,13 @@ PLAQUETTE_INLINE void hop_inside(block_spinor<V>& sum, const Spinor& psi, const 
 }
 
 /// One hop from a slot of the halo: projected and in this block's lane order already, as is the link.
-template <int mu, bool forward, int sign, class V, class Slot, class Link, class Ask>
-PLAQUETTE_INLINE void hop_from_slot(block_spinor<V>& sum, const Slot& half_spinor, const Link& link, const Ask& ask) {
+template <int mu, bool forward, int sign, class V, class Slot, class Link, class Request>
+PLAQUETTE_INLINE void hop_from_slot(block_spinor<V>& sum, const Slot& half_spinor, const Link& link,
+                                    const Request& request) {
   complex_simd<V> w[2][3] = {};
   PLAQUETTE_UNROLL
   for (int j = 0; j < 3; ++j) {
-    ask(j);
+    request(j);
     add_colour<!forward>(w, link, j, half_spinor(j), half_spinor(3 + j));
   }
   add_half_spinor<mu, forward, sign>(sum, w, half_spinor.scale());

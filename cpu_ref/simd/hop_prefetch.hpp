@@ -10,19 +10,19 @@
 
 namespace plaquette::cpu::PLAQUETTE_INSTRUCTION_SET {
 
-/// Where what is asked for is brought: into the second-level cache, or into the first, to be read or to be written.
-enum class bring { near, nearer, to_be_written };
+/// Where a prefetch brings its lines: into the second-level cache, or into the first, to be read or to be written.
+enum class prefetch_to { second_level, first_level, first_level_for_writing };
 
-/// Asks for part `part` of `parts` of `words` words.
-template <bring to = bring::near, class Word>
+/// Requests part `part` of `parts` of `words` words.
+template <prefetch_to to = prefetch_to::second_level, class Word>
 PLAQUETTE_INLINE void prefetch(const Word* from, int words, int part = 0, int parts = 1) {
   const int lines = words * static_cast<int>(sizeof(Word)) / 64;
   for (int line = lines * part / parts; line < lines * (part + 1) / parts; ++line)
-    __builtin_prefetch(reinterpret_cast<const char*>(from) + 64 * line, to == bring::to_be_written ? 1 : 0,
-                       to == bring::near ? 2 : 3);
+    __builtin_prefetch(reinterpret_cast<const char*>(from) + 64 * line,
+                       to == prefetch_to::first_level_for_writing ? 1 : 0, to == prefetch_to::second_level ? 2 : 3);
 }
 
-/// The same of all that a hop needs of a neighbour: in time one half, and in fixed point the scales behind both.
+/// Requests all that a hop needs of a neighbour: in time one half, and in fixed point the scales behind both.
 template <class T, int W>
 PLAQUETTE_INLINE void prefetch_spinor(const word_of<T>* from, int direction, std::int64_t exchange) {
   if (direction / 2 < 3) {

@@ -12,7 +12,7 @@ namespace plaquette::cpu::PLAQUETTE_INSTRUCTION_SET {
 
 /// D psi on one block, all columns: sum over mu of (1 - gamma_mu) U_mu(x) psi(x + mu) + (1 + gamma_mu) U_mu^+(x - mu)
 /// psi(x - mu); D^+ by `spinor_halves`. The links stay in the first-level cache from column to column.
-/// \tparam far  reads slots of the halo, and asks ahead for what is far away; without, the loop has nothing of it.
+/// \tparam far  reads slots of the halo, and prefetches what is far away; without, the loop has nothing of it.
 template <link_form form, bool far, int W, class T>
 PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_t b) {
   using real = real_of<T>;
@@ -27,7 +27,8 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
                                    : expand                    ? link_words<T>(static_cast<int>(arg.stored))
                                                                : link_words<T>(18)};
   if (far && arg.prefetch_links.nearer)
-    for (int d = 0; d < hop_directions; ++d) prefetch<bring::nearer>(links.template of<far>(d).data, links.words * W);
+    for (int d = 0; d < hop_directions; ++d)
+      prefetch<prefetch_to::first_level>(links.template of<far>(d).data, links.words * W);
   alignas(64) real expanded[hop_directions * 18 * W];
   if (expand) expand_links<far>(links, expanded);
 
@@ -41,16 +42,16 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
     if constexpr (form != link_form::expanded) link_of[d] = links.template of<far>(d);
   }
 
-  // What the next block or the one after it needs of links, and that one of neighbours that no block has touched of
-  // late, is asked for soon enough to arrive, and a few lines at a time: more at once would fill the queue of
+  // What the next block or the one after it needs of links, and that one of neighbours that no block has touched
+  // recently, is requested soon enough to arrive, and a few lines at a time: more at once would fill the queue of
   // outstanding misses, in which loads from the second-level cache wait too.
-  const bool ask_for_links = far && arg.prefetch_links.blocks_ahead > 0;
+  const bool requests_links = far && arg.prefetch_links.blocks_ahead > 0;
   const auto ahead_of_this = [&](std::int64_t blocks) { return b + blocks < arg.blocks ? b + blocks : b; };
   const std::int64_t coming_block = ahead_of_this(arg.prefetch_links.blocks_ahead), later = ahead_of_this(2);
   const links_of_block<T, W> coming_links{arg, arg.neighbours + coming_block * hop_directions, coming_block,
                                           links.words};
   const word_of<T>* const coming_clover =
-      ask_for_links && arg.clover != nullptr ? arg.clover + coming_block * 2 * chiral_block_words<T> * W : nullptr;
+      requests_links && arg.clover != nullptr ? arg.clover + coming_block * 2 * chiral_block_words<T> * W : nullptr;
   const std::int32_t *first_new = nullptr, *last_new = nullptr;
   if (far && arg.prefetch) {
     first_new = arg.newly_needed + arg.newly_needed_from[later];
@@ -64,12 +65,12 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
           prefetch_spinor<T, W>(arg.in.data + (neighbour[d] * arg.in.column_stride + c + 1) * spinor_block_words<T, W>,
                                 d, exchange);
     const auto of_coming_block = [&](const field_pointer<const word_of<T>>& field) {
-      return ask_for_links && field.data != nullptr
+      return requests_links && field.data != nullptr
                  ? field.data + (coming_block * field.column_stride + c) * spinor_block_words<T, W>
                  : nullptr;
     };
     const word_of<T>*const coming_x = of_coming_block(arg.x), *const coming_w = of_coming_block(arg.w);
-    // Where the result goes is asked for while it is made: its stores would wait for their lines one behind the other,
+    // Where the result goes is requested while it is made: its stores would wait for their lines one behind the other,
     // and what the next block puts aside behind them.
     const word_of<T>* const result = far && arg.prefetch && !arg.stream
                                          ? arg.out.data + (b * arg.out.column_stride + c) * spinor_block_words<T, W>
@@ -79,14 +80,15 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
       constexpr int d = 2 * mu + (forward ? 0 : 1);
       constexpr int sign = sign_of_hop(d);
       const std::int64_t n = neighbour[d];
-      const word_of<T>* const coming_link = ask_for_links && c == 0 ? coming_links.template of<far>(d).data : nullptr;
-      const auto ask = [&]([[maybe_unused]] int j) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
+      const word_of<T>* const coming_link = requests_links && c == 0 ? coming_links.template of<far>(d).data : nullptr;
+      const auto request = [&]([[maybe_unused]] int j) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
         if constexpr (far) {
           constexpr int parts = 3 * hop_directions;
           const int part = 3 * d + j;
-          if (result != nullptr) prefetch<bring::to_be_written>(result, spinor_block_words<T, W>, part, parts);
+          if (result != nullptr)
+            prefetch<prefetch_to::first_level_for_writing>(result, spinor_block_words<T, W>, part, parts);
           if (coming_link != nullptr && arg.prefetch_links.into_first)
-            prefetch<bring::nearer>(coming_link, links.words * W, j, 3);
+            prefetch<prefetch_to::first_level>(coming_link, links.words * W, j, 3);
           else if (coming_link != nullptr)
             prefetch(coming_link, links.words * W, j, 3);
           for (const std::int32_t* i = first_new; i != last_new; ++i)
@@ -100,13 +102,13 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
       const auto multiply = [&](const auto& link) PLAQUETTE_ALWAYS_INLINE_LAMBDA {
         if (far && n < 0)
           hop_from_slot<mu, forward, sign>(
-              sum, slot_reader<T, W>{arg.slots + ((-1 - n) * arg.columns + c) * slot_reals<T> * W}, link, ask);
+              sum, slot_reader<T, W>{arg.slots + ((-1 - n) * arg.columns + c) * slot_reals<T> * W}, link, request);
         else
           hop_inside<mu, forward, sign, W>(
               sum,
               hop_reader<T, W>(arg.in.data + (n * arg.in.column_stride + c) * spinor_block_words<T, W>, exchange,
                                arg.hop_scale[mu]),
-              link, permutation[d], arg.permutation_table, ask);
+              link, permutation[d], arg.permutation_table, request);
       };
       if constexpr (form == link_form::expanded)
         multiply(link_reader<T, W, form>(expanded + d * 18 * W, nullptr));
