@@ -3,14 +3,10 @@
 /// Time that has passed.
 #pragma once
 
-#include <chrono>
-
 namespace plaquette {
 
 /// Returns the seconds of a clock that never goes back; only differences mean anything.
-inline double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds_now();
 
 /// Measures from its making.
 class stopwatch {
