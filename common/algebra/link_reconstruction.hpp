@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Links from 12 or 8 real numbers, for numbers, vector registers and device code alike: a `Complex` here is anything
+/// Links from 12 or 8 real numbers, for numbers, vector registers and device code alike. A `Complex` here is anything
 /// with parts re and im of one type with + - * and a conversion-free division.
 ///
 /// Twelve: the third row is the conjugate of the cross product of the first two (Clark et al., arXiv:0911.3191, eq. 4).
 ///
 /// Eight: SU(3) is a bundle of spheres: the first row is a point of S^5, and given it, the other two rows are an
 /// element of SU(2), a point of S^3. A point (x_0, x) of a sphere is stored as p = tan(theta/4) x/|x|, cos theta = x_0,
-/// so that |p| <= 1 and
-///   r = 1 / (1 + p^2),  x_0 = 1 - 8 r^2 p^2,  x = 4 r^2 (1 - p^2) p:
-/// one division, no root, no angle, and nothing is lost to cancellation; the parameters of arXiv:0911.3191, section 4,
-/// lose half the digits near the unit matrix. With the first row a = (alpha, w) a frame of the other two is
+/// so that |p| <= 1 and r = 1 / (1 + p^2), x_0 = 1 - 8 r^2 p^2, x = 4 r^2 (1 - p^2) p. That is one division, no root,
+/// no angle, and nothing is lost to cancellation. The parameters of arXiv:0911.3191, section 4, lose half the digits
+/// near the unit matrix. With the first row a = (alpha, w) a frame of the other two is
 ///   R = ( alpha,            w                        )
 ///       ( -beta w^+,   1 - gamma w^+ w  ),   gamma = 1 / (1 + conj alpha),  beta = (1 + alpha) / (1 + conj alpha),
 /// unitary, of determinant beta, and smooth but for alpha = -1, where digits are lost as 1 / |1 + alpha|. A constant

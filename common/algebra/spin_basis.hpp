@@ -10,7 +10,7 @@ namespace plaquette {
 
 /// The spin basis that a field's numbers are in.
 enum class spin_basis {
-  as_given,      ///< that of whoever wrote them
+  as_given,      ///< that of the program that wrote them
   time_diagonal  ///< gamma_t = diag(1, 1, -1, -1): Dirac spinors
 };
 

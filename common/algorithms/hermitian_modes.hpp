@@ -90,7 +90,7 @@ inline int least_filter_degree(double window, double highest) {
   return std::max(2, 2 * static_cast<int>(std::ceil(0.5 * degree - 1e-9)));
 }
 
-/// Where a search stands after a cycle, beside its basis: what a later call goes on from.
+/// Where a search stands after a cycle, in addition to its basis: what a later call goes on from.
 struct mode_search_state : mode_search_course {
   restart_state restart;
 };
@@ -99,7 +99,7 @@ struct mode_search_state : mode_search_course {
 template <class F>
 using mode_keeper = std::function<void(const F& basis, const mode_search_state& state)>;
 
-/// |H v_i - lambda_i v_i|, computed anew.
+/// |H v_i - lambda_i v_i|, recomputed.
 template <field_batch F, class H>
 std::vector<double> eigen_residuals(const H& h, const F& v, const std::vector<double>& values, int width) {
   std::vector<double> residuals;
@@ -229,7 +229,7 @@ void separate_signs(const H& h, F& basis, int count, int wanted, double toleranc
   }
 }
 
-/// Random vectors, times a factor, plus others by turns.
+/// Random vectors, times a factor, plus the others cyclically.
 template <field_batch F>
 void mix_into(F& random, const F& vectors, double factor) {
   scale(random, uniform_scalars(random, factor));
@@ -244,7 +244,7 @@ void mix_into(F& random, const F& vectors, double factor) {
 /// The lowest modes. Window, degree, block and search space are found where `search` leaves them open; the window is
 /// widened where it holds too few. A search that was interrupted returns none. Where only some converge, those below
 /// the first that did not are returned, with complete = false. Where modes above search.highest come, the bound is
-/// raised and the search begins anew. Collective.
+/// raised and the search begins again. Collective.
 /// \param narrow  H in low precision, for the stochastic count of modes, on columns like `random_narrow`
 /// \param size    of the space: 12 numbers a site of the whole lattice
 /// \param width   columns that H takes at once where there are many

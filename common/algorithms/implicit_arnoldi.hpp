@@ -17,7 +17,7 @@ namespace plaquette {
 namespace detail {
 
 /// H_k of a Hermitian operator: real and tridiagonal. What Gram-Schmidt finds elsewhere is rounding, which a restart
-/// would amplify wherever an element beside the diagonal is small.
+/// would amplify wherever an element next to the diagonal is small.
 struct tridiagonal_matrix {
   explicit tridiagonal_matrix(int size) : diagonal(static_cast<std::size_t>(size)), beside(diagonal.size()) {}
 
@@ -42,7 +42,7 @@ inline void qr_step(tridiagonal_matrix& t, host_matrix& q, double mu) {
   double pivot = d[0] - mu, c_before = 1.0, s_before = 0.0;
   for (std::size_t k = 0; k + 1 < d.size(); ++k) {
     const double r = std::hypot(pivot, e[k]), c = r > 0.0 ? pivot / r : 1.0, s = r > 0.0 ? e[k] / r : 0.0;
-    // The rotation before has left c e_k here, and s e_k below the element beside the diagonal.
+    // The rotation before has left c e_k here, and s e_k below the element next to the diagonal.
     const double here = c_before * e[k], below = s_before * e[k];
     pivot = c * (d[k + 1] - mu) - s * here;
     if (k > 0) e[k - 1] = c * e[k - 1] + s * below;

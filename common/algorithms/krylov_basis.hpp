@@ -22,8 +22,8 @@ host_matrix overlaps(const F& v, const F& w) {
   return {v.columns(), w.columns(), inner_products(v, w)};
 }
 
-/// Returns Q such that the columns of V Q are orthonormal and span what V spans, from the Gram matrix V^+ V. Directions
-/// whose eigenvalue is at most `threshold` times the largest are left out: they are rounding.
+/// Returns Q, from the Gram matrix V^+ V, such that the columns of V Q are orthonormal and span what V spans.
+/// Directions whose eigenvalue is at most `threshold` times the largest are left out: they are rounding.
 inline host_matrix independent_directions(const host_matrix& gram, double threshold) {
   const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(gram));
   std::vector<int> kept;
@@ -62,7 +62,7 @@ void rotate_basis(F& v, const host_matrix& q) {
   }
 }
 
-/// out = V by turns: column j becomes the sum of all v_i with i = j modulo out.columns().
+/// out = V cyclically: column j becomes the sum of all v_i with i = j modulo out.columns().
 template <field_batch F>
 void combine_by_turns(F& out, const F& v) {
   host_matrix turns(v.columns(), out.columns());
@@ -113,7 +113,7 @@ bool cholesky_orthonormalise(F& w, host_matrix& r) {
   return true;
 }
 
-/// The same column after column; columns that vanish, beside V and the earlier ones, become random vectors.
+/// The same column after column; columns that vanish against V and the earlier ones become random vectors.
 template <field_batch F>
 int gram_schmidt(const F& v, F& w, host_matrix& r, const random_fill<F>& fill) {
   int replaced = 0;

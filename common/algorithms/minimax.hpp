@@ -21,7 +21,7 @@ struct minimax_polynomial {
 };
 
 /// The minimax polynomial of this degree, by Remez' exchange of n + 2 extrema, in long double; max |h| / |E| - 1 < 1e-3
-/// at the end. delta is the largest error found, an upper bound of the best to that. Throws input_error for eps outside
+/// at the end. The largest error found is delta, an upper bound of the best to that. Throws input_error for eps outside
 /// (0, 1), a degree below 1, or where the exchange fails (delta below some 1e-15).
 minimax_polynomial minimax_of_degree(int degree, double eps);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The precisions that a field may be stored in, what each of them rounds off, and what a solver of mixed precision is
-/// asked for when nobody says otherwise.
+/// The precisions that a field may be stored in, what each of them rounds off, and the defaults of a solver of mixed
+/// precision.
 #pragma once
 
 #include <string>
@@ -37,13 +37,13 @@ constexpr double residual_floor(double unit_roundoff, double operator_norm, doub
   return 2.0 * unit_roundoff * operator_norm * x_norm / b_norm;
 }
 
-/// What a solve is asked for, and when its residual is made anew.
+/// What a solve shall reach, and when its residual is recomputed.
 struct mixed_precision_defaults {
   double tolerance;  ///< on |b - A x| / |b|
-  /// The residual is computed anew, and the correction added to the solution, where the iterated residual has fallen to
+  /// The residual is recomputed, and the correction added to the solution, where the iterated residual has fallen to
   /// this fraction of the largest since the last time.
   double delta;
-  /// Iterations after which it is computed anew in any case. In half precision every 40 to 200 are about equal: fewer
+  /// Iterations after which it is recomputed in any case. In half precision every 40 to 200 are about equal: fewer
   /// iterations with the former, fewer updates with the latter.
   int longest_interval;
 };

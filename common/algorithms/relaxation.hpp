@@ -175,7 +175,7 @@ class ca_gcr_steps {
   using listener = std::function<void(const std::vector<scalars>&)>;
 
   /// \param count   steps, in stretches of `length` at most, as even as can be
-  /// \param listen  is given the c of each stretch; null: nobody is
+  /// \param listen is given the c of each stretch; null: not called
   ca_gcr_steps(F& shape, int count, int length, listener listen = nullptr, step_hook between = nullptr)
       : count_(count), listen_(std::move(listen)), between_(std::move(between)) {
     if (count < 1) throw input_error("ca-gcr: the number of steps must be at least 1, found " + std::to_string(count));

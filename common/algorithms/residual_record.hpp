@@ -217,7 +217,7 @@ class recorded_batch {
   static divisor inner_product(const char* what, const S& value, const S& a2, const S& b2) {
     return {{kind::inner_product, what}, value, a2, b2};
   }
-  /// A norm beside another, given both squared.
+  /// A norm relative to another, given both squared.
   static divisor norm(const char* what, const S& value2, const S& other2) {
     return {{kind::norm, what}, value2, other2, other2};
   }

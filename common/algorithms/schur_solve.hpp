@@ -246,10 +246,10 @@ schur_step<F> solve_on_even_sites(const S& schur, const M& full, const F& r, con
 }  // namespace detail
 
 /// M x = b for all columns at once: the even system is prepared, solved by `solver`, and the solution reconstructed.
-/// Then |b - M x| is computed anew with `full`. A column whose iterated residual met the tolerance while the true one
-/// did not is solved again for its correction, until it does, or a correction no longer halves the residual, or
-/// `parameters.corrections` are spent. Then it has converged where it is at the floor of x's precision (`at_floor`),
-/// and stagnates where it is above (`why` says so).
+/// Then |b - M x| is recomputed with `full`. A column whose iterated residual met the tolerance while the true one did
+/// not is solved again for its correction. This ends when it does, when a correction no longer halves the residual, or
+/// when `parameters.corrections` are spent. Then it has converged where it is at the floor of x's precision
+/// (`at_floor`), and stagnates where it is above (`why` says so).
 /// \param full    M on the full lattice
 /// \param x       the initial guess, and the solution: the one of the smallest true residual in each column
 /// \param solver  solve_report (const S& even_operator, F& x_even, const F& b_even, const stopping_rule&)

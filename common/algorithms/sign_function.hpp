@@ -124,7 +124,7 @@ inline int first_order_of(const minimax_polynomial& p, double u, double allowed)
 inline int first_order_in_single(const minimax_polynomial& p, double delta, double share = share_of_low_precision) {
   return delta >= 1e-6 && share >= share_of_low_precision ? 0 : first_order_of(p, 0x1p-24, share * delta);
 }
-/// The order for half precision, where a number has 16 bits beside the largest of its site.
+/// The order for half precision, where a number has 16 bits relative to the largest of its site.
 inline int first_order_in_half(const minimax_polynomial& p, double delta, double share = share_of_low_precision) {
   return first_order_of(p, 0x1p-16, share * delta);
 }

@@ -70,7 +70,7 @@ class mode_count {
     }
     return size_ * fraction;
   }
-  /// The smallest value that has so many below it, to 1e-4 of the highest.
+  /// The smallest value that has this number of others below it, to 1e-4 of the highest.
   double value_of(double count) const {
     double below = 0.0, above = highest_;
     while (above - below > 1e-4 * highest_) {

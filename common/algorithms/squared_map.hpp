@@ -25,7 +25,7 @@ struct squared_map {
 };
 
 /// out = factor z(H^2) in + c u + e w. As z = alpha (H - s)(H + s), s^2 = shift, this is two applications of H, each
-/// with what is added to it while its result is in registers. u, w may be null; out may be w, but not in or u.
+/// with what is added to it while its result is in registers. Both u and w may be null; out may be w, but not in or u.
 /// \param scratch  of the shape of in
 template <field_batch F, class H>
 void apply_map(const H& h, F& out, F& scratch, double factor, const squared_map& z, const F& in, double c, const F* u,

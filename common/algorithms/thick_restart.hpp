@@ -29,7 +29,7 @@ struct restart_sizes {
 struct restart_state {
   std::vector<double> values;     ///< Ritz values of the kept vectors, descending
   std::vector<double> estimates;  ///< of their residuals |A v - theta v|
-  host_matrix coupling;           ///< <kept, A next>: kept x block; without columns: not known, and projected anew
+  host_matrix coupling;           ///< <kept, A next>: kept x block; without columns: not known, and projected again
   int kept = 0;
   int cycle = 0;
   bool cut = false;  ///< the search was interrupted in the cycle after this one
@@ -121,7 +121,7 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
     host_matrix t(most + p, most + p);
     for (int i = 0; i < k; ++i) t(i, i) = {state.values[static_cast<std::size_t>(i)], 0.0};
     host_matrix r;
-    // Blocks are worked on beside the basis, which may lie in slower memory.
+    // Blocks are worked on outside of the basis, which may lie in slower memory.
     F in = copied_columns(basis, k, p), next = like(basis, p);
     while (k + p <= most) {
       const F known = view(basis, 0, k + p);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// What checkpoints have in common: a text that says which run they belong to and how far it came, guarded by a
-/// checksum; and which files a stopped run has left behind, that the run continuing it may replace.
+/// checksum. Also which files a stopped run has left behind, that the run continuing it may replace.
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,7 @@
 
 namespace plaquette {
 
-/// Thrown where --help or --version was asked for: the text goes to stdout and the exit status is 0.
+/// Thrown for --help and --version: the text goes to stdout and the exit status is 0.
 struct help_requested {
   std::string text;
 };
@@ -52,7 +52,7 @@ class command_line {
   /// "mr", solver). `value` is read after the parse.
   void needs_value(const std::string& option, const std::string& other, const std::string& expected,
                    const std::string& value);
-  /// Declares options that have no effect beside another one.
+  /// Declares options that have no effect together with another one.
   void useless_beside(const std::string& other, const std::vector<std::string>& options, const std::string& why = {});
 
   /// Text at the end of --help.

@@ -26,14 +26,14 @@ struct incoming_message {
   std::span<std::byte> data;
 };
 
-/// An exchange under way. Its buffers must live, and be left alone, until `wait` has returned.
+/// An exchange under way. Its buffers must live unchanged until `wait` has returned.
 class pending_exchange {
  public:
   pending_exchange();
   pending_exchange(pending_exchange&&) noexcept;
   pending_exchange& operator=(pending_exchange&&) noexcept;
-  /// Waits, if nobody has; while an exception is under way, for two seconds: others may have met it too, and not have
-  /// sent what is waited for.
+  /// Waits, unless the caller has; while an exception is under way, for two seconds: others may have met it too, and
+  /// not have sent what is waited for.
   ~pending_exchange();
   /// Returns at once; true when `wait` would return at once. Some MPI libraries move large messages only while they are
   /// called: call it now and then.

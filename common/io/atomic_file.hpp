@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A file that appears complete or not at all: written beside its place under another name, then renamed.
+/// A file that appears complete or not at all: written under another name in the same folder, then renamed.
 #pragma once
 
 #include <cstddef>

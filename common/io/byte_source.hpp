@@ -46,7 +46,7 @@ class file_source final : public byte_source {
   int descriptor_ = -1;
 };
 
-/// Bytes that somebody else keeps alive.
+/// Bytes that the caller keeps alive.
 class memory_source final : public byte_source {
  public:
   memory_source(std::string name, std::span<const std::byte> bytes)

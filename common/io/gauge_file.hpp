@@ -67,8 +67,8 @@ struct gauge_file_header {
   std::vector<std::string> remarks;  ///< what the file leaves out or has otherwise, and what was assumed; a line each
 };
 
-/// The header of a gauge configuration. Throws input_error, with one line that names the file, what was expected and
-/// what was found, where the file is of no known format or its size is not what the header implies. Not collective.
+/// The header of a gauge configuration. Throws input_error where the file is of no known format or its size is not what
+/// the header implies. One line names the file, what was expected and what was found. Not collective.
 /// \param expected  where it is known: the lattice, by which files are told apart that begin alike
 gauge_file_header read_gauge_header(const std::string& path, const std::optional<extents>& expected = {});
 gauge_file_header read_gauge_header(const byte_source& source, const std::optional<extents>& expected = {});
@@ -89,10 +89,9 @@ constexpr double reunitarisable_distance(bool floats) { return floats ? 1e-3 : 1
 /// Reads a gauge configuration; each rank the part of its own box. Links are never re-unitarised. Checks the lattice
 /// against `geometry`, the checksum, the link trace and that every link is in SU(3) to the precision stored; the caller
 /// compares the plaquette. Throws input_error for any of them, on all ranks together. Collective.
-/// The tolerance on SU(3) is 1024 u, u = 2^-24 or 2^-53 the rounding of the numbers held: rounding a link once moves
-/// U U^+ by 2 u and det U by 3 u, and programs update links some hundred times, with an error of order u each, between
-/// two re-unitarisations. Doubles that were converted from floats (the first two rows say so) are held to the floats'
-/// u.
+/// The tolerance on SU(3) is 1024 u, u = 2^-24 or 2^-53 the rounding of the numbers held. Rounding a link once moves U
+/// U^+ by 2 u and det U by 3 u. Programs update links some hundred times, with an error of order u each, between two
+/// re-unitarisations. Doubles that were converted from floats (the first two rows say so) are held to the floats' u.
 loaded_gauge read_gauge(const std::string& path, const lattice_geometry& geometry, const communicator& comm,
                         const gauge_read_options& options = {});
 /// The same from any source (all ranks the same bytes).
@@ -119,8 +118,8 @@ struct gauge_write_options {
 };
 
 /// Write a gauge configuration, big-endian; ranks write their own boxes into one file, which appears complete or not at
-/// all (atomic_file.hpp). Throw output_error where it cannot be written, input_error where a link is not in SU(3) (it
-/// could not be read back) or an option makes no sense; on all ranks together. Collective.
+/// all (atomic_file.hpp). Throw output_error where it cannot be written. Throw input_error where a link is not in SU(3)
+/// (it could not be read back) or an option makes no sense. All ranks throw together. Collective.
 void write_nersc(const std::string& path, const gauge_configuration& links, const communicator& comm,
                  const gauge_write_options& options = {});
 void write_ildg(const std::string& path, const gauge_configuration& links, const communicator& comm,

@@ -93,7 +93,7 @@ void require_no_unsuitable_link(const std::string& name, const std::optional<uns
                                 const std::string& help = {});
 
 /// Calls visit(first local site, number of sites, index of the first in the whole lattice) for pieces of this rank's
-/// box that are contiguous in a file with x fastest, none longer than `longest` sites.
+/// box. They are contiguous in a file with x fastest, none longer than `longest` sites.
 template <class Visit>
 void for_each_contiguous_piece(const lattice_geometry& geometry, std::int64_t longest, Visit&& visit) {
   std::int64_t run = 1;

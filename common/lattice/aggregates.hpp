@@ -11,8 +11,8 @@
 
 namespace plaquette {
 
-/// The fine sites of this rank, aggregate by aggregate in the order of the coarse sites; within an aggregate the sites
-/// of even global parity first, each parity in lexicographic order.
+/// The fine sites of this rank, aggregate by aggregate in the order of the coarse sites. Within an aggregate come the
+/// sites of even global parity first, each parity in lexicographic order.
 class aggregates {
  public:
   /// \param fine_local, fine_origin  the box that a rank holds of the fine lattice

@@ -13,7 +13,7 @@ namespace plaquette {
 
 /// The sites of a coarse lattice on this rank, their neighbours and the faces that ranks exchange. Extents may be odd,
 /// and 1. Sites of even global parity come first, then the odd ones, each in lexicographic order, where every global
-/// extent is even (`red_black`); elsewhere sites are in lexicographic order, and all count as even.
+/// extent is even (`red_black`). Elsewhere sites are in lexicographic order, and all count as even.
 class coarse_geometry {
  public:
   /// Throws input_error where the grid does not divide the lattice.
@@ -50,7 +50,7 @@ class coarse_geometry {
   }
   const std::vector<std::int32_t>& neighbours() const { return neighbours_; }
   /// Sites of other ranks one hop away, all directions together. They are numbered face after face, even ones of a face
-  /// before odd ones: a message of a face, or of one parity of it, fills numbers that follow each other.
+  /// before odd ones. A message of a face, or of one parity of it, fills numbers that follow each other.
   std::int64_t ghosts() const { return ghosts_; }
 
   /// What one direction of hops needs from another rank.

@@ -29,7 +29,7 @@ inline void require_usable(const gauge_action& action) {
                       std::to_string(action.anisotropy));
 }
 
-/// A combined sweep: so many heat baths, then so many over-relaxations.
+/// A combined sweep: a number of heat baths, then a number of over-relaxations.
 struct sweep_plan {
   int heatbath = 1;
   int overrelaxation = 4;

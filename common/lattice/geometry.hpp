@@ -51,9 +51,9 @@ class lattice_geometry {
   coordinate rank_coordinate_, origin_;
 };
 
-/// The grid of `ranks` boxes with the smallest surface (sites on cut faces, per rank); among equals the one with
-/// the most sites away from it, then the one that cuts t, then z, then y. Throws input_error where no legal grid
-/// exists.
+/// Returns the grid of `ranks` boxes with the smallest surface (sites on cut faces, per rank). Among equals it is the
+/// one with the most sites away from it, then the one that cuts t, then z, then y. Throws input_error where no legal
+/// grid exists.
 extents smallest_surface_grid(const extents& global, int ranks);
 
 }  // namespace plaquette

@@ -15,9 +15,9 @@
 
 namespace plaquette {
 
-/// A value a site of this rank's box and a value a ghost site. Local coordinates run from -1 to L, both included; those
-/// outside 0..L-1 are ghosts, filled by `exchange_ghosts` (also where a direction is not cut, so that a formula needs
-/// no special case at the boundary).
+/// A value a site of this rank's box and a value a ghost site. Local coordinates run from -1 to L, both included. Those
+/// outside 0..L-1 are ghosts, filled by `exchange_ghosts`. Directions that are not cut have them too, so a formula
+/// needs no special case at the boundary.
 template <class Value>
 class site_field {
  public:

@@ -119,8 +119,8 @@ double extent_of(const simplex_mesh& mesh);
 /// than 1e-4 of a face, moves their vertices so that one side is the other, moved, to the last bit.
 ///
 /// Throws input_error, with one line that begins with the mesh's name, where an element is flat, or names a vertex that
-/// is not there. Also where a face has three elements or more, or two on the same side; where a tagged face belongs to
-/// no element; where a periodic face has no counterpart or is not its own, moved.
+/// is not there. Also where a face has three elements or more, or two on the same side. Where a tagged face belongs to
+/// no element. Where a periodic face has no counterpart or is not its own, moved.
 void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const mesh_naming& naming);
 
 /// Each element in four (triangles) or eight (tetrahedra) of half its size, boundary and materials kept.

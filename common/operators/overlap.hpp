@@ -56,7 +56,7 @@ class overlap_operator {
     gamma5(turned, in);
     const auto chi = ratio(dot(in, turned), norm2(in));
     sign_->apply(out, in, delta);
-    // in + chi s, and the same of gamma_5: (1 + chi gamma_5) / 2 of twice the sum
+    // in + chi s, and the same for gamma_5: (1 + chi gamma_5) / 2 of twice the sum
     scale(out, chi);
     axpy(out, uniform_scalars(out, 1.0), in);
     gamma5(turned, out);

@@ -31,7 +31,7 @@ PLAQUETTE_HOST_DEVICE inline su3<double> put_into_su3(const su3<double>& u) {
 }
 
 /// A matrix with the Haar measure of SU(3). Rows of normal deviates have no preferred direction, and Gram-Schmidt keeps
-/// that: the first two rows are a random orthonormal pair, of which a matrix in SU(3) is the unique completion.
+/// that. So the first two rows are a random orthonormal pair, of which a matrix in SU(3) is the unique completion.
 PLAQUETTE_HOST_DEVICE inline su3<double> haar_matrix(random_stream& random) {
   return put_into_su3(gaussian_matrix(random));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Random numbers for lattice fields: each depends on (seed, stream, global site, draw) and on nothing else, so that a
-/// field is the same whatever the process grid, the number of threads and the order of the sites.
+/// Random numbers for lattice fields: each depends on (seed, stream, global site, draw) and on nothing else. So a field
+/// is the same whatever the process grid, the number of threads and the order of the sites.
 #pragma once
 
 #include <cmath>
