@@ -80,13 +80,13 @@ PLAQUETTE_INLINE void multiply(const panel_matrix<T>& m, const T* const* x, T* y
 
 // ---- memory ----
 
-/// Asks for numbers, part after part, so that they are in the second-level cache when they are needed. A block reads
+/// Prefetches numbers, part after part, so that they are in the second-level cache when they are needed. A block reads
 /// and writes too many rows at once for the processor to guess.
 template <class T>
 class asked_for {
  public:
   asked_for(const T* first, std::int64_t count) : next_(first), end_(first + count), count_(count) {}
-  /// Asks for the next of `parts` parts.
+  /// Prefetches the next of `parts` parts.
   void ask_for_one_of(int parts) {
     constexpr std::int64_t line = 64 / sizeof(T);
     const T* const end = std::min(next_ + count_ / parts + line, end_);

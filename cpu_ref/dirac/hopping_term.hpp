@@ -38,8 +38,8 @@ struct halo_times {
 
 /// Links packed for the kernels, with the action's coefficients c_mu and the boundary phases folded in, and the halo.
 /// Results on any process grid are the same bits: a face carries projected spinors, and products are made by the
-/// receiver exactly as inside (so a half-spinor of half precision travels as 12 floats and a scale: 16 bits would round
-/// it once more). An object is used by one caller at a time (it owns the halo's buffers).
+/// receiver exactly as inside. So a half-spinor of half precision travels as 12 floats and a scale: 16 bits would round
+/// it once more. An object is used by one caller at a time (it owns the halo's buffers).
 template <class T>
 class hopping_term {
  public:

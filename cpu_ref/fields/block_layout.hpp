@@ -3,8 +3,8 @@
 /// How sites are grouped into blocks of W lanes, so that one instruction works on W sites.
 ///
 /// A block is an orbit of a group G of W translations of the local torus, all of even length, so that a block has one
-/// parity. If x + mu lies in the orbit of y, say x + mu = y + g, then for every h in G the neighbour of x + h is
-/// y + (g + h): the neighbour of a whole block is ONE block, its lanes permuted by the group element g. No gather, no
+/// parity. If x + mu lies in the orbit of y, say x + mu = y + g, then for every h in G the neighbour of x + h is y + (g
+/// + h). So the neighbour of a whole block is ONE block, its lanes permuted by the group element g. No gather, no
 /// blend, no padding. The usual split of a direction into W / 2, say, equal parts is the special case of a cyclic G.
 ///
 /// G exists for W = 8 on every lattice of even extents and for W = 16 where an extent is divisible by 4: with
@@ -74,7 +74,7 @@ class block_layout {
   const std::vector<std::int32_t>& permutation_table() const { return table_; }
 
   /// For each block of output parity p the neighbours on this rank that none of the blocks walked shortly before it has
-  /// touched: number i for i from newly_needed_from(p)[block] to newly_needed_from(p)[block + 1].
+  /// touched. Number i for i from newly_needed_from(p)[block] to newly_needed_from(p)[block + 1].
   const std::vector<std::int32_t>& newly_needed(int p) const { return newly_needed_[p]; }
   const std::vector<std::int32_t>& newly_needed_from(int p) const { return newly_needed_from_[p]; }
 

@@ -128,12 +128,12 @@ void compact(field<T>& x, std::span<const int> keep);
 template <class T>
 void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::span<const int> from);
 
-/// How many of a field's columns a solver with `vectors` such fields best iterates at once: as many as keep them in a
-/// quarter of the last-level cache (others use it too); all, where not even two columns stay there, since then it is
-/// the links that a batch saves. Measured with BiCGstab at 16^4: simd/NOTES.md.
+/// Returns how many of a field's columns a solver with `vectors` such fields best iterates at once. These are as many
+/// as keep them in a quarter of the last-level cache (others use it too). All, where not even two columns stay there,
+/// since then it is the links that a batch saves. Measured with BiCGstab at 16^4: simd/NOTES.md.
 template <class T>
 int columns_at_once(const field<T>& x, int vectors);
-/// The same for columns whose fields hold so many bytes together.
+/// The same for columns whose fields hold `bytes` bytes together.
 int columns_at_once(double bytes_of_a_column, int columns);
 
 /// Column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has one.
@@ -141,7 +141,7 @@ int columns_at_once(double bytes_of_a_column, int columns);
 template <class T>
 void import_column(field<T>& x, int column, const spinor_configuration& from);
 /// The inverse, to a few roundings of the largest number of a site. Sites that x does not have are set to zero; ghosts
-/// are left alone.
+/// stay unchanged.
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column);
 /// Same numbers in another precision, rounded; shapes agree.

@@ -5,8 +5,8 @@
 /// S = beta [ (1/xi_g) sum_{spatial planes} (1 - Re tr P / 3) + xi_g sum_{planes with time} (1 - Re tr P / 3) ].
 ///
 /// A configuration is a function of (first links, seed, numbers of the sweeps): the same bits on any process grid and
-/// any number of threads, and when a run is continued from a stored configuration. A sweep updates the links of one
-/// direction and one parity at a time, none of which is in another's staples.
+/// any number of threads. The bits are also the same when a run is continued from a stored configuration. A sweep
+/// updates the links of one direction and one parity at a time, none of which is in another's staples.
 #pragma once
 
 #include <array>
