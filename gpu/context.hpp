@@ -15,7 +15,7 @@ namespace plaquette::gpu {
 class halo;  // gpu/halo/halo.hpp
 
 /// A lattice on an execution. Copies share everything. `on` makes another lattice on the same execution: work of the
-/// two may be queued in turn, and nobody waits in between. A context is taken wherever its execution alone is needed.
+/// two may be queued in turn, with no wait in between. A context is taken wherever its execution alone is needed.
 class context {
  public:
   /// A lattice on an execution of its own: see `execution`. Collective. Throws input_error also where the process grid

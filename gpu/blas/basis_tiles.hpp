@@ -73,7 +73,7 @@ __device__ __forceinline__ int place_in_stage(int column, int chunk) {
 }
 
 /// partial[range][j][i] = <v_i, w_j> over a range of blocks. blockIdx: range, columns of V. V goes through shared
-/// memory, so that whole lines of 128 bytes are asked for. In single precision a thread takes two rows where it takes
+/// memory, so that whole lines of 128 bytes are loaded. In single precision a thread takes two rows where it takes
 /// one in double. The order of rows does not matter, as V and W share it.
 template <class T, int tiles>
 __global__ void __launch_bounds__(32 * warps_of_tiles, tiles == 6 ? 2 : 3)
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(32 * warps_of_tiles, tiles == 6 ? 2 : 3)
   };
   for (int k = 0; k < stages - 1; ++k) copy_stage();
 
-  // Columns of W that are not there are read as the last one; nobody keeps their sums.
+  // Missing columns of W are read as the last one; their sums are dropped.
   std::int64_t of_w[tiles];
 #pragma unroll
   for (int n = 0; n < tiles; ++n)

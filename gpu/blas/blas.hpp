@@ -2,8 +2,8 @@
 /// \file
 /// Vector operations on batches of columns; a scalar of each call holds one number a column. Fields of one call have
 /// the same shape. Sums are double in every precision, of the numbers as they are stored, over fixed ranges of sites in
-/// a fixed order (gpu/device/launch.hpp): the same bits run after run, whatever else is in the batch. Nothing waits:
-/// the sums are handles.
+/// a fixed order (gpu/device/launch.hpp). So they have the same bits run after run, whatever else is in the batch.
+/// Nothing waits: the sums are handles.
 #pragma once
 
 #include <span>
@@ -56,8 +56,8 @@ std::pair<scalars, scalars> dot_norm2(const field<T>& u, const field<T>& v);
 template <class T>
 std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const field<T>& u, const field<T>& w);
 
-// On a few fields at once: one pass over memory for what is otherwise one for each pair of them
-// (common/algorithms/few_fields.hpp, which says how many a call may have).
+// On a few fields at once: one pass over memory for what is otherwise one for each pair of them.
+// common/algorithms/few_fields.hpp says how many a call may have.
 
 /// The c for which |r - sum_k c_k v_k| is smallest. A v_k of which only `rounding` times its length is independent of
 /// those before it gets 0.

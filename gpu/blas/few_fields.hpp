@@ -7,7 +7,7 @@
 /// A chunk has `numbers` of type `number`; a site has `chunks()`. `reader` loads a chunk as it lies in memory,
 /// `loaded`, and unpacks it. `replace` changes all numbers of a site, `chunks_at_once` at a time.
 ///
-/// Fields are asked for `fields_at_once` at a time, before any of them is used: a load that waits for the one before
+/// Fields are loaded `fields_at_once` at a time, before any of them is used: a load that waits for the one before
 /// takes three times as long as memory does.
 #pragma once
 
@@ -262,7 +262,7 @@ struct combination_kernel {
   PLAQUETTE_HOST_DEVICE void work_on(std::int64_t i, int column, double (&sums)[Count]) const {
     if (!access.has(i)) return;
     constexpr int chunks = Access::chunks_at_once, fields = Access::fields_at_once;
-    // Where a site is taken as a whole, coefficients are asked for when its numbers are under way.
+    // Where a site is taken as a whole, coefficients are loaded when its numbers are under way.
     constexpr bool late = chunks > 1;
     number by[combined_fields];
     if constexpr (!late) find_coefficients<combined_fields>(by, 0, column);
@@ -361,7 +361,7 @@ void require_few(const F& x, std::span<const F> v, std::size_t scalars_given, st
     if (!(one.shape() == x.shape())) throw std::logic_error("blas: fields of different shapes");
 }
 
-/// Numbers that a kernel works out for each of some fields.
+/// Numbers that a kernel computes for each of some fields.
 class field_coefficients {
  public:
   field_coefficients(const execution& on, int columns, std::size_t fields) {
@@ -382,7 +382,7 @@ class field_coefficients {
   std::vector<column_sums> numbers_;
 };
 
-/// Sums, and what is worked out of them: at the end of the same kernel on one rank, else by a launch behind the sum
+/// Sums, and what is computed from them: at the end of the same kernel on one rank, else by a launch behind the sum
 /// over ranks.
 /// \param indices  of that launch
 template <int Count, class F, class Body, class End>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Exact sums of products of the 16-bit integers that a half field stores, by instructions that multiply four pairs of
-/// bytes and add: a third of the instructions that products of 16-bit integers take, each added to 64 bits.
+/// bytes and add. It takes a third of the instructions of products of 16-bit integers, each added to 64 bits.
 #pragma once
 
 #include <cstdint>

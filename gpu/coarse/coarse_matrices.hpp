@@ -66,7 +66,7 @@ struct aggregate_pointers {
   }
 };
 
-/// The tables of `plaquette::aggregates` on the device, beside the coarse lattice.
+/// The tables of `plaquette::aggregates` on the device, with the coarse lattice.
 class aggregate_tables {
  public:
   /// Of the lattice of quarks, or of a coarse one where `is_coarse`.

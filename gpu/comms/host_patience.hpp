@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How a host waits for something that it must ask for again and again.
+/// How a host waits for something that it must poll.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// NCCL, loaded when it is asked for: the library runs, and is built, where there is none. Multicast (NVLS) is switched
-/// off in every rank before the library is loaded, whatever the environment says.
+/// NCCL, loaded when it is first needed: the library runs, and is built, where there is none. Multicast (NVLS) is
+/// switched off in every rank before the library is loaded, whatever the environment says.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A stream beside a queue, and marks in streams that others wait for. In the host build, where work is done when
+/// A second stream of a queue, and marks in streams that others wait for. In the host build, where work is done when
 /// queued, copies are made at once and marks have always been passed. For the library's own sources only.
 #pragma once
 

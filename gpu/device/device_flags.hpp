@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Flags by which kernels of different ranks wait for each other, in memory that several devices reach (peer_memory). A
-/// flag is a 32-bit epoch that only grows. Whoever sees a flag at an epoch sees what its setter, and the threads that
-/// met the setter at a barrier of their block, had written before. In the host build the ranks' processes do the same
-/// with atomics in shared memory, and yield while they wait. For .cu files only.
+/// flag is a 32-bit epoch that only grows. A thread that sees a flag at an epoch sees what its setter, and the threads
+/// that met the setter at a barrier of their block, had written before. In the host build the ranks' processes do the
+/// same with atomics in shared memory, and yield while they wait. For .cu files only.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ PLAQUETTE_HOST_DEVICE constexpr bool has_reached(std::uint32_t flag, std::uint32
 
 #ifdef __CUDACC__
 
-/// What was written before is seen by whoever sees the flag, on any device.
+/// A thread on any device that sees the flag sees what was written before.
 __device__ inline void set_flag(std::uint32_t* flag, std::uint32_t epoch) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(epoch) : "memory");
 }

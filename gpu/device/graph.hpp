@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Work that is queued again and again, recorded once: on a small lattice a kernel ends before the host has launched
+/// Work that is queued again and again, recorded once. On a small lattice a kernel ends before the host has launched
 /// the next one, while a node of a CUDA graph costs about half a microsecond.
 #pragma once
 

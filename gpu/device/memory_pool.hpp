@@ -68,7 +68,7 @@ class memory_pool : public std::enable_shared_from_this<memory_pool> {
 };
 
 /// While it lives, all that this thread takes from any pool comes from this one. A recorded stretch of work needs
-/// memory that nobody else is given between two runs of it. They nest.
+/// memory that is given to no other work between two runs of it. They nest.
 class redirected_memory {
  public:
   explicit redirected_memory(memory_pool& to);

@@ -4,7 +4,7 @@
 /// to include this. In the host build (gpu/host) memory of the device is memory of the host, and work is done when
 /// queued.
 ///
-/// Errors of CUDA are std::runtime_error with the place of the call; memory that is not there is memory_error.
+/// Errors of CUDA are std::runtime_error with the place of the call; missing memory is memory_error.
 #pragma once
 
 #include <cstddef>
@@ -41,10 +41,10 @@ struct device_memory {
 };
 device_memory memory_of_device(int device);
 
-/// Memory of the device that nobody else uses, 256-byte aligned, undefined contents. Freeing it waits for the device:
+/// Memory of the device for one owner, 256-byte aligned, undefined contents. Freeing it waits for the device:
 /// take field memory from a memory_pool. Throws memory_error saying how much was needed and available.
 std::shared_ptr<std::byte> allocate_on_device(int device, std::size_t bytes);
-/// Page-locked memory of the host: copies from and to it are the fastest, and run beside other work.
+/// Page-locked memory of the host: copies from and to it are the fastest, and run together with other work.
 std::shared_ptr<std::byte> allocate_pinned(std::size_t bytes);
 
 /// A queue of work for one device: what is queued later starts when what was queued earlier has ended. Copies of the
@@ -65,24 +65,24 @@ class queue {
   /// The cudaStream_t; nullptr in the host build. What was held back is launched first.
   void* native() const;
 
-  /// Holds a kernel back until something else is queued or waited for: what its numbers are needed for is known by
-  /// then, and may be worked out at its end. In the host build it is launched at once.
+  /// Holds a kernel back until something else is queued or waited for. What its numbers are needed for is known by
+  /// then, and may be computed at its end. In the host build it is launched at once.
   /// \param columns  of the kernel
   /// \param launch   launches it, with these at its end where they are not null. Keeps alive the memory that the kernel
   ///                 reads and writes, and no copy of the queue.
   using held_launch = std::function<void(const queue&, const closing_programs*)>;
   void hold_back(int columns, held_launch launch) const;
   void launch_held_back() const;
-  /// Launches the kernel that is held back with these at its end; false where there is none of so many columns.
+  /// Launches the kernel that is held back with these at its end; false where there is none of this number of columns.
   bool launch_closing(int columns, const closing_programs& programs) const;
 
   /// Memory of the device for one kernel and what is fused to it: the next one that is queued may use it again. Grows.
   std::byte* scratch(std::size_t bytes) const;
-  /// So many counters, zero; whoever uses them leaves them zero. See `sum_over`.
+  /// Returns `count` counters, zero; a kernel that uses them leaves them zero. See `sum_over`.
   unsigned* counters(std::size_t count) const;
   /// Page-locked memory of the host for numbers under way; the next call that stages may use it again.
   std::byte* staging(std::size_t bytes) const;
-  /// The same for whoever holds it, and then for kernels queued later. Kernels can write there.
+  /// The same for its present owner, and then for kernels queued later. Kernels can write there.
   std::shared_ptr<std::byte> take_pinned(std::size_t bytes) const;
 
  private:
@@ -98,7 +98,7 @@ void copy_on_device(const queue& q, void* to, const void* from, std::size_t byte
 /// Every byte becomes `value`.
 void fill_bytes(const queue& q, void* to, int value, std::size_t bytes);
 
-/// Rows of so many bytes, each `stride` bytes behind the one before.
+/// Rows of equal size, each `stride` bytes behind the one before.
 struct byte_rows {
   std::size_t rows, bytes;
 };

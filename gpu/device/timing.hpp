@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// How long queued work takes, by the device's own clock. A device that was idle runs faster than one at its power
-/// limit, so that a figure comes with its protocol: cool (after 2 s of idleness) or sustained (after 1.5 s of the same
+/// limit. So a figure comes with its protocol: cool (after 2 s of idleness) or sustained (after 1.5 s of the same
 /// work).
 #pragma once
 

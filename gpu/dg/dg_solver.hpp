@@ -29,7 +29,7 @@ inline constexpr int highest_dg_order = 9;
 bool has_fused_stage(const dg_domain& domain, precision p);
 
 /// Collective. The domain is read here and not kept. `columns` states advance side by side.
-/// \param q  of the rank's device; several ranks may share one
+/// \param q of the rank's device; several ranks may share one.
 /// Throws input_error where the order is above highest_dg_order, the precision is half, or a kernel was chosen that
 /// cannot do this domain; memory_error where the device has no room.
 std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, precision p, int columns, const queue& q,

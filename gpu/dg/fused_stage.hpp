@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Variant 3: a whole stage in one kernel. Warps take groups of elements one after the other: bring the nodes of the
-/// group to shared memory in the coordinates of the element, form the flux of its faces there, multiply by LIFT and D
-/// with the elements as columns, and update. q is read from one array and written to another, so that neighbours see
-/// the old state.
+/// Variant 3: a whole stage in one kernel. Warps take groups of elements one after the other. They bring the nodes of
+/// the group to shared memory in the coordinates of the element and form the flux of its faces there. Then they
+/// multiply by LIFT and D with the elements as columns, and update. The state q is read from one array and written to
+/// another, so that neighbours see the old state.
 ///
 /// The steps of a group are functions of a thread's or a lane's number; the host build runs them as loops.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The clover term on the device, as in cpu_ref/dirac/clover_term.hpp: a Hermitian matrix on spin and colour of a site,
-/// block diagonal in chirality (DeGrand-Rossi basis). Sheikholeslami and Wohlert, Nucl. Phys. B 259 (1985) 572.
+/// The clover term on the device, as in cpu_ref/dirac/clover_term.hpp: a Hermitian matrix on spin and colour of a site.
+/// It is block diagonal in chirality (DeGrand-Rossi basis). Sheikholeslami and Wohlert, Nucl. Phys. B 259 (1985) 572.
 #pragma once
 
 #include <memory>

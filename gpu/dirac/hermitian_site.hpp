@@ -2,9 +2,9 @@
 /// \file
 /// One site of one application of H = gamma_5 D_w(-rho), on host and device: what its kernels share. The hops are those
 /// of hopping_site.hpp. Sites of the whole lattice have one number: i, on odd sites behind the padded blocks of the
-/// even ones; so fields and links of both parities are one array to a kernel.
+/// even ones. So fields and links of both parities are one array to a kernel.
 ///
-/// gamma_5 exchanges the halves of a spinor: the sum of hops and diagonal is stored with its halves exchanged, and what
+/// gamma_5 exchanges the halves of a spinor. The sum of hops and diagonal is stored with its halves exchanged, and what
 /// is added to H in is exchanged when it is read.
 #pragma once
 
@@ -20,8 +20,8 @@ template <class T>
 struct hermitian_arguments {
   using real = real_of<T>;
 
-  /// Of both parities: out, in, links (here and there are the same), weights of the hops with a, the order. x and w are
-  /// u and w, null where there is none; a multiplies `in` inside gamma_5.
+  /// Of both parities: out, in, links (here and there are the same), weights of the hops with a, the order. Here x and
+  /// w are u and w, null where there is none; a multiplies `in` inside gamma_5.
   hopping_arguments<T> hops;
   std::int32_t parity_step = 0;  ///< from the number of an even site to that of the odd one with the same i
   real d = 0, b = 0, c = 0;

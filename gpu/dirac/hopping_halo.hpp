@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The hopping term of a rank whose neighbours are other ranks, on host and device: faces are packed and sent, and a
-/// site at a cut is worked out whole, from the messages, once they are here. Every number is made by the same
-/// operations in the same order as on one rank: the results are the same bits.
+/// The hopping term of a rank whose neighbours are other ranks, on host and device. Faces are packed and sent. A site
+/// at a cut is computed whole, from the messages, once they are here. Every number is made by the same operations in
+/// the same order as on one rank: the results are the same bits.
 #pragma once
 
 #include "gpu/dirac/ghost_spinor.hpp"
@@ -13,14 +13,14 @@ namespace plaquette::gpu {
 
 struct tile_table;  // hopping_tiles.hpp
 
-/// What one application to one parity needs beside `hopping_arguments`.
+/// What one application to one parity needs in addition to `hopping_arguments`.
 struct hopping_halo {
   ghost_zones zones;
   /// U_mu(x - mu) of the sites of the output parity on the lower face of mu: [block of 32 face sites][link].
   const std::byte* ghost_links[dimensions] = {};
 };
 
-/// Which sites an application works out.
+/// Which sites an application computes.
 enum class box_part {
   all,
   interior,  ///< those that need no message
@@ -112,7 +112,7 @@ PLAQUETTE_KERNEL_INLINE bool is_at_cut(const ghost_zones& zones, const hop_neigh
   return at_cut;
 }
 
-/// Variant 1 on a rank: `gather_hops` with messages. The part's other sites are left alone.
+/// Variant 1 on a rank: `gather_hops` with messages. The part's other sites stay unchanged.
 template <class T, reconstruct stored, bool exchanged>
 struct gather_hops_of_rank {
   hopping_arguments<T> arg;
@@ -215,8 +215,8 @@ struct pack_face {
   }
 };
 
-/// How an application is queued: faces and sites by one kernel where every message is a kernel's business, else faces
-/// first, then sites, all at once or those of the interior before those at the cuts.
+/// How an application is queued. One kernel does faces and sites where every message is a kernel's business. Otherwise
+/// faces come first, then sites: all at once, or those of the interior before those at the cuts.
 template <class T>
 void queue_packing(const queue& q, const hopping_arguments<T>& arg, const hopping_halo& halo);
 /// \param tiles  of `how`; null for gather

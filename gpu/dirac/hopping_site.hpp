@@ -21,7 +21,7 @@ struct hopping_arguments {
   spinor_pointer<T> out;
   spinor_pointer<const T> in, x, w;        ///< x: for the epilogues with x; w: for the sums
   const std::byte* links_here = nullptr;   ///< U_mu(x) of the output parity: [block][mu] as in hop_algebra.hpp
-  const std::byte* links_there = nullptr;  ///< the same of the input parity
+  const std::byte* links_there = nullptr;  ///< the same for the input parity
   const std::byte* clover = nullptr;       ///< [block][chirality] as in `loaded_clover`
   sums_of_runs sums;                       ///< where <out, w> and |out|^2 are left
   site_order order;
@@ -140,7 +140,7 @@ PLAQUETTE_KERNEL_INLINE void add_loaded_hop(spin_rows<real_of<T>, 4> (&sum)[coun
   }
 }
 
-/// The same of columns that follow each other.
+/// The same for columns that follow each other.
 template <int direction, class T, reconstruct stored, bool exchanged, load_hint hint, int count, class Phases>
 PLAQUETTE_KERNEL_INLINE void add_hop(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
                                      const std::byte* in, const hop_neighbours& n, const loaded_link<T, stored>& link,
@@ -154,8 +154,9 @@ PLAQUETTE_KERNEL_INLINE void add_hop(spin_rows<real_of<T>, 4> (&sum)[count], con
   add_loaded_hop<direction, T, exchanged>(sum, arg, psi, n.across[direction], link, phases);
 }
 
-/// The chiral block of the site-diagonal part, as it lies in memory: 36 real numbers (six of the diagonal, then those
-/// below it row by row) as [chunk][32], in half 72 bytes as [16-byte chunks][32], [8 bytes][32] and [32] scales.
+/// The chiral block of the site-diagonal part, as it lies in memory. It has 36 real numbers (six of the diagonal, then
+/// those below it row by row) as [chunk][32]. In half it has 72 bytes as [16-byte chunks][32], [8 bytes][32] and [32]
+/// scales.
 template <class T>
 inline constexpr int chiral_block_bytes = lanes * (is_half<T> ? 76 : 36 * static_cast<int>(sizeof(real_of<T>)));
 
@@ -262,7 +263,7 @@ PLAQUETTE_KERNEL_INLINE void add_spinor(spin_rows<real_of<T>, 4>& sum, const hop
   }
 }
 
-/// Stores a site of the output, and leaves its sums, if that is asked for and `sums_too`.
+/// Stores a site of the output, and leaves its sums, if they are requested and `sums_too`.
 /// \param column, i  of the site, for the sums
 /// \param to         its place
 template <class T, bool exchanged, bool sums_too>
@@ -368,8 +369,8 @@ PLAQUETTE_KERNEL_INLINE void finish_site(spin_rows<real_of<T>, 4>& h, const hopp
   store_spinor<T, exchanged, sums_too>(h, arg, column, i);
 }
 
-/// Variant 1: one thread a site and column, nothing but reads and one write; complex phases of the boundary are its
-/// privilege. i counts sites of a column, then columns.
+/// Variant 1: one thread a site and column, nothing but reads and one write. Only this variant supports complex phases
+/// of the boundary. i counts sites of a column, then columns.
 template <class T, reconstruct stored, bool exchanged>
 struct gather_hops {
   hopping_arguments<T> arg;

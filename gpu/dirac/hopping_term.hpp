@@ -39,16 +39,15 @@ template <class T>
 struct hopping_work;  // hopping_site.hpp
 struct sums_of_runs;  // hopping_sums.hpp
 
-/// Links packed for the kernels, as matrices; what the action makes of a hop beside its link (coefficient, boundary
-/// condition) is a weight that the kernel multiplies with. A boundary phase that is not a sign is paid for: only the
-/// kernel of variant 1 knows it. On several ranks faces are exchanged as projected spinors, and the result is the same
-/// bits as on one: a site at a cut is worked out whole, when its messages are here. An object is used by one caller at
-/// a time.
+/// Links packed for the kernels, as matrices. Coefficient and boundary condition of a hop are a weight that the kernel
+/// multiplies with. A boundary phase that is not a sign is paid for: only the kernel of variant 1 knows it. On several
+/// ranks faces are exchanged as projected spinors, and the result is the same bits as on one. A site at a cut is
+/// computed whole, when its messages are here. An object is used by one caller at a time.
 template <class T>
 class hopping_term {
  public:
   /// \param links   not kept
-  /// \param stored  real numbers of each link that are kept
+  /// \param stored real numbers of each link that are kept.
   /// Throws input_error where links are not what is kept of them can hold: in SU(3) for 12 and 8 reals, with parts up
   /// to 1 for half precision.
   hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
@@ -83,8 +82,8 @@ class hopping_term {
   hopping_problem problem(int columns, bool with_clover) const;
 
   /// Whether <out, w> and |out|^2 are made by the kernels of the hopping term, or by `dot_norm2`; the two differ by
-  /// rounding. For measurements and tests; none gives the choice back: by the kernels, where a column of the result and
-  /// one of w are more than the second-level cache of the device holds, whatever the batch, and where the kernels have
+  /// rounding. For measurements and tests; none gives the choice back. By default the kernels make the sums where a
+  /// column of the result and one of w are more than the second-level cache holds, whatever the batch. They also need
   /// registers for it (in half precision: with clover).
   void set_sums_in_kernels(std::optional<bool> in_kernels) { sums_in_kernels_ = in_kernels; }
   bool makes_sums_in_kernels(bool with_clover) const;

@@ -113,7 +113,7 @@ template <class T>
 void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::span<const int> from);
 
 /// How many of a field's columns a solver with `vectors` such fields best iterates at once: all. What a batch saves on
-/// links, and on launches, is more than the cache gives back to a smaller one: the hopping term of 12 columns is faster
+/// links, and on launches, is more than the cache gives back to a smaller one. The hopping term of 12 columns is faster
 /// a column than that of one down to 16^3 x 32 (single and half, measured).
 template <class T>
 int columns_at_once(const field<T>& x, int vectors);
@@ -121,7 +121,7 @@ int columns_at_once(const field<T>& x, int vectors);
 /// Column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has one.
 template <class T>
 void import_column(field<T>& x, int column, const spinor_configuration& from);
-/// The inverse; waits. Sites that x does not have are set to zero; ghosts are left alone.
+/// The inverse; waits. Sites that x does not have are set to zero; ghosts stay unchanged.
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column);
 /// A column of any shape as numbers of the host, [part][i of site_order][spin][colour], in the field's own basis;

@@ -25,7 +25,7 @@ struct alignas(4 * count) words {
 /// What is known of the numbers that are loaded.
 enum class load_hint {
   none,  ///< the pointer may be to shared memory
-  /// Nobody writes them while the kernel may already run: they may be asked for before the kernel that comes first has
+  /// Nothing writes them while the kernel may already run: they may be loaded before the kernel that comes first has
   /// ended. (The compiler moves such loads across the wait for it; so nothing that a kernel writes is loaded so.)
   constant,
   /// The same, and they are read but once: not kept in the first-level cache.

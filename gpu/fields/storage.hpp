@@ -38,7 +38,7 @@ inline constexpr int chunk_stride = chunk_bytes * lanes;  ///< from a site's chu
 template <class T>
 inline constexpr int numbers_of_chunk = is_half<T> ? 4 : 8 / static_cast<int>(sizeof(real_of<T>));
 
-/// Chunks of a site with so many complex numbers.
+/// Returns the chunks of a site with this number of complex numbers.
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr int chunks_of(int components) {
   return (components + numbers_of_chunk<T> - 1) / numbers_of_chunk<T>;
@@ -164,7 +164,7 @@ struct spinor_pointer {
     return begin + static_cast<std::int64_t>(block_of(i)) * block_stride +
            static_cast<std::int64_t>(column) * column_stride + lane_of(i) * chunk_bytes;
   }
-  /// The scale of site i of a half field with so many chunks a site.
+  /// The scale of site i of a half field with this number of chunks a site.
   PLAQUETTE_HOST_DEVICE auto* scale(std::int32_t i, int column, int chunks) const {
     using number = std::conditional_t<std::is_const_v<T>, const float, float>;
     return reinterpret_cast<number*>(begin + static_cast<std::int64_t>(block_of(i)) * block_stride +

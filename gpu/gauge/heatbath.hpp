@@ -4,9 +4,9 @@
 /// not, as in cpu_ref/gauge/heatbath.hpp.
 ///
 /// A configuration is a function of (first links, seed, numbers of the sweeps). Random numbers and the order of updates
-/// are the CPU library's, and contraction is off: an over-relaxation gives its bits; a heat bath differs from it by
-/// what logarithm, exponential and cosine of the device differ in the last places, and by another draw where that turns
-/// an accepted attempt into a rejected one.
+/// are the CPU library's, and contraction is off: an over-relaxation gives its bits. A heat bath differs as logarithm,
+/// exponential and cosine of the device differ in the last places. Where that makes an accepted attempt a rejected one,
+/// it differs by another draw.
 #pragma once
 
 #include <cstdint>

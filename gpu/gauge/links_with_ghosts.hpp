@@ -14,7 +14,7 @@
 
 namespace plaquette::gpu {
 
-/// So many matrices a site of a box with ghosts, as kernels take them.
+/// A number of matrices a site of a box with ghosts, as kernels take them.
 template <int matrices, class Byte>
 struct ghosted_matrices {
   matrix_pointer<matrices, Byte> at;  ///< by number of the site in the box

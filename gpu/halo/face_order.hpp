@@ -9,7 +9,7 @@
 namespace plaquette::gpu {
 
 /// A face is where coordinate mu has one value, 0 or the last. Its sites of one parity have numbers that do not depend
-/// on which of the two faces it is: a site and the one beyond the opposite face's end have the same number.
+/// on which of the two faces it is. A site and the one beyond the opposite face's end have the same number.
 struct face_order {
   site_order box;
 

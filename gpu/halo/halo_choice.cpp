@@ -71,7 +71,7 @@ std::string text_of(const rank_map& map) {
   return std::to_string(hosts.size()) + " hosts" + (map.shares_a_device() ? " shared GPUs" : "");
 }
 
-/// The tuner of the first rank asks for trials, which all ranks make.
+/// The tuner of the first rank requests trials, which all ranks make.
 halo_policy chosen_policy(const lattice_geometry& geometry, const communicator& comm, const rank_map& map,
                           tuner& choices, const std::function<double(int)>& trial) {
   constexpr int chosen = 1000;
@@ -108,7 +108,7 @@ std::shared_ptr<halo> make_halo(const lattice_geometry& geometry, const communic
   });
   try {
     return std::make_shared<halo>(shape_of_halo(geometry), comm, q, map, taken, watch);
-  } catch (const input_error&) {  // on every rank alike: what was remembered is not there any more
+  } catch (const input_error&) {  // on every rank alike: what was remembered is gone
     return std::make_shared<halo>(shape_of_halo(geometry), comm, q, map, options, watch);
   }
 }

@@ -24,7 +24,7 @@ std::string_view name_of(tuning_mode mode);
 /// The inverse; throws input_error naming the three words.
 tuning_mode tuning_mode_from(std::string_view name);
 
-/// What a choice is valid for, beside the device and the version, which are the tuner's.
+/// What a choice is valid for, in addition to the device and the version, which are the tuner's.
 struct tuning_key {
   std::string kernel;     ///< "hopping"
   std::string volume;     ///< "32x32x32x64", or the numbers of a vector
@@ -75,7 +75,7 @@ std::string default_tuning_file();
 /// Makes choices. One object a process and device is enough; its members may be called from several threads.
 ///
 /// The file is one JSON document, replaced as a whole under a lock of its own (FILE.lock), after what others have put
-/// there has been read. A file that is no such document is renamed to FILE.set-aside and one line says so; a file that
+/// there has been read. A file that is no such document is renamed to FILE.set-aside and one line says so. A file that
 /// cannot be read or written costs one line and the memory of this process. No member throws for the file's sake.
 class tuner {
  public:
