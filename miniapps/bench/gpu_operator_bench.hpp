@@ -11,7 +11,7 @@ namespace plaquette::bench {
 
 /// A chain even -> odd -> even ... of the hopping term, scaled so that its norm stays, in graphs.
 /// \param checks  gets the distance from the textbook operator at sampled sites, of the first and the last right-hand
-///                side, before anything is timed; and whether a chain in a graph gives the bits of the chain launched
+/// side, before anything is timed. Also gets whether a chain in a graph gives the bits of the chain launched
 ///                one by one, waiting after each
 std::vector<gpu_samples> time_hopping(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
                                       verification& checks);

@@ -45,8 +45,8 @@ std::vector<gpu_row> gpu_rows();
 /// Throws input_error for a name that selects nothing.
 std::vector<gpu_row> rows_named(const std::string& names);
 
-/// Runs row after row. One that throws is reported as a check that failed, and by `say`, and the rest go on where the
-/// device still works: after some errors of CUDA nothing does, and the rest counts as failed. Lets input_error through.
+/// Runs row after row. One that throws is reported as a check that failed, and by `say`. The rest go on where the
+/// device still works. After some errors of CUDA nothing does, and the rest counts as failed. Lets input_error through.
 /// \param device_works  asked after a row has thrown
 void run_rows(const std::vector<gpu_row>& rows, const std::function<void(const gpu_row&)>& run,
               const std::function<bool()>& device_works, const std::function<void(const std::string&)>& say,
@@ -55,9 +55,9 @@ void run_rows(const std::vector<gpu_row>& rows, const std::function<void(const g
 /// Standard flops of one application a site of one parity and right-hand side; 0 for vector operations and solves.
 double standard_flops(const gpu_row& row);
 
-/// Fewest bytes a site of one parity and right-hand side: links and clover blocks are shared by the right-hand sides,
-/// every spinor is read or written once; in half precision each spinor has one scale of 4 bytes and each clover block
-/// two. 0 for solves.
+/// Returns the fewest bytes a site of one parity and right-hand side. Links and clover blocks are shared by the
+/// right-hand sides, every spinor is read or written once. In half precision each spinor has one scale of 4 bytes and
+/// each clover block two. 0 for solves.
 double fewest_bytes(const gpu_row& row);
 
 /// Fields that a vector operation reads and writes.

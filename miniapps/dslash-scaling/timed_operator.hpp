@@ -52,7 +52,7 @@ class timed_operator {
   virtual int steps_of_stretch() const { return 0; }
   /// Waits for all that was queued.
   virtual void finish() const = 0;
-  /// Column `column` of the output; sites that it does not have become zero, ghosts are left alone.
+  /// Column `column` of the output; sites that it does not have become zero, ghosts stay unchanged.
   virtual void get_output(int column, spinor_configuration& out) const = 0;
 
   /// The sums of a scalar product, one a column.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The state of a run between two sweeps, in a file. It is an ILDG configuration, links in double precision with their
-/// checksum, that any program reads as such, with one more record, "plaquette-checkpoint": what run this is and how far
+/// checksum, that any program reads as such. One more record, "plaquette-checkpoint", says what run this is and how far
 /// it came. Random numbers depend on (seed, number of the sweep, site) alone, so that no generator has a state to keep.
 #pragma once
 
@@ -22,7 +22,7 @@ struct measurement {
   cpu::plaquettes plaquette;
 };
 
-/// Beside the links.
+/// In addition to the links.
 struct configuration_progress {
   int sweeps_done = 0;  ///< since the very first one of all runs
   std::vector<measurement> history;

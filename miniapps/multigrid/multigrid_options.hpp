@@ -30,7 +30,7 @@ struct multigrid_options {
   std::string correction = "";      ///< from there: "multiplicative", "additive"; empty: tried
   std::string save_setup, load_setup;
   int refresh = 0;  ///< inverse iterations on vectors that were loaded
-  int trials = 4;   ///< at most so often a slow cycle's null vectors are improved
+  int trials = 4;   ///< most times that a slow cycle's null vectors are improved
 
   int modes = 4;                       ///< of gamma_5 M that are estimated; 0: none
   bool explains = false;               ///< the report tells why multigrid works, for a figure

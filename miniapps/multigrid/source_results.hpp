@@ -33,7 +33,7 @@ struct source_result {
   double relative_error_over_residual = 0.0;  ///< (|e| / |x|) / (|r| / |b|)
 };
 
-/// All sources by one solver, so many at once.
+/// All sources by one solver, a number of them at once.
 struct series {
   std::string solver, precision;
   int batch = 1;

@@ -22,8 +22,8 @@ struct dg_progress {
   std::vector<std::string> unfinished_files;      ///< that the stopped run wrote, and its continuation replaces
 };
 
-/// Returns a sum over all of the mesh that states depend on, whatever files and groups are called: where corners lie,
-/// which faces touch and how, media, and kinds of sides.
+/// Returns a sum over all of the mesh that states depend on, whatever files and groups are called. It covers where
+/// corners lie, which faces touch and how, media, and kinds of sides.
 std::string content_of(const simplex_mesh& mesh, const dg_problem& problem);
 
 /// Replaces the file as a whole. Throws output_error. Collective.

@@ -25,7 +25,7 @@ struct timed_samples {
   }
 };
 
-/// Does so many applications and returns the seconds that they took, until the last one was done.
+/// Does `applications` applications and returns the seconds that they took, until the last one was done.
 using timed_work = std::function<double(int applications)>;
 
 /// What keeps a timed stretch honest. A timed stretch is a sample: n applications in a row.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The gauge configuration of a run, as --gauge asks for it: read from a file or made on the spot, and checked.
+/// The gauge configuration of a run, as --gauge says: read from a file or made on the spot, and checked.
 #pragma once
 
 #include <optional>
@@ -41,7 +41,7 @@ struct gauge_input {
 };
 
 /// Reads or makes it. Throws input_error for a file that cannot be used, with one line that names it, what was expected
-/// and what was found; error of exit status 6 where the run is stopped meanwhile. Collective.
+/// and what was found. Throws error of exit status 6 where the run is stopped meanwhile. Collective.
 /// \param gpu  makes random fields and heat baths there, where there is one; null: on the CPU
 gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& geometry, const communicator& world,
                          run_control& control, progress_line& progress, gpu_access* gpu = nullptr);

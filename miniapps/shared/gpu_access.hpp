@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The GPU of a rank, where --device gpu asks for one: what it is, what it can do, what is spent on it. A program that
+/// The GPU of a rank, where --device gpu requests one: what it is, what it can do, what is spent on it. A program that
 /// was built without CUDA has the same functions; they say so.
 #pragma once
 
@@ -57,8 +57,8 @@ class gpu_access {
                                                                   const multigrid_settings& settings) const = 0;
   /// Waits for all that was queued.
   virtual void finish() const = 0;
-  /// Seconds of so many calls in a row of `launch`, which queues work; waits for them. Of one rank by the device's
-  /// clock; of several those of the slowest, which start together. Collective.
+  /// Returns the seconds of `times` calls in a row of `launch`, which queues work; waits for them. Of one rank by the
+  /// device's clock; of several those of the slowest, which start together. Collective.
   virtual double seconds_of(int times, const std::function<void()>& launch) const = 0;
   /// A way to time work again and again that has run before: as a CUDA graph, where it is `recordable`. A graph holds
   /// `stretch_length(n)` launches (device_timing.hpp), and as many graphs are launched as it takes. Collective, as is
@@ -117,7 +117,7 @@ void note_gpu(machine_record& machine, const gpu_access& gpu);
 /// For a person: a line on the GPU, one a rank where there are several, and one for all that is not as it should be.
 std::string describe(gpu_access& gpu);
 
-/// Throws memory_error, saying what was needed and what there was, unless so many bytes are free on the GPU.
+/// Throws memory_error, saying what was needed and what there was, unless `bytes` bytes are free on the GPU.
 void require_gpu_memory(const gpu_access& gpu, double bytes, const std::string& what);
 
 }  // namespace plaquette

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Clocks, power and energy of a GPU as its driver reports them through NVML, which is looked for at run time: a
-/// program does without it where it is not there.
+/// Clocks, power and energy of a GPU as its driver reports them through NVML, which is searched for at run time. A
+/// program does without it where it is missing.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What is timed: an operator on a set of sites, in a precision, with so many stored reals a link and right-hand sides;
+/// What is timed: an operator on a set of sites, in a precision, with its stored reals a link and its right-hand sides;
 /// and the work of one application, in the field's standard counts.
 #pragma once
 

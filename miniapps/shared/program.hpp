@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The skeleton of every program. A program states its options, what it needs, and its body; run_program does the rest:
-/// dry run, outputs, GPU, memory, report, verdict and exit status. miniapps/README.md has an example. It stands here
-/// and not in common/app, as it opens the GPU and reads links into fields of a library: common knows no library.
+/// The skeleton of every program. A program states its options, what it needs, and its body. Then run_program does the
+/// rest: dry run, outputs, GPU, memory, report, verdict and exit status. miniapps/README.md has an example. It stands
+/// here and not in common/app, as it opens the GPU and reads links into fields of a library: common knows no library.
 #pragma once
 
 #include <optional>
@@ -67,7 +67,7 @@ class program {
   virtual exit_status body(app_run& run) = 0;
 };
 
-/// The lattice that an execution is made with where a program has none of its own: 4^4 a rank.
+/// The lattice that an execution is made with where a program names none: 4^4 a rank.
 lattice_geometry no_lattice(const communicator& world);
 
 /// The whole main of a program.

@@ -50,7 +50,7 @@ double propagator_file_bytes(const extents& lattice);
 void write_propagator(const std::string& path, bool replace, const cpu::propagator& columns,
                       const propagator_facts& facts, const communicator& comm);
 
-/// Adds checks that a file holds what was written to it: it is read again, site by site, and compared bit by bit with
+/// Adds checks that a file holds what was written to it: it is read again, site by site. It is compared bit by bit with
 /// the columns, in the basis of the file, and with the facts. Throws input_error where it cannot be read. Collective.
 void check_propagator_file(verification& checks, const std::string& path, const cpu::propagator& columns,
                            const propagator_facts& facts, const communicator& comm);
