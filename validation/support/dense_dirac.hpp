@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The Wilson-clover operator as a dense matrix, built straight from the formula with Kronecker products of spin
-/// matrices and of covariant shift matrices: no loop over hops, no index of a neighbour, nothing from the library's
-/// operators or from its gamma matrices. For lattices of a few hundred components.
+/// matrices and of covariant shift matrices. There is no loop over hops, no index of a neighbour, nothing from the
+/// library's operators or from its gamma matrices. For lattices of a few hundred components.
 #pragma once
 
 #include <Eigen/Dense>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the sums that the device makes beside a result have to be.
+/// What the sums that the device makes together with a result have to be.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -3,11 +3,11 @@
 /// A backend that answers as late as the contract of common/concepts.hpp allows.
 ///
 /// Nothing is computed when it is called. Each operation becomes a task that knows which storage it reads and writes;
-/// tasks run in a random order that honours these dependences, some of them at any later call, the last of them when
-/// the host reads a number that depends on them. New storage holds NaN, and so do the columns that a compaction frees.
-/// Every read of the host is recorded with what had been asked for by then. Fields are dense vectors, a few numbers a
-/// column, in double or rounded to float or half; sums run in one order, column by column, so that a column's bits do
-/// not depend on its neighbours.
+/// tasks run in a random order that honours these dependences. Some of them run at any later call, the last of them
+/// when the host reads a number that depends on them. New storage holds NaN, and so do the columns that a compaction
+/// frees. Every read of the host is recorded with what had been queued by then. Fields are dense vectors, a few
+/// numbers a column, in double or rounded to float or half. Sums run in one order, column by column, so that a column's
+/// bits do not depend on its neighbours.
 #pragma once
 
 #include <algorithm>

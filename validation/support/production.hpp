@@ -17,17 +17,17 @@
 
 namespace plaquette::validation {
 
-/// Bound on |out - M in| / |M in| for one application on random input, as a multiple of the unit roundoff: a component
+/// Bound on |out - M in| / |M in| for one application on random input, as a multiple of the unit roundoff. A component
 /// is a sum of about 200 products, whose rounding errors of random sign leave a few roundoffs; measured 2 to 4.
 inline constexpr double application_multiple = 16.0;
 
 /// The unit roundoff. In 16-bit fixed point the step is 1/32767 of the largest number of a site, about 2.3 standard
-/// deviations: an error of 2e-5 standard deviations in input and output, and for links of typical size 0.4 another 2e-5
-/// or so: 3.5e-5 in all, which 16 times this bounds by 1e-4.
+/// deviations. That is an error of 2e-5 standard deviations in input and output. Links of typical size 0.4 add another
+/// 2e-5 or so: 3.5e-5 in all, which 16 times this bounds by 1e-4.
 template <class T>
 inline constexpr double unit_roundoff = cpu::is_half<T> ? 6.25e-6 : std::numeric_limits<cpu::real_of<T>>::epsilon() / 2;
-/// Links rebuilt from few numbers carry more of their rounding errors: a third row twice, a matrix from eight
-/// parameters up to four times (d/dp of common/algebra/link_reconstruction.hpp, and a product of two).
+/// Links rebuilt from few numbers carry more of their rounding errors. It is twice as much for a third row, up to four
+/// times for a matrix from eight parameters (d/dp of common/algebra/link_reconstruction.hpp, and a product of two).
 inline double reconstruction_multiple(reconstruct stored) {
   return stored == reconstruct::none ? 1.0 : stored == reconstruct::twelve ? 2.0 : 8.0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Coarse fields of the CPU library beside those of the CUDA library.
+/// Coarse fields of the CPU library with those of the CUDA library.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Links of the CPU library beside those of the CUDA library, and how far they are apart.
+/// Links of the CPU library with those of the CUDA library, and how far they are apart.
 #pragma once
 
 #include <cmath>

@@ -6,7 +6,7 @@
 /// Bounds. A number is stored to within u = unit_of<T> times the largest magnitude M of its site (in double and float
 /// to much less, where it is itself small). Both libraries store Dirac spinors in the time-diagonal basis: what they
 /// hold of the same numbers is 2 u M apart at the most. Where numbers are those of the DeGrand-Rossi basis, M is at
-/// most sqrt 2 larger in the other, and on the way back two errors add up with factors 1 / sqrt 2: each library is off
+/// most sqrt 2 larger in the other, and on the way back two errors add up with factors 1 / sqrt 2. Each library is off
 /// by at most 2 u M, and the rotations in double add a few 2^-53 M, which is where precision double needs part of the
 /// factor 4.
 #pragma once
