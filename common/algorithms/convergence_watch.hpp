@@ -18,10 +18,10 @@ struct solver_start {
 };
 
 /// Follows the residuals of a batch of columns while a solver runs, and is the one place where the host reads. It never
-/// recomputes a residual.
+/// computes a residual anew.
 ///
 /// The solver iterates on a copy of x. A column that is done is copied to its place in the caller's x and leaves the
-/// batch. Every field and every handle that the solver passes to `begin` and `look` loses it. A column that fails gets
+/// batch: every field and every handle that the solver passes to `begin` and `look` loses it. A column that fails gets
 /// the solution of the smallest residual among those kept (every ten iterations or so, at a check), which is finite.
 template <field_batch F>
 class convergence_watch : public recorded_batch<typename F::scalars> {
@@ -107,7 +107,7 @@ class convergence_watch : public recorded_batch<typename F::scalars> {
     record_.tell_progress(worst);
   }
 
-  /// No residual is ever recomputed.
+  /// No residual is ever computed anew.
   static constexpr bool updated() { return false; }
 
  private:

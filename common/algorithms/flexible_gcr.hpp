@@ -21,8 +21,7 @@ namespace plaquette {
 /// Of flexible_gcr.
 struct flexible_gcr_parameters {
   int restart_length = 16;  ///< directions k; 2 k fields of storage
-  /// A column whose iterated residual met the tolerance while its true one did not goes on, at most this number of
-  /// times.
+  /// A column whose iterated residual met the tolerance while its true one did not goes on, at most so often.
   int corrections = 3;
 };
 
@@ -145,8 +144,8 @@ solve_report flexible_gcr(const A& a, F& x, const F& b, const stopping_rule& rul
 }
 
 /// The same with residual and directions in low precision, and reliable updates of the solution in high precision
-/// (reliable_solvers.hpp): less memory, and less to read in each iteration. Columns that break down start again from
-/// the best solution.
+/// (reliable_solvers.hpp): less memory, and less to read in each iteration. Columns that break down start anew from the
+/// best solution.
 /// \tparam Low    field of the iteration, of the precision of `inner`
 /// \param outer   A in the precision of x and b; applied for updates only
 /// \param inner   A in low precision

@@ -38,13 +38,13 @@ struct overlap_mode_set {
   int zero_plus = 0, zero_minus = 0;
   int searched = +1;  ///< the chirality that was searched
   int cycles = 0;
-  int restarts = 0;  ///< searches that began again, since modes came late
+  int restarts = 0;  ///< searches that began anew, since modes came late
   int late = 0;      ///< copies of degenerate modes that the search had missed
   bool complete = true;
 
   chiral_modes<F>& of(int chirality) { return chirality > 0 ? plus : minus; }
   const chiral_modes<F>& of(int chirality) const { return chirality > 0 ? plus : minus; }
-  /// n+ - n-, zero modes of gamma_5 = +1 minus zero modes of gamma_5 = -1.
+  /// n+ - n-, zero modes of gamma_5 = +1 less those of -1.
   int index() const { return zero_plus - zero_minus; }
 };
 
@@ -64,9 +64,9 @@ struct overlap_mode_search {
 inline int kept_overlap_modes(int modes, int block) { return modes + std::max(3, block > 1 ? modes / 2 : modes / 10); }
 
 /// Sizes of the search space, where they are not fixed. Blocks take more signs. Counted with thick restarts on a
-/// spectrum like that of 100 modes at 24^3x64, to 3e-6. Single vectors take 2850 sign applications in a space of 250
-/// vectors. Blocks of four take 3130 in 400 and 3370 in 612. Blocks of eight take 3100 in 480, blocks of twelve 3070 to
-/// 3400 in 480 and 3380 in 800. Short cycles end sooner after all has converged.
+/// spectrum like that of 100 modes at 24^3x64, to 3e-6: 2850 signs alone in a space of 250 vectors; blocks of four 3130
+/// in 400, 3370 in 612; of eight 3100 in 480; of twelve 3070 to 3400 in 480 and 3380 in 800. Short cycles end sooner
+/// after all has converged.
 inline restart_sizes sizes_of_search(const overlap_mode_search& search) {
   const int l = search.modes, p = std::max(1, search.block);
   const int keep = search.keep > 0 ? search.keep : kept_overlap_modes(l, p);
@@ -261,7 +261,7 @@ class mode_refinement {
         products_(like(found.vectors)),
         residual_vectors_(like(found.vectors)) {}
 
-  /// Returns residuals of the partners, where the goal needs some of them.
+  /// Returns residuals of the partners, where the goal asks for some of them.
   std::vector<double> run() {
     const F& v = found_.vectors;
     const int all = v.columns();
@@ -492,9 +492,8 @@ random_fill<G> converted_fill(const random_fill<F>& fill) {
   };
 }
 
-/// Modes below half of `expected` in addition to those that are known: zero modes, and copies of degenerate ones that
-/// the search in the other chirality missed. The search goes on in the complement of those found until a block has
-/// vectors to spare.
+/// Modes below half of `expected` beside those that are known: zero modes, and copies of degenerate ones that the
+/// search in the other chirality missed. The search goes on beside those found until a block has vectors to spare.
 /// \param known  orthonormal; partners of the other chirality's pairs, or all that was found here
 template <class Sign, class F>
 chiral_modes<F> search_beside(const Sign& sign, int chirality, const F& known, double expected,
@@ -780,7 +779,7 @@ overlap_mode_set<typename sign_function<B>::F> lowest_overlap_modes(
   chiral_modes<F>& other = found.of(-chi);
   F partners = detail::half_like(shape_of, l);
   std::vector<double> of_partners;  // residuals
-  std::optional<F> start;           // of a search that begins again
+  std::optional<F> start;           // of a search that begins anew
   double top = 1.0;                 // the largest e that is wanted
   for (int attempt = 0; l > 0; ++attempt) {
     // A second search is accurate all the way.

@@ -27,7 +27,7 @@ struct overlap_solve_rule {
   double tolerance = 1e-8;  ///< of |b - D(m) x| / |b|
   overlap_scheme scheme = overlap_scheme::relaxed;
   double relaxation = 0.15;       ///< f in delta_k = f tolerance sqrt(sum_j 1 / |r_j|^2)
-  double coarsest = 0.1;          ///< no delta_k is above this share of the least eigenvalue outside of the modes
+  double coarsest = 0.1;          ///< no delta_k is above this share of the least eigenvalue beside the modes
   double fixed_delta = 1e-10;     ///< of the fixed scheme
   double cheap_delta = 1e-4;      ///< of the defect correction's inner solves
   double inner_tolerance = 1e-3;  ///< of these

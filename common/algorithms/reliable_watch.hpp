@@ -20,12 +20,12 @@
 namespace plaquette {
 
 /// Follows the residuals of a batch of columns while a solver iterates in low precision on A e = r, and moves what it
-/// finds to the solution in high precision. An update of a column is
+/// finds to the solution in high precision: an update of a column is
 ///
 ///     y += e     r = b - A y (the outer operator)     e = 0
 ///
 /// One Krylov space lives through the whole solve: the recurrence goes on from the new r, whatever the old one was.
-/// Columns are updated individually, so that what becomes of one does not depend on the others. The host
+/// Columns are updated one by one as each needs it, so that what becomes of one does not depend on the others. The host
 /// reads at convergence checks, and once more where columns are updated there. A column leaves the batch at an update
 /// only, so that what is said of it is true. The solutions of the smallest true residuals are in the caller's x at any
 /// time.
