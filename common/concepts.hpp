@@ -169,7 +169,6 @@ class any_operator {
     if constexpr (linear_operator<A, F>) apply_dagger_ = [held](F& out, const F& in) { held->apply_dagger(out, in); };
   }
   void apply(F& out, const F& in) const { apply_(out, in); }
-  bool has_dagger() const { return static_cast<bool>(apply_dagger_); }
   /// \throws error (internal) where there is none
   void apply_dagger(F& out, const F& in) const {
     if (!apply_dagger_)

@@ -70,11 +70,4 @@ void chebyshev_filter(const H& h, F& out, const F& in, int degree, const squared
   copy(out, now);
 }
 
-/// T_d(z) of a number, for z outside [-1, 1] too.
-inline double chebyshev_value(int degree, double z) {
-  if (std::abs(z) <= 1.0) return std::cos(degree * std::acos(z));
-  const double value = std::cosh(degree * std::acosh(std::abs(z)));
-  return z < 0 && degree % 2 != 0 ? -value : value;
-}
-
 }  // namespace plaquette

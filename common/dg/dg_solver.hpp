@@ -24,11 +24,6 @@ struct placed_source {
   point_source source;          ///< right-hand side of its field: weights * source.at(t) / medium constant
 };
 
-/// What lies behind and before one face of the medium: the two impedances' shares.
-struct face_medium {
-  double here = 1.0, there = 1.0;  ///< impedances
-};
-
 /// One rank's share of a problem, in numbers; everything in double. Shared by all libraries.
 struct dg_domain {
   reference_element reference;
