@@ -16,8 +16,9 @@ enum class bridge_width { of_batch, whole };
 
 /// The operator back A there on fields of type F, where A lives on fields of type G. A dagger exists where A has one,
 /// and is back A^+ there. This is the dagger of the bridge where `there` and `back` keep inner products, as a
-/// conversion does. The workspace, two fields of G, is made once. One caller at a time. \tparam There  void (G& to,
-/// const F& from) \tparam Back   void (F& to, const G& from)
+/// conversion does. The workspace, two fields of G, is made once. One caller at a time.
+/// \tparam There  void (G& to, const F& from)
+/// \tparam Back   void (F& to, const G& from)
 template <field_batch F, field_batch G, forward_operator<G> A, class There, class Back>
 class bridged_operator {
  public:

@@ -105,6 +105,7 @@ template <class T, vector_operation operation>
 struct programmed_coarse_kernel {
   using straight_kernel = coarse_vector_kernel<T, operation>;
   static constexpr int least_sites_of_a_thread = straight_kernel::least_sites_of_a_thread;
+  static_assert(least_sites_of_a_thread > 0);  // used, as above
   static constexpr int most_numbers = few_programs;
 
   straight_kernel kernel;

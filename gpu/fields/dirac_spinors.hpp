@@ -13,7 +13,8 @@ namespace plaquette::gpu {
 
 inline constexpr int spinor_components = spins * colours;
 
-/// Throws input_error for another shape. \param what  the sentence's subject, "a source"
+/// Throws input_error for another shape.
+/// \param what  the sentence's subject, "a source"
 template <class T>
 void require_dirac_spinors(const field<T>& x, const std::string& what) {
   if (x.shape().spins != spins || x.shape().colours != colours)
