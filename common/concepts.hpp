@@ -133,8 +133,8 @@ concept linear_operator =
 template <class P, class F>
 concept preconditioner = forward_operator<P, F>;
 
-/// out = A in; returns <out, w> and <out, out>. An operator may offer it as `apply_dot_norm2`, and save the passes over
-/// memory; where it does not, the sums are made afterwards.
+/// Computes out = A in; returns <out, w> and <out, out>. An operator may offer it as `apply_dot_norm2`, and save the
+/// passes over memory; where it does not, the sums are made afterwards.
 template <class A, class F>
 auto apply_dot_norm2(const A& a, F& out, const F& in, const F& w) {
   if constexpr (requires { a.apply_dot_norm2(out, in, w); }) {

@@ -47,7 +47,7 @@ template <class T>
 PLAQUETTE_HOST_DEVICE constexpr complex<T> conj(const complex<T>& a) {
   return {a.re, -a.im};
 }
-/// |a|^2
+/// Returns |a|^2
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr T norm2(const complex<T>& a) {
   return a.re * a.re + a.im * a.im;

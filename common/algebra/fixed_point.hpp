@@ -22,7 +22,7 @@ struct half {};
 
 inline constexpr float fixed_point_one = 32767.0F;
 
-/// The larger magnitude; NaN counts as the largest, so that it is never lost from a scale.
+/// Returns the larger magnitude; NaN counts as the largest, so that it is never lost from a scale.
 inline double larger_magnitude(double largest, double x) {
   return std::abs(x) > largest || std::isnan(x) ? std::abs(x) : largest;
 }

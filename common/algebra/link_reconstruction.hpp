@@ -28,7 +28,7 @@ inline constexpr double frame_phase_cos = 0.8, frame_phase_sin = 0.6;
 
 #define PLAQUETTE_ALGEBRA PLAQUETTE_HOST_DEVICE inline __attribute__((always_inline))
 
-/// conj(x y - z w): an element of the third row from those of the first (x, z) and the second (y, w).
+/// Returns conj(x y - z w): an element of the third row from those of the first (x, z) and the second (y, w).
 template <class Complex>
 PLAQUETTE_ALGEBRA Complex conjugate_minor(const Complex& x, const Complex& y, const Complex& z, const Complex& w) {
   return {x.re * y.re - x.im * y.im - z.re * w.re + z.im * w.im, z.re * w.im + z.im * w.re - x.re * y.im - x.im * y.re};
@@ -40,7 +40,7 @@ template <class Complex>
 PLAQUETTE_ALGEBRA Complex times(const Complex& a, const Complex& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
-/// conj(a) b
+/// Returns conj(a) b
 template <class Complex>
 PLAQUETTE_ALGEBRA Complex conj_times(const Complex& a, const Complex& b) {
   return {a.re * b.re + a.im * b.im, a.re * b.im - a.im * b.re};

@@ -50,7 +50,7 @@ struct spinor {
   }
 };
 
-/// <a, b>: the first argument conjugated.
+/// Returns <a, b>: the first argument conjugated.
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr complex<T> dot(const spinor<T>& a, const spinor<T>& b) {
   complex<T> sum;

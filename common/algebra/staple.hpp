@@ -15,7 +15,7 @@ PLAQUETTE_HOST_DEVICE constexpr su3<T> staple_above(const su3<T>& nu_ahead, cons
   return nu_ahead * adjoint(mu_above) * adjoint(nu_here);
 }
 
-/// (U_mu(x-nu) U_nu(x+mu-nu))^+ U_nu(x-nu)
+/// Returns (U_mu(x-nu) U_nu(x+mu-nu))^+ U_nu(x-nu)
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr su3<T> staple_below(const su3<T>& mu_below, const su3<T>& nu_ahead_below,
                                                     const su3<T>& nu_below) {

@@ -97,7 +97,8 @@ PLAQUETTE_HOST_DEVICE constexpr void complete_third_row(su3<T>& u) {
   }
 }
 
-/// The largest absolute value of a real or imaginary part in U U^+ - 1 and of |det U - 1|; NaN where U holds one.
+/// Returns the largest absolute value of a real or imaginary part in U U^+ - 1 and of |det U - 1|; NaN where U holds
+/// one.
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr T distance_from_su3(const su3<T>& u) {
   const su3<T> d = u * adjoint(u) - su3<T>::identity();

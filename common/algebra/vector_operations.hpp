@@ -41,7 +41,7 @@ struct operation_traits {
   constexpr bool has_norm() const { return norm_of != operand::none; }
   /// Sums a column: the dot product's real and imaginary part, then the norm.
   constexpr int sums() const { return (has_dot() ? 2 : 0) + (has_norm() ? 1 : 0); }
-  /// Fields that pass over the bus; those that are read and written count twice.
+  /// Returns fields that pass over the bus; those that are read and written count twice.
   constexpr int passes() const {
     return (reads_x ? 1 : 0) + (writes_x ? 1 : 0) + (uses_y ? 2 : 0) + (uses_z ? 2 : 0) + (reads_u ? 1 : 0) +
            (reads_v ? 1 : 0) + (reads_w() ? 1 : 0);
@@ -86,7 +86,7 @@ struct operands_of_number {
   Number x, y, z, u, v;
 };
 
-/// u + a (x - b v)
+/// Returns u + a (x - b v)
 template <class Number>
 PLAQUETTE_HOST_DEVICE inline Number direction(const Number& u, const Number& a, const Number& x, const Number& b,
                                               const Number& v) {

@@ -58,7 +58,7 @@ class defect_record {
     }
   }
 
-  /// The rule of the next solves: a fraction delta of the residual, and no less than the final tolerance.
+  /// Returns the rule of the next solves: a fraction delta of the residual, and no less than the final tolerance.
   stopping_rule rule_for(const std::vector<int>& open) const {
     stopping_rule rule = rule_;
     rule.guess_is_zero = true;

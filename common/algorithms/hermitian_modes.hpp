@@ -74,15 +74,16 @@ inline restart_sizes sizes_of_search(const mode_search& search) {
   return sizes;
 }
 
-/// The degree of the filter that a search takes. Counted by thick restarts on spectra of 8^3x16 to 24^3x64, with 10 to
-/// 200 modes: 2.5 highest / window takes up to a fifth more applications of H, 1.6 as many, in more cycles. The
-/// implicit shifts of Arnoldi's method want the stronger filter.
+/// Returns the degree of the filter that a search takes. Counted by thick restarts on spectra of 8^3x16 to 24^3x64,
+/// with 10 to 200 modes: 2.5 highest / window takes up to a fifth more applications of H, 1.6 as many, in more cycles.
+/// The implicit shifts of Arnoldi's method want the stronger filter.
 inline int chosen_filter_degree(mode_method method, double window, double highest) {
   const double half = (method == mode_method::lanczos ? 1.0 : 1.25) * highest / window;
   return std::max(8, 2 * static_cast<int>(std::lround(half)));
 }
 
-/// The lowest even degree of a filter by which modes in the middle of the window grow enough to be told from the rest.
+/// Returns the lowest even degree of a filter by which modes in the middle of the window grow enough to be told from
+/// the rest.
 /// \param window, highest  as in mode_search; of an estimate, too
 inline int least_filter_degree(double window, double highest) {
   // T_d(1 + 2 y^2) = cosh(2 d asinh y) is 1.05 with y = 0.7 window / highest.
@@ -99,7 +100,7 @@ struct mode_search_state : mode_search_course {
 template <class F>
 using mode_keeper = std::function<void(const F& basis, const mode_search_state& state)>;
 
-/// |H v_i - lambda_i v_i|, recomputed.
+/// Returns |H v_i - lambda_i v_i|, recomputed.
 template <field_batch F, class H>
 std::vector<double> eigen_residuals(const H& h, const F& v, const std::vector<double>& values, int width) {
   std::vector<double> residuals;
@@ -137,7 +138,7 @@ void rayleigh_ritz_of_h(const H& h, F& v, int count, int width, std::vector<doub
   for (const int i : order) values.push_back(pairs.values[static_cast<std::size_t>(i)]);
 }
 
-/// V^+ H^2 V
+/// Returns V^+ H^2 V
 template <field_batch F, class H>
 host_matrix square_in_basis(const H& h, const F& v, int width) {
   host_matrix squared(v.columns(), v.columns());
@@ -241,10 +242,10 @@ void mix_into(F& random, const F& vectors, double factor) {
 
 }  // namespace detail
 
-/// The lowest modes. Window, degree, block and search space are found where `search` leaves them open; the window is
-/// widened where it holds too few. A search that was interrupted returns none. Where only some converge, those below
-/// the first that did not are returned, with complete = false. Where modes above search.highest come, the bound is
-/// raised and the search begins again. Collective.
+/// Returns the lowest modes. Window, degree, block and search space are found where `search` leaves them open; the
+/// window is widened where it holds too few. A search that was interrupted returns none. Where only some converge,
+/// those below the first that did not are returned, with complete = false. Where modes above search.highest come, the
+/// bound is raised and the search begins again. Collective.
 /// \param narrow  H in low precision, for the stochastic count of modes, on columns like `random_narrow`
 /// \param size    of the space: 12 numbers a site of the whole lattice
 /// \param width   columns that H takes at once where there are many

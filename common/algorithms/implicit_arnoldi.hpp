@@ -24,7 +24,7 @@ struct tridiagonal_matrix {
   std::vector<double> diagonal;
   std::vector<double> beside;  ///< element (i + 1, i); the last couples what comes next
 
-  /// The first rows and columns.
+  /// Returns the first rows and columns.
   host_matrix dense(int size) const {
     host_matrix a(size, size);
     for (int i = 0; i < size; ++i) {

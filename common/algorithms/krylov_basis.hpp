@@ -62,7 +62,7 @@ void rotate_basis(F& v, const host_matrix& q) {
   }
 }
 
-/// out = V cyclically: column j becomes the sum of all v_i with i = j modulo out.columns().
+/// Computes out = V cyclically: column j becomes the sum of all v_i with i = j modulo out.columns().
 template <field_batch F>
 void combine_by_turns(F& out, const F& v) {
   host_matrix turns(v.columns(), out.columns());
@@ -79,7 +79,7 @@ using random_fill = std::function<void(F&)>;
 template <class F>
 using basis_maker = std::function<F(int columns)>;
 
-/// Columns [first, first + count) of a basis as a field of its own, which lies where other fields do.
+/// Returns the columns [first, first + count) of a basis as a field of its own, which lies where other fields do.
 template <field_batch F>
 F copied_columns(const F& basis, int first, int count) {
   F some = like(basis, count);
@@ -113,7 +113,7 @@ bool cholesky_orthonormalise(F& w, host_matrix& r) {
   return true;
 }
 
-/// The same column after column; columns that vanish against V and the earlier ones become random vectors.
+/// Does the same column after column; columns that vanish against V and the earlier ones become random vectors.
 template <field_batch F>
 int gram_schmidt(const F& v, F& w, host_matrix& r, const random_fill<F>& fill) {
   int replaced = 0;

@@ -24,15 +24,15 @@ inline constexpr precision precision_of = std::is_same_v<typename F::value_type,
                                           : std::is_same_v<typename F::value_type, float> ? precision::single
                                                                                           : precision::half;
 
-/// The largest relative error of one rounding: 2^-53, 2^-24; of half 2^-16, half a unit of its fixed point relative to
-/// the largest number that shares the scale.
+/// Returns the largest relative error of one rounding: 2^-53, 2^-24; of half 2^-16, half a unit of its fixed point
+/// relative to the largest number that shares the scale.
 constexpr double unit_roundoff(precision p) {
   return p == precision::double_ ? 0x1p-53 : p == precision::single ? 0x1p-24 : 0x1p-16;
 }
 
-/// epsilon |A| |x| / |b|, epsilon = 2 u the distance from 1 to the next number: what is left of |b - A x| / |b| by
-/// rounding x to a precision of unit roundoff u and summing A x in it, about. (Measured for the Wilson-clover operator:
-/// a third to the whole of it.)
+/// Returns epsilon |A| |x| / |b|, epsilon = 2 u the distance from 1 to the next number: what is left of |b - A x| / |b|
+/// by rounding x to a precision of unit roundoff u and summing A x in it, about. (Measured for the Wilson-clover
+/// operator: a third to the whole of it.)
 constexpr double residual_floor(double unit_roundoff, double operator_norm, double x_norm, double b_norm) {
   return 2.0 * unit_roundoff * operator_norm * x_norm / b_norm;
 }

@@ -54,7 +54,7 @@ class relaxation {
   relaxation(const A& a, const F& shape, const MakeSteps& make_steps)
       : a_(&a), r_(like(shape)), steps_(make_steps(r_)) {}
 
-  /// x = about A^-1 b. x is not read.
+  /// Computes x = about A^-1 b. x is not read.
   void solve(F& x, const F& b) const {
     F r = view(r_, 0, b.columns());
     zero(x);
@@ -270,7 +270,7 @@ auto ca_gcr_relaxation(const A& a, const F& shape, int count, int length = 4,
   return relaxation<F, A, ca_gcr_steps<F>>(
       a, shape, [=](F& like_this) { return ca_gcr_steps<F>(like_this, count, length, listen, between); });
 }
-/// sum_j c_j A^j. As many fields of storage as coefficients.
+/// Returns sum_j c_j A^j. As many fields of storage as coefficients.
 template <field_batch F, forward_operator<F> A>
 auto polynomial_relaxation(const A& a, const F& shape, const std::vector<double>& c) {
   return relaxation<F, A, polynomial_steps<F>>(a, shape,

@@ -54,7 +54,7 @@ class hermitian_kernel {
       h_->apply(out, in);
     }
     void apply_dagger(F& out, const F& in) const { apply(out, in); }
-    /// out = (a H + d) in + b u + c w
+    /// Computes out = (a H + d) in + b u + c w
     void apply(F& out, double a, const F& in, double d, double b, const F* u, double c, const F* w) const {
       *count_ += in.columns();
       if constexpr (requires { h_->apply(out, a, in, d, b, u, c, w); }) {
@@ -108,9 +108,9 @@ struct sign_options {
   std::function<bool()> interrupted = nullptr;
 };
 
-/// The lowest order of a Clenshaw recurrence that numbers of unit rounding u may compute when these are allowed to
-/// spoil the result by `allowed`. Rounding in the orders above k errs by some u sum_{j > k} |c_j| in the middle of the
-/// spectrum, and more at its ends, where few modes lie.
+/// Returns the lowest order of a Clenshaw recurrence that numbers of unit rounding u may compute when these are allowed
+/// to spoil the result by `allowed`. Rounding in the orders above k errs by some u sum_{j > k} |c_j| in the middle of
+/// the spectrum, and more at its ends, where few modes lie.
 inline int first_order_of(const minimax_polynomial& p, double u, double allowed) {
   double tail = 0.0;
   for (int k = p.degree(); k > 0; --k) {
@@ -120,11 +120,12 @@ inline int first_order_of(const minimax_polynomial& p, double u, double allowed)
   return 0;
 }
 
-/// The order for single precision, for a result that is right to delta. Above 1e-6 all of it: its floor is at 8e-7.
+/// Returns the order for single precision, for a result that is right to delta. Above 1e-6 all of it: its floor is at
+/// 8e-7.
 inline int first_order_in_single(const minimax_polynomial& p, double delta, double share = share_of_low_precision) {
   return delta >= 1e-6 && share >= share_of_low_precision ? 0 : first_order_of(p, 0x1p-24, share * delta);
 }
-/// The order for half precision, where a number has 16 bits relative to the largest of its site.
+/// Returns the order for half precision, where a number has 16 bits relative to the largest of its site.
 inline int first_order_in_half(const minimax_polynomial& p, double delta, double share = share_of_low_precision) {
   return first_order_of(p, 0x1p-16, share * delta);
 }
@@ -162,7 +163,7 @@ class sign_function {
   const std::vector<double>& values() const { return values_; }
   const hermitian_kernel<B>& kernel() const { return h_; }
 
-  /// The polynomial of an accuracy; made once.
+  /// Returns the polynomial of an accuracy; made once.
   const minimax_polynomial& polynomial(double delta) const {
     const double key = options_.degree > 0 ? 0.0 : delta;
     auto found = polynomials_->find(key);
@@ -219,15 +220,15 @@ class sign_function {
     }
   }
 
-  /// The same for vectors along modes of D, where roundings are some six times as large as on random vectors: low
-  /// precision has no more to do than before `calibrate`. Shares modes and polynomials.
+  /// Returns the same for vectors along modes of D, where roundings are some six times as large as on random vectors:
+  /// low precision has no more to do than before `calibrate`. Shares modes and polynomials.
   sign_function careful() const {
     sign_function other = *this;
     other.options_.low_share = std::min(options_.low_share, share_of_low_precision);
     return other;
   }
 
-  /// y = sign(H) x to an error of about delta |x|. Collective.
+  /// Computes y = sign(H) x to an error of about delta |x|. Collective.
   void apply(F& y, const F& x, double delta) const { apply(y, x, delta, options_.precision); }
   void apply(F& y, const F& x, double delta, sign_precision precision) const {
     const int n = x.columns();
@@ -268,8 +269,8 @@ class sign_function {
     if (options_.precision == sign_precision::wide || options_.method != sign_method::polynomial) return false;
     return first_narrow_order(delta) == 0;
   }
-  /// The same on vectors in single precision, for such an accuracy. Makes a copy of the modes that is kept. While it is
-  /// there, vectors in double precision go through single precision for accuracies from 1e-4 up.
+  /// Does the same on vectors in single precision, for such an accuracy. Makes a copy of the modes that is kept. While
+  /// it is there, vectors in double precision go through single precision for accuracies from 1e-4 up.
   void apply(G& y, const G& x, double delta) const {
     const int n = x.columns();
     h_.count().signs += n;
@@ -327,7 +328,7 @@ class sign_function {
     add_combinations(y, modes, missing.numbers());
   }
 
-  /// y = sign(H) x but for the modes' part. The polynomial is bounded there, so it takes x as it is; conjugate
+  /// Computes y = sign(H) x but for the modes' part. The polynomial is bounded there, so it takes x as it is; conjugate
   /// gradients go without the modes.
   void apply_to_rest(F& y, const F& x, double delta, sign_precision precision) const {
     if (options_.method == sign_method::polynomial) return apply_polynomial(y, x, delta, precision);
@@ -345,7 +346,8 @@ class sign_function {
     });
   }
 
-  /// y = Q P(Q^2) psi, Q = H / highest, by Clenshaw: b_k = c_k psi + 2 z b_{k+1} - b_{k+2}, P = c_0 psi + z b_1 - b_2.
+  /// Computes y = Q P(Q^2) psi, Q = H / highest, by Clenshaw: b_k = c_k psi + 2 z b_{k+1} - b_{k+2}, P = c_0 psi + z
+  /// b_1 - b_2.
   void apply_clenshaw(F& y, const F& psi, double delta, sign_precision precision) const {
     const minimax_polynomial& p = polynomial(delta);
     const int n = p.degree();
@@ -389,7 +391,7 @@ class sign_function {
 
   squared_map map() const { return squared_map::of_range(options_.lowest, options_.highest); }
 
-  /// b1 = b_n, b2 = b_{n+1} = 0.
+  /// Computes b1 = b_n, b2 = b_{n+1} = 0.
   template <class V>
   static void begin(const minimax_polynomial& p, V& b1, V& b2, const V& psi) {
     copy(b1, psi);
@@ -407,7 +409,7 @@ class sign_function {
       std::swap(b1, b2);
     }
   }
-  /// b1 = H / highest (c_0 psi + z b_1 - b_2)
+  /// Computes b1 = H / highest (c_0 psi + z b_1 - b_2)
   template <class V, class H>
   void finish(const H& h, const minimax_polynomial& p, V& b1, V& b2, const V& psi) const {
     V scratch = like(psi);
@@ -427,7 +429,7 @@ class sign_function {
     void apply_dagger(F& out, const F& in) const { apply(out, in); }
   };
 
-  /// y = H sum_l w_l (H^2 + sigma_l)^-1 psi
+  /// Computes y = H sum_l w_l (H^2 + sigma_l)^-1 psi
   void apply_rational(F& y, const F& psi, double delta) const {
     const zolotarev_function f = rational(delta);
     const square h2{h_};
@@ -450,8 +452,8 @@ class sign_function {
     h_.wide().apply(y, sum_of_poles);
   }
 
-  /// y = sum_l w_l (A + sigma_l)^-1 psi without a vector for each pole: conjugate gradients once for its numbers, then
-  /// again for the residuals r_j themselves: y = sum_j C_j r_j. (Neuberger 1998; Chiu, Hsieh 2003)
+  /// Computes y = sum_l w_l (A + sigma_l)^-1 psi without a vector for each pole: conjugate gradients once for its
+  /// numbers, then again for the residuals r_j themselves: y = sum_j C_j r_j. (Neuberger 1998; Chiu, Hsieh 2003)
   void double_pass_sum(const square& a, F& y, const F& psi, const zolotarev_function& f, double tolerance,
                        int limit) const {
     const int columns = psi.columns(), poles = f.poles();

@@ -142,7 +142,7 @@ struct solve_report {
     return std::all_of(columns.begin(), columns.end(),
                        [](const column_report& c) { return c.status == solve_status::converged; });
   }
-  /// The largest number of iterations of any column.
+  /// Returns the largest number of iterations of any column.
   int iterations() const {
     int most = 0;
     for (const auto& c : columns) most = std::max(most, c.iterations);

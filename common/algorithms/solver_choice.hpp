@@ -56,7 +56,7 @@ struct solver_parameters {
 
 namespace detail {
 
-/// The solvers of `automatic`, one after the other: the last one never gives up on a plateau.
+/// Returns the solvers of `automatic`, one after the other: the last one never gives up on a plateau.
 /// \param p  of the iteration
 constexpr std::array<solver_kind, 3> automatic_solvers(precision p) {
   return {solver_kind::bicgstab, solver_kind::bicgstab4, p == precision::half ? solver_kind::cgne : solver_kind::cgnr};
@@ -112,7 +112,7 @@ solve_report solve_in_turn(const std::array<solver_kind, 3>& solvers, F& x, cons
 
 }  // namespace detail
 
-/// A x = b by the solver of that kind.
+/// Solves A x = b by the solver of that kind.
 /// \param x  the initial guess, and the solution
 template <field_batch F, linear_operator<F> A>
 solve_report solve(solver_kind kind, const A& a, F& x, const F& b, const stopping_rule& rule,

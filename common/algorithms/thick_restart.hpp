@@ -48,8 +48,8 @@ struct hidden_share {
   double at = 0.0;       ///< a
   host_matrix transfer;  ///< block x block, over all cycles
 
-  /// The square of |det transfer|: where random starts have p independent Gaussian parts of variance v along u, the
-  /// probability that u is hidden is at most this over p! v^p.
+  /// Returns the square of |det transfer|: where random starts have p independent Gaussian parts of variance v along u,
+  /// the probability that u is hidden is at most this over p! v^p.
   double volume() const {
     double product_of_all = 1.0;
     for (const double value : eigenpairs_of_hermitian(hermitian_part(product(transfer, adjoint(transfer)))).values)

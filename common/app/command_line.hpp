@@ -63,7 +63,7 @@ class command_line {
   void parse(int argc, const char* const* argv);
   /// True where the option was given; never where it was not declared.
   bool given(const std::string& option) const;
-  /// The arguments as typed, for the report.
+  /// Returns the arguments as typed, for the report.
   const std::string& typed() const { return typed_; }
 
  private:

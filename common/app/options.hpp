@@ -104,7 +104,8 @@ class shared_option_set {
   std::string overlap_ = "on";
 };
 
-/// M's parameters from the options; mass and kappa are alternatives, and csw stands for both clover coefficients.
+/// Returns M's parameters from the options; mass and kappa are alternatives, and csw stands for both clover
+/// coefficients.
 fermion_action make_action(const action_options& options);
 
 /// Steps, rho and whether only spatial links are smeared, for a report.

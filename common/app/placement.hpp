@@ -18,7 +18,7 @@ enum class placement_policy {
   good,  ///< each rank within one NUMA node (or some), its threads spread over the cores there, memory where touched
   bad    ///< memory on another NUMA node; where there is one node only: all threads of the host on one core
 };
-/// "none", "good", "bad"; throws input_error, naming `what`, for anything else.
+/// Parses "none", "good", "bad"; throws input_error, naming `what`, for anything else.
 placement_policy parse_placement_policy(const std::string& word, const std::string& what);
 std::string name(placement_policy policy);
 
@@ -35,7 +35,7 @@ struct thread_place {
   bool operator==(const thread_place&) const = default;
 };
 
-/// Which place the threads of one of a host's ranks get. Pure arithmetic on what the host has.
+/// Returns which place the threads of one of a host's ranks get. Pure arithmetic on what the host has.
 /// Ranks are dealt to NUMA nodes in order (nodes to ranks, where there are more nodes), and split the cores there.
 /// Threads are spread evenly over a rank's cores, second CPUs of a core last. Bad: the same CPUs, but memory of the
 /// node half the number of nodes away; with one node, the first core for all.
@@ -64,7 +64,7 @@ struct placement_record {
 placement_record place_threads(placement_policy policy, int threads, const communicator& world);
 
 nlohmann::ordered_json to_json(const placement_record& record);
-/// Lines for a person: a rank a line where there are few, else a summary.
+/// Returns lines for a person: a rank a line where there are few, else a summary.
 std::string describe(const placement_record& record);
 
 }  // namespace plaquette

@@ -7,7 +7,7 @@
 
 namespace plaquette {
 
-/// Seconds of a clock that never goes back; only differences mean anything.
+/// Returns the seconds of a clock that never goes back; only differences mean anything.
 double seconds_now();
 
 /// Measures from its making.

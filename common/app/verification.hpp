@@ -26,9 +26,9 @@ class verification {
 
   const std::vector<check>& checks() const { return checks_; }
   bool passed() const;
-  /// The check that is worst by value / tolerance; NaN is the worst of all. Null where there is none.
+  /// Returns the check that is worst by value / tolerance; NaN is the worst of all. Null where there is none.
   const check* worst() const;
-  /// "VERIFIED   PASSED     (3 checks, worst: full residual 3.1e-11 / 1e-10)"
+  /// Returns "VERIFIED   PASSED     (3 checks, worst: full residual 3.1e-11 / 1e-10)"
   std::string line() const;
 
  private:

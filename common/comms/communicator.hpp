@@ -53,8 +53,8 @@ class communicator {
  public:
   /// One rank: this process alone.
   communicator();
-  /// All ranks that mpirun started (this process alone without MPI). Needs a living `mpi_session`. For a group of ranks
-  /// of a program that calls MPI itself: communicator_of (mpi_communicator.hpp).
+  /// Returns all ranks that mpirun started (this process alone without MPI). Needs a living `mpi_session`. For a group
+  /// of ranks of a program that calls MPI itself: communicator_of (mpi_communicator.hpp).
   static communicator world();
 
   int rank() const { return rank_; }
@@ -74,7 +74,7 @@ class communicator {
   void broadcast(std::span<std::byte> data, int root) const;
   /// Every rank gets what all ranks give, in their order: all[rank][mine.size()], the same size on each, below 2 GiB.
   void gather(std::span<const std::byte> mine, std::span<std::byte> all) const;
-  /// The same, started: for those who watch, or do something else meanwhile.
+  /// Returns the same, started: for those who watch, or do something else meanwhile.
   pending_exchange start_gather(std::span<const std::byte> mine, std::span<std::byte> all) const;
   void barrier() const;
   /// Splits into groups of equal `colour`, ordered by rank.
@@ -111,7 +111,7 @@ class mpi_session {
 /// Whether the MPI library says that it takes pointers to memory of a CUDA device.
 bool mpi_takes_device_pointers();
 
-/// The MPI library's own name and version, or "none".
+/// Returns the MPI library's own name and version, or "none".
 std::string mpi_library();
 
 }  // namespace plaquette

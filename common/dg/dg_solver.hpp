@@ -41,13 +41,13 @@ struct dg_domain {
 
   std::int32_t elements() const { return part.size(); }
   int nodes() const { return reference.nodes; }
-  /// What kind of boundary a face that is_boundary() is.
+  /// Returns what kind of boundary a face that is_boundary() is.
   boundary_kind boundary_of(const face_link& link) const {
     return problem.boundaries[static_cast<std::size_t>(link.boundary)];
   }
   /// Where node n of an element lies.
   std::array<double, 3> node_position(std::int32_t element, int node) const;
-  /// Numbers of one state here: fields * elements * nodes.
+  /// Returns the numbers of one state here: fields * elements * nodes.
   std::int64_t state_size() const { return std::int64_t{fields} * elements() * nodes(); }
 };
 
@@ -55,8 +55,8 @@ struct dg_domain {
 dg_domain make_domain(const simplex_mesh& mesh, const std::vector<std::int32_t>& partition, int order,
                       const dg_problem& problem, const communicator& comm);
 
-/// Time step that is stable: safety times the smallest of all elements' height / speed, times a constant of the order
-/// that was measured. Collective.
+/// Returns the time step that is stable: safety times the smallest of all elements' height / speed, times a constant of
+/// the order that was measured. Collective.
 double stable_time_step(const dg_domain& domain, double safety = 0.9);
 
 /// Seconds spent since `reset_timings`, on this rank; parts that a library does not tell apart are 0.

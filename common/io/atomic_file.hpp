@@ -27,7 +27,7 @@ class atomic_file {
   ~atomic_file();  ///< removes the temporary file unless it was committed
 
   const std::string& path() const { return path_; }
-  /// Where the bytes are now; for libraries that write by name (HDF5), and for other ranks.
+  /// Returns where the bytes are now; for libraries that write by name (HDF5), and for other ranks.
   const std::string& temporary_path() const { return temporary_; }
 
   /// Appends.

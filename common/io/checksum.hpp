@@ -12,7 +12,7 @@
 
 namespace plaquette {
 
-/// The CRC of zip and Ethernet (polynomial 0x04c11db7, reflected, complemented before and after).
+/// Returns the CRC of zip and Ethernet (polynomial 0x04c11db7, reflected, complemented before and after).
 std::uint32_t crc32(std::span<const std::byte> data);
 
 enum class checksum_kind {

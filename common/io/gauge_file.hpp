@@ -33,7 +33,7 @@
 namespace plaquette {
 
 enum class gauge_format { nersc, ildg, scidac, milc_v4, milc_v5, openqcd, ddalphaamg };
-/// "NERSC", "ILDG", ...
+/// Returns "NERSC", "ILDG", ...
 std::string_view name_of(gauge_format format);
 
 /// What a file says of itself; the second group is known once its links have been read.
@@ -67,8 +67,8 @@ struct gauge_file_header {
   std::vector<std::string> remarks;  ///< what the file leaves out or has otherwise, and what was assumed; a line each
 };
 
-/// The header of a gauge configuration. Throws input_error where the file is of no known format or its size is not what
-/// the header implies. One line names the file, what was expected and what was found. Not collective.
+/// Returns the header of a gauge configuration. Throws input_error where the file is of no known format or its size is
+/// not what the header implies. One line names the file, what was expected and what was found. Not collective.
 /// \param expected  where it is known: the lattice, by which files are told apart that begin alike
 gauge_file_header read_gauge_header(const std::string& path, const std::optional<extents>& expected = {});
 gauge_file_header read_gauge_header(const byte_source& source, const std::optional<extents>& expected = {});
@@ -82,7 +82,7 @@ struct gauge_read_options {
   /// Accepts links that are up to `reunitarisable_distance` off SU(3), as they stand: the caller re-unitarises them.
   bool reunitarisable = false;
 };
-/// The largest distance from SU(3) that re-unitarising may mend. What is farther off is damage, not rounding.
+/// Returns the largest distance from SU(3) that re-unitarising may mend. What is farther off is damage, not rounding.
 /// \param floats  the numbers have the precision of floats
 constexpr double reunitarisable_distance(bool floats) { return floats ? 1e-3 : 1e-6; }
 
@@ -94,7 +94,7 @@ constexpr double reunitarisable_distance(bool floats) { return floats ? 1e-3 : 1
 /// re-unitarisations. Doubles that were converted from floats (the first two rows say so) are held to the floats' u.
 loaded_gauge read_gauge(const std::string& path, const lattice_geometry& geometry, const communicator& comm,
                         const gauge_read_options& options = {});
-/// The same from any source (all ranks the same bytes).
+/// Returns the same from any source (all ranks the same bytes).
 loaded_gauge read_gauge(const byte_source& source, const lattice_geometry& geometry, const communicator& comm,
                         const gauge_read_options& options = {});
 

@@ -33,7 +33,7 @@ class site_field {
   Value& operator()(const coordinate& x) { return values_[index(x)]; }
   const Value& operator()(const coordinate& x) const { return values_[index(x)]; }
 
-  /// All values, ghosts included, in the order of memory: for sums over their bits.
+  /// Returns all values, ghosts included, in the order of memory: for sums over their bits.
   std::span<const Value> values() const { return values_; }
 
   /// By the lexicographic index of a local site (no ghosts).
@@ -50,7 +50,7 @@ class site_field {
   std::vector<Value> values_;
 };
 
-/// The neighbour of x one step along mu; sign is +1 or -1.
+/// Returns the neighbour of x one step along mu; sign is +1 or -1.
 constexpr coordinate shifted(coordinate x, int mu, int sign) {
   x[mu] += sign;
   return x;

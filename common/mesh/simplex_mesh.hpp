@@ -105,13 +105,14 @@ struct mesh_naming {
 
   std::string vertex(std::int64_t v) const;
   std::string element(std::int64_t e) const;
-  /// "3, 7, 12"; corners below 0 are left out.
+  /// Returns "3, 7, 12"; corners below 0 are left out.
   std::string vertices_of(const std::array<std::int32_t, 3>& corners) const;
   /// Throws input_error: "name: what".
   [[noreturn]] void refuse(const std::string& what) const;
 };
 
-/// Largest distance between two corners of the box around a mesh, along one axis: tolerances are relative to it.
+/// Returns the largest distance between two corners of the box around a mesh, along one axis: tolerances are relative
+/// to it.
 double extent_of(const simplex_mesh& mesh);
 
 /// Fills `links`, `boundary_tags` and `inner_groups` from vertices, elements, `periodic` and the faces that have tags;
@@ -127,7 +128,7 @@ void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const m
 /// \param name  of the result, for messages
 simplex_mesh refined(const simplex_mesh& mesh, const std::string& name = "refined mesh");
 
-/// The same mesh with its elements in another order: element i of the result is order[i] of the argument.
+/// Returns the same mesh with its elements in another order: element i of the result is order[i] of the argument.
 simplex_mesh reordered(const simplex_mesh& mesh, const std::vector<std::int32_t>& order);
 
 }  // namespace plaquette

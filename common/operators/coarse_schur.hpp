@@ -32,7 +32,7 @@ class coarse_schur_complement {
   }
 
   const coarse_geometry& geometry() const { return space_.geometry(); }
-  /// n = 2 Nvec
+  /// Computes n = 2 Nvec
   int n() const { return space_.n; }
 
   void apply(field& out, const field& in) const {
@@ -66,12 +66,12 @@ class coarse_schur_complement {
     return field_on(geometry().red_black() ? site_subset::even : site_subset::full, columns);
   }
 
-  /// Standard flops of an application to a column.
+  /// Returns the standard flops of an application to a column.
   double flops() const {
     const double size = n(), sites = static_cast<double>(geometry().sites());
     return sites * (matrices_of_a_site() * 8.0 * size * size - (whole_ ? 2.0 * size : 0.0));
   }
-  /// Fewest bytes of an application to `columns` columns.
+  /// Returns the fewest bytes of an application to `columns` columns.
   double bytes(int columns) const {
     const double size = n(), sites = static_cast<double>(geometry().sites());
     return sites * (matrices_of_a_site() * size * size * space_.bytes_of_a_number +

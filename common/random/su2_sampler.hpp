@@ -59,7 +59,7 @@ PLAQUETTE_HOST_DEVICE inline bool draw_su2(double strength, random_stream& rando
   return true;
 }
 
-/// A random g with the weight exp((beta / 3) Re tr(g r)); 1 where the sampler gives up.
+/// Returns a random g with the weight exp((beta / 3) Re tr(g r)); 1 where the sampler gives up.
 PLAQUETTE_HOST_DEVICE inline quaternion<double> heatbath_element(const quaternion<double>& r, double beta,
                                                                  random_stream& random) {
   const double size = std::sqrt(norm2(r));

@@ -62,7 +62,7 @@ class coarse_products {
   /// X, of even sites; X^-1
   void multiply(field& out, const field& in, bool daggered) const;
   void multiply_by_inverse(field& out, const field& in, bool daggered) const;
-  /// out = start - factor X^-1 Y in
+  /// Computes out = start - factor X^-1 Y in
   void hop_and_divide(field& out, const field& in, bool daggered, double factor, const field* start) const;
   void gamma5(field& x) const;
 

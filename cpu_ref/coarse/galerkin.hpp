@@ -16,7 +16,7 @@ namespace plaquette::cpu {
 /// \param links  with ghosts filled
 coarse_matrices galerkin_product(const execution& on, const gauge_configuration& links, const fermion_action& action,
                                  const null_space& vectors);
-/// The same for a coarse operator.
+/// Returns the same for a coarse operator.
 coarse_matrices galerkin_product(const execution& on, const coarse_matrices& fine, const null_space& vectors);
 
 }  // namespace plaquette::cpu

@@ -58,7 +58,7 @@ class multigrid_library {
   /// Whether a number on the host costs nothing.
   static constexpr bool answers_at_once() { return true; }
   void finish() const {}
-  /// Seconds that finding out how to launch kernels has taken so far.
+  /// Returns the seconds that finding out how to launch kernels has taken so far.
   static constexpr double tuning_seconds() { return 0.0; }
 
   /// Full fields of quarks.

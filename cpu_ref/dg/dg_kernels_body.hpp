@@ -66,7 +66,7 @@ PLAQUETTE_INLINE void multiply_panel_of(int rows, const T* a, int segments, int 
   }
 }
 
-/// y = A x. The first rows % panels panels have one row more than the others.
+/// Computes y = A x. The first rows % panels panels have one row more than the others.
 template <class T, int W, int V, int R>
 PLAQUETTE_INLINE void multiply(const panel_matrix<T>& m, const T* const* x, T* y) {
   const T* a = m.values;
@@ -240,8 +240,9 @@ void write_acoustics_traces(const dg_stage_arguments<T>& s, std::int64_t block, 
   }
 }
 
-/// p_t = -K div u, rho u_t = -grad p in D dimensions. S: fluxes a face node that are lifted; 1 where all are upwind
-/// (u's flux is then -n / Z times p's), else 2. Upwind, with dp = p' - p, dn = n.(u' - u) and w the trace behind:
+/// Computes p_t = -K div u, rho u_t = -grad p in D dimensions. S: fluxes a face node that are lifted; 1 where all are
+/// upwind (u's flux is then -n / Z times p's), else 2. Upwind, with dp = p' - p, dn = n.(u' - u) and w the trace
+/// behind:
 ///   p's flux  f (dp - Z' dn) = f (mirror w - p + Z' n.u),  f = Fscale K / (Z + Z').
 template <class T, int W, int V, int R, int D, int S>
 void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int64_t last, T* scratch) {

@@ -56,9 +56,9 @@ class hopping_term {
   /// x, but not in. Collective.
   void apply(field<T>& out, const field<T>& in, bool daggered = false, const hopping_finish<T>& finish = {}) const;
 
-  /// out = gamma_5 (scale D + a) in + d in + b u + c w on Dirac spinors of the full lattice; without u or w (null) that
-  /// term is left out. Both parities are gone through together, so that links and fields come from memory once. out may
-  /// be u or w, but not in. Collective.
+  /// Computes out = gamma_5 (scale D + a) in + d in + b u + c w on Dirac spinors of the full lattice; without u or w
+  /// (null) that term is left out. Both parities are gone through together, so that links and fields come from memory
+  /// once. out may be u or w, but not in. Collective.
   void apply_hermitian(field<T>& out, double scale, double a, const field<T>& in, double d, double b, const field<T>* u,
                        double c, const field<T>* w) const;
 

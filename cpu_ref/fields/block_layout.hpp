@@ -48,15 +48,15 @@ class block_layout {
   /// \param width  lanes W, a power of two; throws std::invalid_argument where the lattice has no such group
   block_layout(const lattice_geometry& geometry, int width);
 
-  /// The largest power of two, at most `widest`, that the local lattice allows.
+  /// Returns the largest power of two, at most `widest`, that the local lattice allows.
   static int possible_width(const lattice_geometry& geometry, int widest);
 
   const lattice_geometry& geometry() const { return geometry_; }
   int width() const { return width_; }
-  /// Blocks of one parity.
+  /// Returns the blocks of one parity.
   std::int64_t blocks() const { return blocks_; }
 
-  /// Local lexicographic index of the site in a lane of a block.
+  /// Returns the local lexicographic index of the site in a lane of a block.
   std::int64_t site(int parity, std::int64_t block, int lane) const {
     return sites_[parity][static_cast<std::size_t>(block * width_ + lane)];
   }
@@ -68,9 +68,9 @@ class block_layout {
   /// For the 8 hops of each block of output parity p: [block][8] the neighbouring block of parity 1 - p, or -1 - slot
   /// where at least one lane's neighbour is another rank's.
   const std::int32_t* neighbours(int p) const { return neighbours_[p].data(); }
-  /// [block][8] the permutation (a group element, 0 the identity) from neighbour's lanes to the block's.
+  /// Returns [block][8] the permutation (a group element, 0 the identity) from neighbour's lanes to the block's.
   const std::uint8_t* permutations(int p) const { return permutations_[p].data(); }
-  /// [element][W]: lane k of the output is lane table[element][k] of the neighbour.
+  /// Returns [element][W]: lane k of the output is lane table[element][k] of the neighbour.
   const std::vector<std::int32_t>& permutation_table() const { return table_; }
 
   /// For each block of output parity p the neighbours on this rank that none of the blocks walked shortly before it has
@@ -78,13 +78,13 @@ class block_layout {
   const std::vector<std::int32_t>& newly_needed(int p) const { return newly_needed_[p]; }
   const std::vector<std::int32_t>& newly_needed_from(int p) const { return newly_needed_from_[p]; }
 
-  /// Blocks without and with a slot among their 8 hops.
+  /// Returns the blocks without and with a slot among their 8 hops.
   const std::vector<std::int32_t>& interior(int p) const { return interior_[p]; }
   const std::vector<std::int32_t>& boundary(int p) const { return boundary_[p]; }
   bool has_halo() const { return !faces_[0].empty(); }
   /// At most 8 faces, in the order of directions.
   const std::vector<halo_face>& faces(int p) const { return faces_[p]; }
-  /// [slot][W] and the direction of each slot.
+  /// Returns [slot][W] and the direction of each slot.
   const std::vector<slot_lane>& slot_lanes(int p) const { return slot_lanes_[p]; }
   const std::vector<int>& slot_directions(int p) const { return slot_directions_[p]; }
   std::int64_t incoming(int p) const { return incoming_[p]; }

@@ -22,7 +22,7 @@ namespace plaquette::cpu {
 using plaquette::gauge_action;
 using plaquette::sweep_plan;
 
-/// The gauge action of a configuration whose ghosts are filled. Collective.
+/// Returns the gauge action of a configuration whose ghosts are filled. Collective.
 double action_value(const gauge_configuration& links, const gauge_action& action, const communicator& comm);
 
 /// Updates configurations of one geometry. All members need the ghosts filled and leave them filled; links are put back
@@ -74,13 +74,13 @@ class heatbath_updater {
   std::array<std::vector<su3<double>>, 4> buffers_;                   ///< of the messages of an exchange
 };
 
-/// The same with tables made for one call.
+/// Does the same with tables made for one call.
 void heatbath_sweep(gauge_configuration& links, const gauge_action& action, std::uint64_t seed,
                     std::uint64_t sweep_number, const communicator& comm);
 void overrelaxation_sweep(gauge_configuration& links, const gauge_action& action, const communicator& comm);
 
-/// `sweeps` combined sweeps from a cold start: a thermalised configuration, once there are enough of them. (A hot start
-/// of `random_configuration` does as well below beta of about 10; above it defects stay for a long time.)
+/// Returns `sweeps` combined sweeps from a cold start: a thermalised configuration, once there are enough of them. (A
+/// hot start of `random_configuration` does as well below beta of about 10; above it defects stay for a long time.)
 gauge_configuration heatbath_configuration(const lattice_geometry& geometry, const gauge_action& action,
                                            const sweep_plan& plan, int sweeps, std::uint64_t seed,
                                            const communicator& comm);

@@ -182,9 +182,10 @@ struct kernel_set {
   kernel_table<half> half_precision[2];
 };
 
-/// The tables of an instruction set; empty where the compiler did not build it or this processor does not run it.
+/// Returns the tables of an instruction set; empty where the compiler did not build it or this processor does not run
+/// it.
 const kernel_set& kernels_of(instruction_set isa);
-/// The best one that this processor runs and that was built.
+/// Returns the best one that this processor runs and that was built.
 instruction_set best_instruction_set();
 /// Returns how links are prefetched on this processor: only where they come from memory each time. (NOTES.md, "Links
 /// from memory")

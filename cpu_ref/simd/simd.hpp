@@ -25,7 +25,7 @@ struct simd {
   vector v;
 
   static PLAQUETTE_INLINE simd load(const T* p) { return {*reinterpret_cast<const vector*>(p)}; }
-  /// x - 0, not x + 0: compilers drop the former, so that this is one load.
+  /// Returns x - 0, not x + 0: compilers drop the former, so that this is one load.
   static PLAQUETTE_INLINE simd broadcast(T x) { return {x - vector{}}; }
   PLAQUETTE_INLINE void store(T* p) const { *reinterpret_cast<vector*>(p) = v; }
   /// Past the caches, where the instruction set can: for what is not read again soon.
@@ -86,13 +86,13 @@ template <class V>
 PLAQUETTE_INLINE complex_simd<V> fused_product(const complex_simd<V>& a, const complex_simd<V>& b) {
   return a * b;
 }
-/// sum + a b
+/// Returns sum + a b
 template <class V>
 PLAQUETTE_INLINE complex_simd<V> add_product(const complex_simd<V>& sum, const complex_simd<V>& a,
                                              const complex_simd<V>& b) {
   return {sum.re + a.re * b.re - a.im * b.im, sum.im + a.re * b.im + a.im * b.re};
 }
-/// sum + conj(a) b
+/// Returns sum + conj(a) b
 template <class V>
 PLAQUETTE_INLINE complex_simd<V> add_conjugate_product(const complex_simd<V>& sum, const complex_simd<V>& a,
                                                        const complex_simd<V>& b) {
@@ -121,8 +121,8 @@ struct packed_simd {
     const vector whole = (vector) __builtin_convertvector((z.im * to_integers * real::broadcast(65536.0F)).v, lanes);
     return ((whole - low + 0x8000U) & 0xffff0000U) | low;
   }
-  /// The larger of m and the magnitude of x. Compared as integers, which for floats that are not negative is the same,
-  /// and puts infinity and NaN above all: a NaN is never lost.
+  /// Returns the larger of m and the magnitude of x. Compared as integers, which for floats that are not negative is
+  /// the same, and puts infinity and NaN above all: a NaN is never lost.
   static PLAQUETTE_INLINE lanes larger(lanes m, const real& x) {
     const lanes magnitude = (lanes)x.v & 0x7fffffff;
     return m > magnitude ? m : magnitude;

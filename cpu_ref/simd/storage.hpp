@@ -35,12 +35,12 @@ using word_of = typename storage<T>::word;
 template <class T>
 using real_of = typename storage<T>::real;
 
-/// Words a lane of a site with this number of complex numbers.
+/// Returns the words a lane of a site with this number of complex numbers.
 template <class T>
 constexpr int site_words(int complex_numbers) {
   return complex_numbers * storage<T>::words_of_complex + storage<T>::words_of_scale;
 }
-/// Words a lane of a link of which this number of reals is stored; it has no scale.
+/// Returns the words a lane of a link of which this number of reals is stored; it has no scale.
 template <class T>
 constexpr int link_words(int reals) {
   return reals / 2 * storage<T>::words_of_complex;

@@ -26,7 +26,7 @@ void subtract_combinations(field<T>& w, const field<T>& v, std::span<const compl
 /// W += V C, the same otherwise.
 template <class T>
 void add_combinations(field<T>& w, const field<T>& v, std::span<const complex<double>> c);
-/// out = V Q, where Q has v.columns() rows and out.columns() columns. out shares no storage with v.
+/// Computes out = V Q, where Q has v.columns() rows and out.columns() columns. out shares no storage with v.
 template <class T>
 void combine(field<T>& out, const field<T>& v, std::span<const complex<double>> q);
 
@@ -35,10 +35,10 @@ void combine(field<T>& out, const field<T>& v, std::span<const complex<double>> 
 template <class T>
 void rotate(field<T>& v, std::span<const complex<double>> q, int count);
 
-/// out = gamma_5 in, of Dirac spinors; out may be in. T is half too, as in the next three.
+/// Computes out = gamma_5 in, of Dirac spinors; out may be in. T is half too, as in the next three.
 template <class T>
 void gamma5(field<T>& out, const field<T>& in);
-/// out = (1 + sign gamma_5) / 2 in; out may be in.
+/// Computes out = (1 + sign gamma_5) / 2 in; out may be in.
 /// \param sign  +1 or -1
 template <class T>
 void chirality_part(field<T>& out, const field<T>& in, int sign);

@@ -337,7 +337,7 @@ void launch_products_in_tiles(const queue& q, const basis_blocks<T>& v, const ba
   });
 }
 
-/// target = V C, or that is added.
+/// Computes target = V C, or that is added.
 /// \param rows  of a block: a multiple of 32
 template <class T>
 void launch_combine_in_tiles(const queue& q, const basis_blocks<T>& v, complex<T>* target, std::int64_t target_stride,

@@ -37,9 +37,9 @@ inline constexpr int gram_fields = static_cast<int>(most_fused_in_least_squares)
 struct gram_places {
   static constexpr int pairs = gram_fields * (gram_fields + 1) / 2;
   static constexpr int count = 2 * (pairs + gram_fields);
-  /// <v_i, v_j>, j <= i
+  /// Returns <v_i, v_j>, j <= i
   static PLAQUETTE_HOST_DEVICE constexpr int of_pair(int i, int j) { return 2 * (i * (i + 1) / 2 + j); }
-  /// <v_i, r>
+  /// Returns <v_i, r>
   static PLAQUETTE_HOST_DEVICE constexpr int of_source(int i) { return 2 * (pairs + i); }
 };
 
@@ -397,7 +397,7 @@ void sum_and_finish(const F& model, const Body& body, const column_sums& sums, c
   for_each_index(on.queue(), indices, end, 32);
 }
 
-/// The c for which |r - sum_k c_k v_k| is smallest.
+/// Returns the c for which |r - sum_k c_k v_k| is smallest.
 template <class F>
 std::vector<scalars> least_squares_of(std::span<const F> v, const F& r, double rounding) {
   require_few(r, v, v.size(), gram_fields);
@@ -415,7 +415,7 @@ std::vector<scalars> least_squares_of(std::span<const F> v, const F& r, double r
   return result.handles();
 }
 
-/// mask <v_k, w> / |v_k|^2, at most `combined_fields` of them.
+/// Returns mask <v_k, w> / |v_k|^2, at most `combined_fields` of them.
 template <class F>
 std::vector<scalars> coefficients_of(std::span<const F> v, std::span<const scalars> norms, const F& w,
                                      const scalars& mask) {
@@ -451,7 +451,7 @@ auto combination_of(F& x, double sign, std::span<const scalars> c, std::span<con
   return body;
 }
 
-/// x += sign sum_k c_k v_k
+/// Computes x += sign sum_k c_k v_k
 template <class F>
 void add_combination_to(F& x, double sign, std::span<const scalars> c, std::span<const F> v) {
   if (x.columns() == 0) return;
@@ -459,7 +459,7 @@ void add_combination_to(F& x, double sign, std::span<const scalars> c, std::span
   for_each_index(x.get_execution().queue(), body.access.sites() * x.columns(), body);
 }
 
-/// The same; returns <w, x> and |x|^2.
+/// Does the same; returns <w, x> and |x|^2.
 template <class F>
 std::pair<scalars, scalars> add_combination_to(F& x, double sign, std::span<const scalars> c, std::span<const F> v,
                                                const F& w) {

@@ -32,7 +32,7 @@ void hold_back_sum(const execution& on, std::int64_t sites, int columns, const B
   if (!in_kernel) sums.add_over_ranks();
 }
 
-/// The handles to a dot product, sums 0 and 1, and to a norm, sum 2.
+/// Returns the handles to a dot product, sums 0 and 1, and to a norm, sum 2.
 inline std::pair<scalars, scalars> dot_and_norm(const column_sums& sums) {
   return {sums.complex_sum(0), sums.real_sum(2)};
 }

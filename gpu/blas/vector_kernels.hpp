@@ -22,14 +22,14 @@ namespace plaquette {
 
 // What vector_operations.hpp finds by the namespace of `complex`.
 
-/// x + a u
+/// Returns x + a u
 template <class Real>
 PLAQUETTE_HOST_DEVICE inline complex<Real> add_product(const complex<Real>& x, const complex<Real>& a,
                                                        const complex<Real>& u) {
   using gpu::fused;
   return {fused(-a.im, u.im, fused(a.re, u.re, x.re)), fused(a.im, u.re, fused(a.re, u.im, x.im))};
 }
-/// a u
+/// Returns a u
 template <class Real>
 PLAQUETTE_HOST_DEVICE inline complex<Real> fused_product(const complex<Real>& a, const complex<Real>& u) {
   return add_product({}, a, u);
@@ -474,7 +474,7 @@ struct vector_operands {
   const scalars* c = nullptr;
 };
 
-/// The memory that they are in.
+/// Returns the memory that they are in.
 template <class T>
 std::vector<std::shared_ptr<const void>> memory_of(const vector_operands<T>& with) {
   std::vector<std::shared_ptr<const void>> memory;

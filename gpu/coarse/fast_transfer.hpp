@@ -25,8 +25,8 @@ struct vector_pointers {
   float back;               ///< its inverse
   std::int32_t even_sites;  ///< of the coarse lattice, where as many are odd; 0 elsewhere
 
-  /// The coarse site that block k takes. Sites of both parities alternately: those that lie side by side along x share
-  /// the 64 bytes that memory gives at a time of a fine field.
+  /// Returns the coarse site that block k takes. Sites of both parities alternately: those that lie side by side along
+  /// x share the 64 bytes that memory gives at a time of a fine field.
   PLAQUETTE_HOST_DEVICE std::int64_t site_of_block(std::int64_t k) const {
     return even_sites > 0 ? k / 2 + k % 2 * even_sites : k;
   }
@@ -40,7 +40,7 @@ struct vector_pointers {
 
 #ifdef __CUDACC__
 
-/// sum += a b
+/// Computes sum += a b
 __device__ __forceinline__ void add_times(float2& sum, float2 a, float2 b) {
   sum.x = fmaf(a.x, b.x, sum.x);
   sum.y = fmaf(a.x, b.y, sum.y);
@@ -347,7 +347,7 @@ struct vector_ring {
     end_group_of_copies();
     next = next + 1 == slots ? 0 : next + 1;
   }
-  /// The oldest tile, when it is there. Each call of `start` must have been a group of copies.
+  /// Returns the oldest tile, when it is there. Each call of `start` must have been a group of copies.
   __device__ const std::uint32_t* wait() {
     wait_for_copies<slots - 1>();
     __syncwarp();
@@ -804,7 +804,7 @@ void allow_shared(Kernel kernel, int bytes) {
   if (bytes > (48 << 10)) check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
-/// Which kernels serve: all read rows by 16 bytes.
+/// Returns which kernels serve: all read rows by 16 bytes.
 template <class Fine>
 bool takes_single_columns(const vector_pointers& v) {
   return v.vectors % (v.storage == coarse_storage::single ? 2 : 4) == 0 && v.vectors <= 64 && v.rows <= 48;
@@ -814,7 +814,7 @@ bool takes_batches(const vector_pointers& v) {
   return !std::is_same_v<Fine, quark_sites<double>> && v.vectors <= 32 && takes_single_columns<Fine>(v);
 }
 
-/// coarse = P^+ fine; false where no fast kernel serves.
+/// Computes coarse = P^+ fine; false where no fast kernel serves.
 template <coarse_storage storage, class Fine>
 bool queue_restriction(const queue& q, const Fine& fine, const vector_pointers& v, std::int64_t sites,
                        const coarse_pointer<complex<float>>& coarse, int columns) {
@@ -846,7 +846,7 @@ bool queue_restriction(const queue& q, const Fine& fine, const vector_pointers& 
   return true;
 }
 
-/// fine = P coarse, or fine += P coarse; false where no fast kernel serves.
+/// Computes fine = P coarse, or fine += P coarse; false where no fast kernel serves.
 template <coarse_storage storage, class Fine>
 bool queue_prolongation(const queue& q, const Fine& fine, const vector_pointers& v, std::int64_t sites,
                         const coarse_pointer<const complex<float>>& coarse, int columns, bool add) {

@@ -15,7 +15,7 @@ namespace plaquette::gpu {
 /// lattice and back into the same, is a link of the coarse lattice. Collective.
 coarse_matrices galerkin_product(const gauge_configuration& links, const fermion_action& action,
                                  const null_space& vectors);
-/// The same for a coarse operator.
+/// Returns the same for a coarse operator.
 coarse_matrices galerkin_product(const coarse_matrices& fine, const null_space& vectors);
 
 }  // namespace plaquette::gpu

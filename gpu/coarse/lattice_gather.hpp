@@ -25,7 +25,7 @@ class lattice_gather {
   /// nothing waits where kernels of ranks reach each other's memory, but for a wider batch than any before.
   template <class T>
   void gather(coarse_field<T>& whole, const coarse_field<T>& part) const;
-  /// part = this rank's sites of whole
+  /// Computes part = this rank's sites of whole
   template <class T>
   void take_part(coarse_field<T>& part, const coarse_field<T>& whole) const;
 

@@ -66,7 +66,7 @@ class multigrid_library {
   /// Whether a number on the host costs nothing.
   static constexpr bool answers_at_once() { return false; }
   void finish() const { context_.queue().synchronize(); }
-  /// Seconds that finding out how to launch kernels has taken so far.
+  /// Returns the seconds that finding out how to launch kernels has taken so far.
   double tuning_seconds() const { return context_.tuner().seconds_spent(); }
 
   /// Full fields of quarks.

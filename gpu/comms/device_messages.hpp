@@ -46,7 +46,7 @@ class device_messages {
   /// What is queued on q afterwards sees what has arrived, and may write to `send` again.
   void finish(const queue& q);
 
-  /// What was taken: staged, mpi or nccl.
+  /// Returns what was taken: staged, mpi or nccl.
   halo_policy policy() const;
   /// Whether start and finish may be recorded in a work_graph, once they have run outside of one: the host does nothing
   /// in between.

@@ -27,7 +27,7 @@ class nccl_ranks {
   /// \param stream  a cudaStream_t
   void send(int peer, const std::byte* data, std::size_t bytes, void* stream) const;
   void receive(int peer, std::byte* data, std::size_t bytes, void* stream) const;
-  /// "2.27.7"
+  /// Returns "2.27.7"
   std::string version() const;
 
  private:

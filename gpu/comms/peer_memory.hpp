@@ -28,7 +28,7 @@ class peer_memory {
   /// Where this process finds that of `rank`; null where it cannot be reached: on another host, or without peer access.
   /// If a reaches b then b reaches a. of(own rank) == mine().
   std::byte* of(int rank) const;
-  /// How much `rank` has.
+  /// Returns how much `rank` has.
   std::size_t bytes_of(int rank) const;
   /// Whether every rank reaches every other; the same answer on all.
   bool reaches_all() const;

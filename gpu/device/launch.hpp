@@ -23,8 +23,8 @@ namespace plaquette::gpu {
 /// Threads of a block where sums are made, and so the width of the tree in which they are added.
 inline constexpr int sum_threads = 256;
 
-/// Fewest sites that a thread of a body takes where the lattice has enough of them. Otherwise a body that reads few
-/// bytes for each number that it sums is done before its block has paid for its end.
+/// Returns the fewest sites that a thread of a body takes where the lattice has enough of them. Otherwise a body that
+/// reads few bytes for each number that it sums is done before its block has paid for its end.
 template <class Body>
 constexpr int least_sites_of_a_thread() {
   if constexpr (requires { Body::least_sites_of_a_thread; })
@@ -33,9 +33,9 @@ constexpr int least_sites_of_a_thread() {
     return 1;
 }
 
-/// Sites that a thread of a sum takes: a function of their number and the body alone, so that the order of additions is
-/// too. Large lattices take several, which keeps the sums of blocks few; a thousand blocks and more keep every
-/// multiprocessor busy to the end.
+/// Returns the sites that a thread of a sum takes: a function of their number and the body alone, so that the order of
+/// additions is too. Large lattices take several, which keeps the sums of blocks few; a thousand blocks and more keep
+/// every multiprocessor busy to the end.
 template <class Body>
 constexpr int sites_of_a_thread(std::int64_t sites) {
   constexpr std::int64_t fewest_blocks = 1024;
@@ -49,8 +49,8 @@ constexpr std::int64_t blocks_of_a_sum(std::int64_t sites) {
   return (sites + tile - 1) / tile;
 }
 
-/// A body that every launch goes through from the first index on: others turn around every other time, and find in the
-/// cache what the kernel before has touched last.
+/// Returns a body that every launch goes through from the first index on: others turn around every other time, and find
+/// in the cache what the kernel before has touched last.
 template <class Body>
 constexpr bool goes_forwards() {
   if constexpr (requires { Body::goes_forwards; })
@@ -119,7 +119,7 @@ void launch_kernel(const queue& q, dim3 blocks, dim3 threads, int shared_bytes, 
   check(cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
-/// The number of a block, in the order in which blocks are to start.
+/// Returns the number of a block, in the order in which blocks are to start.
 __device__ __forceinline__ unsigned block_number(bool backwards) {
   return backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
 }
@@ -184,7 +184,7 @@ __device__ inline bool is_last_block(unsigned* counter, unsigned last) {
   return true;
 }
 
-/// Blocks of sum_threads threads of a body that a multiprocessor is to hold, where the body says so.
+/// Returns the blocks of sum_threads threads of a body that a multiprocessor is to hold, where the body says so.
 template <class Body>
 constexpr int resident_blocks() {
   if constexpr (requires { Body::resident_blocks; })

@@ -31,10 +31,10 @@ class memory_pool : public std::enable_shared_from_this<memory_pool> {
   /// lives. Throws memory_error with what was needed and what there was.
   std::shared_ptr<std::byte> take(std::size_t bytes);
 
-  /// Bytes handed out now, and the most that ever were.
+  /// Returns the bytes handed out now, and the most that ever were.
   std::size_t in_use() const;
   std::size_t most_in_use() const;
-  /// Bytes that the pool has from the driver.
+  /// Returns the bytes that the pool has from the driver.
   std::size_t reserved() const;
 
  private:

@@ -59,7 +59,7 @@ PLAQUETTE_WHERE_KERNELS_RUN inline double receive_number(const numbered& slot, s
   return number;
 }
 
-/// What a watchdog finds in a word: the rank that is waited for, and the epoch.
+/// Returns what a watchdog finds in a word: the rank that is waited for, and the epoch.
 PLAQUETTE_HOST_DEVICE inline std::uint64_t sum_waiting_word(int rank, std::uint32_t epoch) {
   return (static_cast<std::uint64_t>(rank) + 1) << 32 | epoch;
 }
@@ -86,7 +86,7 @@ struct rank_sum {
   number_rows carried[most_carried] = {};
   std::int32_t carried_numbers = 0;  ///< a column, of all rows
 
-  /// 0 <= k < carried_numbers
+  /// Returns 0 <= k < carried_numbers
   PLAQUETTE_HOST_DEVICE double* carried_number(int column, int k) const {
     const bool second = k >= carried[0].count;
     const number_rows& rows = carried[second ? 1 : 0];

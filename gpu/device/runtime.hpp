@@ -41,7 +41,7 @@ struct device_memory {
 };
 device_memory memory_of_device(int device);
 
-/// Memory of the device for one owner, 256-byte aligned, undefined contents. Freeing it waits for the device:
+/// Returns memory of the device for one owner, 256-byte aligned, undefined contents. Freeing it waits for the device:
 /// take field memory from a memory_pool. Throws memory_error saying how much was needed and available.
 std::shared_ptr<std::byte> allocate_on_device(int device, std::size_t bytes);
 /// Page-locked memory of the host: copies from and to it are the fastest, and run together with other work.
@@ -62,7 +62,7 @@ class queue {
   /// True in every other call. A kernel that goes through its blocks backwards, after one that went forwards, begins
   /// with what that one touched last, and finds a good part of it in the cache.
   bool turn_around() const;
-  /// The cudaStream_t; nullptr in the host build. What was held back is launched first.
+  /// Returns the cudaStream_t; nullptr in the host build. What was held back is launched first.
   void* native() const;
 
   /// Holds a kernel back until something else is queued or waited for. What its numbers are needed for is known by
@@ -76,13 +76,14 @@ class queue {
   /// Launches the kernel that is held back with these at its end; false where there is none of this number of columns.
   bool launch_closing(int columns, const closing_programs& programs) const;
 
-  /// Memory of the device for one kernel and what is fused to it: the next one that is queued may use it again. Grows.
+  /// Returns memory of the device for one kernel and what is fused to it: the next one that is queued may use it again.
+  /// Grows.
   std::byte* scratch(std::size_t bytes) const;
   /// Returns `count` counters, zero; a kernel that uses them leaves them zero. See `sum_over`.
   unsigned* counters(std::size_t count) const;
   /// Page-locked memory of the host for numbers under way; the next call that stages may use it again.
   std::byte* staging(std::size_t bytes) const;
-  /// The same for its present owner, and then for kernels queued later. Kernels can write there.
+  /// Returns the same for its present owner, and then for kernels queued later. Kernels can write there.
   std::shared_ptr<std::byte> take_pinned(std::size_t bytes) const;
 
  private:

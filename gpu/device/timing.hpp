@@ -14,7 +14,7 @@
 namespace plaquette::gpu {
 
 enum class timing_protocol { cool, sustained };
-/// "cool", "sustained".
+/// Returns "cool", "sustained".
 std::string_view name_of(timing_protocol protocol);
 
 struct timing_rule {
@@ -24,14 +24,16 @@ struct timing_rule {
   double running_seconds = 1.5;  ///< before sustained samples
 };
 
-/// Seconds of one call of `launch`, which queues work on `q`, over `times` calls without a pause. Waits for them.
+/// Returns the seconds of one call of `launch`, which queues work on `q`, over `times` calls without a pause. Waits for
+/// them.
 double seconds_a_launch(const queue& q, int times, const std::function<void()>& launch);
 
-/// The same over as many calls as last for about `seconds`, after one that is not counted: what a tuner's trial
+/// Returns the same over as many calls as last for about `seconds`, after one that is not counted: what a tuner's trial
 /// returns.
 double seconds_a_launch_over(const queue& q, double seconds, const std::function<void()>& launch);
 
-/// Seconds of one call in each sample. `launch` has run before, so that nothing is tuned or allocated in it.
+/// Returns the seconds of one call in each sample. `launch` has run before, so that nothing is tuned or allocated in
+/// it.
 std::vector<double> timed_launches(const queue& q, timing_protocol protocol, const std::function<void()>& launch,
                                    const timing_rule& rule = {});
 

@@ -35,7 +35,7 @@ bool has_fused_stage(const dg_domain& domain, precision p);
 std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, precision p, int columns, const queue& q,
                                           const dg_solver_options& options = {});
 
-/// Bytes of the device's memory that such a solver takes on this rank.
+/// Returns the bytes of the device's memory that such a solver takes on this rank.
 std::size_t bytes_of_dg_solver(const dg_domain& domain, precision p, int columns, dg_solver_options::choice kernel);
 
 }  // namespace plaquette::gpu

@@ -108,7 +108,7 @@ struct fma_engine {
   PLAQUETTE_HOST_DEVICE static constexpr int column(int lane, int i) {
     return i % column_block * column_lanes + lane / row_lanes;
   }
-  /// Number j of a lane's sums, taken column by column.
+  /// Returns the number j of a lane's sums, taken column by column.
   PLAQUETTE_HOST_DEVICE static constexpr int by_column(int j) { return j % row_block * column_block + j / row_block; }
   PLAQUETTE_HOST_DEVICE static constexpr int left_row(int lane, int i) { return i * row_lanes + lane; }
   PLAQUETTE_HOST_DEVICE static constexpr int left_depth(int, int) { return 0; }
@@ -136,7 +136,7 @@ struct fma_engine {
   }
 };
 
-/// What tensor cores make of an operand of TF32: they drop its last 13 bits.
+/// Returns what tensor cores make of an operand of TF32: they drop its last 13 bits.
 inline double operand_of_mma(double x) { return x; }
 inline double operand_of_mma(float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffffe000U); }
 /// And of a sum: in float it is cut off, not rounded (M. Fasi et al., PeerJ Comput. Sci. 7 (2021) e330), so that errors

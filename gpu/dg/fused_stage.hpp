@@ -338,7 +338,7 @@ struct fused_kernel {
       }
     });
   }
-  /// The same in two parts: numbers from memory, for engines whose lanes have their own; then operands.
+  /// Does the same in two parts: numbers from memory, for engines whose lanes have their own; then operands.
   template <int count, class Numbers>
   PLAQUETTE_DG_DEVICE static void fetch_left(Numbers& next, const T* at) {
     constexpr int each = Engine::left_numbers;
@@ -579,7 +579,7 @@ void launch_fused(const queue&, const fused_kernel<System, Engine, order, shape>
 
 #endif
 
-/// The matrices of the reference element as the kernel reads them.
+/// Returns the matrices of the reference element as the kernel reads them.
 template <class Kernel, class Engine>
 std::vector<typename Kernel::T> packed_matrices(const auto& derivative, const auto& lift) {
   using T = typename Kernel::T;

@@ -42,7 +42,7 @@ PLAQUETTE_DG_DEVICE T reciprocal(T x) {
 #endif
 }
 
-/// 1 / sqrt(x), likewise.
+/// Returns 1 / sqrt(x), likewise.
 template <class T>
 PLAQUETTE_DG_DEVICE T reciprocal_root(T x) {
 #ifdef __CUDACC__
@@ -68,7 +68,7 @@ struct acoustics_in_element {
   static constexpr int record = 16;   ///< numbers of an element in memory: m_f, Fscale of each face
   static constexpr int derived = 16;  ///< {c, kappa} of each face; Fscale / Z of each; 1 / first, 1 / second
 
-  /// h = Z (dp - Z' dn) / (Z + Z') = c dp + kappa m_f . du, with Z' behind the face.
+  /// Computes h = Z (dp - Z' dn) / (Z + Z') = c dp + kappa m_f . du, with Z' behind the face.
   PLAQUETTE_DG_DEVICE static void derive(const T* record_, const T* medium, T /*upwinding*/, int face, T* to) {
     const T scale = record_[4 * face + 3];
     T share = T(0.5), kappa = T(0.5), per_impedance = T(1), per_first = T(1), per_second = T(1);
@@ -136,7 +136,7 @@ struct acoustics_of_any_flux : acoustics_in_element<T> {
   static constexpr int derived = 20;  ///< {c, kappa, Fscale alpha / (Z + Z'), Z' / (Z + Z')} of each face; 1 / first,
                                       ///< 1 / second
 
-  /// h = Z (dp - alpha Z' dn) / (Z + Z') = c dp + kappa m_f . du.
+  /// Computes h = Z (dp - alpha Z' dn) / (Z + Z') = c dp + kappa m_f . du.
   PLAQUETTE_DG_DEVICE static void derive(const T* record_, const T* medium, T upwinding, int face, T* to) {
     const T scale = record_[4 * face + 3];
     T here = T(1), there = T(1), per_first = T(1), per_second = T(1);
@@ -208,7 +208,7 @@ struct maxwell_in_element {
     metric_of_face(record_, face, to + 8 + 3 * face);
     if (face == 0) to[20] = per_impedance, to[21] = per_second * record_[3], to[22] = per_first * record_[3];
   }
-  /// gamma_ij = tau_i . tau_j / (J Fscale), where |tau_1 x tau_2| = |J| Fscale.
+  /// Computes gamma_ij = tau_i . tau_j / (J Fscale), where |tau_1 x tau_2| = |J| Fscale.
   PLAQUETTE_DG_DEVICE static void metric_of_face(const T* record_, int face, T* gamma) {
     const int b = face == 0 ? 1 : face % 3, c = face == 0 ? 2 : (face + 1) % 3;
     T t[2][3], squares = T(0);

@@ -179,7 +179,7 @@ struct lane_kernel {
     });
   }
 
-  /// residual = a residual + dt rhs; out = in + b residual; lanes side by side in memory.
+  /// Computes residual = a residual + dt rhs; out = in + b residual; lanes side by side in memory.
   PLAQUETTE_DG_DEVICE void update(const group_place& place, int lane, const warp_memory& memory) const {
     constexpr int batch = nodes % 5 == 0 ? 5 : 4;
     values* const out = stage.out + place.column * stage.column_stride;

@@ -116,7 +116,7 @@ struct maxwell_tm {
   }
 };
 
-/// What a kernel reads of one face.
+/// Returns what a kernel reads of one face.
 template <class T>
 PLAQUETTE_HOST_DEVICE face_side<T> read_face(const mesh_arrays<T>& mesh, std::int64_t element, int face, bool is_open) {
   const T* const m = mesh.geometry + element * 16 + face * 4;

@@ -27,7 +27,7 @@ struct hermitian_arguments {
   real d = 0, b = 0, c = 0;
 };
 
-/// Numbers of the whole lattice.
+/// Returns the numbers of the whole lattice.
 PLAQUETTE_KERNEL_INLINE hop_neighbours neighbours_on_lattice(const site_order& order, std::int32_t parity_step,
                                                              int parity, std::int32_t half_x, std::int32_t y,
                                                              std::int32_t z, std::int32_t t) {
@@ -39,14 +39,14 @@ PLAQUETTE_KERNEL_INLINE hop_neighbours neighbours_on_lattice(const site_order& o
   return n;
 }
 
-/// The place of a site of a column.
+/// Returns the place of a site of a column.
 template <class T, class Byte>
 PLAQUETTE_KERNEL_INLINE spinor_place<T, Byte> place_of_site(Byte* begin, std::int32_t block_stride, int column,
                                                             std::int32_t i) {
   return place_in<T>(block_of(column_of<T>(begin, column), static_cast<std::uint32_t>(block_stride), i), lane_of(i));
 }
 
-/// sum += factor * the spinor at a place, with its halves exchanged or not.
+/// Computes sum += factor * the spinor at a place, with its halves exchanged or not.
 template <class T, bool exchanged>
 PLAQUETTE_KERNEL_INLINE void add_stored(spin_rows<real_of<T>, 4>& sum, const spinor_place<T, const std::byte>& from,
                                         real_of<T> factor) {
@@ -155,7 +155,7 @@ struct site_at_cut {
   site_place at;
 };
 
-/// The block and the lane of the link of a hop backwards into a message.
+/// Returns the block and the lane of the link of a hop backwards into a message.
 template <class T, reconstruct stored, int direction>
 PLAQUETTE_KERNEL_INLINE link_place ghost_link_of(const hopping_arguments<T>& arg, const hermitian_halo& halo,
                                                  const site_at_cut& site) {
@@ -165,7 +165,7 @@ PLAQUETTE_KERNEL_INLINE link_place ghost_link_of(const hopping_arguments<T>& arg
           static_cast<std::uint32_t>(lane_of(f))};
 }
 
-/// sum[k] += the hop of one direction of `count` columns that is in a message.
+/// Computes sum[k] += the hop of one direction of `count` columns that is in a message.
 template <int direction, class T, reconstruct stored, int count, class Phases>
 PLAQUETTE_KERNEL_INLINE void add_message_hop(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
                                              const hermitian_halo& halo, const site_at_cut& site, int column,

@@ -152,7 +152,7 @@ PLAQUETTE_KERNEL_INLINE void project(spin_rows<Real, 2>& h, const Spinor& psi) {
     }
 }
 
-/// sum += weight * (the spinor of which g is what `project` keeps).
+/// Computes sum += weight * (the spinor of which g is what `project` keeps).
 template <int direction, class Real>
 PLAQUETTE_KERNEL_INLINE void add_unprojected(spin_rows<Real, 4>& sum, const spin_rows<Real, 2>& g, Real weight) {
   constexpr int mu = direction / 2;
@@ -181,12 +181,13 @@ PLAQUETTE_KERNEL_INLINE void add_unprojected(spin_rows<Real, 4>& sum, const spin
     }
 }
 
-/// Bytes of a link of which this number of reals is stored: [16-byte chunks][32], then 8 bytes [32], then 4 bytes [32].
+/// Returns the bytes of a link of which this number of reals is stored: [16-byte chunks][32], then 8 bytes [32], then 4
+/// bytes [32].
 template <class T>
 constexpr int link_bytes(reconstruct stored) {
   return stored_reals(stored) * (is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>)));
 }
-/// Bytes from one block of links to the next: four directions.
+/// Returns the bytes from one block of links to the next: four directions.
 template <class T>
 constexpr int link_block_bytes(reconstruct stored) {
   return 4 * lanes * link_bytes<T>(stored);
@@ -231,7 +232,7 @@ struct loaded_link {
   }
 };
 
-/// `conjugate_minor` of common/algebra/link_reconstruction.hpp with its fused operations written out.
+/// Returns `conjugate_minor` of common/algebra/link_reconstruction.hpp with its fused operations written out.
 template <class Real>
 PLAQUETTE_KERNEL_INLINE complex<Real> minor_of(const complex<Real>& x, const complex<Real>& y, const complex<Real>& z,
                                                const complex<Real>& w) {
@@ -244,12 +245,12 @@ template <class Real>
 PLAQUETTE_KERNEL_INLINE complex<Real> product(const complex<Real>& a, const complex<Real>& b) {
   return {multiply_add(-a.im, b.im, a.re * b.re), multiply_add(a.im, b.re, a.re * b.im)};
 }
-/// a conj(b)
+/// Returns a conj(b)
 template <class Real>
 PLAQUETTE_KERNEL_INLINE complex<Real> product_conj(const complex<Real>& a, const complex<Real>& b) {
   return {multiply_add(a.im, b.im, a.re * b.re), multiply_add(a.im, b.re, -(a.re * b.im))};
 }
-/// c - a b
+/// Returns c - a b
 template <class Real>
 PLAQUETTE_KERNEL_INLINE complex<Real> minus_product(const complex<Real>& c, const complex<Real>& a,
                                                     const complex<Real>& b) {
@@ -325,7 +326,7 @@ PLAQUETTE_KERNEL_INLINE void make_whole(su3<real_of<T>>& u, const loaded_link<T,
   }
 }
 
-/// g = U h, or U^+ h.
+/// Computes g = U h, or U^+ h.
 template <bool adjoint, class Real>
 PLAQUETTE_KERNEL_INLINE void multiply(spin_rows<Real, 2>& g, const su3<Real>& u, const spin_rows<Real, 2>& h) {
 #pragma unroll

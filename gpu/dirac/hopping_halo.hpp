@@ -62,8 +62,8 @@ PLAQUETTE_KERNEL_INLINE link_place link_of_hop(const hopping_arguments<T>& arg, 
           static_cast<std::uint32_t>(lane_of(i))};
 }
 
-/// sum[k] += the hop of one direction of `count` columns that follow each other, whose projected spinors are in a
-/// message.
+/// Computes sum[k] += the hop of one direction of `count` columns that follow each other, whose projected spinors are
+/// in a message.
 /// \param ghost            the message, of the first of the columns
 /// \param message_columns  of 32 sites of the message
 template <int direction, class T, reconstruct stored, int count, class Phases>
@@ -171,7 +171,7 @@ PLAQUETTE_KERNEL_INLINE void pack_projected(const hopping_arguments<T>& arg, int
   ghost.set(h, psi.scale());
   ghost.store(to, lane);
 }
-/// The same for a direction that is known when the kernel runs.
+/// Does the same for a direction that is known when the kernel runs.
 template <class T, bool exchanged>
 PLAQUETTE_KERNEL_INLINE void pack_site(const hopping_arguments<T>& arg, int direction, int parity, std::int32_t step,
                                        std::int32_t f, std::int32_t column, std::byte* to, std::int32_t lane) {
@@ -187,7 +187,7 @@ struct face_packing {
   const hopping_arguments<T>& arg;
   const ghost_zones& zones;
 
-  /// One column of a block of face sites.
+  /// Returns one column of a block of face sites.
   PLAQUETTE_HOST_DEVICE std::int32_t pieces(int direction) const {
     return zones.is_cut(direction) ? face_order{arg.order}.blocks(direction / 2) * arg.columns : 0;
   }

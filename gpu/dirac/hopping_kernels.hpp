@@ -38,8 +38,8 @@ __device__ __forceinline__ int row_of_tiles(const tile_walk& walk) {
   return static_cast<int>(walk.backwards ? gridDim.y - 1 - blockIdx.y : blockIdx.y);
 }
 
-/// blockIdx: x along y, and z inside a slab; y along t, then parts of a batch; z along slabs. threadIdx: x/2, y, then
-/// z, t and the group.
+/// Returns blockIdx: x along y, and z inside a slab; y along t, then parts of a batch; z along slabs. threadIdx: x/2,
+/// y, then z, t and the group.
 /// \param t  of the tile, in tiles
 __device__ __forceinline__ site_of_thread find_site(const tile_walk& walk, int t) {
   int at = static_cast<int>(walk.backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x), tile_x = 0;
@@ -174,7 +174,7 @@ template <class T, reconstruct stored, batch_links form>
 inline constexpr int shared_link_bytes =
     form == batch_links::whole ? link_bytes<real_of<T>>(reconstruct::none) : link_bytes<T>(stored);
 
-/// Bytes of shared memory for the eight links of 32 sites, and for their blocks of A.
+/// Returns the bytes of shared memory for the eight links of 32 sites, and for their blocks of A.
 template <class T, reconstruct stored, batch_links form = batch_links::common>
 constexpr int batch_block_bytes(bool with_clover) {
   return hop_directions * lanes * shared_link_bytes<T, stored, form> + (with_clover ? 2 * chiral_block_bytes<T> : 0);

@@ -63,23 +63,23 @@ struct hopping_launch {
   bool operator==(const hopping_launch&) const = default;
 };
 
-/// The table's choice.
+/// Returns the table's choice.
 hopping_launch default_launch(const hopping_problem& problem);
-/// The number of columns whose choice is taken for this one: a batch that loses its columns one after the other during
-/// a solve is not tuned again each time.
+/// Returns the number of columns whose choice is taken for this one: a batch that loses its columns one after the other
+/// during a solve is not tuned again each time.
 constexpr int columns_tuned_for(int columns) {
   int tuned = 1;
   for (const int n : {2, 4, 8, 12, 16})
     if (n <= columns) tuned = n;
   return tuned;
 }
-/// What the tuner may try, the most promising first: that is the table's choice.
+/// Returns what the tuner may try, the most promising first: that is the table's choice.
 /// \param most a tuner tries
 std::vector<hopping_launch> candidates(const hopping_problem& problem, int most = 64);
 
-/// Columns that a thread of the batch kernel has in registers.
+/// Returns the columns that a thread of the batch kernel has in registers.
 constexpr int batch_columns_at_once(int number_bytes) { return number_bytes == 2 ? 2 : 1; }
-/// Most threads of a block of `tiles` and `batch`.
+/// Returns the most threads of a block of `tiles` and `batch`.
 constexpr int most_threads(int number_bytes) { return number_bytes == 8 ? 128 : 256; }
 /// A block's third dimension, where z, t and the groups are, has no more (CUDA C++ Programming Guide, technical
 /// specifications).

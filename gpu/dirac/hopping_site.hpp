@@ -71,7 +71,7 @@ PLAQUETTE_KERNEL_INLINE hop_neighbours neighbours_of(const site_order& order, in
   return n;
 }
 
-/// The column of a site's block, of the field whose column of block 0 `begin` points to.
+/// Returns the column of a site's block, of the field whose column of block 0 `begin` points to.
 template <class Byte>
 PLAQUETTE_KERNEL_INLINE Byte* block_of(Byte* begin, std::uint32_t block_stride, std::int32_t i) {
   return advanced(begin, static_cast<std::uint32_t>(i) / lanes, block_stride);
@@ -121,7 +121,7 @@ inline constexpr spinor_part part_of_hop = direction == 6   ? spinor_part::lower
                                            : direction == 7 ? spinor_part::upper
                                                             : spinor_part::both;
 
-/// sum[k] += the hop of one direction of `count` neighbours that are loaded.
+/// Computes sum[k] += the hop of one direction of `count` neighbours that are loaded.
 template <int direction, class T, bool exchanged, int count, class Link, class Phases>
 PLAQUETTE_KERNEL_INLINE void add_loaded_hop(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
                                             const spinor_in_memory<T, exchanged> (&psi)[count], bool across,
@@ -140,7 +140,7 @@ PLAQUETTE_KERNEL_INLINE void add_loaded_hop(spin_rows<real_of<T>, 4> (&sum)[coun
   }
 }
 
-/// The same for columns that follow each other.
+/// Does the same for columns that follow each other.
 template <int direction, class T, reconstruct stored, bool exchanged, load_hint hint, int count, class Phases>
 PLAQUETTE_KERNEL_INLINE void add_hop(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
                                      const std::byte* in, const hop_neighbours& n, const loaded_link<T, stored>& link,
@@ -202,7 +202,7 @@ PLAQUETTE_KERNEL_INLINE const std::byte* clover_of(const std::byte* clover, std:
   return advanced(clover, static_cast<std::uint32_t>(i) / lanes, 2 * chiral_block_bytes<T>);
 }
 
-/// psi = A psi. The chiral halves are (upper +- lower) / sqrt 2; the first has gamma_5 = +1.
+/// Computes psi = A psi. The chiral halves are (upper +- lower) / sqrt 2; the first has gamma_5 = +1.
 /// \param block  of lane 0
 template <class T, load_hint hint>
 PLAQUETTE_KERNEL_INLINE void multiply_by_clover(spin_rows<real_of<T>, 4>& psi, const std::byte* block,
@@ -246,7 +246,7 @@ PLAQUETTE_KERNEL_INLINE void multiply_by_clover(spin_rows<real_of<T>, 4>& psi, c
   psi = sum;
 }
 
-/// sum += factor * the spinor at a site.
+/// Computes sum += factor * the spinor at a site.
 template <class T, bool exchanged, load_hint hint>
 PLAQUETTE_KERNEL_INLINE void add_spinor(spin_rows<real_of<T>, 4>& sum, const hopping_arguments<T>& arg,
                                         const spinor_pointer<const T>& x, int column, std::int32_t i,
@@ -361,7 +361,7 @@ PLAQUETTE_KERNEL_INLINE void finish_numbers(spin_rows<real_of<T>, 4>& h, const h
   }
 }
 
-/// The same, and stores it.
+/// Does the same, and stores it.
 template <class T, bool exchanged, bool with_clover, load_hint field_hint, load_hint clover_hint, bool sums_too = false>
 PLAQUETTE_KERNEL_INLINE void finish_site(spin_rows<real_of<T>, 4>& h, const hopping_arguments<T>& arg, int column,
                                          std::int32_t i, const std::byte* clover, std::uint32_t clover_lane) {

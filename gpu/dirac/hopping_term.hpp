@@ -65,8 +65,8 @@ class hopping_term {
   const fermion_action& action() const { return action_; }
   reconstruct stored() const { return stored_; }
 
-  /// What a kernel needs that goes over both parities of a lattice that is not divided among ranks: links, weights of
-  /// the hops times `scale`, the order of sites. The fields are the caller's.
+  /// Returns what a kernel needs that goes over both parities of a lattice that is not divided among ranks: links,
+  /// weights of the hops times `scale`, the order of sites. The fields are the caller's.
   hopping_work<T> work_on_lattice(double scale) const;
 
   /// Whether applications exchange messages with other ranks.
@@ -78,7 +78,7 @@ class hopping_term {
   hopping_launch launch_for(int columns, bool with_clover) const;
   /// For measurements and tests; none gives the choice back.
   void set_launch(std::optional<hopping_launch> launch) { forced_ = launch; }
-  /// What the choice is between.
+  /// Returns what the choice is between.
   hopping_problem problem(int columns, bool with_clover) const;
 
   /// Whether <out, w> and |out|^2 are made by the kernels of the hopping term, or by `dot_norm2`; the two differ by
@@ -95,7 +95,7 @@ class hopping_term {
   void set_communication(bool communicates) { communicates_ = communicates; }
   /// Whether applications may be recorded in a work_graph.
   bool recordable() const;
-  /// Bytes that this rank sends in an application.
+  /// Returns the bytes that this rank sends in an application.
   std::int64_t halo_bytes(int columns) const;
   /// How messages travel, see `halo::description`; "none" where nothing is cut.
   std::string halo_description() const;
@@ -105,13 +105,13 @@ class hopping_term {
   void pack_ghost_links(const gauge_configuration& links);
   void set_weights(hopping_work<T>& work, double scale) const;
   hopping_work<T> work_for(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const;
-  /// What a kernel has left to `runs` for all sites.
+  /// Returns what a kernel has left to `runs` for all sites.
   std::pair<scalars, scalars> add_up(const sums_of_runs& runs, const std::shared_ptr<std::byte>& memory,
                                      int columns) const;
   void queue_alone(const hopping_work<T>& work, const hopping_launch& how) const;
   void queue_on_ranks(const hopping_work<T>& work, const hopping_launch& how) const;
   const tile_table& tiles_of(const hopping_launch& how) const;
-  /// What a hop across the end of the box is multiplied with.
+  /// Returns what a hop across the end of the box is multiplied with.
   complex<double> phase_across(int direction) const;
   bool has_halo() const;
   unsigned cut_directions() const;  ///< bit mu, where there is a halo

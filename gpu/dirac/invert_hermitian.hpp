@@ -46,7 +46,7 @@ class gauss_jordan_6x6 {
     return regular;
   }
 
-  /// The Hermitian part: rounding has left a little of the other.
+  /// Returns the Hermitian part: rounding has left a little of the other.
   PLAQUETTE_HOST_DEVICE hermitian_6x6 result() const {
     hermitian_6x6 block;
     PLAQUETTE_UNROLL_ON_DEVICE

@@ -70,7 +70,7 @@ class matrix_field {
   }
 
   const context& get_context() const { return context_; }
-  /// Bytes of the sites of one parity, the padding of the last block counted.
+  /// Returns the bytes of the sites of one parity, the padding of the last block counted.
   std::int64_t parity_bytes() const { return std::int64_t{matrices} * matrix_bytes * context_.order().blocks(); }
 
   pointer sites() { return {storage_.get(), parity_bytes()}; }

@@ -38,7 +38,7 @@ struct scalar_leaf {
   }
 };
 
-/// x y and x + y, each rounded.
+/// Returns x y and x + y, each rounded.
 PLAQUETTE_HOST_DEVICE inline double rounded_product(double x, double y) {
 #ifdef __CUDA_ARCH__
   return __dmul_rn(x, y);
@@ -53,7 +53,7 @@ PLAQUETTE_HOST_DEVICE inline double rounded_sum(double x, double y) {
   return x + y;
 #endif
 }
-/// The formulas of common/algebra/complex.hpp.
+/// Returns the formulas of common/algebra/complex.hpp.
 PLAQUETTE_HOST_DEVICE inline complex<double> rounded_product(const complex<double>& a, const complex<double>& b) {
   return {rounded_sum(rounded_product(a.re, b.re), -rounded_product(a.im, b.im)),
           rounded_sum(rounded_product(a.re, b.im), rounded_product(a.im, b.re))};
@@ -147,9 +147,9 @@ struct closing_programs {
   }
 };
 
-/// What has no value yet of some coefficients, and then of what others hold of their expressions: at most few_programs.
-/// From here on it counts as computed: the caller queues a kernel next, before anything else, that puts each
-/// program's numbers into its `result`.
+/// Returns what has no value yet of some coefficients, and then of what others hold of their expressions: at most
+/// few_programs. From here on it counts as computed: the caller queues a kernel next, before anything else, that puts
+/// each program's numbers into its `result`.
 std::vector<scalar_program> take_programs(const coefficients& numbers);
 static_assert(std::tuple_size_v<coefficients> <= few_programs);
 

@@ -31,7 +31,8 @@ class scalars {
 
   const execution& get_execution() const;
   int columns() const;
-  /// complex<double>[columns] on the device, valid in the queue from here on and as long as this or a copy lives.
+  /// Returns complex<double>[columns] on the device, valid in the queue from here on and as long as this or a copy
+  /// lives.
   const complex<double>* on_device() const;
   /// Keeps what `on_device` returned alive.
   std::shared_ptr<const void> storage() const;

@@ -15,7 +15,7 @@
 
 namespace plaquette::gpu {
 
-/// The gauge action of a configuration. Collective; waits.
+/// Returns the gauge action of a configuration. Collective; waits.
 double action_value(const gauge_configuration& links, const gauge_action& action);
 
 /// Updates configurations of one lattice; links are put back into SU(3) as they are updated. On one rank sweeps are
@@ -45,12 +45,12 @@ class heatbath_updater {
   context context_;
 };
 
-/// The same by one call.
+/// Does the same by one call.
 void heatbath_sweep(gauge_configuration& links, const gauge_action& action, std::uint64_t seed,
                     std::uint64_t sweep_number);
 void overrelaxation_sweep(gauge_configuration& links, const gauge_action& action);
 
-/// `sweeps` combined sweeps from a cold start: a thermalised configuration, once there are enough of them.
+/// Returns `sweeps` combined sweeps from a cold start: a thermalised configuration, once there are enough of them.
 gauge_configuration heatbath_configuration(const context& ctx, const gauge_action& action, const sweep_plan& plan,
                                            int sweeps, std::uint64_t seed);
 

@@ -20,7 +20,7 @@ struct ghosted_matrices {
   matrix_pointer<matrices, Byte> at;  ///< by number of the site in the box
   box_with_ghosts box;
 
-  /// Matrix `which` of the site of local coordinate x, -1 <= x[nu] <= L[nu] in every direction: wraps where the
+  /// Returns matrix `which` of the site of local coordinate x, -1 <= x[nu] <= L[nu] in every direction: wraps where the
   /// direction is not cut, is the neighbour rank's where it is.
   PLAQUETTE_HOST_DEVICE su3<double> load(const site_coordinate& x, int which) const {
     const auto [parity, i] = box.number_of(box.wrapped_coordinate_of(x));

@@ -36,7 +36,7 @@ struct divisor {
     multiplier = static_cast<std::uint32_t>(((std::uint64_t{1} << shift) + static_cast<std::uint64_t>(d) - 1) /
                                             static_cast<std::uint64_t>(d));
   }
-  /// n / value, for 0 <= n < 2^31.
+  /// Returns n / value, for 0 <= n < 2^31.
   PLAQUETTE_HOST_DEVICE std::int32_t quotient(std::int32_t n) const {
     return static_cast<std::int32_t>((static_cast<std::uint64_t>(n) * multiplier) >> shift);
   }
@@ -61,7 +61,7 @@ struct site_order {
         y(local[1]),
         z(local[2]) {}
 
-  /// Blocks of 32 sites of one parity, the padded one counted.
+  /// Returns the blocks of 32 sites of one parity, the padded one counted.
   PLAQUETTE_HOST_DEVICE std::int32_t blocks() const { return (sites + lanes - 1) / lanes; }
 
   PLAQUETTE_HOST_DEVICE std::int32_t index(const site_coordinate& at) const {

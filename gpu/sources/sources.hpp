@@ -15,7 +15,7 @@ namespace plaquette::gpu {
 template <class T>
 void point_source(field<T>& x, int column, const coordinate& position, int spin, int colour);
 
-/// The same at every site of time slice `time`.
+/// Does the same at every site of time slice `time`.
 template <class T>
 void wall_source(field<T>& x, int column, int time, int spin, int colour);
 

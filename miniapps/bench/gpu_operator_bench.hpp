@@ -9,7 +9,7 @@
 
 namespace plaquette::bench {
 
-/// A chain even -> odd -> even ... of the hopping term, scaled so that its norm stays, in graphs.
+/// Returns a chain even -> odd -> even ... of the hopping term, scaled so that its norm stays, in graphs.
 /// \param checks  gets the distance from the textbook operator at sampled sites, of the first and the last right-hand
 /// side, before anything is timed. Also gets whether a chain in a graph gives the bits of the chain launched
 ///                one by one, waiting after each

@@ -34,11 +34,11 @@ struct peer_figure {
   std::string program;
   double tflops;  ///< in standard flops of all right-hand sides
 };
-/// The figure of data/bench-peers.json for a row and a device (NVIDIA H200); none where there is none. The file says
-/// where each figure comes from.
+/// Returns the figure of data/bench-peers.json for a row and a device (NVIDIA H200); none where there is none. The file
+/// says where each figure comes from.
 std::optional<peer_figure> peer_of(const std::string& row, const std::string& device);
 
-/// All rows, by lattice.
+/// Returns all rows, by lattice.
 std::vector<gpu_row> gpu_rows();
 
 /// Those whose name is one of `names` or begins with one and a dot; names are separated by commas, "all" is all rows.
@@ -52,7 +52,8 @@ void run_rows(const std::vector<gpu_row>& rows, const std::function<void(const g
               const std::function<bool()>& device_works, const std::function<void(const std::string&)>& say,
               verification& checks);
 
-/// Standard flops of one application a site of one parity and right-hand side; 0 for vector operations and solves.
+/// Returns the standard flops of one application a site of one parity and right-hand side; 0 for vector operations and
+/// solves.
 double standard_flops(const gpu_row& row);
 
 /// Returns the fewest bytes a site of one parity and right-hand side. Links and clover blocks are shared by the
@@ -60,10 +61,10 @@ double standard_flops(const gpu_row& row);
 /// each clover block two. 0 for solves.
 double fewest_bytes(const gpu_row& row);
 
-/// Fields that a vector operation reads and writes.
+/// Returns fields that a vector operation reads and writes.
 int fields_moved(const std::string& operation);
 
-/// Bytes of a real number: 8, 4, 2.
+/// Returns the bytes of a real number: 8, 4, 2.
 double bytes_of_real(const std::string& precision);
 
 }  // namespace plaquette::bench

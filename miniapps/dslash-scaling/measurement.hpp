@@ -26,9 +26,9 @@ std::optional<operator_figure> measure(timed_operator& op, const operator_case& 
                                        const std::function<void(double done)>& seen,
                                        const std::function<void()>& judge);
 
-/// The same on the ranks' GPUs: one figure cool and one sustained (device_timing.hpp), each of them judged. Where faces
-/// lie on other ranks, samples without overlap and without communication follow, and tell what the halo costs. Empty
-/// where the run is to stop. Collective.
+/// Returns the same on the ranks' GPUs: one figure cool and one sustained (device_timing.hpp), each of them judged.
+/// Where faces lie on other ranks, samples without overlap and without communication follow, and tell what the halo
+/// costs. Empty where the run is to stop. Collective.
 std::vector<operator_figure> measure_on_gpu(timed_operator& op, const operator_case& c, gpu_access& gpu,
                                             const lattice_geometry& geometry, const communicator& comm, bool overlap,
                                             int samples, run_control& control, const std::function<void()>& judge);

@@ -45,17 +45,17 @@ class timed_operator {
   virtual void get_input(int column, spinor_configuration& psi) const = 0;
   /// The other operand of a vector operation, as it was when the stretch began.
   virtual void get_second_input(int /*column*/, spinor_configuration& /*psi*/) const {}
-  /// What the last step of a vector operation has done since the stretch began: x + factor u, <u, v> or <v, u>.
+  /// Returns what the last step of a vector operation has done since the stretch began: x + factor u, <u, v> or <v, u>.
   virtual complex<double> factor_of_stretch() const { return {}; }
   virtual bool is_swapped() const { return false; }
-  /// Steps since the stretch began.
+  /// Returns steps since the stretch began.
   virtual int steps_of_stretch() const { return 0; }
   /// Waits for all that was queued.
   virtual void finish() const = 0;
   /// Column `column` of the output; sites that it does not have become zero, ghosts stay unchanged.
   virtual void get_output(int column, spinor_configuration& out) const = 0;
 
-  /// The sums of a scalar product, one a column.
+  /// Returns the sums of a scalar product, one a column.
   virtual std::vector<complex<double>> get_numbers() const { return {}; }
 
   /// Whether faces travel while the interior is computed.
@@ -66,7 +66,7 @@ class timed_operator {
   virtual bool recordable() const = 0;
   /// How the halo gets to each neighbour; empty where that is not to be told.
   virtual std::string halo_description() const = 0;
-  /// Bytes that this rank sends in an application, where they are known beforehand (GPU).
+  /// Returns the bytes that this rank sends in an application, where they are known beforehand (GPU).
   virtual double halo_bytes() const = 0;
   virtual void reset_halo_cost() = 0;
   virtual halo_cost get_halo_cost() const = 0;

@@ -66,22 +66,22 @@ void choose_parameters(multigrid_options& options, const lattice_geometry& geome
 /// aggregate has fewer numbers.
 void choose_vectors(multigrid_options& options, const std::vector<int>& vectors);
 
-/// "24/24", of the coarse lattices.
+/// Returns "24/24", of the coarse lattices.
 std::string schedule_of(const multigrid_parameters& parameters);
 
-/// "6,4".
+/// Returns "6,4".
 std::string text_of_steps(const std::vector<int>& list);
 
 json_document parameters_of(const multigrid_options& options, const lattice_geometry& geometry);
 
-/// The lattices, finest first: extents of all ranks together.
+/// Returns the lattices, finest first: extents of all ranks together.
 std::vector<extents> lattices_of(const multigrid_parameters& parameters, const lattice_geometry& geometry);
 
 /// Memory of a rank, in bytes: operators and vectors of the solve with the widest batch, the hierarchy, the setup.
 struct multigrid_memory {
   double solver = 0.0, hierarchy = 0.0, setup = 0.0, canonical = 0.0;
   double operators = 0.0;  ///< of the finest lattice, part of `solver`; a setup needs them too
-  /// What a setup takes serves the solves afterwards.
+  /// Returns what a setup takes serves the solves afterwards.
   double device() const { return hierarchy + std::max(solver, operators + setup); }
 };
 multigrid_memory memory_of(const multigrid_options& options, const lattice_geometry& geometry);

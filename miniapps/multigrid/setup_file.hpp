@@ -35,7 +35,7 @@ void write_setup(const std::string& path, bool force, const stored_setup& setup,
 stored_setup read_setup(const std::string& path, const setup_origin& origin, const lattice_geometry& geometry,
                         const communicator& comm);
 
-/// The aggregates and numbers of vectors of a file. Collective.
+/// Returns the aggregates and numbers of vectors of a file. Collective.
 std::vector<coarsening> coarsenings_of_setup(const std::string& path, const communicator& comm);
 
 /// Throws input_error, naming the file, where aggregates do not divide a rank's sites or hold fewer numbers than there

@@ -35,11 +35,11 @@ void write_dg_checkpoint(const std::string& path, const dg_domain& domain, std::
 /// there is no checkpoint.
 std::vector<std::string> files_of_stopped_run(const std::string& path);
 
-/// How far the run of a checkpoint came. Throws input_error, naming the file, where it is no checkpoint or one of a run
-/// with other parameters. Not collective.
+/// Returns how far the run of a checkpoint came. Throws input_error, naming the file, where it is no checkpoint or one
+/// of a run with other parameters. Not collective.
 dg_progress read_dg_progress(const std::string& path, const json_document& parameters);
 
-/// Its fields. Throws input_error where they are not what was written. Collective.
+/// Returns its fields. Throws input_error where they are not what was written. Collective.
 std::vector<double> read_dg_states(const std::string& path, const dg_domain& domain, int columns);
 
 }  // namespace plaquette::nodal_dg

@@ -36,9 +36,9 @@ struct stretch_guard {
   std::function<void()> judge{};
 };
 
-/// The number of applications in a timed stretch, near `wanted`: 1, or 5, 11, 17, ... Applications that alternate
-/// between two inputs then end with the first one, and those that go through three states do not end in the first. A
-/// kernel that skips calls which it has seen leaves another output than the last call's.
+/// Returns the number of applications in a timed stretch, near `wanted`: 1, or 5, 11, 17, ... Applications that
+/// alternate between two inputs then end with the first one, and those that go through three states do not end in the
+/// first. A kernel that skips calls which it has seen leaves another output than the last call's.
 int stretch_length(double wanted, int most);
 inline constexpr int shortest_stretch = 5;  ///< of several applications
 

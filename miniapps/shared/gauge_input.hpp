@@ -24,7 +24,7 @@ class gpu_access;
 /// differ, and where the file cannot be used. Not collective.
 extents lattice_of_run(const shared_options& options);
 
-/// The part of this rank. Throws input_error where --grid is for another number of ranks or does not fit.
+/// Returns the part of this rank. Throws input_error where --grid is for another number of ranks or does not fit.
 lattice_geometry geometry_of_run(const shared_options& options, const communicator& world);
 
 struct gauge_input {
@@ -46,8 +46,8 @@ struct gauge_input {
 gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& geometry, const communicator& world,
                          run_control& control, progress_line& progress, gpu_access* gpu = nullptr);
 
-/// The same for a run that reports: the report gets its description and its checks. None where the run is stopped
-/// meanwhile; the report then says so, and is all there is. Collective.
+/// Returns the same for a run that reports: the report gets its description and its checks. None where the run is
+/// stopped meanwhile; the report then says so, and is all there is. Collective.
 std::optional<gauge_input> obtain_gauge(report& result, const shared_options& options, const lattice_geometry& geometry,
                                         const communicator& world, run_control& control, progress_line& progress,
                                         gpu_access* gpu = nullptr);

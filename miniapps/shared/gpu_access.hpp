@@ -71,7 +71,7 @@ class gpu_access {
   virtual double sum_over_ranks(double here) const { return here; }
   /// Whether it is so on any rank; the same answer on all. Collective.
   virtual bool on_any_rank(bool here) const { return here; }
-  /// Bytes of its memory that are free now.
+  /// Returns the bytes of its memory that are free now.
   virtual double free_bytes() const = 0;
   /// 10^9 bytes read and written per second by a copy between arrays that its cache does not hold, of all ranks' GPUs
   /// together; measured once. Collective.
@@ -79,9 +79,9 @@ class gpu_access {
   /// 10^9 flops per second of fused multiply-adds in registers, in single or double precision, of all ranks' GPUs
   /// together; measured once. 0 where it is not known. Collective.
   virtual double fma_gflops(bool /*in_double*/) const { return 0.0; }
-  /// Seconds that finding out how to launch kernels has taken until now, on this rank.
+  /// Returns the seconds that finding out how to launch kernels has taken until now, on this rank.
   virtual double tuning_seconds() const { return 0.0; }
-  /// The tuner's mode, its choices, the seconds it took.
+  /// Returns the tuner's mode, its choices, the seconds it took.
   virtual json_document tuning() const = 0;
 
  protected:
@@ -99,7 +99,7 @@ class gpu_access {
 
 /// True where the program was built with the CUDA library.
 bool has_gpu_library();
-/// What a program that was built without it says.
+/// Returns what a program that was built without it says.
 inline input_error gpu_is_absent() {
   return input_error(
       "--device gpu: this program was built without CUDA (PLAQUETTE_PRESET=cuda ./plaquette builds with it, where nvcc "

@@ -23,10 +23,10 @@ struct gpu_window {
   /// The counter of energy moves every tenth of a second or so: (seconds since the start, joule) of looks at which it
   /// had moved.
   std::vector<std::pair<double, double>> energy_ticks{};
-  /// The mean power between the first and the last of these; none where they lie less than half a second apart.
+  /// Returns the mean power between the first and the last of these; none where they lie less than half a second apart.
   std::optional<double> power_watt() const;
 };
-/// {"seconds", "sm_clock_mhz": {min, median, max}, "memory_clock_mhz", "energy_joule", "power_watt",
+/// Returns {"seconds", "sm_clock_mhz": {min, median, max}, "memory_clock_mhz", "energy_joule", "power_watt",
 /// "temperature_celsius"}, as far as known.
 json_document to_json(const gpu_window& window);
 

@@ -47,7 +47,7 @@ class program {
   virtual program_text text() const = 0;
   /// Reads the arguments. Throws input_error, or help_requested for --help.
   virtual void parse(int argc, const char* const* argv) = 0;
-  /// What parse() read of the shared options.
+  /// Returns what parse() read of the shared options.
   virtual const shared_options& shared() const = 0;
   /// All files but --json, which comes by itself.
   virtual std::vector<named_file> files() const { return {}; }
@@ -57,7 +57,7 @@ class program {
   virtual std::vector<std::string> files_of_stopped_run() const { return {}; }
   /// Where threads and memory are placed; none: nothing is placed nor reported.
   virtual std::optional<placement_policy> placement() const { return std::nullopt; }
-  /// The GPU, if any, is open. The place to choose what depends on its free memory.
+  /// Returns the GPU, if any, is open. The place to choose what depends on its free memory.
   virtual run_estimate estimate(app_run& run) = 0;
   /// For the report: all that determines the result.
   virtual json_document parameters(const app_run& run) const = 0;
@@ -67,13 +67,13 @@ class program {
   virtual exit_status body(app_run& run) = 0;
 };
 
-/// The lattice that an execution is made with where a program names none: 4^4 a rank.
+/// Returns the lattice that an execution is made with where a program names none: 4^4 a rank.
 lattice_geometry no_lattice(const communicator& world);
 
-/// The whole main of a program.
+/// Returns the whole main of a program.
 int run_program(program& app, int argc, char** argv);
 
-/// What run_program does between the arguments and the exit status; for tests.
+/// Returns what run_program does between the arguments and the exit status; for tests.
 exit_status run_parsed(program& app, const communicator& world);
 
 }  // namespace plaquette

@@ -40,10 +40,10 @@ struct propagator_facts {
   std::vector<hdf5_attribute> more{};  ///< what else the file says, of another operator; is not read
 };
 
-/// "degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd": the inverse of parse_gamma_basis.
+/// Returns "degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd": the inverse of parse_gamma_basis.
 std::string name_of(gamma_basis basis);
 
-/// Bytes of the data of a file for this lattice.
+/// Returns the bytes of the data of a file for this lattice.
 double propagator_file_bytes(const extents& lattice);
 
 /// Writes the twelve columns, complete or not at all, through rank 0. Throws output_error. Collective.
@@ -60,7 +60,8 @@ struct loaded_propagator {
   propagator_facts facts;
 };
 
-/// The inverse. Throws input_error, naming the file, where it is no such file or is for another lattice. Collective.
+/// Returns the inverse. Throws input_error, naming the file, where it is no such file or is for another lattice.
+/// Collective.
 loaded_propagator read_propagator(const std::string& path, const lattice_geometry& geometry, const communicator& comm);
 
 // --- columns of a propagator that is not complete yet, for checkpoints: one data set /columns of extents
@@ -71,7 +72,7 @@ loaded_propagator read_propagator(const std::string& path, const lattice_geometr
 void write_columns(const std::string& path, const cpu::propagator& columns, const std::vector<int>& which,
                    const std::string& state, const communicator& comm);
 
-/// The text. Throws input_error, naming the file, where there is none. Not collective.
+/// Returns the text. Throws input_error, naming the file, where there is none. Not collective.
 std::string read_columns_state(const std::string& path);
 
 /// Reads the columns into columns[which[0]], ... in the order in which they were written. Throws input_error, naming

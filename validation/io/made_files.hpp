@@ -277,7 +277,7 @@ inline bytes ildg_without_format(const gauge_configuration& u, int bits) {
   return lime_record("ildg-binary-data", all_links(u, bits, true), true, true);
 }
 
-/// All names of elements with a prefix.
+/// Returns all names of elements with a prefix.
 inline bytes with_prefix(const bytes& xml, const bytes& prefix) {
   bytes b;
   for (std::size_t i = 0; i < xml.size(); ++i) {
@@ -289,7 +289,7 @@ inline bytes with_prefix(const bytes& xml, const bytes& prefix) {
   return b;
 }
 
-/// The time links of the last slice times -1.
+/// Returns the time links of the last slice times -1.
 inline gauge_configuration with_antiperiodic_links(gauge_configuration u) {
   const extents& l = u.geometry().global();
   for (std::int64_t s = 0; s < volume(l); ++s)
@@ -376,7 +376,7 @@ inline bool same_links(const gauge_configuration& a, const gauge_configuration& 
     if (!(a.at_site(s) == b.at_site(s))) return false;
   return true;
 }
-/// The largest difference of a real or imaginary part.
+/// Returns the largest difference of a real or imaginary part.
 inline double largest_difference(const gauge_configuration& a, const gauge_configuration& b) {
   double worst = 0.0;
   for (std::int64_t s = 0; s < a.geometry().local_volume(); ++s)

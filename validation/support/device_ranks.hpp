@@ -12,7 +12,7 @@ namespace plaquette::validation {
 
 inline int device_of_rank() { return communicator::world().rank() % gpu::device_count(); }
 
-/// The whole lattice, on this rank alone.
+/// Returns the whole lattice, on this rank alone.
 inline gpu::context one_rank(const extents& lattice) {
   return {lattice_geometry(lattice), communicator(), device_of_rank()};
 }

@@ -148,7 +148,7 @@ class scalars {
   machine& device() const { return *machine_; }
   const std::shared_ptr<cell>& data() const { return cell_; }
 
-  /// The handle of f(values of a, values of b) column by column, computed later.
+  /// Returns the handle of f(values of a, values of b) column by column, computed later.
   template <class Function>
   friend scalars combined(const scalars& a, const scalars& b, Function f) {
     demand(a.columns() == b.columns(), "scalars of different numbers of columns");
@@ -219,8 +219,8 @@ class scalars {
   std::shared_ptr<cell> cell_;
 };
 
-/// A number as it is stored in precision T: double, float, or half (15 bits and sign of each part, relative to the
-/// larger of the two).
+/// Returns a number as it is stored in precision T: double, float, or half (15 bits and sign of each part, relative to
+/// the larger of the two).
 template <class T>
 number rounded(const number& z) {
   if constexpr (std::is_same_v<T, double>) {
@@ -276,7 +276,7 @@ class basic_field {
             at = offset() + static_cast<std::size_t>(column) * static_cast<std::size_t>(length_) +
                  static_cast<std::size_t>(index)] { s->numbers[at] = f(s->numbers[at]); });
   }
-  /// All numbers, column after column. Not a read of an algorithm: it is not recorded.
+  /// Returns all numbers, column after column. Not a read of an algorithm: it is not recorded.
   std::vector<number> get() const {
     machine_->finish(storage_->uses.writer);
     const auto begin = storage_->numbers.begin() + static_cast<std::ptrdiff_t>(offset());
@@ -439,7 +439,7 @@ class basic_field {
   }
 
  private:
-  /// x_i = f(x_i, the numbers of the fields at i, the scalars of the column), later.
+  /// Computes x_i = f(x_i, the numbers of the fields at i, the scalars of the column), later.
   template <class Function>
   static void update(field& x, const std::vector<const field*>& fields, const std::vector<const scalars*>& coefficients,
                      Function f, bool erase = false) {

@@ -58,7 +58,7 @@ inline constexpr double roundoff_of = std::numeric_limits<T>::epsilon();
 template <>
 inline constexpr double roundoff_of<half> = 1.0 / 32767.0;
 
-/// The production operator of the library under test, one column at a time.
+/// Returns the production operator of the library under test, one column at a time.
 template <class T>
 operator_under_test production_operator(const std::string& name) {
   return {name, rounding_multiple * roundoff_of<T>,

@@ -50,7 +50,7 @@ struct random_batch {
   }
 };
 
-/// |a - b| / |b| over all ranks; sites of one parity only where `only` is 0 or 1. NaN where a field holds one.
+/// Returns |a - b| / |b| over all ranks; sites of one parity only where `only` is 0 or 1. NaN where a field holds one.
 inline double relative_distance(const spinor_configuration& a, const spinor_configuration& b, const communicator& comm,
                                 int only = -1) {
   double sums[2] = {0.0, 0.0};
@@ -64,7 +64,7 @@ inline double relative_distance(const spinor_configuration& a, const spinor_conf
   return std::sqrt(sums[0] / sums[1]);
 }
 
-/// The numbers of a canonical field as bytes, by global site: equal strings mean equal bits.
+/// Returns the numbers of a canonical field as bytes, by global site: equal strings mean equal bits.
 inline std::vector<double> site_numbers(const spinor_configuration& a) {
   std::vector<double> numbers;
   for (std::int64_t s = 0; s < a.geometry().local_volume(); ++s)
@@ -81,7 +81,7 @@ inline bool same_bits(const spinor_configuration& a, const spinor_configuration&
   return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0;
 }
 
-/// Actions that between them use every term: Wilson, clover, anisotropic, twisted boundaries.
+/// Returns actions that between them use every term: Wilson, clover, anisotropic, twisted boundaries.
 inline std::vector<fermion_action> actions_to_test() {
   fermion_action wilson = fermion_action::isotropic(0.1, 0.0);
   fermion_action clover = fermion_action::isotropic(-0.15, 1.7);

@@ -19,21 +19,21 @@ using matrix = Eigen::MatrixXcd;
 using vector = Eigen::VectorXcd;
 using generator = std::mt19937_64;
 
-/// Independent Gaussian entries of unit variance.
+/// Returns independent Gaussian entries of unit variance.
 matrix random_matrix(Eigen::Index rows, Eigen::Index columns, generator& g);
 
 matrix random_unitary(Eigen::Index n, generator& g);
 
-/// U diag(values) U^+.
+/// Returns U diag(values) U^+.
 matrix rotated(const matrix& u, const vector& values);
-/// The same for a random unitary U: Hermitian for real values, positive for positive ones.
+/// Returns the same for a random unitary U: Hermitian for real values, positive for positive ones.
 matrix with_spectrum(const vector& values, generator& g);
 
-/// 1, ..., k, 1, ..., k, ...: n eigenvalues, k of them distinct.
+/// Returns 1, ..., k, 1, ..., k, ...: n eigenvalues, k of them distinct.
 vector distinct_values(Eigen::Index n, int k);
 
-/// A matrix without symmetry, its eigenvalues in a disc of radius 1.5 about 3: all the solvers converge, in a few tens
-/// of iterations.
+/// Returns a matrix without symmetry, its eigenvalues in a disc of radius 1.5 about 3: all the solvers converge, in a
+/// few tens of iterations.
 matrix well_behaved(Eigen::Index n, generator& g);
 
 mock::dense_operator to_operator(const matrix& m);
@@ -70,10 +70,10 @@ struct method {
 
 method by_kind(solver_kind kind, int per_iteration, int before, solver_parameters parameters = {});
 
-/// The solvers for any operator.
+/// Returns the solvers for any operator.
 std::vector<method> general_methods();
 
-/// Those for Hermitian positive ones.
+/// Returns those for Hermitian positive ones.
 std::vector<method> all_methods();
 
 double norm_of_inverse(const matrix& a);
@@ -81,7 +81,7 @@ matrix inverse_of(const matrix& a);
 /// A^-1 b.
 matrix solution_of(const matrix& a, const matrix& b);
 
-/// How far the true residual may be from the iterated one, relative to |b|.
+/// Returns how far the true residual may be from the iterated one, relative to |b|.
 ///
 /// Each step adds alpha A p to the iterated residual as computed. Relative to exact numbers it errs by u c (|A| |alpha
 /// p|). The product of an n x n complex matrix by rows contributes c = 2 sqrt(2) (n + 2). The updates of x and r, and

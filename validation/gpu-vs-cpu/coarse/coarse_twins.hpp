@@ -25,7 +25,7 @@ host_numbers numbers_of(const F& x, int column) {
   return numbers;
 }
 
-/// |a - b| / |b|, the largest of all columns; NaN where a number is.
+/// Returns |a - b| / |b|, the largest of all columns; NaN where a number is.
 template <class F, class G>
 double distance_of(const F& a, const G& b) {
   EXPECT_EQ(a.shape(), b.shape());

@@ -43,7 +43,8 @@ struct columns_on_both {
   }
 };
 
-/// The largest |a - b| / |b| of any column; NaN where there is one. Sites that the fields do not have are zero in both.
+/// Returns the largest |a - b| / |b| of any column; NaN where there is one. Sites that the fields do not have are zero
+/// in both.
 template <class T, class U>
 double worst_distance(const gpu::field<T>& a, const cpu::field<U>& b) {
   double worst = 0.0;

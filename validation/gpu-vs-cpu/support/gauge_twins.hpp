@@ -20,12 +20,12 @@ inline const extents gauge_lattices[] = {{2, 2, 2, 2}, {4, 6, 2, 8}, {6, 2, 4, 1
 
 inline gpu::context gpu_context(const extents& lattice) { return {lattice_geometry(lattice), communicator()}; }
 
-/// What log, sqrt, sin and cos of the device may differ from the host's, in units of the last place of a result: CUDA
-/// states 1, 0, 2 and 2 (C++ Programming Guide, mathematical functions), glibc 1 each. In the host build they are the
-/// same functions.
+/// Returns what log, sqrt, sin and cos of the device may differ from the host's, in units of the last place of a
+/// result: CUDA states 1, 0, 2 and 2 (C++ Programming Guide, mathematical functions), glibc 1 each. In the host build
+/// they are the same functions.
 inline double function_ulps() { return gpu::kernels_run_on_host() ? 0.0 : 3.0; }
 
-/// The largest difference of a real number in two matrices; NaN where one holds one.
+/// Returns the largest difference of a real number in two matrices; NaN where one holds one.
 inline double largest_difference(const su3<double>& a, const su3<double>& b) {
   double worst = 0.0;
   for (int i = 0; i < colours; ++i)
