@@ -54,7 +54,7 @@ class context {
     else
       return *state_->double_kernels;
   }
-  /// Permutations of lanes as the kernels take them: [element][W].
+  /// Returns permutations of lanes as the kernels take them: [element][W].
   template <class T>
   const typename hopping_arguments<T>::lane* permutation_table() const {
     if constexpr (sizeof(real_of<T>) == 4)

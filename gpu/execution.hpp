@@ -62,8 +62,8 @@ class execution {
   /// Returns what the kernel that is queued next needs for that, which makes `count` sums a column: the sums that wait
   /// travel with it, and are kept until the next call. Valid until then. Collective.
   const rank_sum* sums_of_next_kernel(int columns, int count) const;
-  /// Numbers of the device, [columns][count], become their sums over ranks; nothing on one rank. Sums wait, so that
-  /// several travel together: until enough of them wait, until the next kernel that sums over ranks, or until
+  /// Replaces numbers of the device, [columns][count], by their sums over ranks; nothing on one rank. Sums wait, so
+  /// that several travel together: until enough of them wait, until the next kernel that sums over ranks, or until
   /// `complete_sums`. Call that before the numbers are used (handles of `scalars` do), before a work_graph records, and
   /// at the end of what it records. `memory` lives until the sums are queued. Collective.
   void add_over_ranks(const std::shared_ptr<std::byte>& memory, double* numbers, int columns, int count) const {

@@ -26,9 +26,9 @@ host_matrix block_of(const host_matrix& a, int row, int column, int rows, int co
 void set_block(host_matrix& a, int row, int column, const host_matrix& part);
 /// Returns the columns of A with these numbers, in that order.
 host_matrix columns_of(const host_matrix& a, const std::vector<int>& which);
-/// Column i of A times factors[i].
+/// Multiplies column i of A times factors[i].
 void scale_columns(host_matrix& a, const std::vector<double>& factors);
-/// Row i of A times factors[i].
+/// Multiplies row i of A times factors[i].
 void scale_rows(host_matrix& a, const std::vector<double>& factors);
 /// Returns sqrt(sum_i |a_ij|^2), one number a column.
 std::vector<double> column_norms(const host_matrix& a);
@@ -37,7 +37,7 @@ struct hermitian_eigenpairs {
   std::vector<double> values;  ///< ascending
   host_matrix vectors;         ///< orthonormal columns
 };
-/// Of a Hermitian matrix, of which the lower triangle is read.
+/// Returns the eigenpairs of a Hermitian matrix, of which the lower triangle is read.
 hermitian_eigenpairs eigenpairs_of_hermitian(const host_matrix& a);
 
 /// Returns R, upper triangular, with A = R^+ R; none where A is not positive to working precision.

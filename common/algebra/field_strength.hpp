@@ -41,7 +41,7 @@ PLAQUETTE_HOST_DEVICE constexpr hermitian_6x6 pauli_sum(const su3<double>& a_1, 
   return block;
 }
 
-/// -1/2 sum_{mu<nu} c_munu sigma_munu (-i Fhat_munu), where half_c_times_if(mu, nu) = c_munu i Fhat_munu / 2.
+/// Returns -1/2 sum_{mu<nu} c_munu sigma_munu (-i Fhat_munu), where half_c_times_if(mu, nu) = c_munu i Fhat_munu / 2.
 /// In the DeGrand-Rossi basis gamma_k = [[0, i s_k], [-i s_k, 0]] with s = (sigma_1, -sigma_2, sigma_3), and
 /// gamma_t = [[0, 1], [1, 0]]. Hence sigma_munu (-i Fhat) = gamma_mu gamma_nu Fhat, with
 /// gamma_x gamma_y = -i sigma_3, gamma_x gamma_z = -i sigma_2, gamma_y gamma_z = -i sigma_1 in both chiralities and

@@ -50,7 +50,7 @@ PLAQUETTE_ALGEBRA Complex minus(const Complex& a) {
   return {-a.re, -a.im};
 }
 
-/// The second and third row of the frame of the row (alpha, w_0, w_1), of determinant conj(phase) with it.
+/// Computes the second and third row of the frame of the row (alpha, w_0, w_1), of determinant conj(phase) with it.
 /// \param half_height  (1 + re alpha) / 2 is its square
 template <class Complex, class Real>
 PLAQUETTE_ALGEBRA void frame_rows(Complex (&row)[2][3], const Complex& alpha, const Complex& w0, const Complex& w1,
@@ -76,7 +76,7 @@ PLAQUETTE_ALGEBRA void frame_rows(Complex (&row)[2][3], const Complex& alpha, co
 
 }  // namespace detail
 
-/// The matrix of eight parameters.
+/// Computes the matrix of eight parameters.
 /// \param phase  frame_phase_cos + i frame_phase_sin
 /// \param one    the number 1 in the type of the parts
 template <class Complex, class Real>
@@ -104,7 +104,7 @@ PLAQUETTE_ALGEBRA void matrix_of_parameters(Complex (&u)[3][3], const Real (&p)[
   }
 }
 
-/// The eight parameters of a matrix in SU(3), each of magnitude at most 1.
+/// Computes the eight parameters of a matrix in SU(3), each of magnitude at most 1.
 PLAQUETTE_HOST_DEVICE inline void parameters_of_matrix(double (&p)[8], const su3<double>& u) {
   using namespace detail;
   const auto to_parameters = [](double* to, double x0, const double* x, int n) {

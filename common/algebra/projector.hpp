@@ -39,7 +39,7 @@ constexpr Complex add_rotated(const Complex& a, const Complex& b) {
   if constexpr ((power & 3) == 3) return {a.re + b.im, a.im - b.re};
 }
 
-/// Upper spin a of (1 + sign gamma_mu) psi, one colour, mu = x, y or z: psi_a - sign i^power psi_lower.
+/// Returns upper spin a of (1 + sign gamma_mu) psi, one colour, mu = x, y or z: psi_a - sign i^power psi_lower.
 template <int mu, int sign, int a, class Complex>
 constexpr Complex project_spin(const Complex& upper, const Complex& lower) {
   static_assert(mu < 3);

@@ -8,7 +8,7 @@
 
 namespace plaquette {
 
-/// U_nu(x+mu) U_mu(x+nu)^+ U_nu(x)^+
+/// Returns U_nu(x+mu) U_mu(x+nu)^+ U_nu(x)^+
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr su3<T> staple_above(const su3<T>& nu_ahead, const su3<T>& mu_above,
                                                     const su3<T>& nu_here) {

@@ -35,7 +35,7 @@ struct su2_subgroup {
 };
 inline constexpr su2_subgroup su2_subgroups[] = {{0, 1}, {0, 2}, {1, 2}};
 
-/// The quaternion r with Re tr(g w) = Re tr(g r) + (what does not depend on g) for all g of the subgroup.
+/// Returns the quaternion r with Re tr(g w) = Re tr(g r) + (what does not depend on g) for all g of the subgroup.
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr quaternion<T> projected(const su3<T>& w, su2_subgroup s) {
   const T half(0.5);

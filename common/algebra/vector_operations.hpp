@@ -34,7 +34,7 @@ struct operation_traits {
   bool reads_x = false, writes_x = false, uses_y = false, uses_z = false, reads_u = true, reads_v = false;
   operand dot_left = operand::none, dot_right = operand::none, norm_of = operand::none;
 
-  /// Those that write have coefficients, but for the plain difference.
+  /// Returns whether the operation has coefficients: all that write, but for the plain difference.
   constexpr bool has_coefficients() const { return writes_x && !(reads_v && !reads_x); }
   constexpr bool reads_w() const { return dot_left == operand::w; }
   constexpr bool has_dot() const { return dot_left != operand::none; }
@@ -93,7 +93,7 @@ PLAQUETTE_HOST_DEVICE inline Number direction(const Number& u, const Number& a, 
   return add_product(u, a, add_product(x, -b, v));
 }
 
-/// The formulas, but for z, which needs y as it is stored: `direction` follows then.
+/// Applies the formulas, but for z, which needs y as it is stored: `direction` follows then.
 /// \tparam Number  complex, of a kind that has `fused_product(a, u)` and `add_product(x, a, u)` = x + a u
 template <vector_operation operation, class Number>
 PLAQUETTE_HOST_DEVICE inline void operate(operands_of_number<Number>& n, const Number& a, const Number& b) {

@@ -126,7 +126,7 @@ F gather_columns(const F& u, const std::vector<int>& list) {
   return some;
 }
 
-/// The columns of `some` become the columns `list` of u.
+/// Copies the columns of `some` to the columns `list` of u.
 template <field_batch F>
 void scatter_columns(F& u, const std::vector<int>& list, const F& some) {
   std::vector<int> all(list.size());
@@ -139,7 +139,7 @@ struct column_run {
   int first = 0, count = 0;
 };
 
-/// The runs of a list of columns, or of several lists side by side.
+/// Returns the runs of a list of columns, or of several lists side by side.
 template <class... Lists>
 std::vector<column_run> runs_of(const std::vector<int>& list, const Lists&... others) {
   const auto follows = [](const auto& columns, std::size_t i) { return columns[i] == columns[i - 1] + 1; };
@@ -152,7 +152,7 @@ std::vector<column_run> runs_of(const std::vector<int>& list, const Lists&... ot
   return runs;
 }
 
-/// The columns `list` of u become zero.
+/// Sets the columns `list` of u to zero.
 template <field_batch F>
 void zero_columns(F& u, const std::vector<int>& list) {
   for (const column_run& run : runs_of(list)) {
@@ -161,7 +161,7 @@ void zero_columns(F& u, const std::vector<int>& list) {
   }
 }
 
-/// The columns `list` of u, to be read: u itself where these are all.
+/// Returns the columns `list` of u, to be read: u itself where these are all.
 template <field_batch F>
 F some_columns(const F& u, const std::vector<int>& list) {
   return std::ssize(list) == u.columns() ? u : gather_columns(u, list);

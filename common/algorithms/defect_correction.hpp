@@ -27,8 +27,8 @@ class defect_record {
 
   solve_report report;
 
-  /// The columns to solve for, and those whose solution is set to zero, given |b|^2, |b - A x|^2 and an estimate of
-  /// |A|^2.
+  /// Sets the columns to solve for, and those whose solution is set to zero, given |b|^2, |b - A x|^2 and an estimate
+  /// of |A|^2.
   void begin(const std::vector<complex<double>>& b2, const std::vector<complex<double>>& r2,
              const std::vector<complex<double>>& gain2, std::vector<int>& open, std::vector<int>& to_zero) {
     for (int n = 0; n < std::ssize(states_); ++n) {

@@ -31,7 +31,7 @@ struct singular_vectors {
 
 namespace detail {
 
-/// V^+ W, by inner products of columns: for lattices of a few hundred sites.
+/// Returns V^+ W, by inner products of columns: for lattices of a few hundred sites.
 template <field_batch F>
 host_matrix column_products(const F& v, const F& w) {
   std::vector<typename F::scalars> handles;
@@ -44,7 +44,7 @@ host_matrix column_products(const F& v, const F& w) {
   return m;
 }
 
-/// V becomes V Q.
+/// Replaces V by V Q.
 template <field_batch F>
 void mix_columns(F& v, const host_matrix& q) {
   F mixed = like(v);
@@ -59,7 +59,7 @@ void mix_columns(F& v, const host_matrix& q) {
   copy(v, mixed);
 }
 
-/// V becomes orthonormal: Cholesky's factor of V^+ V, twice.
+/// Makes V orthonormal: Cholesky's factor of V^+ V, twice.
 template <field_batch F>
 void make_columns_orthonormal(F& v) {
   for (int pass = 0; pass < 2; ++pass) {

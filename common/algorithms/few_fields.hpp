@@ -68,7 +68,7 @@ std::vector<typename F::scalars> least_squares(std::span<const F> v, const F& r,
   return detail::solve_gram(std::move(gram), std::move(products), rounding);
 }
 
-/// mask <v_k, w> / |v_k|^2, 0 where |v_k|^2 is 0: how much w has of each of some orthogonal v_k.
+/// Returns mask <v_k, w> / |v_k|^2, 0 where |v_k|^2 is 0: how much w has of each of some orthogonal v_k.
 /// \param norms  |v_k|^2
 /// \param mask   1 in the columns that are of interest, 0 in others
 template <field_batch F>

@@ -59,10 +59,10 @@ struct mode_set : mode_search_course {
 /// A search ends when random vectors would have shown a mode that is missing, but for this chance.
 inline constexpr double chance_of_a_hidden_mode = 1e-5;
 
-/// Ritz vectors that survive a restart: more than are wanted.
+/// Returns the number of ritz vectors that survive a restart: more than are wanted.
 inline int kept_modes(int modes) { return modes + std::max(4, modes / 8); }
 
-/// Sizes of the search space, where `search` leaves them open too.
+/// Returns sizes of the search space, where `search` leaves them open too.
 inline restart_sizes sizes_of_search(const mode_search& search) {
   restart_sizes sizes{.keep = search.keep > 0 ? search.keep : kept_modes(search.modes), .cycles = search.cycles};
   const int block = search.method == mode_method::arnoldi ? 1 : search.block;
@@ -118,7 +118,7 @@ std::vector<double> eigen_residuals(const H& h, const F& v, const std::vector<do
 
 namespace detail {
 
-/// V's columns become Ritz vectors of H in span V, |values| ascending.
+/// Makes V's columns Ritz vectors of H in span V, |values| ascending.
 template <field_batch F, class H>
 void rayleigh_ritz_of_h(const H& h, F& v, int count, int width, std::vector<double>& values) {
   const int m = v.columns();
@@ -151,7 +151,7 @@ host_matrix square_in_basis(const H& h, const F& v, int width) {
   return squared;
 }
 
-/// The first `kept` columns of the basis become Ritz vectors of H, the `count` lowest |lambda| first, with residuals.
+/// Makes the first `kept` columns of the basis Ritz vectors of H, the `count` lowest |lambda| first, with residuals.
 ///
 /// H^2 chooses them: H itself would take mixtures of high modes of both signs for a low one. H among those, then, tells
 /// their signs. Where a degenerate level of H^2 with both signs was cut, what is left is not invariant under H: the

@@ -36,7 +36,8 @@ struct tridiagonal_matrix {
   }
 };
 
-/// T <- G^+ T G and Q <- Q G, where T - mu = G R with rotations G of neighbouring columns and R upper triangular.
+/// Computes T <- G^+ T G and Q <- Q G, where T - mu = G R with rotations G of neighbouring columns and R upper
+/// triangular.
 inline void qr_step(tridiagonal_matrix& t, host_matrix& q, double mu) {
   std::vector<double>&d = t.diagonal, &e = t.beside;
   double pivot = d[0] - mu, c_before = 1.0, s_before = 0.0;
@@ -61,9 +62,9 @@ inline void qr_step(tridiagonal_matrix& t, host_matrix& q, double mu) {
   }
 }
 
-/// The start of H_k from Ritz vectors v of values theta, A v = v theta + next b^+ with b = state.coupling: a rotation Q
-/// of them with Q^+ theta Q tridiagonal and Q^+ b = beta e_l, so that A V = V H + next beta e_l^+. Columns of the basis
-/// become V.
+/// Sets the start of H_k from Ritz vectors v of values theta, A v = v theta + next b^+ with b = state.coupling: a
+/// rotation Q of them with Q^+ theta Q tridiagonal and Q^+ b = beta e_l, so that A V = V H + next beta e_l^+. Columns
+/// of the basis become V.
 template <field_batch F>
 void set_krylov_form(F& basis, const restart_state& state, tridiagonal_matrix& h) {
   const int l = state.kept;
@@ -87,8 +88,8 @@ void set_krylov_form(F& basis, const restart_state& state, tridiagonal_matrix& h
 
 }  // namespace detail
 
-/// A V_k = V_k H_k + f e_k^+. At a restart the unwanted Ritz values are shifts: sizes.keep columns stay. One vector at
-/// a time, whatever sizes.block says. The decision sees Ritz vectors and the next vector (copies), as that of
+/// Computes A V_k = V_k H_k + f e_k^+. At a restart the unwanted Ritz values are shifts: sizes.keep columns stay. One
+/// vector at a time, whatever sizes.block says. The decision sees Ritz vectors and the next vector (copies), as that of
 /// thick_restart_lanczos does, from which a later call goes on.
 /// \param basis  of sizes.most + 1 columns; the start is in the first (state.cycle = 0), or what a state that was
 ///               stored describes is

@@ -16,7 +16,7 @@
 
 namespace plaquette {
 
-/// V^+ W on the host.
+/// Returns V^+ W on the host.
 template <field_batch F>
 host_matrix overlaps(const F& v, const F& w) {
   return {v.columns(), w.columns(), inner_products(v, w)};
@@ -39,7 +39,7 @@ inline host_matrix independent_directions(const host_matrix& gram, double thresh
   return directions;
 }
 
-/// G^-1/2 of the Gram matrix G = V^+ V: V G^-1/2 is the orthonormal basis that is nearest to V. (Loewdin 1950)
+/// Returns G^-1/2 of the Gram matrix G = V^+ V: V G^-1/2 is the orthonormal basis that is nearest to V. (Loewdin 1950)
 inline host_matrix inverse_root(const host_matrix& gram) {
   const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(gram));
   host_matrix scaled = pairs.vectors;
@@ -49,7 +49,7 @@ inline host_matrix inverse_root(const host_matrix& gram) {
   return product(scaled, adjoint(pairs.vectors));
 }
 
-/// The first q.columns() columns of V become V Q. Collective.
+/// Replaces the first q.columns() columns of V by V Q. Collective.
 template <field_batch F>
 void rotate_basis(F& v, const host_matrix& q) {
   if constexpr (requires { rotate(v, q.numbers(), q.columns()); }) {
@@ -95,7 +95,7 @@ struct orthogonal_factors {
 
 namespace detail {
 
-/// W = W_after R by Cholesky's factor of the Gram matrix; false where that is not positive.
+/// Computes W = W_after R by Cholesky's factor of the Gram matrix; false where that is not positive.
 template <field_batch F>
 bool cholesky_orthonormalise(F& w, host_matrix& r) {
   const auto factor = cholesky_factor(overlaps(w, w));
@@ -192,7 +192,7 @@ orthogonal_factors orthonormalise(F& w, const random_fill<F>& fill) {
   return orthogonalise(view(w, 0, 0), w, fill);
 }
 
-/// Columns of V as the operator takes them: batches of at most `width`, one after the other.
+/// Passes columns of V as the operator takes them: batches of at most `width`, one after the other.
 template <class Body>
 void in_batches(int columns, int width, const Body& body) {
   for (int first = 0; first < columns; first += width) body(first, std::min(width, columns - first));

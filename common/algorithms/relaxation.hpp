@@ -61,7 +61,7 @@ class relaxation {
     copy(r, b);
     steps_(*a_, x, r);
   }
-  /// x becomes a better solution of A x = b.
+  /// Makes x a better solution of A x = b.
   void improve(F& x, const F& b) const {
     F r = view(r_, 0, b.columns()), ax = view(steps_.scratch(), 0, b.columns());
     a_->apply(ax, x);
@@ -251,19 +251,19 @@ class polynomial_steps {
   F scratch_;
 };
 
-/// MR of `count` steps, relaxed by `omega`. For an operator whose Hermitian part is definite.
+/// Returns MR of `count` steps, relaxed by `omega`. For an operator whose Hermitian part is definite.
 template <field_batch F, forward_operator<F> A>
 auto mr_relaxation(const A& a, const F& shape, int count, double omega = 1.0, const step_hook& between = nullptr) {
   return relaxation<F, A, mr_steps<F>>(a, shape,
                                        [=](F& like_this) { return mr_steps<F>(like_this, count, omega, between); });
 }
-/// GCR of `count` steps. 2 `count` fields of storage.
+/// Returns GCR of `count` steps. 2 `count` fields of storage.
 template <field_batch F, forward_operator<F> A>
 auto gcr_relaxation(const A& a, const F& shape, int count, const step_hook& between = nullptr) {
   return relaxation<F, A, gcr_steps<F>>(a, shape,
                                         [=](F& like_this) { return gcr_steps<F>(like_this, count, between); });
 }
-/// GCR of `count` steps, `length` of them at a time. `length` fields of storage.
+/// Returns GCR of `count` steps, `length` of them at a time. `length` fields of storage.
 template <field_batch F, forward_operator<F> A>
 auto ca_gcr_relaxation(const A& a, const F& shape, int count, int length = 4,
                        typename ca_gcr_steps<F>::listener listen = nullptr, const step_hook& between = nullptr) {

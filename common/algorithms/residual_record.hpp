@@ -239,7 +239,7 @@ class recorded_batch {
   int iteration() const { return record_.iteration(); }
   /// Notes |r|^2 after an iteration and the numbers it divided by. Reads nothing.
   void record(const S& rr, std::initializer_list<divisor> divisors) { record_.add(rr, divisors); }
-  /// The report, once the batch is empty.
+  /// Returns the report, once the batch is empty.
   solve_report report() { return std::move(record_.report()); }
 
  protected:

@@ -69,8 +69,8 @@ class schur_record {
 
   schur_report report;
 
-  /// The columns to solve for, and those whose solution is set to zero, given |b|^2, |b - M x|^2 and an estimate of
-  /// |M|^2.
+  /// Sets the columns to solve for, and those whose solution is set to zero, given |b|^2, |b - M x|^2 and an estimate
+  /// of |M|^2.
   void begin(const std::vector<double>& b2, const std::vector<double>& r2, const std::vector<double>& gain2,
              std::vector<int>& open, std::vector<int>& to_zero) {
     for (std::size_t n = 0; n < b2.size(); ++n) {

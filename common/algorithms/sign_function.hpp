@@ -154,7 +154,7 @@ class sign_function {
   double eps() const { return std::pow(options_.lowest / options_.highest, 2); }
   const sign_options& options() const { return options_; }
 
-  /// Steps of Clenshaw's recurrence on any fields of one shape: what a sign function spends its time with.
+  /// Makes steps of Clenshaw's recurrence on any fields of one shape: what a sign function spends its time with.
   void steps(F& b1, F& b2, const F& psi, int count) const {
     const minimax_polynomial any{eps(), 1.0, std::vector<double>(static_cast<std::size_t>(count) + 1, 0.1), 0};
     recur(h_.wide(), any, count, 1, b1, b2, psi);
@@ -315,7 +315,7 @@ class sign_function {
     for (const double value : values_) s.push_back(value > 0.0 ? 1.0 : -1.0);
     return s;
   }
-  /// What the approximation makes of the modes is replaced. Both products with them read the basis once.
+  /// Replaces what the approximation makes of the modes. Both products with them read the basis once.
   /// \param both  x, and what the approximation makes of it, as y is
   template <class V>
   void replace_modes(V& y, const V& modes, const V& both) const {
@@ -338,7 +338,7 @@ class sign_function {
     apply_rational(y, rest, delta);
   }
 
-  /// The same in batches, which may stay in a cache.
+  /// Does the same in batches, which may stay in a cache.
   void apply_polynomial(F& y, const F& psi, double delta, sign_precision precision) const {
     in_batches(psi.columns(), batch_of(psi.columns()), [&](int first, int n) {
       F part = view(y, first, n);

@@ -120,7 +120,7 @@ struct solve_report {
     outer_column_applications += other.outer_column_applications;
     host_reads += other.host_reads;
   }
-  /// Column n was solved again, from the solution it had: `after` and its history follow.
+  /// Notes that column n was solved again, from the solution it had: `after` and its history follow.
   void continue_column(int n, column_report after, const std::vector<double>& after_history) {
     const auto k = static_cast<std::size_t>(n);
     column_report& before = columns[k];

@@ -52,7 +52,7 @@ class mode_count {
   mode_count(std::vector<double> moments, double size, double highest)
       : moments_(std::move(moments)), size_(size), highest_(highest) {}
 
-  /// False where there are eigenvalues above `highest` that x had a share of.
+  /// Returns false where there are eigenvalues above `highest` that x had a share of.
   bool is_bounded() const {
     return std::ranges::all_of(moments_, [](double moment) { return std::abs(moment) <= 1.0 + 1e-3; });
   }

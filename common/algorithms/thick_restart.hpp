@@ -86,7 +86,7 @@ inline void separate_converged(hermitian_eigenpairs& ritz, const host_matrix& r,
 
 }  // namespace detail
 
-/// A V = V T + next R e^+ in blocks; at a restart T is diagonal, bordered by the coupling R y.
+/// Computes A V = V T + next R e^+ in blocks; at a restart T is diagonal, bordered by the coupling R y.
 ///
 /// The coupling of kept vectors to the next block is that of the previous cycle, and later projections on kept vectors
 /// count as zero. So A may become less accurate from cycle to cycle, as residuals fall. (New projections of the less

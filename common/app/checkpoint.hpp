@@ -16,7 +16,7 @@
 
 namespace plaquette {
 
-/// "0a1b2c3d" (CRC-32 of what follows), a line feed, and the document. Numbers come back to the last bit.
+/// Returns "0a1b2c3d" (CRC-32 of what follows), a line feed, and the document. Numbers come back to the last bit.
 std::string checkpoint_text(const json_document& state);
 
 /// Returns the inverse. Throws input_error, naming the file, where the text is not what was written.
@@ -67,7 +67,7 @@ Number checkpoint_number(const std::string& path, const json_document& state, co
 /// True where a checkpoint is there to continue from: the path is not empty and names a file.
 bool checkpoint_exists(const std::string& path);
 
-/// Paths independent of where the program was started; empty ones are left out.
+/// Returns paths independent of where the program was started; empty ones are left out.
 std::vector<std::string> absolute_paths(const std::vector<std::string>& paths);
 
 /// Whether `path` is one of the files that a stopped run named in its checkpoint, from `absolute_paths`.

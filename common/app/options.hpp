@@ -108,9 +108,9 @@ class shared_option_set {
 /// coefficients.
 fermion_action make_action(const action_options& options);
 
-/// Steps, rho and whether only spatial links are smeared, for a report.
+/// Returns steps, rho and whether only spatial links are smeared, for a report.
 json_document stout_parameters(const stout_smearing& smearing);
-/// Lattice, grid, device, gauge and action, for a report.
+/// Returns lattice, grid, device, gauge and action, for a report.
 json_document shared_parameters(const shared_options& options, const lattice_geometry& geometry);
 
 /// Sets OpenMP's number of threads as `shared_options::threads` says. Collective.

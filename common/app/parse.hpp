@@ -42,11 +42,11 @@ std::int64_t parse_integer(std::string_view text, std::string_view what,
 /// Throws input_error unless `text` is one integer of [0, 2^64).
 std::uint64_t parse_unsigned(std::string_view text, std::string_view what);
 
-/// "0,0,0,1" as `count` finite numbers; throws input_error for anything else.
+/// Parses "0,0,0,1" as `count` finite numbers; throws input_error for anything else.
 std::vector<double> parse_real_list(std::string_view text, std::string_view what, std::size_t count,
                                     const real_range& range = {});
 
-/// "0,0,0,4" as `count` integers of [lowest, highest]; throws input_error for anything else.
+/// Parses "0,0,0,4" as `count` integers of [lowest, highest]; throws input_error for anything else.
 std::vector<std::int64_t> parse_integer_list(std::string_view text, std::string_view what, std::size_t count,
                                              std::int64_t lowest, std::int64_t highest);
 

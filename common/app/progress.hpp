@@ -19,7 +19,7 @@ class progress_line {
   progress_line(const progress_line&) = delete;
   progress_line& operator=(const progress_line&) = delete;
 
-  /// A new piece of work: the time still to go is estimated from its start.
+  /// Begins a new piece of work: the time still to go is estimated from its start.
   void begin(const std::string& what);
   /// \param done    share of the piece done, 0 to 1; negative where unknown
   /// \param detail  anything worth showing, e.g. "iteration 120, residual 3.1e-05"

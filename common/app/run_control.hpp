@@ -10,9 +10,9 @@
 
 namespace plaquette {
 
-/// SIGINT, SIGTERM and SIGUSR1 raise a flag from here on instead of ending the process; a second one ends it at once.
-/// (mpirun hands SIGUSR1 on to all ranks and leaves them their time; for the others it allows them about a second.)
-/// A file that outgrows the process's limit makes its write fail instead of ending the process.
+/// Lets SIGINT, SIGTERM and SIGUSR1 raise a flag from here on instead of ending the process; a second one ends it at
+/// once. (mpirun hands SIGUSR1 on to all ranks and leaves them their time; for the others it allows them about a
+/// second.) A file that outgrows the process's limit makes its write fail instead of ending the process.
 void catch_stop_signals();
 /// Returns the signal that came, 0 if none. Of this rank alone.
 int stop_signal();

@@ -65,14 +65,14 @@ class communicator {
   pending_exchange start_exchange(std::span<const outgoing_message> send,
                                   std::span<const incoming_message> receive) const;
 
-  /// Element by element over all ranks; every rank gets the result.
+  /// Sums element by element over all ranks; every rank gets the result.
   void sum(std::span<double> values) const;
   void sum(std::span<std::uint64_t> values) const;
   void maximum(std::span<double> values) const;
-  /// Bitwise exclusive or, for checksums.
+  /// Computes the bitwise exclusive or, for checksums.
   void exclusive_or(std::span<std::uint32_t> values) const;
   void broadcast(std::span<std::byte> data, int root) const;
-  /// Every rank gets what all ranks give, in their order: all[rank][mine.size()], the same size on each, below 2 GiB.
+  /// Gives every rank what all ranks give, in their order: all[rank][mine.size()], the same size on each, below 2 GiB.
   void gather(std::span<const std::byte> mine, std::span<std::byte> all) const;
   /// Returns the same, started: for those who watch, or do something else meanwhile.
   pending_exchange start_gather(std::span<const std::byte> mine, std::span<std::byte> all) const;

@@ -45,7 +45,7 @@ struct dg_domain {
   boundary_kind boundary_of(const face_link& link) const {
     return problem.boundaries[static_cast<std::size_t>(link.boundary)];
   }
-  /// Where node n of an element lies.
+  /// Returns where node n of an element lies.
   std::array<double, 3> node_position(std::int32_t element, int node) const;
   /// Returns the numbers of one state here: fields * elements * nodes.
   std::int64_t state_size() const { return std::int64_t{fields} * elements() * nodes(); }
@@ -74,13 +74,13 @@ class dg_solver {
   /// Also forgets the Runge-Kutta register. `time` is what sources and incident waves begin with.
   virtual void set_state(std::span<const double> state, double time) = 0;
   virtual void get_state(std::span<double> state) const = 0;
-  /// The right-hand side at the present state and time, in the same order; the state stays. Collective.
+  /// Computes the right-hand side at the present state and time, in the same order; the state stays. Collective.
   virtual void right_hand_side(std::span<double> rhs) = 0;
   /// Does `steps` steps of length dt. Collective.
   virtual void advance(std::int64_t steps, double dt) = 0;
   virtual double time() const = 0;
-  /// Of each column over all ranks: integral of (first p^2 + second u^2) / 2, (eps E^2 + mu H^2) / 2; in double.
-  /// Collective.
+  /// Returns the energy of each column over all ranks: integral of (first p^2 + second u^2) / 2, (eps E^2 + mu H^2) /
+  /// 2; in double. Collective.
   virtual std::vector<double> energy() const = 0;
   virtual dg_timings timings() const = 0;
   virtual void reset_timings() = 0;

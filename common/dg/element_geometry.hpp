@@ -27,7 +27,7 @@ struct element_geometry {
 element_geometry geometry_of(const simplex_mesh& mesh, std::int64_t element);
 std::vector<element_geometry> geometry_of(const simplex_mesh& mesh);
 
-/// Where a reference point of an element lies.
+/// Returns where a reference point of an element lies.
 std::array<double, 3> position(const simplex_mesh& mesh, std::int64_t element, const reference_point& r);
 
 /// The element that holds a point (-1 where none does), and where in it.

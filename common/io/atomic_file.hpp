@@ -65,7 +65,7 @@ class atomic_file_part {
   int descriptor_ = -1;
 };
 
-/// A whole text file at once.
+/// Writes a whole text file at once.
 void write_file_atomically(const std::string& path, std::string_view text,
                            existing_file existing = existing_file::keep);
 

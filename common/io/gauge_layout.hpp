@@ -62,7 +62,7 @@ void encode_link(std::span<std::byte> data, const su3<double>& link, const gauge
 
 /// Returns where in an openQCD file the record of an odd site begins.
 std::uint64_t odd_record_offset(const described_gauge& file, const coordinate& x);
-/// Where U_mu(x) begins; x a global coordinate.
+/// Returns where U_mu(x) begins; x a global coordinate.
 std::uint64_t link_offset(const described_gauge& file, const coordinate& x, int mu);
 
 /// Returns whether all numbers of a link have the precision of floats; its third row, which may be computed, is left

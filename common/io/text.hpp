@@ -78,7 +78,7 @@ inline std::optional<std::int64_t> integer_of(std::string_view text) {
   return value;
 }
 
-/// Up to eight hexadecimal digits, with or without 0x.
+/// Parses up to eight hexadecimal digits, with or without 0x.
 inline std::optional<std::uint32_t> hexadecimal_of(std::string_view text) {
   text = trimmed(text);
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);

@@ -33,7 +33,7 @@ struct fermion_action {
   }
   bool has_clover() const { return clover_spatial != 0.0 || clover_temporal != 0.0; }
 
-  /// Isotropic action; antiperiodic in time.
+  /// Returns an isotropic action; antiperiodic in time.
   static fermion_action isotropic(double mass, double csw) { return {mass, csw, csw}; }
   /// Returns m for a given kappa = 1 / (2 (1 + 3 nu/xi0 + m)).
   static double mass_of_kappa(double kappa, double anisotropy = 1.0, double nu = 1.0) {

@@ -45,8 +45,8 @@ struct mesh_part {
   std::int32_t size() const { return static_cast<std::int32_t>(global.size()); }
 };
 
-/// Part `rank` of a partition. Elements of a part keep their order in the mesh, but for those with neighbours in other
-/// parts, which come last.
+/// Returns part `rank` of a partition. Elements of a part keep their order in the mesh, but for those with neighbours
+/// in other parts, which come last.
 mesh_part part_of_mesh(const simplex_mesh& mesh, const std::vector<std::int32_t>& partition, int rank);
 
 }  // namespace plaquette

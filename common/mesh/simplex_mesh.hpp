@@ -94,7 +94,7 @@ struct tagged_face {
   int tag;
 };
 
-/// Area or volume; negative where the element is left-handed.
+/// Returns the area or volume; negative where the element is left-handed.
 double signed_volume(const simplex_mesh& mesh, std::int64_t element);
 
 /// How messages name a mesh, its vertices and its elements: by the numbers of its file, or where there are none by
@@ -124,7 +124,7 @@ double extent_of(const simplex_mesh& mesh);
 /// no element. Where a periodic face has no counterpart or is not its own, moved.
 void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const mesh_naming& naming);
 
-/// Each element in four (triangles) or eight (tetrahedra) of half its size, boundary and materials kept.
+/// Splits each element in four (triangles) or eight (tetrahedra) of half its size, boundary and materials kept.
 /// \param name  of the result, for messages
 simplex_mesh refined(const simplex_mesh& mesh, const std::string& name = "refined mesh");
 

@@ -43,12 +43,12 @@ class coarse_schur_complement {
     if (whole_) return whole_->apply_dagger(out, in);
     schur_->apply_dagger(out, in);
   }
-  /// X_ee^-1 (b_e - Y_eo X_oo^-1 b_o)
+  /// Computes X_ee^-1 (b_e - Y_eo X_oo^-1 b_o)
   void prepare_source(field& even, const field& b) const {
     if (whole_) return copy(even, b);
     schur_->prepare_source(even, b);
   }
-  /// x_e as given and x_o = X_oo^-1 b_o - Yhat_oe x_e.
+  /// Computes x_e as given and x_o = X_oo^-1 b_o - Yhat_oe x_e.
   void reconstruct_solution(field& x, const field& even, const field& b) const {
     if (whole_) return copy(x, even);
     schur_->reconstruct_solution(x, even, b);

@@ -88,17 +88,17 @@ template <class T>
 void compact(coarse_field<T>& x, std::span<const int> keep);
 template <class T>
 void copy_columns(coarse_field<T>& x, std::span<const int> to, const coarse_field<T>& u, std::span<const int> from);
-/// Same numbers in another precision, rounded; shapes agree.
+/// Copies the same numbers in another precision, rounded; shapes agree.
 template <class To, class From>
 void convert(coarse_field<To>& to, const coarse_field<From>& from);
 
-/// Column `column` from numbers [site of the field][n], and the inverse.
+/// Copies column `column` from numbers [site of the field][n], and the inverse.
 template <class T>
 void import_column(coarse_field<T>& x, int column, std::span<const complex<double>> numbers);
 template <class T>
 void export_column(std::span<complex<double>> numbers, const coarse_field<T>& x, int column);
 
-/// Normal deviates of variance 1, re and im, the same on any process grid. Column c is the field of index
+/// Fills with normal deviates of variance 1, re and im, the same on any process grid. Column c is the field of index
 /// `first_index` + c of this seed.
 template <class T>
 void fill_random(coarse_field<T>& x, std::uint64_t seed, std::uint64_t first_index);

@@ -145,8 +145,8 @@ void store_traces(const dg_stage_arguments<T>& s, std::int64_t element, const T*
   }
 }
 
-/// What lies behind a face of a block: out[m][component][B], C components. `spare` holds copies of traces whose nodes
-/// come in another order.
+/// Reads what lies behind a face of a block: out[m][component][B], C components. `spare` holds copies of traces whose
+/// nodes come in another order.
 template <class T, int W, int V, int C, int Faces>
 void read_block_traces(const dg_stage_arguments<T>& s, std::int64_t block, int face, T* out, T* spare) {
   using vector = simd<T, W>;
@@ -175,7 +175,7 @@ void read_block_traces(const dg_stage_arguments<T>& s, std::int64_t block, int f
 
 // ---- update ----
 
-/// The Runge-Kutta step of one vector of numbers; `index` from the block's beginning.
+/// Makes the Runge-Kutta step of one vector of numbers; `index` from the block's beginning.
 template <class T, int W>
 PLAQUETTE_INLINE void update(const dg_stage_arguments<T>& s, T* q, T* residual, const simd<T, W>& rhs) {
   using vector = simd<T, W>;
@@ -413,9 +413,9 @@ void write_maxwell_traces(const dg_stage_arguments<T>& s, std::int64_t block, T*
   }
 }
 
-/// mu H_t = -curl E, eps E_t = curl H. S: fluxes a face node, each two tangential components: 1 where all are upwind
-/// (H's flux is then E's over Z, turned by a right angle), else 2. Upwind, with dE = E' - E, dH = H' - H and w the
-/// trace behind, turned into this element's frame:
+/// Computes mu H_t = -curl E, eps E_t = curl H. S: fluxes a face node, each two tangential components: 1 where all are
+/// upwind (H's flux is then E's over Z, turned by a right angle), else 2. Upwind, with dE = E' - E, dH = H' - H and w
+/// the trace behind, turned into this element's frame:
 ///   E's flux  f (dE_0 - Z' dH_1, dE_1 + Z' dH_0) = f (w_0 - E_0 + Z' H_1, w_1 - E_1 - Z' H_0),
 ///   f = Fscale / (eps (Z + Z')).
 template <class T, int W, int V, int R, int S>

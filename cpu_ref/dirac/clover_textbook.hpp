@@ -11,8 +11,8 @@
 
 namespace plaquette::cpu::textbook {
 
-/// Fhat_munu(x) = (Q - Q^+) / 8, anti-Hermitian, its trace kept. Q is the sum of the four plaquettes of the plane
-/// (mu, nu) that start and end at x and turn from mu to nu.
+/// Returns Fhat_munu(x) = (Q - Q^+) / 8, anti-Hermitian, its trace kept. Q is the sum of the four plaquettes of the
+/// plane (mu, nu) that start and end at x and turn from mu to nu.
 /// \param links  with ghosts filled
 su3<double> field_strength(const coordinate& x, int mu, int nu, const gauge_configuration& links);
 

@@ -88,7 +88,7 @@ class hopping_term {
   link_form form_for(int columns) const;
   /// Of one parity, but for fields with an epilogue's own numbers.
   hopping_arguments<T> arguments_for(field<T>& out, const field<T>& in, bool daggered, double scale) const;
-  /// run(kernel, list of blocks, count) for all blocks, while the halo of `in` is exchanged.
+  /// Calls run(kernel, list of blocks, count) for all blocks, while the halo of `in` is exchanged.
   template <class Run>
   void run_with_halo(hopping_arguments<T>& arg, const field<T>& in, int parity, bool daggered, const Run& run) const;
   /// Makes room for the messages of a batch of `columns`, where there is none yet.
@@ -106,8 +106,8 @@ class hopping_term {
   mutable halo_buffers halo_;
 };
 
-/// U_mu(x) as the action uses it: times c_mu, and times the boundary phase on the last link of direction mu. x may be a
-/// ghost coordinate.
+/// Returns U_mu(x) as the action uses it: times c_mu, and times the boundary phase on the last link of direction mu. x
+/// may be a ghost coordinate.
 su3<double> folded_link(const gauge_configuration& links, const fermion_action& action, const coordinate& x, int mu);
 
 }  // namespace plaquette::cpu

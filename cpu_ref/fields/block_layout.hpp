@@ -60,7 +60,7 @@ class block_layout {
   std::int64_t site(int parity, std::int64_t block, int lane) const {
     return sites_[parity][static_cast<std::size_t>(block * width_ + lane)];
   }
-  /// Where a site lies; its parity is its coordinates'.
+  /// Returns where a site lies; its parity is its coordinates'.
   block_site place(const coordinate& local) const {
     return places_[static_cast<std::size_t>(geometry_.local_index(local))];
   }

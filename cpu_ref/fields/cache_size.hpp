@@ -10,7 +10,7 @@ namespace plaquette::cpu {
 /// it describes none. (Linux, Documentation/ABI/testing/sysfs-devices-system-cpu)
 double largest_cache_bytes(const std::string& folder);
 
-/// The same for the caches that core 0 may use together with other cores. Where Linux describes none (in some
+/// Returns the same for the caches that core 0 may use together with other cores. Where Linux describes none (in some
 /// containers) what `sysconf` says, which may be the sum over all caches of a processor that has several; where that
 /// knows nothing, 32 MB. Read once.
 double last_level_cache_bytes();

@@ -136,15 +136,15 @@ int columns_at_once(const field<T>& x, int vectors);
 /// Returns the same for columns whose fields hold `bytes` bytes together.
 int columns_at_once(double bytes_of_a_column, int columns);
 
-/// Column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has one.
-/// Numbers are turned from the DeGrand-Rossi basis to that of x in double, then rounded.
+/// Copies column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has
+/// one. Numbers are turned from the DeGrand-Rossi basis to that of x in double, then rounded.
 template <class T>
 void import_column(field<T>& x, int column, const spinor_configuration& from);
-/// The inverse, to a few roundings of the largest number of a site. Sites that x does not have are set to zero; ghosts
-/// stay unchanged.
+/// Does the inverse, to a few roundings of the largest number of a site. Sites that x does not have are set to zero;
+/// ghosts stay unchanged.
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column);
-/// Same numbers in another precision, rounded; shapes agree.
+/// Copies the same numbers in another precision, rounded; shapes agree.
 template <class To, class From>
 void convert(field<To>& to, const field<From>& from);
 

@@ -42,7 +42,7 @@ using gauge_transformation = site_field<su3<double>>;
 gauge_transformation random_gauge_transformation(const lattice_geometry& geometry, std::uint64_t seed,
                                                  const communicator& comm);
 
-/// U_mu(x) -> g(x) U_mu(x) g(x+mu)^+. The ghosts of g must be filled.
+/// Returns the transformed links: U_mu(x) -> g(x) U_mu(x) g(x+mu)^+. The ghosts of g must be filled.
 gauge_configuration transformed(const gauge_configuration& links, const gauge_transformation& g,
                                 const communicator& comm);
 

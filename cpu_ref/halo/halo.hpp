@@ -31,7 +31,7 @@ class halo {
   const std::vector<halo_traffic>& faces() const { return faces_; }
   /// Returns where the sites of a face are packed, [site][bytes].
   std::byte* outgoing(std::size_t face) { return send_.data() + out_[face]; }
-  /// Where they arrive. Faces follow each other without a gap.
+  /// Returns where they arrive. Faces follow each other without a gap.
   const std::byte* incoming(std::size_t face) const { return receive_.data() + in_[face]; }
 
   /// Starts the exchange of all faces. Leave the halo alone until it has ended.

@@ -17,8 +17,8 @@ namespace plaquette::cpu {
 /// with what is in use, it stays below the most that ever was in use. Safe with several threads.
 class buffer_pool : public std::enable_shared_from_this<buffer_pool> {
  public:
-  /// At least `bytes` bytes with undefined contents, for as long as the pointer or a copy of it lives. Throws
-  /// memory_error.
+  /// Returns at least `bytes` bytes with undefined contents, for as long as the pointer or a copy of it lives.
+  /// Throws memory_error.
   std::shared_ptr<std::byte> take(std::size_t bytes);
 
  private:

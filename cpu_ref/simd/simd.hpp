@@ -52,7 +52,7 @@ struct simd {
 
   friend PLAQUETTE_INLINE simd operator/(simd a, simd b) { return {a.v / b.v}; }
 
-  /// Lane k of the result is lane from[k] of this.
+  /// Returns the lanes permuted: lane k of the result is lane from[k] of this.
   PLAQUETTE_INLINE simd permuted(const lane* from) const {
     return {__builtin_shuffle(v, *reinterpret_cast<const lanes*>(from))};
   }
@@ -114,7 +114,7 @@ struct packed_simd {
     const vector word = *reinterpret_cast<const vector*>(p);
     return {as_number(word << 16), as_number(word)};
   }
-  /// z times `to_integers`, which is at most 32767, to the nearest of what a word can hold.
+  /// Returns z times `to_integers`, which is at most 32767, to the nearest of what a word can hold.
   static PLAQUETTE_INLINE vector packed(const complex_simd<real>& z, const real& to_integers) {
     // Adding 1.5 2^23 leaves the rounded integer in the lowest bits of the sum.
     const vector low = (vector)(z.re * to_integers + real::broadcast(12582912.0F)).v & 0xffffU;
@@ -134,7 +134,7 @@ struct packed_simd {
   }
 };
 
-/// Complex component k of a block: W real parts, then W imaginary ones.
+/// Loads complex component k of a block: W real parts, then W imaginary ones.
 template <class V, int W, class T>
 PLAQUETTE_INLINE complex_simd<V> load_component(const T* block, int k) {
   return {V::load(block + 2 * k * W), V::load(block + (2 * k + 1) * W)};

@@ -18,7 +18,8 @@ using plaquette::source_description;
 using plaquette::source_kind;
 using plaquette::spin_colours;
 
-/// Spin `spin` and colour `colour` at a global coordinate are 1, everything else 0. Ghosts are not filled.
+/// Returns a field where spin `spin` and colour `colour` at a global coordinate are 1, everything else 0. Ghosts are
+/// not filled.
 spinor_configuration point_source(const lattice_geometry& geometry, const coordinate& position, int spin, int colour);
 
 /// Returns the same at every site of time slice `time`.

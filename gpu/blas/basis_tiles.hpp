@@ -321,7 +321,7 @@ inline int blocks_at_once(int multiprocessors, int v_columns, int w_columns) {
   return multiprocessors * resident * detail::warps_of_tiles / started_warps_of_products(v_columns);
 }
 
-/// partial[range][j][i], for ranges of `of_range` blocks.
+/// Computes partial[range][j][i], for ranges of `of_range` blocks.
 /// \param rows  of a block: a multiple of 16
 template <class T>
 void launch_products_in_tiles(const queue& q, const basis_blocks<T>& v, const basis_blocks<T>& w, std::int32_t rows,

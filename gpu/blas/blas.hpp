@@ -63,7 +63,7 @@ std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const 
 /// independent of those before it gets 0.
 template <class T>
 std::vector<scalars> fused_least_squares(std::span<const field<T>> v, const field<T>& r, double rounding);
-/// mask <v_k, w> / norms_k, 0 where norms_k is 0
+/// Returns mask <v_k, w> / norms_k, 0 where norms_k is 0
 template <class T>
 std::vector<scalars> fused_coefficients(std::span<const field<T>> v, std::span<const scalars> norms, const field<T>& w,
                                         const scalars& mask);

@@ -70,7 +70,8 @@ struct fields_and_one_more {
   typename Access::source v[Most], more;
   std::int32_t count;
 
-  /// body(numbers of v [Most][Access::numbers], numbers of the one more) for one site and column, chunk after chunk.
+  /// Calls body(numbers of v [Most][Access::numbers], numbers of the one more) for one site and column, chunk after
+  /// chunk.
   template <class Body>
   PLAQUETTE_HOST_DEVICE void for_each_chunk(std::int64_t i, int column, Body&& body) const {
     if (!access.has(i)) return;
@@ -176,7 +177,7 @@ struct product_kernel : fields_and_one_more<Access, combined_fields> {
   }
 
  private:
-  /// Exact sums over a site; its scales multiply at the end.
+  /// Computes exact sums over a site; its scales multiply at the end.
   template <int Count>
   PLAQUETTE_HOST_DEVICE void products_of_integers(std::int64_t i, int column, double (&sums)[Count]) const {
     const Access& access = this->access;
@@ -320,7 +321,7 @@ struct combination_kernel {
       for (int n = 0; n < Access::numbers; ++n) z[chunk][n] = add_product(z[chunk][n], by, add[n]);
     }
   }
-  /// <w, x> and |x|^2 of x as it was stored.
+  /// Adds <w, x> and |x|^2 of x as it was stored.
   template <int Count>
   PLAQUETTE_HOST_DEVICE void add_sums(double (&sums)[Count], const reader& from_w,
                                       const typename Access::loaded (&of_w)[Access::chunks_at_once],

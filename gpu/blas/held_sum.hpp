@@ -12,8 +12,8 @@
 
 namespace plaquette::gpu {
 
-/// `sum_over` of `Count` numbers a column, held back: coefficients of the next kernel, which need them, are computed at
-/// its end. The sums are those of all ranks; collective.
+/// Holds back `sum_over` of `Count` numbers a column, held back: coefficients of the next kernel, which need them, are
+/// computed at its end. The sums are those of all ranks; collective.
 /// \param in_kernel  whether the kernel itself adds over ranks
 /// \param kept what the kernel reads and writes, in addition to the sums
 template <int Count, class Body>

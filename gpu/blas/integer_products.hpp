@@ -50,7 +50,7 @@ PLAQUETTE_HOST_DEVICE inline std::uint32_t dot_of_bytes(unsigned_bytes p, unsign
   return sum;
 }
 
-/// Four of the bytes 0 to 3 of p and 4 to 7 of q; digit k of `which` says which becomes byte k.
+/// Returns four of the bytes 0 to 3 of p and 4 to 7 of q; digit k of `which` says which becomes byte k.
 template <unsigned which>
 PLAQUETTE_HOST_DEVICE inline std::uint32_t selected_bytes(std::uint32_t p, std::uint32_t q) {
 #ifdef __CUDA_ARCH__

@@ -233,7 +233,8 @@ struct vector_kernel {
       if constexpr (traits.reads_v) v = load_group<half>(site.v, g, site.chunks);
       if constexpr (traits.reads_w()) w = load_group<half>(site.w, g, site.chunks);
     }
-    /// What becomes of x, y or z from what was read. (One at a time: all do not fit into registers together with it.)
+    /// Computes what becomes of x, y or z from what was read. (One at a time: all do not fit into registers together
+    /// with it.)
     template <operand result>
     PLAQUETTE_HOST_DEVICE void compute(const half_site& site, complex<float> (&results)[group_size]) const {
       complex<float> xs[group_size], ys[group_size], zs[group_size], us[group_size], vs[group_size];

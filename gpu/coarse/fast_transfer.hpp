@@ -332,7 +332,7 @@ struct vector_ring {
       to[k] = row < tile_rows ? row * row_words + (lane + 32 * k - row * pieces) * 4 : -1;
     }
   }
-  /// What rows have beyond their vectors becomes zero, once and for all.
+  /// Sets what rows have beyond their vectors to zero, once and for all.
   __device__ void clear_beyond(int vectors_of_a_row) {
     for (int k = static_cast<int>(threadIdx.x % 32); k < slots * tile_words; k += 32)
       if (k % row_words >= vectors_of_a_row * words) begin[k] = 0;

@@ -69,7 +69,7 @@ class multigrid_library {
   /// Returns the seconds that finding out how to launch kernels has taken so far.
   double tuning_seconds() const { return context_.tuner().seconds_spent(); }
 
-  /// Full fields of quarks.
+  /// Returns random fields on all sites of the fine lattice.
   quark_field random_quarks(int columns, std::uint64_t seed) const {
     quark_field v(context_, {spins, colours, site_subset::full, columns});
     random_spinors(v, seed, std::uint64_t{1} << 32);

@@ -51,7 +51,7 @@ __device__ __forceinline__ void multiply_tiles(float (&c)[4], const std::uint32_
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// 16, 8 or 4 bytes that nothing reads again soon.
+/// Loads 16, 8 or 4 bytes that nothing reads again soon.
 __device__ __forceinline__ uint4 load_once(const uint4* at) {
   uint4 v;
   asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"

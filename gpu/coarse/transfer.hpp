@@ -27,7 +27,7 @@ class transfer {
   /// Waits: kernels load null vectors before they wait for those before them.
   transfer(const execution& on, const null_space& vectors, coarse_storage storage = coarse_storage::single);
 
-  /// For tests: the pure gather.
+  /// Chooses the pure gather, for tests.
   void set_kernel(product_kernel kernel) { kernel_ = kernel; }
 
   const std::shared_ptr<const coarse_lattice>& coarse() const { return tables_->coarse(); }

@@ -44,8 +44,8 @@ class global_sum {
   global_sum& operator=(global_sum&&) noexcept;
   ~global_sum();
 
-  /// Numbers of the device become their sums over ranks, before what is queued on q afterwards. All ranks call it with
-  /// the same counts in the same order. One object is for one queue.
+  /// Replaces numbers of the device by their sums over ranks, before what is queued on q afterwards. All ranks call it
+  /// with the same counts in the same order. One object is for one queue.
   void add(const queue& q, double* numbers, int count) const;
   /// Does the same for several ranges, at most most_ranges, by one exchange where they are few numbers.
   void add(const queue& q, std::span<const number_range> ranges) const;

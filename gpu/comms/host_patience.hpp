@@ -21,7 +21,7 @@ class host_patience {
     std::this_thread::sleep_for(next_);
     if (next_ < longest) next_ *= 2;
   }
-  /// Something has happened: more may follow soon.
+  /// Notes that something has happened: more may follow soon.
   void renew() { next_ = shortest; }
 
  private:

@@ -21,7 +21,7 @@ class nccl_ranks {
   nccl_ranks(const nccl_ranks&) = delete;
   nccl_ranks& operator=(const nccl_ranks&) = delete;
 
-  /// What is sent and received in between starts together.
+  /// Begins a group: what is sent and received in it starts together.
   void begin_group() const;
   void end_group() const;
   /// \param stream  a cudaStream_t

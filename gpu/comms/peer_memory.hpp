@@ -23,10 +23,10 @@ class peer_memory {
   peer_memory& operator=(peer_memory&&) noexcept;
   ~peer_memory();
 
-  /// This rank's own.
+  /// Returns this rank's own.
   std::byte* mine() const;
-  /// Where this process finds that of `rank`; null where it cannot be reached: on another host, or without peer access.
-  /// If a reaches b then b reaches a. of(own rank) == mine().
+  /// Returns where this process finds that of `rank`; null where it cannot be reached: on another host, or without peer
+  /// access. If a reaches b then b reaches a. of(own rank) == mine().
   std::byte* of(int rank) const;
   /// Returns how much `rank` has.
   std::size_t bytes_of(int rank) const;

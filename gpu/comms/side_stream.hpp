@@ -35,7 +35,7 @@ class stream_mark {
   }
 
   void mark_on(void* stream) { check(cudaEventRecord(event_, static_cast<cudaStream_t>(stream))); }
-  /// What is put on `stream` from here on starts when the mark is passed.
+  /// Lets what is put on `stream` from here on start when the mark is passed.
   void hold_back(void* stream) const { check(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), event_, 0)); }
   /// Whether it has been passed; true where nothing was marked.
   bool is_passed() const {

@@ -24,9 +24,9 @@ class watchdog {
   watchdog(const watchdog&) = delete;
   watchdog& operator=(const watchdog&) = delete;
 
-  /// Words of page-locked memory that kernels can write, zero at first. Zero says that its kernel does not wait,
-  /// another value what it waits for (see wait_until in device_flags.hpp). Make the rank's device current before. They
-  /// are looked at for as long as the pointer or a copy of it lives. Null where there is no watch.
+  /// Returns words of page-locked memory that kernels can write, zero at first. Zero says that its kernel does not
+  /// wait, another value what it waits for (see wait_until in device_flags.hpp). Make the rank's device current before.
+  /// They are looked at for as long as the pointer or a copy of it lives. Null where there is no watch.
   /// \param describe  the words for a value, after "has waited 30 s for "; called by the watchdog's thread
   std::shared_ptr<std::uint64_t> device_words(std::size_t count, std::function<std::string(std::uint64_t)> describe);
 

@@ -34,7 +34,7 @@ __device__ inline std::uint32_t read_flag(const std::uint32_t* flag) {
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
   return value;
 }
-/// One number as a whole, in no order with others.
+/// Stores one number as a whole, in no order with others.
 __device__ inline void store_word(std::uint64_t* to, std::uint64_t value) {
   asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
 }

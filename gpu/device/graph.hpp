@@ -22,7 +22,7 @@ class work_graph {
 
   /// Queues the whole stretch.
   void launch() const;
-  /// How often `work` was recorded.
+  /// Returns how often `work` was recorded.
   int times() const { return times_; }
 
  private:

@@ -88,14 +88,14 @@ inline cudaStream_t stream_of(const queue& q) { return static_cast<cudaStream_t>
 // 9.0). Between two short kernels that saves much of the time in which nothing runs. It waits itself before it touches
 // anything that earlier work writes or reads. On older devices both functions are empty.
 
-/// The next kernel of the queue may start, if it was launched to.
+/// Lets the next kernel of the queue start, if it was launched to.
 __device__ __forceinline__ void let_next_kernel_start() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
-/// Until the kernel before has ended and what it wrote is there. (And the one before that, since the kernel before has
-/// waited for it: so every kernel that is launched to start early calls this.)
+/// Waits until the kernel before has ended and what it wrote is there. (And the one before that, since the kernel
+/// before has waited for it: so every kernel that is launched to start early calls this.)
 __device__ __forceinline__ void wait_for_previous_kernel() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -132,7 +132,7 @@ __global__ void index_kernel(std::int64_t count, bool backwards, const Body body
   if (i < count) body(i);
 }
 
-/// body(i) for 0 <= i < count, in any order.
+/// Calls body(i) for 0 <= i < count, in any order.
 template <class Body>
 void for_each_index(const queue& q, std::int64_t count, const Body& body, int threads = 256) {
   static_assert(std::is_trivially_copyable_v<Body>);
@@ -165,7 +165,7 @@ __device__ inline void add_over_block(double (&sums)[Count], double (&shared)[su
   }
 }
 
-/// One block more has come: returns how many came before, and goes back to zero after the last. The last one sees what
+/// Counts one block more: returns how many came before, and goes back to zero after the last. The last one sees what
 /// all have written before they counted.
 __device__ inline unsigned count_block(unsigned* counter, unsigned last) {
   unsigned before;
@@ -173,8 +173,8 @@ __device__ inline unsigned count_block(unsigned* counter, unsigned last) {
   return before;
 }
 
-/// One block more has left its sums: true for the last to come, who then sees what all have written before they
-/// counted. The counter goes back to zero. (Others have nothing to see, and are spared what it costs to forget the
+/// Counts one block more that has left its sums: true for the last to come, who then sees what all have written before
+/// they counted. The counter goes back to zero. (Others have nothing to see, and are spared what it costs to forget the
 /// cache.)
 __device__ inline bool is_last_block(unsigned* counter, unsigned last) {
   unsigned before;
@@ -327,7 +327,8 @@ __global__ void __launch_bounds__(sum_threads)
   if (i < sites) body(i, column, numbers, none);
 }
 
-/// body(i, column, numbers, {}) for 0 <= i < sites and all columns, in any order; for bodies that compute numbers.
+/// Calls body(i, column, numbers, {}) for 0 <= i < sites and all columns, in any order; for bodies that compute
+/// numbers.
 template <works_out_numbers Body>
 void for_each_site(const queue& q, std::int64_t sites, int columns, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>);
@@ -337,8 +338,8 @@ void for_each_site(const queue& q, std::int64_t sites, int columns, const Body& 
                 columns, q.turn_around(), body);
 }
 
-/// result[column][k] is the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count. Double,
-/// in a fixed order: the same bits whenever it runs, and on the host too where the body gives the same bits.
+/// Computes result[column][k], the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count.
+/// Double, in a fixed order: the same bits whenever it runs, and on the host too where the body gives the same bits.
 /// \param result  of the device
 /// \param ranks   over which the sums are added too, in their order; null for none
 /// \param end     what the kernel does with the sums of a column before it ends (see `nothing_at_the_end`)

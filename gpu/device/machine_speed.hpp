@@ -20,7 +20,8 @@ double copy_gbytes_per_s(const queue& q, double bytes = bytes_beyond_caches);
 /// Returns the same for a kernel that reads an array of `bytes` and writes nothing.
 double read_gbytes_per_s(const queue& q, double bytes = bytes_beyond_caches);
 
-/// 10^9 flops per second of independent fused multiply-adds (two flops each) in registers; T is float or double.
+/// Returns 10^9 flops per second of independent fused multiply-adds (two flops each) in registers; T is float or
+/// double.
 /// \param multiply_adds  of each of a thread's numbers in one launch
 template <class T>
 double fma_gflops(const queue& q, int multiply_adds = 4096);

@@ -27,8 +27,8 @@ class memory_pool : public std::enable_shared_from_this<memory_pool> {
   ///              piece serves requests of its size alone
   explicit memory_pool(int device, bool cuts = !kernels_run_on_host()) : device_(device), cuts_(cuts) {}
 
-  /// At least `bytes` bytes, 256-byte aligned, with undefined contents, for as long as the pointer or a copy of it
-  /// lives. Throws memory_error with what was needed and what there was.
+  /// Returns at least `bytes` bytes, 256-byte aligned, with undefined contents, for as long as the pointer or
+  /// a copy of it lives. Throws memory_error with what was needed and what there was.
   std::shared_ptr<std::byte> take(std::size_t bytes);
 
   /// Returns the bytes handed out now, and the most that ever were.

@@ -17,7 +17,7 @@ namespace plaquette::gpu {
 
 struct closing_programs;  // gpu/fields/scalar_program.hpp
 
-/// Devices that can be used: 0 where there is no driver. The host build has 1.
+/// Returns the number of devices that can be used: 0 where there is no driver. The host build has 1.
 int device_count();
 /// True in the host build, where kernels are loops of the host.
 bool kernels_run_on_host();
@@ -44,7 +44,7 @@ device_memory memory_of_device(int device);
 /// Returns memory of the device for one owner, 256-byte aligned, undefined contents. Freeing it waits for the device:
 /// take field memory from a memory_pool. Throws memory_error saying how much was needed and available.
 std::shared_ptr<std::byte> allocate_on_device(int device, std::size_t bytes);
-/// Page-locked memory of the host: copies from and to it are the fastest, and run together with other work.
+/// Allocates page-locked memory of the host: copies from and to it are the fastest, and run together with other work.
 std::shared_ptr<std::byte> allocate_pinned(std::size_t bytes);
 
 /// A queue of work for one device: what is queued later starts when what was queued earlier has ended. Copies of the
@@ -81,7 +81,7 @@ class queue {
   std::byte* scratch(std::size_t bytes) const;
   /// Returns `count` counters, zero; a kernel that uses them leaves them zero. See `sum_over`.
   unsigned* counters(std::size_t count) const;
-  /// Page-locked memory of the host for numbers under way; the next call that stages may use it again.
+  /// Returns page-locked memory of the host for numbers under way; the next call that stages may use it again.
   std::byte* staging(std::size_t bytes) const;
   /// Returns the same for its present owner, and then for kernels queued later. Kernels can write there.
   std::shared_ptr<std::byte> take_pinned(std::size_t bytes) const;
@@ -96,7 +96,7 @@ void copy_to_device(const queue& q, void* to, const void* from, std::size_t byte
 /// Waits for the copy, and so for all that was queued before.
 void copy_to_host(const queue& q, void* to, const void* from, std::size_t bytes);
 void copy_on_device(const queue& q, void* to, const void* from, std::size_t bytes);
-/// Every byte becomes `value`.
+/// Sets every byte to `value`.
 void fill_bytes(const queue& q, void* to, int value, std::size_t bytes);
 
 /// Rows of equal size, each `stride` bytes behind the one before.
@@ -114,7 +114,7 @@ class device_timer {
   explicit device_timer(const queue& q);
   void start();
   void stop();
-  /// Between start and stop; waits for stop.
+  /// Returns the seconds between start and stop; waits for stop.
   double seconds() const;
 
  private:

@@ -33,7 +33,7 @@ struct per_lane {
   PLAQUETTE_DG_DEVICE const X& operator[](int lane) const { return value[lanes_here == 1 ? 0 : lane]; }
 };
 
-/// f(lane) for the lanes that are run here.
+/// Calls f(lane) for the lanes that are run here.
 template <class F>
 PLAQUETTE_DG_DEVICE void for_lanes(const F& f) {
   PLAQUETTE_DG_UNROLL
@@ -147,7 +147,7 @@ inline void round_as_mma(double sum, float& result) {
   if (std::abs(static_cast<double>(result)) > std::abs(sum)) result = std::nextafter(result, 0.0F);
 }
 
-/// What the mma instruction does, lane by lane: C (rows x 8) += A (rows x depth) B (depth x 8).
+/// Does what the mma instruction does, lane by lane: C (rows x 8) += A (rows x depth) B (depth x 8).
 template <class Engine, class C, class A, class B>
 inline void emulate_mma(C&& c, const A& a, const B& b) {
   double left[Engine::rows][Engine::depth] = {}, right[Engine::depth][8] = {};

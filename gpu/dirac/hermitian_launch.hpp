@@ -43,7 +43,7 @@ struct hermitian_launch {
   int threads() const { return 2 * positions() * groups; }
   /// Whether this is a batch's block that is alone on its multiprocessor.
   bool wide(int number_bytes) const { return steps == 1 && !small && threads() > most_threads(number_bytes); }
-  /// For the tuner's file: "12.4.2.1 steps 4 past turns dependent".
+  /// Returns the name in the tuner's file: "12.4.2.1 steps 4 past turns dependent".
   std::string name() const;
   bool operator==(const hermitian_launch&) const = default;
 };

@@ -67,7 +67,7 @@ PLAQUETTE_KERNEL_INLINE void add_stored(spin_rows<real_of<T>, 4>& sum, const spi
   add_stored<T, exchanged>(sum, place_of_site<T>(x.begin, x.block_stride, column, i), factor);
 }
 
-/// From the sum of hops h to the result, and stores it.
+/// Computes the result from the sum of hops h, and stores it.
 /// \param to  the place of the result
 template <class T>
 PLAQUETTE_KERNEL_INLINE void finish_hermitian(spin_rows<real_of<T>, 4>& h, const hermitian_arguments<T>& arg,
@@ -267,7 +267,7 @@ template <class T>
 void launch_hermitian(const queue& q, const hermitian_work<T>& work, reconstruct stored,
                       const hermitian_launch& how);  // hermitian_kernels.hpp
 
-/// The same where directions are cut and kernels send all messages: queues the packing of faces, then the sites.
+/// Does the same where directions are cut and kernels send all messages: queues the packing of faces, then the sites.
 template <class T>
 void launch_hermitian_of_rank(const queue& q, const hermitian_work<T>& work, const hermitian_halo& halo,
                               reconstruct stored, const hermitian_launch& how);  // hermitian_halo_kernels.hpp

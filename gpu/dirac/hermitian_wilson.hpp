@@ -55,13 +55,14 @@ class hermitian_wilson {
   /// Returns the standard flops of H a site (of the full lattice) and column: the hops and 48 of the diagonal.
   double flops_per_site() const { return hopping_flops + xpay_flops; }
 
-  /// Bytes of memory traffic a site and column of one application at the least, each number read or written once.
+  /// Returns the bytes of memory traffic a site and column of one application at the least, each number read or written
+  /// once.
   /// \param addends  fields among u and w
   double bytes_per_site(int columns, int addends) const;
 
-  /// How a problem of this size is launched: what was set, else the tuner's choice, else the table's.
+  /// Returns how a problem of this size is launched: what was set, else the tuner's choice, else the table's.
   hermitian_launch launch_for(int columns) const;
-  /// For measurements and tests; none gives the choice back.
+  /// Sets the launch, for measurements and tests; none gives the choice back.
   void set_launch(std::optional<hermitian_launch> launch) { forced_ = launch; }
 
  private:

@@ -78,7 +78,7 @@ struct loaded_spinor {
     }
   }
   PLAQUETTE_KERNEL_INLINE T operator[](int k) const { return number[k]; }
-  /// The factor that is still to come.
+  /// Returns the factor that is still to come.
   PLAQUETTE_KERNEL_INLINE T scale() const { return T(1); }
   PLAQUETTE_KERNEL_INLINE static T sum(T a, T b) { return a + b; }
   PLAQUETTE_KERNEL_INLINE static T plain(T a) { return a; }
@@ -126,8 +126,8 @@ struct spin_rows {
   complex<Real> z[spin_count][colours];
 };
 
-/// The upper two spins of (1 - gamma_mu) psi forwards, of (1 + gamma_mu) psi backwards, without the scale; in time the
-/// half that is not zero, without its factor 2.
+/// Computes the upper two spins of (1 - gamma_mu) psi forwards, of (1 + gamma_mu) psi backwards, without the scale; in
+/// time the half that is not zero, without its factor 2.
 template <int direction, class Spinor, class Real>
 PLAQUETTE_KERNEL_INLINE void project(spin_rows<Real, 2>& h, const Spinor& psi) {
   constexpr int mu = direction / 2;
@@ -267,7 +267,7 @@ PLAQUETTE_KERNEL_INLINE void third_row_from_others(su3<Real>& u) {
   }
 }
 
-/// The matrix of eight parameters, `matrix_of_parameters` of common/algebra/link_reconstruction.hpp in fewer
+/// Computes the matrix of eight parameters, `matrix_of_parameters` of common/algebra/link_reconstruction.hpp in fewer
 /// operations. With v_k the last two elements of the first row and rho_0 = conj(phase beta), the second and third row
 /// of the frame are rho_0 (e_1 - gamma conj(v_0) v) and e_2 - gamma conj(v_1) v but for their first elements. So what
 /// SU(2) makes of them is c - gamma (c . conj v) v.

@@ -90,7 +90,7 @@ PLAQUETTE_KERNEL_INLINE void add_ghost_hop(spin_rows<real_of<T>, 4> (&sum)[count
   }
 }
 
-/// The hop of one direction, wherever its spinor is.
+/// Adds the hop of one direction, wherever its spinor is.
 template <int direction, class T, reconstruct stored, bool exchanged, load_hint hint, int count, class Phases>
 PLAQUETTE_KERNEL_INLINE void add_hop_of_rank(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
                                              const hopping_halo& halo, int buffer, int column, const hop_neighbours& n,
@@ -192,7 +192,7 @@ struct face_packing {
     return zones.is_cut(direction) ? face_order{arg.order}.blocks(direction / 2) * arg.columns : 0;
   }
 
-  /// Lane `lane` of a piece.
+  /// Packs lane `lane` of a piece.
   PLAQUETTE_HOST_DEVICE void pack(int direction, std::int32_t piece, std::int32_t lane, int buffer) const {
     const std::int32_t block = piece / arg.columns, column = piece - block * arg.columns, f = block * lanes + lane;
     if (f >= face_order{arg.order}.sites(direction / 2)) return;

@@ -368,7 +368,7 @@ void prepare_kernel(const Kernel& kernel, int shared_bytes, int blocks, int devi
 
 }  // namespace detail
 
-/// Of a power of two.
+/// Returns the logarithm of a power of two.
 inline int log2_of(int n) {
   int bits = 0;
   while ((1 << bits) < n) ++bits;
@@ -442,7 +442,7 @@ bool has_sums_left(const hopping_work<T>& work, const hopping_launch& how) {
                                        arg.sums.lie_in_tiles(how) && leaves_sums<T>(arg.clover != nullptr));
 }
 
-/// launch(work) of kernels that leave no sums; then come the requested ones, by a separate kernel.
+/// Calls launch(work) of kernels that leave no sums; then come the requested ones, by a separate kernel.
 /// \param completes  after this launch all sites are there
 template <class T, class Launch>
 void launch_then_sum(const queue& q, const hopping_work<T>& work, const Launch& launch, bool completes = true) {

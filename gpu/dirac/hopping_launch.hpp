@@ -58,7 +58,7 @@ struct hopping_launch {
   int warps = 16;
 
   int sites() const { return tile[0] * tile[1] * tile[2] * tile[3]; }
-  /// For the tuner's file: "tiles 16.4.2.1 slab 0 once past dependent".
+  /// Returns the name in the tuner's file: "tiles 16.4.2.1 slab 0 once past dependent".
   std::string name() const;
   bool operator==(const hopping_launch&) const = default;
 };

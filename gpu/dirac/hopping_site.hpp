@@ -87,7 +87,7 @@ PLAQUETTE_KERNEL_INLINE const std::byte* link_of(const std::byte* links, std::in
   return advanced(links, static_cast<std::uint32_t>(i) / lanes, 4 * link) + static_cast<std::uint32_t>(mu) * link;
 }
 
-/// The link of a hop: U_mu(x) forwards, that of the neighbour backwards.
+/// Loads the link of a hop: U_mu(x) forwards, that of the neighbour backwards.
 template <class T, reconstruct stored, int direction, load_hint hint>
 PLAQUETTE_KERNEL_INLINE void load_link_of_hop(loaded_link<T, stored>& link, const hopping_arguments<T>& arg,
                                               const hop_neighbours& n) {
@@ -105,7 +105,7 @@ struct boundary_phases {
   bool used = false;
 };
 
-/// The phase of a hop across a boundary.
+/// Applies the phase of a hop across a boundary.
 template <int direction, class Real, class Phases>
 PLAQUETTE_KERNEL_INLINE void apply_phase(spin_rows<Real, 2>& g, const Phases& phases) {
   if constexpr (!std::is_same_v<Phases, no_phases>) {
@@ -196,7 +196,7 @@ struct loaded_clover {
   }
 };
 
-/// Both chiral blocks of the 32 sites among which i is.
+/// Returns both chiral blocks of the 32 sites among which i is.
 template <class T>
 PLAQUETTE_KERNEL_INLINE const std::byte* clover_of(const std::byte* clover, std::int32_t i) {
   return advanced(clover, static_cast<std::uint32_t>(i) / lanes, 2 * chiral_block_bytes<T>);
@@ -338,7 +338,7 @@ PLAQUETTE_KERNEL_INLINE void store_spinor(const spin_rows<real_of<T>, 4>& psi, c
                   lane_of(i)));
 }
 
-/// From h to what is stored, as `hopping_arguments::finish` says.
+/// Computes what is stored from h, as `hopping_arguments::finish` says.
 /// \param clover  the blocks of lane 0, and which lane
 template <class T, bool exchanged, bool with_clover, load_hint field_hint, load_hint clover_hint>
 PLAQUETTE_KERNEL_INLINE void finish_numbers(spin_rows<real_of<T>, 4>& h, const hopping_arguments<T>& arg, int column,

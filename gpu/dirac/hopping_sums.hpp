@@ -73,8 +73,8 @@ PLAQUETTE_KERNEL_INLINE stored_spinor<T> load_stored(const spinor_place<T, const
   }
 }
 
-/// The sums of one site, in the order of its numbers. (Of D^+ in double and single the halves are exchanged, and with
-/// them that order: to rounding these are the sums that `dot_norm2` makes.)
+/// Computes the sums of one site, in the order of its numbers. (Of D^+ in double and single the halves are exchanged,
+/// and with them that order: to rounding these are the sums that `dot_norm2` makes.)
 template <class T>
 PLAQUETTE_KERNEL_INLINE void sums_of_site(double (&sums)[sums_of_runs::count], const stored_spinor<T>& out,
                                           const stored_spinor<T>& w) {
@@ -124,7 +124,7 @@ __device__ __forceinline__ void leave_sums_of_site(const sums_of_runs& to, int c
 }
 #endif
 
-/// The same by one thread, which has the sums of all sites of a run.
+/// Does the same by one thread, which has the sums of all sites of a run.
 PLAQUETTE_HOST_DEVICE inline void leave_sums_of_run(const sums_of_runs& to, int column, std::int32_t run,
                                                     double (&of_site)[sums_of_runs::most_sites][sums_of_runs::count]) {
   for (int distance = 1; distance < to.sites(); distance *= 2)

@@ -71,12 +71,12 @@ class hopping_term {
 
   /// Whether applications exchange messages with other ranks.
   bool exchanges_messages() const { return has_halo(); }
-  /// U_mu(x - mu) of the sites of a parity on the lower face of mu, [block of 32 face sites][link].
+  /// Returns U_mu(x - mu) of the sites of a parity on the lower face of mu, [block of 32 face sites][link].
   const std::byte* ghost_links(int parity, int mu) const { return ghost_links_.get() + ghost_begin_[parity][mu]; }
 
-  /// How a problem of this size is launched: what was set, else the tuner's choice, else the table's.
+  /// Returns how a problem of this size is launched: what was set, else the tuner's choice, else the table's.
   hopping_launch launch_for(int columns, bool with_clover) const;
-  /// For measurements and tests; none gives the choice back.
+  /// Sets the launch, for measurements and tests; none gives the choice back.
   void set_launch(std::optional<hopping_launch> launch) { forced_ = launch; }
   /// Returns what the choice is between.
   hopping_problem problem(int columns, bool with_clover) const;
@@ -97,7 +97,7 @@ class hopping_term {
   bool recordable() const;
   /// Returns the bytes that this rank sends in an application.
   std::int64_t halo_bytes(int columns) const;
-  /// How messages travel, see `halo::description`; "none" where nothing is cut.
+  /// Returns how messages travel, see `halo::description`; "none" where nothing is cut.
   std::string halo_description() const;
 
  private:

@@ -34,7 +34,7 @@ void require_column(const field<T>& x, int column, const std::string& what) {
                       std::to_string(column));
 }
 
-/// A Dirac spinor of the DeGrand-Rossi basis into a field, whose basis is the other one: turned in double, then
+/// Stores a Dirac spinor of the DeGrand-Rossi basis into a field, whose basis is the other one: turned in double, then
 /// rounded.
 template <class T>
 PLAQUETTE_HOST_DEVICE inline void store_degrand_rossi(const spinor_pointer<T>& to, std::int32_t i, int column,

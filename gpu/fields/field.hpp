@@ -119,21 +119,22 @@ void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::
 template <class T>
 int columns_at_once(const field<T>& x, int vectors);
 
-/// Column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has one.
+/// Copies column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has
+/// one.
 template <class T>
 void import_column(field<T>& x, int column, const spinor_configuration& from);
-/// The inverse; waits. Sites that x does not have are set to zero; ghosts stay unchanged.
+/// Does the inverse; waits. Sites that x does not have are set to zero; ghosts stay unchanged.
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column);
 /// Returns a column of any shape as numbers of the host, [part][i of site_order][spin][colour], in the field's own
 /// basis; waits.
 template <class T>
 std::vector<complex<double>> column_numbers(const field<T>& x, int column);
-/// The inverse, rounded.
+/// Does the inverse, rounded.
 template <class T>
 void set_column_numbers(field<T>& x, int column, std::span<const complex<double>> numbers);
 
-/// Same numbers in another precision, rounded; shapes agree.
+/// Copies the same numbers in another precision, rounded; shapes agree.
 template <class To, class From>
 void convert(field<To>& to, const field<From>& from);
 

@@ -47,8 +47,8 @@ struct batch_order {
   PLAQUETTE_HOST_DEVICE bool is_padding(const batch_site& s) const { return s.index >= sites; }
 };
 
-/// `site_order::neighbour` for a direction that is not known when the kernel is compiled: x[mu] would put x into
-/// memory.
+/// Returns `site_order::neighbour` for a direction that is not known when the kernel is compiled: x[mu] would put x
+/// into memory.
 PLAQUETTE_HOST_DEVICE inline site_coordinate moved(const site_order& order, site_coordinate at, int mu, int steps) {
   PLAQUETTE_GPU_UNROLL
   for (int k = 0; k < dimensions; ++k) {

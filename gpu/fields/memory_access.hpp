@@ -107,7 +107,7 @@ PLAQUETTE_KERNEL_INLINE void store_words(std::byte* to, const words<count>& r, b
 #endif
 }
 
-/// begin + steps * bytes: on the device one operation, which the compiler would take apart.
+/// Returns begin + steps * bytes: on the device one operation, which the compiler would take apart.
 template <class Byte>
 PLAQUETTE_KERNEL_INLINE Byte* advanced(Byte* begin, std::uint32_t steps, std::uint32_t bytes) {
 #ifdef __CUDA_ARCH__

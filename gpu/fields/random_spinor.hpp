@@ -16,7 +16,7 @@ namespace plaquette::gpu {
 template <class T>
 void random_spinor(field<T>& x, int column, std::uint64_t seed, std::uint64_t index);
 
-/// Every column: column c is number first_index + c.
+/// Fills every column: column c is number first_index + c.
 template <class T>
 void random_spinors(field<T>& x, std::uint64_t seed, std::uint64_t first_index = 0);
 

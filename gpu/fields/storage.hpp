@@ -160,7 +160,7 @@ struct spinor_pointer {
   std::int64_t block_stride = 0;   ///< bytes from block to block
   std::int32_t column_stride = 0;  ///< bytes from column to column
 
-  /// Chunk 0 of site i; chunk k is k * chunk_stride further.
+  /// Returns chunk 0 of site i; chunk k is k * chunk_stride further.
   PLAQUETTE_HOST_DEVICE byte* site(std::int32_t i, int column) const {
     return begin + static_cast<std::int64_t>(block_of(i)) * block_stride +
            static_cast<std::int64_t>(column) * column_stride + lane_of(i) * chunk_bytes;
@@ -179,8 +179,8 @@ struct spinor_pointer {
   }
 };
 
-/// The first `count` complex numbers of a site with `components` of them, beginning at chunk `first` (a number that
-/// numbers_of_chunk divides). Half: scaled.
+/// Loads the first `count` complex numbers of a site with `components` of them, beginning at chunk `first` (a number
+/// that numbers_of_chunk divides). Half: scaled.
 template <class T, int components>
 PLAQUETTE_HOST_DEVICE inline void load_site(const spinor_pointer<const T>& from, std::int32_t i, int column,
                                             complex<real_of<T>> (&numbers)[components]) {
@@ -198,7 +198,7 @@ PLAQUETTE_HOST_DEVICE inline void load_site(const spinor_pointer<const T>& from,
   }
 }
 
-/// The inverse, rounded; padding of the last chunk becomes zero.
+/// Does the inverse, rounded; padding of the last chunk becomes zero.
 template <class T, int components>
 PLAQUETTE_HOST_DEVICE inline void store_site(const spinor_pointer<T>& to, std::int32_t i, int column,
                                              const complex<real_of<T>> (&numbers)[components]) {

@@ -24,7 +24,7 @@ using gauge_transformation = matrix_field<1>;
 /// Returns the links of a configuration of the host, whose ghosts do not matter. Throws input_error where geometries
 /// differ.
 gauge_configuration import_links(const context& ctx, const plaquette::gauge_configuration& from);
-/// To the host, ghosts filled. Collective, as `export_transformation` is.
+/// Copies links to the host, ghosts filled. Collective, as `export_transformation` is.
 plaquette::gauge_configuration export_links(const gauge_configuration& from);
 gauge_transformation import_transformation(const context& ctx, const site_field<su3<double>>& from);
 site_field<su3<double>> export_transformation(const gauge_transformation& from);
@@ -52,7 +52,7 @@ gauge_configuration constant_flux_configuration(const context& ctx, const std::a
 /// Returns every site's matrix drawn from the Haar measure of SU(3).
 gauge_transformation random_gauge_transformation(const context& ctx, std::uint64_t seed);
 
-/// U_mu(x) -> g(x) U_mu(x) g(x+mu)^+. Collective.
+/// Returns the transformed links: U_mu(x) -> g(x) U_mu(x) g(x+mu)^+. Collective.
 gauge_configuration transformed(const gauge_configuration& links, const gauge_transformation& g);
 
 /// Returns psi(x) -> g(x) psi(x), every column. For fields of 4 spins and 3 colours.

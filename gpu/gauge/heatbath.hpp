@@ -25,16 +25,18 @@ class heatbath_updater {
  public:
   explicit heatbath_updater(const context& ctx) : context_(ctx) {}
 
-  /// One pseudo heat bath of every link in its three SU(2) subgroups. (Cabibbo, Marinari, Phys. Lett. 119B (1982) 387)
+  /// Makes one pseudo heat bath of every link in its three SU(2) subgroups. (Cabibbo, Marinari, Phys. Lett. 119B (1982)
+  /// 387)
   /// \param sweep_number  below 2^52; a number already used with this seed repeats its random numbers
   void heatbath_sweep(gauge_configuration& links, const gauge_action& action, std::uint64_t seed,
                       std::uint64_t sweep_number);
 
-  /// One reflection of every link in its three SU(2) subgroups: the action stays what it is, to rounding. No random
-  /// numbers. (Creutz, Phys. Rev. D36 (1987) 515; Brown, Woch, Phys. Rev. Lett. 58 (1987) 2394)
+  /// Makes one reflection of every link in its three SU(2) subgroups: the action stays what it is, to rounding. No
+  /// random numbers. (Creutz, Phys. Rev. D36 (1987) 515; Brown, Woch, Phys. Rev. Lett. 58 (1987) 2394)
   void overrelaxation_sweep(gauge_configuration& links, const gauge_action& action);
 
-  /// The `number`-th combined sweep (from 0); its heat baths have the numbers number * plan.heatbath and following.
+  /// Makes the `number`-th combined sweep (from 0); its heat baths have the numbers number * plan.heatbath and
+  /// following.
   void combined_sweep(gauge_configuration& links, const gauge_action& action, const sweep_plan& plan,
                       std::uint64_t seed, std::uint64_t number);
 

@@ -46,9 +46,9 @@ class matrices_with_ghosts {
   /// To change matrices of this rank's sites in place.
   ghosted_matrices<matrices, std::byte> sites() { return {sites_, box_}; }
 
-  /// The ghosts of matrix `which` of the sites of one parity, after they have changed. Collective.
+  /// Exchanges the ghosts of matrix `which` of the sites of one parity, after they have changed. Collective.
   void exchange(int which, int parity);
-  /// This rank's matrices back to the field.
+  /// Writes this rank's matrices back to the field.
   void write_back();
 
  private:

@@ -60,7 +60,7 @@ class halo {
   const halo_shape& shape() const { return shape_; }
   halo_policy policy() const { return options_.policy; }
   const std::shared_ptr<const rank_map>& map() const { return map_; }
-  /// Messages that the host sees to; null where kernels see to all.
+  /// Returns messages that the host sees to; null where kernels see to all.
   const std::shared_ptr<device_messages>& messages() const { return messages_; }
 
   /// Makes room for messages of `columns` columns of `unit_bytes` bytes a unit. Collective where there is not enough

@@ -13,7 +13,7 @@ namespace plaquette::gpu {
 
 /// Sites side by side in memory: as many as threads of a warp.
 inline constexpr int lanes = 32;
-/// Where site i of a parity lies.
+/// Returns where site i of a parity lies.
 PLAQUETTE_HOST_DEVICE constexpr std::int32_t block_of(std::int32_t i) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(i) / lanes);
 }
@@ -76,7 +76,8 @@ struct site_order {
     return at;
   }
 
-  /// The neighbour's index i (its parity is the other one), one step along mu; sign is +1 or -1. Periodic in the box.
+  /// Returns the neighbour's index i (its parity is the other one), one step along mu; sign is +1 or -1. Periodic in
+  /// the box.
   PLAQUETTE_HOST_DEVICE std::int32_t neighbour(site_coordinate at, int mu, int sign) const {
     const std::int32_t moved = at.x[mu] + sign;
     at.x[mu] = moved < 0 ? length[mu] - 1 : moved == length[mu] ? 0 : moved;

@@ -69,7 +69,7 @@ struct tuning_options {
   std::function<void(const std::string&)> say;  ///< one line for the user; standard error where empty
 };
 
-/// $PLAQUETTE_TUNING_FILE, or plaquette/tuning.json in the user's cache directory; empty where there is none.
+/// Returns $PLAQUETTE_TUNING_FILE, or plaquette/tuning.json in the user's cache directory; empty where there is none.
 std::string default_tuning_file();
 
 /// Makes choices. One object a process and device is enough; its members may be called from several threads.
@@ -101,7 +101,7 @@ class tuner {
 
   tuning_mode mode() const { return options_.mode; }
   const std::string& file() const { return options_.file; }
-  /// Every choice so far, in the order of first use.
+  /// Returns every choice so far, in the order of first use.
   std::vector<tuning_record> used() const;
   /// Returns the seconds that went into measuring; to be reported apart from what a program measures.
   double seconds_spent() const;

@@ -41,8 +41,8 @@ std::optional<peer_figure> peer_of(const std::string& row, const std::string& de
 /// Returns all rows, by lattice.
 std::vector<gpu_row> gpu_rows();
 
-/// Those whose name is one of `names` or begins with one and a dot; names are separated by commas, "all" is all rows.
-/// Throws input_error for a name that selects nothing.
+/// Returns those whose name is one of `names` or begins with one and a dot; names are separated by commas, "all" is all
+/// rows. Throws input_error for a name that selects nothing.
 std::vector<gpu_row> rows_named(const std::string& names);
 
 /// Runs row after row. One that throws is reported as a check that failed, and by `say`. The rest go on where the

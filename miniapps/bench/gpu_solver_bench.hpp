@@ -33,8 +33,8 @@ struct gpu_solve {
   std::optional<double> batch_gain;
 };
 
-/// BiCGstab, by itself or with reliable updates, with row.rhs random right-hand sides. After one solve that is not
-/// counted, two are.
+/// Times BiCGstab, by itself or with reliable updates, with row.rhs random right-hand sides. After one solve that is
+/// not counted, two are.
 /// \param checks  gets the residual
 gpu_solve time_solve(gpu_lattice& lattice, const gpu_row& row, const gpu_system& system, verification& checks);
 

@@ -121,7 +121,7 @@ class device_operator final : public timed_operator {
     }
   }
 
-  /// NaN everywhere; zero where numbers have 16 bits, which know no NaN.
+  /// Fills with NaN everywhere; zero where numbers have 16 bits, which know no NaN.
   void poison() {
     if constexpr (std::is_same_v<T, half>)
       zero(out_);

@@ -40,7 +40,7 @@ std::vector<timed_transfer> time_gpu_transfers(gpu_access& gpu, const std::vecto
 std::vector<timed_transfer> time_gpu_exchanges(gpu_access& gpu, const std::vector<std::size_t>& sizes,
                                                double seconds_each, const communicator& world);
 
-/// The whole run; `gpu` is null on the CPU. Collective.
+/// Makes the whole run; `gpu` is null on the CPU. Collective.
 exit_status run_latency(const scaling_options& options, report& result, gpu_access* gpu, const communicator& world);
 
 }  // namespace plaquette::scaling

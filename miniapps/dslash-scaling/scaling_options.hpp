@@ -40,7 +40,7 @@ scaling_options parse_scaling_options(int argc, const char* const* argv);
 /// lattice, grid and ranks do not fit.
 lattice_geometry geometry_of(scaling_options& options, const communicator& world);
 
-/// For the report.
+/// Returns parameters for the report.
 json_document parameters_of(const scaling_options& options, const lattice_geometry& geometry);
 
 }  // namespace plaquette::scaling

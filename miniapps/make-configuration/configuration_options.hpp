@@ -38,7 +38,7 @@ struct configuration_options {
 /// Throws input_error for arguments that cannot be used and help_requested for --help.
 configuration_options parse_configuration_options(int argc, const char* const* argv);
 
-/// For the report.
+/// Returns parameters for the report.
 json_document parameters_of(const configuration_options& options, const lattice_geometry& geometry);
 
 }  // namespace plaquette

@@ -59,7 +59,8 @@ struct multigrid_options {
 /// Throws input_error, or help_requested.
 multigrid_options parse_multigrid_options(int argc, const char* const* argv);
 
-/// Aggregates, levels and vectors where the options leave them open. Throws input_error where aggregates do not divide.
+/// Chooses aggregates, levels and vectors where the options leave them open. Throws input_error where aggregates do not
+/// divide.
 void choose_parameters(multigrid_options& options, const lattice_geometry& geometry);
 
 /// Takes numbers of vectors, a level each; the last one serves all further levels. Throws input_error where an

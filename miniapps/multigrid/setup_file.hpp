@@ -21,9 +21,9 @@ struct setup_origin {
   double links = 0.0;  ///< `links_checksum`
 };
 
-/// Of the numbers of all links: their sum, each times a random number in [-1, 1) of its place, over sqrt(72 V). Links
-/// that are moved, transformed or others change it; rounding in their last bits, or another process grid, by 1e-14.
-/// Collective.
+/// Returns a checksum of the numbers of all links: their sum, each times a random number in [-1, 1) of its place, over
+/// sqrt(72 V). Links that are moved, transformed or others change it; rounding in their last bits, or another process
+/// grid, by 1e-14. Collective.
 double links_checksum(const gauge_configuration& links, const communicator& comm);
 
 /// Writes a setup. Collective. Throws output_error.

@@ -46,7 +46,7 @@ struct series {
   std::optional<double> power_watt{};  ///< of all GPUs while they solve; none where it is not told
   bool is_multigrid() const { return solver == "multigrid"; }
   bool solved(double tolerance) const;
-  /// The solver says of every source that it has converged.
+  /// Returns whether the solver says of every source that it has converged.
   bool claims_convergence() const;
   /// Returns the source with the largest residual by the reference.
   const source_result& worst() const;
@@ -68,14 +68,14 @@ solve_record record_of(const series& s, double tolerance);
 /// Returns what an iteration leaves of the residual, on average over the sources and their iterations.
 double rate_of(const series& s);
 
-/// Time and work by lattice: [{lattice, n, seconds, share, ...}], of a profiled solve.
+/// Returns time and work by lattice: [{lattice, n, seconds, share, ...}], of a profiled solve.
 json_document levels_of(const solve_profile& profile, const multigrid_options& options,
                         const lattice_geometry& geometry);
 
 /// Returns the series of BiCGstab of the same batch, if it has solved all.
 const series* reference_of(const series& s, const std::vector<series>& all, double tolerance);
 
-/// A row a series: the table 3 of Clark et al.
+/// Prints a row a series: the table 3 of Clark et al.
 void print_series(const std::vector<series>& all, double tolerance);
 void print_levels(const json_document& levels);
 void print_setup(const setup_results& results);

@@ -31,8 +31,8 @@ std::string content_of(const simplex_mesh& mesh, const dg_problem& problem);
 void write_dg_checkpoint(const std::string& path, const dg_domain& domain, std::span<const double> states, int columns,
                          const dg_progress& progress, const json_document& parameters);
 
-/// Outputs of the run that was stopped and left this checkpoint: the run that continues it may replace them. None where
-/// there is no checkpoint.
+/// Returns outputs of the run that was stopped and left this checkpoint: the run that continues it may replace them.
+/// None where there is no checkpoint.
 std::vector<std::string> files_of_stopped_run(const std::string& path);
 
 /// Returns how far the run of a checkpoint came. Throws input_error, naming the file, where it is no checkpoint or one

@@ -23,12 +23,12 @@ class device_links {
   /// See cpu::heatbath_updater. Collective; it is done when it returns.
   virtual void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
                               std::uint64_t number) = 0;
-  /// Stout smearing. Collective; it is done when it returns.
+  /// Makes stout smearing. Collective; it is done when it returns.
   virtual void smear(const stout_smearing& smearing) = 0;
   virtual plaquettes measure() = 0;
   /// Returns the links on the host, ghosts filled; good until the next sweep.
   virtual const gauge_configuration& on_host() = 0;
-  /// The same, to keep; nothing is left here.
+  /// Returns the same, to keep; nothing is left here.
   virtual gauge_configuration take() = 0;
 };
 

@@ -20,8 +20,8 @@ namespace plaquette {
 
 class gpu_access;
 
-/// The lattice of the run: a file's own where one is named, else --lattice. Throws input_error where both are given and
-/// differ, and where the file cannot be used. Not collective.
+/// Returns the lattice of the run: a file's own where one is named, else --lattice. Throws input_error where both are
+/// given and differ, and where the file cannot be used. Not collective.
 extents lattice_of_run(const shared_options& options);
 
 /// Returns the part of this rank. Throws input_error where --grid is for another number of ranks or does not fit.
@@ -52,9 +52,9 @@ std::optional<gauge_input> obtain_gauge(report& result, const shared_options& op
                                         const communicator& world, run_control& control, progress_line& progress,
                                         gpu_access* gpu = nullptr);
 
-/// The plaquette, and remarks on the file.
+/// Prints the plaquette, and remarks on the file.
 void print_gauge(const gauge_input& gauge);
-/// The remarks alone.
+/// Prints the remarks alone.
 void print_gauge_remarks(const gauge_input& gauge);
 
 /// Adds the checks of a configuration: every link in SU(3), and a finite plaquette.

@@ -40,7 +40,7 @@ class gpu_monitor {
   gpu_monitor& operator=(const gpu_monitor&) = delete;
 
   bool works() const { return state_ != nullptr; }
-  /// Why it does not work; empty where it does.
+  /// Returns why it does not work; empty where it does.
   const std::string& trouble() const { return trouble_; }
   /// Of the driver; empty where unknown.
   std::string driver_version() const;

@@ -40,7 +40,7 @@ struct operator_case {
   bool has_clover() const { return kind == operator_kind::clover || kind == operator_kind::clover_schur; }
   /// Returns an operation on vectors, which has no links.
   bool is_vector() const { return kind >= operator_kind::axpy; }
-  /// One of those that give numbers.
+  /// Returns whether it is one of those that give numbers.
   bool is_sum() const { return kind == operator_kind::dot || kind == operator_kind::norm2; }
   bool is_schur() const { return kind == operator_kind::wilson_schur || kind == operator_kind::clover_schur; }
 };

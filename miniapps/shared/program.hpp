@@ -51,9 +51,10 @@ class program {
   virtual const shared_options& shared() const = 0;
   /// All files but --json, which comes by itself.
   virtual std::vector<named_file> files() const { return {}; }
-  /// The lattice of the run: that of --gauge FILE, else --lattice. A program without a lattice takes no_lattice().
+  /// Returns the lattice of the run: that of --gauge FILE, else --lattice. A program without a lattice takes
+  /// no_lattice().
   virtual lattice_geometry geometry(const communicator& world) { return geometry_of_run(shared(), world); }
-  /// Outputs that a stopped run has left, for a program with checkpoints; this run may replace them.
+  /// Returns outputs that a stopped run has left, for a program with checkpoints; this run may replace them.
   virtual std::vector<std::string> files_of_stopped_run() const { return {}; }
   /// Where threads and memory are placed; none: nothing is placed nor reported.
   virtual std::optional<placement_policy> placement() const { return std::nullopt; }

@@ -80,7 +80,7 @@ std::string read_columns_state(const std::string& path);
 void read_columns(const std::string& path, cpu::propagator& columns, const std::vector<int>& which,
                   const communicator& comm);
 
-/// R S R^+ for every site, S the 12 x 12 matrix of the columns.
+/// Computes R S R^+ for every site, S the 12 x 12 matrix of the columns.
 void rotate_basis(cpu::propagator& columns, const spin_matrix& rotation);
 
 }  // namespace plaquette

@@ -13,8 +13,8 @@
 
 namespace plaquette::validation {
 
-/// `dots` are <out, w> and `sizes` |out|^2, as `dot` and `norm2` find them: sums in double of some 10^5 products at
-/// most, in another order, with errors of random sign.
+/// Expects that `dots` are <out, w> and `sizes` |out|^2, as `dot` and `norm2` find them: sums in double of some 10^5
+/// products at most, in another order, with errors of random sign.
 template <class T>
 void expect_sums(const std::vector<complex<double>>& dots, const std::vector<complex<double>>& sizes,
                  const gpu::field<T>& out, const gpu::field<T>& w, const std::string& where) {

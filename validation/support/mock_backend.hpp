@@ -91,7 +91,7 @@ class machine {
     while (waiting_.count(id) != 0) run_any();
   }
 
-  /// The host waits for the tasks and reads: one event, however many numbers are read together.
+  /// Waits for the tasks and reads: one event, however many numbers are read together.
   void read(const std::vector<std::int64_t>& tasks) {
     reads_.push_back({applications_, next_});
     for (const auto id : tasks) finish(id);
@@ -267,7 +267,7 @@ class basic_field {
       std::transform(v.begin(), v.end(), s->numbers.begin() + static_cast<std::ptrdiff_t>(o), rounded<T>);
     });
   }
-  /// One number becomes f of it, now in the queue's order.
+  /// Makes one number f of it, now in the queue's order.
   template <class Function>
   void alter(int column, int index, Function f) {
     demand(column < columns_ && index < length_, "alter: a number that the field has");

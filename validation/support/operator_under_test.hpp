@@ -87,7 +87,7 @@ inline std::vector<operator_under_test> operators_under_test() {
   return list;
 }
 
-/// Those that a solver in double can work with.
+/// Returns those that a solver in double can work with.
 inline std::vector<operator_under_test> double_precision_operators() {
   std::vector<operator_under_test> list;
   for (const operator_under_test& op : operators_under_test())

@@ -78,7 +78,7 @@ std::vector<method> all_methods();
 
 double norm_of_inverse(const matrix& a);
 matrix inverse_of(const matrix& a);
-/// A^-1 b.
+/// Returns A^-1 b.
 matrix solution_of(const matrix& a, const matrix& b);
 
 /// Returns how far the true residual may be from the iterated one, relative to |b|.

@@ -58,7 +58,7 @@ bool same_bits(const site_field<Value>& a, const site_field<Value>& b) {
   return true;
 }
 
-/// Memory of the next field of this kind is full of NaN, on a device too (the host build does that by itself).
+/// Fills memory of the next field of this kind with NaN, on a device too (the host build does that by itself).
 template <class MatrixField>
 void poison_workspace(const gpu::context& ctx) {
   MatrixField first(ctx), second(ctx);
