@@ -483,7 +483,7 @@ __device__ __forceinline__ void wait_for_group(int group) {
     asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(32 * warps) : "memory");
 }
 
-/// Brings a stretch of memory brought to the second-level cache, where it begins on 16 bytes.
+/// Brings a stretch of memory to the second-level cache, where it begins on 16 bytes.
 __device__ __forceinline__ void bring_to_cache(const void* from, std::int64_t bytes) {
   if (reinterpret_cast<std::uintptr_t>(from) % 16 != 0) return;
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(static_cast<unsigned>(bytes)) : "memory");
