@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/coarse/coarse_lattice.hpp"
 
-#include <cstring>
-#include <span>
-
 namespace plaquette::gpu {
 
 namespace {
@@ -72,43 +69,6 @@ gpu::halo* coarse_lattice::halo() const {
     if (!halo_->recordable()) execution_.note_messages_of_host();
   }
   return halo_.get();
-}
-
-void exchange_coarse_faces(const execution& on, const coarse_lattice& lattice, site_subset subset, std::size_t bytes,
-                           const std::byte* packed, std::byte* ghosts) {
-  const coarse_geometry& geometry = lattice.geometry();
-  std::vector<std::byte> out(static_cast<std::size_t>(lattice.sent(subset).count) * bytes);
-  std::vector<std::byte> all(static_cast<std::size_t>(geometry.ghosts()) * bytes);
-  copy_to_host(on.queue(), out.data(), packed, out.size());
-  std::vector<std::vector<std::byte>> in;
-  std::vector<outgoing_message> send;
-  std::vector<incoming_message> receive;
-  const auto count = [&](const std::vector<std::int32_t>(&lists)[2]) {
-    std::size_t sites = 0;
-    for (int p = 0; p < 2; ++p) sites += has_parity(subset, p) ? lists[p].size() : 0;
-    return sites;
-  };
-  in.reserve(geometry.faces().size());
-  std::size_t begin = 0;
-  for (const auto& face : geometry.faces()) {
-    const std::size_t sent = count(face.send) * bytes;
-    send.push_back({face.send_to, face.direction, std::span(out).subspan(begin, sent)});
-    begin += sent;
-    in.emplace_back(count(face.receive_into) * bytes);
-    receive.push_back({face.receive_from, face.direction, in.back()});
-  }
-  on.comm().start_exchange(send, receive).wait();
-  std::size_t k = 0;
-  for (const auto& face : geometry.faces()) {
-    const std::byte* next = in[k++].data();
-    for (int p = 0; p < 2; ++p)
-      if (has_parity(subset, p))
-        for (const std::int32_t g : face.receive_into[p]) {
-          std::memcpy(all.data() + static_cast<std::size_t>(g) * bytes, next, bytes);
-          next += bytes;
-        }
-  }
-  copy_to_device(on.queue(), ghosts, all.data(), all.size());
 }
 
 }  // namespace plaquette::gpu

@@ -61,11 +61,4 @@ class coarse_lattice {
   mutable std::shared_ptr<gpu::halo> halo_;
 };
 
-/// Sends packed sites to the ranks that need them, through the host, and puts what comes where ghosts lie: for setups.
-/// Collective; waits.
-/// \param packed  of the device: `bytes` bytes for each site of `lattice.sent(subset)`
-/// \param ghosts  of the device: `bytes` bytes for each ghost of the lattice
-void exchange_coarse_faces(const execution& on, const coarse_lattice& lattice, site_subset subset, std::size_t bytes,
-                           const std::byte* packed, std::byte* ghosts);
-
 }  // namespace plaquette::gpu

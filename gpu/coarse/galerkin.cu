@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/coarse/galerkin.hpp"
+#include "gpu/coarse/staged_exchange.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -246,37 +247,47 @@ std::shared_ptr<const complex<float>> vectors_of_faces(const null_space& v) {
     for_each_index(
         on.queue(), count,
         pack_vectors{packed.get(), v.begin(), tables.pointers(), tables.face(mu).get(), v.rows(), v.vectors()});
-    std::vector<complex<float>> mine(static_cast<std::size_t>(count)), theirs(mine.size());
-    copy_to_host(on.queue(), mine.data(), packed.get(), mine.size() * sizeof(complex<float>));
     coordinate above = coordinate_of(coarse.rank(), coarse.grid()), below = above;
     above[mu] = (above[mu] + 1) % coarse.grid()[mu];
     below[mu] = (below[mu] + coarse.grid()[mu] - 1) % coarse.grid()[mu];
-    const outgoing_message send[] = {
-        {static_cast<int>(lexicographic(below, coarse.grid())), mu, std::as_bytes(std::span(mine))}};
-    const incoming_message receive[] = {
-        {static_cast<int>(lexicographic(above, coarse.grid())), mu, std::as_writable_bytes(std::span(theirs))}};
-    on.comm().start_exchange(send, receive).wait();
-    copy_to_device(on.queue(), ghosts.get() + begin, theirs.data(), theirs.size() * sizeof(complex<float>));
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(complex<float>);
+    exchange_staged(on, {static_cast<int>(lexicographic(below, coarse.grid())),
+                         static_cast<int>(lexicographic(above, coarse.grid())), mu,
+                         reinterpret_cast<const std::byte*>(packed.get()), bytes,
+                         reinterpret_cast<std::byte*>(ghosts.get() + begin), bytes});
     begin += count;
   }
   return ghosts;
 }
 
-void make_backward_links(coarse_matrices& m) {
+/// Fills `ghosts` with the links along mu of the sites behind this rank's, which another rank has. Collective.
+void get_links_behind(const coarse_matrices& m, int mu, complex<float>* ghosts) {
   const execution& on = m.get_execution();
   const std::int64_t size = std::int64_t{m.n()} * m.n();
   const auto& list = m.lattice().sent(site_subset::full);
-  const bool cut = !m.lattice().geometry().faces().empty();
-  const auto packed = numbers_on_device(on, cut ? list.count * size : 0);
-  const auto ghosts = numbers_on_device(on, cut ? m.lattice().geometry().ghosts() * size : 0);
+  for (const auto& face : m.lattice().geometry().faces()) {
+    if (face.direction != 2 * mu + 1) continue;
+    const std::int64_t first = list.begin[face.direction], count = list.begin[face.direction + 1] - first;
+    const auto packed = numbers_on_device(on, count * size);
+    for_each_index(on.queue(), count * size,
+                   pack_links{packed.get(), m.begin(), list.sites.get() + first, size, 1 + 2 * mu});
+    const auto bytes = [size](std::int64_t sites) {
+      return static_cast<std::size_t>(sites * size) * sizeof(complex<float>);
+    };
+    complex<float>* const theirs = ghosts + m.lattice().first_ghosts()[face.direction] * size;
+    exchange_staged(on,
+                    {face.send_to, face.receive_from, face.direction, reinterpret_cast<const std::byte*>(packed.get()),
+                     bytes(count), reinterpret_cast<std::byte*>(theirs),
+                     bytes(std::ssize(face.receive_into[0]) + std::ssize(face.receive_into[1]))});
+  }
+}
+
+void make_backward_links(coarse_matrices& m) {
+  const execution& on = m.get_execution();
+  const std::int64_t size = std::int64_t{m.n()} * m.n();
+  const auto ghosts = numbers_on_device(on, m.lattice().geometry().ghosts() * size);
   for (int mu = 0; mu < dimensions; ++mu) {
-    if (cut) {
-      for_each_index(on.queue(), list.count * size,
-                     pack_links{packed.get(), m.begin(), list.sites.get(), size, 1 + 2 * mu});
-      exchange_coarse_faces(on, m.lattice(), site_subset::full, static_cast<std::size_t>(size) * sizeof(complex<float>),
-                            reinterpret_cast<const std::byte*>(packed.get()),
-                            reinterpret_cast<std::byte*>(ghosts.get()));
-    }
+    get_links_behind(m, mu, ghosts.get());
     for_each_index(on.queue(), m.lattice().geometry().sites() * size,
                    turn_links{m.begin(), ghosts.get(), m.lattice().neighbours(), m.n(), mu});
   }

@@ -71,15 +71,20 @@ std::string text_of(const rank_map& map) {
   return std::to_string(hosts.size()) + " hosts" + (map.shares_a_device() ? " shared GPUs" : "");
 }
 
-/// The tuner of the first rank requests trials, which all ranks make.
+/// Returns what the tuner of the first rank chooses by trials, which all ranks make. The others' seconds are those of
+/// their tuners, too: they are no part of what a program measures.
 halo_policy chosen_policy(const lattice_geometry& geometry, const communicator& comm, const rank_map& map,
                           tuner& choices, const std::function<double(int)>& trial) {
   constexpr int chosen = 1000;
   if (comm.rank() != 0) {
-    for (;;) {
+    for (const double begin = now();;) {
       const int order = from_first(comm, 0);
-      if (order >= chosen) return policies.at(static_cast<std::size_t>(order - chosen));
-      trial(order);
+      if (order < chosen) {
+        trial(order);
+        continue;
+      }
+      choices.add_seconds_spent(now() - begin);
+      return policies.at(static_cast<std::size_t>(order - chosen));
     }
   }
   std::vector<std::string> names;

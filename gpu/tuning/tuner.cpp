@@ -255,6 +255,11 @@ double tuner::seconds_spent() const {
   return spent_;
 }
 
+void tuner::add_seconds_spent(double seconds) {
+  const std::lock_guard lock(mutex_);
+  spent_ += seconds;
+}
+
 double tuner::now() const {
   if (options_.clock) return options_.clock();
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

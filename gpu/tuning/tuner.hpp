@@ -105,6 +105,8 @@ class tuner {
   std::vector<tuning_record> used() const;
   /// Returns the seconds that went into measuring; to be reported apart from what a program measures.
   double seconds_spent() const;
+  /// Adds seconds of trials that this process made for another rank's tuner.
+  void add_seconds_spent(double seconds);
 
  private:
   struct stored_choice {

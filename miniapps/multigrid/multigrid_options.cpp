@@ -251,9 +251,6 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
     if (batch > options.shared.rhs)
       throw input_error(fmt::format("--batches: expected at most the {} right-hand sides of --rhs, found {}",
                                     options.shared.rhs, batch));
-  if (options.shared.tolerance >= 1.0)
-    throw input_error(
-        fmt::format("--tol: expected less than 1, which no solve at all meets, found {:g}", options.shared.tolerance));
   if (options.shared.tolerance != 0.0 && options.shared.tolerance < 1e-15)
     throw input_error(
         fmt::format("--tol: double precision resolves 1e-15 at best, found {:g}", options.shared.tolerance));
@@ -272,9 +269,13 @@ void choose_parameters(multigrid_options& options, const lattice_geometry& geome
       p.coarsenings[k].vectors = options.vectors[std::min(k, options.vectors.size() - 1)];
   }
   extents global = geometry.global(), local = geometry.local();
-  for (const coarsening& c : p.coarsenings) {  // refuses early; the lattices themselves are not needed yet
-    global = coarse_extents(global, local, c.aggregate);
-    local = coarse_extents(local, local, c.aggregate);
+  try {  // refuses early; the lattices themselves are not needed yet
+    for (const coarsening& c : p.coarsenings) {
+      global = coarse_extents(global, local, c.aggregate);
+      local = coarse_extents(local, local, c.aggregate);
+    }
+  } catch (const input_error& unusable) {
+    throw input_error("--aggregates: " + std::string(unusable.what()));
   }
   std::vector<int> vectors;
   for (const coarsening& c : p.coarsenings) vectors.push_back(c.vectors);

@@ -197,6 +197,10 @@ TEST(tuner, a_trial_may_tune_what_it_needs_itself) {
   EXPECT_EQ(t.used().size(), 2U);
   // Time of the inner measurement is within that of the outer one, and is not counted twice.
   EXPECT_LE(t.seconds_spent(), device.time - 100.0 + 1e-9);
+  // Nor is that of trials for other ranks part of what is measured.
+  const double before = t.seconds_spent();
+  t.add_seconds_spent(0.5);
+  EXPECT_DOUBLE_EQ(t.seconds_spent(), before + 0.5);
 }
 
 TEST(tuner, a_second_process_uses_what_the_first_has_measured) {
