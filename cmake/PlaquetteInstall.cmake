@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What `cmake --install` copies: component "development" is the libraries, their headers and the CMake package, so that
-# find_package(Plaquette) gives Plaquette::common, Plaquette::cpu_ref and, where CUDA is on, Plaquette::gpu; component
-# "programs" is the mini-apps and tools.
+# What `cmake --install` copies: component "development" is the libraries, their headers and the CMake package. With it
+# find_package(Plaquette) gives Plaquette::common, Plaquette::cpu_ref and, where CUDA is on, Plaquette::gpu. The
+# component "programs" is the mini-apps and tools.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Plaquette)

@@ -42,7 +42,7 @@ struct field_shape {
 /// turning to NaN. `where_above(a, limits)` is 1 where re a > limit and 0 elsewhere (0 for NaN): a mask to multiply
 /// with. `host_values` waits for the numbers and returns them: the only operation that reads. A backend where waiting
 /// costs may also offer `host_values(std::span<const S>)`, which returns the numbers of several handles after one wait
-/// (a vector for each handle); without it they are read one after the other. And `values_on_their_way(std::span<const
+/// (a vector for each handle). Without it they are read one after the other. And `values_on_their_way(std::span<const
 /// S>)`, which queues the reading and returns a function that waits for it, but not for what is queued later.
 template <class S>
 concept column_scalars =
@@ -60,7 +60,7 @@ concept column_scalars =
     };
 
 /// A batch of columns (right-hand sides) of one shape. Copying a field object shares its storage; `like` makes another.
-/// In the updates, a scalar handle holds one number for each column; all fields of one call have the same shape, and
+/// In the updates, a scalar handle holds one number for each column. All fields of one call have the same shape, and
 /// those that are written are none of the others. No number of a column depends on the other columns of the batch.
 template <class F>
 concept field_batch =
@@ -106,8 +106,9 @@ concept field_batch =
 template <class F>
 inline constexpr std::type_identity<F> as{};
 
-/// Two fields of one backend that differ in what their numbers are stored in and in nothing else: the same shapes, the
-/// same scalars, so that a number that was summed in one precision steers an update in the other. F and G may be one.
+/// Two fields of one backend that differ in what their numbers are stored in and in nothing else. They have the same
+/// shapes and the same scalars, so a number that was summed in one precision steers an update in the other. F and G may
+/// be one.
 template <class F, class G>
 concept precisions_of_one_field =
     field_batch<F> && field_batch<G> && std::same_as<typename F::scalars, typename G::scalars> &&
@@ -132,8 +133,8 @@ concept linear_operator =
 template <class P, class F>
 concept preconditioner = forward_operator<P, F>;
 
-/// out = A in; returns <out, w> and <out, out>. An operator may offer it as `apply_dot_norm2`, and save the passes over
-/// memory; where it does not, the sums are made afterwards.
+/// Computes out = A in; returns <out, w> and <out, out>. An operator may offer it as `apply_dot_norm2`, and save the
+/// passes over memory; where it does not, the sums are made afterwards.
 template <class A, class F>
 auto apply_dot_norm2(const A& a, F& out, const F& in, const F& w) {
   if constexpr (requires { a.apply_dot_norm2(out, in, w); }) {
@@ -168,7 +169,6 @@ class any_operator {
     if constexpr (linear_operator<A, F>) apply_dagger_ = [held](F& out, const F& in) { held->apply_dagger(out, in); };
   }
   void apply(F& out, const F& in) const { apply_(out, in); }
-  bool has_dagger() const { return static_cast<bool>(apply_dagger_); }
   /// \throws error (internal) where there is none
   void apply_dagger(F& out, const F& in) const {
     if (!apply_dagger_)

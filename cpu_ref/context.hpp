@@ -39,8 +39,8 @@ class context {
   instruction_set isa() const { return execution().isa(); }
   buffer_pool& workspace() const { return execution().workspace(); }
 
-  /// Blocks for numbers of type T: as many lanes as the instruction set has and the lattice allows. Those of half are
-  /// those of float.
+  /// Returns the blocks for numbers of type T: as many lanes as the instruction set has and the lattice allows. For
+  /// half they are the same as for float.
   template <class T>
   const block_layout& layout() const {
     return *(sizeof(real_of<T>) == 4 ? state_->single_layout : state_->double_layout);
@@ -54,7 +54,7 @@ class context {
     else
       return *state_->double_kernels;
   }
-  /// Permutations of lanes as the kernels take them: [element][W].
+  /// Returns permutations of lanes as the kernels take them: [element][W].
   template <class T>
   const typename hopping_arguments<T>::lane* permutation_table() const {
     if constexpr (sizeof(real_of<T>) == 4)

@@ -15,7 +15,7 @@ namespace plaquette::gpu {
 class halo;  // gpu/halo/halo.hpp
 
 /// A lattice on an execution. Copies share everything. `on` makes another lattice on the same execution: work of the
-/// two may be queued in turn, and nobody waits in between. A context is taken wherever its execution alone is needed.
+/// two may be queued in turn, with no wait in between. A context is taken wherever its execution alone is needed.
 class context {
  public:
   /// A lattice on an execution of its own: see `execution`. Collective. Throws input_error also where the process grid
@@ -33,9 +33,9 @@ class context {
   const gpu::execution& execution() const { return state_->execution; }
   operator const gpu::execution&() const { return state_->execution; }
   const lattice_geometry& geometry() const { return state_->geometry; }
-  /// How sites are numbered.
+  /// Returns how sites are numbered.
   const site_order& order() const { return state_->order; }
-  /// How neighbours exchange what operators need; null on one rank. Where the way is left open it
+  /// Returns how neighbours exchange what operators need; null on one rank. Where the way is left open it
   /// is made, and tuned, at first use: collective then.
   gpu::halo* halo() const { return comm().size() > 1 ? halo_of_ranks() : nullptr; }
 

@@ -14,7 +14,7 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// Sums that nobody has used yet, and the memory they are in.
+/// Sums that no kernel has used yet, and the memory they are in.
 struct postponed_sums {
   std::shared_ptr<std::byte> memory;
   number_rows rows;

@@ -45,7 +45,8 @@ class execution {
 
   /// Notices ranks that make no progress; null on one rank.
   const std::shared_ptr<watchdog>& watch() const { return state_->watch; }
-  /// The halo of the first lattice that has one, for coarse lattices, whose messages travel as its do. May be null.
+  /// Returns the halo of the first lattice that has one, for coarse lattices, whose messages travel as its do. May be
+  /// null.
   const std::shared_ptr<gpu::halo>& first_halo() const { return state_->first_halo; }
   void set_first_halo(std::shared_ptr<gpu::halo> made) const {
     if (!state_->first_halo) state_->first_halo = std::move(made);
@@ -58,11 +59,11 @@ class execution {
   /// Returns whether kernels add sums of `columns` columns over ranks themselves. Otherwise, and on one rank, use
   /// `add_over_ranks`.
   bool kernels_sum_over_ranks(int columns) const;
-  /// What the kernel that is queued next needs for that, which makes `count` sums a column: the sums that wait travel
-  /// with it, and are kept until the next call. Valid until then. Collective.
+  /// Returns what the kernel that is queued next needs for that, which makes `count` sums a column: the sums that wait
+  /// travel with it, and are kept until the next call. Valid until then. Collective.
   const rank_sum* sums_of_next_kernel(int columns, int count) const;
-  /// Numbers of the device, [columns][count], become their sums over ranks; nothing on one rank. Sums wait, so that
-  /// several travel together: until enough of them wait, until the next kernel that sums over ranks, or until
+  /// Replaces numbers of the device, [columns][count], by their sums over ranks; nothing on one rank. Sums wait, so
+  /// that several travel together: until enough of them wait, until the next kernel that sums over ranks, or until
   /// `complete_sums`. Call that before the numbers are used (handles of `scalars` do), before a work_graph records, and
   /// at the end of what it records. `memory` lives until the sums are queued. Collective.
   void add_over_ranks(const std::shared_ptr<std::byte>& memory, double* numbers, int columns, int count) const {

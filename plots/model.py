@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws the performance model (performance_model.py, where its assumptions stand) and what dslash-scaling measured
-on several GPUs, for every lattice, and what it gives for more of them, up to 1024. It takes the single-GPU figures
-of all given reports for the speed of a GPU on a local lattice (where there is none, what a run on several GPUs took
-without communication), and the latencies of a run with --latency. The table has the operators of solves too."""
+on several GPUs, for every lattice, and what it gives for more of them, up to 1024. It takes the single-GPU figures of
+all given reports for the speed of a GPU on a local lattice. Where there is none, it takes what a run on several GPUs
+took without communication. It also takes the latencies of a run with --latency. The table has the operators of solves
+too."""
 
 import performance_model as model
 import style

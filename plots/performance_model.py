@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long one application of an operator takes on several GPUs, from numbers measured apart: what one GPU does with
-a lattice of the local size, the copy bandwidth, the bandwidth and latency between GPUs. Two constants are what a
-kernel costs beyond the bytes that it moves, and what sites at the cuts cost in the midst of one.
+"""How long one application of an operator takes on several GPUs, from numbers measured apart. These are what one GPU
+does with a lattice of the local size, the copy bandwidth, the bandwidth and latency between GPUs. Two constants are
+what a kernel costs beyond the bytes that it moves, and what sites at the cuts cost in the midst of one.
 
 What is launched for a hop, and what waits for what (gpu/dirac/hopping_term.cu):
 
@@ -35,8 +35,8 @@ import bisect
 import collections
 import math
 
-#: Bytes of a projected half-spinor on its way and of a spinor as it is read, by precision; two columns of 16 bytes carry
-#: the twelve 16-bit numbers of half precision and their norm.
+#: Bytes of a projected half-spinor on its way and of a spinor as it is read, by precision. Two columns of 16 bytes
+#: carry the twelve 16-bit numbers of half precision and their norm.
 SENT = {"double": 96, "single": 48, "half": 32}
 READ = {"double": 192, "single": 96, "half": 52}
 
@@ -44,10 +44,11 @@ READ = {"double": 192, "single": 96, "half": 52}
 #: host). Assumptions, not measurements.
 NETWORK_BANDWIDTH, NETWORK_LATENCY = 50e9, 10e-6
 
-#: Seconds of `fill`, on an H200: what the two fills of a hop with the overlap off leave of its exchange when 2 latencies and
-#: bytes / bandwidth are taken away: 6.9 microseconds in double, 6.1 in half, of clover_schur on 24^3x128 on 4 GPUs
-#: (at revision dfd5380; validation/results has a later solve-4.json). And of `cut`: what a hop with the overlap on takes more than without messages
-#: when the reading of the faces is taken away: 0 in double, 3.4 in half, in that report. No other has gone into them.
+#: Seconds of `fill`, on an H200: what remains of the exchange of a hop with the overlap off when 2 latencies and bytes
+#: / bandwidth are taken away. It is 6.9 microseconds in double, 6.1 in half, of clover_schur on 24^3x128 on 4 GPUs (at
+#: revision dfd5380; validation/results has a later solve-4.json). And of `cut`: what a hop with the overlap on takes
+#: more than without messages when the reading of the faces is taken away. It is 0 in double, 3.4 in half, in that
+#: report. No other has gone into them.
 FILL, CUT = 6.5e-6, 1.7e-6
 
 #: What a machine does. `times`: {(operator, layout, precision, reals, rhs): [(sites, seconds)]} of one GPU, growing in
@@ -90,15 +91,16 @@ def smallest_surface_grid(lattice, ranks):
 
 
 def grid_of_local_box(local, ranks):
-    """The grid that the mini-app takes for boxes of a given size, whose faces do not depend on the numbers of boxes: all of
-    them along the longest direction, the last of equals."""
+    """The grid that the mini-app takes for boxes of a given size, whose faces do not depend on the numbers of boxes.
+    All of them lie along the longest direction, the last of equals."""
     along = max(range(len(local)), key=lambda mu: (local[mu], mu))
     return tuple(ranks if mu == along else 1 for mu in range(len(local)))
 
 
 def interpolated(table, at, least=math.inf):
-    """A positive quantity from [(place, value)], growing in place: linear in the logarithms between its points; in
-    proportion to the place beyond the last one; before the first one on a line to `least` at zero, if that is below."""
+    """A positive quantity from [(place, value)], growing in place. It is linear in the logarithms between its points,
+    and in proportion to the place beyond the last one. Before the first one it is on a line to `least` at zero, if that
+    is below."""
     places = [place for place, _ in table]
     n = bisect.bisect_left(places, at)
     if n < len(table) and places[n] == at:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws why multigrid works, from a report of plaquette-multigrid --explain --json REPORT.json: what relaxation leaves of
-an error and how much of that P holds, local coherence, and a slow mode with what P keeps of it."""
+"""Draws why multigrid works, from a report of plaquette-multigrid --explain --json REPORT.json. It shows what
+relaxation leaves of an error and how much of that P holds, local coherence, and a slow mode with what P keeps of it."""
 
 import numpy
 

@@ -37,6 +37,7 @@ configure() {
   fi
   mkdir -p "$(build_folder)"
   [[ $preset != cuda ]] || command -v mpicxx >/dev/null || set -- -DPLAQUETTE_MPI=OFF "$@"
+  set -- -DCMAKE_COMPILE_WARNING_AS_ERROR="${PLAQUETTE_WARNINGS_AS_ERRORS:-OFF}" "$@"
   say "configure   preset $preset (log: build/$preset/configure.log)"
   if ! (cd "$root" && cmake --preset "$preset" "$@") >"$log" 2>&1; then
     grep -A 8 'CMake Error' "$log" >&2 || tail -n 20 "$log" >&2

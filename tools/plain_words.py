@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds sentences of documents and comments that a reader stumbles over: those of more than 30 words, and those with words
-that only this project uses. tools/words.txt has these, with plain ones.
+"""Finds sentences of documents and comments that a reader stumbles over. They have more than 30 words, or words that
+only this project uses. tools/words.txt has these, with plain ones.
 
     tools/plain_words.py                      the whole tree: the worst sentences and their share
     tools/plain_words.py README.md miniapps   some files or folders

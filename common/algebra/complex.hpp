@@ -47,15 +47,10 @@ template <class T>
 PLAQUETTE_HOST_DEVICE constexpr complex<T> conj(const complex<T>& a) {
   return {a.re, -a.im};
 }
-/// |a|^2
+/// Returns |a|^2
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr T norm2(const complex<T>& a) {
   return a.re * a.re + a.im * a.im;
-}
-/// i a
-template <class T>
-PLAQUETTE_HOST_DEVICE constexpr complex<T> times_i(const complex<T>& a) {
-  return {-a.im, a.re};
 }
 template <class To, class From>
 PLAQUETTE_HOST_DEVICE constexpr complex<To> complex_cast(const complex<From>& a) {

@@ -9,7 +9,7 @@
 
 namespace plaquette {
 
-/// The four plaquettes of plane (mu, nu) that start and end at a site, all turning from mu to nu.
+/// Returns the four plaquettes of plane (mu, nu) that start and end at a site, all turning from mu to nu.
 /// \param link  link(a, b, direction) is the link of that direction at the site a steps along mu and b along nu away
 template <class Link>
 PLAQUETTE_HOST_DEVICE constexpr su3<double> sum_of_leaves(const Link& link, int mu, int nu) {
@@ -19,12 +19,12 @@ PLAQUETTE_HOST_DEVICE constexpr su3<double> sum_of_leaves(const Link& link, int 
          adjoint(link(0, -1, nu)) * (link(0, -1, mu) * link(1, -1, nu)) * adjoint(link(0, 0, mu));
 }
 
-/// i Fhat, a Hermitian matrix: Fhat = (Q - Q^+) / 8 with its trace, Q the sum of the leaves.
+/// Returns i Fhat, a Hermitian matrix: Fhat = (Q - Q^+) / 8 with its trace, Q the sum of the leaves.
 PLAQUETTE_HOST_DEVICE constexpr su3<double> i_field_strength(const su3<double>& leaves) {
   return complex<double>{0.0, 0.125} * (leaves - adjoint(leaves));
 }
 
-/// sum_k sigma_k (x) a_k with the Pauli matrices sigma_k, for Hermitian a_k.
+/// Returns sum_k sigma_k (x) a_k with the Pauli matrices sigma_k, for Hermitian a_k.
 PLAQUETTE_HOST_DEVICE constexpr hermitian_6x6 pauli_sum(const su3<double>& a_1, const su3<double>& a_2,
                                                         const su3<double>& a_3) {
   hermitian_6x6 block;
@@ -41,7 +41,7 @@ PLAQUETTE_HOST_DEVICE constexpr hermitian_6x6 pauli_sum(const su3<double>& a_1, 
   return block;
 }
 
-/// -1/2 sum_{mu<nu} c_munu sigma_munu (-i Fhat_munu), where half_c_times_if(mu, nu) = c_munu i Fhat_munu / 2.
+/// Returns -1/2 sum_{mu<nu} c_munu sigma_munu (-i Fhat_munu), where half_c_times_if(mu, nu) = c_munu i Fhat_munu / 2.
 /// In the DeGrand-Rossi basis gamma_k = [[0, i s_k], [-i s_k, 0]] with s = (sigma_1, -sigma_2, sigma_3), and
 /// gamma_t = [[0, 1], [1, 0]]. Hence sigma_munu (-i Fhat) = gamma_mu gamma_nu Fhat, with
 /// gamma_x gamma_y = -i sigma_3, gamma_x gamma_z = -i sigma_2, gamma_y gamma_z = -i sigma_1 in both chiralities and

@@ -60,8 +60,8 @@ constexpr spin_matrix adjoint(const spin_matrix& a) {
   return r;
 }
 
-/// gamma_mu for mu = 0..3 (x, y, z, t) and gamma_5 = gamma_x gamma_y gamma_z gamma_t = diag(1, 1, -1, -1) for mu = 4.
-/// DeGrand and Rossi, Comput. Phys. Commun. 60 (1990) 211.
+/// Returns gamma_mu for mu = 0..3 (x, y, z, t) and gamma_5 = gamma_x gamma_y gamma_z gamma_t = diag(1, 1, -1, -1) for
+/// mu = 4. DeGrand and Rossi, Comput. Phys. Commun. 60 (1990) 211.
 constexpr spin_matrix gamma_matrix(int mu) {
   constexpr complex<double> one{1.0, 0.0}, i{0.0, 1.0};
   spin_matrix g;
@@ -97,9 +97,10 @@ enum class gamma_basis {
   tmlqcd            ///< tmLQCD: gamma_t = -[[0,1],[1,0]], gamma_k = [[0, -i sigma_k], [i sigma_k, 0]]
 };
 
-/// The unitary R with gamma'_mu = R gamma_mu R^+ and psi' = R psi.
+/// Returns the unitary R with gamma'_mu = R gamma_mu R^+ and psi' = R psi.
 spin_matrix basis_rotation(gamma_basis to);
-/// "degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd"; throws input_error for anything else.
+/// Parses "degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd"; throws input_error for anything
+/// else.
 gamma_basis parse_gamma_basis(std::string_view name);
 
 }  // namespace plaquette

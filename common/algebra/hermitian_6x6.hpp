@@ -18,7 +18,7 @@ struct hermitian_6x6 {
   complex<double> lower[lower_size]{};  ///< strict lower triangle by rows: (1,0), (2,0), (2,1), (3,0), ...
 
   PLAQUETTE_HOST_DEVICE static constexpr int lower_index(int row, int column) { return row * (row - 1) / 2 + column; }
-  /// Element (row, column), whichever triangle it lies in.
+  /// Returns element (row, column), whichever triangle it lies in.
   PLAQUETTE_HOST_DEVICE constexpr complex<double> operator()(int row, int column) const {
     if (row == column) return {diagonal[row], 0.0};
     return row > column ? lower[lower_index(row, column)] : conj(lower[lower_index(column, row)]);

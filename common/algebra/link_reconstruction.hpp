@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Links from 12 or 8 real numbers, for numbers, vector registers and device code alike: a `Complex` here is anything
+/// Links from 12 or 8 real numbers, for numbers, vector registers and device code alike. A `Complex` here is anything
 /// with parts re and im of one type with + - * and a conversion-free division.
 ///
 /// Twelve: the third row is the conjugate of the cross product of the first two (Clark et al., arXiv:0911.3191, eq. 4).
 ///
 /// Eight: SU(3) is a bundle of spheres: the first row is a point of S^5, and given it, the other two rows are an
 /// element of SU(2), a point of S^3. A point (x_0, x) of a sphere is stored as p = tan(theta/4) x/|x|, cos theta = x_0,
-/// so that |p| <= 1 and
-///   r = 1 / (1 + p^2),  x_0 = 1 - 8 r^2 p^2,  x = 4 r^2 (1 - p^2) p:
-/// one division, no root, no angle, and nothing is lost to cancellation; the parameters of arXiv:0911.3191, section 4,
-/// lose half the digits near the unit matrix. With the first row a = (alpha, w) a frame of the other two is
+/// so that |p| <= 1 and r = 1 / (1 + p^2), x_0 = 1 - 8 r^2 p^2, x = 4 r^2 (1 - p^2) p. That is one division, no root,
+/// no angle, and nothing is lost to cancellation. The parameters of arXiv:0911.3191, section 4, lose half the digits
+/// near the unit matrix. With the first row a = (alpha, w) a frame of the other two is
 ///   R = ( alpha,            w                        )
 ///       ( -beta w^+,   1 - gamma w^+ w  ),   gamma = 1 / (1 + conj alpha),  beta = (1 + alpha) / (1 + conj alpha),
 /// unitary, of determinant beta, and smooth but for alpha = -1, where digits are lost as 1 / |1 + alpha|. A constant
@@ -29,7 +28,7 @@ inline constexpr double frame_phase_cos = 0.8, frame_phase_sin = 0.6;
 
 #define PLAQUETTE_ALGEBRA PLAQUETTE_HOST_DEVICE inline __attribute__((always_inline))
 
-/// conj(x y - z w): an element of the third row from those of the first (x, z) and the second (y, w).
+/// Returns conj(x y - z w): an element of the third row from those of the first (x, z) and the second (y, w).
 template <class Complex>
 PLAQUETTE_ALGEBRA Complex conjugate_minor(const Complex& x, const Complex& y, const Complex& z, const Complex& w) {
   return {x.re * y.re - x.im * y.im - z.re * w.re + z.im * w.im, z.re * w.im + z.im * w.re - x.re * y.im - x.im * y.re};
@@ -41,7 +40,7 @@ template <class Complex>
 PLAQUETTE_ALGEBRA Complex times(const Complex& a, const Complex& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
-/// conj(a) b
+/// Returns conj(a) b
 template <class Complex>
 PLAQUETTE_ALGEBRA Complex conj_times(const Complex& a, const Complex& b) {
   return {a.re * b.re + a.im * b.im, a.re * b.im - a.im * b.re};
@@ -51,7 +50,7 @@ PLAQUETTE_ALGEBRA Complex minus(const Complex& a) {
   return {-a.re, -a.im};
 }
 
-/// The second and third row of the frame of the row (alpha, w_0, w_1), of determinant conj(phase) with it.
+/// Computes the second and third row of the frame of the row (alpha, w_0, w_1), of determinant conj(phase) with it.
 /// \param half_height  (1 + re alpha) / 2 is its square
 template <class Complex, class Real>
 PLAQUETTE_ALGEBRA void frame_rows(Complex (&row)[2][3], const Complex& alpha, const Complex& w0, const Complex& w1,
@@ -77,7 +76,7 @@ PLAQUETTE_ALGEBRA void frame_rows(Complex (&row)[2][3], const Complex& alpha, co
 
 }  // namespace detail
 
-/// The matrix of eight parameters.
+/// Computes the matrix of eight parameters.
 /// \param phase  frame_phase_cos + i frame_phase_sin
 /// \param one    the number 1 in the type of the parts
 template <class Complex, class Real>
@@ -105,7 +104,7 @@ PLAQUETTE_ALGEBRA void matrix_of_parameters(Complex (&u)[3][3], const Real (&p)[
   }
 }
 
-/// The eight parameters of a matrix in SU(3), each of magnitude at most 1.
+/// Computes the eight parameters of a matrix in SU(3), each of magnitude at most 1.
 PLAQUETTE_HOST_DEVICE inline void parameters_of_matrix(double (&p)[8], const su3<double>& u) {
   using namespace detail;
   const auto to_parameters = [](double* to, double x0, const double* x, int n) {

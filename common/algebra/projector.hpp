@@ -30,7 +30,7 @@ constexpr chiral_links links_of_gamma(int mu) {
   return links;
 }
 
-/// a + i^power b, for any complex number type with parts re and im.
+/// Returns a + i^power b, for any complex number type with parts re and im.
 template <int power, class Complex>
 constexpr Complex add_rotated(const Complex& a, const Complex& b) {
   if constexpr ((power & 3) == 0) return {a.re + b.re, a.im + b.im};
@@ -39,7 +39,7 @@ constexpr Complex add_rotated(const Complex& a, const Complex& b) {
   if constexpr ((power & 3) == 3) return {a.re + b.im, a.im - b.re};
 }
 
-/// Upper spin a of (1 + sign gamma_mu) psi, one colour, mu = x, y or z: psi_a - sign i^power psi_lower.
+/// Returns upper spin a of (1 + sign gamma_mu) psi, one colour, mu = x, y or z: psi_a - sign i^power psi_lower.
 template <int mu, int sign, int a, class Complex>
 constexpr Complex project_spin(const Complex& upper, const Complex& lower) {
   static_assert(mu < 3);
@@ -54,10 +54,10 @@ constexpr Complex add_reconstructed(const Complex& sum, const Complex& h) {
   return add_rotated<4 - links_of_gamma(mu).power[a] + (sign > 0 ? 2 : 0)>(sum, h);
 }
 
-/// The first of the two spins that (1 + sign gamma_t) keeps, and doubles; the other two it makes zero.
+/// Returns the first of the two spins that (1 + sign gamma_t) keeps, and doubles; the other two it makes zero.
 constexpr int spin_kept_in_time(int sign) { return sign > 0 ? 0 : 2; }
 
-/// The sign in 1 +- gamma_mu of hop 2 mu, forwards, and 2 mu + 1, backwards, of the hopping term.
+/// Returns the sign in 1 +- gamma_mu of hop 2 mu, forwards, and 2 mu + 1, backwards, of the hopping term.
 constexpr int sign_of_hop(int direction) { return direction % 2 == 0 ? -1 : +1; }
 
 }  // namespace plaquette

@@ -12,7 +12,7 @@ enum class reconstruct : int {
   eight = 8     ///< the eight parameters of SU(3)
 };
 
-/// 18, 12 or 8.
+/// Returns 18, 12 or 8.
 constexpr int stored_reals(reconstruct r) { return static_cast<int>(r); }
 
 }  // namespace plaquette

@@ -10,11 +10,11 @@ namespace plaquette {
 
 /// The spin basis that a field's numbers are in.
 enum class spin_basis {
-  as_given,      ///< that of whoever wrote them
+  as_given,      ///< that of the program that wrote them
   time_diagonal  ///< gamma_t = diag(1, 1, -1, -1): Dirac spinors
 };
 
-/// Dirac spinors from the DeGrand-Rossi basis to the time-diagonal one, and back (the transformation is its own
+/// Rotates dirac spinors from the DeGrand-Rossi basis to the time-diagonal one, and back (the transformation is its own
 /// inverse): upper = (psi_01 + psi_23) / sqrt 2, lower = (psi_01 - psi_23) / sqrt 2. In it gamma_i has the other sign,
 /// off the diagonal, for i = x, y, z, and gamma_5 exchanges upper and lower. Numbers are [spin][colour], 4 spins.
 template <class Real>

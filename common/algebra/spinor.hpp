@@ -42,7 +42,7 @@ struct spinor {
       for (int c = 0; c < colours; ++c) a(i, c) = f * a(i, c);
     return a;
   }
-  /// A colour matrix acts on every spin.
+  /// Applies a colour matrix to every spin.
   PLAQUETTE_HOST_DEVICE friend constexpr spinor operator*(const su3<T>& u, const spinor& a) {
     spinor r;
     for (int i = 0; i < spins; ++i) r[i] = u * a[i];
@@ -50,7 +50,7 @@ struct spinor {
   }
 };
 
-/// <a, b>: the first argument conjugated.
+/// Returns <a, b>: the first argument conjugated.
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr complex<T> dot(const spinor<T>& a, const spinor<T>& b) {
   complex<T> sum;

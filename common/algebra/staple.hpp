@@ -8,14 +8,14 @@
 
 namespace plaquette {
 
-/// U_nu(x+mu) U_mu(x+nu)^+ U_nu(x)^+
+/// Returns U_nu(x+mu) U_mu(x+nu)^+ U_nu(x)^+
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr su3<T> staple_above(const su3<T>& nu_ahead, const su3<T>& mu_above,
                                                     const su3<T>& nu_here) {
   return nu_ahead * adjoint(mu_above) * adjoint(nu_here);
 }
 
-/// (U_mu(x-nu) U_nu(x+mu-nu))^+ U_nu(x-nu)
+/// Returns (U_mu(x-nu) U_nu(x+mu-nu))^+ U_nu(x-nu)
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr su3<T> staple_below(const su3<T>& mu_below, const su3<T>& nu_ahead_below,
                                                     const su3<T>& nu_below) {

@@ -9,7 +9,7 @@
 
 namespace plaquette {
 
-/// exp(i Q) for a Hermitian, traceless Q: f_0 + f_1 Q + f_2 Q^2 by Cayley and Hamilton (equations 19 to 35).
+/// Returns exp(i Q) for a Hermitian, traceless Q: f_0 + f_1 Q + f_2 Q^2 by Cayley and Hamilton (equations 19 to 35).
 PLAQUETTE_HOST_DEVICE inline su3<double> exponential_of_i_times(const su3<double>& q) {
   const su3<double> q2 = q * q;
   const double c1 = 0.5 * trace(q2).re;
@@ -40,7 +40,7 @@ PLAQUETTE_HOST_DEVICE inline su3<double> exponential_of_i_times(const su3<double
   return e;
 }
 
-/// U' = exp(i Q) U with Q = (i/2)(Omega^+ - Omega) without its trace, and Omega = C U^+. (equations 1 to 3)
+/// Returns U' = exp(i Q) U with Q = (i/2)(Omega^+ - Omega) without its trace, and Omega = C U^+. (equations 1 to 3)
 /// \param closing  C^+: the weighted staples that close U to plaquettes, as `staple_above` and `staple_below` give them
 PLAQUETTE_HOST_DEVICE inline su3<double> stout_smeared_link(const su3<double>& u, const su3<double>& closing) {
   const su3<double> omega_dagger = u * closing;

@@ -35,7 +35,7 @@ struct su2_subgroup {
 };
 inline constexpr su2_subgroup su2_subgroups[] = {{0, 1}, {0, 2}, {1, 2}};
 
-/// The quaternion r with Re tr(g w) = Re tr(g r) + (what does not depend on g) for all g of the subgroup.
+/// Returns the quaternion r with Re tr(g w) = Re tr(g r) + (what does not depend on g) for all g of the subgroup.
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr quaternion<T> projected(const su3<T>& w, su2_subgroup s) {
   const T half(0.5);
@@ -43,7 +43,7 @@ PLAQUETTE_HOST_DEVICE constexpr quaternion<T> projected(const su3<T>& w, su2_sub
           half * (w(s.i, s.j).re - w(s.j, s.i).re), half * (w(s.i, s.i).im - w(s.j, s.j).im)};
 }
 
-/// u = g u
+/// Computes u = g u
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr void multiply_from_left(su3<T>& u, const quaternion<T>& g, su2_subgroup s) {
   const complex<T> ii{g.r0, g.r3}, ij{g.r2, g.r1}, ji{-g.r2, g.r1}, jj{g.r0, -g.r3};
@@ -59,7 +59,7 @@ PLAQUETTE_HOST_DEVICE constexpr void replace_zero(double& size2, double& cosine)
   if (size2 == 0.0) size2 = cosine = 1.0;
 }
 
-/// The g in SU(2) with g r = r^+: Re tr(g r) is what it was for g = 1. Where r = 0, g = 1.
+/// Returns the g in SU(2) with g r = r^+: Re tr(g r) is what it was for g = 1. Where r = 0, g = 1.
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr quaternion<T> reflection(const quaternion<T>& r) {
   const T along = r.r0 * r.r0, across = r.r1 * r.r1 + r.r2 * r.r2 + r.r3 * r.r3, minus_two(-2.0);

@@ -88,7 +88,7 @@ PLAQUETTE_HOST_DEVICE constexpr complex<T> determinant(const su3<T>& a) {
          a(0, 2) * (a(1, 0) * a(2, 1) - a(1, 1) * a(2, 0));
 }
 
-/// The third row of a matrix in SU(3) from the first two: conj(row1 x row2).
+/// Computes the third row of a matrix in SU(3) from the first two: conj(row1 x row2).
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr void complete_third_row(su3<T>& u) {
   for (int j = 0; j < colours; ++j) {
@@ -97,7 +97,8 @@ PLAQUETTE_HOST_DEVICE constexpr void complete_third_row(su3<T>& u) {
   }
 }
 
-/// The largest absolute value of a real or imaginary part in U U^+ - 1 and of |det U - 1|; NaN where U holds one.
+/// Returns the largest absolute value of a real or imaginary part in U U^+ - 1 and of |det U - 1|; NaN where U holds
+/// one.
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr T distance_from_su3(const su3<T>& u) {
   const su3<T> d = u * adjoint(u) - su3<T>::identity();
@@ -119,7 +120,8 @@ PLAQUETTE_HOST_DEVICE constexpr T distance_from_su3(const su3<T>& u) {
   return worst;
 }
 
-/// Gram-Schmidt on the first two rows, the third from them: the nearest such matrix in SU(3) for a U close to it.
+/// Applies Gram-Schmidt to the first two rows, the third from them: the nearest such matrix in SU(3) for a U close to
+/// it.
 /// \param square_root  std::sqrt or the device's
 template <class T, class SquareRoot>
 PLAQUETTE_HOST_DEVICE constexpr su3<T> reunitarised(su3<T> u, SquareRoot&& square_root) {

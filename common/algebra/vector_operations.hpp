@@ -34,14 +34,14 @@ struct operation_traits {
   bool reads_x = false, writes_x = false, uses_y = false, uses_z = false, reads_u = true, reads_v = false;
   operand dot_left = operand::none, dot_right = operand::none, norm_of = operand::none;
 
-  /// Those that write have coefficients, but for the plain difference.
+  /// Returns whether the operation has coefficients: all that write, but for the plain difference.
   constexpr bool has_coefficients() const { return writes_x && !(reads_v && !reads_x); }
   constexpr bool reads_w() const { return dot_left == operand::w; }
   constexpr bool has_dot() const { return dot_left != operand::none; }
   constexpr bool has_norm() const { return norm_of != operand::none; }
   /// Sums a column: the dot product's real and imaginary part, then the norm.
   constexpr int sums() const { return (has_dot() ? 2 : 0) + (has_norm() ? 1 : 0); }
-  /// Fields that pass over the bus; those that are read and written count twice.
+  /// Returns fields that pass over the bus; those that are read and written count twice.
   constexpr int passes() const {
     return (reads_x ? 1 : 0) + (writes_x ? 1 : 0) + (uses_y ? 2 : 0) + (uses_z ? 2 : 0) + (reads_u ? 1 : 0) +
            (reads_v ? 1 : 0) + (reads_w() ? 1 : 0);
@@ -86,14 +86,14 @@ struct operands_of_number {
   Number x, y, z, u, v;
 };
 
-/// u + a (x - b v)
+/// Returns u + a (x - b v)
 template <class Number>
 PLAQUETTE_HOST_DEVICE inline Number direction(const Number& u, const Number& a, const Number& x, const Number& b,
                                               const Number& v) {
   return add_product(u, a, add_product(x, -b, v));
 }
 
-/// The formulas, but for z, which needs y as it is stored: `direction` follows then.
+/// Applies the formulas, but for z, which needs y as it is stored: `direction` follows then.
 /// \tparam Number  complex, of a kind that has `fused_product(a, u)` and `add_product(x, a, u)` = x + a u
 template <vector_operation operation, class Number>
 PLAQUETTE_HOST_DEVICE inline void operate(operands_of_number<Number>& n, const Number& a, const Number& b) {

@@ -26,7 +26,7 @@ inline void require_size(std::span<const complex<double>> matrix, int rows, int 
     throw std::logic_error("basis: a matrix of the wrong size");
 }
 
-/// `full` holds Dirac spinors, `other` the same columns with that many spins.
+/// Requires that `full` holds Dirac spinors, `other` the same columns with that many spins.
 template <class Field>
 void require_spinors(const Field& full, int spins_of_other, const Field& other) {
   field_shape shape = full.shape();

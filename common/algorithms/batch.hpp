@@ -17,7 +17,7 @@
 
 namespace plaquette {
 
-/// The numbers behind several handles: one wait where the backend reads a list at once, else one a handle.
+/// Returns the numbers behind several handles: one wait where the backend reads a list at once, else one a handle.
 template <column_scalars S>
 std::vector<std::vector<complex<double>>> host_values_of(const std::vector<S>& handles) {
   if constexpr (requires(std::span<const S> list) {
@@ -43,7 +43,7 @@ void normalise_columns(F& x) {
 /// Numbers on their way to the host: the call waits for them, once.
 using late_values = std::function<std::vector<std::vector<complex<double>>>()>;
 
-/// The same, waited for later: not for what is queued from here on, where the backend can tell.
+/// Returns the same, waited for later: not for what is queued from here on, where the backend can tell.
 template <column_scalars S>
 late_values late_values_of(const std::vector<S>& handles) {
   if constexpr (requires(std::span<const S> list) {
@@ -90,7 +90,7 @@ class counted_operator {
   bool outer_;
 };
 
-/// r = b - A x; returns |r|^2.
+/// Computes r = b - A x; returns |r|^2.
 template <field_batch F, linear_operator<F> A>
 typename F::scalars residual(F& r, const A& a, const F& x, const F& b) {
   F ax = like(b);
@@ -98,7 +98,7 @@ typename F::scalars residual(F& r, const A& a, const F& x, const F& b) {
   return subtract_norm2(r, b, ax);
 }
 
-/// The same for the guess x of a solve; without A where the rule says that x is zero.
+/// Returns the same for the guess x of a solve; without A where the rule says that x is zero.
 /// \param b2  |b|^2
 template <field_batch F, linear_operator<F> A>
 typename F::scalars residual_of_guess(const stopping_rule& rule, F& r, const A& a, const F& x, const F& b,
@@ -108,7 +108,7 @@ typename F::scalars residual_of_guess(const stopping_rule& rule, F& r, const A& 
   return b2;
 }
 
-/// |A u|^2 / |u|^2: |A|^2 is not below it, and not far above where u holds all there is.
+/// Returns |A u|^2 / |u|^2: |A|^2 is not below it, and not far above where u holds all there is.
 template <field_batch F, linear_operator<F> A>
 typename F::scalars gain2(const A& a, const F& u) {
   F au = like(u);
@@ -116,7 +116,7 @@ typename F::scalars gain2(const A& a, const F& u) {
   return ratio(norm2(au), norm2(u));
 }
 
-/// The columns `list` of u, as a batch of their own.
+/// Returns the columns `list` of u, as a batch of their own.
 template <field_batch F>
 F gather_columns(const F& u, const std::vector<int>& list) {
   F some = like(u, static_cast<int>(list.size()));
@@ -126,7 +126,7 @@ F gather_columns(const F& u, const std::vector<int>& list) {
   return some;
 }
 
-/// The columns of `some` become the columns `list` of u.
+/// Copies the columns of `some` to the columns `list` of u.
 template <field_batch F>
 void scatter_columns(F& u, const std::vector<int>& list, const F& some) {
   std::vector<int> all(list.size());
@@ -139,7 +139,7 @@ struct column_run {
   int first = 0, count = 0;
 };
 
-/// The runs of a list of columns, or of several lists side by side.
+/// Returns the runs of a list of columns, or of several lists side by side.
 template <class... Lists>
 std::vector<column_run> runs_of(const std::vector<int>& list, const Lists&... others) {
   const auto follows = [](const auto& columns, std::size_t i) { return columns[i] == columns[i - 1] + 1; };
@@ -152,7 +152,7 @@ std::vector<column_run> runs_of(const std::vector<int>& list, const Lists&... ot
   return runs;
 }
 
-/// The columns `list` of u become zero.
+/// Sets the columns `list` of u to zero.
 template <field_batch F>
 void zero_columns(F& u, const std::vector<int>& list) {
   for (const column_run& run : runs_of(list)) {
@@ -161,13 +161,13 @@ void zero_columns(F& u, const std::vector<int>& list) {
   }
 }
 
-/// The columns `list` of u, to be read: u itself where these are all.
+/// Returns the columns `list` of u, to be read: u itself where these are all.
 template <field_batch F>
 F some_columns(const F& u, const std::vector<int>& list) {
   return std::ssize(list) == u.columns() ? u : gather_columns(u, list);
 }
 
-/// to = from, whatever their precisions.
+/// Computes to = from, whatever their precisions.
 template <field_batch To, field_batch From>
 void assign(To& to, const From& from) {
   if constexpr (std::same_as<To, From>)
@@ -176,7 +176,7 @@ void assign(To& to, const From& from) {
     convert(to, from);
 }
 
-/// The same number for every column of u.
+/// Returns the same number for every column of u.
 template <field_batch F>
 typename F::scalars uniform_scalars(const F& u, double number) {
   const std::vector<complex<double>> numbers(static_cast<std::size_t>(u.columns()), {number, 0.0});

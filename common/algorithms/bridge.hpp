@@ -15,9 +15,10 @@ namespace plaquette {
 enum class bridge_width { of_batch, whole };
 
 /// The operator back A there on fields of type F, where A lives on fields of type G. A dagger exists where A has one,
-/// and is back A^+ there: this is the dagger of the bridge where `there` and `back` keep inner products, as a
-/// conversion does. The workspace, two fields of G, is made once. One caller at a time. \tparam There  void (G& to,
-/// const F& from) \tparam Back   void (F& to, const G& from)
+/// and is back A^+ there. This is the dagger of the bridge where `there` and `back` keep inner products, as a
+/// conversion does. The workspace, two fields of G, is made once. One caller at a time.
+/// \tparam There  void (G& to, const F& from)
+/// \tparam Back   void (F& to, const G& from)
 template <field_batch F, field_batch G, forward_operator<G> A, class There, class Back>
 class bridged_operator {
  public:
@@ -36,8 +37,8 @@ class bridged_operator {
     begin(in);
     end(out);
   }
-  /// The same in two parts. The first brings `in` there, the second does the rest. In between the caller may queue work
-  /// for a device, which runs while A runs elsewhere.
+  /// Does the same in two parts. The first brings `in` there, the second does the rest. In between the caller may queue
+  /// work for a device, which runs while A runs elsewhere.
   void begin(const F& in) const {
     G in_there = view(in_, 0, in.columns());
     there_(in_there, in);
@@ -71,13 +72,13 @@ class bridged_operator {
   mutable G in_, out_;
 };
 
-/// An operator on fields of F from one on fields of G, by two functions that bring fields there and back.
+/// Returns an operator on fields of F from one on fields of G, by two functions that bring fields there and back.
 template <field_batch F, field_batch G, class A, class There, class Back>
 auto bridge(A a, const G& shape, There there, Back back, bridge_width width = bridge_width::of_batch) {
   return bridged_operator<F, G, A, There, Back>(std::move(a), shape, std::move(there), std::move(back), width);
 }
 
-/// The same for two precisions of one backend, by conversion: double outside, single inside, for instance.
+/// Returns the same for two precisions of one backend, by conversion: double outside, single inside, for instance.
 /// \param outside  a field of F with as many columns as the widest batch
 template <field_batch G, field_batch F, class A>
   requires precisions_of_one_field<F, G>

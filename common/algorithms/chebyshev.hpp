@@ -9,7 +9,7 @@
 
 namespace plaquette {
 
-/// v becomes T_d(z(A)) v, z(e) = (2 e - highest - lowest) / (highest - lowest): what lies below `lowest` grows. d
+/// Replaces v by T_d(z(A)) v, z(e) = (2 e - highest - lowest) / (highest - lowest): what lies below `lowest` grows. d
 /// applications of A.
 /// \param apply    apply(out, in) is A, Hermitian, with eigenvalues up to `highest`
 /// \param degree   d, 1 or more

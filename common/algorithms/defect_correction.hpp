@@ -27,8 +27,8 @@ class defect_record {
 
   solve_report report;
 
-  /// The columns to solve for, and those whose solution is set to zero, given |b|^2, |b - A x|^2 and an estimate of
-  /// |A|^2.
+  /// Sets the columns to solve for, and those whose solution is set to zero, given |b|^2, |b - A x|^2 and an estimate
+  /// of |A|^2.
   void begin(const std::vector<complex<double>>& b2, const std::vector<complex<double>>& r2,
              const std::vector<complex<double>>& gain2, std::vector<int>& open, std::vector<int>& to_zero) {
     for (int n = 0; n < std::ssize(states_); ++n) {
@@ -58,7 +58,7 @@ class defect_record {
     }
   }
 
-  /// The rule of the next solves: a fraction delta of the residual, and no less than what is asked for in the end.
+  /// Returns the rule of the next solves: a fraction delta of the residual, and no less than the final tolerance.
   stopping_rule rule_for(const std::vector<int>& open) const {
     stopping_rule rule = rule_;
     rule.guess_is_zero = true;
@@ -119,10 +119,10 @@ class defect_record {
 
 }  // namespace detail
 
-/// A x = b for all columns at once by corrections x += e, where A e = b - A x is solved in low precision, from zero and
-/// with a new Krylov space each time, until its residual has fallen by `parameters.delta`. What the Krylov space has
-/// learnt is lost with each correction; solvers with reliable updates keep it. (Same arguments and report as theirs;
-/// `parameters.longest_interval`, `idle_updates` and `restarts` do not count here.)
+/// Solves A x = b for all columns at once by corrections x += e. A e = b - A x is solved in low precision, from zero
+/// and with a new Krylov space each time, until its residual has fallen by `parameters.delta`. What the Krylov space
+/// has learnt is lost with each correction; solvers with reliable updates keep it. (Same arguments and report as
+/// theirs; `parameters.longest_interval`, `idle_updates` and `restarts` do not count here.)
 /// \param solver  solve_report (const Inner&, Low& e, const Low& r, const stopping_rule&)
 /// \throws input_error where x and b differ in shape or delta is not between 0 and 1
 template <field_batch Low, field_batch High, linear_operator<High> Outer, linear_operator<Low> Inner, class Solver>

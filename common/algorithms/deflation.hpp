@@ -31,7 +31,7 @@ struct singular_vectors {
 
 namespace detail {
 
-/// V^+ W, by inner products of columns: for lattices of a few hundred sites.
+/// Returns V^+ W, by inner products of columns: for lattices of a few hundred sites.
 template <field_batch F>
 host_matrix column_products(const F& v, const F& w) {
   std::vector<typename F::scalars> handles;
@@ -44,7 +44,7 @@ host_matrix column_products(const F& v, const F& w) {
   return m;
 }
 
-/// V becomes V Q.
+/// Replaces V by V Q.
 template <field_batch F>
 void mix_columns(F& v, const host_matrix& q) {
   F mixed = like(v);
@@ -59,7 +59,7 @@ void mix_columns(F& v, const host_matrix& q) {
   copy(v, mixed);
 }
 
-/// V becomes orthonormal: Cholesky's factor of V^+ V, twice.
+/// Makes V orthonormal: Cholesky's factor of V^+ V, twice.
 template <field_batch F>
 void make_columns_orthonormal(F& v) {
   for (int pass = 0; pass < 2; ++pass) {
@@ -71,14 +71,15 @@ void make_columns_orthonormal(F& v) {
   }
 }
 
-/// out = A^+ A in
+/// Computes out = A^+ A in
 template <field_batch F, linear_operator<F> A>
 void apply_squared(const A& a, F& out, F& scratch, const F& in) {
   a.apply(scratch, in);
   a.apply_dagger(out, scratch);
 }
 
-/// The largest eigenvalue of a Hermitian operator, from below: ten steps of the power iteration on the columns of v.
+/// Returns the largest eigenvalue of a Hermitian operator, from below: ten steps of the power iteration on the columns
+/// of v.
 template <field_batch F, class Apply>
 double highest_eigenvalue(const Apply& apply, const F& v) {
   F now = like(v), next = like(v);
@@ -100,8 +101,8 @@ double highest_eigenvalue(const Apply& apply, const F& v) {
 
 }  // namespace detail
 
-/// The lowest singular vectors of A, by subspace iteration with a Chebyshev filter of A^+ A and Rayleigh-Ritz steps.
-/// (Zhou, Saad, Tiago, Chelikowsky, J. Comput. Phys. 219 (2006) 172) They are as good as `passes` make them: a
+/// Returns the lowest singular vectors of A, by subspace iteration with a Chebyshev filter of A^+ A and Rayleigh-Ritz
+/// steps. (Zhou, Saad, Tiago, Chelikowsky, J. Comput. Phys. 219 (2006) 172) They are as good as `passes` make them: a
 /// deflation does not need more. Collective; reads on the host.
 /// \param v        random columns, some more than `count`
 /// \param between  called before each application; what it throws ends the search

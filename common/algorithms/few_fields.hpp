@@ -19,7 +19,8 @@ inline constexpr std::size_t most_fused_in_least_squares = 6, most_fused = 8;
 
 namespace detail {
 
-/// c of G c = g by G = L D L^+. A pivot of which only `rounding` squared is left counts as zero, and so does its c.
+/// Returns c of G c = g by G = L D L^+. A pivot of which only `rounding` squared is left counts as zero, and so does
+/// its c.
 /// \param w  row i: <v_i, v_j> for j <= i
 /// \param g  <v_i, r>
 template <column_scalars S>
@@ -48,8 +49,8 @@ std::vector<S> solve_gram(std::vector<std::vector<S>> w, std::vector<S> g, doubl
 
 }  // namespace detail
 
-/// The c for which |r - sum_k c_k v_k| is smallest, column by column. A v_k of which only `rounding` times its length
-/// is independent of those before it gets 0; inner products in double resolve 2^-22 of a length.
+/// Returns the c for which |r - sum_k c_k v_k| is smallest, column by column. A v_k of which only `rounding` times its
+/// length is independent of those before it gets 0; inner products in double resolve 2^-22 of a length.
 template <field_batch F>
 std::vector<typename F::scalars> least_squares(std::span<const F> v, const F& r, double rounding) {
   rounding = std::max(rounding, 0x1p-22);
@@ -67,7 +68,7 @@ std::vector<typename F::scalars> least_squares(std::span<const F> v, const F& r,
   return detail::solve_gram(std::move(gram), std::move(products), rounding);
 }
 
-/// mask <v_k, w> / |v_k|^2, 0 where |v_k|^2 is 0: how much w has of each of some orthogonal v_k.
+/// Returns mask <v_k, w> / |v_k|^2, 0 where |v_k|^2 is 0: how much w has of each of some orthogonal v_k.
 /// \param norms  |v_k|^2
 /// \param mask   1 in the columns that are of interest, 0 in others
 template <field_batch F>
@@ -105,17 +106,17 @@ void combine(F& x, double sign, std::span<const typename F::scalars> c, std::spa
 
 }  // namespace detail
 
-/// x += sum_k c_k v_k
+/// Computes x += sum_k c_k v_k
 template <field_batch F>
 void add_combination(F& x, std::span<const typename F::scalars> c, std::span<const F> v) {
   detail::combine(x, 1.0, c, v);
 }
-/// x -= sum_k c_k v_k
+/// Computes x -= sum_k c_k v_k
 template <field_batch F>
 void subtract_combination(F& x, std::span<const typename F::scalars> c, std::span<const F> v) {
   detail::combine(x, -1.0, c, v);
 }
-/// The same for at least one v_k; returns <w, x> and |x|^2.
+/// Does the same for at least one v_k; returns <w, x> and |x|^2.
 template <field_batch F>
 auto subtract_combination_dot_norm2(F& x, std::span<const typename F::scalars> c, std::span<const F> v, const F& w) {
   if constexpr (requires { fused_combination(x, -1.0, c, v, w); }) {

@@ -38,7 +38,7 @@ inline constexpr double chance_of_a_hidden_mode = 1e-5;
 template <class F>
 using mode_keeper = std::function<void(const F& basis, const mode_search_state& state)>;
 
-/// |H v_i - lambda_i v_i|, computed anew.
+/// Returns |H v_i - lambda_i v_i|, recomputed.
 template <field_batch F, class H>
 std::vector<double> eigen_residuals(const H& h, const F& v, const std::vector<double>& values, int width) {
   std::vector<double> residuals;
@@ -56,7 +56,7 @@ std::vector<double> eigen_residuals(const H& h, const F& v, const std::vector<do
 
 namespace detail {
 
-/// V's columns become Ritz vectors of H in span V, |values| ascending.
+/// Makes V's columns Ritz vectors of H in span V, |values| ascending.
 template <field_batch F, class H>
 void rayleigh_ritz_of_h(const H& h, F& v, int count, int width, std::vector<double>& values) {
   const int m = v.columns();
@@ -76,7 +76,7 @@ void rayleigh_ritz_of_h(const H& h, F& v, int count, int width, std::vector<doub
   for (const int i : order) values.push_back(pairs.values[static_cast<std::size_t>(i)]);
 }
 
-/// V^+ H^2 V
+/// Returns V^+ H^2 V
 template <field_batch F, class H>
 host_matrix square_in_basis(const H& h, const F& v, int width) {
   host_matrix squared(v.columns(), v.columns());
@@ -89,7 +89,7 @@ host_matrix square_in_basis(const H& h, const F& v, int width) {
   return squared;
 }
 
-/// The first `kept` columns of the basis become Ritz vectors of H, the `count` lowest |lambda| first, with residuals.
+/// Makes the first `kept` columns of the basis Ritz vectors of H, the `count` lowest |lambda| first, with residuals.
 ///
 /// H^2 chooses them: H itself would take mixtures of high modes of both signs for a low one. H among those, then, tells
 /// their signs. Where a degenerate level of H^2 with both signs was cut, what is left is not invariant under H: the
@@ -168,7 +168,7 @@ void separate_signs(const H& h, F& basis, int count, int wanted, double toleranc
   }
 }
 
-/// Random vectors, times a factor, plus others by turns.
+/// Random vectors, times a factor, plus the others cyclically.
 template <field_batch F>
 void mix_into(F& random, const F& vectors, double factor) {
   scale(random, uniform_scalars(random, factor));
@@ -180,10 +180,10 @@ void mix_into(F& random, const F& vectors, double factor) {
 
 }  // namespace detail
 
-/// The lowest modes. Window, degree, block and search space are found where `search` leaves them open; the window is
-/// widened where it holds too few. A search that was interrupted returns none. Where only some converge, those below
-/// the first that did not are returned, with complete = false. Where modes above search.highest come, the bound is
-/// raised and the search begins anew. Collective.
+/// Returns the lowest modes. Window, degree, block and search space are found where `search` leaves them open; the
+/// window is widened where it holds too few. A search that was interrupted returns none. Where only some converge,
+/// those below the first that did not are returned, with complete = false. Where modes above search.highest come, the
+/// bound is raised and the search begins again. Collective.
 /// \param narrow  H in low precision, for the stochastic count of modes, on columns like `random_narrow`
 /// \param size    of the space: 12 numbers a site of the whole lattice
 /// \param width   columns that H takes at once where there are many

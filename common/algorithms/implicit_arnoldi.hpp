@@ -17,14 +17,14 @@ namespace plaquette {
 namespace detail {
 
 /// H_k of a Hermitian operator: real and tridiagonal. What Gram-Schmidt finds elsewhere is rounding, which a restart
-/// would amplify wherever an element beside the diagonal is small.
+/// would amplify wherever an element next to the diagonal is small.
 struct tridiagonal_matrix {
   explicit tridiagonal_matrix(int size) : diagonal(static_cast<std::size_t>(size)), beside(diagonal.size()) {}
 
   std::vector<double> diagonal;
   std::vector<double> beside;  ///< element (i + 1, i); the last couples what comes next
 
-  /// The first rows and columns.
+  /// Returns the first rows and columns.
   host_matrix dense(int size) const {
     host_matrix a(size, size);
     for (int i = 0; i < size; ++i) {
@@ -36,13 +36,14 @@ struct tridiagonal_matrix {
   }
 };
 
-/// T <- G^+ T G and Q <- Q G, where T - mu = G R with rotations G of neighbouring columns and R upper triangular.
+/// Computes T <- G^+ T G and Q <- Q G, where T - mu = G R with rotations G of neighbouring columns and R upper
+/// triangular.
 inline void qr_step(tridiagonal_matrix& t, host_matrix& q, double mu) {
   std::vector<double>&d = t.diagonal, &e = t.beside;
   double pivot = d[0] - mu, c_before = 1.0, s_before = 0.0;
   for (std::size_t k = 0; k + 1 < d.size(); ++k) {
     const double r = std::hypot(pivot, e[k]), c = r > 0.0 ? pivot / r : 1.0, s = r > 0.0 ? e[k] / r : 0.0;
-    // The rotation before has left c e_k here, and s e_k below the element beside the diagonal.
+    // The rotation before has left c e_k here, and s e_k below the element next to the diagonal.
     const double here = c_before * e[k], below = s_before * e[k];
     pivot = c * (d[k + 1] - mu) - s * here;
     if (k > 0) e[k - 1] = c * e[k - 1] + s * below;
@@ -61,9 +62,9 @@ inline void qr_step(tridiagonal_matrix& t, host_matrix& q, double mu) {
   }
 }
 
-/// The start of H_k from Ritz vectors v of values theta, A v = v theta + next b^+ with b = state.coupling: a rotation Q
-/// of them with Q^+ theta Q tridiagonal and Q^+ b = beta e_l, so that A V = V H + next beta e_l^+. Columns of the basis
-/// become V.
+/// Sets the start of H_k from Ritz vectors v of values theta, A v = v theta + next b^+ with b = state.coupling: a
+/// rotation Q of them with Q^+ theta Q tridiagonal and Q^+ b = beta e_l, so that A V = V H + next beta e_l^+. Columns
+/// of the basis become V.
 template <field_batch F>
 void set_krylov_form(F& basis, const restart_state& state, tridiagonal_matrix& h) {
   const int l = state.kept;
@@ -87,8 +88,8 @@ void set_krylov_form(F& basis, const restart_state& state, tridiagonal_matrix& h
 
 }  // namespace detail
 
-/// A V_k = V_k H_k + f e_k^+. At a restart the unwanted Ritz values are shifts: sizes.keep columns stay. One vector at
-/// a time, whatever sizes.block says. The decision sees Ritz vectors and the next vector (copies), as that of
+/// Computes A V_k = V_k H_k + f e_k^+. At a restart the unwanted Ritz values are shifts: sizes.keep columns stay. One
+/// vector at a time, whatever sizes.block says. The decision sees Ritz vectors and the next vector (copies), as that of
 /// thick_restart_lanczos does, from which a later call goes on.
 /// \param basis  of sizes.most + 1 columns; the start is in the first (state.cycle = 0), or what a state that was
 ///               stored describes is

@@ -22,7 +22,8 @@ struct inverse_mode_set {
   std::vector<double> values, residuals;  ///< <v, H v>, |H v - value v|
 };
 
-/// Rayleigh-Ritz in the space of v, H^-1 v, ..., H^-steps v. Of n steps on p columns the n p lowest modes profit.
+/// Applies Rayleigh-Ritz in the space of v, H^-1 v, ..., H^-steps v. Of n steps on p columns the n p lowest modes
+/// profit.
 /// \param inverse  inverse(x, b): x = about H^-1 b. Two digits are enough: what a solve leaves is an error of the
 ///                 space, and not of the values in it
 /// \param start    of `block` columns: random vectors, say; changed
@@ -52,8 +53,8 @@ inverse_mode_set<F> modes_by_inverse(const H& h, const Inverse& inverse, F& star
   return found;
 }
 
-/// The `count` combinations of V's columns, which need not be orthonormal, with the smallest |H v| / |v|: orthonormal.
-/// Fewer where fewer are independent.
+/// Returns the `count` combinations of V's columns, which need not be orthonormal, with the smallest |H v| / |v|:
+/// orthonormal. Fewer where fewer are independent.
 template <field_batch F, class H>
 F lowest_in_span(const H& h, const F& v, int count) {
   F hv = like(v);

@@ -18,25 +18,25 @@
 
 namespace plaquette {
 
-/// When a residual is computed anew, and when a column ends whose true residual does not fall.
+/// When a residual is recomputed, and when a column ends whose true residual does not fall.
 struct reliable_updates {
   /// A column is updated at the first convergence check that finds its iterated residual below this fraction of the
-  /// largest since the last update (or below what rounding leaves of it: judge::smallest_fraction). 0: only where the
+  /// largest since the last update. (Or below what rounding leaves of it: judge::smallest_fraction.) 0: only where the
   /// iterated residual has converged. Below 1.
   double delta = 1e-2;
-  /// A column is updated at least once in so many iterations, so that an error does not stay unseen for longer.
+  /// Most iterations between two updates of a column: no error stays unseen for longer.
   int longest_interval = 200;
-  /// |A|, or a bound on it, from which the floor of the true residual is computed, and what rounding explains.
-  /// 0: estimated by the third largest |A u| / |u| of the solve (two may be errors of the machine).
+  /// |A|, or a bound on it, from which the floor of the true residual and the effect of rounding are computed. 0:
+  /// estimated by the third largest |A u| / |u| of the solve (two may be errors of the machine).
   double operator_norm = 0.0;
-  /// So many updates of a column, one after the other, whose iterated residual met the tolerance while the true one did
-  /// not fall by a tenth, end its run.
+  /// Ends a column's run after this number of consecutive updates whose iterated residual met the tolerance while the
+  /// true one did not fall by a tenth.
   int idle_updates = 10;
-  /// A column whose true residual has not fallen by a tenth over so many iterations ends. No plateau lasts so long:
-  /// those of BiCGstab at light mass last some hundreds of iterations.
+  /// Ends a column whose true residual has not fallen by a tenth over this number of iterations. No plateau lasts that
+  /// long: those of BiCGstab at light mass last some hundreds of iterations.
   int patience = 5000;
-  /// A column that broke down, turned to NaN or was thrown far off starts anew from its best solution, at most so
-  /// often, and only while its true residual falls by a tenth from start to start.
+  /// Most restarts of a column that broke down, turned to NaN or was thrown far off. It starts again from its best
+  /// solution, as long as its true residual falls by a tenth from start to start.
   int restarts = 10;
 };
 
@@ -105,7 +105,7 @@ struct update_verdict {
   verdict next;
   bool mismatch = false;  ///< the two residuals differ by more than rounding explains
   bool at_floor = false;  ///< converged at what the precision of the solution leaves
-  /// The iterated residual fell by more than low precision can tell since the last update: the Krylov space is used up,
+  /// The iterated residual fell by more than low precision can tell since the last update. The Krylov space is used up,
   /// and the true residual lies outside of it.
   bool exhausted = false;
   bool displaced = false;  ///< the update moved r by about its length, or by more than rounding explains
@@ -203,8 +203,8 @@ inline void note_gain(column_state& c, double gain2) {
     if (gain2 > held) std::swap(gain2, held);
 }
 
-/// Estimates |A| from below, by the third of the gains: an error of the machine, which shows as one vector that grows
-/// without measure, or two, does not pass for a large operator.
+/// Estimates |A| from below, by the third of the gains. An error of the machine shows as one or two vectors that grow
+/// without measure: it does not pass for a large operator.
 inline double norm_by_gains(const column_state& c) {
   for (auto gain2 = c.gains2.rbegin(); gain2 != c.gains2.rend(); ++gain2)
     if (*gain2 > 0.0) return std::sqrt(*gain2);
@@ -223,7 +223,7 @@ inline double smallest_fraction(const column_state& c, double delta, double low_
 
 /// Returns whether the iterated residual is off by more than rounding explains. Each of k iterations adds a step to e
 /// and its image to r, both of which low precision rounds: u |A| |e| and u |r| each, at random. The outer residual errs
-/// by u_high |A| |y|. Sixteen times all that is allowed, and what does not matter beside the residual.
+/// by u_high |A| |y|. Sixteen times all that is allowed, and what is small against the residual.
 inline bool disagree(const column_state& c, const update_numbers& n, int now) {
   const double steps = std::sqrt(static_cast<double>(now - c.updated_at + 1));
   const double rounding = n.low_roundoff * steps * (n.operator_norm * std::sqrt(n.e2) + c.largest * std::sqrt(c.b2)) +
@@ -232,9 +232,9 @@ inline bool disagree(const column_state& c, const update_numbers& n, int now) {
 }
 
 /// Judges an update of a column after iteration `now`, and sets its state. A mismatch does not end a column: the
-/// recurrence goes on from the true residual. What ends it, beside convergence, is that the true residual does not fall
-/// any more; that it was thrown far off, so that its best solution is a better place to go on from; and `reason`, if
-/// that ends it for another reason than convergence of the iterated residual.
+/// recurrence goes on from the true residual. Three things end it apart from convergence. The true residual does not
+/// fall any more. It was thrown far off, so its best solution is a better place to go on from. Or `reason` ends it for
+/// another reason than convergence of the iterated residual.
 inline update_verdict update(column_state& c, const verdict& reason, const update_numbers& n,
                              const reliable_updates& policy, int now) {
   constexpr double least_progress = 0.1, far_off = 1e3;

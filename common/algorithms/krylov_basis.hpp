@@ -16,14 +16,14 @@
 
 namespace plaquette {
 
-/// V^+ W on the host.
+/// Returns V^+ W on the host.
 template <field_batch F>
 host_matrix overlaps(const F& v, const F& w) {
   return {v.columns(), w.columns(), inner_products(v, w)};
 }
 
-/// Returns Q such that the columns of V Q are orthonormal and span what V spans, from the Gram matrix V^+ V. Directions
-/// whose eigenvalue is at most `threshold` times the largest are left out: they are rounding.
+/// Returns Q, from the Gram matrix V^+ V, such that the columns of V Q are orthonormal and span what V spans.
+/// Directions whose eigenvalue is at most `threshold` times the largest are left out: they are rounding.
 inline host_matrix independent_directions(const host_matrix& gram, double threshold) {
   const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(gram));
   std::vector<int> kept;
@@ -39,7 +39,7 @@ inline host_matrix independent_directions(const host_matrix& gram, double thresh
   return directions;
 }
 
-/// G^-1/2 of the Gram matrix G = V^+ V: V G^-1/2 is the orthonormal basis that is nearest to V. (Loewdin 1950)
+/// Returns G^-1/2 of the Gram matrix G = V^+ V: V G^-1/2 is the orthonormal basis that is nearest to V. (Loewdin 1950)
 inline host_matrix inverse_root(const host_matrix& gram) {
   const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(gram));
   host_matrix scaled = pairs.vectors;
@@ -49,7 +49,7 @@ inline host_matrix inverse_root(const host_matrix& gram) {
   return product(scaled, adjoint(pairs.vectors));
 }
 
-/// The first q.columns() columns of V become V Q. Collective.
+/// Replaces the first q.columns() columns of V by V Q. Collective.
 template <field_batch F>
 void rotate_basis(F& v, const host_matrix& q) {
   if constexpr (requires { rotate(v, q.numbers(), q.columns()); }) {
@@ -62,7 +62,7 @@ void rotate_basis(F& v, const host_matrix& q) {
   }
 }
 
-/// out = V by turns: column j becomes the sum of all v_i with i = j modulo out.columns().
+/// Computes out = V cyclically: column j becomes the sum of all v_i with i = j modulo out.columns().
 template <field_batch F>
 void combine_by_turns(F& out, const F& v) {
   host_matrix turns(v.columns(), out.columns());
@@ -79,7 +79,7 @@ using random_fill = std::function<void(F&)>;
 template <class F>
 using basis_maker = std::function<F(int columns)>;
 
-/// Columns [first, first + count) of a basis as a field of its own, which lies where other fields do.
+/// Returns the columns [first, first + count) of a basis as a field of its own, which lies where other fields do.
 template <field_batch F>
 F copied_columns(const F& basis, int first, int count) {
   F some = like(basis, count);
@@ -95,7 +95,7 @@ struct orthogonal_factors {
 
 namespace detail {
 
-/// W = W_after R by Cholesky's factor of the Gram matrix; false where that is not positive.
+/// Computes W = W_after R by Cholesky's factor of the Gram matrix; false where that is not positive.
 template <field_batch F>
 bool cholesky_orthonormalise(F& w, host_matrix& r) {
   const auto factor = cholesky_factor(overlaps(w, w));
@@ -113,7 +113,7 @@ bool cholesky_orthonormalise(F& w, host_matrix& r) {
   return true;
 }
 
-/// The same column after column; columns that vanish, beside V and the earlier ones, become random vectors.
+/// Does the same column after column; columns that vanish against V and the earlier ones become random vectors.
 template <field_batch F>
 int gram_schmidt(const F& v, F& w, host_matrix& r, const random_fill<F>& fill) {
   int replaced = 0;
@@ -192,7 +192,7 @@ orthogonal_factors orthonormalise(F& w, const random_fill<F>& fill) {
   return orthogonalise(view(w, 0, 0), w, fill);
 }
 
-/// Columns of V as the operator takes them: batches of at most `width`, one after the other.
+/// Passes columns of V as the operator takes them: batches of at most `width`, one after the other.
 template <class Body>
 void in_batches(int columns, int width, const Body& body) {
   for (int first = 0; first < columns; first += width) body(first, std::min(width, columns - first));

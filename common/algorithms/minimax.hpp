@@ -20,15 +20,15 @@ struct minimax_polynomial {
   double operator()(double x) const;
 };
 
-/// The minimax polynomial of this degree, by Remez' exchange of n + 2 extrema, in long double; max |h| / |E| - 1 < 1e-3
-/// at the end. delta is the largest error found, an upper bound of the best to that. Throws input_error for eps outside
-/// (0, 1), a degree below 1, or where the exchange fails (delta below some 1e-15).
+/// Returns the minimax polynomial of this degree, by Remez' exchange of n + 2 extrema, in long double; max |h| / |E| -
+/// 1 < 1e-3 at the end. The largest error found is delta, an upper bound of the best to that. Throws input_error for
+/// eps outside (0, 1), a degree below 1, or where the exchange fails (delta below some 1e-15).
 minimax_polynomial minimax_of_degree(int degree, double eps);
 
-/// n = ln(A / delta) / (b sqrt eps), A = 0.41, b = 2.1: right within 15% for sqrt eps up to 0.1.
+/// Computes n = ln(A / delta) / (b sqrt eps), A = 0.41, b = 2.1: right within 15% for sqrt eps up to 0.1.
 int estimated_degree(double eps, double delta);
 
-/// The smallest degree (to 2% of it) whose delta is not above the one given.
+/// Returns the smallest degree (to 2% of it) whose delta is not above the one given.
 minimax_polynomial minimax_of_error(double delta, double eps);
 
 }  // namespace plaquette

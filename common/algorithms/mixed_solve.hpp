@@ -35,8 +35,8 @@ inline mixed_scheme parse_mixed_scheme(std::string_view text) {
 
 namespace detail {
 
-/// The same updates, often enough that a column without progress ends within `iterations_of_a_stall`: updates are where
-/// progress is judged.
+/// Returns the same updates, often enough that a column without progress ends within `iterations_of_a_stall`: updates
+/// are where progress is judged.
 inline reliable_updates noticing_a_stall(reliable_updates updates) {
   updates.longest_interval = std::min(updates.longest_interval, iterations_of_a_stall / 3);
   updates.patience = iterations_of_a_stall - updates.longest_interval;
@@ -45,8 +45,8 @@ inline reliable_updates noticing_a_stall(reliable_updates updates) {
 
 }  // namespace detail
 
-/// A x = b by a solver of that kind that iterates in the precision of Low (or in that of x, where Low is its type).
-/// Reliable updates are there for all but gcr and mr, defect correction for all.
+/// Solves A x = b by a solver of that kind that iterates in the precision of Low (or in that of x, where Low is its
+/// type). Reliable updates are there for all but gcr and mr, defect correction for all.
 /// \param outer  A in the precision of x and b
 /// \param inner  A in the precision of Low
 /// \param x      the initial guess, and the solution

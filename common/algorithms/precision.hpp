@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The precisions that a field may be stored in, what each of them rounds off, and what a solver of mixed precision is
-/// asked for when nobody says otherwise.
+/// The precisions that a field may be stored in, what each of them rounds off, and the defaults of a solver of mixed
+/// precision.
 #pragma once
 
 #include <string>
@@ -24,26 +24,26 @@ inline constexpr precision precision_of = std::is_same_v<typename F::value_type,
                                           : std::is_same_v<typename F::value_type, float> ? precision::single
                                                                                           : precision::half;
 
-/// The largest relative error of one rounding: 2^-53, 2^-24; of half 2^-16, half a unit of its fixed point relative to
-/// the largest number that shares the scale.
+/// Returns the largest relative error of one rounding: 2^-53, 2^-24; of half 2^-16, half a unit of its fixed point
+/// relative to the largest number that shares the scale.
 constexpr double unit_roundoff(precision p) {
   return p == precision::double_ ? 0x1p-53 : p == precision::single ? 0x1p-24 : 0x1p-16;
 }
 
-/// epsilon |A| |x| / |b|, epsilon = 2 u the distance from 1 to the next number: what is left of |b - A x| / |b| by
-/// rounding x to a precision of unit roundoff u and summing A x in it, about. (Measured for the Wilson-clover operator:
-/// a third to the whole of it.)
+/// Returns epsilon |A| |x| / |b|, epsilon = 2 u the distance from 1 to the next number: what is left of |b - A x| / |b|
+/// by rounding x to a precision of unit roundoff u and summing A x in it, about. (Measured for the Wilson-clover
+/// operator: a third to the whole of it.)
 constexpr double residual_floor(double unit_roundoff, double operator_norm, double x_norm, double b_norm) {
   return 2.0 * unit_roundoff * operator_norm * x_norm / b_norm;
 }
 
-/// What a solve is asked for, and when its residual is made anew.
+/// What a solve shall reach, and when its residual is recomputed.
 struct mixed_precision_defaults {
   double tolerance;  ///< on |b - A x| / |b|
-  /// The residual is computed anew, and the correction added to the solution, where the iterated residual has fallen to
+  /// The residual is recomputed, and the correction added to the solution, where the iterated residual has fallen to
   /// this fraction of the largest since the last time.
   double delta;
-  /// Iterations after which it is computed anew in any case. In half precision every 40 to 200 are about equal: fewer
+  /// Iterations after which it is recomputed in any case. In half precision every 40 to 200 are about equal: fewer
   /// iterations with the former, fewer updates with the latter.
   int longest_interval;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Solvers of a fixed number of steps, for use inside others: MR, GCR, CA-GCR, polynomials, Chebyshev. They read
-/// nothing on the host and allocate no field after construction, so that a multigrid cycle made of them can be recorded
-/// in a CUDA graph.
+/// Solvers of a fixed number of steps, for use inside others: MR, GCR, CA-GCR, polynomials. They read nothing on
+/// the host and allocate no field after construction, so a multigrid cycle made of them can be recorded in a CUDA
+/// graph.
 ///
 /// Each is `relaxation<F, A, Steps>`: Steps has the method, the rest is the same for all. A relaxation is made for a
 /// number of columns and serves batches of that width or less. It is a preconditioner: x approximates A^-1 b.
@@ -54,14 +54,14 @@ class relaxation {
   relaxation(const A& a, const F& shape, const MakeSteps& make_steps)
       : a_(&a), r_(like(shape)), steps_(make_steps(r_)) {}
 
-  /// x = about A^-1 b. x is not read.
+  /// Computes x = about A^-1 b. x is not read.
   void solve(F& x, const F& b) const {
     F r = view(r_, 0, b.columns());
     zero(x);
     copy(r, b);
     steps_(*a_, x, r);
   }
-  /// x becomes a better solution of A x = b.
+  /// Makes x a better solution of A x = b.
   void improve(F& x, const F& b) const {
     F r = view(r_, 0, b.columns()), ax = view(steps_.scratch(), 0, b.columns());
     a_->apply(ax, x);
@@ -175,7 +175,7 @@ class ca_gcr_steps {
   using listener = std::function<void(const std::vector<scalars>&)>;
 
   /// \param count   steps, in stretches of `length` at most, as even as can be
-  /// \param listen  is given the c of each stretch; null: nobody is
+  /// \param listen is given the c of each stretch; null: not called
   ca_gcr_steps(F& shape, int count, int length, listener listen = nullptr, step_hook between = nullptr)
       : count_(count), listen_(std::move(listen)), between_(std::move(between)) {
     if (count < 1) throw input_error("ca-gcr: the number of steps must be at least 1, found " + std::to_string(count));
@@ -251,82 +251,30 @@ class polynomial_steps {
   F scratch_;
 };
 
-/// The Chebyshev iteration for an operator whose eigenvalues are real and between lo and hi: no inner products. After k
-/// steps an eigenvector's residual has fallen by T_k((hi + lo - 2 lambda) / (hi - lo)) / T_k((hi + lo) / (hi - lo)).
-/// (Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 12.1)
-template <field_batch F>
-class chebyshev_steps {
- public:
-  chebyshev_steps(F& shape, int count, double lo, double hi) : d_(like(shape)), ad_(like(shape)) {
-    if (count < 0)
-      throw input_error("chebyshev: the number of steps must not be negative, found " + std::to_string(count));
-    if (!(lo > 0.0 && lo < hi))
-      throw input_error("chebyshev: expected bounds with 0 < lo < hi, found " + std::to_string(lo) + " and " +
-                        std::to_string(hi));
-    // The paper's step is d_k = c_k d here: x += d_k, r -= A d_k, d_k+1 = rho' rho d_k + (2 rho' / delta) r.
-    const double theta = 0.5 * (hi + lo), delta = 0.5 * (hi - lo), sigma = theta / delta;
-    double rho = 1.0 / sigma, length = 1.0 / theta;
-    for (int k = 0; k < count; ++k) {
-      const double rho_next = 1.0 / (2.0 * sigma - rho), length_next = 2.0 * rho_next / delta;
-      steps_.push_back({{shape, length}, {shape, -length}, {shape, rho_next * rho * length / length_next}});
-      rho = rho_next, length = length_next;
-    }
-  }
-  F& scratch() { return ad_; }
-
-  template <forward_operator<F> A>
-  void operator()(const A& a, F& x, F& r) {
-    const int n = r.columns();
-    F d = view(d_, 0, n), ad = view(ad_, 0, n);
-    copy(d, r);
-    for (std::size_t k = 0; k < steps_.size(); ++k) {
-      axpy(x, steps_[k].length(n), d);
-      if (k + 1 == steps_.size()) return;
-      a.apply(ad, d);
-      axpy(r, steps_[k].minus_length(n), ad);
-      xpay(d, r, steps_[k].memory(n));
-    }
-  }
-
- private:
-  struct step {
-    number_for_any_width<typename F::scalars> length, minus_length;  ///< of the step along d
-    number_for_any_width<typename F::scalars> memory;                ///< d = r + memory d afterwards
-  };
-  std::vector<step> steps_;
-  F d_, ad_;
-};
-
-/// MR of `count` steps, relaxed by `omega`. For an operator whose Hermitian part is definite.
+/// Returns MR of `count` steps, relaxed by `omega`. For an operator whose Hermitian part is definite.
 template <field_batch F, forward_operator<F> A>
 auto mr_relaxation(const A& a, const F& shape, int count, double omega = 1.0, const step_hook& between = nullptr) {
   return relaxation<F, A, mr_steps<F>>(a, shape,
                                        [=](F& like_this) { return mr_steps<F>(like_this, count, omega, between); });
 }
-/// GCR of `count` steps. 2 `count` fields of storage.
+/// Returns GCR of `count` steps. 2 `count` fields of storage.
 template <field_batch F, forward_operator<F> A>
 auto gcr_relaxation(const A& a, const F& shape, int count, const step_hook& between = nullptr) {
   return relaxation<F, A, gcr_steps<F>>(a, shape,
                                         [=](F& like_this) { return gcr_steps<F>(like_this, count, between); });
 }
-/// GCR of `count` steps, `length` of them at a time. `length` fields of storage.
+/// Returns GCR of `count` steps, `length` of them at a time. `length` fields of storage.
 template <field_batch F, forward_operator<F> A>
 auto ca_gcr_relaxation(const A& a, const F& shape, int count, int length = 4,
                        typename ca_gcr_steps<F>::listener listen = nullptr, const step_hook& between = nullptr) {
   return relaxation<F, A, ca_gcr_steps<F>>(
       a, shape, [=](F& like_this) { return ca_gcr_steps<F>(like_this, count, length, listen, between); });
 }
-/// sum_j c_j A^j. As many fields of storage as coefficients.
+/// Returns sum_j c_j A^j. As many fields of storage as coefficients.
 template <field_batch F, forward_operator<F> A>
 auto polynomial_relaxation(const A& a, const F& shape, const std::vector<double>& c) {
   return relaxation<F, A, polynomial_steps<F>>(a, shape,
                                                [&](F& like_this) { return polynomial_steps<F>(like_this, c); });
-}
-/// The Chebyshev iteration of `count` steps, for eigenvalues between lo and hi.
-template <field_batch F, forward_operator<F> A>
-auto chebyshev_relaxation(const A& a, const F& shape, int count, double lo, double hi) {
-  return relaxation<F, A, chebyshev_steps<F>>(
-      a, shape, [=](F& like_this) { return chebyshev_steps<F>(like_this, count, lo, hi); });
 }
 
 }  // namespace plaquette

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Krylov solvers of two precisions with reliable updates: the vectors of the iteration live in a low precision, the
-/// solution and now and then its residual in a high one, and one Krylov space lives through the whole solve.
-/// (Clark, Babich, Barros, Brower, Rebbi, Comput. Phys. Commun. 181 (2010) 1517, arXiv:0911.3191, section 5)
+/// Krylov solvers of two precisions with reliable updates. The vectors of the iteration live in a low precision, the
+/// solution and now and then its residual in a high one. One Krylov space lives through the whole solve. (Clark,
+/// Babich, Barros, Brower, Rebbi, Comput. Phys. Commun. 181 (2010) 1517, arXiv:0911.3191, section 5)
 ///
 ///     loop  iterate on A e = r in low precision
 ///           where |r| < delta max |r| since the last update:    y += e    r = b - A y    e = 0
@@ -35,7 +35,7 @@ inline std::vector<int> columns_to_restart(const solve_report& report) {
   return list;
 }
 
-/// Runs a solver, and again for the columns that failed, together, from the best solutions so far; not twice in a row
+/// Runs a solver, and again for the columns that failed, together, from the best solutions so far. Not twice in a row
 /// for a column whose true residual did not fall by a tenth in between.
 /// \param run  solve_report (High& x, const High& b, const stopping_rule&, int attempt)
 template <field_batch High, class Run>
@@ -88,7 +88,7 @@ solve_report reliable_solve(const char* name, const Outer& outer, const Inner& i
 
 }  // namespace detail
 
-/// BiCGstab for A x = b (bicgstab.hpp). Columns that break down, turn to NaN or are thrown far off start anew from the
+/// BiCGstab for A x = b (bicgstab.hpp). Columns that break down, turn to NaN or are thrown far off start again from the
 /// best solution, and `why` says so. What converges meets the tolerance in the true residual, or is at the floor of x's
 /// precision (`at_floor`).
 /// \tparam Low   field of the iteration, of the precision of `inner`

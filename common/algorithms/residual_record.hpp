@@ -49,10 +49,10 @@ class residual_record {
   }
 
   const stopping_rule& rule() const { return rule_; }
-  /// |b|^2 of all columns.
+  /// Returns |b|^2 of all columns.
   const scalars& b2() const { return b2_; }
   int iteration() const { return iteration_; }
-  /// The columns in the batch, in order.
+  /// Returns the columns in the batch, in order.
   std::vector<column_state>& columns() { return columns_; }
   const std::vector<column_state>& columns() const { return columns_; }
   solve_report& report() { return report_; }
@@ -81,7 +81,7 @@ class residual_record {
     if (tests_.empty())
       for (const divisor& d : divisors) tests_.push_back(d.test);
   }
-  /// The same, and a gain.
+  /// Does the same, and a gain.
   void add(const scalars& rr, std::initializer_list<divisor> divisors, const gain& g) {
     add(rr, divisors);
     trace_.insert(trace_.end(), {g.image2, g.vector2});
@@ -93,7 +93,7 @@ class residual_record {
     ++report_.host_reads;
     return host_values_of(handles);
   }
-  /// What was added since this was called last.
+  /// Returns what was added since this was called last.
   std::vector<scalars> take_trace() { return std::exchange(trace_, {}); }
 
   /// Judges all columns before the first iteration, given |b|^2 and |r|^2 of the guess.
@@ -161,7 +161,7 @@ class residual_record {
     (retain_in(parts, std::span<const int>(keep)), ...);
   }
 
-  /// The members of a list at these positions.
+  /// Returns the members of a list at these positions.
   template <class List>
   static List chosen(const List& all, const std::vector<int>& positions) {
     List some;
@@ -213,21 +213,21 @@ class recorded_batch {
   using gain = typename residual_record<S>::gain;
   using kind = division_test::kind;
 
-  /// <a, b>, given |a|^2 and |b|^2.
+  /// Returns <a, b>, given |a|^2 and |b|^2.
   static divisor inner_product(const char* what, const S& value, const S& a2, const S& b2) {
     return {{kind::inner_product, what}, value, a2, b2};
   }
-  /// A norm beside another, given both squared.
+  /// Returns a norm relative to another, given both squared.
   static divisor norm(const char* what, const S& value2, const S& other2) {
     return {{kind::norm, what}, value2, other2, other2};
   }
   static divisor positive(const char* what, const S& value) { return {{kind::positive, what}, value, value, value}; }
-  /// <p, A p> of a positive operator, given |p|^2.
+  /// Returns <p, A p> of a positive operator, given |p|^2.
   static divisor curvature(const char* what, const S& pap, const S& p2) {
     return {{kind::curvature, what}, pap, p2, p2};
   }
 
-  /// `a`, its applications counted in the report.
+  /// Returns `a`, its applications counted in the report.
   template <class A>
   counted_operator<A> counted(const A& a) {
     return counted_operator<A>(a, record_.report());
@@ -235,11 +235,11 @@ class recorded_batch {
   /// Returns whether columns are in the batch.
   bool running() const { return !record_.columns().empty(); }
   const S& b2() const { return record_.b2(); }
-  /// The number of iterations recorded.
+  /// Returns the number of iterations recorded.
   int iteration() const { return record_.iteration(); }
   /// Notes |r|^2 after an iteration and the numbers it divided by. Reads nothing.
   void record(const S& rr, std::initializer_list<divisor> divisors) { record_.add(rr, divisors); }
-  /// The report, once the batch is empty.
+  /// Returns the report, once the batch is empty.
   solve_report report() { return std::move(record_.report()); }
 
  protected:

@@ -69,8 +69,8 @@ class schur_record {
 
   schur_report report;
 
-  /// The columns to solve for, and those whose solution is set to zero, given |b|^2, |b - M x|^2 and an estimate of
-  /// |M|^2.
+  /// Sets the columns to solve for, and those whose solution is set to zero, given |b|^2, |b - M x|^2 and an estimate
+  /// of |M|^2.
   void begin(const std::vector<double>& b2, const std::vector<double>& r2, const std::vector<double>& gain2,
              std::vector<int>& open, std::vector<int>& to_zero) {
     for (std::size_t n = 0; n < b2.size(); ++n) {
@@ -92,7 +92,7 @@ class schur_record {
     }
   }
 
-  /// The rule of the next solve of the open columns: what is left of the limit.
+  /// Returns the rule of the next solve of the open columns: what is left of the limit.
   stopping_rule rule_for(const std::vector<int>& open) const {
     stopping_rule rule = rule_;
     rule.column_tolerances.clear();
@@ -102,8 +102,8 @@ class schur_record {
     return rule;
   }
 
-  /// What |b - M x| shall be below after the next solve, per open column. The margin allows for rounding and, with the
-  /// symmetric complement, for the factor from the even residual to the full one, which is an estimate.
+  /// Returns what |b - M x| shall be below after the next solve, per open column. The margin allows for rounding and,
+  /// with the symmetric complement, for the factor from the even residual to the full one, which is an estimate.
   std::vector<double> targets(const std::vector<int>& open, int pass) const {
     std::vector<double> all;
     for (const int column : open)
@@ -197,7 +197,7 @@ class schur_record {
   std::vector<double> b_norm_, norm_;  ///< |b|, |M|
 };
 
-/// The real parts of the numbers of some handles; one read.
+/// Returns the real parts of the numbers of some handles; one read.
 template <column_scalars S>
 std::vector<std::vector<double>> real_values(const std::vector<S>& handles, solve_report& report) {
   ++report.host_reads;
@@ -245,11 +245,11 @@ schur_step<F> solve_on_even_sites(const S& schur, const M& full, const F& r, con
 
 }  // namespace detail
 
-/// M x = b for all columns at once: the even system is prepared, solved by `solver`, and the solution reconstructed.
-/// Then |b - M x| is computed anew with `full`. A column whose iterated residual met the tolerance while the true one
-/// did not is solved again for its correction, until it does, or a correction no longer halves the residual, or
-/// `parameters.corrections` are spent. Then it has converged where it is at the floor of x's precision (`at_floor`),
-/// and stagnates where it is above (`why` says so).
+/// Solves M x = b for all columns at once: the even system is prepared, solved by `solver`, and the solution
+/// reconstructed. Then |b - M x| is recomputed with `full`. A column whose iterated residual met the tolerance while
+/// the true one did not is solved again for its correction. This ends when it does, when a correction no longer halves
+/// the residual, or when `parameters.corrections` are spent. Then it has converged where it is at the floor of x's
+/// precision (`at_floor`), and stagnates where it is above (`why` says so).
 /// \param full    M on the full lattice
 /// \param x       the initial guess, and the solution: the one of the smallest true residual in each column
 /// \param solver  solve_report (const S& even_operator, F& x_even, const F& b_even, const stopping_rule&)

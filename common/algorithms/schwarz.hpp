@@ -75,7 +75,7 @@ class schwarz_steps {
   F e_, r_, ae_;
 };
 
-/// A relaxation of `sweeps` sweeps, each of `steps` minimal residual steps in every domain.
+/// Returns a relaxation of `sweeps` sweeps, each of `steps` minimal residual steps in every domain.
 template <field_batch F, forward_operator<F> A>
 auto schwarz_relaxation(const A& a, const F& shape, const schwarz_domains<F>& domains, int sweeps, int steps,
                         const step_hook& between = nullptr) {

@@ -16,21 +16,22 @@ namespace plaquette {
 struct stopping_rule {
   double tolerance = 1e-8;  ///< relative to |b|; 0 runs to the limit
   int limit = 10000;        ///< iterations
-  /// The host looks at the residuals every so many iterations, and nowhere else does it wait for the device. Between
-  /// looks a column that has converged stands still, so that the solution does not depend on this number. (Reliable
-  /// updates are made at looks: with them it does.) 1 is best where answers are ready at once, as on the CPU; some 10
-  /// where they come late.
+  /// Iterations from one convergence check to the next; the host waits for the device nowhere else. Between checks a
+  /// column that has converged stands still, so the solution does not depend on this number. (Reliable updates are made
+  /// at checks: with them it does.) 1 is best where answers are ready at once, as on the CPU; some 10 where they come
+  /// late.
   int look_every = 1;
-  /// At a look the host knows what happened until so many iterations before it, so that the device has something to do
-  /// while the host waits, thinks and asks other ranks. What it finds there, and a column near its end, makes it wait
-  /// for the rest; such a column it then looks at every other iteration. Below `look_every`; 0: all is waited for. For
+  /// At a check the host knows the residuals of this number of iterations before it, so the device has work while the
+  /// host waits and asks other ranks. It waits for the rest where it finds something, and for a column close to
+  /// convergence. Such a column it then checks at every other iteration. Below `look_every`; 0: all is waited for. For
   /// reliable updates alone; 1 or 2 where answers come late.
   int look_behind = 0;
-  /// The caller knows that x is zero. Its residual is b then, which a solver need not work out.
+  /// The caller knows that x is zero. Its residual is b then, which a solver need not compute.
   bool guess_is_zero = false;
-  std::function<bool()> interrupted = nullptr;  ///< asked at looks; true ends the solve
-  std::function<void(int iteration, double worst_relative_residual)> progress = nullptr;  ///< told at looks
-  /// A column stagnates when its smallest residual has not fallen by `least_progress` in so many iterations; 0: never.
+  std::function<bool()> interrupted = nullptr;  ///< called at checks; true ends the solve
+  std::function<void(int iteration, double worst_relative_residual)> progress = nullptr;  ///< called at checks
+  /// A column stagnates when its smallest residual has not fallen by `least_progress` in this number of iterations; 0:
+  /// never.
   int stagnation_window = 2000;
   double least_progress = 1e-3;
   /// An inner product counts as zero below this fraction of the product of its vectors' norms: it holds no right digit.
@@ -72,7 +73,7 @@ inline const char* name(solve_status status) {
   return "unknown";
 }
 
-/// A residual made anew from the solution. Both are relative to |b|.
+/// A residual recomputed from the solution. Both are relative to |b|.
 struct residual_update {
   int iteration;    ///< after which it was made
   double iterated;  ///< what the recurrence had it at
@@ -86,10 +87,10 @@ struct column_report {
   /// Iterated, relative to |b|, of the solution that was returned (0 where b = 0); at the floor that of the last
   /// iterate, which the true one does not follow any more.
   double residual = 0.0;
-  int restarts = 0;      ///< from the true residual, after a breakdown or what else made the column start anew
+  int restarts = 0;      ///< from the true residual, after a breakdown or whatever else made the column start again
   std::string why = {};  ///< for a person: what happened and when; empty for a plain convergence
 
-  // Of solvers that make the residual anew:
+  // Of solvers that recompute the residual:
   /// |b - A x| / |b| by the outer operator, of the solution that was returned; NaN where it was not computed.
   double true_residual = std::numeric_limits<double>::quiet_NaN();
   std::vector<residual_update> updates = {};
@@ -119,7 +120,7 @@ struct solve_report {
     outer_column_applications += other.outer_column_applications;
     host_reads += other.host_reads;
   }
-  /// Column n was solved again, from the solution it had: `after` and its history follow.
+  /// Notes that column n was solved again, from the solution it had: `after` and its history follow.
   void continue_column(int n, column_report after, const std::vector<double>& after_history) {
     const auto k = static_cast<std::size_t>(n);
     column_report& before = columns[k];
@@ -141,7 +142,7 @@ struct solve_report {
     return std::all_of(columns.begin(), columns.end(),
                        [](const column_report& c) { return c.status == solve_status::converged; });
   }
-  /// The largest number of iterations of any column.
+  /// Returns the largest number of iterations of any column.
   int iterations() const {
     int most = 0;
     for (const auto& c : columns) most = std::max(most, c.iterations);

@@ -48,7 +48,7 @@ inline solver_kind parse_solver_kind(std::string_view text) {
   throw input_error("solver: expected one of " + names + ", found '" + std::string(text) + "'");
 }
 
-/// What some solvers need beside the stopping rule.
+/// What some solvers need in addition to the stopping rule.
 struct solver_parameters {
   int restart_length = 16;  ///< directions of gcr
   double relaxation = 1.0;  ///< of mr
@@ -56,7 +56,7 @@ struct solver_parameters {
 
 namespace detail {
 
-/// The solvers of `automatic`, one after the other: the last one never gives up on a plateau.
+/// Returns the solvers of `automatic`, one after the other: the last one never gives up on a plateau.
 /// \param p  of the iteration
 constexpr std::array<solver_kind, 3> automatic_solvers(precision p) {
   return {solver_kind::bicgstab, solver_kind::bicgstab4, p == precision::half ? solver_kind::cgne : solver_kind::cgnr};
@@ -112,7 +112,7 @@ solve_report solve_in_turn(const std::array<solver_kind, 3>& solvers, F& x, cons
 
 }  // namespace detail
 
-/// A x = b by the solver of that kind.
+/// Solves A x = b by the solver of that kind.
 /// \param x  the initial guess, and the solution
 template <field_batch F, linear_operator<F> A>
 solve_report solve(solver_kind kind, const A& a, F& x, const F& b, const stopping_rule& rule,

@@ -16,8 +16,8 @@
 
 namespace plaquette {
 
-/// An upper bound of |H| to a few in a thousand, by Lanczos: sqrt(largest Ritz value of H^2 + its residual), and 2 in
-/// 1000 more. No proof: a start without the highest mode misses it; `fill` gives random vectors.
+/// Returns an upper bound of |H| to a few in a thousand, by Lanczos: sqrt(largest Ritz value of H^2 + its residual),
+/// and 2 in 1000 more. No proof: a start without the highest mode misses it; `fill` gives random vectors.
 /// \param shape_of  any field of the shape
 /// \param interrupted  asked between applications, or null; where it is true what is returned is no bound
 template <field_batch F, class H>
@@ -52,7 +52,7 @@ class mode_count {
   mode_count(std::vector<double> moments, double size, double highest)
       : moments_(std::move(moments)), size_(size), highest_(highest) {}
 
-  /// False where there are eigenvalues above `highest` that x had a share of.
+  /// Returns false where there are eigenvalues above `highest` that x had a share of.
   bool is_bounded() const {
     return std::ranges::all_of(moments_, [](double moment) { return std::abs(moment) <= 1.0 + 1e-3; });
   }
@@ -70,7 +70,7 @@ class mode_count {
     }
     return size_ * fraction;
   }
-  /// The smallest value that has so many below it, to 1e-4 of the highest.
+  /// Returns the smallest value that has this number of others below it, to 1e-4 of the highest.
   double value_of(double count) const {
     double below = 0.0, above = highest_;
     while (above - below > 1e-4 * highest_) {

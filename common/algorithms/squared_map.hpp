@@ -24,8 +24,9 @@ struct squared_map {
   double operator()(double h) const { return alpha * (h * h - shift); }
 };
 
-/// out = factor z(H^2) in + c u + e w. As z = alpha (H - s)(H + s), s^2 = shift, this is two applications of H, each
-/// with what is added to it while its result is in registers. u, w may be null; out may be w, but not in or u.
+/// Computes out = factor z(H^2) in + c u + e w. As z = alpha (H - s)(H + s), s^2 = shift, this is two applications of
+/// H, each with what is added to it while its result is in registers. Both u and w may be null; out may be w, but not
+/// in or u.
 /// \param scratch  of the shape of in
 template <field_batch F, class H>
 void apply_map(const H& h, F& out, F& scratch, double factor, const squared_map& z, const F& in, double c, const F* u,
@@ -41,8 +42,8 @@ void apply_map(const H& h, F& out, F& scratch, double factor, const squared_map&
   }
 }
 
-/// The steps of a recurrence after which a loop asks whether it shall stop: a fraction of a second on a few cores. The
-/// same on all ranks.
+/// Returns the steps of a recurrence after which a loop asks whether it shall stop: a fraction of a second on a few
+/// cores. The same on all ranks.
 template <field_batch F>
 int steps_between_stops(const F& x) {
   double sites = 1e4;
@@ -51,7 +52,7 @@ int steps_between_stops(const F& x) {
   return std::clamp(static_cast<int>(2e6 / (sites * std::max(1, x.columns()))), 1, 64);
 }
 
-/// out = T_d(z(H^2)) in: amplifies what lies below the range of z. 2 d applications of H.
+/// Computes out = T_d(z(H^2)) in: amplifies what lies below the range of z. 2 d applications of H.
 /// \param degree  1 or more
 /// \param interrupted  asked in between, or null; where it is true the filter ends, and out is of no use
 template <field_batch F, class H>
@@ -68,13 +69,6 @@ void chebyshev_filter(const H& h, F& out, const F& in, int degree, const squared
     std::swap(before, now);
   }
   copy(out, now);
-}
-
-/// T_d(z) of a number, for z outside [-1, 1] too.
-inline double chebyshev_value(int degree, double z) {
-  if (std::abs(z) <= 1.0) return std::cos(degree * std::acos(z));
-  const double value = std::cosh(degree * std::acosh(std::abs(z)));
-  return z < 0 && degree % 2 != 0 ? -value : value;
 }
 
 }  // namespace plaquette

@@ -30,8 +30,8 @@ struct hidden_share {
   double at = 0.0;       ///< a
   host_matrix transfer;  ///< block x block, over all cycles
 
-  /// The square of |det transfer|: where random starts have p independent Gaussian parts of variance v along u, the
-  /// probability that u is hidden is at most this over p! v^p.
+  /// Returns the square of |det transfer|: where random starts have p independent Gaussian parts of variance v along u,
+  /// the probability that u is hidden is at most this over p! v^p.
   double volume() const {
     double product_of_all = 1.0;
     for (const double value : eigenpairs_of_hermitian(hermitian_part(product(transfer, adjoint(transfer)))).values)
@@ -68,7 +68,7 @@ inline void separate_converged(hermitian_eigenpairs& ritz, const host_matrix& r,
 
 }  // namespace detail
 
-/// A V = V T + next R e^+ in blocks; at a restart T is diagonal, bordered by the coupling R y.
+/// Computes A V = V T + next R e^+ in blocks; at a restart T is diagonal, bordered by the coupling R y.
 ///
 /// The coupling of kept vectors to the next block is that of the previous cycle, and later projections on kept vectors
 /// count as zero. So A may become less accurate from cycle to cycle, as residuals fall. (New projections of the less
@@ -103,7 +103,7 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
     host_matrix t(most + p, most + p);
     for (int i = 0; i < k; ++i) t(i, i) = {state.values[static_cast<std::size_t>(i)], 0.0};
     host_matrix r;
-    // Blocks are worked on beside the basis, which may lie in slower memory.
+    // Blocks are worked on outside of the basis, which may lie in slower memory.
     F in = copied_columns(basis, k, p), next = like(basis, p);
     while (k + p <= most) {
       const F known = view(basis, 0, k + p);

@@ -23,7 +23,7 @@ struct zolotarev_function {
 /// Throws input_error unless 0 < lowest < highest and 1 <= poles <= 100.
 zolotarev_function zolotarev_of_poles(int poles, double lowest, double highest);
 
-/// The fewest poles whose delta is not above the one given.
+/// Returns the fewest poles whose delta is not above the one given.
 zolotarev_function zolotarev_of_error(double delta, double lowest, double highest);
 
 }  // namespace plaquette

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// What checkpoints have in common: a text that says which run they belong to and how far it came, guarded by a
-/// checksum; and which files a stopped run has left behind, that the run continuing it may replace.
+/// checksum. Also which files a stopped run has left behind, that the run continuing it may replace.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@
 
 namespace plaquette {
 
-/// "0a1b2c3d" (CRC-32 of what follows), a line feed, and the document. Numbers come back to the last bit.
+/// Returns "0a1b2c3d" (CRC-32 of what follows), a line feed, and the document. Numbers come back to the last bit.
 std::string checkpoint_text(const json_document& state);
 
-/// The inverse. Throws input_error, naming the file, where the text is not what was written.
+/// Returns the inverse. Throws input_error, naming the file, where the text is not what was written.
 json_document parse_checkpoint_text(const std::string& path, const std::string& text);
 
 /// Throws input_error, naming the file and the first parameter that differs, unless both are the same in every key.
@@ -42,8 +42,8 @@ bool fits_integers(const json_document& value) {
   return true;
 }
 
-/// The value of a key. Throws input_error, naming the file, where it is not there, of another type, or an integer that
-/// the type does not hold.
+/// Returns the value of a key. Throws input_error, naming the file, where it is not there, of another type, or an
+/// integer that the type does not hold.
 template <class Value>
 Value checkpoint_value(const std::string& path, const json_document& state, const char* key) {
   try {
@@ -55,7 +55,7 @@ Value checkpoint_value(const std::string& path, const json_document& state, cons
   }
 }
 
-/// The same for a number in [lowest, highest]; not for NaN.
+/// Returns the same for a number in [lowest, highest]; not for NaN.
 template <class Number>
 Number checkpoint_number(const std::string& path, const json_document& state, const char* key, Number lowest,
                          Number highest) {
@@ -67,7 +67,7 @@ Number checkpoint_number(const std::string& path, const json_document& state, co
 /// True where a checkpoint is there to continue from: the path is not empty and names a file.
 bool checkpoint_exists(const std::string& path);
 
-/// Paths independent of where the program was started; empty ones are left out.
+/// Returns paths independent of where the program was started; empty ones are left out.
 std::vector<std::string> absolute_paths(const std::vector<std::string>& paths);
 
 /// Whether `path` is one of the files that a stopped run named in its checkpoint, from `absolute_paths`.

@@ -15,7 +15,7 @@
 
 namespace plaquette {
 
-/// Thrown where --help or --version was asked for: the text goes to stdout and the exit status is 0.
+/// Thrown for --help and --version: the text goes to stdout and the exit status is 0.
 struct help_requested {
   std::string text;
 };
@@ -29,7 +29,7 @@ class command_line {
   command_line(const std::string& name, const std::string& summary);
   ~command_line();
 
-  /// The options declared from here on stand under this title.
+  /// Puts the options declared from here on under this title.
   void section(const std::string& title);
 
   void flag(const std::string& option, bool& value, const std::string& help);
@@ -37,14 +37,14 @@ class command_line {
   /// A default that is not finite is not shown.
   void real(const std::string& option, double& value, const std::string& help, const real_range& range = {});
   void integer(const std::string& option, int& value, const std::string& help, int lowest, int highest);
-  /// One of a few words.
+  /// Declares an option that is one of a few words.
   void choice(const std::string& option, std::string& value, const std::vector<std::string>& words,
               const std::string& help);
   /// `read` gets the text and the option's name; it throws input_error where it cannot use the text.
   void custom(const std::string& option, const std::string& type, const std::string& shown_default,
               std::function<void(const std::string& text, const std::string& option)> read, const std::string& help);
 
-  /// Two options of which one at most may be given.
+  /// Declares two options of which one at most may be given.
   void exclude(const std::string& one, const std::string& other);
   /// Declares that an option means nothing without another one; `other` is as the message shows it: "--output FILE".
   void needs(const std::string& option, const std::string& other);
@@ -52,10 +52,10 @@ class command_line {
   /// "mr", solver). `value` is read after the parse.
   void needs_value(const std::string& option, const std::string& other, const std::string& expected,
                    const std::string& value);
-  /// Declares options that have no effect beside another one.
+  /// Declares options that have no effect together with another one.
   void useless_beside(const std::string& other, const std::vector<std::string>& options, const std::string& why = {});
 
-  /// Text at the end of --help.
+  /// Sets the text at the end of --help.
   void footer(const std::string& text);
 
   /// Reads the arguments. Throws input_error for arguments that cannot be used and help_requested for --help and
@@ -63,7 +63,7 @@ class command_line {
   void parse(int argc, const char* const* argv);
   /// True where the option was given; never where it was not declared.
   bool given(const std::string& option) const;
-  /// The arguments as typed, for the report.
+  /// Returns the arguments as typed, for the report.
   const std::string& typed() const { return typed_; }
 
  private:

@@ -17,12 +17,12 @@ struct gauge_choice {
   int sweeps = default_sweeps;  ///< heat bath: combined sweeps from a cold start
 
   static constexpr int default_sweeps = 100;
-  /// The word as --gauge takes it.
+  /// Returns the word as --gauge takes it.
   std::string describe() const;
 };
 
-/// "unit", "random", "weak:EPS", "heatbath:BETA", "heatbath:BETA:SWEEPS"; everything else is the path of a file. Throws
-/// input_error, naming `what`, for numbers that cannot be used.
+/// Parses "unit", "random", "weak:EPS", "heatbath:BETA", "heatbath:BETA:SWEEPS"; everything else is the path of a
+/// file. Throws input_error, naming `what`, for numbers that cannot be used.
 gauge_choice parse_gauge_choice(std::string_view text, std::string_view what);
 
 }  // namespace plaquette

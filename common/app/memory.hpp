@@ -9,14 +9,15 @@ namespace plaquette {
 
 class communicator;
 
-/// Bytes of memory of the host (or of the control group, where that is less).
+/// Returns the bytes of memory of the host (or of the control group, where that is less).
 double total_memory();
-/// Bytes that this process could still take: what the host, the control group and the process's own limit leave.
+/// Returns the bytes that this process could still take: what the host, the control group and the process's own limit
+/// leave.
 double available_memory();
-/// Bytes that this process has taken at its highest.
+/// Returns the bytes that this process has taken at its highest.
 double peak_memory();
 
-/// "1.5 GiB".
+/// Returns "1.5 GiB".
 std::string format_bytes(double bytes);
 
 /// Throws memory_error, saying what was needed and what there was, unless `bytes` a rank are available on every rank.

@@ -104,12 +104,13 @@ class shared_option_set {
   std::string overlap_ = "on";
 };
 
-/// M's parameters from the options; mass and kappa are alternatives, and csw stands for both clover coefficients.
+/// Returns M's parameters from the options; mass and kappa are alternatives, and csw stands for both clover
+/// coefficients.
 fermion_action make_action(const action_options& options);
 
-/// Steps, rho and whether only spatial links are smeared, for a report.
+/// Returns steps, rho and whether only spatial links are smeared, for a report.
 json_document stout_parameters(const stout_smearing& smearing);
-/// Lattice, grid, device, gauge and action, for a report.
+/// Returns lattice, grid, device, gauge and action, for a report.
 json_document shared_parameters(const shared_options& options, const lattice_geometry& geometry);
 
 /// Sets OpenMP's number of threads as `shared_options::threads` says. Collective.

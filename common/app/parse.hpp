@@ -22,7 +22,7 @@ struct real_range {
   static real_range any() { return {}; }
   static real_range positive() { return {0.0, std::numeric_limits<double>::max(), true}; }
   static real_range not_negative() { return {0.0, std::numeric_limits<double>::max(), false}; }
-  /// "a number", "a positive number", "a number from 0 to 1".
+  /// Returns "a number", "a positive number", "a number from 0 to 1".
   std::string describe() const;
   bool contains(double value) const {
     return (without_highest ? value < highest : value <= highest) &&
@@ -42,15 +42,15 @@ std::int64_t parse_integer(std::string_view text, std::string_view what,
 /// Throws input_error unless `text` is one integer of [0, 2^64).
 std::uint64_t parse_unsigned(std::string_view text, std::string_view what);
 
-/// "0,0,0,1" as `count` finite numbers; throws input_error for anything else.
+/// Parses "0,0,0,1" as `count` finite numbers; throws input_error for anything else.
 std::vector<double> parse_real_list(std::string_view text, std::string_view what, std::size_t count,
                                     const real_range& range = {});
 
-/// "0,0,0,4" as `count` integers of [lowest, highest]; throws input_error for anything else.
+/// Parses "0,0,0,4" as `count` integers of [lowest, highest]; throws input_error for anything else.
 std::vector<std::int64_t> parse_integer_list(std::string_view text, std::string_view what, std::size_t count,
                                              std::int64_t lowest, std::int64_t highest);
 
-/// Text of a stranger, fit for a one-line message: control characters escaped, at most 200 characters.
+/// Returns text of a stranger, fit for a one-line message: control characters escaped, at most 200 characters.
 std::string printable(std::string_view text);
 
 }  // namespace plaquette

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Where ranks and threads run and where their memory lies: reported, and chosen where a program is asked to. Through
+/// Where ranks and threads run and where their memory lies: reported, and chosen where an option says so. Through
 /// hwloc, which may be absent; then nothing is bound and little is known.
 #pragma once
 
@@ -18,7 +18,7 @@ enum class placement_policy {
   good,  ///< each rank within one NUMA node (or some), its threads spread over the cores there, memory where touched
   bad    ///< memory on another NUMA node; where there is one node only: all threads of the host on one core
 };
-/// "none", "good", "bad"; throws input_error, naming `what`, for anything else.
+/// Parses "none", "good", "bad"; throws input_error, naming `what`, for anything else.
 placement_policy parse_placement_policy(const std::string& word, const std::string& what);
 std::string name(placement_policy policy);
 
@@ -35,9 +35,9 @@ struct thread_place {
   bool operator==(const thread_place&) const = default;
 };
 
-/// Which place the threads of one of a host's ranks get. Pure arithmetic on what the host has.
-/// Ranks are dealt to NUMA nodes in order (nodes to ranks, where there are more nodes), and split the cores there;
-/// threads are spread evenly over a rank's cores, second CPUs of a core last. Bad: the same CPUs, but memory of the
+/// Returns which place the threads of one of a host's ranks get. Pure arithmetic on what the host has.
+/// Ranks are dealt to NUMA nodes in order (nodes to ranks, where there are more nodes), and split the cores there.
+/// Threads are spread evenly over a rank's cores, second CPUs of a core last. Bad: the same CPUs, but memory of the
 /// node half the number of nodes away; with one node, the first core for all.
 /// \param cores  ordered by NUMA node; not empty
 /// \param rank   of the ranks on this host, 0 .. ranks - 1
@@ -53,18 +53,18 @@ struct rank_place {
 struct placement_record {
   placement_policy policy = placement_policy::none;
   std::string hwloc;  ///< version of its interface, or "none"
-  std::string note;   ///< a line, where something is not as asked for; empty elsewhere
+  std::string note;   ///< a line, where something is not as requested; empty elsewhere
   int packages = 0, numa_nodes = 0, cores = 0, cpus = 0;  ///< of rank 0's host, as far as this run may use them
   std::vector<rank_place> ranks;                          ///< empty without hwloc
 };
 
-/// Binds the threads that OpenMP parallel regions of so many threads have, and their memory, as the policy says;
-/// reports what came of it. The CPUs that the launcher gave to all ranks of a host together are shared out anew. To be
+/// Binds the threads of OpenMP parallel regions with `threads` threads, and their memory, as the policy says;
+/// reports what came of it. The CPUs that the launcher gave to all ranks of a host together are shared out again. To be
 /// called before fields are made. Collective.
 placement_record place_threads(placement_policy policy, int threads, const communicator& world);
 
 nlohmann::ordered_json to_json(const placement_record& record);
-/// Lines for a person: a rank a line where there are few, else a summary.
+/// Returns lines for a person: a rank a line where there are few, else a summary.
 std::string describe(const placement_record& record);
 
 }  // namespace plaquette

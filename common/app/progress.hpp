@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A line on stderr for whoever watches a long run: what, how far, how fast, about how long still.
+/// A line on stderr for those who watch a long run: what, how far, how fast, about how long still.
 #pragma once
 
 #include <string>
@@ -19,10 +19,10 @@ class progress_line {
   progress_line(const progress_line&) = delete;
   progress_line& operator=(const progress_line&) = delete;
 
-  /// A new piece of work: the time still to go is estimated from its start.
+  /// Begins a new piece of work: the time still to go is estimated from its start.
   void begin(const std::string& what);
-  /// \param done    share of the piece done, 0 to 1; negative where nobody knows
-  /// \param detail  anything worth a look, e.g. "iteration 120, residual 3.1e-05"
+  /// \param done    share of the piece done, 0 to 1; negative where unknown
+  /// \param detail  anything worth showing, e.g. "iteration 120, residual 3.1e-05"
   void update(double done, const std::string& detail = {});
   /// Takes the line away, so that something else can be written.
   void clear();

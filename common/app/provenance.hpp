@@ -42,7 +42,7 @@ struct machine_record {
 /// Collective.
 machine_record machine_information(const communicator& world);
 
-/// Number of ranks of `world` on this rank's host. Collective.
+/// Returns the number of ranks of `world` on this rank's host. Collective.
 int ranks_on_this_host(const communicator& world);
 
 }  // namespace plaquette

@@ -81,10 +81,10 @@ struct report {
   std::optional<class_verdict> run_class{};  ///< of a run of an official class
 };
 
-/// The document; a number that is not finite is the string "nan", "inf" or "-inf".
+/// Returns the document; a number that is not finite is the string "nan", "inf" or "-inf".
 json_document to_json(const report& r);
 
-/// "FOM        12.3 GFLOP/s     (what it is)"; "none" in place of the number where a run has none
+/// Returns "FOM        12.3 GFLOP/s     (what it is)"; "none" in place of the number where a run has none
 std::string fom_line(const figure_of_merit& fom);
 
 /// Prints program, revision and machine: the head of the output.

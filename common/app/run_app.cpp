@@ -68,7 +68,7 @@ failure describe_current_exception() {
     return {e.status(), e.what()};
   } catch (const std::bad_alloc&) {
     return {exit_status::out_of_memory, out_of_memory_message()};
-  } catch (const std::length_error&) {  // a container asked for more than can be addressed
+  } catch (const std::length_error&) {  // a container needed more than can be addressed
     return {exit_status::out_of_memory, out_of_memory_message()};
   } catch (const std::exception& e) {
     return {exit_status::internal_error, "internal error during " + stage_now() + ": " + e.what()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The main of every program of the suite: it starts MPI, runs the app, and turns what goes wrong into one line on
+/// The main of every program of the suite. It starts MPI, runs the app, and reports what goes wrong as one line on
 /// stderr and an exit status.
 #pragma once
 

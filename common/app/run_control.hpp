@@ -10,11 +10,11 @@
 
 namespace plaquette {
 
-/// SIGINT, SIGTERM and SIGUSR1 raise a flag from here on instead of ending the process; a second one ends it at once.
-/// (mpirun hands SIGUSR1 on to all ranks and leaves them their time; for the others it allows them about a second.)
-/// A file that outgrows the process's limit makes its write fail instead of ending the process.
+/// Lets SIGINT, SIGTERM and SIGUSR1 raise a flag from here on instead of ending the process; a second one ends it at
+/// once. (mpirun hands SIGUSR1 on to all ranks and leaves them their time; for the others it allows them about a
+/// second.) A file that outgrows the process's limit makes its write fail instead of ending the process.
 void catch_stop_signals();
-/// The signal that came, 0 if none. Of this rank alone.
+/// Returns the signal that came, 0 if none. Of this rank alone.
 int stop_signal();
 
 /// Says whether to stop, the same on every rank.
@@ -28,7 +28,7 @@ class run_control {
   bool should_stop();
   /// True where should_stop() has been.
   bool stopped() const { return stopped_; }
-  /// "signal 15 (Terminated)" or "the time limit of 10 s".
+  /// Returns "signal 15 (Terminated)" or "the time limit of 10 s".
   const std::string& reason() const { return reason_; }
   /// Adds a check that fails and says why, where should_stop() has been true.
   void note_stop(verification& checks) const;

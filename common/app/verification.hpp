@@ -21,14 +21,14 @@ class verification {
  public:
   /// Negative tolerances are for those who want a check to fail.
   void add(const std::string& name, double value, double tolerance) { checks_.push_back({name, value, tolerance}); }
-  /// A check of yes or no: value 0 or 1, tolerance 0.
+  /// Adds a check of yes or no: value 0 or 1, tolerance 0.
   void add(const std::string& name, bool holds) { add(name, holds ? 0.0 : 1.0, 0.0); }
 
   const std::vector<check>& checks() const { return checks_; }
   bool passed() const;
-  /// The check that is worst by value / tolerance; NaN is the worst of all. Null where there is none.
+  /// Returns the check that is worst by value / tolerance; NaN is the worst of all. Null where there is none.
   const check* worst() const;
-  /// "VERIFIED   PASSED     (3 checks, worst: full residual 3.1e-11 / 1e-10)"
+  /// Returns "VERIFIED   PASSED     (3 checks, worst: full residual 3.1e-11 / 1e-10)"
   std::string line() const;
 
  private:

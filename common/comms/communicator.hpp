@@ -26,14 +26,14 @@ struct incoming_message {
   std::span<std::byte> data;
 };
 
-/// An exchange under way. Its buffers must live, and be left alone, until `wait` has returned.
+/// An exchange under way. Its buffers must live unchanged until `wait` has returned.
 class pending_exchange {
  public:
   pending_exchange();
   pending_exchange(pending_exchange&&) noexcept;
   pending_exchange& operator=(pending_exchange&&) noexcept;
-  /// Waits, if nobody has; while an exception is under way, for two seconds: others may have met it too, and not have
-  /// sent what is waited for.
+  /// Waits, unless the caller has; while an exception is under way, for two seconds: others may have met it too, and
+  /// not have sent what is waited for.
   ~pending_exchange();
   /// Returns at once; true when `wait` would return at once. Some MPI libraries move large messages only while they are
   /// called: call it now and then.
@@ -53,8 +53,8 @@ class communicator {
  public:
   /// One rank: this process alone.
   communicator();
-  /// All ranks that mpirun started (this process alone without MPI). Needs a living `mpi_session`. For a group of ranks
-  /// of a program that calls MPI itself: communicator_of (mpi_communicator.hpp).
+  /// Returns all ranks that mpirun started (this process alone without MPI). Needs a living `mpi_session`. For a group
+  /// of ranks of a program that calls MPI itself: communicator_of (mpi_communicator.hpp).
   static communicator world();
 
   int rank() const { return rank_; }
@@ -65,16 +65,16 @@ class communicator {
   pending_exchange start_exchange(std::span<const outgoing_message> send,
                                   std::span<const incoming_message> receive) const;
 
-  /// Element by element over all ranks; every rank gets the result.
+  /// Sums element by element over all ranks; every rank gets the result.
   void sum(std::span<double> values) const;
   void sum(std::span<std::uint64_t> values) const;
   void maximum(std::span<double> values) const;
-  /// Bitwise exclusive or, for checksums.
+  /// Computes the bitwise exclusive or, for checksums.
   void exclusive_or(std::span<std::uint32_t> values) const;
   void broadcast(std::span<std::byte> data, int root) const;
-  /// Every rank gets what all ranks give, in their order: all[rank][mine.size()], the same size on each, below 2 GiB.
+  /// Gives every rank what all ranks give, in their order: all[rank][mine.size()], the same size on each, below 2 GiB.
   void gather(std::span<const std::byte> mine, std::span<std::byte> all) const;
-  /// The same, started: for those who watch, or do something else meanwhile.
+  /// Returns the same, started: for those who watch, or do something else meanwhile.
   pending_exchange start_gather(std::span<const std::byte> mine, std::span<std::byte> all) const;
   void barrier() const;
   /// Splits into groups of equal `colour`, ordered by rank.
@@ -111,7 +111,7 @@ class mpi_session {
 /// Whether the MPI library says that it takes pointers to memory of a CUDA device.
 bool mpi_takes_device_pointers();
 
-/// The MPI library's own name and version, or "none".
+/// Returns the MPI library's own name and version, or "none".
 std::string mpi_library();
 
 }  // namespace plaquette

@@ -21,7 +21,7 @@ enum class wave_equations {
 
 inline constexpr int most_fields = 6;
 int fields_of(wave_equations equations, int dimension);
-/// "p", "Hx", ...
+/// Returns "p", "Hx", ...
 std::vector<std::string> field_names(wave_equations equations, int dimension);
 
 /// Two constants of an element: waves travel at speed() and meet impedance().

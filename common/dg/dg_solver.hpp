@@ -24,11 +24,6 @@ struct placed_source {
   point_source source;          ///< right-hand side of its field: weights * source.at(t) / medium constant
 };
 
-/// What lies behind and before one face of the medium: the two impedances' shares.
-struct face_medium {
-  double here = 1.0, there = 1.0;  ///< impedances
-};
-
 /// One rank's share of a problem, in numbers; everything in double. Shared by all libraries.
 struct dg_domain {
   reference_element reference;
@@ -46,13 +41,13 @@ struct dg_domain {
 
   std::int32_t elements() const { return part.size(); }
   int nodes() const { return reference.nodes; }
-  /// What kind of boundary a face that is_boundary() is.
+  /// Returns what kind of boundary a face that is_boundary() is.
   boundary_kind boundary_of(const face_link& link) const {
     return problem.boundaries[static_cast<std::size_t>(link.boundary)];
   }
-  /// Where node n of an element lies.
+  /// Returns where node n of an element lies.
   std::array<double, 3> node_position(std::int32_t element, int node) const;
-  /// Numbers of one state here: fields * elements * nodes.
+  /// Returns the numbers of one state here: fields * elements * nodes.
   std::int64_t state_size() const { return std::int64_t{fields} * elements() * nodes(); }
 };
 
@@ -60,8 +55,8 @@ struct dg_domain {
 dg_domain make_domain(const simplex_mesh& mesh, const std::vector<std::int32_t>& partition, int order,
                       const dg_problem& problem, const communicator& comm);
 
-/// Time step that is stable: safety times the smallest of all elements' height / speed, times a constant of the order
-/// that was measured. Collective.
+/// Returns the time step that is stable: safety times the smallest of all elements' height / speed, times a constant of
+/// the order that was measured. Collective.
 double stable_time_step(const dg_domain& domain, double safety = 0.9);
 
 /// Seconds spent since `reset_timings`, on this rank; parts that a library does not tell apart are 0.
@@ -79,13 +74,13 @@ class dg_solver {
   /// Also forgets the Runge-Kutta register. `time` is what sources and incident waves begin with.
   virtual void set_state(std::span<const double> state, double time) = 0;
   virtual void get_state(std::span<double> state) const = 0;
-  /// The right-hand side at the present state and time, in the same order; the state stays. Collective.
+  /// Computes the right-hand side at the present state and time, in the same order; the state stays. Collective.
   virtual void right_hand_side(std::span<double> rhs) = 0;
   /// Does `steps` steps of length dt. Collective.
   virtual void advance(std::int64_t steps, double dt) = 0;
   virtual double time() const = 0;
-  /// Of each column over all ranks: integral of (first p^2 + second u^2) / 2, (eps E^2 + mu H^2) / 2; in double.
-  /// Collective.
+  /// Returns the energy of each column over all ranks: integral of (first p^2 + second u^2) / 2, (eps E^2 + mu H^2) /
+  /// 2; in double. Collective.
   virtual std::vector<double> energy() const = 0;
   virtual dg_timings timings() const = 0;
   virtual void reset_timings() = 0;

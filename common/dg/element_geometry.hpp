@@ -22,11 +22,12 @@ struct element_geometry {
   std::array<double, most_faces> face_scale{};             ///< Fscale = sJ / J = 2 / (height above the face)
 };
 
-/// (n Fscale)_i = -2 d lambda_f / d x_i, with lambda_f the barycentric coordinate of the corner opposite the face.
+/// Returns (n Fscale)_i = -2 d lambda_f / d x_i, with lambda_f the barycentric coordinate of the corner opposite the
+/// face.
 element_geometry geometry_of(const simplex_mesh& mesh, std::int64_t element);
 std::vector<element_geometry> geometry_of(const simplex_mesh& mesh);
 
-/// Where a reference point of an element lies.
+/// Returns where a reference point of an element lies.
 std::array<double, 3> position(const simplex_mesh& mesh, std::int64_t element, const reference_point& r);
 
 /// The element that holds a point (-1 where none does), and where in it.

@@ -21,25 +21,26 @@ struct box_sides {
   std::array<double, 3> low{-1.0, -1.0, -1.0}, high{1.0, 1.0, 1.0};
 };
 
-/// Standing wave between rigid walls with wave numbers n: with k_i = pi n_i / (length of side i), X_i = x_i - low_i and
-/// w = c |k|: p = prod cos(k_i X_i) cos(w t), u_i = k_i / (rho w) sin(k_i X_i) prod_{j != i} cos(k_j X_j) sin(w t).
+/// Returns a standing wave between rigid walls with wave numbers n: with k_i = pi n_i / (length of side i), X_i = x_i -
+/// low_i and w = c |k|: p = prod cos(k_i X_i) cos(w t), u_i = k_i / (rho w) sin(k_i X_i) prod_{j != i} cos(k_j X_j)
+/// sin(w t).
 field_function standing_wave(const box_sides& box, std::array<int, 3> n, const medium& m, int dimension);
 
-/// Mode of a cavity of perfectly conducting walls: E_i = a_i cos(k_i X_i) prod_{j != i} sin(k_j X_j) cos(w t), a the
-/// part of the polarisation that is orthogonal to k, and H = -curl E / (mu w) with sin(w t). Throws input_error where
-/// that part, or the whole field, is zero.
+/// Returns a mode of a cavity of perfectly conducting walls: E_i = a_i cos(k_i X_i) prod_{j != i} sin(k_j X_j) cos(w
+/// t), a the part of the polarisation that is orthogonal to k, and H = -curl E / (mu w) with sin(w t). Throws
+/// input_error where that part, or the whole field, is zero.
 field_function cavity_mode(const box_sides& box, std::array<int, 3> n, std::array<double, 3> polarisation,
                            const medium& m);
-/// The same in two dimensions, Ez = sin(k_x X) sin(k_y Y) cos(w t).
+/// Returns the same in two dimensions, Ez = sin(k_x X) sin(k_y Y) cos(w t).
 field_function cavity_mode_tm(const box_sides& box, std::array<int, 3> n, const medium& m);
 
-/// A plane wave that solves the equations: fills amplitude and speed. Acoustics: p = 1, u = k / (|k| Z). Maxwell: E the
-/// part of the polarisation orthogonal to k, of length 1; H = k x E / (|k| Z).
+/// Returns a plane wave that solves the equations: fills amplitude and speed. Acoustics: p = 1, u = k / (|k| Z).
+/// Maxwell: E the part of the polarisation orthogonal to k, of length 1; H = k x E / (|k| Z).
 plane_wave make_plane_wave(wave_equations equations, int dimension, std::array<double, 3> wave_vector,
                            std::array<double, 3> polarisation, const medium& m);
 field_function wave_function(const plane_wave& wave, int fields);
 
-/// A state as dg_solver takes it, one column.
+/// Returns a state as dg_solver takes it, one column.
 std::vector<double> sample(const dg_domain& domain, const field_function& f, double t);
 
 /// Of each field over all ranks.
@@ -48,13 +49,13 @@ struct field_errors {
   std::vector<double> l2;    ///< by the mass matrix: of the interpolant
   std::vector<double> fine;  ///< L2 by cubature that is exact for polynomials of degree 2 N + 4: of the function
 };
-/// Distance of one column of a state from a function. Collective.
+/// Returns distance of one column of a state from a function. Collective.
 field_errors errors_of(const dg_domain& domain, std::span<const double> state, const field_function& exact, double t);
 
-/// Integrals of the energy of each column; in double. Collective.
+/// Returns integrals of the energy of each column; in double. Collective.
 std::vector<double> energy_of(const dg_domain& domain, std::span<const double> states, int columns);
 
-/// Fields at a point of an element here (where point_location::element is a number of the whole mesh).
+/// Returns fields at a point of an element here (where point_location::element is a number of the whole mesh).
 std::vector<double> value_at(const dg_domain& domain, std::span<const double> state, std::int32_t element,
                              const reference_point& at);
 

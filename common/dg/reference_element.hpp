@@ -33,7 +33,7 @@ dense_matrix transposed(const dense_matrix& a);
 /// A point (r, s, t) of the reference element; t = 0 on the triangle.
 using reference_point = std::array<double, 3>;
 
-/// Nodes in a triangle or tetrahedron of order N.
+/// Returns nodes in a triangle or tetrahedron of order N.
 constexpr int nodes_of_order(int dimension, int order) {
   return dimension == 2 ? (order + 1) * (order + 2) / 2 : (order + 1) * (order + 2) * (order + 3) / 6;
 }
@@ -73,7 +73,7 @@ struct reference_element {
 /// \param order      1 .. highest_order; input_error else
 reference_element make_reference_element(int dimension, int order);
 
-/// Values at nodes to values at points: points x nodes.
+/// Returns values at nodes to values at points: points x nodes.
 dense_matrix interpolation(const reference_element& element, std::span<const reference_point> points);
 /// Points and weights that integrate polynomials of the given degree exactly over the reference element.
 struct cubature {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A file that appears complete or not at all: written beside its place under another name, then renamed.
+/// A file that appears complete or not at all: written under another name in the same folder, then renamed.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class atomic_file {
   ~atomic_file();  ///< removes the temporary file unless it was committed
 
   const std::string& path() const { return path_; }
-  /// Where the bytes are now; for libraries that write by name (HDF5), and for other ranks.
+  /// Returns where the bytes are now; for libraries that write by name (HDF5), and for other ranks.
   const std::string& temporary_path() const { return temporary_; }
 
   /// Appends.
@@ -65,7 +65,7 @@ class atomic_file_part {
   int descriptor_ = -1;
 };
 
-/// A whole text file at once.
+/// Writes a whole text file at once.
 void write_file_atomically(const std::string& path, std::string_view text,
                            existing_file existing = existing_file::keep);
 

@@ -13,7 +13,7 @@
 
 namespace plaquette {
 
-/// An unsigned integer of one width, stored most significant byte first or last.
+/// Returns an unsigned integer of one width, stored most significant byte first or last.
 template <std::unsigned_integral T>
 T load_unsigned(const std::byte* from, bool big_endian) {
   T value = 0;
@@ -32,7 +32,7 @@ void store_unsigned(std::byte* to, T value, bool big_endian) {
   }
 }
 
-/// An IEEE float or double.
+/// Returns an IEEE float or double.
 template <std::floating_point T>
 T load_real(const std::byte* from, bool big_endian) {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -45,7 +45,7 @@ void store_real(std::byte* to, T value, bool big_endian) {
   store_unsigned(to, std::bit_cast<bits>(value), big_endian);
 }
 
-/// A float or a double, by its width in the file, widened.
+/// Returns a float or a double, by its width in the file, widened.
 inline double load_real_of(const std::byte* from, int precision_bits, bool big_endian) {
   return precision_bits == 32 ? static_cast<double>(load_real<float>(from, big_endian))
                               : load_real<double>(from, big_endian);

@@ -20,7 +20,7 @@ class byte_source {
   std::uint64_t size() const { return size_; }
   /// Throws input_error where the range does not lie within the source or cannot be read.
   void read(std::uint64_t offset, std::span<std::byte> to) const;
-  /// The same, as text.
+  /// Returns the same, as text.
   std::string read_text(std::uint64_t offset, std::uint64_t count) const;
 
  protected:
@@ -46,7 +46,7 @@ class file_source final : public byte_source {
   int descriptor_ = -1;
 };
 
-/// Bytes that somebody else keeps alive.
+/// Bytes that the caller keeps alive.
 class memory_source final : public byte_source {
  public:
   memory_source(std::string name, std::span<const std::byte> bytes)

@@ -12,7 +12,7 @@
 
 namespace plaquette {
 
-/// The CRC of zip and Ethernet (polynomial 0x04c11db7, reflected, complemented before and after).
+/// Returns the CRC of zip and Ethernet (polynomial 0x04c11db7, reflected, complemented before and after).
 std::uint32_t crc32(std::span<const std::byte> data);
 
 enum class checksum_kind {
@@ -32,7 +32,7 @@ class site_checksum {
   /// \param big_endian  order of the bytes within a word of the file
   void add(std::uint64_t site, std::span<const std::byte> data, bool big_endian);
 
-  /// Over all ranks. Collective.
+  /// Combines the checksums of all ranks. Collective.
   void combine(const communicator& comm);
 
   /// As the format's headers write it: "337cf07b", or two such numbers with a blank between; empty for `none`.
@@ -45,7 +45,7 @@ class site_checksum {
   std::uint32_t first_ = 0, second_ = 0;
 };
 
-/// Eight hexadecimal digits.
+/// Returns eight hexadecimal digits.
 std::string hexadecimal(std::uint32_t value);
 
 }  // namespace plaquette

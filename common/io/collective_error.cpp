@@ -42,7 +42,7 @@ std::optional<error> error_of(const std::function<void()>& work) {
 
 void on_all_ranks_or_none(const communicator& comm, const std::function<void()>& work) {
   const std::optional<error> own = error_of(work);
-  double lowest_failed = own ? comm.size() - comm.rank() : 0.0;  // as a maximum: 0 where nobody failed
+  double lowest_failed = own ? comm.size() - comm.rank() : 0.0;  // as a maximum: 0 where no rank failed
   comm.maximum({&lowest_failed, 1});
   if (lowest_failed == 0.0) return;
   const int speaker = comm.size() - static_cast<int>(lowest_failed);

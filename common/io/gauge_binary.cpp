@@ -170,7 +170,7 @@ described_gauge likelier(const byte_source& source, const described_gauge& a, co
                       " as its header says, found one that is off by " + short_number(off_a) +
                       " (openQCD's order of links) or " + short_number(off_b) + " (DDalphaAMG's)");
   if ((off_a <= 0) != (off_b <= 0)) return off_a <= 0 ? a : b;
-  // A constant field closes in both, a damaged one may seem to: then the lattice asked for decides.
+  // A constant field closes in both, a damaged one may seem to: then the requested lattice decides.
   if (a.header.lattice != b.header.lattice) {
     if (expected && (a.header.lattice == *expected) != (b.header.lattice == *expected))
       return a.header.lattice == *expected ? a : b;

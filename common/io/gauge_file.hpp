@@ -33,7 +33,7 @@
 namespace plaquette {
 
 enum class gauge_format { nersc, ildg, scidac, milc_v4, milc_v5, openqcd, ddalphaamg };
-/// "NERSC", "ILDG", ...
+/// Returns "NERSC", "ILDG", ...
 std::string_view name_of(gauge_format format);
 
 /// What a file says of itself; the second group is known once its links have been read.
@@ -67,8 +67,8 @@ struct gauge_file_header {
   std::vector<std::string> remarks;  ///< what the file leaves out or has otherwise, and what was assumed; a line each
 };
 
-/// The header of a gauge configuration. Throws input_error, with one line that names the file, what was expected and
-/// what was found, where the file is of no known format or its size is not what the header implies. Not collective.
+/// Returns the header of a gauge configuration. Throws input_error where the file is of no known format or its size is
+/// not what the header implies. One line names the file, what was expected and what was found. Not collective.
 /// \param expected  where it is known: the lattice, by which files are told apart that begin alike
 gauge_file_header read_gauge_header(const std::string& path, const std::optional<extents>& expected = {});
 gauge_file_header read_gauge_header(const byte_source& source, const std::optional<extents>& expected = {});
@@ -82,20 +82,19 @@ struct gauge_read_options {
   /// Accepts links that are up to `reunitarisable_distance` off SU(3), as they stand: the caller re-unitarises them.
   bool reunitarisable = false;
 };
-/// The largest distance from SU(3) that re-unitarising may mend. What is farther off is damage, not rounding.
+/// Returns the largest distance from SU(3) that re-unitarising may mend. What is farther off is damage, not rounding.
 /// \param floats  the numbers have the precision of floats
 constexpr double reunitarisable_distance(bool floats) { return floats ? 1e-3 : 1e-6; }
 
 /// Reads a gauge configuration; each rank the part of its own box. Links are never re-unitarised. Checks the lattice
 /// against `geometry`, the checksum, the link trace and that every link is in SU(3) to the precision stored; the caller
 /// compares the plaquette. Throws input_error for any of them, on all ranks together. Collective.
-/// The tolerance on SU(3) is 1024 u, u = 2^-24 or 2^-53 the rounding of the numbers held: rounding a link once moves
-/// U U^+ by 2 u and det U by 3 u, and programs update links some hundred times, with an error of order u each, between
-/// two re-unitarisations. Doubles that were converted from floats (the first two rows say so) are held to the floats'
-/// u.
+/// The tolerance on SU(3) is 1024 u, u = 2^-24 or 2^-53 the rounding of the numbers held. Rounding a link once moves U
+/// U^+ by 2 u and det U by 3 u. Programs update links some hundred times, with an error of order u each, between two
+/// re-unitarisations. Doubles that were converted from floats (the first two rows say so) are held to the floats' u.
 loaded_gauge read_gauge(const std::string& path, const lattice_geometry& geometry, const communicator& comm,
                         const gauge_read_options& options = {});
-/// The same from any source (all ranks the same bytes).
+/// Returns the same from any source (all ranks the same bytes).
 loaded_gauge read_gauge(const byte_source& source, const lattice_geometry& geometry, const communicator& comm,
                         const gauge_read_options& options = {});
 
@@ -119,8 +118,8 @@ struct gauge_write_options {
 };
 
 /// Write a gauge configuration, big-endian; ranks write their own boxes into one file, which appears complete or not at
-/// all (atomic_file.hpp). Throw output_error where it cannot be written, input_error where a link is not in SU(3) (it
-/// could not be read back) or an option makes no sense; on all ranks together. Collective.
+/// all (atomic_file.hpp). Throw output_error where it cannot be written. Throw input_error where a link is not in SU(3)
+/// (it could not be read back) or an option makes no sense. All ranks throw together. Collective.
 void write_nersc(const std::string& path, const gauge_configuration& links, const communicator& comm,
                  const gauge_write_options& options = {});
 void write_ildg(const std::string& path, const gauge_configuration& links, const communicator& comm,

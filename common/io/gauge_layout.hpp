@@ -56,19 +56,19 @@ void require_size(const byte_source& source, const described_gauge& file);
 /// \param what  format and lattice, for the message; the file's, where it is not given
 void require_size(const byte_source& source, const described_gauge& file, const std::string& what);
 
-/// A link from its bytes; the third row computed where it is not stored.
+/// Returns a link from its bytes; the third row computed where it is not stored.
 su3<double> decode_link(std::span<const std::byte> data, const gauge_file_header& header);
 void encode_link(std::span<std::byte> data, const su3<double>& link, const gauge_file_header& header);
 
-/// openQCD: where in the file the record of an odd site begins.
+/// Returns where in an openQCD file the record of an odd site begins.
 std::uint64_t odd_record_offset(const described_gauge& file, const coordinate& x);
-/// Where U_mu(x) begins; x a global coordinate.
+/// Returns where U_mu(x) begins; x a global coordinate.
 std::uint64_t link_offset(const described_gauge& file, const coordinate& x, int mu);
 
 /// Returns whether all numbers of a link have the precision of floats; its third row, which may be computed, is left
 /// out.
 bool has_floats(const su3<double>& link, int precision_bits);
-/// The bound on `distance_from_su3` for a link of a file (or to be written to one) of this precision.
+/// Returns the bound on `distance_from_su3` for a link of a file (or to be written to one) of this precision.
 double su3_tolerance(const su3<double>& link, int precision_bits);
 
 /// Bounds how far the average plaquette or link trace of a lattice of `sites` sites may be from what a file claims.
@@ -93,7 +93,7 @@ void require_no_unsuitable_link(const std::string& name, const std::optional<uns
                                 const std::string& help = {});
 
 /// Calls visit(first local site, number of sites, index of the first in the whole lattice) for pieces of this rank's
-/// box that are contiguous in a file with x fastest, none longer than `longest` sites.
+/// box. They are contiguous in a file with x fastest, none longer than `longest` sites.
 template <class Visit>
 void for_each_contiguous_piece(const lattice_geometry& geometry, std::int64_t longest, Visit&& visit) {
   std::int64_t run = 1;

@@ -44,7 +44,7 @@ struct hdf5_data_set {
   std::vector<hdf5_attribute> attributes{};
 };
 
-/// Extents of a field over a lattice: [T][Z][Y][X] and what is at a site; with `blocks` > 0 that many of them.
+/// Returns extents of a field over a lattice: [T][Z][Y][X] and what is at a site; with `blocks` > 0 that many of them.
 hdf5_extents extents_of_field(const extents& lattice, const hdf5_extents& site, std::uint64_t blocks = 0);
 
 /// Puts the numbers of a site of this rank, local coordinate x, into `numbers`.

@@ -25,21 +25,21 @@ struct lime_record {
   bool ends_message = false;
 };
 
-/// All records, in order. Throws input_error where the file is not a sequence of whole records to its last byte. Two
-/// things are passed over, each with a remark. The last record may lack some of its padding. At most seven bytes may
-/// follow it, where they are not the beginning of another record.
+/// Returns all records, in order. Throws input_error where the file is not a sequence of whole records to its last
+/// byte. Two things are passed over, each with a remark. The last record may lack some of its padding. At most seven
+/// bytes may follow it, where they are not the beginning of another record.
 std::vector<lime_record> lime_records(const byte_source& source, std::vector<std::string>* remarks = nullptr);
 
-/// The data of a record that holds text, without the zero byte some programs end it with. Throws input_error for one
-/// longer than a mebibyte.
+/// Returns the data of a record that holds text, without the zero byte some programs end it with. Throws input_error
+/// for one longer than a mebibyte.
 std::string lime_text(const byte_source& source, const lime_record& record);
 
-/// The header of a record. A message's first and last record say so.
+/// Returns the header of a record. A message's first and last record say so.
 std::string lime_header(std::string_view type, std::uint64_t size, bool first_of_message, bool last_of_message);
-/// Number of zero bytes after `size` bytes of data.
+/// Returns the number of zero bytes after `size` bytes of data.
 constexpr std::uint64_t lime_padding(std::uint64_t size) { return (8 - size % 8) % 8; }
 
-/// The text of the first element <tag ...>text</tag>, blanks around it removed. A prefix of the name, as in
+/// Returns the text of the first element <tag ...>text</tag>, blanks around it removed. A prefix of the name, as in
 /// <ildg:field>, is passed over.
 std::optional<std::string> xml_element(std::string_view xml, std::string_view tag);
 

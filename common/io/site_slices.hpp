@@ -16,11 +16,11 @@ namespace plaquette {
 /// A time slice in the order of a file: [Z][Y][X][numbers of a site].
 using slice_numbers = std::vector<complex<double>>;
 
-/// Every rank's sites of a time slice go to rank 0, which returns the slice; the others return nothing. Collective.
+/// Sends every rank's sites of a time slice to rank 0, which returns the slice; the others return nothing. Collective.
 slice_numbers gathered_slice(const lattice_geometry& geometry, int time, std::size_t numbers_a_site,
                              const site_packer& pack, const communicator& comm);
 
-/// The inverse: rank 0's slice goes to the ranks that hold its sites. Collective.
+/// Does the inverse: sends rank 0's slice to the ranks that hold its sites. Collective.
 void scatter_slice(const lattice_geometry& geometry, int time, std::size_t numbers_a_site, const slice_numbers& slice,
                    const site_unpacker& unpack, const communicator& comm);
 

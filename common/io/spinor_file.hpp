@@ -21,7 +21,7 @@ spinor_configuration read_lime_spinor(const std::string& path, const lattice_geo
 spinor_configuration read_lime_spinor(const byte_source& source, const lattice_geometry& geometry,
                                       const communicator& comm);
 
-/// The lattice of such a field. Not collective.
+/// Returns the lattice of such a field. Not collective.
 extents lime_spinor_lattice(const byte_source& source);
 
 }  // namespace plaquette

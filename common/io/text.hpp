@@ -25,22 +25,22 @@ constexpr std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// A text from outside that may be kept and printed whole: lines and tabs stay, what a terminal would act on and what
-/// is not ASCII becomes a question mark.
+/// Returns a text from outside that may be kept and printed whole: lines and tabs stay, what a terminal would act on
+/// and what is not ASCII becomes a question mark.
 inline std::string cleaned(std::string_view text) {
   std::string kept(text);
   std::ranges::replace_if(kept, [](char c) { return (c < ' ' && c != '\n' && c != '\t') || c > '~'; }, '?');
   return kept;
 }
 
-/// Pieces in a row.
+/// Returns pieces in a row.
 inline std::string joined(std::initializer_list<std::string_view> pieces) {
   std::string text;
   for (const std::string_view piece : pieces) text += piece;
   return text;
 }
 
-/// The first characters of a text from outside, one line, nothing that a terminal would act on.
+/// Returns the first characters of a text from outside, one line, nothing that a terminal would act on.
 inline std::string one_line(std::string_view text) {
   constexpr std::size_t longest = 60;
   std::string shown(text.substr(0, longest));
@@ -48,17 +48,17 @@ inline std::string one_line(std::string_view text) {
   return text.size() > longest ? shown + "..." : shown;
 }
 
-/// The same in quotation marks.
+/// Returns the same in quotation marks.
 inline std::string quoted(std::string_view text) { return joined({"'", one_line(text), "'"}); }
 
-/// A short decimal form, for messages.
+/// Returns a short decimal form, for messages.
 inline std::string short_number(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.10g", value);
   return text;
 }
 
-/// "45 67 89 ab"
+/// Returns "45 67 89 ab"
 inline std::string hexadecimal_bytes(std::span<const std::byte> bytes) {
   std::string text;
   for (const std::byte b : bytes) {
@@ -69,7 +69,7 @@ inline std::string hexadecimal_bytes(std::span<const std::byte> bytes) {
   return text;
 }
 
-/// The whole text, blanks around it aside, as an integer; nothing where it is none.
+/// Returns the whole text, blanks around it aside, as an integer; nothing where it is none.
 inline std::optional<std::int64_t> integer_of(std::string_view text) {
   text = trimmed(text);
   std::int64_t value = 0;
@@ -78,7 +78,7 @@ inline std::optional<std::int64_t> integer_of(std::string_view text) {
   return value;
 }
 
-/// Up to eight hexadecimal digits, with or without 0x.
+/// Parses up to eight hexadecimal digits, with or without 0x.
 inline std::optional<std::uint32_t> hexadecimal_of(std::string_view text) {
   text = trimmed(text);
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);

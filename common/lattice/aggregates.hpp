@@ -11,8 +11,8 @@
 
 namespace plaquette {
 
-/// The fine sites of this rank, aggregate by aggregate in the order of the coarse sites; within an aggregate the sites
-/// of even global parity first, each parity in lexicographic order.
+/// The fine sites of this rank, aggregate by aggregate in the order of the coarse sites. Within an aggregate come the
+/// sites of even global parity first, each parity in lexicographic order.
 class aggregates {
  public:
   /// \param fine_local, fine_origin  the box that a rank holds of the fine lattice
@@ -26,23 +26,23 @@ class aggregates {
   const extents& fine_local() const { return fine_local_; }
   const extents& shape() const { return shape_; }
   std::int64_t fine_sites() const { return static_cast<std::int64_t>(order_.size()); }
-  /// Sites of an aggregate.
+  /// Returns the sites of an aggregate.
   int volume() const { return volume_; }
 
   /// Place of the first site of a coarse site's aggregate.
   std::int64_t begin(std::int64_t coarse_site) const { return coarse_site * volume_; }
-  /// How many of an aggregate's sites have this parity.
+  /// Returns how many of an aggregate's sites have this parity.
   int sites_of(std::int64_t coarse_site, int parity) const {
     const int even = even_[static_cast<std::size_t>(coarse_site)];
     return parity == 0 ? even : volume_ - even;
   }
-  /// The fine site (local lexicographic index) at a place.
+  /// Returns the fine site (local lexicographic index) at a place.
   std::int64_t fine_site(std::int64_t place) const { return order_[static_cast<std::size_t>(place)]; }
-  /// The inverse.
+  /// Returns the inverse.
   std::int64_t place(std::int64_t fine_site) const { return places_[static_cast<std::size_t>(fine_site)]; }
 
-  /// Numbers of a fine field in the order of aggregates: [coarse site][parity][chirality][site][row], `rows` numbers a
-  /// fine site and chirality. Returns where the rows of a place begin for a chirality.
+  /// Returns the numbers of a fine field in the order of aggregates: [coarse site][parity][chirality][site][row],
+  /// `rows` numbers a fine site and chirality. Returns where the rows of a place begin for a chirality.
   std::int64_t row_begin(std::int64_t place, int chirality, int rows) const {
     const std::int64_t coarse_site = place / volume_, within = place % volume_;
     const int even = even_[static_cast<std::size_t>(coarse_site)];
@@ -50,7 +50,7 @@ class aggregates {
     const std::int64_t first = odd ? even : 0, count = odd ? volume_ - even : even;
     return (2 * (begin(coarse_site) + first) + chirality * count + (within - first)) * rows;
   }
-  /// Where the rows of a coarse site, parity and chirality begin.
+  /// Returns where the rows of a coarse site, parity and chirality begin.
   std::int64_t block_begin(std::int64_t coarse_site, int parity, int chirality, int rows) const {
     const std::int64_t even = even_[static_cast<std::size_t>(coarse_site)];
     const std::int64_t first = parity == 0 ? 0 : even, count = parity == 0 ? even : volume_ - even;

@@ -13,7 +13,7 @@ namespace plaquette {
 
 /// The sites of a coarse lattice on this rank, their neighbours and the faces that ranks exchange. Extents may be odd,
 /// and 1. Sites of even global parity come first, then the odd ones, each in lexicographic order, where every global
-/// extent is even (`red_black`); elsewhere sites are in lexicographic order, and all count as even.
+/// extent is even (`red_black`). Elsewhere sites are in lexicographic order, and all count as even.
 class coarse_geometry {
  public:
   /// Throws input_error where the grid does not divide the lattice.
@@ -29,11 +29,11 @@ class coarse_geometry {
   bool red_black() const { return red_black_; }
   std::int64_t sites() const { return static_cast<std::int64_t>(lexicographic_of_.size()); }
   std::int64_t even_sites() const { return even_sites_; }
-  /// Sites of a parity, and the first of them.
+  /// Returns the sites of a parity, and the first of them.
   std::int64_t sites_of(int parity) const { return parity == 0 ? even_sites_ : sites() - even_sites_; }
   std::int64_t first_of(int parity) const { return parity == 0 ? 0 : even_sites_; }
 
-  /// The number of a site given by its local coordinate.
+  /// Returns the number of a site given by its local coordinate.
   std::int64_t site(const coordinate& local) const {
     return site_of_[static_cast<std::size_t>(lexicographic(local, local_))];
   }
@@ -41,16 +41,16 @@ class coarse_geometry {
     return coordinate_of(lexicographic_of_[static_cast<std::size_t>(site)], local_);
   }
   int parity(std::int64_t site) const { return site < even_sites_ ? 0 : 1; }
-  /// Lexicographic index of a site in the whole lattice.
+  /// Returns the lexicographic index of a site in the whole lattice.
   std::int64_t global_index(std::int64_t site) const;
 
-  /// The site one hop away in direction d (2 mu forwards, 2 mu + 1 backwards); -1 - g where it is ghost g.
+  /// Returns the site one hop away in direction d (2 mu forwards, 2 mu + 1 backwards); -1 - g where it is ghost g.
   std::int64_t neighbour(std::int64_t site, int d) const {
     return neighbours_[static_cast<std::size_t>(site * hop_directions + d)];
   }
   const std::vector<std::int32_t>& neighbours() const { return neighbours_; }
-  /// Sites of other ranks one hop away, all directions together. They are numbered face after face, even ones of a face
-  /// before odd ones: a message of a face, or of one parity of it, fills numbers that follow each other.
+  /// Returns the sites of other ranks one hop away, all directions together. They are numbered face after face, even
+  /// ones of a face before odd ones. A message of a face, or of one parity of it, fills numbers that follow each other.
   std::int64_t ghosts() const { return ghosts_; }
 
   /// What one direction of hops needs from another rank.
@@ -81,11 +81,11 @@ class coarse_geometry {
   std::vector<face> faces_;
 };
 
-/// The extents of a coarse lattice of `global` sites, of which a rank holds `local`. Throws input_error where
+/// Returns the extents of a coarse lattice of `global` sites, of which a rank holds `local`. Throws input_error where
 /// aggregates do not divide these.
 extents coarse_extents(const extents& global, const extents& local, const extents& aggregate);
-/// The coarse lattice of aggregates of this shape. Throws input_error, naming the direction, where the shape does not
-/// divide what a rank holds.
+/// Returns the coarse lattice of aggregates of this shape. Throws input_error, naming the direction, where the shape
+/// does not divide what a rank holds.
 coarse_geometry coarsened(const lattice_geometry& fine, const extents& aggregate);
 coarse_geometry coarsened(const coarse_geometry& fine, const extents& aggregate);
 

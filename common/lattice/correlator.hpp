@@ -9,7 +9,7 @@
 
 namespace plaquette {
 
-/// C(t - source_time): the source at time 0.
+/// Returns C(t - source_time): the source at time 0.
 inline std::vector<double> relative_to_source(std::span<const double> correlator, int source_time) {
   std::vector<double> shifted(correlator.begin(), correlator.end());
   std::ranges::rotate(shifted, shifted.begin() + source_time);

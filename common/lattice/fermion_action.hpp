@@ -25,17 +25,17 @@ struct fermion_action {
 
   double diagonal() const { return 1.0 + 3.0 * nu / anisotropy + mass; }
   double kappa() const { return 0.5 / diagonal(); }
-  /// c_mu, which multiplies the hops of direction mu.
+  /// Returns c_mu, which multiplies the hops of direction mu.
   double hop_coefficient(int mu) const { return mu == 3 ? 1.0 : nu / anisotropy; }
-  /// Coefficient in place of csw for the plane (mu, nu).
+  /// Returns coefficient in place of csw for the plane (mu, nu).
   double clover_coefficient(int mu, int nu_) const {
     return mu == 3 || nu_ == 3 ? clover_temporal : clover_spatial / anisotropy;
   }
   bool has_clover() const { return clover_spatial != 0.0 || clover_temporal != 0.0; }
 
-  /// Isotropic action; antiperiodic in time.
+  /// Returns an isotropic action; antiperiodic in time.
   static fermion_action isotropic(double mass, double csw) { return {mass, csw, csw}; }
-  /// m for a given kappa = 1 / (2 (1 + 3 nu/xi0 + m)).
+  /// Returns m for a given kappa = 1 / (2 (1 + 3 nu/xi0 + m)).
   static double mass_of_kappa(double kappa, double anisotropy = 1.0, double nu = 1.0) {
     return 0.5 / kappa - 1.0 - 3.0 * nu / anisotropy;
   }

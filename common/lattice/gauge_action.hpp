@@ -16,7 +16,7 @@ struct gauge_action {
   double beta;              ///< 6 / g^2
   double anisotropy = 1.0;  ///< xi_g, the bare gauge anisotropy
 
-  /// What multiplies beta in the plane (mu, nu).
+  /// Returns what multiplies beta in the plane (mu, nu).
   double plane_weight(int mu, int nu) const { return mu == 3 || nu == 3 ? anisotropy : 1.0 / anisotropy; }
 };
 
@@ -29,7 +29,7 @@ inline void require_usable(const gauge_action& action) {
                       std::to_string(action.anisotropy));
 }
 
-/// A combined sweep: so many heat baths, then so many over-relaxations.
+/// A combined sweep: a number of heat baths, then a number of over-relaxations.
 struct sweep_plan {
   int heatbath = 1;
   int overrelaxation = 4;
@@ -43,7 +43,7 @@ struct plaquettes {
   double average;   ///< all six
 };
 
-/// The gauge action of a configuration with these plaquettes.
+/// Returns the gauge action of a configuration with these plaquettes.
 inline double action_value(const plaquettes& average, const gauge_action& action, std::int64_t global_volume) {
   const double planes = 3.0 * static_cast<double>(global_volume);
   return action.beta * planes *

@@ -26,19 +26,19 @@ class lattice_geometry {
   std::int64_t global_volume() const { return volume(global_); }
   std::int64_t local_volume() const { return volume(local_); }
 
-  /// Global coordinate of this rank's local site (0, 0, 0, 0).
+  /// Returns global coordinate of this rank's local site (0, 0, 0, 0).
   const coordinate& origin() const { return origin_; }
-  /// Global coordinate of a local one; coordinates one step outside the box wrap around the lattice.
+  /// Returns global coordinate of a local one; coordinates one step outside the box wrap around the lattice.
   coordinate to_global(const coordinate& local) const;
   /// True, and the local coordinate in `local`, where this rank holds the global site.
   bool holds(const coordinate& global, coordinate& local) const;
-  /// Lexicographic index of a local site given by its local coordinate, x fastest.
+  /// Returns the lexicographic index of a local site given by its local coordinate, x fastest.
   std::int64_t local_index(const coordinate& local) const { return lexicographic(local, local_); }
   coordinate local_coordinate(std::int64_t index) const { return coordinate_of(index, local_); }
-  /// Lexicographic index, in the whole lattice, of a local coordinate (wrapping as `to_global` does).
+  /// Returns the lexicographic index, in the whole lattice, of a local coordinate (wrapping as `to_global` does).
   std::int64_t global_index(const coordinate& local) const { return lexicographic(to_global(local), global_); }
 
-  /// The rank one step along `mu`; sign is +1 or -1. Periodic.
+  /// Returns the rank one step along `mu`; sign is +1 or -1. Periodic.
   int neighbour_rank(int mu, int sign) const;
   /// True where direction `mu` is cut, so that its faces belong to other ranks.
   bool is_cut(int mu) const { return grid_[mu] > 1; }
@@ -51,9 +51,9 @@ class lattice_geometry {
   coordinate rank_coordinate_, origin_;
 };
 
-/// The grid of `ranks` boxes with the smallest surface (sites on cut faces, per rank); among equals the one with
-/// the most sites away from it, then the one that cuts t, then z, then y. Throws input_error where no legal grid
-/// exists.
+/// Returns the grid of `ranks` boxes with the smallest surface (sites on cut faces, per rank). Among equals it is the
+/// one with the most sites away from it, then the one that cuts t, then z, then y. Throws input_error where no legal
+/// grid exists.
 extents smallest_surface_grid(const extents& global, int ranks);
 
 }  // namespace plaquette

@@ -13,7 +13,8 @@
 
 namespace plaquette {
 
-/// A number made of the bits of one layer x_mu = at, ghosts of the other directions included (FNV-1a, 8 bytes a step).
+/// Returns a number made of the bits of one layer x_mu = at, ghosts of the other directions included (FNV-1a, 8 bytes a
+/// step).
 template <class Value>
 std::uint64_t hash_of_layer(const site_field<Value>& field, int mu, int at) {
   static_assert(sizeof(Value) % sizeof(std::uint64_t) == 0);
@@ -66,8 +67,8 @@ void require_current_ghosts(const site_field<Value>& field, const communicator& 
                            ": ghosts of the field are not their neighbours' values: call exchange_ghosts first");
 }
 
-/// The same without the other ranks: sees ghosts that were never filled, and stale ones of directions that are not cut.
-/// For functions that have no communicator.
+/// Does the same without the other ranks: sees ghosts that were never filled, and stale ones of directions that are not
+/// cut. For functions that have no communicator.
 template <class Value>
 void require_own_ghosts(const site_field<Value>& field, const char* user) {
   const lattice_geometry& geometry = field.geometry();

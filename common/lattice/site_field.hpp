@@ -15,9 +15,9 @@
 
 namespace plaquette {
 
-/// A value a site of this rank's box and a value a ghost site. Local coordinates run from -1 to L, both included; those
-/// outside 0..L-1 are ghosts, filled by `exchange_ghosts` (also where a direction is not cut, so that a formula needs
-/// no special case at the boundary).
+/// A value a site of this rank's box and a value a ghost site. Local coordinates run from -1 to L, both included. Those
+/// outside 0..L-1 are ghosts, filled by `exchange_ghosts`. Directions that are not cut have them too, so a formula
+/// needs no special case at the boundary.
 template <class Value>
 class site_field {
  public:
@@ -33,7 +33,7 @@ class site_field {
   Value& operator()(const coordinate& x) { return values_[index(x)]; }
   const Value& operator()(const coordinate& x) const { return values_[index(x)]; }
 
-  /// All values, ghosts included, in the order of memory: for sums over their bits.
+  /// Returns all values, ghosts included, in the order of memory: for sums over their bits.
   std::span<const Value> values() const { return values_; }
 
   /// By the lexicographic index of a local site (no ghosts).
@@ -50,7 +50,7 @@ class site_field {
   std::vector<Value> values_;
 };
 
-/// The neighbour of x one step along mu; sign is +1 or -1.
+/// Returns the neighbour of x one step along mu; sign is +1 or -1.
 constexpr coordinate shifted(coordinate x, int mu, int sign) {
   x[mu] += sign;
   return x;

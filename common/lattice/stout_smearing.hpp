@@ -11,7 +11,8 @@
 
 namespace plaquette {
 
-/// So many steps; staples of the plane (mu, nu) have the weight rho, or 0. (Morningstar, Peardon, hep-lat/0311018)
+/// The number of steps; staples of the plane (mu, nu) have the weight rho, or 0. (Morningstar, Peardon,
+/// hep-lat/0311018)
 struct stout_smearing {
   int steps = 0;
   double rho = 0.1;

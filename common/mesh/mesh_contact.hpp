@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Sides of a mesh that touch, or lie inside it: there waves would meet a wall that nobody drew.
+/// Sides of a mesh that touch, or lie inside it: there waves would meet a wall that is not drawn.
 #pragma once
 
 #include <cstdint>

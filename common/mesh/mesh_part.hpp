@@ -11,12 +11,12 @@
 
 namespace plaquette {
 
-/// Which part each element belongs to, 0 .. parts - 1; deterministic.
+/// Returns which part each element belongs to, 0 .. parts - 1; deterministic.
 /// \param method  "metis" (where it was built in), "curve" (equal stretches of a space-filling curve), "auto"
 std::vector<std::int32_t> partition_mesh(const simplex_mesh& mesh, int parts, const std::string& method = "auto");
 bool has_metis();
 
-/// Elements in the order of a Hilbert curve through their centres: neighbours are near each other in memory.
+/// Returns elements in the order of a Hilbert curve through their centres: neighbours are near each other in memory.
 std::vector<std::int32_t> curve_order(const simplex_mesh& mesh);
 
 /// Faces that one rank sends to another and gets from it.
@@ -45,8 +45,8 @@ struct mesh_part {
   std::int32_t size() const { return static_cast<std::int32_t>(global.size()); }
 };
 
-/// Part `rank` of a partition. Elements of a part keep their order in the mesh, but for those with neighbours in other
-/// parts, which come last.
+/// Returns part `rank` of a partition. Elements of a part keep their order in the mesh, but for those with neighbours
+/// in other parts, which come last.
 mesh_part part_of_mesh(const simplex_mesh& mesh, const std::vector<std::int32_t>& partition, int rank);
 
 }  // namespace plaquette

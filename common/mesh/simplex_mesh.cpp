@@ -270,7 +270,7 @@ bool is_one_shift(const simplex_mesh& mesh, const vertex_pairs& pairs) {
   });
 }
 
-/// Moves vertices of periodic sides so that one side is the other, moved, to the last bit: both elements at a face then
+/// Moves vertices of periodic sides so that one side is the other, moved, to the last bit. Both elements at a face then
 /// have the same normal, as they have inside.
 void align_periodic(simplex_mesh& mesh, const std::vector<const vertex_pairs*>& sides, const mesh_naming& naming) {
   if (std::ranges::all_of(sides, [&mesh](const vertex_pairs* pairs) { return is_one_shift(mesh, *pairs); })) return;

@@ -94,7 +94,7 @@ struct tagged_face {
   int tag;
 };
 
-/// Area or volume; negative where the element is left-handed.
+/// Returns the area or volume; negative where the element is left-handed.
 double signed_volume(const simplex_mesh& mesh, std::int64_t element);
 
 /// How messages name a mesh, its vertices and its elements: by the numbers of its file, or where there are none by
@@ -105,13 +105,14 @@ struct mesh_naming {
 
   std::string vertex(std::int64_t v) const;
   std::string element(std::int64_t e) const;
-  /// "3, 7, 12"; corners below 0 are left out.
+  /// Returns "3, 7, 12"; corners below 0 are left out.
   std::string vertices_of(const std::array<std::int32_t, 3>& corners) const;
   /// Throws input_error: "name: what".
   [[noreturn]] void refuse(const std::string& what) const;
 };
 
-/// Largest distance between two corners of the box around a mesh, along one axis: tolerances are relative to it.
+/// Returns the largest distance between two corners of the box around a mesh, along one axis: tolerances are relative
+/// to it.
 double extent_of(const simplex_mesh& mesh);
 
 /// Fills `links`, `boundary_tags` and `inner_groups` from vertices, elements, `periodic` and the faces that have tags;
@@ -119,15 +120,15 @@ double extent_of(const simplex_mesh& mesh);
 /// than 1e-4 of a face, moves their vertices so that one side is the other, moved, to the last bit.
 ///
 /// Throws input_error, with one line that begins with the mesh's name, where an element is flat, or names a vertex that
-/// is not there. Also where a face has three elements or more, or two on the same side; where a tagged face belongs to
-/// no element; where a periodic face has no counterpart or is not its own, moved.
+/// is not there. Also where a face has three elements or more, or two on the same side. Where a tagged face belongs to
+/// no element. Where a periodic face has no counterpart or is not its own, moved.
 void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const mesh_naming& naming);
 
-/// Each element in four (triangles) or eight (tetrahedra) of half its size, boundary and materials kept.
+/// Splits each element in four (triangles) or eight (tetrahedra) of half its size, boundary and materials kept.
 /// \param name  of the result, for messages
 simplex_mesh refined(const simplex_mesh& mesh, const std::string& name = "refined mesh");
 
-/// The same mesh with its elements in another order: element i of the result is order[i] of the argument.
+/// Returns the same mesh with its elements in another order: element i of the result is order[i] of the argument.
 simplex_mesh reordered(const simplex_mesh& mesh, const std::vector<std::int32_t>& order);
 
 }  // namespace plaquette

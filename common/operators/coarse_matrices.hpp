@@ -30,7 +30,7 @@ struct coarse_matrices {
         numbers(static_cast<std::size_t>(g.sites() * coarse_matrices_of_a_site * n) * static_cast<std::size_t>(n)) {}
 
   std::int64_t matrix_size() const { return static_cast<std::int64_t>(n) * n; }
-  /// Matrix 0 is X, matrix 1 + d the link of direction d.
+  /// Returns a matrix: 0 is X, matrix 1 + d the link of direction d.
   complex<float>* matrix(std::int64_t site, int which) {
     return numbers.data() + (site * coarse_matrices_of_a_site + which) * matrix_size();
   }

@@ -32,7 +32,7 @@ class coarse_schur_complement {
   }
 
   const coarse_geometry& geometry() const { return space_.geometry(); }
-  /// n = 2 Nvec
+  /// Computes n = 2 Nvec
   int n() const { return space_.n; }
 
   void apply(field& out, const field& in) const {
@@ -43,12 +43,12 @@ class coarse_schur_complement {
     if (whole_) return whole_->apply_dagger(out, in);
     schur_->apply_dagger(out, in);
   }
-  /// X_ee^-1 (b_e - Y_eo X_oo^-1 b_o)
+  /// Computes X_ee^-1 (b_e - Y_eo X_oo^-1 b_o)
   void prepare_source(field& even, const field& b) const {
     if (whole_) return copy(even, b);
     schur_->prepare_source(even, b);
   }
-  /// x_e as given and x_o = X_oo^-1 b_o - Yhat_oe x_e.
+  /// Computes x_e as given and x_o = X_oo^-1 b_o - Yhat_oe x_e.
   void reconstruct_solution(field& x, const field& even, const field& b) const {
     if (whole_) return copy(x, even);
     schur_->reconstruct_solution(x, even, b);
@@ -66,12 +66,12 @@ class coarse_schur_complement {
     return field_on(geometry().red_black() ? site_subset::even : site_subset::full, columns);
   }
 
-  /// Standard flops of an application to a column.
+  /// Returns the standard flops of an application to a column.
   double flops() const {
     const double size = n(), sites = static_cast<double>(geometry().sites());
     return sites * (matrices_of_a_site() * 8.0 * size * size - (whole_ ? 2.0 * size : 0.0));
   }
-  /// Fewest bytes of an application to `columns` columns.
+  /// Returns the fewest bytes of an application to `columns` columns.
   double bytes(int columns) const {
     const double size = n(), sites = static_cast<double>(geometry().sites());
     return sites * (matrices_of_a_site() * size * size * space_.bytes_of_a_number +

@@ -20,7 +20,7 @@ constexpr bool leaves_domain(const coordinate& x, int d, const extents& shape) {
   return (d % 2 == 0 ? x[mu] + 1 : x[mu]) % shape[mu] == 0;
 }
 
-/// 0 or 1: domains as a checkerboard.
+/// Returns 0 or 1: domains as a checkerboard.
 /// \param x  of the whole lattice
 constexpr int colour_of_domain(const coordinate& x, const extents& shape) {
   int sum = 0;
@@ -28,7 +28,7 @@ constexpr int colour_of_domain(const coordinate& x, const extents& shape) {
   return sum % 2;
 }
 
-/// The sites of this rank whose domains have a colour: 1 there, 0 elsewhere.
+/// Returns the sites of this rank whose domains have a colour: 1 there, 0 elsewhere.
 /// \tparam Geometry  lattice_geometry or coarse_geometry
 template <class Geometry>
 std::vector<std::uint8_t> sites_of_colour(const Geometry& geometry, const extents& shape, int colour) {
@@ -41,7 +41,7 @@ std::vector<std::uint8_t> sites_of_colour(const Geometry& geometry, const extent
   return chosen;
 }
 
-/// The same as site-diagonal blocks.
+/// Returns the same as site-diagonal blocks.
 inline site_field<clover_block> domains_of_colour(const lattice_geometry& geometry, const extents& shape, int colour) {
   const std::vector<std::uint8_t> chosen = sites_of_colour(geometry, shape, colour);
   site_field<clover_block> blocks(geometry);
@@ -51,7 +51,7 @@ inline site_field<clover_block> domains_of_colour(const lattice_geometry& geomet
   return blocks;
 }
 
-/// The links inside domains; those between them are zero, ghosts too.
+/// Returns the links inside domains; those between them are zero, ghosts too.
 inline gauge_configuration links_inside_domains(const gauge_configuration& links, const extents& shape) {
   gauge_configuration inside = links;
   const extents& local = links.geometry().local();
@@ -65,7 +65,7 @@ inline gauge_configuration links_inside_domains(const gauge_configuration& links
   return inside;
 }
 
-/// The same for a coarse operator. X is unchanged.
+/// Returns the same for a coarse operator. X is unchanged.
 inline coarse_matrices links_inside_domains(const coarse_matrices& m, const extents& shape) {
   coarse_matrices inside = m;
   for (std::int64_t site = 0; site < m.geometry.sites(); ++site)

@@ -23,40 +23,40 @@ class overlap_operator {
   const Sign& sign() const { return *sign_; }
   double rho() const { return rho_; }
 
-  /// out = D in
+  /// Computes out = D in
   void apply(F& out, const F& in, double delta) const {
     sign_->apply(out, in, delta);
     gamma5(out, out);
     axpy(out, uniform_scalars(out, 1.0), in);
   }
-  /// out = D^+ in = in + sign(H) gamma_5 in
+  /// Computes out = D^+ in = in + sign(H) gamma_5 in
   void apply_dagger(F& out, const F& in, double delta) const {
     F turned = like(in);
     gamma5(turned, in);
     sign_->apply(out, turned, delta);
     axpy(out, uniform_scalars(out, 1.0), in);
   }
-  /// out = D(m) in = (rho - m/2) D in + m in
+  /// Computes out = D(m) in = (rho - m/2) D in + m in
   void apply_massive(F& out, const F& in, double mass, double delta) const {
     apply(out, in, delta);
     scale(out, uniform_scalars(out, rho_ - 0.5 * mass));
     axpy(out, uniform_scalars(out, mass), in);
   }
-  /// out = D(m)^+ in
+  /// Computes out = D(m)^+ in
   void apply_massive_dagger(F& out, const F& in, double mass, double delta) const {
     apply_dagger(out, in, delta);
     scale(out, uniform_scalars(out, rho_ - 0.5 * mass));
     axpy(out, uniform_scalars(out, mass), in);
   }
 
-  /// out = D^+ D in for columns of definite chirality each, gamma_5 in = chi in: P_chi (2 in + 2 chi sign(H) in). One
-  /// sign function instead of two. What rounding has left of the other chirality is removed.
+  /// Computes out = D^+ D in for columns of definite chirality each, gamma_5 in = chi in: P_chi (2 in + 2 chi sign(H)
+  /// in). One sign function instead of two. What rounding has left of the other chirality is removed.
   void apply_square_in_sectors(F& out, const F& in, double delta) const {
     F turned = like(in);
     gamma5(turned, in);
     const auto chi = ratio(dot(in, turned), norm2(in));
     sign_->apply(out, in, delta);
-    // in + chi s, and the same of gamma_5: (1 + chi gamma_5) / 2 of twice the sum
+    // in + chi s, and the same for gamma_5: (1 + chi gamma_5) / 2 of twice the sum
     scale(out, chi);
     axpy(out, uniform_scalars(out, 1.0), in);
     gamma5(turned, out);

@@ -85,7 +85,7 @@ class all_products {
   const P& parts() const { return parts_; }
   P& parts() { return parts_; }
 
-  /// out = start + factor A^-1 H in
+  /// Computes out = start + factor A^-1 H in
   void hop_and_divide(field& out, const field& in, bool daggered, double factor = 1.0, const field* start = nullptr,
                       sums_of_result<field> sums = {}) const {
     if constexpr (requires { parts_.hop_and_divide(out, in, daggered, factor, start, sums); }) {
@@ -101,7 +101,7 @@ class all_products {
       finish(out, sums);
     }
   }
-  /// out = A x + factor H in
+  /// Computes out = A x + factor H in
   void multiply_and_hop(field& out, const field& x, const field& in, bool daggered, double factor,
                         sums_of_result<field> sums = {}) const
     requires hopping_products<P>
@@ -114,7 +114,7 @@ class all_products {
       hop(out, in, daggered, factor, &product, sums);
     }
   }
-  /// out = start + factor H in
+  /// Computes out = start + factor H in
   void hop(field& out, const field& in, bool daggered, double factor, const field* start,
            sums_of_result<field> sums = {}) const
     requires hopping_products<P>
@@ -127,7 +127,7 @@ class all_products {
     }
   }
 
-  /// out = M in, or M^+ in, on fields of all sites.
+  /// Computes out = M in, or M^+ in, on fields of all sites.
   void apply_full(field& out, const field& in, bool daggered) const
     requires hopping_products<P>
   {
@@ -142,7 +142,7 @@ class all_products {
   }
 
  private:
-  /// A field like `out`: one of two, so that none is made again where parities take turns.
+  /// Returns a field like `out`: one of two, so that none is made again where parities take turns.
   field& scratch_of_parity(int first, const field& out) const {
     const site_subset sites = out.shape().sites;
     return scratch_(parts_, first + (sites == site_subset::odd ? 1 : 0), out.shape(), sites);
@@ -192,7 +192,8 @@ class red_black_schur {
 
   void apply(field& out, const field& in) const { apply(out, in, false, {}); }
   void apply_dagger(field& out, const field& in) const { apply(out, in, true, {}); }
-  /// out = (complement) in; returns <out, w> and |out|^2, summed while out is in registers where the library can.
+  /// Computes out = (complement) in; returns <out, w> and |out|^2, summed while out is in registers where the library
+  /// can.
   std::pair<scalars, scalars> apply_dot_norm2(field& out, const field& in, const field& w) const {
     std::optional<std::pair<scalars, scalars>> sums;
     apply(out, in, false, {&w, &sums});
@@ -251,7 +252,7 @@ void red_black_schur<P>::apply(field& out, const field& in, bool daggered, sums_
   products_.hop_and_divide(out, odd, false, -1.0, &in, sums);
 }
 
-/// gamma_5 A_ee (1 - A_ee^-1 H A_oo^-1 H) A_ee^-1 gamma_5
+/// Returns gamma_5 A_ee (1 - A_ee^-1 H A_oo^-1 H) A_ee^-1 gamma_5
 template <red_black_products P>
 void red_black_schur<P>::apply_dagger_by_gamma5(field& out, const field& in) const {
   if constexpr (!hopping_products<P>) {

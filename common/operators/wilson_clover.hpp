@@ -80,12 +80,12 @@ class wilson_clover_operator {
   const site_diagonal& diagonal() const { return diagonal_; }
   const site_diagonal& inverse_diagonal() const { return inverse_diagonal_; }
 
-  /// out = M in
+  /// Computes out = M in
   void apply(field& out, const field& in) const { apply(out, in, false); }
-  /// out = M^+ in
+  /// Computes out = M^+ in
   void apply_dagger(field& out, const field& in) const { apply(out, in, true); }
 
-  /// Standard flops of one application a site (of the full lattice) and column.
+  /// Returns the standard flops of one application a site (of the full lattice) and column.
   double flops_per_site() const { return hopping_flops + xpay_flops + (action_.has_clover() ? clover_flops : 0.0); }
 
  private:
@@ -157,7 +157,8 @@ class wilson_clover_schur : public red_black_schur<wilson_clover_products<L>> {
 
   const full_operator& full() const { return this->parts().full(); }
 
-  /// Standard flops of one application a site of one parity and column: 2688 for Wilson, 3696 for Wilson-clover.
+  /// Returns the standard flops of one application a site of one parity and column: 2688 for Wilson, 3696 for
+  /// Wilson-clover.
   double flops_per_site() const {
     return 2.0 * hopping_flops + xpay_flops + (full().action().has_clover() ? 2.0 * clover_flops : 0.0);
   }
@@ -182,7 +183,7 @@ wilson_clover_operator<L>::wilson_clover_operator(const context& ctx, const link
   inverse_diagonal_ = site_diagonal(ctx, L::inverse(blocks));
 }
 
-/// out_p = A_pp in_p - 1/2 D in_(1-p), for both parities p.
+/// Computes out_p = A_pp in_p - 1/2 D in_(1-p), for both parities p.
 template <dirac_library L>
 void wilson_clover_operator<L>::apply(field& out, const field& in, bool daggered) const {
   for (int p = 0; p < 2; ++p) {

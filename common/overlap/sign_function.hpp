@@ -48,7 +48,7 @@ class sign_function {
   double eps() const { return std::pow(options_.lowest / options_.highest, 2); }
   const sign_options& options() const { return options_; }
 
-  /// Steps of Clenshaw's recurrence on any fields of one shape: what a sign function spends its time with.
+  /// Makes steps of Clenshaw's recurrence on any fields of one shape: what a sign function spends its time with.
   void steps(F& b1, F& b2, const F& psi, int count) const {
     const minimax_polynomial any{eps(), 1.0, std::vector<double>(static_cast<std::size_t>(count) + 1, 0.1), 0};
     recur(h_.wide(), any, count, 1, b1, b2, psi);
@@ -57,7 +57,7 @@ class sign_function {
   const std::vector<double>& values() const { return values_; }
   const hermitian_kernel<B>& kernel() const { return h_; }
 
-  /// The polynomial of an accuracy; made once.
+  /// Returns the polynomial of an accuracy; made once.
   const minimax_polynomial& polynomial(double delta) const {
     const double key = options_.degree > 0 ? 0.0 : delta;
     auto found = polynomials_->find(key);
@@ -122,7 +122,7 @@ class sign_function {
     return other;
   }
 
-  /// y = sign(H) x to an error of about delta |x|. Collective.
+  /// Computes y = sign(H) x to an error of about delta |x|. Collective.
   void apply(F& y, const F& x, double delta) const { apply(y, x, delta, options_.precision); }
   void apply(F& y, const F& x, double delta, sign_precision precision) const {
     const int n = x.columns();
@@ -163,8 +163,8 @@ class sign_function {
     if (options_.precision == sign_precision::wide || options_.method != sign_method::polynomial) return false;
     return first_narrow_order(delta) == 0;
   }
-  /// The same on vectors in single precision, for such an accuracy. Makes a copy of the modes that is kept. While it is
-  /// there, vectors in double precision go through single precision for accuracies from 1e-4 up.
+  /// Does the same on vectors in single precision, for such an accuracy. Makes a copy of the modes that is kept. While
+  /// it is there, vectors in double precision go through single precision for accuracies from 1e-4 up.
   void apply(G& y, const G& x, double delta) const {
     const int n = x.columns();
     h_.count().sign_applications += n;
@@ -209,7 +209,7 @@ class sign_function {
     for (const double value : values_) s.push_back(value > 0.0 ? 1.0 : -1.0);
     return s;
   }
-  /// What the approximation makes of the modes is replaced. Both products with them read the basis once.
+  /// Replaces what the approximation makes of the modes. Both products with them read the basis once.
   /// \param both  x, and what the approximation makes of it, as y is
   template <class V>
   void replace_modes(V& y, const V& modes, const V& both) const {
@@ -222,7 +222,7 @@ class sign_function {
     add_combinations(y, modes, missing.numbers());
   }
 
-  /// y = sign(H) x but for the modes' part. The polynomial is bounded there, so it takes x as it is; conjugate
+  /// Computes y = sign(H) x but for the modes' part. The polynomial is bounded there, so it takes x as it is; conjugate
   /// gradients go without the modes.
   void apply_to_rest(F& y, const F& x, double delta, sign_precision precision) const {
     if (options_.method == sign_method::polynomial) return apply_polynomial(y, x, delta, precision);
@@ -232,7 +232,7 @@ class sign_function {
     apply_rational(y, rest, delta);
   }
 
-  /// The same in batches, which may stay in a cache.
+  /// Does the same in batches, which may stay in a cache.
   void apply_polynomial(F& y, const F& psi, double delta, sign_precision precision) const {
     in_batches(psi.columns(), batch_of(psi.columns()), [&](int first, int n) {
       F part = view(y, first, n);
@@ -240,7 +240,8 @@ class sign_function {
     });
   }
 
-  /// y = Q P(Q^2) psi, Q = H / highest, by Clenshaw: b_k = c_k psi + 2 z b_{k+1} - b_{k+2}, P = c_0 psi + z b_1 - b_2.
+  /// Computes y = Q P(Q^2) psi, Q = H / highest, by Clenshaw: b_k = c_k psi + 2 z b_{k+1} - b_{k+2}, P = c_0 psi + z
+  /// b_1 - b_2.
   void apply_clenshaw(F& y, const F& psi, double delta, sign_precision precision) const {
     const minimax_polynomial& p = polynomial(delta);
     const int n = p.degree();
@@ -284,7 +285,7 @@ class sign_function {
 
   squared_map map() const { return squared_map::of_range(options_.lowest, options_.highest); }
 
-  /// b1 = b_n, b2 = b_{n+1} = 0.
+  /// Computes b1 = b_n, b2 = b_{n+1} = 0.
   template <class V>
   static void begin(const minimax_polynomial& p, V& b1, V& b2, const V& psi) {
     copy(b1, psi);
@@ -302,7 +303,7 @@ class sign_function {
       std::swap(b1, b2);
     }
   }
-  /// b1 = H / highest (c_0 psi + z b_1 - b_2)
+  /// Computes b1 = H / highest (c_0 psi + z b_1 - b_2)
   template <class V, class H>
   void finish(const H& h, const minimax_polynomial& p, V& b1, V& b2, const V& psi) const {
     V scratch = like(psi);
@@ -322,7 +323,7 @@ class sign_function {
     void apply_dagger(F& out, const F& in) const { apply(out, in); }
   };
 
-  /// y = H sum_l w_l (H^2 + sigma_l)^-1 psi
+  /// Computes y = H sum_l w_l (H^2 + sigma_l)^-1 psi
   void apply_rational(F& y, const F& psi, double delta) const {
     const zolotarev_function f = rational(delta);
     const square h2{h_};
@@ -345,8 +346,8 @@ class sign_function {
     h_.wide().apply(y, sum_of_poles);
   }
 
-  /// y = sum_l w_l (A + sigma_l)^-1 psi without a vector for each pole: conjugate gradients once for its numbers, then
-  /// again for the residuals r_j themselves: y = sum_j C_j r_j. (Neuberger 1998; Chiu, Hsieh 2003)
+  /// Computes y = sum_l w_l (A + sigma_l)^-1 psi without a vector for each pole: conjugate gradients once for its
+  /// numbers, then again for the residuals r_j themselves: y = sum_j C_j r_j. (Neuberger 1998; Chiu, Hsieh 2003)
   void double_pass_sum(const square& a, F& y, const F& psi, const zolotarev_function& f, double tolerance,
                        int limit) const {
     const int columns = psi.columns(), poles = f.poles();

@@ -23,7 +23,7 @@ struct philox_key {
   PLAQUETTE_HOST_DEVICE constexpr const std::uint32_t& operator[](int i) const { return words[i]; }
 };
 
-/// The 128 random bits of `counter` under `key`: ten rounds of two 32x32 -> 64 bit products and a permutation.
+/// Returns the 128 random bits of `counter` under `key`: ten rounds of two 32x32 -> 64 bit products and a permutation.
 PLAQUETTE_HOST_DEVICE constexpr philox_counter philox(philox_counter counter, philox_key key) {
   constexpr int rounds = 10;
   constexpr std::uint64_t multiplier_0 = 0xD2511F53, multiplier_1 = 0xCD9E8D57;  // of the paper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Random numbers for lattice fields: each depends on (seed, stream, global site, draw) and on nothing else, so that a
-/// field is the same whatever the process grid, the number of threads and the order of the sites.
+/// Random numbers for lattice fields: each depends on (seed, stream, global site, draw) and on nothing else. So a field
+/// is the same whatever the process grid, the number of threads and the order of the sites.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ enum class random_purpose : std::uint8_t {
   heatbath = 4,
 };
 
-/// A stream: a purpose and an index below 2^56.
+/// Returns a stream: a purpose and an index below 2^56.
 PLAQUETTE_HOST_DEVICE constexpr std::uint64_t random_stream_id(random_purpose purpose, std::uint64_t index = 0) {
   return static_cast<std::uint64_t>(purpose) << 56 | index;
 }
@@ -41,7 +41,7 @@ class random_stream {
                  static_cast<std::uint32_t>(stream >> 32)},
         site_above_(static_cast<std::uint32_t>(site >> 32) << 24) {}
 
-  /// The next 64 random bits.
+  /// Returns the next 64 random bits.
   PLAQUETTE_HOST_DEVICE constexpr std::uint64_t bits() {
     if (!half_used_) {
       counter_[0] = site_above_ | block_++;
@@ -54,15 +54,15 @@ class random_stream {
     return static_cast<std::uint64_t>(high) << 32 | low;
   }
 
-  /// A multiple of 2^-53, uniform in [0, 1).
+  /// Returns a multiple of 2^-53, uniform in [0, 1).
   PLAQUETTE_HOST_DEVICE constexpr double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
 
-  /// A multiple of 2^-53, uniform in (0, 1]: safe under a logarithm.
+  /// Returns a multiple of 2^-53, uniform in (0, 1]: safe under a logarithm.
   PLAQUETTE_HOST_DEVICE constexpr double uniform_above_zero() {
     return static_cast<double>((bits() >> 11) + 1) * 0x1p-53;
   }
 
-  /// Two normal deviates of mean 0 and variance 1, from two draws. (Box, Muller 1958)
+  /// Returns two normal deviates of mean 0 and variance 1, from two draws. (Box, Muller 1958)
   PLAQUETTE_HOST_DEVICE gaussian_pair gaussians() {
     constexpr double two_pi = 6.283185307179586476925286766559;
     const double radius = std::sqrt(-2.0 * std::log(uniform_above_zero()));

@@ -21,8 +21,9 @@ inline constexpr double kennedy_pendleton_threshold = 1.68;
 
 /// Draws a0 in [-1, 1] with a density proportional to sqrt(1 - a0^2) exp(strength * a0), strength >= 0: the real part
 /// of an element of SU(2) with the weight exp(strength * Re tr / 2). False, and no number, after `su2_attempts`
-/// rejections or for a NaN; this does not depend on the number that would have come, so whoever then keeps the old
-/// element keeps the distribution. Kennedy, Pendleton, Phys. Lett. 156B (1985) 393; Creutz, Phys. Rev. D21 (1980) 2308.
+/// rejections or for a NaN; this does not depend on the number that would have come, so a caller that then keeps the
+/// old element keeps the distribution. Kennedy, Pendleton, Phys. Lett. 156B (1985) 393; Creutz, Phys. Rev. D21 (1980)
+/// 2308.
 PLAQUETTE_HOST_DEVICE inline bool draw_su2_real_part(double strength, random_stream& random, double& a0) {
   constexpr double two_pi = 6.283185307179586476925286766559;
   for (int attempt = 0; attempt < su2_attempts; ++attempt) {
@@ -58,7 +59,7 @@ PLAQUETTE_HOST_DEVICE inline bool draw_su2(double strength, random_stream& rando
   return true;
 }
 
-/// A random g with the weight exp((beta / 3) Re tr(g r)); 1 where the sampler gives up.
+/// Returns a random g with the weight exp((beta / 3) Re tr(g r)); 1 where the sampler gives up.
 PLAQUETTE_HOST_DEVICE inline quaternion<double> heatbath_element(const quaternion<double>& r, double beta,
                                                                  random_stream& random) {
   const double size = std::sqrt(norm2(r));

@@ -15,39 +15,39 @@
 
 namespace plaquette::cpu {
 
-/// V^+ W: element (i, j), at i + j v.columns(), is <v_i, w_j> over all ranks. Sums are made in double, in a fixed order
-/// of this rank's sites. Collective. T is double or float, as below.
+/// Returns V^+ W: element (i, j), at i + j v.columns(), is <v_i, w_j> over all ranks. Sums are made in double, in a
+/// fixed order of this rank's sites. Collective. T is double or float, as below.
 template <class T>
 std::vector<complex<double>> inner_products(const field<T>& v, const field<T>& w);
 
-/// W -= V C, where C has v.columns() rows and w.columns() columns. w shares no storage with v.
+/// Computes W -= V C, where C has v.columns() rows and w.columns() columns. w shares no storage with v.
 template <class T>
 void subtract_combinations(field<T>& w, const field<T>& v, std::span<const complex<double>> c);
-/// W += V C, the same otherwise.
+/// Computes W += V C, the same otherwise.
 template <class T>
 void add_combinations(field<T>& w, const field<T>& v, std::span<const complex<double>> c);
-/// out = V Q, where Q has v.columns() rows and out.columns() columns. out shares no storage with v.
+/// Computes out = V Q, where Q has v.columns() rows and out.columns() columns. out shares no storage with v.
 template <class T>
 void combine(field<T>& out, const field<T>& v, std::span<const complex<double>> q);
 
-/// The first `count` columns of V become V Q, where Q has v.columns() rows and `count` columns: a few blocks of sites
-/// at a time, so that no second basis is in memory. The other columns of v keep their numbers.
+/// Replaces the first `count` columns of V by V Q, where Q has v.columns() rows and `count` columns: a few blocks of
+/// sites at a time, so that no second basis is in memory. The other columns of v keep their numbers.
 template <class T>
 void rotate(field<T>& v, std::span<const complex<double>> q, int count);
 
-/// out = gamma_5 in, of Dirac spinors; out may be in. T is half too, as in the next three.
+/// Computes out = gamma_5 in, of Dirac spinors; out may be in. T is half too, as in the next three.
 template <class T>
 void gamma5(field<T>& out, const field<T>& in);
-/// out = (1 + sign gamma_5) / 2 in; out may be in.
+/// Computes out = (1 + sign gamma_5) / 2 in; out may be in.
 /// \param sign  +1 or -1
 template <class T>
 void chirality_part(field<T>& out, const field<T>& in, int sign);
 
-/// The spinors of one chirality as fields of half the numbers: 2 spins, the upper two (sign = +1) or lower two (-1) of
-/// the DeGrand-Rossi basis. Norms are kept. The other chirality of `full` is left out.
+/// Copies the spinors of one chirality as fields of half the numbers: 2 spins, the upper two (sign = +1) or lower two
+/// (-1) of the DeGrand-Rossi basis. Norms are kept. The other chirality of `full` is left out.
 template <class T>
 void take_chirality(field<T>& half_vectors, const field<T>& full, int sign);
-/// The inverse; the other chirality of `full` becomes zero.
+/// Does the inverse; the other chirality of `full` becomes zero.
 template <class T>
 void put_chirality(field<T>& full, const field<T>& half_vectors, int sign);
 

@@ -11,51 +11,51 @@
 
 namespace plaquette::cpu {
 
-/// x = 0
+/// Computes x = 0
 template <class T>
 void zero(field<T>& x);
-/// x = u
+/// Computes x = u
 template <class T>
 void copy(field<T>& x, const field<T>& u);
-/// x = a x
+/// Computes x = a x
 template <class T>
 void scale(field<T>& x, const scalars& a);
-/// x += a u
+/// Computes x += a u
 template <class T>
 void axpy(field<T>& x, const scalars& a, const field<T>& u);
-/// x = u + a x
+/// Computes x = u + a x
 template <class T>
 void xpay(field<T>& x, const field<T>& u, const scalars& a);
-/// <u, v>, u conjugated
+/// Returns <u, v>, u conjugated
 template <class T>
 scalars dot(const field<T>& u, const field<T>& v);
-/// <u, u>
+/// Returns <u, u>
 template <class T>
 scalars norm2(const field<T>& u);
-/// x += a u; returns |x|^2
+/// Computes x += a u; returns |x|^2
 template <class T>
 scalars axpy_norm2(field<T>& x, const scalars& a, const field<T>& u);
-/// x += a u + b v
+/// Computes x += a u + b v
 template <class T>
 void axpy_pair(field<T>& x, const scalars& a, const field<T>& u, const scalars& b, const field<T>& v);
-/// x = u - v; returns |x|^2
+/// Computes x = u - v; returns |x|^2
 template <class T>
 scalars subtract_norm2(field<T>& x, const field<T>& u, const field<T>& v);
-/// x += a u; y -= a v; returns |y|^2
+/// Computes x += a u; y -= a v; returns |y|^2
 template <class T>
 scalars cg_update(field<T>& x, field<T>& y, const scalars& a, const field<T>& u, const field<T>& v);
-/// x = u + a (x - b v)
+/// Computes x = u + a (x - b v)
 template <class T>
 void bicgstab_direction(field<T>& x, const field<T>& u, const scalars& a, const scalars& b, const field<T>& v);
-/// x += a z + b y; y -= b u; z = y + c (z - b v), with the y that is stored; returns |y|^2. The bits of axpy_pair,
-/// axpy_norm2 and bicgstab_direction one after the other.
+/// Computes x += a z + b y; y -= b u; z = y + c (z - b v), with the y that is stored; returns |y|^2. The bits of
+/// axpy_pair, axpy_norm2 and bicgstab_direction one after the other.
 template <class T>
 scalars bicgstab_step(field<T>& x, field<T>& y, field<T>& z, const scalars& a, const scalars& b, const scalars& c,
                       const field<T>& u, const field<T>& v);
-/// <u, v> and <u, u>
+/// Returns <u, v> and <u, u>
 template <class T>
 std::pair<scalars, scalars> dot_norm2(const field<T>& u, const field<T>& v);
-/// x += a u; returns <w, x> and |x|^2
+/// Computes x += a u; returns <w, x> and |x|^2
 template <class T>
 std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const field<T>& u, const field<T>& w);
 

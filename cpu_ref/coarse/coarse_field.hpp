@@ -31,24 +31,24 @@ class coarse_field {
   const std::shared_ptr<const coarse_geometry>& shared_geometry() const { return geometry_; }
   const field_shape& shape() const { return shape_; }
   int columns() const { return shape_.columns; }
-  /// n
+  /// Returns n
   int components() const { return shape_.spins * shape_.colours; }
   std::int64_t sites() const {
     return shape_.sites == site_subset::full ? geometry_->sites()
                                              : geometry_->sites_of(shape_.sites == site_subset::even ? 0 : 1);
   }
-  /// Number, in the lattice, of the first site of this field.
+  /// Returns the number, in the lattice, of the first site of this field.
   std::int64_t first_site() const { return shape_.sites == site_subset::odd ? geometry_->first_of(1) : 0; }
 
-  /// The n numbers of a column of a site, counted from the field's first site.
+  /// Returns the n numbers of a column of a site, counted from the field's first site.
   complex<T>* at(std::int64_t site, int column) { return begin_ + (site * column_stride_ + column) * components(); }
   const complex<T>* at(std::int64_t site, int column) const {
     return begin_ + (site * column_stride_ + column) * components();
   }
-  /// Columns from one site to the next.
+  /// Returns the columns from one site to the next.
   std::int64_t column_stride() const { return column_stride_; }
 
-  /// The even (0) or odd (1) sites of a full field; shares storage.
+  /// Returns the even (0) or odd (1) sites of a full field; shares storage.
   coarse_field parity(int p) const;
 
   template <class U>
@@ -69,7 +69,7 @@ template <class T>
 coarse_field<T> like(const coarse_field<T>& x) {
   return coarse_field<T>(x.get_execution(), x.shared_geometry(), x.shape());
 }
-/// The same with n columns in another precision.
+/// Returns the same with n columns in another precision.
 template <class T, class U>
 coarse_field<T> like(const coarse_field<U>& x, int columns, std::type_identity<coarse_field<T>>) {
   field_shape shape = x.shape();
@@ -88,17 +88,17 @@ template <class T>
 void compact(coarse_field<T>& x, std::span<const int> keep);
 template <class T>
 void copy_columns(coarse_field<T>& x, std::span<const int> to, const coarse_field<T>& u, std::span<const int> from);
-/// Same numbers in another precision, rounded; shapes agree.
+/// Copies the same numbers in another precision, rounded; shapes agree.
 template <class To, class From>
 void convert(coarse_field<To>& to, const coarse_field<From>& from);
 
-/// Column `column` from numbers [site of the field][n], and the inverse.
+/// Copies column `column` from numbers [site of the field][n], and the inverse.
 template <class T>
 void import_column(coarse_field<T>& x, int column, std::span<const complex<double>> numbers);
 template <class T>
 void export_column(std::span<complex<double>> numbers, const coarse_field<T>& x, int column);
 
-/// Normal deviates of variance 1, re and im, the same on any process grid. Column c is the field of index
+/// Fills with normal deviates of variance 1, re and im, the same on any process grid. Column c is the field of index
 /// `first_index` + c of this seed.
 template <class T>
 void fill_random(coarse_field<T>& x, std::uint64_t seed, std::uint64_t first_index);

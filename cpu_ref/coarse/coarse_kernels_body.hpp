@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Compiled once an instruction set. A tile of the result, some vectors of W numbers k by some columns c, stays in
-/// registers while all rows of all matrices go by: a row is loaded once for the columns of the tile.
+/// registers while all rows of all matrices go by. A row is loaded once for the columns of the tile.
 #pragma once
 
 #include <algorithm>

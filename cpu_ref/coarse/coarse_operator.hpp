@@ -40,7 +40,7 @@ class coarse_operator {
   coarse_operator(const execution& on, const coarse_matrices& matrices);
 
   void apply(coarse_field<T>& out, const coarse_field<T>& in) const;
-  /// M^+ = gamma_5 M gamma_5.
+  /// Applies M^+ = gamma_5 M gamma_5.
   void apply_dagger(coarse_field<T>& out, const coarse_field<T>& in) const;
 
  private:
@@ -59,10 +59,10 @@ class coarse_products {
   coarse_products(const execution& on, const coarse_matrices& matrices);
 
   field make(const field_shape& shape) const { return {execution_, geometry_, shape}; }
-  /// X, of even sites; X^-1
+  /// Multiplies by X, of even sites; X^-1
   void multiply(field& out, const field& in, bool daggered) const;
   void multiply_by_inverse(field& out, const field& in, bool daggered) const;
-  /// out = start - factor X^-1 Y in
+  /// Computes out = start - factor X^-1 Y in
   void hop_and_divide(field& out, const field& in, bool daggered, double factor, const field* start) const;
   void gamma5(field& x) const;
 

@@ -18,7 +18,7 @@ namespace plaquette::cpu {
 template <class T>
 schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const gauge_configuration& links,
                                         const extents& shape);
-/// The same for a coarse operator, whose red-black fields these are.
+/// Returns the same for a coarse operator, whose red-black fields these are.
 schwarz_domains<coarse_field<float>> coarse_domains(const execution& on, const coarse_matrices& m,
                                                     const extents& shape);
 

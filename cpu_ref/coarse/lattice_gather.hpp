@@ -20,10 +20,10 @@ class lattice_gather {
   /// \param whole  the same lattice in one box
   lattice_gather(const execution& on, const coarse_geometry& part, const coarse_geometry& whole);
 
-  /// Every rank's part becomes a part of everybody's `whole`. Fields have all sites and the same columns. Collective.
+  /// Makes every rank's part a part of everybody's `whole`. Fields have all sites and the same columns. Collective.
   template <class T>
   void gather(coarse_field<T>& whole, const coarse_field<T>& part) const;
-  /// part = this rank's sites of whole
+  /// Computes part = this rank's sites of whole
   template <class T>
   void take_part(coarse_field<T>& part, const coarse_field<T>& whole) const;
 

@@ -58,10 +58,10 @@ class multigrid_library {
   /// Whether a number on the host costs nothing.
   static constexpr bool answers_at_once() { return true; }
   void finish() const {}
-  /// Seconds that finding out how to launch kernels has taken so far.
+  /// Returns the seconds that finding out how to launch kernels has taken so far.
   static constexpr double tuning_seconds() { return 0.0; }
 
-  /// Full fields of quarks.
+  /// Returns random fields on all sites of the fine lattice.
   quark_field random_quarks(int columns, std::uint64_t seed) const {
     quark_field v(context_, {spins, colours, site_subset::full, columns});
     for (int c = 0; c < columns; ++c)

@@ -24,13 +24,13 @@ class transfer {
   int vectors() const { return vectors_; }
   coarse_field<T> coarse_like(int columns) const;
 
-  /// coarse = P^+ fine; coarse has all its sites.
+  /// Computes coarse = P^+ fine; coarse has all its sites.
   template <class Fine>
   void restrict_to(coarse_field<T>& coarse, const Fine& fine) const;
-  /// fine = P coarse
+  /// Computes fine = P coarse
   template <class Fine>
   void prolong(Fine& fine, const coarse_field<T>& coarse) const;
-  /// fine += P coarse
+  /// Computes fine += P coarse
   template <class Fine>
   void add_prolonged(Fine& fine, const coarse_field<T>& coarse) const;
 
@@ -44,7 +44,7 @@ class transfer {
   std::shared_ptr<const aligned_buffer<T>> packed_;  ///< [row][re, im][padded vectors], rows as in null_space
 };
 
-/// Vectors of all sites as a null space: not orthonormal yet.
+/// Returns vectors of all sites as a null space: not orthonormal yet.
 /// \param columns  as many as vectors
 template <class Fine>
 null_space gathered(const Fine& vectors, const aggregates& blocks);

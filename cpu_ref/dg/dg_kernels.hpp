@@ -39,8 +39,8 @@ struct dg_constants {
   }
 };
 
-/// What an element tells its neighbours: a trace has `components` numbers a node of a face, which its neighbour needs
-/// for the flux and no more. With n, t_0, t_1 and Z of the element that writes:
+/// Returns what an element tells its neighbours: a trace has `components` numbers a node of a face, which its neighbour
+/// needs for the flux and no more. With n, t_0, t_1 and Z of the element that writes:
 ///   acoustics, upwind    p + Z n.u
 ///              central   p, n.u
 ///   Maxwell,   upwind    t_0.E + Z t_1.H, t_1.E - Z t_0.H
@@ -104,7 +104,7 @@ struct dg_kernel_table {
                                                               T* scratch) = {};
 };
 
-/// Numbers of scratch that a thread needs.
+/// Returns the numbers of scratch that a thread needs.
 constexpr std::int64_t dg_scratch_words(int nodes, int face_nodes, int block) {
   return std::int64_t{block} * (28 * nodes + 18 * face_nodes + 128);
 }
@@ -114,7 +114,7 @@ struct dg_kernel_set {
   dg_kernel_table<double> double_precision;
 };
 
-/// The tables of an instruction set; width 0 where this processor does not run it.
+/// Returns the tables of an instruction set; width 0 where this processor does not run it.
 const dg_kernel_set& dg_kernels_of(instruction_set isa);
 
 }  // namespace plaquette::cpu

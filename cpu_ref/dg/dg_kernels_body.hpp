@@ -66,7 +66,7 @@ PLAQUETTE_INLINE void multiply_panel_of(int rows, const T* a, int segments, int 
   }
 }
 
-/// y = A x. The first rows % panels panels have one row more than the others.
+/// Computes y = A x. The first rows % panels panels have one row more than the others.
 template <class T, int W, int V, int R>
 PLAQUETTE_INLINE void multiply(const panel_matrix<T>& m, const T* const* x, T* y) {
   const T* a = m.values;
@@ -80,13 +80,13 @@ PLAQUETTE_INLINE void multiply(const panel_matrix<T>& m, const T* const* x, T* y
 
 // ---- memory ----
 
-/// Asks for numbers, part after part, so that they are in the second-level cache when they are needed. A block reads
+/// Prefetches numbers, part after part, so that they are in the second-level cache when they are needed. A block reads
 /// and writes too many rows at once for the processor to guess.
 template <class T>
 class asked_for {
  public:
   asked_for(const T* first, std::int64_t count) : next_(first), end_(first + count), count_(count) {}
-  /// Asks for the next of `parts` parts.
+  /// Prefetches the next of `parts` parts.
   void ask_for_one_of(int parts) {
     constexpr std::int64_t line = 64 / sizeof(T);
     const T* const end = std::min(next_ + count_ / parts + line, end_);
@@ -145,8 +145,8 @@ void store_traces(const dg_stage_arguments<T>& s, std::int64_t element, const T*
   }
 }
 
-/// What lies behind a face of a block: out[m][component][B], C components. `spare` holds copies of traces whose nodes
-/// come in another order.
+/// Reads what lies behind a face of a block: out[m][component][B], C components. `spare` holds copies of traces whose
+/// nodes come in another order.
 template <class T, int W, int V, int C, int Faces>
 void read_block_traces(const dg_stage_arguments<T>& s, std::int64_t block, int face, T* out, T* spare) {
   using vector = simd<T, W>;
@@ -175,7 +175,7 @@ void read_block_traces(const dg_stage_arguments<T>& s, std::int64_t block, int f
 
 // ---- update ----
 
-/// The Runge-Kutta step of one vector of numbers; `index` from the block's beginning.
+/// Makes the Runge-Kutta step of one vector of numbers; `index` from the block's beginning.
 template <class T, int W>
 PLAQUETTE_INLINE void update(const dg_stage_arguments<T>& s, T* q, T* residual, const simd<T, W>& rhs) {
   using vector = simd<T, W>;
@@ -240,8 +240,9 @@ void write_acoustics_traces(const dg_stage_arguments<T>& s, std::int64_t block, 
   }
 }
 
-/// p_t = -K div u, rho u_t = -grad p in D dimensions. S: fluxes a face node that are lifted; 1 where all are upwind
-/// (u's flux is then -n / Z times p's), else 2. Upwind, with dp = p' - p, dn = n.(u' - u) and w the trace behind:
+/// Computes p_t = -K div u, rho u_t = -grad p in D dimensions. S: fluxes a face node that are lifted; 1 where all are
+/// upwind (u's flux is then -n / Z times p's), else 2. Upwind, with dp = p' - p, dn = n.(u' - u) and w the trace
+/// behind:
 ///   p's flux  f (dp - Z' dn) = f (mirror w - p + Z' n.u),  f = Fscale K / (Z + Z').
 template <class T, int W, int V, int R, int D, int S>
 void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int64_t last, T* scratch) {
@@ -412,9 +413,9 @@ void write_maxwell_traces(const dg_stage_arguments<T>& s, std::int64_t block, T*
   }
 }
 
-/// mu H_t = -curl E, eps E_t = curl H. S: fluxes a face node, each two tangential components: 1 where all are upwind
-/// (H's flux is then E's over Z, turned by a right angle), else 2. Upwind, with dE = E' - E, dH = H' - H and w the
-/// trace behind, turned into this element's frame:
+/// Computes mu H_t = -curl E, eps E_t = curl H. S: fluxes a face node, each two tangential components: 1 where all are
+/// upwind (H's flux is then E's over Z, turned by a right angle), else 2. Upwind, with dE = E' - E, dH = H' - H and w
+/// the trace behind, turned into this element's frame:
 ///   E's flux  f (dE_0 - Z' dH_1, dE_1 + Z' dH_0) = f (w_0 - E_0 + Z' H_1, w_1 - E_1 - Z' H_0),
 ///   f = Fscale / (eps (Z + Z')).
 template <class T, int W, int V, int R, int S>

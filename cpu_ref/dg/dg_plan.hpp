@@ -51,11 +51,11 @@ class dg_plan {
   std::vector<T> source_weights;  ///< [source][node]
   std::vector<dg_kernel_source<T>> sources;
 
-  /// Numbers of one state.
+  /// Returns the numbers of one state.
   std::int64_t state_words() const { return blocks * block * map.fields * nodes_; }
-  /// Numbers of all traces of one state; a vector is read from where the last one begins.
+  /// Returns the numbers of all traces of one state; a vector is read from where the last one begins.
   std::int64_t trace_words() const { return ((slots + faces_ - 1) / faces_ + 1) * element_words; }
-  /// Where a slot begins.
+  /// Returns where a slot begins.
   std::int64_t slot_at(std::int64_t slot) const { return slot / faces_ * element_words + slot % faces_ * slot_words; }
   /// Place of a node's number in a state.
   std::int64_t at(std::int32_t element, int field, int node) const {

@@ -35,7 +35,7 @@ void sleep_until_over(pending_exchange& exchange) {
     std::this_thread::sleep_for(pause);
 }
 
-/// Numbers below the smallest normal one are zero while it lives, in this thread: far from a pulse there is nothing
+/// Numbers below the smallest normal one are zero while it lives, in this thread. Far from a pulse there is nothing
 /// else, and arithmetic with them is a hundred times slower.
 class without_denormals {
  public:

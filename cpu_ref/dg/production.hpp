@@ -26,7 +26,7 @@ struct dg_options {
 /// Keeps a reference to the domain. A state is the same bits on any partition and any number of threads. Collective.
 std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, const dg_options& options);
 
-/// Bytes that a solver takes on this rank, beside the domain.
+/// Returns the bytes that a solver takes on this rank, without the domain.
 double dg_memory_needed(const dg_domain& domain, const dg_options& options);
 
 }  // namespace plaquette::cpu

@@ -12,22 +12,22 @@
 
 namespace plaquette::cpu {
 
-/// Fields on the other side of the halo's faces: [halo face][field][node of the sender's face]. Collective.
+/// Returns fields on the other side of the halo's faces: [halo face][field][node of the sender's face]. Collective.
 std::vector<double> halo_traces(const dg_domain& domain, std::span<const double> state);
 
-/// The right-hand side of one element at time t, [field][node].
+/// Returns the right-hand side of one element at time t, [field][node].
 /// \param state  one column, as dg_solver has it
 /// \param halo   halo_traces(state)
 std::vector<double> textbook_right_hand_side(const dg_domain& domain, std::span<const double> state,
                                              std::span<const double> halo, double t, std::int32_t element);
 
-/// The rate of change of the energy of all elements here at time t: what flows through their faces, and what sources
-/// give. Inside an element the scheme keeps the energy. Of acoustics a face adds the integral of -p n.u + p fp + n.u
-/// (n.fu), of Maxwell's equations -n.(E x H) + H.fH + E.fE, with the fluxes f of common/dg/README.md.
+/// Returns the rate of change of the energy of all elements here at time t: what flows through their faces, and what
+/// sources give. Inside an element the scheme keeps the energy. Of acoustics a face adds the integral of -p n.u + p fp
+/// + n.u (n.fu), of Maxwell's equations -n.(E x H) + H.fH + E.fE, with the fluxes f of common/dg/README.md.
 /// \param state, halo  as above
 double energy_rate(const dg_domain& domain, std::span<const double> state, std::span<const double> halo, double t);
 
-/// All of it behind the interface of solvers. Keeps a reference to the domain.
+/// Returns all of it behind the interface of solvers. Keeps a reference to the domain.
 std::unique_ptr<dg_solver> make_textbook_dg_solver(const dg_domain& domain, int columns = 1);
 
 }  // namespace plaquette::cpu

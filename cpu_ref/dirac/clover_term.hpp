@@ -17,17 +17,17 @@ using plaquette::hermitian_6x6;
 /// One clover_block a site. Its ghosts are not filled.
 using clover_configuration = site_field<clover_block>;
 
-/// C(x) = -1/2 sum_{mu<nu} c_munu sigma_munu (-i Fhat_munu(x)), Fhat = (Q - Q^+) / 8 with its trace, Q the sum of the
-/// four leaves around x, c_munu = action.clover_coefficient(mu, nu). Neither the mass nor the Wilson term's diagonal is
-/// in it. The boundary condition of the fermions does not enter: a closed loop crosses a boundary as often forwards as
-/// backwards.
+/// Returns C(x) = -1/2 sum_{mu<nu} c_munu sigma_munu (-i Fhat_munu(x)), Fhat = (Q - Q^+) / 8 with its trace, Q the sum
+/// of the four leaves around x, c_munu = action.clover_coefficient(mu, nu). Neither the mass nor the Wilson term's
+/// diagonal is in it. The boundary condition of the fermions does not enter: a closed loop crosses a boundary as often
+/// forwards as backwards.
 /// \param links  with ghosts filled (`exchange_ghosts`); throws std::logic_error where it sees that they are not
 clover_configuration make_clover_term(const gauge_configuration& links, const fermion_action& action);
 
-/// A := A + shift; turns C into A = 4 + m + C for shift = action.diagonal().
+/// Adds a shift to A; turns C into A = 4 + m + C for shift = action.diagonal().
 void add_to_diagonal(clover_configuration& term, double shift);
 
-/// Site by site. Throws input_error, naming a site by its global coordinate, where a block has no inverse.
+/// Inverts site by site. Throws input_error, naming a site by its global coordinate, where a block has no inverse.
 clover_configuration inverse(const clover_configuration& term);
 
 }  // namespace plaquette::cpu

@@ -11,29 +11,31 @@
 
 namespace plaquette::cpu::textbook {
 
-/// Fhat_munu(x) = (Q - Q^+) / 8, anti-Hermitian, its trace kept. Q is the sum of the four plaquettes of the plane
-/// (mu, nu) that start and end at x and turn from mu to nu.
+/// Returns Fhat_munu(x) = (Q - Q^+) / 8, anti-Hermitian, its trace kept. Q is the sum of the four plaquettes of the
+/// plane (mu, nu) that start and end at x and turn from mu to nu.
 /// \param links  with ghosts filled
 su3<double> field_strength(const coordinate& x, int mu, int nu, const gauge_configuration& links);
 
-/// (C psi)(x) = -1/2 sum_{mu<nu} c_munu sigma_munu (-i Fhat_munu(x)) psi(x), sigma_munu = (i/2) [gamma_mu, gamma_nu].
+/// Returns (C psi)(x) = -1/2 sum_{mu<nu} c_munu sigma_munu (-i Fhat_munu(x)) psi(x), sigma_munu = (i/2) [gamma_mu,
+/// gamma_nu].
 spinor<double> clover_at_site(const coordinate& x, const spinor_configuration& psi, const gauge_configuration& links,
                               const fermion_action& action);
 
-/// (M psi)(x), or (M^+ psi)(x), at one site given by its local coordinate: for checks of a few sites of a big lattice.
+/// Returns (M psi)(x), or (M^+ psi)(x), at one site given by its local coordinate: for checks of a few sites of a big
+/// lattice.
 /// \param psi    with ghosts filled
 /// \param links  with ghosts filled
 spinor<double> at_site(const coordinate& x, const spinor_configuration& psi, const gauge_configuration& links,
                        const fermion_action& action, bool dagger = false);
 
-/// out = M in, or M^+ in. Collective: the ghosts of `in` are refreshed.
+/// Computes out = M in, or M^+ in. Collective: the ghosts of `in` are refreshed.
 /// \param links  with ghosts filled; throws std::logic_error where they are not
 void apply(spinor_configuration& out, spinor_configuration& in, const gauge_configuration& links,
            const fermion_action& action, const communicator& comm, bool dagger = false);
 
-/// |b - M x| / |b| of the full system, recomputed here whatever found x. The same bits for any number of threads, and
-/// to rounding for any process grid; NaN where a field holds one. For b = 0: 0 where M x = 0, infinite elsewhere.
-/// Collective: the ghosts of x are refreshed.
+/// Returns |b - M x| / |b| of the full system, recomputed here whatever found x. The same bits for any number of
+/// threads, and to rounding for any process grid; NaN where a field holds one. For b = 0: 0 where M x = 0, infinite
+/// elsewhere. Collective: the ghosts of x are refreshed.
 /// \param links  with ghosts filled; throws std::logic_error where they are not
 double relative_residual(const spinor_configuration& b, spinor_configuration& x, const gauge_configuration& links,
                          const fermion_action& action, const communicator& comm);

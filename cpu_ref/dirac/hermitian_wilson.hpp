@@ -27,22 +27,22 @@ class hermitian_wilson {
   /// See hopping_term::set_overlap.
   void set_overlap(bool overlap) { hopping_.set_overlap(overlap); }
 
-  /// out = H in; out is not in. Collective.
+  /// Computes out = H in; out is not in. Collective.
   void apply(field<T>& out, const field<T>& in) const { apply(out, 1.0, in, 0.0, nullptr, 0.0, nullptr); }
-  /// The same: H is Hermitian.
+  /// Does the same: H is Hermitian.
   void apply_dagger(field<T>& out, const field<T>& in) const { apply(out, in); }
-  /// out = a H in + b u + c w; without u or w (null) that term is left out. All fields have one shape; out may be u or
-  /// w, but not in. Collective.
+  /// Computes out = a H in + b u + c w; without u or w (null) that term is left out. All fields have one shape; out may
+  /// be u or w, but not in. Collective.
   void apply(field<T>& out, double a, const field<T>& in, double b, const field<T>* u, double c,
              const field<T>* w) const {
     apply(out, a, in, 0.0, b, u, c, w);
   }
-  /// out = (a H + d) in + b u + c w, the same otherwise. d in is not read from memory again: so a step of Clenshaw's
-  /// recurrence in H^2 - s^2 = (H - s)(H + s) is two kernels.
+  /// Computes out = (a H + d) in + b u + c w, the same otherwise. d in is not read from memory again: so a step of
+  /// Clenshaw's recurrence in H^2 - s^2 = (H - s)(H + s) is two kernels.
   void apply(field<T>& out, double a, const field<T>& in, double d, double b, const field<T>* u, double c,
              const field<T>* w) const;
 
-  /// Standard flops of H a site (of the full lattice) and column: the hops and 48 of the diagonal.
+  /// Returns the standard flops of H a site (of the full lattice) and column: the hops and 48 of the diagonal.
   double flops_per_site() const { return hopping_flops + xpay_flops; }
 
  private:

@@ -38,8 +38,8 @@ struct halo_times {
 
 /// Links packed for the kernels, with the action's coefficients c_mu and the boundary phases folded in, and the halo.
 /// Results on any process grid are the same bits: a face carries projected spinors, and products are made by the
-/// receiver exactly as inside (so a half-spinor of half precision travels as 12 floats and a scale: 16 bits would round
-/// it once more). An object is used by one caller at a time (it owns the halo's buffers).
+/// receiver exactly as inside. So a half-spinor of half precision travels as 12 floats and a scale: 16 bits would round
+/// it once more. An object is used by one caller at a time (it owns the halo's buffers).
 template <class T>
 class hopping_term {
  public:
@@ -56,9 +56,9 @@ class hopping_term {
   /// x, but not in. Collective.
   void apply(field<T>& out, const field<T>& in, bool daggered = false, const hopping_finish<T>& finish = {}) const;
 
-  /// out = gamma_5 (scale D + a) in + d in + b u + c w on Dirac spinors of the full lattice; without u or w (null) that
-  /// term is left out. Both parities are gone through together, so that links and fields come from memory once. out may
-  /// be u or w, but not in. Collective.
+  /// Computes out = gamma_5 (scale D + a) in + d in + b u + c w on Dirac spinors of the full lattice; without u or w
+  /// (null) that term is left out. Both parities are gone through together, so that links and fields come from memory
+  /// once. out may be u or w, but not in. Collective.
   void apply_hermitian(field<T>& out, double scale, double a, const field<T>& in, double d, double b, const field<T>* u,
                        double c, const field<T>* w) const;
 
@@ -88,7 +88,7 @@ class hopping_term {
   link_form form_for(int columns) const;
   /// Of one parity, but for fields with an epilogue's own numbers.
   hopping_arguments<T> arguments_for(field<T>& out, const field<T>& in, bool daggered, double scale) const;
-  /// run(kernel, list of blocks, count) for all blocks, while the halo of `in` is exchanged.
+  /// Calls run(kernel, list of blocks, count) for all blocks, while the halo of `in` is exchanged.
   template <class Run>
   void run_with_halo(hopping_arguments<T>& arg, const field<T>& in, int parity, bool daggered, const Run& run) const;
   /// Makes room for the messages of a batch of `columns`, where there is none yet.
@@ -106,8 +106,8 @@ class hopping_term {
   mutable halo_buffers halo_;
 };
 
-/// U_mu(x) as the action uses it: times c_mu, and times the boundary phase on the last link of direction mu. x may be a
-/// ghost coordinate.
+/// Returns U_mu(x) as the action uses it: times c_mu, and times the boundary phase on the last link of direction mu. x
+/// may be a ghost coordinate.
 su3<double> folded_link(const gauge_configuration& links, const fermion_action& action, const coordinate& x, int mu);
 
 }  // namespace plaquette::cpu

@@ -22,9 +22,9 @@ class site_diagonal {
 
   bool is_number() const { return blocks_[0] == nullptr; }
   double value() const { return value_; }
-  /// Blocks of one parity, or null where it is a number.
+  /// Returns the blocks of one parity, or null where it is a number.
   const word_of<T>* blocks(int parity) const { return is_number() ? nullptr : blocks_[parity]->data(); }
-  /// out = A in, fields of one parity.
+  /// Computes out = A in, fields of one parity.
   void apply(field<T>& out, const field<T>& in) const;
 
  private:

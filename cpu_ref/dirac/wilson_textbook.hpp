@@ -10,7 +10,7 @@
 
 namespace plaquette::cpu::textbook {
 
-/// One hop: c_mu (1 - s gamma_mu) U psi(y), where y = x + s mu for s = sign = +1 (forward, U = U_mu(x)) or -1
+/// Returns one hop: c_mu (1 - s gamma_mu) U psi(y), where y = x + s mu for s = sign = +1 (forward, U = U_mu(x)) or -1
 /// (backward, U = U_mu(x-mu)^+). A hop across the lattice's boundary takes action.boundary_phase (forward) or its
 /// conjugate. For the adjoint operator the spin matrix is (1 + s gamma_mu) instead.
 /// \param x      local coordinate of a site of this rank
@@ -19,7 +19,7 @@ namespace plaquette::cpu::textbook {
 spinor<double> hop(const coordinate& x, int mu, int sign, const spinor_configuration& psi,
                    const gauge_configuration& links, const fermion_action& action, bool dagger);
 
-/// (M psi)(x) without the clover term: (1 + 3 nu/xi0 + m) psi(x) minus half the sum of the eight hops.
+/// Returns (M psi)(x) without the clover term: (1 + 3 nu/xi0 + m) psi(x) minus half the sum of the eight hops.
 spinor<double> wilson_at_site(const coordinate& x, const spinor_configuration& psi, const gauge_configuration& links,
                               const fermion_action& action, bool dagger = false);
 

@@ -83,13 +83,13 @@ void block_layout::make_group() {
 
 namespace {
 
-/// Blocks of a tile in one time slice. Between a block's use as the neighbour ahead in time and as the one behind lie
-/// two slices of the tile with their links, which should stay in the second-level cache. Measured at 32^4 and 48^4:
+/// Blocks of a tile in one time slice. A block is used as the neighbour ahead in time and as the one behind. In between
+/// lie two slices of the tile with their links, which should stay in the second-level cache. Measured at 32^4 and 48^4:
 /// simd/NOTES.md.
 constexpr int blocks_of_a_tile = 136;
 
 /// Extents in y and z of the tiles in which the lattice is walked, given how many blocks there are along each
-/// direction: the largest that divide the domain, with the least surface that neighbouring tiles share.
+/// direction. They are the largest that divide the domain, with the least surface that neighbouring tiles share.
 std::pair<int, int> tile_of(const extents& domain) {
   const int row = std::max(domain[0] / 2, 1);
   std::pair<int, int> best{1, 1};

@@ -3,8 +3,8 @@
 /// How sites are grouped into blocks of W lanes, so that one instruction works on W sites.
 ///
 /// A block is an orbit of a group G of W translations of the local torus, all of even length, so that a block has one
-/// parity. If x + mu lies in the orbit of y, say x + mu = y + g, then for every h in G the neighbour of x + h is
-/// y + (g + h): the neighbour of a whole block is ONE block, its lanes permuted by the group element g. No gather, no
+/// parity. If x + mu lies in the orbit of y, say x + mu = y + g, then for every h in G the neighbour of x + h is y + (g
+/// + h). So the neighbour of a whole block is ONE block, its lanes permuted by the group element g. No gather, no
 /// blend, no padding. The usual split of a direction into W / 2, say, equal parts is the special case of a cyclic G.
 ///
 /// G exists for W = 8 on every lattice of even extents and for W = 16 where an extent is divisible by 4: with
@@ -48,19 +48,19 @@ class block_layout {
   /// \param width  lanes W, a power of two; throws std::invalid_argument where the lattice has no such group
   block_layout(const lattice_geometry& geometry, int width);
 
-  /// The largest power of two, at most `widest`, that the local lattice allows.
+  /// Returns the largest power of two, at most `widest`, that the local lattice allows.
   static int possible_width(const lattice_geometry& geometry, int widest);
 
   const lattice_geometry& geometry() const { return geometry_; }
   int width() const { return width_; }
-  /// Blocks of one parity.
+  /// Returns the blocks of one parity.
   std::int64_t blocks() const { return blocks_; }
 
-  /// Local lexicographic index of the site in a lane of a block.
+  /// Returns the local lexicographic index of the site in a lane of a block.
   std::int64_t site(int parity, std::int64_t block, int lane) const {
     return sites_[parity][static_cast<std::size_t>(block * width_ + lane)];
   }
-  /// Where a site lies; its parity is its coordinates'.
+  /// Returns where a site lies; its parity is its coordinates'.
   block_site place(const coordinate& local) const {
     return places_[static_cast<std::size_t>(geometry_.local_index(local))];
   }
@@ -68,23 +68,23 @@ class block_layout {
   /// For the 8 hops of each block of output parity p: [block][8] the neighbouring block of parity 1 - p, or -1 - slot
   /// where at least one lane's neighbour is another rank's.
   const std::int32_t* neighbours(int p) const { return neighbours_[p].data(); }
-  /// [block][8] the permutation (a group element, 0 the identity) from neighbour's lanes to the block's.
+  /// Returns [block][8] the permutation (a group element, 0 the identity) from neighbour's lanes to the block's.
   const std::uint8_t* permutations(int p) const { return permutations_[p].data(); }
-  /// [element][W]: lane k of the output is lane table[element][k] of the neighbour.
+  /// Returns [element][W]: lane k of the output is lane table[element][k] of the neighbour.
   const std::vector<std::int32_t>& permutation_table() const { return table_; }
 
   /// For each block of output parity p the neighbours on this rank that none of the blocks walked shortly before it has
-  /// touched: number i for i from newly_needed_from(p)[block] to newly_needed_from(p)[block + 1].
+  /// touched. Number i for i from newly_needed_from(p)[block] to newly_needed_from(p)[block + 1].
   const std::vector<std::int32_t>& newly_needed(int p) const { return newly_needed_[p]; }
   const std::vector<std::int32_t>& newly_needed_from(int p) const { return newly_needed_from_[p]; }
 
-  /// Blocks without and with a slot among their 8 hops.
+  /// Returns the blocks without and with a slot among their 8 hops.
   const std::vector<std::int32_t>& interior(int p) const { return interior_[p]; }
   const std::vector<std::int32_t>& boundary(int p) const { return boundary_[p]; }
   bool has_halo() const { return !faces_[0].empty(); }
   /// At most 8 faces, in the order of directions.
   const std::vector<halo_face>& faces(int p) const { return faces_[p]; }
-  /// [slot][W] and the direction of each slot.
+  /// Returns [slot][W] and the direction of each slot.
   const std::vector<slot_lane>& slot_lanes(int p) const { return slot_lanes_[p]; }
   const std::vector<int>& slot_directions(int p) const { return slot_directions_[p]; }
   std::int64_t incoming(int p) const { return incoming_[p]; }

@@ -6,13 +6,13 @@
 
 namespace plaquette::cpu {
 
-/// Bytes of the largest of the caches that Linux describes in a folder, [index0, index1, ...]/size; 0 where it
-/// describes none. (Linux, Documentation/ABI/testing/sysfs-devices-system-cpu)
+/// Returns the bytes of the largest of the caches that Linux describes in a folder, [index0, index1, ...]/size; 0 where
+/// it describes none. (Linux, Documentation/ABI/testing/sysfs-devices-system-cpu)
 double largest_cache_bytes(const std::string& folder);
 
-/// The same of the caches that core 0 may use, other cores beside it. Where Linux describes none (in some containers)
-/// what `sysconf` says, which may be the sum over all caches of a processor that has several; where that knows nothing,
-/// 32 MB. Read once.
+/// Returns the same for the caches that core 0 may use together with other cores. Where Linux describes none (in some
+/// containers) what `sysconf` says, which may be the sum over all caches of a processor that has several; where that
+/// knows nothing, 32 MB. Read once.
 double last_level_cache_bytes();
 
 }  // namespace plaquette::cpu

@@ -117,7 +117,7 @@ void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::
 }
 
 int columns_at_once(double bytes_of_a_column, int columns) {
-  // The cache is shared, with other machines of the host too, and holds links beside vectors.
+  // The cache is shared, with other machines of the host too, and holds links in addition to vectors.
   constexpr double share = 0.25;
   const double cache = share * last_level_cache_bytes();
   const int fitting = static_cast<int>(std::min(cache / bytes_of_a_column, 1e6));

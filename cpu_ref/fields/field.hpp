@@ -60,19 +60,19 @@ class field {
   const field_shape& shape() const { return shape_; }
   int columns() const { return shape_.columns; }
   int components() const { return shape_.spins * shape_.colours; }
-  /// 1 for a field of one parity, 2 for a full one (even sites first).
+  /// Returns 1 for a field of one parity, 2 for a full one (even sites first).
   int parts() const { return shape_.sites == site_subset::full ? 2 : 1; }
-  /// Parity of the sites of part 0 or 1.
+  /// Returns parity of the sites of part 0 or 1.
   int parity_of_part(int part) const { return shape_.sites == site_subset::odd ? 1 : part; }
   spin_basis basis() const { return shape_.spins == 4 ? spin_basis::time_diagonal : spin_basis::as_given; }
 
-  /// The blocks of a part as kernels take them.
+  /// Returns the blocks of a part as kernels take them.
   field_pointer<word> blocks(int part) { return {begin_ + part * part_stride_, column_stride_}; }
   field_pointer<const word> blocks(int part) const { return {begin_ + part * part_stride_, column_stride_}; }
 
-  /// Words of a column of a block.
+  /// Returns the words of a column of a block.
   std::int64_t block_words() const { return static_cast<std::int64_t>(site_words<T>(components())) * layout().width(); }
-  /// The first word of a block's column: [components][re, im][W], or [components][W], [W] scales.
+  /// Returns the first word of a block's column: [components][re, im][W], or [components][W], [W] scales.
   word* block(int part, std::int64_t b, int column) {
     return begin_ + part * part_stride_ + (b * column_stride_ + column) * block_words();
   }
@@ -80,7 +80,7 @@ class field {
     return const_cast<field*>(this)->block(part, b, column);
   }
 
-  /// The even (0) or odd (1) sites of a full field; shares storage.
+  /// Returns the even (0) or odd (1) sites of a full field; shares storage.
   field parity(int p) const;
 
   template <class U>
@@ -111,7 +111,7 @@ field<T> like(const field<T>& x, int columns) {
   shape.columns = columns;
   return field<T>(x.get_context(), shape);
 }
-/// The same with n columns in another precision T: like(x, n, as<field<T>>).
+/// Returns the same with n columns in another precision T: like(x, n, as<field<T>>).
 template <class T, class U>
 field<T> like(const field<U>& x, int columns, std::type_identity<field<T>>) {
   field_shape shape = x.shape();
@@ -128,23 +128,23 @@ void compact(field<T>& x, std::span<const int> keep);
 template <class T>
 void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::span<const int> from);
 
-/// How many of a field's columns a solver with `vectors` such fields best iterates at once: as many as keep them in a
-/// quarter of the last-level cache (others use it too); all, where not even two columns stay there, since then it is
-/// the links that a batch saves. Measured with BiCGstab at 16^4: simd/NOTES.md.
+/// Returns how many of a field's columns a solver with `vectors` such fields best iterates at once. These are as many
+/// as keep them in a quarter of the last-level cache (others use it too). All, where not even two columns stay there,
+/// since then it is the links that a batch saves. Measured with BiCGstab at 16^4: simd/NOTES.md.
 template <class T>
 int columns_at_once(const field<T>& x, int vectors);
-/// The same for columns whose fields hold so many bytes together.
+/// Returns the same for columns whose fields hold `bytes` bytes together.
 int columns_at_once(double bytes_of_a_column, int columns);
 
-/// Column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has one.
-/// Numbers are turned from the DeGrand-Rossi basis to that of x in double, then rounded.
+/// Copies column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has
+/// one. Numbers are turned from the DeGrand-Rossi basis to that of x in double, then rounded.
 template <class T>
 void import_column(field<T>& x, int column, const spinor_configuration& from);
-/// The inverse, to a few roundings of the largest number of a site. Sites that x does not have are set to zero; ghosts
-/// are left alone.
+/// Does the inverse, to a few roundings of the largest number of a site. Sites that x does not have are set to zero;
+/// ghosts stay unchanged.
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column);
-/// Same numbers in another precision, rounded; shapes agree.
+/// Copies the same numbers in another precision, rounded; shapes agree.
 template <class To, class From>
 void convert(field<To>& to, const field<From>& from);
 

@@ -38,7 +38,7 @@ void write_lane(word_of<T>* to, int width, std::span<const complex<double>> numb
   }
 }
 
-/// The inverse.
+/// Does the inverse.
 template <class T>
 void read_lane(std::span<complex<double>> numbers, const word_of<T>* from, int width) {
   const int count = static_cast<int>(numbers.size());
@@ -56,8 +56,8 @@ void read_lane(std::span<complex<double>> numbers, const word_of<T>* from, int w
 /// Most lanes that `write_block` takes.
 inline constexpr int most_lanes = 16;
 
-/// All `width` lanes of a block at once, [number][width], a complex number being two: the rounding of `write_lane`, in
-/// loops over lanes that the compiler makes vectors of.
+/// Writes all `width` lanes of a block at once, [number][width], a complex number being two: the rounding of
+/// `write_lane`, in loops over lanes that the compiler makes vectors of.
 template <class T>
 void write_block(word_of<T>* to, int width, const double* numbers, int complex_numbers) {
   if constexpr (is_half<T>) {
@@ -91,7 +91,7 @@ void write_block(word_of<T>* to, int width, const double* numbers, int complex_n
   }
 }
 
-/// The inverse, for `lanes` neighbouring lanes of blocks of two widths: `from` is the first of them.
+/// Does the inverse, for `lanes` neighbouring lanes of blocks of two widths: `from` is the first of them.
 template <class T>
 void read_lanes(double* numbers, int width, const word_of<T>* from, int from_width, int lanes, int complex_numbers) {
   for (int k = 0; k < complex_numbers; ++k)

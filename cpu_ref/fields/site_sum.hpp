@@ -27,8 +27,8 @@ void for_each_site(const lattice_geometry& geometry, Visit&& visit) {
 }
 
 /// Sums of Count numbers over all sites of all ranks: the numbers of a site come from term(x), a std::array. The sites
-/// of one row in x are summed first, then the rows in lexicographic order, then the ranks: the same bits for any number
-/// of threads; process grids agree to rounding. Collective.
+/// of one row in x are summed first, then the rows in lexicographic order, then the ranks. So it has the same bits for
+/// any number of threads; process grids agree to rounding. Collective.
 template <std::size_t Count, class Term>
 std::array<double, Count> sum_over_sites(const lattice_geometry& geometry, const communicator& comm, Term&& term) {
   const extents& local = geometry.local();

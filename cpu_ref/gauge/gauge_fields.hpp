@@ -14,10 +14,10 @@
 
 namespace plaquette::cpu {
 
-/// All links 1.
+/// Returns all links 1.
 gauge_configuration unit_configuration(const lattice_geometry& geometry);
 
-/// Every link drawn from the Haar measure of SU(3): strong coupling, a hot start.
+/// Returns every link drawn from the Haar measure of SU(3): strong coupling, a hot start.
 gauge_configuration random_configuration(const lattice_geometry& geometry, std::uint64_t seed,
                                          const communicator& comm);
 
@@ -29,28 +29,28 @@ gauge_configuration weak_field_configuration(const lattice_geometry& geometry, d
 
 using plaquette::abelian_embedding;
 
-/// Constant field strength F_12 = 2 pi fluxes[0] / (L_1 L_2) in the plane xy and F_34 = 2 pi fluxes[1] / (L_3 L_4) in
-/// the plane zt, directions numbered from 1; zero in the other planes. The links that wrap around carry the twist that
-/// closes the torus, so that the plaquette has the phase exp(i F) everywhere, the corners included.
+/// Returns constant field strength F_12 = 2 pi fluxes[0] / (L_1 L_2) in the plane xy and F_34 = 2 pi fluxes[1] / (L_3
+/// L_4) in the plane zt, directions numbered from 1; zero in the other planes. The links that wrap around carry the
+/// twist that closes the torus, so that the plaquette has the phase exp(i F) everywhere, the corners included.
 gauge_configuration constant_flux_configuration(const lattice_geometry& geometry, const std::array<int, 2>& fluxes,
                                                 abelian_embedding embedding, const communicator& comm);
 
 /// A matrix of SU(3) a site.
 using gauge_transformation = site_field<su3<double>>;
 
-/// Every site's matrix drawn from the Haar measure of SU(3).
+/// Returns every site's matrix drawn from the Haar measure of SU(3).
 gauge_transformation random_gauge_transformation(const lattice_geometry& geometry, std::uint64_t seed,
                                                  const communicator& comm);
 
-/// U_mu(x) -> g(x) U_mu(x) g(x+mu)^+. The ghosts of g must be filled.
+/// Returns the transformed links: U_mu(x) -> g(x) U_mu(x) g(x+mu)^+. The ghosts of g must be filled.
 gauge_configuration transformed(const gauge_configuration& links, const gauge_transformation& g,
                                 const communicator& comm);
 
-/// psi(x) -> g(x) psi(x).
+/// Returns psi(x) -> g(x) psi(x).
 spinor_configuration transformed(const spinor_configuration& psi, const gauge_transformation& g,
                                  const communicator& comm);
 
-/// The largest `distance_from_su3` of any link; NaN where a link holds one. Needs no ghosts. Collective.
+/// Returns the largest `distance_from_su3` of any link; NaN where a link holds one. Needs no ghosts. Collective.
 double distance_from_su3(const gauge_configuration& links, const communicator& comm);
 
 }  // namespace plaquette::cpu

@@ -8,9 +8,9 @@
 
 namespace plaquette::cpu {
 
-/// (1 + radius^2 / (4 steps) (sum_i [T_i + T_i^+] - 6))^steps psi, where T_i psi(x) = U_i(x) psi(x + i), i = x, y, z:
-/// for many steps a Gaussian exp(-r^2 / radius^2) on the unit field. Each time slice stays by itself, each spin too.
-/// (Guesken, Nucl. Phys. B (Proc. Suppl.) 17 (1990) 361, in the normalisation of Chroma's GAUGE_INV_GAUSSIAN)
+/// Returns (1 + radius^2 / (4 steps) (sum_i [T_i + T_i^+] - 6))^steps psi, where T_i psi(x) = U_i(x) psi(x + i), i = x,
+/// y, z: for many steps a Gaussian exp(-r^2 / radius^2) on the unit field. Each time slice stays by itself, each spin
+/// too. (Guesken, Nucl. Phys. B (Proc. Suppl.) 17 (1990) 361, in the normalisation of Chroma's GAUGE_INV_GAUSSIAN)
 /// \param psi     any ghosts
 /// \param links   ghosts filled
 /// \param radius  sigma, in lattice units

@@ -5,8 +5,8 @@
 /// S = beta [ (1/xi_g) sum_{spatial planes} (1 - Re tr P / 3) + xi_g sum_{planes with time} (1 - Re tr P / 3) ].
 ///
 /// A configuration is a function of (first links, seed, numbers of the sweeps): the same bits on any process grid and
-/// any number of threads, and when a run is continued from a stored configuration. A sweep updates the links of one
-/// direction and one parity at a time, none of which is in another's staples.
+/// any number of threads. The bits are also the same when a run is continued from a stored configuration. A sweep
+/// updates the links of one direction and one parity at a time, none of which is in another's staples.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace plaquette::cpu {
 using plaquette::gauge_action;
 using plaquette::sweep_plan;
 
-/// The gauge action of a configuration whose ghosts are filled. Collective.
+/// Returns the gauge action of a configuration whose ghosts are filled. Collective.
 double action_value(const gauge_configuration& links, const gauge_action& action, const communicator& comm);
 
 /// Updates configurations of one geometry. All members need the ghosts filled and leave them filled; links are put back
@@ -32,16 +32,18 @@ class heatbath_updater {
   /// Keeps a copy of the communicator, and tables of a few integers a site.
   heatbath_updater(const lattice_geometry& geometry, const communicator& comm);
 
-  /// One pseudo heat bath of every link in its three SU(2) subgroups. (Cabibbo, Marinari, Phys. Lett. 119B (1982) 387)
+  /// Makes one pseudo heat bath of every link in its three SU(2) subgroups. (Cabibbo, Marinari, Phys. Lett. 119B (1982)
+  /// 387)
   /// \param sweep_number  below 2^52; a number already used with this seed repeats its random numbers
   void heatbath_sweep(gauge_configuration& links, const gauge_action& action, std::uint64_t seed,
                       std::uint64_t sweep_number);
 
-  /// One reflection of every link in its three SU(2) subgroups: the action stays what it is, to rounding. No random
-  /// numbers. (Creutz, Phys. Rev. D36 (1987) 515; Brown, Woch, Phys. Rev. Lett. 58 (1987) 2394)
+  /// Makes one reflection of every link in its three SU(2) subgroups: the action stays what it is, to rounding. No
+  /// random numbers. (Creutz, Phys. Rev. D36 (1987) 515; Brown, Woch, Phys. Rev. Lett. 58 (1987) 2394)
   void overrelaxation_sweep(gauge_configuration& links, const gauge_action& action);
 
-  /// The `number`-th combined sweep (from 0); its heat baths have the numbers number * plan.heatbath and following.
+  /// Makes the `number`-th combined sweep (from 0); its heat baths have the numbers number * plan.heatbath and
+  /// following.
   void combined_sweep(gauge_configuration& links, const gauge_action& action, const sweep_plan& plan,
                       std::uint64_t seed, std::uint64_t number);
 
@@ -74,13 +76,13 @@ class heatbath_updater {
   std::array<std::vector<su3<double>>, 4> buffers_;                   ///< of the messages of an exchange
 };
 
-/// The same with tables made for one call.
+/// Does the same with tables made for one call.
 void heatbath_sweep(gauge_configuration& links, const gauge_action& action, std::uint64_t seed,
                     std::uint64_t sweep_number, const communicator& comm);
 void overrelaxation_sweep(gauge_configuration& links, const gauge_action& action, const communicator& comm);
 
-/// `sweeps` combined sweeps from a cold start: a thermalised configuration, once there are enough of them. (A hot start
-/// of `random_configuration` does as well below beta of about 10; above it defects stay for a long time.)
+/// Returns `sweeps` combined sweeps from a cold start: a thermalised configuration, once there are enough of them. (A
+/// hot start of `random_configuration` does as well below beta of about 10; above it defects stay for a long time.)
 gauge_configuration heatbath_configuration(const lattice_geometry& geometry, const gauge_action& action,
                                            const sweep_plan& plan, int sweeps, std::uint64_t seed,
                                            const communicator& comm);

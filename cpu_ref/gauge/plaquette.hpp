@@ -15,10 +15,10 @@ using plaquette::plaquettes;
 /// number of threads; process grids agree to rounding. NaN where a link is. Collective.
 plaquettes measure_plaquettes(const gauge_configuration& links, const communicator& comm);
 
-/// `measure_plaquettes(links, comm).average`.
+/// Returns `measure_plaquettes(links, comm).average`.
 double average_plaquette(const gauge_configuration& links, const communicator& comm);
 
-/// The average of Re tr U / 3 over all links (the LINK_TRACE of a NERSC header). Needs no ghosts. Collective.
+/// Returns the average of Re tr U / 3 over all links (the LINK_TRACE of a NERSC header). Needs no ghosts. Collective.
 double link_trace(const gauge_configuration& links, const communicator& comm);
 
 }  // namespace plaquette::cpu

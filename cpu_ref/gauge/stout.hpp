@@ -9,8 +9,8 @@
 
 namespace plaquette::cpu {
 
-/// The links after so many steps, put back into SU(3) after each; gauge covariant. (Morningstar, Peardon,
-/// hep-lat/0311018)
+/// Returns the links after this number of steps, put back into SU(3) after each; gauge covariant. (Morningstar,
+/// Peardon, hep-lat/0311018)
 /// \param links  in SU(3), ghosts filled
 /// Returns a configuration with its ghosts filled. The same bits on any number of ranks and threads. Throws input_error
 /// for parameters that cannot be used. Collective.

@@ -29,14 +29,14 @@ class halo {
   void prepare(std::vector<halo_traffic> faces, std::size_t bytes);
 
   const std::vector<halo_traffic>& faces() const { return faces_; }
-  /// Where the sites of a face are packed, [site][bytes].
+  /// Returns where the sites of a face are packed, [site][bytes].
   std::byte* outgoing(std::size_t face) { return send_.data() + out_[face]; }
-  /// Where they arrive. Faces follow each other without a gap.
+  /// Returns where they arrive. Faces follow each other without a gap.
   const std::byte* incoming(std::size_t face) const { return receive_.data() + in_[face]; }
 
   /// Starts the exchange of all faces. Leave the halo alone until it has ended.
   pending_exchange start(const communicator& comm);
-  /// Bytes that this rank sends in an exchange.
+  /// Returns the bytes that this rank sends in an exchange.
   std::int64_t bytes_sent() const { return bytes_sent_; }
 
  private:

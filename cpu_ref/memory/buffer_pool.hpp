@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The workspace of an execution: memory of fields that are gone serves the next ones. Memory that the system hands out
-/// anew costs more to touch than a pass of the operator over it, and solvers make the same fields again and again.
+/// The workspace of an execution: memory of fields that are gone serves the next ones. Fresh memory from the system
+/// costs more to touch than a pass of the operator over it, and solvers make the same fields again and again.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace plaquette::cpu {
 
-/// Hands out aligned memory and takes it back. Free memory is kept only so far as, with what is in use, it stays below
-/// the most that ever was in use: the pool never makes a run need more. Safe with several threads.
+/// Hands out aligned memory and takes it back. The pool never makes a run need more. Free memory is kept only while,
+/// with what is in use, it stays below the most that ever was in use. Safe with several threads.
 class buffer_pool : public std::enable_shared_from_this<buffer_pool> {
  public:
-  /// At least `bytes` bytes with undefined contents, for as long as the pointer or a copy of it lives. Throws
-  /// memory_error.
+  /// Returns at least `bytes` bytes with undefined contents, for as long as the pointer or a copy of it lives.
+  /// Throws memory_error.
   std::shared_ptr<std::byte> take(std::size_t bytes);
 
  private:

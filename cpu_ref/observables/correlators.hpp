@@ -17,17 +17,18 @@ namespace plaquette::cpu {
 /// source. DeGrand-Rossi basis. Twelve columns.
 using propagator = std::vector<spinor_configuration>;
 
-/// C(t) = sum over x of Re tr [ Gamma S(x,t) Gamma gamma_5 S(x,t)^+ gamma_5 ] for each time t of the whole lattice: the
-/// meson with Gamma at source and sink, where the antiquark's propagator is gamma_5 S^+ gamma_5. The same bits for any
-/// number of threads; process grids agree to rounding. Throws input_error unless there are twelve columns. Collective.
+/// Returns C(t) = sum over x of Re tr [ Gamma S(x,t) Gamma gamma_5 S(x,t)^+ gamma_5 ] for each time t of the whole
+/// lattice. This is the meson with Gamma at source and sink, where the antiquark's propagator is gamma_5 S^+ gamma_5.
+/// The same bits for any number of threads; process grids agree to rounding. Throws input_error unless there are twelve
+/// columns. Collective.
 /// \param gamma  with one entry in each row and column, as products of gamma matrices are
 std::vector<double> meson_correlator(std::span<const spinor_configuration> columns, const spin_matrix& gamma,
                                      const communicator& comm);
 
-/// Gamma = gamma_5: sum of |S|^2 over space, spins and colours.
+/// Returns the correlator for Gamma = gamma_5: sum of |S|^2 over space, spins and colours.
 std::vector<double> pion_correlator(std::span<const spinor_configuration> columns, const communicator& comm);
 
-/// Gamma = gamma_i, averaged over i = x, y, z. Positive.
+/// Returns the correlator for Gamma = gamma_i, averaged over i = x, y, z. Positive.
 std::vector<double> rho_correlator(std::span<const spinor_configuration> columns, const communicator& comm);
 
 using plaquette::relative_to_source;

@@ -46,7 +46,7 @@ enum class link_form {
   count
 };
 
-/// How links are asked for before they are needed.
+/// How links are prefetched.
 struct link_prefetch {
   std::int32_t blocks_ahead = 0;  ///< 0: never
   bool into_first = false;        ///< into the first-level cache, not only into the second
@@ -69,7 +69,7 @@ struct hopping_arguments {
   int columns = 0;
   bool exchanged = false;       ///< both halves of every spinor of a field: D^+
   link_pointer<T> links_here;   ///< U_mu(x) of the output parity
-  link_pointer<T> links_there;  ///< the same of the input parity
+  link_pointer<T> links_there;  ///< the same for the input parity
   link_pointer<T> slot_links;   ///< of backward slots
   reconstruct stored = reconstruct::none;
   bool expand = false;  ///< make a copy of each block's links with all elements (link_form::expanded does always)
@@ -94,8 +94,8 @@ struct hopping_arguments {
   double* lane_sums = nullptr;  ///< where not null, re and im of <out, w> and |out|^2 are added: [column][most_sums][W]
   /// Store past the caches: where the output is much larger than the second-level cache.
   bool stream = false;
-  /// Fetch ahead of time the neighbours that block b needs and none has touched of late, newly_needed[i] for i from
-  /// newly_needed_from[b] to newly_needed_from[b + 1]: where the input does not fit in the second-level cache.
+  /// Prefetches the neighbours that block b needs and none has touched recently: newly_needed[i] for i from
+  /// newly_needed_from[b] to newly_needed_from[b + 1]. For input that does not fit in the second-level cache.
   bool prefetch = false;
   const std::int32_t* newly_needed = nullptr;
   const std::int32_t* newly_needed_from = nullptr;
@@ -132,8 +132,7 @@ struct clover_arguments {
   const word_of<T>* clover = nullptr;  ///< of half the matrix
 };
 
-/// Products of a basis V, many columns, with a matrix. A column of a block is so many words, and lies behind the one
-/// before.
+/// Products of a basis V, many columns, with a matrix. Words of a column of a block; it lies behind the one before.
 template <class T>
 struct basis_arguments {
   const T* v = nullptr;
@@ -155,7 +154,7 @@ struct kernel_table {
   using real = real_of<T>;
   int width = 0;
   /// hop[form][far](arguments, list of blocks, count); without a list the blocks are first .. first + count - 1. far:
-  /// for blocks that read slots of the halo, and where one of the prefetches is asked for.
+  /// for blocks that read slots of the halo, and where one of the prefetches is on.
   void (*hop[static_cast<int>(link_form::count)][2])(const hopping_arguments<T>&, const std::int32_t* list,
                                                      std::int64_t first, std::int64_t count) = {};
   void (*operate[vector_operations])(const operation_arguments<T>&, std::int64_t first, std::int64_t count) = {};
@@ -183,9 +182,10 @@ struct kernel_set {
   kernel_table<half> half_precision[2];
 };
 
-/// The tables of an instruction set; empty where the compiler did not build it or this processor does not run it.
+/// Returns the tables of an instruction set; empty where the compiler did not build it or this processor does not run
+/// it.
 const kernel_set& kernels_of(instruction_set isa);
-/// The best one that this processor runs and that was built.
+/// Returns the best one that this processor runs and that was built.
 instruction_set best_instruction_set();
 /// Returns how links are prefetched on this processor: only where they come from memory each time. (NOTES.md, "Links
 /// from memory")

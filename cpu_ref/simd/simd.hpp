@@ -25,7 +25,7 @@ struct simd {
   vector v;
 
   static PLAQUETTE_INLINE simd load(const T* p) { return {*reinterpret_cast<const vector*>(p)}; }
-  /// x - 0, not x + 0: compilers drop the former, so that this is one load.
+  /// Returns x - 0, not x + 0: compilers drop the former, so that this is one load.
   static PLAQUETTE_INLINE simd broadcast(T x) { return {x - vector{}}; }
   PLAQUETTE_INLINE void store(T* p) const { *reinterpret_cast<vector*>(p) = v; }
   /// Past the caches, where the instruction set can: for what is not read again soon.
@@ -52,7 +52,7 @@ struct simd {
 
   friend PLAQUETTE_INLINE simd operator/(simd a, simd b) { return {a.v / b.v}; }
 
-  /// Lane k of the result is lane from[k] of this.
+  /// Returns the lanes permuted: lane k of the result is lane from[k] of this.
   PLAQUETTE_INLINE simd permuted(const lane* from) const {
     return {__builtin_shuffle(v, *reinterpret_cast<const lanes*>(from))};
   }
@@ -86,13 +86,13 @@ template <class V>
 PLAQUETTE_INLINE complex_simd<V> fused_product(const complex_simd<V>& a, const complex_simd<V>& b) {
   return a * b;
 }
-/// sum + a b
+/// Returns sum + a b
 template <class V>
 PLAQUETTE_INLINE complex_simd<V> add_product(const complex_simd<V>& sum, const complex_simd<V>& a,
                                              const complex_simd<V>& b) {
   return {sum.re + a.re * b.re - a.im * b.im, sum.im + a.re * b.im + a.im * b.re};
 }
-/// sum + conj(a) b
+/// Returns sum + conj(a) b
 template <class V>
 PLAQUETTE_INLINE complex_simd<V> add_conjugate_product(const complex_simd<V>& sum, const complex_simd<V>& a,
                                                        const complex_simd<V>& b) {
@@ -114,15 +114,15 @@ struct packed_simd {
     const vector word = *reinterpret_cast<const vector*>(p);
     return {as_number(word << 16), as_number(word)};
   }
-  /// z times `to_integers`, which is at most 32767, to the nearest of what a word can hold.
+  /// Returns z times `to_integers`, which is at most 32767, to the nearest of what a word can hold.
   static PLAQUETTE_INLINE vector packed(const complex_simd<real>& z, const real& to_integers) {
     // Adding 1.5 2^23 leaves the rounded integer in the lowest bits of the sum.
     const vector low = (vector)(z.re * to_integers + real::broadcast(12582912.0F)).v & 0xffffU;
     const vector whole = (vector) __builtin_convertvector((z.im * to_integers * real::broadcast(65536.0F)).v, lanes);
     return ((whole - low + 0x8000U) & 0xffff0000U) | low;
   }
-  /// The larger of m and the magnitude of x. Compared as integers, which for floats that are not negative is the same,
-  /// and puts infinity and NaN above all: a NaN is never lost.
+  /// Returns the larger of m and the magnitude of x. Compared as integers, which for floats that are not negative is
+  /// the same, and puts infinity and NaN above all: a NaN is never lost.
   static PLAQUETTE_INLINE lanes larger(lanes m, const real& x) {
     const lanes magnitude = (lanes)x.v & 0x7fffffff;
     return m > magnitude ? m : magnitude;
@@ -134,7 +134,7 @@ struct packed_simd {
   }
 };
 
-/// Complex component k of a block: W real parts, then W imaginary ones.
+/// Loads complex component k of a block: W real parts, then W imaginary ones.
 template <class V, int W, class T>
 PLAQUETTE_INLINE complex_simd<V> load_component(const T* block, int k) {
   return {V::load(block + 2 * k * W), V::load(block + (2 * k + 1) * W)};

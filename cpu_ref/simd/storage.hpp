@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// How numbers of each precision lie in a block of W lanes, lane innermost. A complex number takes two words of its own
-/// type, real part first; in 16-bit fixed point one word of 32 bits, and behind the numbers of a site stands its scale,
-/// a float: the largest magnitude among them.
+/// type, real part first. In 16-bit fixed point it takes one word of 32 bits. Behind the numbers of a site stands its
+/// scale, a float: the largest magnitude among them.
 #pragma once
 
 #include <cstdint>
@@ -35,12 +35,12 @@ using word_of = typename storage<T>::word;
 template <class T>
 using real_of = typename storage<T>::real;
 
-/// Words a lane of a site with so many complex numbers.
+/// Returns the words a lane of a site with this number of complex numbers.
 template <class T>
 constexpr int site_words(int complex_numbers) {
   return complex_numbers * storage<T>::words_of_complex + storage<T>::words_of_scale;
 }
-/// Words a lane of a link of which so many real numbers are stored; it has no scale.
+/// Returns the words a lane of a link of which this number of reals is stored; it has no scale.
 template <class T>
 constexpr int link_words(int reals) {
   return reals / 2 * storage<T>::words_of_complex;
@@ -54,8 +54,8 @@ template <class T>
 inline constexpr int slot_reals = 12 + storage<T>::words_of_scale;
 
 /// The smallest scale of a site that is not zero. With it, half precision holds sites whose largest number is between
-/// 5e-29 (below, numbers are rounded to multiples of 1.5e-33) and 1e28 (above, a hop's sums, of integers up to 2^62
-/// times the scale, overflow to infinity).
+/// 5e-29 and 1e28. Below, numbers are rounded to multiples of 1.5e-33. Above, a hop's sums, of integers up to 2^62
+/// times the scale, overflow to infinity.
 inline constexpr float smallest_scale = 0x1p-94F;
 
 /// What the integers of common/algebra/fixed_point.hpp are multiples of, once the real part is shifted to the upper

@@ -18,13 +18,14 @@ using plaquette::source_description;
 using plaquette::source_kind;
 using plaquette::spin_colours;
 
-/// Spin `spin` and colour `colour` at a global coordinate are 1, everything else 0. Ghosts are not filled.
+/// Returns a field where spin `spin` and colour `colour` at a global coordinate are 1, everything else 0. Ghosts are
+/// not filled.
 spinor_configuration point_source(const lattice_geometry& geometry, const coordinate& position, int spin, int colour);
 
-/// The same at every site of time slice `time`.
+/// Returns the same at every site of time slice `time`.
 spinor_configuration wall_source(const lattice_geometry& geometry, int time, int spin, int colour);
 
-/// The source as described. Collective.
+/// Returns the source as described. Collective.
 /// \param links  with ghosts filled; a smeared source is covariant under their gauge transformations
 spinor_configuration make_source(const source_description& source, int spin, int colour,
                                  const gauge_configuration& links, const communicator& comm);

@@ -73,7 +73,7 @@ __device__ __forceinline__ int place_in_stage(int column, int chunk) {
 }
 
 /// partial[range][j][i] = <v_i, w_j> over a range of blocks. blockIdx: range, columns of V. V goes through shared
-/// memory, so that whole lines of 128 bytes are asked for. In single precision a thread takes two rows where it takes
+/// memory, so that whole lines of 128 bytes are loaded. In single precision a thread takes two rows where it takes
 /// one in double. The order of rows does not matter, as V and W share it.
 template <class T, int tiles>
 __global__ void __launch_bounds__(32 * warps_of_tiles, tiles == 6 ? 2 : 3)
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(32 * warps_of_tiles, tiles == 6 ? 2 : 3)
   };
   for (int k = 0; k < stages - 1; ++k) copy_stage();
 
-  // Columns of W that are not there are read as the last one; nobody keeps their sums.
+  // Missing columns of W are read as the last one; their sums are dropped.
   std::int64_t of_w[tiles];
 #pragma unroll
   for (int n = 0; n < tiles; ++n)
@@ -321,7 +321,7 @@ inline int blocks_at_once(int multiprocessors, int v_columns, int w_columns) {
   return multiprocessors * resident * detail::warps_of_tiles / started_warps_of_products(v_columns);
 }
 
-/// partial[range][j][i], for ranges of `of_range` blocks.
+/// Computes partial[range][j][i], for ranges of `of_range` blocks.
 /// \param rows  of a block: a multiple of 16
 template <class T>
 void launch_products_in_tiles(const queue& q, const basis_blocks<T>& v, const basis_blocks<T>& w, std::int32_t rows,
@@ -337,7 +337,7 @@ void launch_products_in_tiles(const queue& q, const basis_blocks<T>& v, const ba
   });
 }
 
-/// target = V C, or that is added.
+/// Computes target = V C, or that is added.
 /// \param rows  of a block: a multiple of 32
 template <class T>
 void launch_combine_in_tiles(const queue& q, const basis_blocks<T>& v, complex<T>* target, std::int64_t target_stride,

@@ -27,14 +27,14 @@ struct matrix_products {
 
 /// Whether cuBLAS is there for this queue's device; false in the host build. The first call takes a while.
 bool has_cublas(const queue& q);
-/// Why not, or its version.
+/// Returns why not, or its version.
 std::string cublas_description();
-/// Queued. Real is double or float. Throws std::runtime_error.
+/// Queues a product. Real is double or float. Throws std::runtime_error.
 template <class Real>
 void multiply_matrices(const queue& q, const matrix_products<Real>& work);
 
-/// C = A B of real matrices of device memory, column by column without gaps: A is rows x inner, C rows x columns.
-/// Queued. Throws std::runtime_error.
+/// Computes C = A B of real matrices of device memory, column by column without gaps: A is rows x inner, C rows x
+/// columns. Queued. Throws std::runtime_error.
 void multiply_real(const queue& q, std::int64_t rows, std::int64_t columns, std::int64_t inner, const double* a,
                    const double* b, double* c);
 void multiply_real(const queue& q, std::int64_t rows, std::int64_t columns, std::int64_t inner, const float* a,

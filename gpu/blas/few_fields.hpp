@@ -7,7 +7,7 @@
 /// A chunk has `numbers` of type `number`; a site has `chunks()`. `reader` loads a chunk as it lies in memory,
 /// `loaded`, and unpacks it. `replace` changes all numbers of a site, `chunks_at_once` at a time.
 ///
-/// Fields are asked for `fields_at_once` at a time, before any of them is used: a load that waits for the one before
+/// Fields are loaded `fields_at_once` at a time, before any of them is used: a load that waits for the one before
 /// takes three times as long as memory does.
 #pragma once
 
@@ -37,9 +37,9 @@ inline constexpr int gram_fields = static_cast<int>(most_fused_in_least_squares)
 struct gram_places {
   static constexpr int pairs = gram_fields * (gram_fields + 1) / 2;
   static constexpr int count = 2 * (pairs + gram_fields);
-  /// <v_i, v_j>, j <= i
+  /// Returns <v_i, v_j>, j <= i
   static PLAQUETTE_HOST_DEVICE constexpr int of_pair(int i, int j) { return 2 * (i * (i + 1) / 2 + j); }
-  /// <v_i, r>
+  /// Returns <v_i, r>
   static PLAQUETTE_HOST_DEVICE constexpr int of_source(int i) { return 2 * (pairs + i); }
 };
 
@@ -70,7 +70,8 @@ struct fields_and_one_more {
   typename Access::source v[Most], more;
   std::int32_t count;
 
-  /// body(numbers of v [Most][Access::numbers], numbers of the one more) for one site and column, chunk after chunk.
+  /// Calls body(numbers of v [Most][Access::numbers], numbers of the one more) for one site and column, chunk after
+  /// chunk.
   template <class Body>
   PLAQUETTE_HOST_DEVICE void for_each_chunk(std::int64_t i, int column, Body&& body) const {
     if (!access.has(i)) return;
@@ -176,7 +177,7 @@ struct product_kernel : fields_and_one_more<Access, combined_fields> {
   }
 
  private:
-  /// Exact sums over a site; its scales multiply at the end.
+  /// Computes exact sums over a site; its scales multiply at the end.
   template <int Count>
   PLAQUETTE_HOST_DEVICE void products_of_integers(std::int64_t i, int column, double (&sums)[Count]) const {
     const Access& access = this->access;
@@ -262,7 +263,7 @@ struct combination_kernel {
   PLAQUETTE_HOST_DEVICE void work_on(std::int64_t i, int column, double (&sums)[Count]) const {
     if (!access.has(i)) return;
     constexpr int chunks = Access::chunks_at_once, fields = Access::fields_at_once;
-    // Where a site is taken as a whole, coefficients are asked for when its numbers are under way.
+    // Where a site is taken as a whole, coefficients are loaded when its numbers are under way.
     constexpr bool late = chunks > 1;
     number by[combined_fields];
     if constexpr (!late) find_coefficients<combined_fields>(by, 0, column);
@@ -320,7 +321,7 @@ struct combination_kernel {
       for (int n = 0; n < Access::numbers; ++n) z[chunk][n] = add_product(z[chunk][n], by, add[n]);
     }
   }
-  /// <w, x> and |x|^2 of x as it was stored.
+  /// Adds <w, x> and |x|^2 of x as it was stored.
   template <int Count>
   PLAQUETTE_HOST_DEVICE void add_sums(double (&sums)[Count], const reader& from_w,
                                       const typename Access::loaded (&of_w)[Access::chunks_at_once],
@@ -361,7 +362,7 @@ void require_few(const F& x, std::span<const F> v, std::size_t scalars_given, st
     if (!(one.shape() == x.shape())) throw std::logic_error("blas: fields of different shapes");
 }
 
-/// Numbers that a kernel works out for each of some fields.
+/// Numbers that a kernel computes for each of some fields.
 class field_coefficients {
  public:
   field_coefficients(const execution& on, int columns, std::size_t fields) {
@@ -382,7 +383,7 @@ class field_coefficients {
   std::vector<column_sums> numbers_;
 };
 
-/// Sums, and what is worked out of them: at the end of the same kernel on one rank, else by a launch behind the sum
+/// Sums, and what is computed from them: at the end of the same kernel on one rank, else by a launch behind the sum
 /// over ranks.
 /// \param indices  of that launch
 template <int Count, class F, class Body, class End>
@@ -397,7 +398,7 @@ void sum_and_finish(const F& model, const Body& body, const column_sums& sums, c
   for_each_index(on.queue(), indices, end, 32);
 }
 
-/// The c for which |r - sum_k c_k v_k| is smallest.
+/// Returns the c for which |r - sum_k c_k v_k| is smallest.
 template <class F>
 std::vector<scalars> least_squares_of(std::span<const F> v, const F& r, double rounding) {
   require_few(r, v, v.size(), gram_fields);
@@ -415,7 +416,7 @@ std::vector<scalars> least_squares_of(std::span<const F> v, const F& r, double r
   return result.handles();
 }
 
-/// mask <v_k, w> / |v_k|^2, at most `combined_fields` of them.
+/// Returns mask <v_k, w> / |v_k|^2, at most `combined_fields` of them.
 template <class F>
 std::vector<scalars> coefficients_of(std::span<const F> v, std::span<const scalars> norms, const F& w,
                                      const scalars& mask) {
@@ -451,7 +452,7 @@ auto combination_of(F& x, double sign, std::span<const scalars> c, std::span<con
   return body;
 }
 
-/// x += sign sum_k c_k v_k
+/// Computes x += sign sum_k c_k v_k
 template <class F>
 void add_combination_to(F& x, double sign, std::span<const scalars> c, std::span<const F> v) {
   if (x.columns() == 0) return;
@@ -459,7 +460,7 @@ void add_combination_to(F& x, double sign, std::span<const scalars> c, std::span
   for_each_index(x.get_execution().queue(), body.access.sites() * x.columns(), body);
 }
 
-/// The same; returns <w, x> and |x|^2.
+/// Does the same; returns <w, x> and |x|^2.
 template <class F>
 std::pair<scalars, scalars> add_combination_to(F& x, double sign, std::span<const scalars> c, std::span<const F> v,
                                                const F& w) {

@@ -12,10 +12,10 @@
 
 namespace plaquette::gpu {
 
-/// `sum_over` of `Count` numbers a column, held back: coefficients of the next kernel, which need them, are worked out
-/// at its end. The sums are those of all ranks; collective.
+/// Holds back `sum_over` of `Count` numbers a column, held back: coefficients of the next kernel, which need them, are
+/// computed at its end. The sums are those of all ranks; collective.
 /// \param in_kernel  whether the kernel itself adds over ranks
-/// \param kept       what the kernel reads and writes, beside the sums
+/// \param kept what the kernel reads and writes, in addition to the sums
 template <int Count, class Body>
 void hold_back_sum(const execution& on, std::int64_t sites, int columns, const Body& body, const column_sums& sums,
                    bool in_kernel, std::vector<std::shared_ptr<const void>> kept) {
@@ -32,7 +32,7 @@ void hold_back_sum(const execution& on, std::int64_t sites, int columns, const B
   if (!in_kernel) sums.add_over_ranks();
 }
 
-/// The handles to a dot product, sums 0 and 1, and to a norm, sum 2.
+/// Returns the handles to a dot product, sums 0 and 1, and to a norm, sum 2.
 inline std::pair<scalars, scalars> dot_and_norm(const column_sums& sums) {
   return {sums.complex_sum(0), sums.real_sum(2)};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Exact sums of products of the 16-bit integers that a half field stores, by instructions that multiply four pairs of
-/// bytes and add: a third of the instructions that products of 16-bit integers take, each added to 64 bits.
+/// bytes and add. It takes a third of the instructions of products of 16-bit integers, each added to 64 bits.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct unsigned_bytes {
   std::uint32_t word;
 };
 
-/// sum + the products of byte k of p and byte k of q, k = 0..3.
+/// Returns sum + the products of byte k of p and byte k of q, k = 0..3.
 PLAQUETTE_HOST_DEVICE inline std::int32_t dot_of_bytes(signed_bytes p, signed_bytes q, std::int32_t sum) {
 #ifdef __CUDA_ARCH__
   asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(p.word), "r"(q.word), "r"(sum));
@@ -50,7 +50,7 @@ PLAQUETTE_HOST_DEVICE inline std::uint32_t dot_of_bytes(unsigned_bytes p, unsign
   return sum;
 }
 
-/// Four of the bytes 0 to 3 of p and 4 to 7 of q; digit k of `which` says which becomes byte k.
+/// Returns four of the bytes 0 to 3 of p and 4 to 7 of q; digit k of `which` says which becomes byte k.
 template <unsigned which>
 PLAQUETTE_HOST_DEVICE inline std::uint32_t selected_bytes(std::uint32_t p, std::uint32_t q) {
 #ifdef __CUDA_ARCH__
@@ -102,11 +102,11 @@ struct sum_of_products {
     low = dot_of_bytes(unsigned_bytes{q_low}, unsigned_bytes{q_low}, low);
   }
   PLAQUETTE_HOST_DEVICE double value() const { return value(256); }
-  /// The same after `add_squares` alone.
+  /// Returns the same after `add_squares` alone.
   PLAQUETTE_HOST_DEVICE double value_of_squares() const { return value(512); }
 
  private:
-  /// An integer below 2^53, and so exact.
+  /// Returns an integer below 2^53, and so exact.
   PLAQUETTE_HOST_DEVICE double value(int of_middle) const {
     return static_cast<double>(std::int64_t{high} * 65536 + std::int64_t{middle} * of_middle + std::int64_t{low});
   }

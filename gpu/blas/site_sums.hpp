@@ -10,7 +10,7 @@
 
 namespace plaquette::gpu {
 
-/// a b + c, rounded once. Written out, so that every kernel that computes a number gives it the same bits.
+/// Returns a b + c, rounded once. Written out, so that every kernel that computes a number gives it the same bits.
 template <class Real>
 PLAQUETTE_HOST_DEVICE inline Real fused(Real a, Real b, Real c) {
 #ifdef __CUDA_ARCH__

@@ -22,14 +22,14 @@ namespace plaquette {
 
 // What vector_operations.hpp finds by the namespace of `complex`.
 
-/// x + a u
+/// Returns x + a u
 template <class Real>
 PLAQUETTE_HOST_DEVICE inline complex<Real> add_product(const complex<Real>& x, const complex<Real>& a,
                                                        const complex<Real>& u) {
   using gpu::fused;
   return {fused(-a.im, u.im, fused(a.re, u.re, x.re)), fused(a.im, u.re, fused(a.re, u.im, x.im))};
 }
-/// a u
+/// Returns a u
 template <class Real>
 PLAQUETTE_HOST_DEVICE inline complex<Real> fused_product(const complex<Real>& a, const complex<Real>& u) {
   return add_product({}, a, u);
@@ -59,7 +59,7 @@ template <class T, vector_operation operation, int components>
 struct vector_kernel {
   using real = real_of<T>;
   static constexpr operation_traits traits = traits_of(operation);
-  /// A product of two fields has no use for more than five or six blocks, whose registers hold what is asked for ahead.
+  /// A product of two fields has no use for more than five or six blocks, whose registers hold what is prefetched.
   /// Of bicgstab_step three blocks hide more of the waiting than two; in half two without spills beat three with a few.
   static constexpr int resident_blocks = [] {
     if (sizeof(real) != 4) return 0;
@@ -67,9 +67,9 @@ struct vector_kernel {
     return operation != vector_operation::dot ? 0 : is_half<T> ? 5 : 6;
   }();
 
-  /// Sites of a thread of a sum such that a block moves 64 KB and more for each number that it sums: what it costs to
-  /// end a block, which is the same for all precisions, is then a few per cent. What gives the bits of another
-  /// operation takes as many.
+  /// Sites of a thread of a sum such that a block moves 64 KB and more for each number that it sums. The end of a block
+  /// costs the same for all precisions, and is then a few per cent. What gives the bits of another operation takes as
+  /// many.
   static constexpr int least_sites_of_a_thread = [] {
     constexpr operation_traits like =
         operation == vector_operation::bicgstab_step ? traits_of(vector_operation::axpy_norm2) : traits;
@@ -91,7 +91,7 @@ struct vector_kernel {
   /// With sums: site and column.
   template <int Count>
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double (&sums)[Count]) const {
-    // First of all: fields are then asked for together with the coefficients, and not after these have come.
+    // First of all: fields are then loaded together with the coefficients, and not after these have come.
     if (!arg.sites.has(static_cast<std::int32_t>(i))) return;
     work_on(static_cast<std::int32_t>(i), column,
             {coefficient(arg.a, column), coefficient(arg.b, column), coefficient(arg.c, column)}, sums);
@@ -233,7 +233,8 @@ struct vector_kernel {
       if constexpr (traits.reads_v) v = load_group<half>(site.v, g, site.chunks);
       if constexpr (traits.reads_w()) w = load_group<half>(site.w, g, site.chunks);
     }
-    /// What becomes of x, y or z from what was read. (One at a time: all do not fit into registers beside it.)
+    /// Computes what becomes of x, y or z from what was read. (One at a time: all do not fit into registers together
+    /// with it.)
     template <operand result>
     PLAQUETTE_HOST_DEVICE void compute(const half_site& site, complex<float> (&results)[group_size]) const {
       complex<float> xs[group_size], ys[group_size], zs[group_size], us[group_size], vs[group_size];
@@ -419,7 +420,7 @@ struct vector_kernel {
   }
 };
 
-/// The same where coefficients are expressions that nobody has worked out yet: every block does, and the first one of a
+/// The same where coefficients are expressions without a value yet. Every block computes them, and the first one of a
 /// column leaves the numbers for kernels to come.
 template <class T, vector_operation operation, int components>
 struct programmed_vector_kernel {
@@ -474,7 +475,7 @@ struct vector_operands {
   const scalars* c = nullptr;
 };
 
-/// The memory that they are in.
+/// Returns the memory that they are in.
 template <class T>
 std::vector<std::shared_ptr<const void>> memory_of(const vector_operands<T>& with) {
   std::vector<std::shared_ptr<const void>> memory;
@@ -504,7 +505,7 @@ void require_one_shape(const vector_operands<T>& with) {
   require_columns(with.a), require_columns(with.b), require_columns(with.c);
 }
 
-/// Scalars that are not worked out yet are, by a launch.
+/// Computes scalars that have no value yet, by a launch.
 template <class T>
 vector_arguments<T> arguments_of(const vector_operands<T>& with) {
   const field<T>& model = model_of(with);
@@ -558,7 +559,7 @@ void launch(const vector_operands<T>& with, const Body& body, const column_sums*
     for_each_index(ctx.queue(), sites * model.columns(), body);
 }
 
-/// Where all blocks run at once, each may work out the coefficients, in a microsecond or two, which saves a launch.
+/// Where all blocks run at once, each may compute the coefficients, in a microsecond or two, which saves a launch.
 /// (Where they come in waves, the launch is cheaper.)
 template <class T>
 bool takes_programs(const field<T>& model) {

@@ -27,7 +27,7 @@ template <class T, vector_operation operation>
 struct coarse_vector_kernel {
   static constexpr operation_traits traits = traits_of(operation);
   static constexpr int least_sites_of_a_thread = 4;
-  static_assert(least_sites_of_a_thread > 0);  // used: launches without sums do not ask for it
+  static_assert(least_sites_of_a_thread > 0);  // used: launches without sums do not need it
   coarse_arguments<T> arg;
 
   struct factors {
@@ -99,12 +99,13 @@ struct coarse_vector_kernel {
   }
 };
 
-/// The same where coefficients are expressions that nobody has worked out yet: every block does, and the first one of a
+/// The same where coefficients are expressions without a value yet. Every block computes them, and the first one of a
 /// column leaves the numbers for kernels to come.
 template <class T, vector_operation operation>
 struct programmed_coarse_kernel {
   using straight_kernel = coarse_vector_kernel<T, operation>;
   static constexpr int least_sites_of_a_thread = straight_kernel::least_sites_of_a_thread;
+  static_assert(least_sites_of_a_thread > 0);  // used, as above
   static constexpr int most_numbers = few_programs;
 
   straight_kernel kernel;
@@ -170,7 +171,7 @@ struct coarse_operands {
   }
 };
 
-/// Scalars that are not worked out yet are, by a launch.
+/// Computes scalars that have no value yet, by a launch.
 template <class T>
 coarse_arguments<T> arguments_of(const coarse_operands<T>& with) {
   coarse_arguments<T> arg{};
@@ -230,7 +231,7 @@ void run(const coarse_operands<T>& with, const column_sums* sums = nullptr) {
     return;
   }
   with.require_one_shape();
-  // Where all blocks run at once, each may work out the coefficients, which saves a launch.
+  // Where all blocks run at once, each may compute the coefficients, which saves a launch.
   constexpr std::int64_t most_threads = std::int64_t{1} << 16;
   if constexpr (traits_of(operation).has_coefficients())
     if (model.sites() * (model.components() / 2) * model.columns() <= most_threads)

@@ -56,21 +56,21 @@ class coarse_field {
   const coarse_geometry& geometry() const { return lattice_->geometry(); }
   const field_shape& shape() const { return shape_; }
   int columns() const { return shape_.columns; }
-  /// n
+  /// Returns n
   int components() const { return shape_.spins * shape_.colours; }
   std::int64_t sites() const {
     return shape_.sites == site_subset::full ? geometry().sites()
                                              : geometry().sites_of(shape_.sites == site_subset::even ? 0 : 1);
   }
-  /// Number, in the lattice, of the first site of this field.
+  /// Returns the number, in the lattice, of the first site of this field.
   std::int64_t first_site() const { return shape_.sites == site_subset::odd ? geometry().first_of(1) : 0; }
 
-  /// Numbers of the device; sites count from the field's first.
+  /// Returns the numbers of the device; sites count from the field's first.
   coarse_pointer<complex<T>> numbers() { return {begin_, column_stride_ * components(), components()}; }
   coarse_pointer<const complex<T>> numbers() const { return {begin_, column_stride_ * components(), components()}; }
   std::shared_ptr<const void> storage() const { return storage_; }
 
-  /// The even (0) or odd (1) sites of a full field; shares storage.
+  /// Returns the even (0) or odd (1) sites of a full field; shares storage.
   coarse_field parity(int p) const;
 
   template <class U>
@@ -91,7 +91,7 @@ template <class T>
 coarse_field<T> like(const coarse_field<T>& x) {
   return coarse_field<T>(x.get_execution(), x.shared_lattice(), x.shape());
 }
-/// The same with n columns in another precision.
+/// Returns the same with n columns in another precision.
 template <class T, class U>
 coarse_field<T> like(const coarse_field<U>& x, int columns, std::type_identity<coarse_field<T>>) {
   field_shape shape = x.shape();
@@ -111,18 +111,18 @@ template <class T>
 void compact(coarse_field<T>& x, std::span<const int> keep);
 template <class T>
 void copy_columns(coarse_field<T>& x, std::span<const int> to, const coarse_field<T>& u, std::span<const int> from);
-/// Same numbers in another precision, rounded; shapes agree.
+/// Copies the same numbers in another precision, rounded; shapes agree.
 template <class To, class From>
 void convert(coarse_field<To>& to, const coarse_field<From>& from);
 
-/// Column `column` from numbers [site of the field][n], and the inverse, which waits.
+/// Copies column `column` from numbers [site of the field][n], and the inverse, which waits.
 template <class T>
 void import_column(coarse_field<T>& x, int column, std::span<const complex<double>> numbers);
 template <class T>
 void export_column(std::span<complex<double>> numbers, const coarse_field<T>& x, int column);
 
-/// Normal deviates of variance 1, re and im: those of the CPU library, but for the last places of logarithm and cosine.
-/// Column c is the field of index `first_index` + c of this seed.
+/// Fills with normal deviates of variance 1, re and im: those of the CPU library, but for the last places of logarithm
+/// and cosine. Column c is the field of index `first_index` + c of this seed.
 template <class T>
 void fill_random(coarse_field<T>& x, std::uint64_t seed, std::uint64_t first_index);
 

@@ -15,7 +15,7 @@
 
 namespace plaquette::gpu {
 
-/// An array of the device with the numbers of one of the host.
+/// Returns an array of the device with the numbers of one of the host.
 template <class Number>
 std::shared_ptr<const Number> array_on_device(const execution& on, const std::vector<Number>& numbers) {
   const std::size_t bytes = numbers.size() * sizeof(Number);
@@ -43,7 +43,7 @@ class coarse_lattice {
     halo_part part;                               ///< of the messages, a unit being a site
   };
   const send_list& sent(site_subset subset) const { return sent_[static_cast<std::size_t>(subset)]; }
-  /// The first ghost that hops of direction d lead to.
+  /// Returns the first ghost that hops of direction d lead to.
   const std::int32_t (&first_ghosts() const)[hop_directions] { return first_ghosts_; }
 
   /// How neighbours exchange sites; null where nothing is cut. Made at first use: collective then.

@@ -43,20 +43,20 @@ struct aggregate_pointers {
   const std::int32_t* even;  ///< [coarse site]: how many of its sites are even
   std::int32_t volume;       ///< sites of an aggregate
 
-  /// Sites of a coarse site's aggregate that have a parity, and the first of them within it.
+  /// Returns the sites of a coarse site's aggregate that have a parity, and the first of them within it.
   PLAQUETTE_HOST_DEVICE std::int32_t count(std::int64_t coarse_site, int parity) const {
     return parity == 0 ? even[coarse_site] : volume - even[coarse_site];
   }
   PLAQUETTE_HOST_DEVICE std::int32_t first(std::int64_t coarse_site, int parity) const {
     return parity == 0 ? 0 : even[coarse_site];
   }
-  /// `aggregates::block_begin`
+  /// Returns `aggregates::block_begin`
   PLAQUETTE_HOST_DEVICE std::int64_t block_begin(std::int64_t coarse_site, int parity, int chirality, int rows) const {
     return (2 * (coarse_site * volume + first(coarse_site, parity)) +
             static_cast<std::int64_t>(chirality) * count(coarse_site, parity)) *
            rows;
   }
-  /// `aggregates::row_begin`
+  /// Returns `aggregates::row_begin`
   PLAQUETTE_HOST_DEVICE std::int64_t row_begin(std::int64_t place, int chirality, int rows) const {
     const std::int64_t coarse_site = place / volume;
     const auto within = static_cast<std::int32_t>(place - coarse_site * volume);
@@ -66,7 +66,7 @@ struct aggregate_pointers {
   }
 };
 
-/// The tables of `plaquette::aggregates` on the device, beside the coarse lattice.
+/// The tables of `plaquette::aggregates` on the device, with the coarse lattice.
 class aggregate_tables {
  public:
   /// Of the lattice of quarks, or of a coarse one where `is_coarse`.

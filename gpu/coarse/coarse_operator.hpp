@@ -22,11 +22,11 @@ class coarse_operator {
   coarse_operator(const execution& on, const coarse_matrices& matrices,
                   coarse_storage storage = coarse_storage::single);
 
-  /// For tests: the pure gather.
+  /// Chooses the pure gather, for tests.
   void set_kernel(product_kernel kernel) { kernel_ = kernel; }
 
   void apply(coarse_field<T>& out, const coarse_field<T>& in) const;
-  /// M^+ = gamma_5 M gamma_5.
+  /// Applies M^+ = gamma_5 M gamma_5.
   void apply_dagger(coarse_field<T>& out, const coarse_field<T>& in) const;
 
  private:
@@ -49,13 +49,13 @@ class red_black_matrices {
                      coarse_storage storage = coarse_storage::single);
 
   field make(const field_shape& shape) const { return {execution_, lattice_, shape}; }
-  /// X, of even sites; X^-1
+  /// Multiplies by X, of even sites; X^-1
   void multiply(field& out, const field& in, bool daggered) const;
   void multiply_by_inverse(field& out, const field& in, bool daggered) const;
-  /// out = start - factor X^-1 Y in
+  /// Computes out = start - factor X^-1 Y in
   void hop_and_divide(field& out, const field& in, bool daggered, double factor, const field* start) const;
   void gamma5(field& x) const;
-  /// For tests: the pure gather.
+  /// Chooses the pure gather, for tests.
   void set_kernel(product_kernel kernel) { kernel_ = kernel; }
 
  private:
@@ -97,9 +97,9 @@ struct coarse_parts {
 template <class T>
 using coarse_schur = coarse_schur_complement<coarse_parts<T>>;
 
-/// X^-1 of every site, [site][row][column]. Throws input_error where one has none. Waits.
+/// Returns X^-1 of every site, [site][row][column]. Throws input_error where one has none. Waits.
 std::shared_ptr<const complex<float>> inverse_diagonals(const coarse_matrices& m);
-/// X^-1 Y of every site, [site][8][row][column].
+/// Returns X^-1 Y of every site, [site][8][row][column].
 std::shared_ptr<const complex<float>> preconditioned_links(const coarse_matrices& m, const complex<float>* inverse);
 
 }  // namespace plaquette::gpu

@@ -310,8 +310,8 @@ __global__ void __launch_bounds__(32 * warps, resident)
 
 /// Columns of matrices that tensor cores take at a time.
 constexpr int octet = 8;
-/// Numbers from one column to the next in shared memory: threads of half a warp, which read two columns and four
-/// numbers of each, find them in banks of their own.
+/// Numbers from one column to the next in shared memory. Threads of half a warp, which read two columns and four
+/// numbers of each, find them in separate banks.
 __host__ __device__ constexpr std::int32_t panel_stride(std::int32_t padded) { return (padded + 15) / 16 * 16 + 4; }
 
 /// Columns c of the vectors at all neighbours, in pairs of words, [matrix][column][padded]; each column is scaled. A

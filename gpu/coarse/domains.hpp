@@ -19,7 +19,7 @@ namespace plaquette::gpu {
 template <class T>
 schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const gauge_configuration& links,
                                         const extents& shape);
-/// The same for a coarse operator, whose red-black fields these are.
+/// Returns the same for a coarse operator, whose red-black fields these are.
 schwarz_domains<coarse_field<float>> coarse_domains(const coarse_matrices& m, const extents& shape,
                                                     coarse_storage storage);
 

@@ -25,8 +25,8 @@ struct vector_pointers {
   float back;               ///< its inverse
   std::int32_t even_sites;  ///< of the coarse lattice, where as many are odd; 0 elsewhere
 
-  /// The coarse site that block k takes. Sites of both parities by turns: those that lie side by side along x share the
-  /// 64 bytes that memory gives at a time of a fine field.
+  /// Returns the coarse site that block k takes. Sites of both parities alternately: those that lie side by side along
+  /// x share the 64 bytes that memory gives at a time of a fine field.
   PLAQUETTE_HOST_DEVICE std::int64_t site_of_block(std::int64_t k) const {
     return even_sites > 0 ? k / 2 + k % 2 * even_sites : k;
   }
@@ -40,7 +40,7 @@ struct vector_pointers {
 
 #ifdef __CUDACC__
 
-/// sum += a b
+/// Computes sum += a b
 __device__ __forceinline__ void add_times(float2& sum, float2 a, float2 b) {
   sum.x = fmaf(a.x, b.x, sum.x);
   sum.y = fmaf(a.x, b.y, sum.y);
@@ -197,10 +197,10 @@ __global__ void __launch_bounds__(256, 3)
 inline constexpr int pieces_of_a_lane = 3;
 
 /// A block takes `segment` sites of one parity of an aggregate and a column; half of its warps are for each chirality.
-/// A warp takes 96 pieces of 16 bytes at a time, lane l those at l, l + 32 and l + 64: each of its three requests asks
-/// for whole lines of the cache. A row is 3 * 2^`doublings` pieces, the last ones absent where it has fewer, so that
-/// pieces are of the same vectors each time, whose coarse numbers a lane has in registers. What pieces contribute goes
-/// through shared memory to the lanes that sum a row.
+/// A warp takes 96 pieces of 16 bytes at a time, lane l those at l, l + 32 and l + 64: each of its three requests loads
+/// whole lines of the cache. A row is 3 * 2^`doublings` pieces, the last ones absent where it has fewer. So pieces are
+/// of the same vectors each time, whose coarse numbers a lane has in registers. What pieces contribute goes through
+/// shared memory to the lanes that sum a row.
 template <class Fine, coarse_storage storage>
 __global__ void __launch_bounds__(256, storage == coarse_storage::single && !std::is_same_v<Fine, quark_sites<double>>
                                            ? 4
@@ -304,7 +304,7 @@ template <coarse_storage storage>
 inline constexpr int words_of_vector = storage == coarse_storage::single ? 2 : 1;
 
 /// Null vectors of a warp on their way to shared memory, past the registers. Rows of a tile follow each other in
-/// memory, so that requests ask for whole lines of the cache. `slots` tiles are under way, whatever else the warp waits
+/// memory, so that requests load whole lines of the cache. `slots` tiles are under way, whatever else the warp waits
 /// for.
 /// \tparam vectors  of a row, at most
 /// \tparam apart    rows begin that many words apart, up to whole banks: those that a request reads are then in banks
@@ -332,7 +332,7 @@ struct vector_ring {
       to[k] = row < tile_rows ? row * row_words + (lane + 32 * k - row * pieces) * 4 : -1;
     }
   }
-  /// What rows have beyond their vectors becomes zero, once and for all.
+  /// Sets what rows have beyond their vectors to zero, once and for all.
   __device__ void clear_beyond(int vectors_of_a_row) {
     for (int k = static_cast<int>(threadIdx.x % 32); k < slots * tile_words; k += 32)
       if (k % row_words >= vectors_of_a_row * words) begin[k] = 0;
@@ -347,7 +347,7 @@ struct vector_ring {
     end_group_of_copies();
     next = next + 1 == slots ? 0 : next + 1;
   }
-  /// The oldest tile, when it is there. Each call of `start` must have been a group of copies.
+  /// Returns the oldest tile, when it is there. Each call of `start` must have been a group of copies.
   __device__ const std::uint32_t* wait() {
     wait_for_copies<slots - 1>();
     __syncwarp();
@@ -403,7 +403,7 @@ struct fine_copies<quark_sites<T>> {
 
   __device__ fine_copies(std::byte* shared, const quark_sites<T>&, const site_stretch& first)
       : staged{shared, block, 0}, site(site_of(first)) {}
-  /// Starts to copy `what`, and asks for the place of what is copied next.
+  /// Starts to copy `what`, and loads the place of what is copied next.
   __device__ void start(const quark_sites<T>& fine, const site_stretch& what, const site_stretch& next) {
     if (is_present(what)) {
       constexpr int chunks = chunks_of<T>(components);
@@ -667,7 +667,7 @@ using prolongation_ring =
     vector_ring<storage, 8 * vector_steps, 16, storage == coarse_storage::single && vector_steps == 3 ? 16 : 8,
                 (storage == coarse_storage::single ? 6 : 10) / (vector_steps - 1)>;
 
-/// A block takes one parity of an aggregate, `segment` sites at a time, and up to 4 * column_tiles columns; half of its
+/// A block takes one parity of an aggregate, `segment` sites at a time, and up to 4 * column_tiles columns. Half of its
 /// warps are for each chirality and take 16 rows at a time. A warp has its coarse numbers in registers, as pairs of
 /// words. Null vectors are on their way while results go out.
 /// \tparam vector_steps  of 8 vectors
@@ -804,7 +804,7 @@ void allow_shared(Kernel kernel, int bytes) {
   if (bytes > (48 << 10)) check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
-/// Which kernels serve: all read rows by 16 bytes.
+/// Returns which kernels serve: all read rows by 16 bytes.
 template <class Fine>
 bool takes_single_columns(const vector_pointers& v) {
   return v.vectors % (v.storage == coarse_storage::single ? 2 : 4) == 0 && v.vectors <= 64 && v.rows <= 48;
@@ -814,7 +814,7 @@ bool takes_batches(const vector_pointers& v) {
   return !std::is_same_v<Fine, quark_sites<double>> && v.vectors <= 32 && takes_single_columns<Fine>(v);
 }
 
-/// coarse = P^+ fine; false where no fast kernel serves.
+/// Computes coarse = P^+ fine; false where no fast kernel serves.
 template <coarse_storage storage, class Fine>
 bool queue_restriction(const queue& q, const Fine& fine, const vector_pointers& v, std::int64_t sites,
                        const coarse_pointer<complex<float>>& coarse, int columns) {
@@ -846,7 +846,7 @@ bool queue_restriction(const queue& q, const Fine& fine, const vector_pointers& 
   return true;
 }
 
-/// fine = P coarse, or fine += P coarse; false where no fast kernel serves.
+/// Computes fine = P coarse, or fine += P coarse; false where no fast kernel serves.
 template <coarse_storage storage, class Fine>
 bool queue_prolongation(const queue& q, const Fine& fine, const vector_pointers& v, std::int64_t sites,
                         const coarse_pointer<const complex<float>>& coarse, int columns, bool add) {

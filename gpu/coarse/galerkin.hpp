@@ -10,12 +10,12 @@
 
 namespace plaquette::gpu {
 
-/// P^+ M P of the Wilson-clover operator. Of each hop the forward half is made; the backward one follows, since P
-/// commutes with gamma_5: Y_-mu(X + mu) = gamma_5 Y_mu(X)^+ gamma_5. A hop that leaves an aggregate, be it around the
+/// Returns P^+ M P of the Wilson-clover operator. Of each hop the forward half is made; the backward one follows, since
+/// P commutes with gamma_5: Y_-mu(X + mu) = gamma_5 Y_mu(X)^+ gamma_5. A hop that leaves an aggregate, be it around the
 /// lattice and back into the same, is a link of the coarse lattice. Collective.
 coarse_matrices galerkin_product(const gauge_configuration& links, const fermion_action& action,
                                  const null_space& vectors);
-/// The same for a coarse operator.
+/// Returns the same for a coarse operator.
 coarse_matrices galerkin_product(const coarse_matrices& fine, const null_space& vectors);
 
 }  // namespace plaquette::gpu

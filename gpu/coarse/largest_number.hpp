@@ -47,7 +47,7 @@ inline float largest_number(const execution& on, const complex<float>* from, std
   return largest;
 }
 
-/// A power of two that takes numbers up to `largest` to numbers below 2^14.
+/// Returns a power of two that takes numbers up to `largest` to numbers below 2^14.
 inline float scale_of_16_bits(float largest) {
   if (!(largest > 0x1p-100F)) return 1.0F;
   return std::ldexp(1.0F, 13 - std::ilogb(largest));

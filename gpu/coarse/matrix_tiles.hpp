@@ -18,7 +18,7 @@ namespace plaquette::gpu {
 /// of a preconditioner needs no more.
 enum class coarse_storage { single, half };
 
-/// A number in 16 bits (IEEE binary16), rounded to nearest.
+/// Returns a number in 16 bits (IEEE binary16), rounded to nearest.
 PLAQUETTE_HOST_DEVICE inline std::uint16_t half_bits(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t sign = (bits >> 16) & 0x8000U, magnitude = bits & 0x7fffffffU;
@@ -52,13 +52,13 @@ struct tile_order {
   PLAQUETTE_HOST_DEVICE std::int32_t columns_of_step() const { return storage == coarse_storage::single ? 4 : 8; }
   PLAQUETTE_HOST_DEVICE std::int32_t steps() const { return (n + columns_of_step() - 1) / columns_of_step(); }
   PLAQUETTE_HOST_DEVICE std::int32_t row_tiles() const { return (n + tile_rows - 1) / tile_rows; }
-  /// Chunks of 16 bytes of a step, of a matrix, of a site.
+  /// Returns the chunks of 16 bytes of a step, of a matrix, of a site.
   PLAQUETTE_HOST_DEVICE std::int64_t step_chunks() const { return std::int64_t{row_tiles()} * lanes_of_tile; }
   PLAQUETTE_HOST_DEVICE std::int64_t matrix_chunks() const { return steps() * step_chunks(); }
   PLAQUETTE_HOST_DEVICE std::int64_t site_chunks() const { return matrices * matrix_chunks(); }
 
-  /// Bytes from the first of a site's to number (row, column) of one of its matrices: the real part; the imaginary one
-  /// follows.
+  /// Returns the bytes from the first of a site's to number (row, column) of one of its matrices: the real part; the
+  /// imaginary one follows.
   PLAQUETTE_HOST_DEVICE std::int64_t offset(std::int32_t matrix, std::int32_t row, std::int32_t column) const {
     const std::int32_t step = column / columns_of_step(), within = column - step * columns_of_step();
     const std::int32_t tile = row / tile_rows, r = row - tile * tile_rows, t = within % 4;

@@ -66,10 +66,10 @@ class multigrid_library {
   /// Whether a number on the host costs nothing.
   static constexpr bool answers_at_once() { return false; }
   void finish() const { context_.queue().synchronize(); }
-  /// Seconds that finding out how to launch kernels has taken so far.
+  /// Returns the seconds that finding out how to launch kernels has taken so far.
   double tuning_seconds() const { return context_.tuner().seconds_spent(); }
 
-  /// Full fields of quarks.
+  /// Returns random fields on all sites of the fine lattice.
   quark_field random_quarks(int columns, std::uint64_t seed) const {
     quark_field v(context_, {spins, colours, site_subset::full, columns});
     random_spinors(v, seed, std::uint64_t{1} << 32);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// An operator or a preconditioner that queues the same work each time, as a CUDA graph: a multigrid cycle has some
+/// An operator or a preconditioner that queues the same work each time, as a CUDA graph. A multigrid cycle has some
 /// thousand kernels, most of which end before the host could launch the next one.
 #pragma once
 

@@ -16,7 +16,7 @@ namespace plaquette::gpu {
 
 #ifdef __CUDACC__
 
-/// The two numbers of 16 bits of a word as floats: exact.
+/// Returns the two numbers of 16 bits of a word as floats: exact.
 __device__ __forceinline__ float2 unpacked(std::uint32_t word) {
   float2 z;
   asm("{.reg .b16 l, h;\n mov.b32 {l, h}, %2;\n cvt.f32.f16 %0, l;\n cvt.f32.f16 %1, h;}"
@@ -24,26 +24,26 @@ __device__ __forceinline__ float2 unpacked(std::uint32_t word) {
       : "r"(word));
   return z;
 }
-/// The inverse, rounded to nearest.
+/// Returns the inverse, rounded to nearest.
 __device__ __forceinline__ std::uint32_t packed(float2 z) {
   std::uint32_t word;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(z.y), "f"(z.x));
   return word;
 }
-/// A word and what is left.
+/// Returns a word and what is left.
 __device__ __forceinline__ uint2 packed_twice(float2 z) {
   const std::uint32_t high = packed(z);
   const float2 rounded = unpacked(high);
   return make_uint2(high, packed(make_float2(z.x - rounded.x, z.y - rounded.y)));
 }
-/// Real and imaginary part change places.
+/// Returns real and imaginary part change places.
 __device__ __forceinline__ std::uint32_t swapped(std::uint32_t word) { return __byte_perm(word, 0, 0x1032); }
-/// The imaginary part (the upper half) changes its sign.
+/// Returns the imaginary part (the upper half) changes its sign.
 __device__ __forceinline__ std::uint32_t conjugated(std::uint32_t word) { return word ^ 0x80000000U; }
 
-/// c += a b: 16 x 16 times 16 x 8. Lane 4 g + t has of a the rows g and g + 8 and the columns 2 t, 2 t + 1 (a[0], a[1])
-/// and 2 t + 8, 2 t + 9 (a[2], a[3]); of b the same rows of column g (b0, b1); of c the rows g (c[0], c[1]) and g + 8
-/// of columns 2 t and 2 t + 1.
+/// Computes c += a b: 16 x 16 times 16 x 8. Lane 4 g + t has of a the rows g and g + 8 and the columns 2 t, 2 t + 1
+/// (a[0], a[1]) and 2 t + 8, 2 t + 9 (a[2], a[3]); of b the same rows of column g (b0, b1); of c the rows g (c[0],
+/// c[1]) and g + 8 of columns 2 t and 2 t + 1.
 __device__ __forceinline__ void multiply_tiles(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                                                std::uint32_t b1) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
@@ -51,7 +51,7 @@ __device__ __forceinline__ void multiply_tiles(float (&c)[4], const std::uint32_
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// 16, 8 or 4 bytes that nothing reads again soon.
+/// Loads 16, 8 or 4 bytes that nothing reads again soon.
 __device__ __forceinline__ uint4 load_once(const uint4* at) {
   uint4 v;
   asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
@@ -70,7 +70,7 @@ __device__ __forceinline__ std::uint32_t load_once(const std::uint32_t* at) {
   return v;
 }
 
-/// The larger of two magnitudes by their bits; NaN counts as the largest.
+/// Returns the larger of two magnitudes by their bits; NaN counts as the largest.
 __device__ __forceinline__ std::uint32_t larger_bits(std::uint32_t largest, float x) {
   return max(largest, __float_as_uint(x) & 0x7fffffffU);
 }

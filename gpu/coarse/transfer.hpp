@@ -27,7 +27,7 @@ class transfer {
   /// Waits: kernels load null vectors before they wait for those before them.
   transfer(const execution& on, const null_space& vectors, coarse_storage storage = coarse_storage::single);
 
-  /// For tests: the pure gather.
+  /// Chooses the pure gather, for tests.
   void set_kernel(product_kernel kernel) { kernel_ = kernel; }
 
   const std::shared_ptr<const coarse_lattice>& coarse() const { return tables_->coarse(); }
@@ -35,13 +35,13 @@ class transfer {
   coarse_storage storage() const { return storage_; }
   coarse_field<T> coarse_like(int columns) const;
 
-  /// coarse = P^+ fine; coarse has all its sites.
+  /// Computes coarse = P^+ fine; coarse has all its sites.
   template <class Fine>
   void restrict_to(coarse_field<T>& coarse, const Fine& fine) const;
-  /// fine = P coarse
+  /// Computes fine = P coarse
   template <class Fine>
   void prolong(Fine& fine, const coarse_field<T>& coarse) const;
-  /// fine += P coarse
+  /// Computes fine += P coarse
   template <class Fine>
   void add_prolonged(Fine& fine, const coarse_field<T>& coarse) const;
 
@@ -61,7 +61,7 @@ class transfer {
   product_kernel kernel_ = product_kernel::fastest;
 };
 
-/// Vectors of all sites as a null space: not orthonormal yet.
+/// Returns vectors of all sites as a null space: not orthonormal yet.
 /// \param columns  as many as vectors
 template <class Fine>
 null_space gathered(const Fine& vectors, const std::shared_ptr<const aggregate_tables>& tables);

@@ -78,7 +78,7 @@ std::span<std::byte> bytes_of(std::byte* data, const device_message& m) { return
 /// A page-locked buffer for messages one behind the other; grows.
 class pinned_buffer {
  public:
-  /// Where each message has its place. Nobody may use the buffer meanwhile.
+  /// Where each message has its place. The buffer must not be used meanwhile.
   std::vector<std::byte*> places(std::span<const device_message> messages) {
     constexpr std::size_t alignment = 256;
     std::vector<std::size_t> offsets;
@@ -129,8 +129,8 @@ class staged_transport final : public device_messages::transport {
     begun_.hold_back(from_device_.native());
     begun_.hold_back(to_device_.native());
     const auto others = copy_own(comm_.rank(), to_device_, send, receive);
-    // Two buffers to receive in take turns: what arrived in this one has long left it for the device, since data that
-    // was queued behind it has come to the host.
+    // Two buffers receive alternately. What arrived in this one has long left it for the device, since data that was
+    // queued behind it has come to the host.
     turn_ = 1 - turn_;
     arrived_[turn_].wait();
     expect(others.receive);

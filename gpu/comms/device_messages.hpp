@@ -39,14 +39,14 @@ class device_messages {
   ~device_messages();
 
   /// Starts an exchange of what the work queued on q so far leaves in `send`. Returns without waiting for the device;
-  /// what is queued on q before `finish` runs beside the messages, and must leave `send` and `receive` alone.
+  /// what is queued on q before `finish` runs together with the messages, and must not touch `send` and `receive`.
   void start(const queue& q, std::span<const device_message> send, std::span<const device_message> receive);
   /// Moves on what can be moved without waiting; for those who queue long work between start and finish.
   void progress();
   /// What is queued on q afterwards sees what has arrived, and may write to `send` again.
   void finish(const queue& q);
 
-  /// What was taken: staged, mpi or nccl.
+  /// Returns what was taken: staged, mpi or nccl.
   halo_policy policy() const;
   /// Whether start and finish may be recorded in a work_graph, once they have run outside of one: the host does nothing
   /// in between.

@@ -31,7 +31,7 @@ struct number_range {
 
 class global_sum {
  public:
-  /// So many ranges travel together.
+  /// Most ranges that travel together.
   static constexpr int most_ranges = 4;
 
   /// Collective, and so is the end of the object's life. `peer` is taken where all ranks reach each other's memory and
@@ -44,14 +44,14 @@ class global_sum {
   global_sum& operator=(global_sum&&) noexcept;
   ~global_sum();
 
-  /// Numbers of the device become their sums over ranks, before what is queued on q afterwards. All ranks call it with
-  /// the same counts in the same order. One object is for one queue.
+  /// Replaces numbers of the device by their sums over ranks, before what is queued on q afterwards. All ranks call it
+  /// with the same counts in the same order. One object is for one queue.
   void add(const queue& q, double* numbers, int count) const;
-  /// The same of several ranges, at most most_ranges, by one exchange where they are few numbers.
+  /// Does the same for several ranges, at most most_ranges, by one exchange where they are few numbers.
   void add(const queue& q, std::span<const number_range> ranges) const;
 
-  /// What kernels need that add their sums over ranks themselves, before they end (`sum_over`); null where they cannot.
-  /// It lives as long as this.
+  /// Returns what kernels need that add their sums over ranks themselves, before they end (`sum_over`); null where they
+  /// cannot. It lives as long as this.
   const rank_sum* in_kernels() const;
 
   sum_path path() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How a host waits for something that it must ask for again and again.
+/// How a host waits for something that it must poll.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ class host_patience {
     std::this_thread::sleep_for(next_);
     if (next_ < longest) next_ *= 2;
   }
-  /// Something has happened: more may follow soon.
+  /// Notes that something has happened: more may follow soon.
   void renew() { next_ = shortest; }
 
  private:

@@ -7,8 +7,9 @@
 
 namespace plaquette::gpu {
 
-/// From here on, `queue::synchronize` and copies to the host wait for this device by spinning, or by sleeping until the
-/// driver wakes them, which costs some ten microseconds and leaves the core to others. Makes the device current.
+/// Lets `queue::synchronize` and copies to the host wait, from here on, for this device by spinning, or by sleeping
+/// until the driver wakes them. Sleeping costs some ten microseconds and leaves the core to others. Makes the device
+/// current.
 void choose_waiting(int device, wait_mode mode);
 
 }  // namespace plaquette::gpu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// NCCL, loaded when it is asked for: the library runs, and is built, where there is none. Multicast (NVLS) is switched
-/// off in every rank before the library is loaded, whatever the environment says.
+/// NCCL, loaded when it is first needed: the library runs, and is built, where there is none. Multicast (NVLS) is
+/// switched off in every rank before the library is loaded, whatever the environment says.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,13 @@ class nccl_ranks {
   nccl_ranks(const nccl_ranks&) = delete;
   nccl_ranks& operator=(const nccl_ranks&) = delete;
 
-  /// What is sent and received in between starts together.
+  /// Begins a group: what is sent and received in it starts together.
   void begin_group() const;
   void end_group() const;
   /// \param stream  a cudaStream_t
   void send(int peer, const std::byte* data, std::size_t bytes, void* stream) const;
   void receive(int peer, std::byte* data, std::size_t bytes, void* stream) const;
-  /// "2.27.7"
+  /// Returns "2.27.7"
   std::string version() const;
 
  private:

@@ -66,7 +66,7 @@ class own_memory {
     made.bytes = bytes;
     made.has_memory = begin_ != nullptr;
     made.is_open = made.has_memory && cudaIpcGetMemHandle(&made.handle, begin_) == cudaSuccess;
-    (void)cudaGetLastError();  // a system without it is one where nobody reaches anybody
+    (void)cudaGetLastError();  // on a system without it no rank reaches another
     return made;
   }
   std::size_t available() const { return memory_of_device(device_).available; }
@@ -174,8 +174,8 @@ struct peer_memory::state {
   state& operator=(const state&) = delete;
 
   ~state() {
-    // Nobody waits for ranks that may never come. Kernels may still write, of this rank to theirs and of theirs to this
-    // one's: all of it stays until the process ends.
+    // No rank waits for ranks that may never come. Kernels may still write, of this rank to theirs and of theirs to
+    // this one's: all of it stays until the process ends.
     if (std::uncaught_exceptions() > 0) return;
     own.finish_work();
     for (int rank = 0; rank < comm.size(); ++rank)
@@ -195,7 +195,7 @@ struct peer_memory::state {
     const auto lacking = std::ranges::find_if_not(invitations, &invitation::has_memory);
     if (lacking == invitations.end()) return;
     const std::size_t available = own.begin() == nullptr ? own.available() : 0;
-    own.give_back();  // nobody has opened it
+    own.give_back();  // no rank has opened it
     throw memory_error(
         "out of memory for the ghosts of other ranks: rank " + std::to_string(lacking - invitations.begin()) +
         " needs " + std::to_string(lacking->bytes) + " bytes" +

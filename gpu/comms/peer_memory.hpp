@@ -12,23 +12,23 @@
 
 namespace plaquette::gpu {
 
-/// One piece of memory a rank, of its own size. Making one is collective, and so is its end: nobody gives memory back
-/// while another rank may still write to it. (While an exception is on its way, the end waits for nobody.)
+/// One piece of memory a rank, of its own size. Making one is collective, and so is its end: no rank gives memory back
+/// while another rank may still write to it. (While an exception is on its way, the end does not wait.)
 class peer_memory {
  public:
   /// Zeroed, 2 MiB aligned on a GPU. Throws memory_error, on every rank, where one has no room.
-  /// \param bytes  of this rank; others may have asked for another number
+  /// \param bytes  of this rank; others may have another number
   peer_memory(const communicator& comm, int device, std::size_t bytes);
   peer_memory(peer_memory&&) noexcept;
   peer_memory& operator=(peer_memory&&) noexcept;
   ~peer_memory();
 
-  /// This rank's own.
+  /// Returns this rank's own.
   std::byte* mine() const;
-  /// Where this process finds that of `rank`; null where it cannot be reached: on another host, or without peer access.
-  /// If a reaches b then b reaches a. of(own rank) == mine().
+  /// Returns where this process finds that of `rank`; null where it cannot be reached: on another host, or without peer
+  /// access. If a reaches b then b reaches a. of(own rank) == mine().
   std::byte* of(int rank) const;
-  /// How much `rank` has.
+  /// Returns how much `rank` has.
   std::size_t bytes_of(int rank) const;
   /// Whether every rank reaches every other; the same answer on all.
   bool reaches_all() const;

@@ -35,7 +35,7 @@ enum class gpu_link {
   no_peer_access,
   other_host
 };
-/// "same GPU", "NVLink" and so on.
+/// Returns "same GPU", "NVLink" and so on.
 std::string_view name_of(gpu_link link);
 
 /// The places of all ranks; the same on every rank.
@@ -56,7 +56,7 @@ class rank_map {
   /// Whether any two ranks have one GPU. (In the host build every rank counts as having its own.)
   bool shares_a_device() const;
 
-  /// What a user should know of the placement, a line each, the most important first; empty where all is well.
+  /// Returns what a user should know of the placement, a line each, the most important first; empty where all is well.
   std::vector<std::string> remarks() const;
 
  private:

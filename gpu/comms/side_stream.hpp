@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A stream beside a queue, and marks in streams that others wait for. In the host build, where work is done when
+/// A second stream of a queue, and marks in streams that others wait for. In the host build, where work is done when
 /// queued, copies are made at once and marks have always been passed. For the library's own sources only.
 #pragma once
 
@@ -35,7 +35,7 @@ class stream_mark {
   }
 
   void mark_on(void* stream) { check(cudaEventRecord(event_, static_cast<cudaStream_t>(stream))); }
-  /// What is put on `stream` from here on starts when the mark is passed.
+  /// Lets what is put on `stream` from here on start when the mark is passed.
   void hold_back(void* stream) const { check(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), event_, 0)); }
   /// Whether it has been passed; true where nothing was marked.
   bool is_passed() const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A rank that waits in vain says for whom and for what, and ends the run. A rank that died without a word, or went
-/// another way than the others, shows like this.
+/// A rank that waits without success says for whom and for what, and ends the run. A rank that died without a word, or
+/// went another way than the others, shows like this.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace plaquette::gpu {
 
-/// Looks about ten times a second at what this rank waits for, on a thread of its own. When one wait has lasted for
+/// Checks about ten times a second what this rank waits for, on a thread of its own. When one wait has lasted for
 /// longer than the timeout it prints one line on stderr and ends all ranks with exit status 70.
 class watchdog {
  public:
-  /// \param stall_timeout  seconds; 0: nobody looks
+  /// \param stall_timeout  seconds; 0: no watch
   watchdog(const communicator& comm, double stall_timeout);
   ~watchdog();
   watchdog(const watchdog&) = delete;
   watchdog& operator=(const watchdog&) = delete;
 
-  /// Words of page-locked memory that kernels can write, zero at first: zero says that its kernel does not wait,
-  /// another value what it waits for (see wait_until in device_flags.hpp). Make the rank's device current before. They
-  /// are looked at for as long as the pointer or a copy of it lives. Null where nobody looks.
+  /// Returns words of page-locked memory that kernels can write, zero at first. Zero says that its kernel does not
+  /// wait, another value what it waits for (see wait_until in device_flags.hpp). Make the rank's device current before.
+  /// They are looked at for as long as the pointer or a copy of it lives. Null where there is no watch.
   /// \param describe  the words for a value, after "has waited 30 s for "; called by the watchdog's thread
   std::shared_ptr<std::uint64_t> device_words(std::size_t count, std::function<std::string(std::uint64_t)> describe);
 
@@ -39,7 +39,7 @@ class watchdog {
 /// While it lives, the thread that made it waits for something.
 class host_wait {
  public:
-  /// \param watch  null: nobody looks
+  /// \param watch null: no watch
   /// \param what   the words for it, after "has waited 30 s for "; called by the watchdog's thread while this lives
   host_wait(watchdog* watch, std::function<std::string()> what);
   ~host_wait();

@@ -18,7 +18,7 @@ constexpr int lines = 64, line_distance = 4096, rounds = 5, chain = 8;
 #ifdef __CUDACC__
 
 /// cycles[multiprocessor][line]: the shortest time that an atomic operation on a line takes, of a chain of them. They
-/// are done where the line belongs, whoever asks.
+/// are done where the line belongs, from any multiprocessor.
 __global__ void time_lines(unsigned* memory, unsigned* cycles) {
   if (threadIdx.x != 0) return;
   unsigned multiprocessor;
@@ -77,7 +77,7 @@ cache_halves find_halves([[maybe_unused]] const queue& q) {
   const auto cycles = allocate_on_device(q.device(), bytes);
   fill_bytes(q, memory.get(), 0, std::size_t{lines} * line_distance);
   fill_bytes(q, cycles.get(), 0, bytes);
-  // Each asks for so much shared memory that a multiprocessor holds one.
+  // Each takes so much shared memory that a multiprocessor holds one.
   int shared = 0;
   check(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, q.device()));
   check(cudaFuncSetAttribute(time_lines, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));

@@ -15,8 +15,6 @@ namespace plaquette::gpu {
 struct cache_halves {
   std::shared_ptr<const std::byte> half_of;  ///< of the device: 0 or 1 for each number of a multiprocessor
   int multiprocessors[2] = {0, 0};           ///< of each half
-
-  bool are_two() const { return multiprocessors[0] > 0 && multiprocessors[1] > 0; }
 };
 
 /// Found out by how long atomic operations take, at the first call for a device, in about a millisecond; waits then.

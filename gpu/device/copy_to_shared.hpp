@@ -24,7 +24,7 @@ __device__ __forceinline__ void start_word_to_shared(void* to, const void* from)
       "l"(from)
       : "memory");
 }
-/// The copies that this thread has started since the last call are a group.
+/// Makes the copies that this thread has started since the last call a group.
 __device__ __forceinline__ void end_group_of_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// Waits until all but the last `under_way` groups of this thread are there. Other threads see them after a barrier.
 template <int under_way>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Flags by which kernels of different ranks wait for each other, in memory that several devices reach (peer_memory). A
-/// flag is a 32-bit epoch that only grows. Whoever sees a flag at an epoch sees what its setter, and the threads that
-/// met the setter at a barrier of their block, had written before. In the host build the ranks' processes do the same
-/// with atomics in shared memory, and yield while they wait. For .cu files only.
+/// flag is a 32-bit epoch that only grows. A thread that sees a flag at an epoch sees what its setter, and the threads
+/// that met the setter at a barrier of their block, had written before. In the host build the ranks' processes do the
+/// same with atomics in shared memory, and yield while they wait. For .cu files only.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ PLAQUETTE_HOST_DEVICE constexpr bool has_reached(std::uint32_t flag, std::uint32
 
 #ifdef __CUDACC__
 
-/// What was written before is seen by whoever sees the flag, on any device.
+/// A thread on any device that sees the flag sees what was written before.
 __device__ inline void set_flag(std::uint32_t* flag, std::uint32_t epoch) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(epoch) : "memory");
 }
@@ -34,7 +34,7 @@ __device__ inline std::uint32_t read_flag(const std::uint32_t* flag) {
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
   return value;
 }
-/// One number as a whole, in no order with others.
+/// Stores one number as a whole, in no order with others.
 __device__ inline void store_word(std::uint64_t* to, std::uint64_t value) {
   asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Work that is queued again and again, recorded once: on a small lattice a kernel ends before the host has launched
+/// Work that is queued again and again, recorded once. On a small lattice a kernel ends before the host has launched
 /// the next one, while a node of a CUDA graph costs about half a microsecond.
 #pragma once
 
@@ -22,7 +22,7 @@ class work_graph {
 
   /// Queues the whole stretch.
   void launch() const;
-  /// How often `work` was recorded.
+  /// Returns how often `work` was recorded.
   int times() const { return times_; }
 
  private:

@@ -9,9 +9,9 @@
 
 namespace plaquette::gpu {
 
-/// A pool of page-locked memory of the host, which kernels of any device reach over its link. While `redirected_memory`
-/// has it, fields are made there; all functions take them. The cache keeps little of them: H should not read its
-/// neighbours there.
+/// Returns a pool of page-locked memory of the host, which kernels of any device reach over its link. While
+/// `redirected_memory` has it, fields are made there; all functions take them. The cache keeps little of them: H should
+/// not read its neighbours there.
 std::shared_ptr<memory_pool> make_host_pool();
 
 }  // namespace plaquette::gpu

@@ -35,7 +35,7 @@ transfer_time time_host_copy(const queue& q, const host_copy& way, std::size_t b
 
 /// Whether `from` can write into the memory of another device of this process.
 bool reaches_directly(int from, int to);
-/// From one device of this process to another that it reaches directly. `bytes` is a multiple of 8.
+/// Times copies from one device of this process to another that it reaches directly. `bytes` is a multiple of 8.
 transfer_time time_peer_transfer(int from, int to, peer_way way, std::size_t bytes, double spent);
 
 }  // namespace plaquette::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Launches. A kernel body is a trivially copyable struct of arguments whose `operator()` does the work of one index: a
+/// Launches. A kernel body is a trivially copyable struct of arguments. Its `operator()` does the work of one index: a
 /// pure gather, which reads anything and writes only what belongs to that index. nvcc makes a kernel of it; in the host
 /// build it is called in a loop. For .cu files only.
 #pragma once
@@ -23,8 +23,8 @@ namespace plaquette::gpu {
 /// Threads of a block where sums are made, and so the width of the tree in which they are added.
 inline constexpr int sum_threads = 256;
 
-/// Sites that a thread of a body is to take at least where the lattice has enough of them: a body that reads few bytes
-/// for each number that it sums is else done before its block has paid for its end.
+/// Returns the fewest sites that a thread of a body takes where the lattice has enough of them. Otherwise a body that
+/// reads few bytes for each number that it sums is done before its block has paid for its end.
 template <class Body>
 constexpr int least_sites_of_a_thread() {
   if constexpr (requires { Body::least_sites_of_a_thread; })
@@ -33,9 +33,9 @@ constexpr int least_sites_of_a_thread() {
     return 1;
 }
 
-/// Sites that a thread of a sum takes: a function of their number and the body alone, so that the order of additions is
-/// too. Large lattices take several, which keeps the sums of blocks few; a thousand blocks and more keep every
-/// multiprocessor busy to the end.
+/// Returns the sites that a thread of a sum takes: a function of their number and the body alone, so that the order of
+/// additions is too. Large lattices take several, which keeps the sums of blocks few; a thousand blocks and more keep
+/// every multiprocessor busy to the end.
 template <class Body>
 constexpr int sites_of_a_thread(std::int64_t sites) {
   constexpr std::int64_t fewest_blocks = 1024;
@@ -49,8 +49,8 @@ constexpr std::int64_t blocks_of_a_sum(std::int64_t sites) {
   return (sites + tile - 1) / tile;
 }
 
-/// A body that every launch goes through from the first index on: others turn around every other time, and find in the
-/// cache what the kernel before has touched last.
+/// Returns a body that every launch goes through from the first index on: others turn around every other time, and find
+/// in the cache what the kernel before has touched last.
 template <class Body>
 constexpr bool goes_forwards() {
   if constexpr (requires { Body::goes_forwards; })
@@ -59,7 +59,7 @@ constexpr bool goes_forwards() {
     return false;
 }
 
-/// A body whose work on a site needs numbers of its column, at most `most_numbers`, that a block works out before:
+/// A body whose work on a site needs numbers of its column, at most `most_numbers`, that a block computes before:
 /// `number(k, column, first)` for k < `number_count()`; `first` in one block of each column.
 template <class Body>
 concept works_out_numbers = requires(const Body& body) {
@@ -74,7 +74,7 @@ constexpr int most_numbers_of() {
     return 1;
 }
 
-/// What a kernel that sums does with its sums at its end, column by column: so many tasks, one a warp.
+/// What a kernel that sums does with its sums at its end, column by column: `count` tasks, one a warp.
 struct nothing_at_the_end {
   static constexpr std::int32_t count = 0;
   PLAQUETTE_HOST_DEVICE void operator()(int /*task*/, int /*column*/) const {}
@@ -85,17 +85,17 @@ struct nothing_at_the_end {
 inline cudaStream_t stream_of(const queue& q) { return static_cast<cudaStream_t>(q.native()); }
 
 // A kernel may be launched to start while the one before still runs (programmatic dependent launch, compute capability
-// 9.0): between two short kernels that saves a good part of the time in which nothing runs. It waits itself before it
-// touches anything that earlier work writes or reads. On older devices both functions are empty.
+// 9.0). Between two short kernels that saves much of the time in which nothing runs. It waits itself before it touches
+// anything that earlier work writes or reads. On older devices both functions are empty.
 
-/// The next kernel of the queue may start, if it was launched to.
+/// Lets the next kernel of the queue start, if it was launched to.
 __device__ __forceinline__ void let_next_kernel_start() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
-/// Until the kernel before has ended and what it wrote is there. (And the one before that, since the kernel before has
-/// waited for it: so every kernel that is launched to start early calls this.)
+/// Waits until the kernel before has ended and what it wrote is there. (And the one before that, since the kernel
+/// before has waited for it: so every kernel that is launched to start early calls this.)
 __device__ __forceinline__ void wait_for_previous_kernel() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -119,7 +119,7 @@ void launch_kernel(const queue& q, dim3 blocks, dim3 threads, int shared_bytes, 
   check(cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
-/// The number of a block, in the order in which blocks are to start.
+/// Returns the number of a block, in the order in which blocks are to start.
 __device__ __forceinline__ unsigned block_number(bool backwards) {
   return backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
 }
@@ -132,7 +132,7 @@ __global__ void index_kernel(std::int64_t count, bool backwards, const Body body
   if (i < count) body(i);
 }
 
-/// body(i) for 0 <= i < count, in any order.
+/// Calls body(i) for 0 <= i < count, in any order.
 template <class Body>
 void for_each_index(const queue& q, std::int64_t count, const Body& body, int threads = 256) {
   static_assert(std::is_trivially_copyable_v<Body>);
@@ -165,16 +165,16 @@ __device__ inline void add_over_block(double (&sums)[Count], double (&shared)[su
   }
 }
 
-/// One block more has come: returns how many came before, and goes back to zero after the last. Whoever is the last
-/// sees what all have written before they counted.
+/// Counts one block more: returns how many came before, and goes back to zero after the last. The last one sees what
+/// all have written before they counted.
 __device__ inline unsigned count_block(unsigned* counter, unsigned last) {
   unsigned before;
   asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
   return before;
 }
 
-/// One block more has left its sums: true for the last to come, who then sees what all have written before they
-/// counted. The counter goes back to zero. (Others have nothing to see, and are spared what it costs to forget the
+/// Counts one block more that has left its sums: true for the last to come, who then sees what all have written before
+/// they counted. The counter goes back to zero. (Others have nothing to see, and are spared what it costs to forget the
 /// cache.)
 __device__ inline bool is_last_block(unsigned* counter, unsigned last) {
   unsigned before;
@@ -184,7 +184,7 @@ __device__ inline bool is_last_block(unsigned* counter, unsigned last) {
   return true;
 }
 
-/// Blocks of sum_threads threads of a body that a multiprocessor is to hold, where the body says so.
+/// Returns the blocks of sum_threads threads of a body that a multiprocessor is to hold, where the body says so.
 template <class Body>
 constexpr int resident_blocks() {
   if constexpr (requires { Body::resident_blocks; })
@@ -247,7 +247,7 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
   }
   __syncthreads();
   if (!last) return;
-  // What the sum over ranks needs from memory is asked for early. (The epoch lives there, since the launch may be a
+  // What the sum over ranks needs from memory is loaded early. (The epoch lives there, since the launch may be a
   // node of a graph that runs again and again.)
   const std::uint32_t epoch = ranks.ranks > 1 ? *ranks.last_epoch(column) + 1 : 0;
   static_assert(Count <= rank_sum::most_numbers);  // and with what is carried: context::sums_of_next_kernel
@@ -271,7 +271,7 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
   if (end.count > 0) do_at_the_end(end, column);
 }
 
-/// Works out the numbers that a body needs of a column, one a warp. All threads of the block call this.
+/// Computes the numbers that a body needs of a column, one a warp. All threads of the block call this.
 template <class Body, int Most>
 __device__ inline void work_out_numbers(const Body& body, int column, bool first, complex<double> (&numbers)[Most]) {
   static_assert(Most <= sum_threads / 32);
@@ -327,7 +327,8 @@ __global__ void __launch_bounds__(sum_threads)
   if (i < sites) body(i, column, numbers, none);
 }
 
-/// body(i, column, numbers, {}) for 0 <= i < sites and all columns, in any order; for bodies that work out numbers.
+/// Calls body(i, column, numbers, {}) for 0 <= i < sites and all columns, in any order; for bodies that compute
+/// numbers.
 template <works_out_numbers Body>
 void for_each_site(const queue& q, std::int64_t sites, int columns, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>);
@@ -337,8 +338,8 @@ void for_each_site(const queue& q, std::int64_t sites, int columns, const Body& 
                 columns, q.turn_around(), body);
 }
 
-/// result[column][k] is the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count. Double,
-/// in a fixed order: the same bits whenever it runs, and on the host too where the body gives the same bits.
+/// Computes result[column][k], the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count.
+/// Double, in a fixed order: the same bits whenever it runs, and on the host too where the body gives the same bits.
 /// \param result  of the device
 /// \param ranks   over which the sums are added too, in their order; null for none
 /// \param end     what the kernel does with the sums of a column before it ends (see `nothing_at_the_end`)
@@ -347,7 +348,7 @@ void sum_over(const queue& q, std::int64_t sites, int columns, double* result, c
               const rank_sum* ranks = nullptr, const End& end = {}) {
   static_assert(std::is_trivially_copyable_v<Body>);
   if (columns <= 0) return;
-  q.launch_held_back();  // it may ask for more scratch memory and counters than this one
+  q.launch_held_back();  // it may need more scratch memory and counters than this one
   const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum<Body>(sites), 1);
   auto* const partial =
       reinterpret_cast<double*>(q.scratch(static_cast<std::size_t>(blocks * columns * Count) * sizeof(double)));

@@ -13,13 +13,15 @@ namespace plaquette::gpu {
 /// Bytes of memory for a bandwidth that no cache takes part in.
 inline constexpr double bytes_beyond_caches = 2147483648.0;
 
-/// Bytes read and written per second, in 10^9, by a kernel that copies between two arrays of `bytes` together, 16 bytes
-/// at a time: the ceiling that kernels are held against. Throws memory_error where there is no room for the arrays.
+/// Returns the bytes read and written per second, in 10^9, by a kernel that copies between two arrays of `bytes`
+/// together, 16 bytes at a time: the ceiling that kernels are held against. Throws memory_error where there is no room
+/// for the arrays.
 double copy_gbytes_per_s(const queue& q, double bytes = bytes_beyond_caches);
-/// The same of a kernel that reads an array of `bytes` and writes nothing.
+/// Returns the same for a kernel that reads an array of `bytes` and writes nothing.
 double read_gbytes_per_s(const queue& q, double bytes = bytes_beyond_caches);
 
-/// 10^9 flops per second of independent fused multiply-adds (two flops each) in registers; T is float or double.
+/// Returns 10^9 flops per second of independent fused multiply-adds (two flops each) in registers; T is float or
+/// double.
 /// \param multiply_adds  of each of a thread's numbers in one launch
 template <class T>
 double fma_gflops(const queue& q, int multiply_adds = 4096);

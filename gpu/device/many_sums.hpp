@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(sum_threads)
 
 #endif
 
-/// result[column][k] is the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count, on this
-/// rank. Double, in a fixed order: the same bits whenever it runs.
+/// Computes result[column][k], the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count, on
+/// this rank. Double, in a fixed order: the same bits whenever it runs.
 /// \param end  what the kernel does with the sums of a column before it ends: end.count tasks, one a warp
 template <int Count, class Body, class End>
 void sum_many_over(const queue& q, std::int64_t sites, int columns, double* result, const Body& body, const End& end) {
@@ -61,7 +61,7 @@ void sum_many_over(const queue& q, std::int64_t sites, int columns, double* resu
   const std::int64_t blocks = std::max<std::int64_t>(blocks_of_a_sum<Body>(sites), 1);
   const int of_a_thread = sites_of_a_thread<Body>(sites);
 #ifdef __CUDACC__
-  q.launch_held_back();  // it may ask for more scratch memory and counters than this one
+  q.launch_held_back();  // it may need more scratch memory and counters than this one
   auto* const partial =
       reinterpret_cast<double*>(q.scratch(static_cast<std::size_t>(blocks * columns * Count) * sizeof(double)));
   launch_kernel(q, dim3(static_cast<unsigned>(blocks * columns)), dim3(sum_threads), 0, true,

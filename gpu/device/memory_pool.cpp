@@ -46,7 +46,7 @@ std::shared_ptr<std::byte> memory_pool::take(std::size_t bytes) {
     in_use_ += place->second.bytes;
     most_in_use_ = std::max(most_in_use_, in_use_);
   }
-  if (kernels_run_on_host()) std::memset(begin, 0xff, bytes);  // for tests: a number that nobody wrote is NaN
+  if (kernels_run_on_host()) std::memset(begin, 0xff, bytes);  // for tests: an unwritten number is NaN
   return {begin, [pool = shared_from_this()](std::byte* p) { pool->give_back(p); }};
 }
 

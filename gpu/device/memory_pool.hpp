@@ -27,14 +27,14 @@ class memory_pool : public std::enable_shared_from_this<memory_pool> {
   ///              piece serves requests of its size alone
   explicit memory_pool(int device, bool cuts = !kernels_run_on_host()) : device_(device), cuts_(cuts) {}
 
-  /// At least `bytes` bytes, 256-byte aligned, with undefined contents, for as long as the pointer or a copy of it
-  /// lives. Throws memory_error with what was needed and what there was.
+  /// Returns at least `bytes` bytes, 256-byte aligned, with undefined contents, for as long as the pointer or
+  /// a copy of it lives. Throws memory_error with what was needed and what there was.
   std::shared_ptr<std::byte> take(std::size_t bytes);
 
-  /// Bytes handed out now, and the most that ever were.
+  /// Returns the bytes handed out now, and the most that ever were.
   std::size_t in_use() const;
   std::size_t most_in_use() const;
-  /// Bytes that the pool has from the driver.
+  /// Returns the bytes that the pool has from the driver.
   std::size_t reserved() const;
 
  private:
@@ -68,7 +68,7 @@ class memory_pool : public std::enable_shared_from_this<memory_pool> {
 };
 
 /// While it lives, all that this thread takes from any pool comes from this one. A recorded stretch of work needs
-/// memory that nobody else is given between two runs of it. They nest.
+/// memory that is given to no other work between two runs of it. They nest.
 class redirected_memory {
  public:
   explicit redirected_memory(memory_pool& to);

@@ -3,18 +3,18 @@
 /// Sums over ranks inside a kernel, through memory that all ranks reach (peer_memory). For .cu files; to others
 /// `rank_sum` is data.
 ///
-/// A sum is an epoch. Each rank writes its numbers into every rank's memory, each with the epoch beside it, in words
-/// that are written as a whole: who finds this epoch in both words of a number has the number. So there is no flag to
-/// set after the data, and a number is under way for one trip.
+/// A sum is an epoch. Each rank writes its numbers into every rank's memory, each together with the epoch, in words
+/// that are written as a whole. A reader that finds this epoch in both words of a number has the number. So there is no
+/// flag to set after the data, and a number is under way for one trip.
 ///
 /// There are two sets of slots, for even and odd epochs. That is enough: a rank overwrites the slots of epoch e in
-/// epoch e + 2, and so after it has seen numbers of epoch e + 1 from every rank; those were written by kernels that ran
-/// after their rank's kernel of epoch e had ended, which had read its slots by then. Nor does a number need a fence:
-/// whoever finds the epoch in its words has the number itself, and a thread that reads the words after a barrier behind
+/// epoch e + 2, and so after it has seen numbers of epoch e + 1 from every rank. Those were written by kernels that ran
+/// after their rank's kernel of epoch e had ended, which had read its slots by then. Nor does a number need a fence: a
+/// reader that finds the epoch in its words has the number itself. A thread that reads the words after a barrier behind
 /// the one that found them finds no older ones.
 ///
-/// A word that is not of this epoch is of an older one. (A slot that nobody used for exactly 2^32 sums would be taken
-/// for new.)
+/// A word that is not of this epoch is of an older one. (A slot left unused for exactly 2^32 sums would be taken for
+/// new.)
 #pragma once
 
 #include <cstddef>
@@ -59,7 +59,7 @@ PLAQUETTE_WHERE_KERNELS_RUN inline double receive_number(const numbered& slot, s
   return number;
 }
 
-/// What a watchdog finds in a word: the rank that is waited for, and the epoch.
+/// Returns what a watchdog finds in a word: the rank that is waited for, and the epoch.
 PLAQUETTE_HOST_DEVICE inline std::uint64_t sum_waiting_word(int rank, std::uint32_t epoch) {
   return (static_cast<std::uint64_t>(rank) + 1) << 32 | epoch;
 }
@@ -72,7 +72,7 @@ struct number_rows {
 
 /// What a kernel needs to add the sums that it has made over the sites of a rank, a few numbers a column, over ranks
 /// too, before it ends. Columns are sums of their own, each with its epochs. Sums of kernels before, of as many
-/// columns, that nobody has used yet may be carried along.
+/// columns, that no kernel has used yet may be carried along.
 struct rank_sum {
   static constexpr int most_ranks = 8, most_columns = 32, most_numbers = 8, most_carried = 2;
   /// Of a column, in each rank's memory: the epoch of this rank's last sum, then numbered[2][most_ranks][most_numbers].
@@ -86,7 +86,7 @@ struct rank_sum {
   number_rows carried[most_carried] = {};
   std::int32_t carried_numbers = 0;  ///< a column, of all rows
 
-  /// 0 <= k < carried_numbers
+  /// Returns 0 <= k < carried_numbers
   PLAQUETTE_HOST_DEVICE double* carried_number(int column, int k) const {
     const bool second = k >= carried[0].count;
     const number_rows& rows = carried[second ? 1 : 0];

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t device_alignment = 256;
 
-/// Page-locked memory that nobody holds now.
+/// Page-locked memory that is free now.
 using pinned_pieces = std::vector<std::pair<std::size_t, std::shared_ptr<std::byte>>>;
 
 [[noreturn]] void throw_out_of_memory(const std::string& where, std::size_t bytes, std::size_t available) {

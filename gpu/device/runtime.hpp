@@ -4,7 +4,7 @@
 /// to include this. In the host build (gpu/host) memory of the device is memory of the host, and work is done when
 /// queued.
 ///
-/// Errors of CUDA are std::runtime_error with the place of the call; memory that is not there is memory_error.
+/// Errors of CUDA are std::runtime_error with the place of the call; missing memory is memory_error.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace plaquette::gpu {
 
 struct closing_programs;  // gpu/fields/scalar_program.hpp
 
-/// Devices that can be used: 0 where there is no driver. The host build has 1.
+/// Returns the number of devices that can be used: 0 where there is no driver. The host build has 1.
 int device_count();
 /// True in the host build, where kernels are loops of the host.
 bool kernels_run_on_host();
@@ -41,10 +41,10 @@ struct device_memory {
 };
 device_memory memory_of_device(int device);
 
-/// Memory of the device that nobody else uses, 256-byte aligned, undefined contents. Freeing it waits for the device:
+/// Returns memory of the device for one owner, 256-byte aligned, undefined contents. Freeing it waits for the device:
 /// take field memory from a memory_pool. Throws memory_error saying how much was needed and available.
 std::shared_ptr<std::byte> allocate_on_device(int device, std::size_t bytes);
-/// Page-locked memory of the host: copies from and to it are the fastest, and run beside other work.
+/// Allocates page-locked memory of the host: copies from and to it are the fastest, and run together with other work.
 std::shared_ptr<std::byte> allocate_pinned(std::size_t bytes);
 
 /// A queue of work for one device: what is queued later starts when what was queued earlier has ended. Copies of the
@@ -62,27 +62,28 @@ class queue {
   /// True in every other call. A kernel that goes through its blocks backwards, after one that went forwards, begins
   /// with what that one touched last, and finds a good part of it in the cache.
   bool turn_around() const;
-  /// The cudaStream_t; nullptr in the host build. What was held back is launched first.
+  /// Returns the cudaStream_t; nullptr in the host build. What was held back is launched first.
   void* native() const;
 
-  /// Holds a kernel back until something else is queued or waited for: what its numbers are needed for is known by
-  /// then, and may be worked out at its end. In the host build it is launched at once.
+  /// Holds a kernel back until something else is queued or waited for. What its numbers are needed for is known by
+  /// then, and may be computed at its end. In the host build it is launched at once.
   /// \param columns  of the kernel
   /// \param launch   launches it, with these at its end where they are not null. Keeps alive the memory that the kernel
   ///                 reads and writes, and no copy of the queue.
   using held_launch = std::function<void(const queue&, const closing_programs*)>;
   void hold_back(int columns, held_launch launch) const;
   void launch_held_back() const;
-  /// Launches the kernel that is held back with these at its end; false where there is none of so many columns.
+  /// Launches the kernel that is held back with these at its end; false where there is none of this number of columns.
   bool launch_closing(int columns, const closing_programs& programs) const;
 
-  /// Memory of the device for one kernel and what is fused to it: the next one that is queued may use it again. Grows.
+  /// Returns memory of the device for one kernel and what is fused to it: the next one that is queued may use it again.
+  /// Grows.
   std::byte* scratch(std::size_t bytes) const;
-  /// So many counters, zero; whoever uses them leaves them zero. See `sum_over`.
+  /// Returns `count` counters, zero; a kernel that uses them leaves them zero. See `sum_over`.
   unsigned* counters(std::size_t count) const;
-  /// Page-locked memory of the host for numbers under way; the next call that stages may use it again.
+  /// Returns page-locked memory of the host for numbers under way; the next call that stages may use it again.
   std::byte* staging(std::size_t bytes) const;
-  /// The same for whoever holds it, and then for kernels queued later. Kernels can write there.
+  /// Returns the same for its present owner, and then for kernels queued later. Kernels can write there.
   std::shared_ptr<std::byte> take_pinned(std::size_t bytes) const;
 
  private:
@@ -95,10 +96,10 @@ void copy_to_device(const queue& q, void* to, const void* from, std::size_t byte
 /// Waits for the copy, and so for all that was queued before.
 void copy_to_host(const queue& q, void* to, const void* from, std::size_t bytes);
 void copy_on_device(const queue& q, void* to, const void* from, std::size_t bytes);
-/// Every byte becomes `value`.
+/// Sets every byte to `value`.
 void fill_bytes(const queue& q, void* to, int value, std::size_t bytes);
 
-/// Rows of so many bytes, each `stride` bytes behind the one before.
+/// Rows of equal size, each `stride` bytes behind the one before.
 struct byte_rows {
   std::size_t rows, bytes;
 };
@@ -113,7 +114,7 @@ class device_timer {
   explicit device_timer(const queue& q);
   void start();
   void stop();
-  /// Between start and stop; waits for stop.
+  /// Returns the seconds between start and stop; waits for stop.
   double seconds() const;
 
  private:

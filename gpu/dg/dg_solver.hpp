@@ -29,13 +29,13 @@ inline constexpr int highest_dg_order = 9;
 bool has_fused_stage(const dg_domain& domain, precision p);
 
 /// Collective. The domain is read here and not kept. `columns` states advance side by side.
-/// \param q  of the rank's device; several ranks may share one
+/// \param q of the rank's device; several ranks may share one.
 /// Throws input_error where the order is above highest_dg_order, the precision is half, or a kernel was chosen that
 /// cannot do this domain; memory_error where the device has no room.
 std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, precision p, int columns, const queue& q,
                                           const dg_solver_options& options = {});
 
-/// Bytes of the device's memory that such a solver takes on this rank.
+/// Returns the bytes of the device's memory that such a solver takes on this rank.
 std::size_t bytes_of_dg_solver(const dg_domain& domain, precision p, int columns, dg_solver_options::choice kernel);
 
 }  // namespace plaquette::gpu

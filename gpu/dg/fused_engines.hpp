@@ -33,7 +33,7 @@ struct per_lane {
   PLAQUETTE_DG_DEVICE const X& operator[](int lane) const { return value[lanes_here == 1 ? 0 : lane]; }
 };
 
-/// f(lane) for the lanes that are run here.
+/// Calls f(lane) for the lanes that are run here.
 template <class F>
 PLAQUETTE_DG_DEVICE void for_lanes(const F& f) {
   PLAQUETTE_DG_UNROLL
@@ -108,7 +108,7 @@ struct fma_engine {
   PLAQUETTE_HOST_DEVICE static constexpr int column(int lane, int i) {
     return i % column_block * column_lanes + lane / row_lanes;
   }
-  /// Number j of a lane's sums, taken column by column.
+  /// Returns the number j of a lane's sums, taken column by column.
   PLAQUETTE_HOST_DEVICE static constexpr int by_column(int j) { return j % row_block * column_block + j / row_block; }
   PLAQUETTE_HOST_DEVICE static constexpr int left_row(int lane, int i) { return i * row_lanes + lane; }
   PLAQUETTE_HOST_DEVICE static constexpr int left_depth(int, int) { return 0; }
@@ -136,7 +136,7 @@ struct fma_engine {
   }
 };
 
-/// What tensor cores make of an operand of TF32: they drop its last 13 bits.
+/// Returns what tensor cores make of an operand of TF32: they drop its last 13 bits.
 inline double operand_of_mma(double x) { return x; }
 inline double operand_of_mma(float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffffe000U); }
 /// And of a sum: in float it is cut off, not rounded (M. Fasi et al., PeerJ Comput. Sci. 7 (2021) e330), so that errors
@@ -147,7 +147,7 @@ inline void round_as_mma(double sum, float& result) {
   if (std::abs(static_cast<double>(result)) > std::abs(sum)) result = std::nextafter(result, 0.0F);
 }
 
-/// What the mma instruction does, lane by lane: C (rows x 8) += A (rows x depth) B (depth x 8).
+/// Does what the mma instruction does, lane by lane: C (rows x 8) += A (rows x depth) B (depth x 8).
 template <class Engine, class C, class A, class B>
 inline void emulate_mma(C&& c, const A& a, const B& b) {
   double left[Engine::rows][Engine::depth] = {}, right[Engine::depth][8] = {};

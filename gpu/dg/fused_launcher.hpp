@@ -23,7 +23,7 @@ std::unique_ptr<stage_launcher<T, fields>> make_fused_launcher(const reference_e
                                                                const std::vector<element_geometry>& geometry,
                                                                bool is_upwind, const queue& q);
 
-/// The launchers of the orders of one file; null for others.
+/// Returns the launchers of the orders of one file; null for others.
 template <class T, int fields, bool high>
 std::unique_ptr<stage_launcher<T, fields>> make_fused_launcher_of(const reference_element& reference,
                                                                   const std::vector<element_geometry>& geometry,

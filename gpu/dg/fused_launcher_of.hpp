@@ -17,7 +17,7 @@
 
 namespace plaquette::gpu::dg {
 
-/// Numbers of maxwell_in_element::record.
+/// Returns the numbers of maxwell_in_element::record.
 template <class T>
 std::vector<T> maxwell_records(const std::vector<element_geometry>& geometry) {
   using vector = std::array<double, 3>;

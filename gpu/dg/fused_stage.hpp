@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Variant 3: a whole stage in one kernel. Warps take groups of elements one after the other: bring the nodes of the
-/// group to shared memory in the coordinates of the element, form the flux of its faces there, multiply by LIFT and D
-/// with the elements as columns, and update. q is read from one array and written to another, so that neighbours see
-/// the old state.
+/// Variant 3: a whole stage in one kernel. Warps take groups of elements one after the other. They bring the nodes of
+/// the group to shared memory in the coordinates of the element and form the flux of its faces there. Then they
+/// multiply by LIFT and D with the elements as columns, and update. The state q is read from one array and written to
+/// another, so that neighbours see the old state.
 ///
 /// The steps of a group are functions of a thread's or a lane's number; the host build runs them as loops.
 #pragma once
@@ -34,7 +34,7 @@ struct fused_shape {
   static constexpr bool prefetches = prefetches_;  ///< the matrices of a step during the step before
 };
 
-/// Of memory that this kernel does not write.
+/// Reads values of memory that this kernel does not write.
 template <class T, int fields>
 PLAQUETTE_DG_DEVICE node_values<T, fields> read_values(const node_values<T, fields>* at) {
   node_values<T, fields> v;
@@ -87,8 +87,8 @@ PLAQUETTE_DG_DEVICE void write_streamed(node_values<T, fields>* at, const node_v
 #endif
 }
 
-/// Strides between elements in shared memory that keep the lanes of a warp on different banks: with four rows of a
-/// product side by side, and with one.
+/// Returns strides between elements in shared memory that keep the lanes of a warp on different banks: with four rows
+/// of a product side by side, and with one.
 template <class Engine>
 constexpr int spread(int nodes) {
   const int filled = rounded_up(nodes, Engine::depth);
@@ -163,7 +163,7 @@ struct fused_kernel {
     const std::int64_t of_column = stage.columns == 1 ? group : group / stage.columns;
     return {static_cast<std::int32_t>(stage.begin + of_column * elements), group - of_column * stage.columns};
   }
-  /// Element e of a group; behind the last one stands the last one.
+  /// Returns element e of a group; behind the last one stands the last one.
   PLAQUETTE_DG_DEVICE std::int32_t element_of(const group_place& place, int e) const {
     return min_of(place.first + e, stage.end - 1);
   }
@@ -192,7 +192,7 @@ struct fused_kernel {
 #endif
   }
 
-  /// Nodes of the group, in coordinates of their elements, to shared memory.
+  /// Loads nodes of the group, in coordinates of their elements, to shared memory.
   PLAQUETTE_DG_DEVICE void load_nodes(const group_place& place, int thread, const group_memory& memory, const T* record,
                                       const std::uint32_t* link) const {
     if (thread < 4 * elements) derive(place, thread, memory, record, link);
@@ -256,7 +256,7 @@ struct fused_kernel {
     System::derive(record + e * System::record, medium, upwinding, face, memory.derived + e * System::derived);
   }
 
-  /// Fluxes of the group's faces to shared memory. A thread takes node m of all four faces.
+  /// Forms fluxes of the group's faces in shared memory. A thread takes node m of all four faces.
   PLAQUETTE_DG_DEVICE void form_fluxes(const group_place& place, int thread, const group_memory& memory,
                                        const T* record, const std::uint32_t* link, const std::uint8_t* partner) const {
     const values* const q = stage.in + place.column * stage.column_stride;
@@ -302,7 +302,7 @@ struct fused_kernel {
           t + p * System::plane_width, memory.node + ((p * elements + e) * node_stride + n) * System::plane_width);
   }
 
-  /// Products and update of the tiles that belong to a warp of the group.
+  /// Makes products and update of the tiles that belong to a warp of the group.
   PLAQUETTE_DG_DEVICE void multiply_and_update(const group_place& place, int warp, const group_memory& memory,
                                                const T* record, const T* matrix) const {
     for (int tile = warp; tile < row_tiles * column_tiles; tile += shape::warps) {
@@ -338,7 +338,7 @@ struct fused_kernel {
       }
     });
   }
-  /// The same in two parts: numbers from memory, for engines whose lanes have their own; then operands.
+  /// Does the same in two parts: numbers from memory, for engines whose lanes have their own; then operands.
   template <int count, class Numbers>
   PLAQUETTE_DG_DEVICE static void fetch_left(Numbers& next, const T* at) {
     constexpr int each = Engine::left_numbers;
@@ -483,7 +483,7 @@ __device__ __forceinline__ void wait_for_group(int group) {
     asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(32 * warps) : "memory");
 }
 
-/// Has a stretch of memory brought to the second-level cache, where it begins on 16 bytes.
+/// Brings a stretch of memory to the second-level cache, where it begins on 16 bytes.
 __device__ __forceinline__ void bring_to_cache(const void* from, std::int64_t bytes) {
   if (reinterpret_cast<std::uintptr_t>(from) % 16 != 0) return;
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(static_cast<unsigned>(bytes)) : "memory");
@@ -579,7 +579,7 @@ void launch_fused(const queue&, const fused_kernel<System, Engine, order, shape>
 
 #endif
 
-/// The matrices of the reference element as the kernel reads them.
+/// Returns the matrices of the reference element as the kernel reads them.
 template <class Kernel, class Engine>
 std::vector<typename Kernel::T> packed_matrices(const auto& derivative, const auto& lift) {
   using T = typename Kernel::T;

@@ -23,7 +23,7 @@
 
 namespace plaquette::gpu::dg {
 
-/// 1 / x of a number that is neither tiny nor huge, without the branches that those need.
+/// Returns 1 / x of a number that is neither tiny nor huge, without the branches that those need.
 template <class T>
 PLAQUETTE_DG_DEVICE T reciprocal(T x) {
 #ifdef __CUDACC__
@@ -42,7 +42,7 @@ PLAQUETTE_DG_DEVICE T reciprocal(T x) {
 #endif
 }
 
-/// 1 / sqrt(x), likewise.
+/// Returns 1 / sqrt(x), likewise.
 template <class T>
 PLAQUETTE_DG_DEVICE T reciprocal_root(T x) {
 #ifdef __CUDACC__
@@ -68,7 +68,7 @@ struct acoustics_in_element {
   static constexpr int record = 16;   ///< numbers of an element in memory: m_f, Fscale of each face
   static constexpr int derived = 16;  ///< {c, kappa} of each face; Fscale / Z of each; 1 / first, 1 / second
 
-  /// h = Z (dp - Z' dn) / (Z + Z') = c dp + kappa m_f . du, with Z' behind the face.
+  /// Computes h = Z (dp - Z' dn) / (Z + Z') = c dp + kappa m_f . du, with Z' behind the face.
   PLAQUETTE_DG_DEVICE static void derive(const T* record_, const T* medium, T /*upwinding*/, int face, T* to) {
     const T scale = record_[4 * face + 3];
     T share = T(0.5), kappa = T(0.5), per_impedance = T(1), per_first = T(1), per_second = T(1);
@@ -85,7 +85,7 @@ struct acoustics_in_element {
     to[8 + face] = scale * per_impedance;
     if (face == 0) to[12] = per_first, to[13] = per_second;
   }
-  /// (g_1 . u, g_2 . u, g_3 . u, p).
+  /// Computes (g_1 . u, g_2 . u, g_3 . u, p).
   PLAQUETTE_DG_DEVICE static void to_element(const T* record_, const node_values<T, 4>& q, T (&t)[4]) {
     PLAQUETTE_DG_UNROLL
     for (int a = 0; a < 3; ++a) t[a] = along(record_ + 4 * (a + 1), q);
@@ -102,7 +102,7 @@ struct acoustics_in_element {
     PLAQUETTE_DG_UNROLL
     for (int f = 0; f < 4; ++f) Engine::multiply_add(z[f], lift_of_face[f], h[f]);
   }
-  /// From the lifted h of the four faces to where sums over the volume begin: what stands in div u, and D_a p.
+  /// Goes from the lifted h of the four faces to where sums over the volume begin: what stands in div u, and D_a p.
   PLAQUETTE_DG_DEVICE static void merge(const T* /*record*/, const T* derived_, T (&z)[4]) {
     const T z0 = z[0];
     z[0] = -(derived_[8] * z0 + derived_[9] * z[1] + derived_[10] * z[2] + derived_[11] * z[3]);
@@ -136,7 +136,7 @@ struct acoustics_of_any_flux : acoustics_in_element<T> {
   static constexpr int derived = 20;  ///< {c, kappa, Fscale alpha / (Z + Z'), Z' / (Z + Z')} of each face; 1 / first,
                                       ///< 1 / second
 
-  /// h = Z (dp - alpha Z' dn) / (Z + Z') = c dp + kappa m_f . du.
+  /// Computes h = Z (dp - alpha Z' dn) / (Z + Z') = c dp + kappa m_f . du.
   PLAQUETTE_DG_DEVICE static void derive(const T* record_, const T* medium, T upwinding, int face, T* to) {
     const T scale = record_[4 * face + 3];
     T here = T(1), there = T(1), per_first = T(1), per_second = T(1);
@@ -148,7 +148,7 @@ struct acoustics_of_any_flux : acoustics_in_element<T> {
     to[4 * face + 3] = there * share;
     if (face == 0) to[16] = per_first, to[17] = per_second;
   }
-  /// Both with the sign with which they enter div u and D_a p.
+  /// Computes both with the sign with which they enter div u and D_a p.
   PLAQUETTE_DG_DEVICE static void flux(const T* record_, const T* derived_, int face, bool is_mirror,
                                        const node_values<T, 4>& there, const T (&here)[4], T* h) {
     const T own = face == 0 ? -(here[0] + here[1] + here[2]) : here[face - 1];
@@ -208,7 +208,7 @@ struct maxwell_in_element {
     metric_of_face(record_, face, to + 8 + 3 * face);
     if (face == 0) to[20] = per_impedance, to[21] = per_second * record_[3], to[22] = per_first * record_[3];
   }
-  /// gamma_ij = tau_i . tau_j / (J Fscale), where |tau_1 x tau_2| = |J| Fscale.
+  /// Computes gamma_ij = tau_i . tau_j / (J Fscale), where |tau_1 x tau_2| = |J| Fscale.
   PLAQUETTE_DG_DEVICE static void metric_of_face(const T* record_, int face, T* gamma) {
     const int b = face == 0 ? 1 : face % 3, c = face == 0 ? 2 : (face + 1) % 3;
     T t[2][3], squares = T(0);
@@ -232,7 +232,7 @@ struct maxwell_in_element {
   // In products, numbers along e_2 (t[1], t[4]) and sums along e_3 (z[2], z[5]) have the other sign. Then one D_a in
   // place of three has to be negated.
 
-  /// (e_a . H, e_a . E).
+  /// Computes (e_a . H, e_a . E).
   PLAQUETTE_DG_DEVICE static void to_element(const T* record_, const node_values<T, 6>& q, T (&t)[6]) {
     PLAQUETTE_DG_UNROLL
     for (int a = 0; a < 3; ++a) {
@@ -243,7 +243,7 @@ struct maxwell_in_element {
       t[3 + a] = a == 1 ? -of_e : of_e;
     }
   }
-  /// Edges of a face: tau_1 = e_b, tau_2 = e_c with (a, b, c) cyclic; of face 0 e_2 - e_1 and e_3 - e_1.
+  /// Returns edges of a face: tau_1 = e_b, tau_2 = e_c with (a, b, c) cyclic; of face 0 e_2 - e_1 and e_3 - e_1.
   PLAQUETTE_DG_DEVICE static face_edges<T> across(const T* record_, int face, bool is_mirror,
                                                   const node_values<T, 6>& there, const T (&here)[6]) {
     const int b = face == 0 ? 1 : face % 3, c = face == 0 ? 2 : (face + 1) % 3;

@@ -23,7 +23,7 @@ struct lane_shape {
   static constexpr int warps = warps_, blocks = blocks_;  ///< of a block; of a multiprocessor
 };
 
-/// Node m of a face (reference_element::face_node), known when compiling.
+/// Returns node m of a face (reference_element::face_node), known when compiling.
 constexpr int node_of_face(int order, int face, int m) {
   int c = 0, b = m;
   while (b > order - c) b -= order - c + 1, ++c;
@@ -135,7 +135,7 @@ struct lane_kernel {
     return v;
   }
 
-  /// The right-hand side of one element a lane; it takes the place of the traces.
+  /// Forms the right-hand side of one element a lane; it takes the place of the traces.
   PLAQUETTE_DG_DEVICE void form_rhs(const group_place& place, const warp_memory& memory) const {
     per_lane<numbers<T, System::record>> record;
     per_lane<numbers<T, System::derived>> derived;
@@ -179,7 +179,7 @@ struct lane_kernel {
     });
   }
 
-  /// residual = a residual + dt rhs; out = in + b residual; lanes side by side in memory.
+  /// Computes residual = a residual + dt rhs; out = in + b residual; lanes side by side in memory.
   PLAQUETTE_DG_DEVICE void update(const group_place& place, int lane, const warp_memory& memory) const {
     constexpr int batch = nodes % 5 == 0 ? 5 : 4;
     values* const out = stage.out + place.column * stage.column_stride;

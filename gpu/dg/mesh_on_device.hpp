@@ -49,7 +49,7 @@ struct ghost_faces {
 /// Links of a domain as numbers (dg_arrays.hpp), [element][4], and the ghost faces that they name.
 /// Throws input_error where there are more elements than a link can name.
 std::vector<std::uint32_t> encode_links(const dg_domain& domain, ghost_faces& ghosts);
-/// [link_codes][Nfp].
+/// Returns [link_codes][Nfp].
 std::vector<std::uint8_t> partner_table(const reference_element& reference);
 
 /// All that mesh_arrays points to.

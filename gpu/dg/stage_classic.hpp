@@ -12,7 +12,7 @@
 
 namespace plaquette::gpu::dg {
 
-/// Threads of a block: the nodes of an element, filled up to warps.
+/// Returns the threads of a block: the nodes of an element, filled up to warps.
 inline int threads_of_element(int nodes) { return (nodes + 31) / 32 * 32; }
 
 template <class Equations>

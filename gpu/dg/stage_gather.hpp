@@ -44,7 +44,7 @@ struct gather_stage {
   }
 
  private:
-  /// Derivatives along r, s, t by Dr, Ds, Dt, then along x, y, z by the chain rule.
+  /// Adds derivatives along r, s, t by Dr, Ds, Dt, then along x, y, z by the chain rule.
   PLAQUETTE_HOST_DEVICE void add_volume(const values* q, std::int64_t element, int n, T (&rhs)[fields]) const {
     const mesh_arrays<T>& mesh = stage.mesh;
     T along_r[3][fields] = {};

@@ -45,7 +45,7 @@ template <class T, int fields>
 std::unique_ptr<stage_launcher<T, fields>> make_products_launcher(wave_equations equations, const queue& q,
                                                                   const reference_element& reference,
                                                                   std::int64_t elements);
-/// Bytes of those arrays.
+/// Returns the bytes of those arrays.
 std::size_t bytes_of_products(wave_equations equations, const reference_element& reference, std::int64_t elements,
                               std::size_t bytes_a_number);
 template <class T, int fields>

@@ -116,7 +116,7 @@ struct maxwell_tm {
   }
 };
 
-/// What a kernel reads of one face.
+/// Returns what a kernel reads of one face.
 template <class T>
 PLAQUETTE_HOST_DEVICE face_side<T> read_face(const mesh_arrays<T>& mesh, std::int64_t element, int face, bool is_open) {
   const T* const m = mesh.geometry + element * 16 + face * 4;
@@ -135,7 +135,7 @@ PLAQUETTE_HOST_DEVICE medium_constants<T> read_medium(const mesh_arrays<T>& mesh
   return {mesh.media[element * media_numbers], mesh.media[element * media_numbers + 1]};
 }
 
-/// The difference of fields across face node m: there - here.
+/// Computes the difference of fields across face node m: there - here.
 template <class Equations, class T, int fields>
 PLAQUETTE_HOST_DEVICE void face_difference(const mesh_arrays<T>& mesh, const node_values<T, fields>* column,
                                            std::int64_t element, int face, int m, const decoded_link& link,

@@ -37,8 +37,8 @@ struct clover_of_site {
   }
 
  private:
-  /// a_{k+1} at a site of the box with ghosts: the field strength of the plane of space without direction k, less
-  /// (first chirality) or more (second) that of the plane (k, t), which has the other sign for k = y.
+  /// a_{k+1} at a site of the box with ghosts: the field strength of the plane of space without direction k, minus
+  /// (first chirality) or plus (second) that of (k, t). The latter has the other sign for k = y.
   template <int k>
   PLAQUETTE_HOST_DEVICE su3<double> component(int parity, const site_coordinate& x, int chirality) const {
     su3<double> sum;

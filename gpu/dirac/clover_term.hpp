@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The clover term on the device, as in cpu_ref/dirac/clover_term.hpp: a Hermitian matrix on spin and colour of a site,
-/// block diagonal in chirality (DeGrand-Rossi basis). Sheikholeslami and Wohlert, Nucl. Phys. B 259 (1985) 572.
+/// The clover term on the device, as in cpu_ref/dirac/clover_term.hpp: a Hermitian matrix on spin and colour of a site.
+/// It is block diagonal in chirality (DeGrand-Rossi basis). Sheikholeslami and Wohlert, Nucl. Phys. B 259 (1985) 572.
 #pragma once
 
 #include <memory>
@@ -85,17 +85,17 @@ class clover_configuration {
 clover_configuration import_clover(const context& ctx, const site_field<clover_block>& from);
 site_field<clover_block> export_clover(const clover_configuration& from);
 
-/// C(x) = -1/2 sum_{mu<nu} c_munu sigma_munu (-i Fhat_munu(x)), Fhat = (Q - Q^+) / 8 with its trace, Q the sum of the
-/// four leaves around x, c_munu = action.clover_coefficient(mu, nu). Neither the mass nor the Wilson term's diagonal is
-/// in it. The boundary condition of the fermions does not enter: a closed loop crosses a boundary as often forwards as
-/// backwards. Collective.
+/// Returns C(x) = -1/2 sum_{mu<nu} c_munu sigma_munu (-i Fhat_munu(x)), Fhat = (Q - Q^+) / 8 with its trace, Q the sum
+/// of the four leaves around x, c_munu = action.clover_coefficient(mu, nu). Neither the mass nor the Wilson term's
+/// diagonal is in it. The boundary condition of the fermions does not enter: a closed loop crosses a boundary as often
+/// forwards as backwards. Collective.
 clover_configuration make_clover_term(const gauge_configuration& links, const fermion_action& action);
 
-/// A := A + shift; turns C into A = 4 + m + C for shift = action.diagonal().
+/// Adds a shift to A; turns C into A = 4 + m + C for shift = action.diagonal().
 void add_to_diagonal(clover_configuration& term, double shift);
 
-/// Site by site. Collective; waits. Throws input_error on every rank, naming the first site by its global coordinate,
-/// where a block of any rank has no inverse.
+/// Inverts site by site. Collective; waits. Throws input_error on every rank, naming the first site by its global
+/// coordinate, where a block of any rank has no inverse.
 clover_configuration inverse(const clover_configuration& term);
 
 }  // namespace plaquette::gpu

@@ -35,7 +35,7 @@ struct lattice_site {
   int position;  ///< in the tile
 };
 
-/// threadIdx: x/2, y, then z, t, parity, group.
+/// Returns threadIdx: x/2, y, then z, t, parity, group.
 __device__ __forceinline__ lattice_site find_lattice_site(const lattice_walk& walk, int tile) {
   const int row = walk.by_x.quotient(tile), plane = walk.by_y.quotient(row), cube = walk.by_slab.quotient(plane),
             slab = walk.by_tiles_t.quotient(cube);
@@ -58,7 +58,7 @@ __device__ __forceinline__ bool inside(const lattice_site& s, const site_order& 
   return s.half_x < order.half_x.value && s.y < order.length[1] && s.z < order.length[2] && s.t < order.length[3];
 }
 
-/// The next tile for a multiprocessor of a half: of its own share, then of the other; -1 when there is none.
+/// Returns the next tile for a multiprocessor of a half: of its own share, then of the other; -1 when there is none.
 __device__ __forceinline__ int take_tile(const lattice_walk& walk, int half) {
   for (const int share : {half, 1 - half}) {
     const int first = share == 0 ? 0 : walk.first_share;
@@ -73,7 +73,7 @@ __device__ __forceinline__ int tile_of_block(const lattice_walk& walk) {
   return walk.backwards ? walk.tiles - 1 - static_cast<int>(blockIdx.x) : static_cast<int>(blockIdx.x);
 }
 
-/// The tile of a block where they are taken from shares; all threads call this.
+/// Returns the tile of a block where they are taken from shares; all threads call this.
 /// \param room  shared memory
 __device__ __forceinline__ int taken_tile(const lattice_walk& walk, int* room) {
   wait_for_previous_kernel();
@@ -90,7 +90,7 @@ __device__ __forceinline__ int taken_tile(const lattice_walk& walk, int* room) {
 template <class T>
 inline constexpr int bytes_of_number = is_half<T> ? 2 : sizeof(real_of<T>);
 
-/// Threads of a block. A multiprocessor holds two such, or more that are smaller.
+/// Returns the threads of a block. A multiprocessor holds two such, or more that are smaller.
 template <class T>
 constexpr int threads_of_block(bool small) {
   return small ? most_small_threads : most_threads(bytes_of_number<T>);

@@ -30,7 +30,7 @@ double share_of_threads(const hermitian_launch& launch, const extents& local) {
   return share;
 }
 
-/// Tiles with about so many threads: rows of x, or equal parts of them.
+/// Tiles with about this number of threads: rows of x, or equal parts of them.
 std::vector<hermitian_launch> tiles_of(const extents& local, int threads, int groups) {
   std::vector<hermitian_launch> list;
   const int row = local[0] / 2, positions = threads / (2 * groups);

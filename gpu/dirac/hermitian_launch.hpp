@@ -12,8 +12,8 @@ namespace plaquette::gpu {
 
 /// Most threads of a block of the kernel with fewer registers.
 inline constexpr int most_small_threads = 192;
-/// Most threads of a block of a batch in one group. One above most_threads is alone on its multiprocessor: its tile is
-/// larger, so that less of what a site reads lies outside. (In single precision that gains nothing.)
+/// Returns the most threads of a block of a batch in one group. One above most_threads is alone on its multiprocessor:
+/// its tile is larger, so that less of what a site reads lies outside. (In single precision that gains nothing.)
 constexpr int most_wide_threads(int number_bytes) { return number_bytes == 8 ? 192 : most_threads(number_bytes); }
 
 /// A block of threads takes a tile of the lattice with both its parities. Two sites read a link, and nine read a
@@ -43,12 +43,12 @@ struct hermitian_launch {
   int threads() const { return 2 * positions() * groups; }
   /// Whether this is a batch's block that is alone on its multiprocessor.
   bool wide(int number_bytes) const { return steps == 1 && !small && threads() > most_threads(number_bytes); }
-  /// For the tuner's file: "12.4.2.1 steps 4 past turns dependent".
+  /// Returns the name in the tuner's file: "12.4.2.1 steps 4 past turns dependent".
   std::string name() const;
   bool operator==(const hermitian_launch&) const = default;
 };
 
-/// What the tuner may try, the most promising first: that is the table's choice.
+/// Returns what the tuner may try, the most promising first: that is the table's choice.
 std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& problem, int most = 24);
 
 }  // namespace plaquette::gpu

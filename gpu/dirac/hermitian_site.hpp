@@ -2,9 +2,9 @@
 /// \file
 /// One site of one application of H = gamma_5 D_w(-rho), on host and device: what its kernels share. The hops are those
 /// of hopping_site.hpp. Sites of the whole lattice have one number: i, on odd sites behind the padded blocks of the
-/// even ones; so fields and links of both parities are one array to a kernel.
+/// even ones. So fields and links of both parities are one array to a kernel.
 ///
-/// gamma_5 exchanges the halves of a spinor: the sum of hops and diagonal is stored with its halves exchanged, and what
+/// gamma_5 exchanges the halves of a spinor. The sum of hops and diagonal is stored with its halves exchanged, and what
 /// is added to H in is exchanged when it is read.
 #pragma once
 
@@ -20,14 +20,14 @@ template <class T>
 struct hermitian_arguments {
   using real = real_of<T>;
 
-  /// Of both parities: out, in, links (here and there are the same), weights of the hops with a, the order. x and w are
-  /// u and w, null where there is none; a multiplies `in` inside gamma_5.
+  /// Of both parities: out, in, links (here and there are the same), weights of the hops with a, the order. Here x and
+  /// w are u and w, null where there is none; a multiplies `in` inside gamma_5.
   hopping_arguments<T> hops;
   std::int32_t parity_step = 0;  ///< from the number of an even site to that of the odd one with the same i
   real d = 0, b = 0, c = 0;
 };
 
-/// Numbers of the whole lattice.
+/// Returns the numbers of the whole lattice.
 PLAQUETTE_KERNEL_INLINE hop_neighbours neighbours_on_lattice(const site_order& order, std::int32_t parity_step,
                                                              int parity, std::int32_t half_x, std::int32_t y,
                                                              std::int32_t z, std::int32_t t) {
@@ -39,14 +39,14 @@ PLAQUETTE_KERNEL_INLINE hop_neighbours neighbours_on_lattice(const site_order& o
   return n;
 }
 
-/// The place of a site of a column.
+/// Returns the place of a site of a column.
 template <class T, class Byte>
 PLAQUETTE_KERNEL_INLINE spinor_place<T, Byte> place_of_site(Byte* begin, std::int32_t block_stride, int column,
                                                             std::int32_t i) {
   return place_in<T>(block_of(column_of<T>(begin, column), static_cast<std::uint32_t>(block_stride), i), lane_of(i));
 }
 
-/// sum += factor * the spinor at a place, with its halves exchanged or not.
+/// Computes sum += factor * the spinor at a place, with its halves exchanged or not.
 template <class T, bool exchanged>
 PLAQUETTE_KERNEL_INLINE void add_stored(spin_rows<real_of<T>, 4>& sum, const spinor_place<T, const std::byte>& from,
                                         real_of<T> factor) {
@@ -67,7 +67,7 @@ PLAQUETTE_KERNEL_INLINE void add_stored(spin_rows<real_of<T>, 4>& sum, const spi
   add_stored<T, exchanged>(sum, place_of_site<T>(x.begin, x.block_stride, column, i), factor);
 }
 
-/// From the sum of hops h to the result, and stores it.
+/// Computes the result from the sum of hops h, and stores it.
 /// \param to  the place of the result
 template <class T>
 PLAQUETTE_KERNEL_INLINE void finish_hermitian(spin_rows<real_of<T>, 4>& h, const hermitian_arguments<T>& arg,
@@ -155,7 +155,7 @@ struct site_at_cut {
   site_place at;
 };
 
-/// The block and the lane of the link of a hop backwards into a message.
+/// Returns the block and the lane of the link of a hop backwards into a message.
 template <class T, reconstruct stored, int direction>
 PLAQUETTE_KERNEL_INLINE link_place ghost_link_of(const hopping_arguments<T>& arg, const hermitian_halo& halo,
                                                  const site_at_cut& site) {
@@ -165,7 +165,7 @@ PLAQUETTE_KERNEL_INLINE link_place ghost_link_of(const hopping_arguments<T>& arg
           static_cast<std::uint32_t>(lane_of(f))};
 }
 
-/// sum[k] += the hop of one direction of `count` columns that is in a message.
+/// Computes sum[k] += the hop of one direction of `count` columns that is in a message.
 template <int direction, class T, reconstruct stored, int count, class Phases>
 PLAQUETTE_KERNEL_INLINE void add_message_hop(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
                                              const hermitian_halo& halo, const site_at_cut& site, int column,
@@ -267,7 +267,7 @@ template <class T>
 void launch_hermitian(const queue& q, const hermitian_work<T>& work, reconstruct stored,
                       const hermitian_launch& how);  // hermitian_kernels.hpp
 
-/// The same where directions are cut and kernels send all messages: queues the packing of faces, then the sites.
+/// Does the same where directions are cut and kernels send all messages: queues the packing of faces, then the sites.
 template <class T>
 void launch_hermitian_of_rank(const queue& q, const hermitian_work<T>& work, const hermitian_halo& halo,
                               reconstruct stored, const hermitian_launch& how);  // hermitian_halo_kernels.hpp

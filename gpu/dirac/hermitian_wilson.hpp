@@ -37,36 +37,37 @@ class hermitian_wilson {
   const fermion_action& action() const { return hopping_.action(); }
   const hopping_term<T>& hopping() const { return hopping_; }
 
-  /// out = H in; out is not in. Collective.
+  /// Computes out = H in; out is not in. Collective.
   void apply(field<T>& out, const field<T>& in) const { apply(out, 1.0, in, 0.0, nullptr, 0.0, nullptr); }
-  /// The same: H is Hermitian.
+  /// Does the same: H is Hermitian.
   void apply_dagger(field<T>& out, const field<T>& in) const { apply(out, in); }
-  /// out = a H in + b u + c w; without u or w (null) that term is left out. All fields have one shape; out may be u or
-  /// w, but not in. Collective.
+  /// Computes out = a H in + b u + c w; without u or w (null) that term is left out. All fields have one shape; out may
+  /// be u or w, but not in. Collective.
   void apply(field<T>& out, double a, const field<T>& in, double b, const field<T>* u, double c,
              const field<T>* w) const {
     apply(out, a, in, 0.0, b, u, c, w);
   }
-  /// out = (a H + d) in + b u + c w, the same otherwise. d in is not read from memory again: so a step of Clenshaw's
-  /// recurrence in H^2 - s^2 = (H - s)(H + s) is two kernels.
+  /// Computes out = (a H + d) in + b u + c w, the same otherwise. d in is not read from memory again: so a step of
+  /// Clenshaw's recurrence in H^2 - s^2 = (H - s)(H + s) is two kernels.
   void apply(field<T>& out, double a, const field<T>& in, double d, double b, const field<T>* u, double c,
              const field<T>* w) const;
 
-  /// Standard flops of H a site (of the full lattice) and column: the hops and 48 of the diagonal.
+  /// Returns the standard flops of H a site (of the full lattice) and column: the hops and 48 of the diagonal.
   double flops_per_site() const { return hopping_flops + xpay_flops; }
 
-  /// Bytes of memory traffic a site and column of one application at the least, each number read or written once.
+  /// Returns the bytes of memory traffic a site and column of one application at the least, each number read or written
+  /// once.
   /// \param addends  fields among u and w
   double bytes_per_site(int columns, int addends) const;
 
-  /// How a problem of this size is launched: what was set, else the tuner's choice, else the table's.
+  /// Returns how a problem of this size is launched: what was set, else the tuner's choice, else the table's.
   hermitian_launch launch_for(int columns) const;
-  /// For measurements and tests; none gives the choice back.
+  /// Sets the launch, for measurements and tests; none gives the choice back.
   void set_launch(std::optional<hermitian_launch> launch) { forced_ = launch; }
 
  private:
   struct trial_fields;
-  /// Seconds of one application, in steps of Clenshaw's recurrence.
+  /// Returns the seconds of one application, in steps of Clenshaw's recurrence.
   double seconds_of(const hermitian_launch& launch, trial_fields& fields) const;
 
   hopping_term<T> hopping_;

@@ -4,9 +4,9 @@
 /// 1 -+ gamma_mu and the way back.
 ///
 /// Spinors are in the basis in which gamma_t is diagonal (gpu/fields): an upper half u and a lower half l of two spins
-/// each, gamma_t = diag(1, 1, -1, -1), the spatial gammas minus those of DeGrand and Rossi, gamma_5 the exchange of u
-/// and l. So a hop in time needs half of the neighbour, and D^+ = gamma_5 D gamma_5 is D with both halves exchanged
-/// wherever a spinor is read or written ("exchanged" below).
+/// each. There gamma_t = diag(1, 1, -1, -1), the spatial gammas are minus those of DeGrand and Rossi, and gamma_5
+/// exchanges u and l. So a hop in time needs half of the neighbour, and D^+ = gamma_5 D gamma_5 is D with both halves
+/// exchanged wherever a spinor is read or written ("exchanged" below).
 #pragma once
 
 #include <type_traits>
@@ -78,7 +78,7 @@ struct loaded_spinor {
     }
   }
   PLAQUETTE_KERNEL_INLINE T operator[](int k) const { return number[k]; }
-  /// The factor that is still to come.
+  /// Returns the factor that is still to come.
   PLAQUETTE_KERNEL_INLINE T scale() const { return T(1); }
   PLAQUETTE_KERNEL_INLINE static T sum(T a, T b) { return a + b; }
   PLAQUETTE_KERNEL_INLINE static T plain(T a) { return a; }
@@ -126,8 +126,8 @@ struct spin_rows {
   complex<Real> z[spin_count][colours];
 };
 
-/// The upper two spins of (1 - gamma_mu) psi forwards, of (1 + gamma_mu) psi backwards, without the scale; in time the
-/// half that is not zero, without its factor 2.
+/// Computes the upper two spins of (1 - gamma_mu) psi forwards, of (1 + gamma_mu) psi backwards, without the scale; in
+/// time the half that is not zero, without its factor 2.
 template <int direction, class Spinor, class Real>
 PLAQUETTE_KERNEL_INLINE void project(spin_rows<Real, 2>& h, const Spinor& psi) {
   constexpr int mu = direction / 2;
@@ -152,7 +152,7 @@ PLAQUETTE_KERNEL_INLINE void project(spin_rows<Real, 2>& h, const Spinor& psi) {
     }
 }
 
-/// sum += weight * (the spinor of which g is what `project` keeps).
+/// Computes sum += weight * (the spinor of which g is what `project` keeps).
 template <int direction, class Real>
 PLAQUETTE_KERNEL_INLINE void add_unprojected(spin_rows<Real, 4>& sum, const spin_rows<Real, 2>& g, Real weight) {
   constexpr int mu = direction / 2;
@@ -181,12 +181,13 @@ PLAQUETTE_KERNEL_INLINE void add_unprojected(spin_rows<Real, 4>& sum, const spin
     }
 }
 
-/// Bytes of a link of which so many reals are stored: [16-byte chunks][32], then 8 bytes [32], then 4 bytes [32].
+/// Returns the bytes of a link of which this number of reals is stored: [16-byte chunks][32], then 8 bytes [32], then 4
+/// bytes [32].
 template <class T>
 constexpr int link_bytes(reconstruct stored) {
   return stored_reals(stored) * (is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>)));
 }
-/// Bytes from one block of links to the next: four directions.
+/// Returns the bytes from one block of links to the next: four directions.
 template <class T>
 constexpr int link_block_bytes(reconstruct stored) {
   return 4 * lanes * link_bytes<T>(stored);
@@ -231,7 +232,7 @@ struct loaded_link {
   }
 };
 
-/// `conjugate_minor` of common/algebra/link_reconstruction.hpp with its fused operations written out.
+/// Returns `conjugate_minor` of common/algebra/link_reconstruction.hpp with its fused operations written out.
 template <class Real>
 PLAQUETTE_KERNEL_INLINE complex<Real> minor_of(const complex<Real>& x, const complex<Real>& y, const complex<Real>& z,
                                                const complex<Real>& w) {
@@ -244,12 +245,12 @@ template <class Real>
 PLAQUETTE_KERNEL_INLINE complex<Real> product(const complex<Real>& a, const complex<Real>& b) {
   return {multiply_add(-a.im, b.im, a.re * b.re), multiply_add(a.im, b.re, a.re * b.im)};
 }
-/// a conj(b)
+/// Returns a conj(b)
 template <class Real>
 PLAQUETTE_KERNEL_INLINE complex<Real> product_conj(const complex<Real>& a, const complex<Real>& b) {
   return {multiply_add(a.im, b.im, a.re * b.re), multiply_add(a.im, b.re, -(a.re * b.im))};
 }
-/// c - a b
+/// Returns c - a b
 template <class Real>
 PLAQUETTE_KERNEL_INLINE complex<Real> minus_product(const complex<Real>& c, const complex<Real>& a,
                                                     const complex<Real>& b) {
@@ -266,10 +267,10 @@ PLAQUETTE_KERNEL_INLINE void third_row_from_others(su3<Real>& u) {
   }
 }
 
-/// The matrix of eight parameters, `matrix_of_parameters` of common/algebra/link_reconstruction.hpp in fewer
+/// Computes the matrix of eight parameters, `matrix_of_parameters` of common/algebra/link_reconstruction.hpp in fewer
 /// operations. With v_k the last two elements of the first row and rho_0 = conj(phase beta), the second and third row
-/// of the frame are rho_0 (e_1 - gamma conj(v_0) v) and e_2 - gamma conj(v_1) v but for their first elements, so that
-/// what SU(2) makes of them is c - gamma (c . conj v) v.
+/// of the frame are rho_0 (e_1 - gamma conj(v_0) v) and e_2 - gamma conj(v_1) v but for their first elements. So what
+/// SU(2) makes of them is c - gamma (c . conj v) v.
 template <class Real>
 PLAQUETTE_KERNEL_INLINE void matrix_of_eight(su3<Real>& u, const Real (&p)[8]) {
   const complex<Real> phase{static_cast<Real>(frame_phase_cos), static_cast<Real>(frame_phase_sin)};
@@ -325,7 +326,7 @@ PLAQUETTE_KERNEL_INLINE void make_whole(su3<real_of<T>>& u, const loaded_link<T,
   }
 }
 
-/// g = U h, or U^+ h.
+/// Computes g = U h, or U^+ h.
 template <bool adjoint, class Real>
 PLAQUETTE_KERNEL_INLINE void multiply(spin_rows<Real, 2>& g, const su3<Real>& u, const spin_rows<Real, 2>& h) {
 #pragma unroll

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The hopping term of a rank whose neighbours are other ranks, on host and device: faces are packed and sent, and a
-/// site at a cut is worked out whole, from the messages, once they are here. Every number is made by the same
-/// operations in the same order as on one rank: the results are the same bits.
+/// The hopping term of a rank whose neighbours are other ranks, on host and device. Faces are packed and sent. A site
+/// at a cut is computed whole, from the messages, once they are here. Every number is made by the same operations in
+/// the same order as on one rank: the results are the same bits.
 #pragma once
 
 #include "gpu/dirac/ghost_spinor.hpp"
@@ -13,14 +13,14 @@ namespace plaquette::gpu {
 
 struct tile_table;  // hopping_tiles.hpp
 
-/// What one application to one parity needs beside `hopping_arguments`.
+/// What one application to one parity needs in addition to `hopping_arguments`.
 struct hopping_halo {
   ghost_zones zones;
   /// U_mu(x - mu) of the sites of the output parity on the lower face of mu: [block of 32 face sites][link].
   const std::byte* ghost_links[dimensions] = {};
 };
 
-/// Which sites an application works out.
+/// Which sites an application computes.
 enum class box_part {
   all,
   interior,  ///< those that need no message
@@ -62,8 +62,8 @@ PLAQUETTE_KERNEL_INLINE link_place link_of_hop(const hopping_arguments<T>& arg, 
           static_cast<std::uint32_t>(lane_of(i))};
 }
 
-/// sum[k] += the hop of one direction of `count` columns that follow each other, whose projected spinors are in a
-/// message.
+/// Computes sum[k] += the hop of one direction of `count` columns that follow each other, whose projected spinors are
+/// in a message.
 /// \param ghost            the message, of the first of the columns
 /// \param message_columns  of 32 sites of the message
 template <int direction, class T, reconstruct stored, int count, class Phases>
@@ -90,7 +90,7 @@ PLAQUETTE_KERNEL_INLINE void add_ghost_hop(spin_rows<real_of<T>, 4> (&sum)[count
   }
 }
 
-/// The hop of one direction, wherever its spinor is.
+/// Adds the hop of one direction, wherever its spinor is.
 template <int direction, class T, reconstruct stored, bool exchanged, load_hint hint, int count, class Phases>
 PLAQUETTE_KERNEL_INLINE void add_hop_of_rank(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
                                              const hopping_halo& halo, int buffer, int column, const hop_neighbours& n,
@@ -112,7 +112,7 @@ PLAQUETTE_KERNEL_INLINE bool is_at_cut(const ghost_zones& zones, const hop_neigh
   return at_cut;
 }
 
-/// Variant 1 on a rank: `gather_hops` with messages. The part's other sites are left alone.
+/// Variant 1 on a rank: `gather_hops` with messages. The part's other sites stay unchanged.
 template <class T, reconstruct stored, bool exchanged>
 struct gather_hops_of_rank {
   hopping_arguments<T> arg;
@@ -171,7 +171,7 @@ PLAQUETTE_KERNEL_INLINE void pack_projected(const hopping_arguments<T>& arg, int
   ghost.set(h, psi.scale());
   ghost.store(to, lane);
 }
-/// The same for a direction that is known when the kernel runs.
+/// Does the same for a direction that is known when the kernel runs.
 template <class T, bool exchanged>
 PLAQUETTE_KERNEL_INLINE void pack_site(const hopping_arguments<T>& arg, int direction, int parity, std::int32_t step,
                                        std::int32_t f, std::int32_t column, std::byte* to, std::int32_t lane) {
@@ -187,12 +187,12 @@ struct face_packing {
   const hopping_arguments<T>& arg;
   const ghost_zones& zones;
 
-  /// One column of a block of face sites.
+  /// Returns one column of a block of face sites.
   PLAQUETTE_HOST_DEVICE std::int32_t pieces(int direction) const {
     return zones.is_cut(direction) ? face_order{arg.order}.blocks(direction / 2) * arg.columns : 0;
   }
 
-  /// Lane `lane` of a piece.
+  /// Packs lane `lane` of a piece.
   PLAQUETTE_HOST_DEVICE void pack(int direction, std::int32_t piece, std::int32_t lane, int buffer) const {
     const std::int32_t block = piece / arg.columns, column = piece - block * arg.columns, f = block * lanes + lane;
     if (f >= face_order{arg.order}.sites(direction / 2)) return;
@@ -215,8 +215,8 @@ struct pack_face {
   }
 };
 
-/// How an application is queued: faces and sites by one kernel where every message is a kernel's business, else faces
-/// first, then sites, all at once or those of the interior before those at the cuts.
+/// How an application is queued. One kernel does faces and sites where every message is a kernel's business. Otherwise
+/// faces come first, then sites: all at once, or those of the interior before those at the cuts.
 template <class T>
 void queue_packing(const queue& q, const hopping_arguments<T>& arg, const hopping_halo& halo);
 /// \param tiles  of `how`; null for gather

@@ -38,8 +38,8 @@ __device__ __forceinline__ int row_of_tiles(const tile_walk& walk) {
   return static_cast<int>(walk.backwards ? gridDim.y - 1 - blockIdx.y : blockIdx.y);
 }
 
-/// blockIdx: x along y, and z inside a slab; y along t, then parts of a batch; z along slabs. threadIdx: x/2, y, then
-/// z, t and the group.
+/// Returns blockIdx: x along y, and z inside a slab; y along t, then parts of a batch; z along slabs. threadIdx: x/2,
+/// y, then z, t and the group.
 /// \param t  of the tile, in tiles
 __device__ __forceinline__ site_of_thread find_site(const tile_walk& walk, int t) {
   int at = static_cast<int>(walk.backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x), tile_x = 0;
@@ -72,8 +72,7 @@ __device__ __forceinline__ void for_directions(const Function& function) {
   }(std::make_integer_sequence<int, last - first>{});
 }
 
-/// One site, one column, no messages: links that there are registers for are asked for before the kernel before has
-/// ended.
+/// One site, one column, no messages: links that there are registers for are loaded before the kernel before has ended.
 template <class T, reconstruct stored, bool exchanged, bool with_clover, bool links_once>
 __device__ __forceinline__ void hop_to_site(const hopping_arguments<T>& arg, const site_of_thread& s) {
   constexpr load_hint link_hint = links_once ? load_hint::constant_once : load_hint::constant;
@@ -175,18 +174,18 @@ template <class T, reconstruct stored, batch_links form>
 inline constexpr int shared_link_bytes =
     form == batch_links::whole ? link_bytes<real_of<T>>(reconstruct::none) : link_bytes<T>(stored);
 
-/// Bytes of shared memory for the eight links of 32 sites, and for their blocks of A.
+/// Returns the bytes of shared memory for the eight links of 32 sites, and for their blocks of A.
 template <class T, reconstruct stored, batch_links form = batch_links::common>
 constexpr int batch_block_bytes(bool with_clover) {
   return hop_directions * lanes * shared_link_bytes<T, stored, form> + (with_clover ? 2 * chiral_block_bytes<T> : 0);
 }
 
-/// Of a site, one number that says where its numbers lie in a column of a field: how far its block is away, in units of
-/// 4 bytes (half) or 16, plus the lane. Blocks are whole multiples of 32 units, so that the lane is in the last five
+/// One number a site that says where its numbers lie in a column of a field. It is the distance of its block, in units
+/// of 4 bytes (half) or 16, plus the lane. Blocks are whole multiples of 32 units, so that the lane is in the last five
 /// bits.
 template <class T>
 inline constexpr std::uint32_t place_unit = is_half<T> ? 4 : 16;
-/// Of fields up to 16 GiB (half) or 64: so many units.
+/// Returns whether places in units fit into 32 bits: of fields up to 16 GiB (half) or 64.
 template <class T>
 bool places_have_32_bits(const hopping_arguments<T>& arg) {
   const std::int64_t stride = std::max(arg.in.block_stride, arg.out.block_stride);
@@ -353,7 +352,7 @@ tile_kernel<T> kernel_for(const hopping_launch& how, bool with_clover) {
   return with_clover ? kernel_for<T, stored, exchanged, true>(how) : kernel_for<T, stored, exchanged, false>(how);
 }
 
-/// Lets a kernel use all shared memory that there is; what it does not ask for is cache.
+/// Lets a kernel use all shared memory that there is; what it does not use is cache.
 template <class Kernel>
 void prepare_kernel(const Kernel& kernel, int shared_bytes, int blocks, int device) {
   const std::int64_t wanted = (std::int64_t{device} << 32) | shared_bytes;
@@ -369,7 +368,7 @@ void prepare_kernel(const Kernel& kernel, int shared_bytes, int blocks, int devi
 
 }  // namespace detail
 
-/// Of a power of two.
+/// Returns the logarithm of a power of two.
 inline int log2_of(int n) {
   int bits = 0;
   while ((1 << bits) < n) ++bits;
@@ -435,7 +434,7 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
 
 #endif
 
-/// Whether the kernel of a launch leaves the sums that are asked for, or none are.
+/// Whether the kernel of a launch leaves the sums that are requested, or none are.
 template <class T>
 bool has_sums_left(const hopping_work<T>& work, const hopping_launch& how) {
   const hopping_arguments<T>& arg = work.arg;
@@ -443,7 +442,7 @@ bool has_sums_left(const hopping_work<T>& work, const hopping_launch& how) {
                                        arg.sums.lie_in_tiles(how) && leaves_sums<T>(arg.clover != nullptr));
 }
 
-/// launch(work) of kernels that leave no sums; then come those that are asked for, by a kernel of their own.
+/// Calls launch(work) of kernels that leave no sums; then come the requested ones, by a separate kernel.
 /// \param completes  after this launch all sites are there
 template <class T, class Launch>
 void launch_then_sum(const queue& q, const hopping_work<T>& work, const Launch& launch, bool completes = true) {

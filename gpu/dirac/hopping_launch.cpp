@@ -15,7 +15,7 @@ struct tile_shape {
 };
 
 /// Whole rows of x where a block holds one; y, z and t in powers of two, and whole extents of y up to 16.
-/// \param deep  so many sites at most in z and t together
+/// \param deep most sites in z and t together
 std::vector<tile_shape> tiles_of_about(const extents& local, int sites, int deep) {
   const int row = std::min(local[0] / 2, sites);
   std::vector<tile_shape> tiles;
@@ -88,8 +88,8 @@ residence residence_of(const hopping_problem& p) {
   return bytes < 0.8 * cache ? residence::all : bytes < 4.0 * cache ? residence::some : residence::little;
 }
 
-/// Whether shared memory holds the links and blocks of as many tiles of so many sites as a multiprocessor has threads
-/// for.
+/// Returns whether shared memory holds the links and blocks of as many tiles of `sites` sites as a multiprocessor has
+/// threads for.
 bool links_fit(const hopping_problem& p, int sites, int groups, bool whole) {
   const int of_link = whole ? 18 * 4 : stored_reals(p.stored) * p.number_bytes;
   const int of_site = 8 * of_link + (p.with_clover ? 72 * p.number_bytes + 8 : 0);
@@ -103,8 +103,8 @@ void keep_those_for_the_cache(std::vector<hopping_launch>& list, const hopping_p
     std::erase_if(list, [](const hopping_launch& launch) { return launch.links_once || launch.past_caches; });
 }
 
-/// Into how many equal parts the columns of a batch may go: where a few waves of blocks do all of it, and each has two
-/// rounds of columns and more.
+/// Into how many equal parts the columns of a batch may go. A few waves of blocks do all of it, and each has two rounds
+/// of columns and more.
 std::vector<int> parts_of_batch(const hopping_problem& p) {
   std::vector<int> list{1};
   if (residence_of(p) == residence::little || p.number_bytes != 2 || p.cut != 0) return list;
@@ -114,7 +114,7 @@ std::vector<int> parts_of_batch(const hopping_problem& p) {
   return list;
 }
 
-/// In how many groups, and with whole links, blocks of so many threads may share the links of a tile.
+/// In how many groups, and with whole links, blocks of this number of threads may share the links of a tile.
 std::vector<hopping_launch> sharings_of_links(const hopping_problem& p, int threads) {
   std::vector<hopping_launch> list;
   hopping_launch base;

@@ -35,7 +35,8 @@ struct hopping_launch {
   hopping_variant variant = hopping_variant::gather;
   /// Sites of a tile in x/2, y, z, t; that in z is a power of two. Extents need not be multiples.
   int tile[dimensions] = {1, 1, 1, 1};
-  /// Tiles are gone through along y, along z in slabs of so many tiles, along t, slab by slab. 0: all of z is one slab.
+  /// Tiles are gone through along y, along z in slabs of this number of tiles, along t, slab by slab. 0: all of z is
+  /// one slab.
   int slab = 0;
   /// Links bypass the first-level cache, and output the second: for lattices that do not stay there.
   bool links_once = false, past_caches = false;
@@ -44,7 +45,7 @@ struct hopping_launch {
   bool turns = false;
   /// Of a batch: groups of threads that share the links of the tile and divide the columns; a power of two.
   int groups = 1;
-  /// Of a batch: blocks of a tile, each with its share of the columns: where there would be few blocks, the last ones
+  /// Blocks of a tile of a batch, each with its share of the columns. Where there would be few blocks, the last ones
   /// are then shorter, and leave less of the machine without work.
   int parts = 1;
   /// Of a batch in groups, in half precision: links are made whole once, for all columns.
@@ -57,28 +58,28 @@ struct hopping_launch {
   int warps = 16;
 
   int sites() const { return tile[0] * tile[1] * tile[2] * tile[3]; }
-  /// For the tuner's file: "tiles 16.4.2.1 slab 0 once past dependent".
+  /// Returns the name in the tuner's file: "tiles 16.4.2.1 slab 0 once past dependent".
   std::string name() const;
   bool operator==(const hopping_launch&) const = default;
 };
 
-/// The table's choice.
+/// Returns the table's choice.
 hopping_launch default_launch(const hopping_problem& problem);
-/// The number of columns whose choice is taken for so many: a batch that loses its columns one after the other during a
-/// solve is not tuned anew each time.
+/// Returns the number of columns whose choice is taken for this one: a batch that loses its columns one after the other
+/// during a solve is not tuned again each time.
 constexpr int columns_tuned_for(int columns) {
   int tuned = 1;
   for (const int n : {2, 4, 8, 12, 16})
     if (n <= columns) tuned = n;
   return tuned;
 }
-/// What the tuner may try, the most promising first: that is the table's choice.
-/// \param most  a tuner has patience for so many
+/// Returns what the tuner may try, the most promising first: that is the table's choice.
+/// \param most a tuner tries
 std::vector<hopping_launch> candidates(const hopping_problem& problem, int most = 64);
 
-/// Columns that a thread of the batch kernel has in registers.
+/// Returns the columns that a thread of the batch kernel has in registers.
 constexpr int batch_columns_at_once(int number_bytes) { return number_bytes == 2 ? 2 : 1; }
-/// Most threads of a block of `tiles` and `batch`.
+/// Returns the most threads of a block of `tiles` and `batch`.
 constexpr int most_threads(int number_bytes) { return number_bytes == 8 ? 128 : 256; }
 /// A block's third dimension, where z, t and the groups are, has no more (CUDA C++ Programming Guide, technical
 /// specifications).

@@ -21,7 +21,7 @@ struct hopping_arguments {
   spinor_pointer<T> out;
   spinor_pointer<const T> in, x, w;        ///< x: for the epilogues with x; w: for the sums
   const std::byte* links_here = nullptr;   ///< U_mu(x) of the output parity: [block][mu] as in hop_algebra.hpp
-  const std::byte* links_there = nullptr;  ///< the same of the input parity
+  const std::byte* links_there = nullptr;  ///< the same for the input parity
   const std::byte* clover = nullptr;       ///< [block][chirality] as in `loaded_clover`
   sums_of_runs sums;                       ///< where <out, w> and |out|^2 are left
   site_order order;
@@ -71,7 +71,7 @@ PLAQUETTE_KERNEL_INLINE hop_neighbours neighbours_of(const site_order& order, in
   return n;
 }
 
-/// The column of a site's block, of the field whose column of block 0 `begin` points to.
+/// Returns the column of a site's block, of the field whose column of block 0 `begin` points to.
 template <class Byte>
 PLAQUETTE_KERNEL_INLINE Byte* block_of(Byte* begin, std::uint32_t block_stride, std::int32_t i) {
   return advanced(begin, static_cast<std::uint32_t>(i) / lanes, block_stride);
@@ -87,7 +87,7 @@ PLAQUETTE_KERNEL_INLINE const std::byte* link_of(const std::byte* links, std::in
   return advanced(links, static_cast<std::uint32_t>(i) / lanes, 4 * link) + static_cast<std::uint32_t>(mu) * link;
 }
 
-/// The link of a hop: U_mu(x) forwards, that of the neighbour backwards.
+/// Loads the link of a hop: U_mu(x) forwards, that of the neighbour backwards.
 template <class T, reconstruct stored, int direction, load_hint hint>
 PLAQUETTE_KERNEL_INLINE void load_link_of_hop(loaded_link<T, stored>& link, const hopping_arguments<T>& arg,
                                               const hop_neighbours& n) {
@@ -105,7 +105,7 @@ struct boundary_phases {
   bool used = false;
 };
 
-/// The phase of a hop across a boundary.
+/// Applies the phase of a hop across a boundary.
 template <int direction, class Real, class Phases>
 PLAQUETTE_KERNEL_INLINE void apply_phase(spin_rows<Real, 2>& g, const Phases& phases) {
   if constexpr (!std::is_same_v<Phases, no_phases>) {
@@ -121,7 +121,7 @@ inline constexpr spinor_part part_of_hop = direction == 6   ? spinor_part::lower
                                            : direction == 7 ? spinor_part::upper
                                                             : spinor_part::both;
 
-/// sum[k] += the hop of one direction of `count` neighbours that are loaded.
+/// Computes sum[k] += the hop of one direction of `count` neighbours that are loaded.
 template <int direction, class T, bool exchanged, int count, class Link, class Phases>
 PLAQUETTE_KERNEL_INLINE void add_loaded_hop(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
                                             const spinor_in_memory<T, exchanged> (&psi)[count], bool across,
@@ -140,7 +140,7 @@ PLAQUETTE_KERNEL_INLINE void add_loaded_hop(spin_rows<real_of<T>, 4> (&sum)[coun
   }
 }
 
-/// The same of columns that follow each other.
+/// Does the same for columns that follow each other.
 template <int direction, class T, reconstruct stored, bool exchanged, load_hint hint, int count, class Phases>
 PLAQUETTE_KERNEL_INLINE void add_hop(spin_rows<real_of<T>, 4> (&sum)[count], const hopping_arguments<T>& arg,
                                      const std::byte* in, const hop_neighbours& n, const loaded_link<T, stored>& link,
@@ -154,8 +154,9 @@ PLAQUETTE_KERNEL_INLINE void add_hop(spin_rows<real_of<T>, 4> (&sum)[count], con
   add_loaded_hop<direction, T, exchanged>(sum, arg, psi, n.across[direction], link, phases);
 }
 
-/// The chiral block of the site-diagonal part, as it lies in memory: 36 real numbers (six of the diagonal, then those
-/// below it row by row) as [chunk][32], in half 72 bytes as [16-byte chunks][32], [8 bytes][32] and [32] scales.
+/// The chiral block of the site-diagonal part, as it lies in memory. It has 36 real numbers (six of the diagonal, then
+/// those below it row by row) as [chunk][32]. In half it has 72 bytes as [16-byte chunks][32], [8 bytes][32] and [32]
+/// scales.
 template <class T>
 inline constexpr int chiral_block_bytes = lanes * (is_half<T> ? 76 : 36 * static_cast<int>(sizeof(real_of<T>)));
 
@@ -195,13 +196,13 @@ struct loaded_clover {
   }
 };
 
-/// Both chiral blocks of the 32 sites among which i is.
+/// Returns both chiral blocks of the 32 sites among which i is.
 template <class T>
 PLAQUETTE_KERNEL_INLINE const std::byte* clover_of(const std::byte* clover, std::int32_t i) {
   return advanced(clover, static_cast<std::uint32_t>(i) / lanes, 2 * chiral_block_bytes<T>);
 }
 
-/// psi = A psi. The chiral halves are (upper +- lower) / sqrt 2; the first has gamma_5 = +1.
+/// Computes psi = A psi. The chiral halves are (upper +- lower) / sqrt 2; the first has gamma_5 = +1.
 /// \param block  of lane 0
 template <class T, load_hint hint>
 PLAQUETTE_KERNEL_INLINE void multiply_by_clover(spin_rows<real_of<T>, 4>& psi, const std::byte* block,
@@ -245,7 +246,7 @@ PLAQUETTE_KERNEL_INLINE void multiply_by_clover(spin_rows<real_of<T>, 4>& psi, c
   psi = sum;
 }
 
-/// sum += factor * the spinor at a site.
+/// Computes sum += factor * the spinor at a site.
 template <class T, bool exchanged, load_hint hint>
 PLAQUETTE_KERNEL_INLINE void add_spinor(spin_rows<real_of<T>, 4>& sum, const hopping_arguments<T>& arg,
                                         const spinor_pointer<const T>& x, int column, std::int32_t i,
@@ -262,7 +263,7 @@ PLAQUETTE_KERNEL_INLINE void add_spinor(spin_rows<real_of<T>, 4>& sum, const hop
   }
 }
 
-/// Stores a site of the output, and leaves its sums, if that is asked for and `sums_too`.
+/// Stores a site of the output, and leaves its sums, if they are requested and `sums_too`.
 /// \param column, i  of the site, for the sums
 /// \param to         its place
 template <class T, bool exchanged, bool sums_too>
@@ -337,7 +338,7 @@ PLAQUETTE_KERNEL_INLINE void store_spinor(const spin_rows<real_of<T>, 4>& psi, c
                   lane_of(i)));
 }
 
-/// From h to what is stored, as `hopping_arguments::finish` says.
+/// Computes what is stored from h, as `hopping_arguments::finish` says.
 /// \param clover  the blocks of lane 0, and which lane
 template <class T, bool exchanged, bool with_clover, load_hint field_hint, load_hint clover_hint>
 PLAQUETTE_KERNEL_INLINE void finish_numbers(spin_rows<real_of<T>, 4>& h, const hopping_arguments<T>& arg, int column,
@@ -360,7 +361,7 @@ PLAQUETTE_KERNEL_INLINE void finish_numbers(spin_rows<real_of<T>, 4>& h, const h
   }
 }
 
-/// The same, and stores it.
+/// Does the same, and stores it.
 template <class T, bool exchanged, bool with_clover, load_hint field_hint, load_hint clover_hint, bool sums_too = false>
 PLAQUETTE_KERNEL_INLINE void finish_site(spin_rows<real_of<T>, 4>& h, const hopping_arguments<T>& arg, int column,
                                          std::int32_t i, const std::byte* clover, std::uint32_t clover_lane) {
@@ -368,8 +369,8 @@ PLAQUETTE_KERNEL_INLINE void finish_site(spin_rows<real_of<T>, 4>& h, const hopp
   store_spinor<T, exchanged, sums_too>(h, arg, column, i);
 }
 
-/// Variant 1: one thread a site and column, nothing but reads and one write; complex phases of the boundary are its
-/// privilege. i counts sites of a column, then columns.
+/// Variant 1: one thread a site and column, nothing but reads and one write. Only this variant supports complex phases
+/// of the boundary. i counts sites of a column, then columns.
 template <class T, reconstruct stored, bool exchanged>
 struct gather_hops {
   hopping_arguments<T> arg;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// <out, w> and |out|^2 of what the hopping term stores, made while it is in registers, or, where a kernel has none
-/// left for that, by one that comes after it. For .cu files only.
+/// <out, w> and |out|^2 of what the hopping term stores, made while it is in registers. Where a kernel has none left
+/// for that, the next one makes them. For .cu files only.
 ///
 /// Blocks of a kernel are tiles, which differ from launch to launch, and with them would the order of additions. So a
 /// kernel leaves the sums of short runs of sites, and another, which is the same for all launches, adds them up.
@@ -22,7 +22,7 @@ struct sums_of_runs {
   static constexpr int count = 3;       ///< real and imaginary part of <out, w>; |out|^2
   static constexpr int most_sites = 4;  ///< a power of two
 
-  double* begin = nullptr;  ///< [column][count][run] on the device; null: not asked for
+  double* begin = nullptr;  ///< [column][count][run] on the device; null: not requested
   std::int32_t runs = 0;    ///< of a column
   int log2_sites = 0;       ///< of a run
 
@@ -73,8 +73,8 @@ PLAQUETTE_KERNEL_INLINE stored_spinor<T> load_stored(const spinor_place<T, const
   }
 }
 
-/// The sums of one site, in the order of its numbers. (Of D^+ in double and single the halves are exchanged, and with
-/// them that order: to rounding these are the sums that `dot_norm2` makes.)
+/// Computes the sums of one site, in the order of its numbers. (Of D^+ in double and single the halves are exchanged,
+/// and with them that order: to rounding these are the sums that `dot_norm2` makes.)
 template <class T>
 PLAQUETTE_KERNEL_INLINE void sums_of_site(double (&sums)[sums_of_runs::count], const stored_spinor<T>& out,
                                           const stored_spinor<T>& w) {
@@ -124,7 +124,7 @@ __device__ __forceinline__ void leave_sums_of_site(const sums_of_runs& to, int c
 }
 #endif
 
-/// The same by one thread, which has the sums of all sites of a run.
+/// Does the same by one thread, which has the sums of all sites of a run.
 PLAQUETTE_HOST_DEVICE inline void leave_sums_of_run(const sums_of_runs& to, int column, std::int32_t run,
                                                     double (&of_site)[sums_of_runs::most_sites][sums_of_runs::count]) {
   for (int distance = 1; distance < to.sites(); distance *= 2)
@@ -135,7 +135,7 @@ PLAQUETTE_HOST_DEVICE inline void leave_sums_of_run(const sums_of_runs& to, int 
 
 /// Adds up the runs of a column: a body of `sum_over`.
 struct add_up_runs {
-  static constexpr bool goes_forwards = true;  ///< it has no turn of what goes through fields
+  static constexpr bool goes_forwards = true;  ///< it has no rotation of what goes through fields
   sums_of_runs from;
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t run, int column, double (&sums)[sums_of_runs::count]) const {

@@ -209,7 +209,7 @@ void hopping_term<T>::pack_ghost_links(const gauge_configuration& links) {
                        pack_ghost_links_of_face<T>{
                            around.sites(), ghost_links_.get() + ghost_begin_[p][mu], faces, mu, p, {stored_}},
                        128);
-  // Kernels ask for links before the kernel that comes before them has ended: that must not be this one.
+  // Kernels load links before the kernel that comes before them has ended: that must not be this one.
   context_.queue().synchronize();
 }
 

@@ -39,16 +39,15 @@ template <class T>
 struct hopping_work;  // hopping_site.hpp
 struct sums_of_runs;  // hopping_sums.hpp
 
-/// Links packed for the kernels, as matrices; what the action makes of a hop beside its link (coefficient, boundary
-/// condition) is a weight that the kernel multiplies with. A boundary phase that is not a sign is paid for: only the
-/// kernel of variant 1 knows it. On several ranks faces are exchanged as projected spinors, and the result is the same
-/// bits as on one: a site at a cut is worked out whole, when its messages are here. An object is used by one caller at
-/// a time.
+/// Links packed for the kernels, as matrices. Coefficient and boundary condition of a hop are a weight that the kernel
+/// multiplies with. A boundary phase that is not a sign is paid for: only the kernel of variant 1 knows it. On several
+/// ranks faces are exchanged as projected spinors, and the result is the same bits as on one. A site at a cut is
+/// computed whole, when its messages are here. An object is used by one caller at a time.
 template <class T>
 class hopping_term {
  public:
   /// \param links   not kept
-  /// \param stored  real numbers of each link that are kept
+  /// \param stored real numbers of each link that are kept.
   /// Throws input_error where links are not what is kept of them can hold: in SU(3) for 12 and 8 reals, with parts up
   /// to 1 for half precision.
   hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
@@ -66,25 +65,25 @@ class hopping_term {
   const fermion_action& action() const { return action_; }
   reconstruct stored() const { return stored_; }
 
-  /// What a kernel needs that goes over both parities of a lattice that is not divided among ranks: links, weights of
-  /// the hops times `scale`, the order of sites. The fields are the caller's.
+  /// Returns what a kernel needs that goes over both parities of a lattice that is not divided among ranks: links,
+  /// weights of the hops times `scale`, the order of sites. The fields are the caller's.
   hopping_work<T> work_on_lattice(double scale) const;
 
   /// Whether applications exchange messages with other ranks.
   bool exchanges_messages() const { return has_halo(); }
-  /// U_mu(x - mu) of the sites of a parity on the lower face of mu, [block of 32 face sites][link].
+  /// Returns U_mu(x - mu) of the sites of a parity on the lower face of mu, [block of 32 face sites][link].
   const std::byte* ghost_links(int parity, int mu) const { return ghost_links_.get() + ghost_begin_[parity][mu]; }
 
-  /// How a problem of this size is launched: what was set, else the tuner's choice, else the table's.
+  /// Returns how a problem of this size is launched: what was set, else the tuner's choice, else the table's.
   hopping_launch launch_for(int columns, bool with_clover) const;
-  /// For measurements and tests; none gives the choice back.
+  /// Sets the launch, for measurements and tests; none gives the choice back.
   void set_launch(std::optional<hopping_launch> launch) { forced_ = launch; }
-  /// What the choice is between.
+  /// Returns what the choice is between.
   hopping_problem problem(int columns, bool with_clover) const;
 
   /// Whether <out, w> and |out|^2 are made by the kernels of the hopping term, or by `dot_norm2`; the two differ by
-  /// rounding. For measurements and tests; none gives the choice back: by the kernels, where a column of the result and
-  /// one of w are more than the second-level cache of the device holds, whatever the batch, and where the kernels have
+  /// rounding. For measurements and tests; none gives the choice back. By default the kernels make the sums where a
+  /// column of the result and one of w are more than the second-level cache holds, whatever the batch. They also need
   /// registers for it (in half precision: with clover).
   void set_sums_in_kernels(std::optional<bool> in_kernels) { sums_in_kernels_ = in_kernels; }
   bool makes_sums_in_kernels(bool with_clover) const;
@@ -96,9 +95,9 @@ class hopping_term {
   void set_communication(bool communicates) { communicates_ = communicates; }
   /// Whether applications may be recorded in a work_graph.
   bool recordable() const;
-  /// Bytes that this rank sends in an application.
+  /// Returns the bytes that this rank sends in an application.
   std::int64_t halo_bytes(int columns) const;
-  /// How messages travel, see `halo::description`; "none" where nothing is cut.
+  /// Returns how messages travel, see `halo::description`; "none" where nothing is cut.
   std::string halo_description() const;
 
  private:
@@ -106,13 +105,13 @@ class hopping_term {
   void pack_ghost_links(const gauge_configuration& links);
   void set_weights(hopping_work<T>& work, double scale) const;
   hopping_work<T> work_for(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const;
-  /// What a kernel has left to `runs` for all sites.
+  /// Returns what a kernel has left to `runs` for all sites.
   std::pair<scalars, scalars> add_up(const sums_of_runs& runs, const std::shared_ptr<std::byte>& memory,
                                      int columns) const;
   void queue_alone(const hopping_work<T>& work, const hopping_launch& how) const;
   void queue_on_ranks(const hopping_work<T>& work, const hopping_launch& how) const;
   const tile_table& tiles_of(const hopping_launch& how) const;
-  /// What a hop across the end of the box is multiplied with.
+  /// Returns what a hop across the end of the box is multiplied with.
   complex<double> phase_across(int direction) const;
   bool has_halo() const;
   unsigned cut_directions() const;  ///< bit mu, where there is a halo

@@ -25,8 +25,8 @@ struct interior_tiles {
   std::int32_t first[dimensions] = {};  ///< the interior is a box of tiles: its first
   divisor by_x, by_y, by_slab, by_t;    ///< tiles of the box in x, y, z of a slab, t
 
-  /// The tile of a number, in tiles. Where nothing is cut along z the last slab may name tiles that lie outside the
-  /// box.
+  /// Returns the tile of a number, in tiles. Where nothing is cut along z the last slab may name tiles that lie outside
+  /// the box.
   PLAQUETTE_HOST_DEVICE site_coordinate tile(std::int32_t number) const {
     const std::int32_t row = by_x.quotient(number), plane = by_y.quotient(row), cube = by_slab.quotient(plane),
                        slab = by_t.quotient(cube);

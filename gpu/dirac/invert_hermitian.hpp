@@ -26,7 +26,7 @@ class gauss_jordan_6x6 {
     for (int j = 0; j < n; ++j) a_[i][j] = block(i, j);
   }
 
-  /// False where a pivot is below 6 epsilon times the largest one, and for NaN: the matrix has no inverse.
+  /// Returns false where a pivot is below 6 epsilon times the largest one, and for NaN: the matrix has no inverse.
   PLAQUETTE_HOST_DEVICE bool invert() {
     constexpr double threshold = n * std::numeric_limits<double>::epsilon();
     double largest = 0.0;
@@ -46,7 +46,7 @@ class gauss_jordan_6x6 {
     return regular;
   }
 
-  /// The Hermitian part: rounding has left a little of the other.
+  /// Returns the Hermitian part: rounding has left a little of the other.
   PLAQUETTE_HOST_DEVICE hermitian_6x6 result() const {
     hermitian_6x6 block;
     PLAQUETTE_UNROLL_ON_DEVICE
@@ -69,7 +69,7 @@ class gauss_jordan_6x6 {
     y.re = condition ? old.re : y.re;
     y.im = condition ? old.im : y.im;
   }
-  /// Rows k and r; r is at least k.
+  /// Swaps rows k and r; r is at least k.
   PLAQUETTE_HOST_DEVICE void swap_rows(int k, int r) {
     PLAQUETTE_UNROLL_ON_DEVICE
     for (int i = 0; i < n; ++i)
@@ -82,7 +82,7 @@ class gauss_jordan_6x6 {
       if (j > k) PLAQUETTE_UNROLL_ON_DEVICE
     for (int i = 0; i < n; ++i) swap_if(j == c, a_[i][k], a_[i][j]);
   }
-  /// The largest |a_ij|^2 of what is left goes to (k, k), and is returned.
+  /// Brings the largest |a_ij|^2 of what is left to (k, k), and returns it.
   PLAQUETTE_HOST_DEVICE double bring_pivot(int k) {
     double largest = -1.0;
     int row = k, column = k;

@@ -88,7 +88,7 @@ site_diagonal<T>::site_diagonal(const context& ctx, const clover_configuration& 
   for (int p = 0; p < 2; ++p)
     for_each_index(ctx.queue(), order.sites,
                    pack_clover_of_site<T>{blocks.sites(), blocks_.get() + p * parity_bytes_, p}, 128);
-  // Kernels may ask for blocks before the kernel that comes before them has ended: that must not be this one.
+  // Kernels may load blocks before the kernel that comes before them has ended: that must not be this one.
   ctx.queue().synchronize();
 }
 

@@ -22,11 +22,11 @@ class site_diagonal {
 
   bool is_number() const { return blocks_ == nullptr; }
   double value() const { return value_; }
-  /// Blocks of one parity, or null where it is a number.
+  /// Returns the blocks of one parity, or null where it is a number.
   const std::byte* blocks(int parity) const {
     return blocks_ == nullptr ? nullptr : blocks_.get() + parity * parity_bytes_;
   }
-  /// out = A in, Dirac spinors of one parity.
+  /// Computes out = A in, Dirac spinors of one parity.
   void apply(field<T>& out, const field<T>& in) const;
 
  private:

@@ -13,7 +13,8 @@ namespace plaquette::gpu {
 
 inline constexpr int spinor_components = spins * colours;
 
-/// Throws input_error for another shape. \param what  the sentence's subject, "a source"
+/// Throws input_error for another shape.
+/// \param what  the sentence's subject, "a source"
 template <class T>
 void require_dirac_spinors(const field<T>& x, const std::string& what) {
   if (x.shape().spins != spins || x.shape().colours != colours)
@@ -33,7 +34,7 @@ void require_column(const field<T>& x, int column, const std::string& what) {
                       std::to_string(column));
 }
 
-/// A Dirac spinor of the DeGrand-Rossi basis into a field, whose basis is the other one: turned in double, then
+/// Stores a Dirac spinor of the DeGrand-Rossi basis into a field, whose basis is the other one: turned in double, then
 /// rounded.
 template <class T>
 PLAQUETTE_HOST_DEVICE inline void store_degrand_rossi(const spinor_pointer<T>& to, std::int32_t i, int column,

@@ -45,8 +45,8 @@ struct column_copy {
   }
 };
 
-/// Moves columns to the front of each block; an index is a chunk of a block's column, and takes it through all columns:
-/// they are ascending, so every chunk moves over one that has moved already.
+/// Moves columns to the front of each block; an index is a chunk of a block's column, and takes it through all columns.
+/// They are ascending, so every chunk moves over one that has moved already.
 struct column_compaction {
   std::byte* begin;
   std::int64_t block_stride;
@@ -169,7 +169,7 @@ field<T>::field(const context& ctx, const field_shape& shape) : context_(ctx), s
   block_stride_ = std::int64_t{shape.columns} * column_bytes<T>(components());
   storage_ = context_.workspace().take(static_cast<std::size_t>(block_stride_ * all_blocks()));
   begin_ = storage_.get();
-  // Kernels leave padding alone, but copies move it with the rest: it shall not be what nobody wrote.
+  // Kernels leave padding unchanged, but copies move it with the rest: it must not be undefined.
   if (order().sites % lanes != 0)
     for (int part = 0; part < parts(); ++part)
       fill_bytes(context_.queue(), begin_ + (part + 1) * part_stride() - block_stride_, 0,
@@ -255,8 +255,8 @@ namespace {
 /// Sites that are staged at a time.
 constexpr std::int64_t staged_bytes = std::int64_t{16} << 20;
 
-/// Visits a column block by block as it lies in memory, a stretch of blocks of the host's page-locked memory at a time:
-/// visit(pointer to the stretch, its first block, its number of blocks), blocks of all parts counted on.
+/// Visits a column block by block as it lies in memory, a stretch of blocks of the host's page-locked memory at a time.
+/// Calls visit(pointer to the stretch, its first block, its number of blocks), blocks of all parts counted on.
 template <class T, class Visit>
 void for_each_stretch(const field<T>& x, Visit&& visit) {
   const std::int64_t bytes = column_bytes<T>(x.components());
@@ -267,7 +267,7 @@ void for_each_stretch(const field<T>& x, Visit&& visit) {
     visit(staged, first, std::min(at_once, x.all_blocks() - first));
 }
 
-/// Room for the numbers of a site, which a thread uses for one site after the other: on the stack for a Dirac spinor,
+/// Room for the numbers of a site, which a thread uses for one site after the other. On the stack for a Dirac spinor,
 /// on the heap for what is larger.
 class numbers_of_site {
  public:

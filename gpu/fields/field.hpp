@@ -38,23 +38,24 @@ class field {
   const field_shape& shape() const { return shape_; }
   int columns() const { return shape_.columns; }
   int components() const { return shape_.spins * shape_.colours; }
-  /// 1 for a field of one parity, 2 for a full one (even sites first).
+  /// Returns 1 for a field of one parity, 2 for a full one (even sites first).
   int parts() const { return shape_.sites == site_subset::full ? 2 : 1; }
-  /// Parity of the sites of part 0 or 1.
+  /// Returns parity of the sites of part 0 or 1.
   int parity_of_part(int part) const { return shape_.sites == site_subset::odd ? 1 : part; }
   spin_basis basis() const { return shape_.spins == 4 ? spin_basis::time_diagonal : spin_basis::as_given; }
 
-  /// The sites of a part as kernels take them. Part 1 follows part 0 as if its blocks were further blocks of part 0.
+  /// Returns the sites of a part as kernels take them. Part 1 follows part 0 as if its blocks were further blocks of
+  /// part 0.
   spinor_pointer<T> sites(int part) {
     return {begin_ + part * part_stride(), block_stride_, column_bytes<T>(components())};
   }
   spinor_pointer<const T> sites(int part) const {
     return {begin_ + part * part_stride(), block_stride_, column_bytes<T>(components())};
   }
-  /// Blocks of all parts: consecutive from sites(0).
+  /// Returns the blocks of all parts: consecutive from sites(0).
   std::int32_t all_blocks() const { return parts() * order().blocks(); }
 
-  /// The even (0) or odd (1) sites of a full field; shares storage.
+  /// Returns the even (0) or odd (1) sites of a full field; shares storage.
   field parity(int p) const;
 
   /// Keeps its numbers alive.
@@ -89,7 +90,7 @@ field<T> like(const field<T>& x, int columns) {
   shape.columns = columns;
   return field<T>(x.get_context(), shape);
 }
-/// The same with n columns in another precision T: like(x, n, as<field<T>>).
+/// Returns the same with n columns in another precision T: like(x, n, as<field<T>>).
 template <class T, class U>
 field<T> like(const field<U>& x, int columns, std::type_identity<field<T>>) {
   field_shape shape = x.shape();
@@ -98,10 +99,10 @@ field<T> like(const field<U>& x, int columns, std::type_identity<field<T>>) {
 }
 template <class T>
 scalars make_scalars(const field<T>& x, std::span<const complex<double>> numbers);
-/// x = 0
+/// Computes x = 0
 template <class T>
 void zero(field<T>& x);
-/// x = u, the same bits
+/// Computes x = u, the same bits
 template <class T>
 void copy(field<T>& x, const field<T>& u);
 template <class T>
@@ -112,27 +113,28 @@ void compact(field<T>& x, std::span<const int> keep);
 template <class T>
 void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::span<const int> from);
 
-/// How many of a field's columns a solver with `vectors` such fields best iterates at once: all. What a batch saves on
-/// links, and on launches, is more than the cache gives back to a smaller one: the hopping term of 12 columns is faster
-/// a column than that of one down to 16^3 x 32 (single and half, measured).
+/// Returns how many of a field's columns a solver with `vectors` such fields best iterates at once: all. What a batch
+/// saves on links, and on launches, is more than the cache gives back to a smaller one. The hopping term of 12 columns
+/// is faster a column than that of one down to 16^3 x 32 (single and half, measured).
 template <class T>
 int columns_at_once(const field<T>& x, int vectors);
 
-/// Column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has one.
+/// Copies column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has
+/// one.
 template <class T>
 void import_column(field<T>& x, int column, const spinor_configuration& from);
-/// The inverse; waits. Sites that x does not have are set to zero; ghosts are left alone.
+/// Does the inverse; waits. Sites that x does not have are set to zero; ghosts stay unchanged.
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column);
-/// A column of any shape as numbers of the host, [part][i of site_order][spin][colour], in the field's own basis;
-/// waits.
+/// Returns a column of any shape as numbers of the host, [part][i of site_order][spin][colour], in the field's own
+/// basis; waits.
 template <class T>
 std::vector<complex<double>> column_numbers(const field<T>& x, int column);
-/// The inverse, rounded.
+/// Does the inverse, rounded.
 template <class T>
 void set_column_numbers(field<T>& x, int column, std::span<const complex<double>> numbers);
 
-/// Same numbers in another precision, rounded; shapes agree.
+/// Copies the same numbers in another precision, rounded; shapes agree.
 template <class To, class From>
 void convert(field<To>& to, const field<From>& from);
 

@@ -10,7 +10,7 @@
 
 namespace plaquette::gpu {
 
-/// `sum_over`, and then waits for the numbers: [column][Count].
+/// Calls `sum_over`, and then waits for the numbers: [column][Count].
 template <int Count, class Body>
 std::vector<double> host_sums(const execution& on, std::int64_t sites, int columns, const Body& body) {
   std::vector<double> sums(static_cast<std::size_t>(columns) * Count);

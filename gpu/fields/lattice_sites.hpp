@@ -17,7 +17,7 @@ struct site_number {
   std::int32_t index;
 };
 
-/// The site of number n of a loop over the whole lattice: first the even sites, then the odd ones.
+/// Returns the site of number n of a loop over the whole lattice: first the even sites, then the odd ones.
 PLAQUETTE_HOST_DEVICE inline site_number site_of_loop(const site_order& order, std::int64_t n) {
   const bool odd = n >= order.sites;
   return {odd ? 1 : 0, static_cast<std::int32_t>(odd ? n - order.sites : n)};
@@ -36,7 +36,7 @@ struct batch_order {
 
   batch_order(const site_order& order, int parts_, int columns_)
       : sites(order.sites), blocks(order.blocks()), parts(parts_), columns(columns_) {}
-  /// Indices of a loop, those of the padding counted.
+  /// Returns indices of a loop, those of the padding counted.
   std::int64_t count() const { return std::int64_t{lanes} * blocks * parts * columns.value; }
   PLAQUETTE_HOST_DEVICE batch_site site(std::int64_t n) const {
     const auto column_of_block = static_cast<std::int32_t>(n / lanes);
@@ -47,8 +47,8 @@ struct batch_order {
   PLAQUETTE_HOST_DEVICE bool is_padding(const batch_site& s) const { return s.index >= sites; }
 };
 
-/// `site_order::neighbour` for a direction that is not known when the kernel is compiled: x[mu] would put x into
-/// memory.
+/// Returns `site_order::neighbour` for a direction that is not known when the kernel is compiled: x[mu] would put x
+/// into memory.
 PLAQUETTE_HOST_DEVICE inline site_coordinate moved(const site_order& order, site_coordinate at, int mu, int steps) {
   PLAQUETTE_GPU_UNROLL
   for (int k = 0; k < dimensions; ++k) {
@@ -72,7 +72,7 @@ struct global_order {
   PLAQUETTE_HOST_DEVICE site_coordinate coordinate_of(const site_coordinate& local) const {
     return {{origin[0] + local.x[0], origin[1] + local.x[1], origin[2] + local.x[2], origin[3] + local.x[3]}};
   }
-  /// Lexicographic, x fastest: `lattice_geometry::global_index`.
+  /// Returns the lexicographic, x fastest: `lattice_geometry::global_index`.
   PLAQUETTE_HOST_DEVICE std::uint64_t index(const site_coordinate& local) const {
     const site_coordinate at = coordinate_of(local);
     std::uint64_t index = static_cast<std::uint64_t>(at.x[3]);

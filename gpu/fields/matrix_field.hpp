@@ -16,8 +16,7 @@ namespace plaquette::gpu {
 /// Bytes of one matrix at each of 32 sites.
 inline constexpr std::int32_t matrix_bytes = colours * colours * chunk_stride;
 
-/// Writes the last, padded block of each parity (with NaN): a copy of a whole field then reads nothing that nobody
-/// wrote.
+/// Writes the last, padded block of each parity (with NaN): a copy of a whole field then reads nothing undefined.
 inline void write_padding(const context& ctx, std::byte* begin, std::int64_t block_bytes) {
   const site_order& order = ctx.order();
   if (order.sites % lanes == 0) return;
@@ -26,7 +25,7 @@ inline void write_padding(const context& ctx, std::byte* begin, std::int64_t blo
                static_cast<std::size_t>(block_bytes));
 }
 
-/// Matrices as kernels take them, so many a site.
+/// Matrices as kernels take them, `matrices` a site.
 template <int matrices, class Byte>
 struct matrix_pointer {
   Byte* begin = nullptr;
@@ -57,7 +56,7 @@ struct matrix_pointer {
   }
 };
 
-/// So many colour matrices at each site of the lattice. Copies share storage.
+/// A number of colour matrices at each site of the lattice. Copies share storage.
 template <int matrices>
 class matrix_field {
  public:
@@ -71,7 +70,7 @@ class matrix_field {
   }
 
   const context& get_context() const { return context_; }
-  /// Bytes of the sites of one parity, the padding of the last block counted.
+  /// Returns the bytes of the sites of one parity, the padding of the last block counted.
   std::int64_t parity_bytes() const { return std::int64_t{matrices} * matrix_bytes * context_.order().blocks(); }
 
   pointer sites() { return {storage_.get(), parity_bytes()}; }

@@ -25,7 +25,7 @@ struct alignas(4 * count) words {
 /// What is known of the numbers that are loaded.
 enum class load_hint {
   none,  ///< the pointer may be to shared memory
-  /// Nobody writes them while the kernel may already run: they may be asked for before the kernel that comes first has
+  /// Nothing writes them while the kernel may already run: they may be loaded before the kernel that comes first has
   /// ended. (The compiler moves such loads across the wait for it; so nothing that a kernel writes is loaded so.)
   constant,
   /// The same, and they are read but once: not kept in the first-level cache.
@@ -107,7 +107,7 @@ PLAQUETTE_KERNEL_INLINE void store_words(std::byte* to, const words<count>& r, b
 #endif
 }
 
-/// begin + steps * bytes: on the device one operation, which the compiler would take apart.
+/// Returns begin + steps * bytes: on the device one operation, which the compiler would take apart.
 template <class Byte>
 PLAQUETTE_KERNEL_INLINE Byte* advanced(Byte* begin, std::uint32_t steps, std::uint32_t bytes) {
 #ifdef __CUDA_ARCH__
@@ -154,8 +154,8 @@ PLAQUETTE_KERNEL_INLINE float biased_number_of(std::uint32_t word, int which) {
   return which == 0 ? biased_number<0>(word) : biased_number<1>(word);
 }
 
-/// q / 32767 of a biased number, to half an ulp, 1 exactly where q = 32767: (1 + 2^-15) / 2^15 differs from 1 / 32767
-/// by one part in 2^30, and times the bias, 257 * 2^15, it is a float.
+/// Returns q / 32767 of a biased number, to half an ulp, 1 exactly where q = 32767: (1 + 2^-15) / 2^15 differs from 1 /
+/// 32767 by one part in 2^30, and times the bias, 257 * 2^15, it is a float.
 PLAQUETTE_KERNEL_INLINE float unit_number(float biased) {
   constexpr float unit = 0x1p-15F + 0x1p-30F, offset = 257.0F + 257.0F * 0x1p-15F;
 #ifdef __CUDA_ARCH__
@@ -165,7 +165,7 @@ PLAQUETTE_KERNEL_INLINE float unit_number(float biased) {
 #endif
 }
 
-/// a / b to two units in the last place: for scales, which are no better.
+/// Returns a / b to two units in the last place: for scales, which are no better.
 PLAQUETTE_KERNEL_INLINE float quick_ratio(float a, float b) {
 #ifdef __CUDA_ARCH__
   return __fdividef(a, b);
@@ -173,7 +173,7 @@ PLAQUETTE_KERNEL_INLINE float quick_ratio(float a, float b) {
   return a / b;
 #endif
 }
-/// 1 / a, in single precision to a unit in the last place.
+/// Returns 1 / a, in single precision to a unit in the last place.
 PLAQUETTE_KERNEL_INLINE float quick_inverse(float a) {
 #ifdef __CUDA_ARCH__
   float r;
@@ -185,8 +185,8 @@ PLAQUETTE_KERNEL_INLINE float quick_inverse(float a) {
 }
 PLAQUETTE_KERNEL_INLINE double quick_inverse(double a) { return 1.0 / a; }
 
-/// a b + c, rounded once on the device: written out where it matters, so that every kernel gives the same bits. (The
-/// host, where most machines lack the instruction by default, rounds twice.)
+/// Returns a b + c, rounded once on the device: written out where it matters, so that every kernel gives the same bits.
+/// (The host, where most machines lack the instruction by default, rounds twice.)
 template <class Real>
 PLAQUETTE_KERNEL_INLINE Real multiply_add(Real a, Real b, Real c) {
 #ifdef __CUDA_ARCH__

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Expressions of scalars as kernels work them out: by a launch of their own (scalars.cu), or on small lattices, where
-/// a launch costs more than all the arithmetic, by every block of the kernel that needs the numbers (gpu/blas). Both
+/// Expressions of scalars as kernels compute them. A separate launch does it (scalars.cu). On small lattices a launch
+/// costs more than all the arithmetic: there every block of the kernel that needs the numbers does it (gpu/blas). Both
 /// give the bits that the CPU gives: nothing is fused. For .cu files only.
 #pragma once
 
@@ -38,7 +38,7 @@ struct scalar_leaf {
   }
 };
 
-/// x y and x + y, each rounded.
+/// Returns x y and x + y, each rounded.
 PLAQUETTE_HOST_DEVICE inline double rounded_product(double x, double y) {
 #ifdef __CUDA_ARCH__
   return __dmul_rn(x, y);
@@ -53,7 +53,7 @@ PLAQUETTE_HOST_DEVICE inline double rounded_sum(double x, double y) {
   return x + y;
 #endif
 }
-/// The formulas of common/algebra/complex.hpp.
+/// Returns the formulas of common/algebra/complex.hpp.
 PLAQUETTE_HOST_DEVICE inline complex<double> rounded_product(const complex<double>& a, const complex<double>& b) {
   return {rounded_sum(rounded_product(a.re, b.re), -rounded_product(a.im, b.im)),
           rounded_sum(rounded_product(a.re, b.im), rounded_product(a.im, b.re))};
@@ -80,7 +80,7 @@ struct scalar_program {
   int length = 0, leaf_count = 0, limit_count = 0, columns = 0;
   complex<double>* result = nullptr;  ///< of the device, where somebody is to put the numbers
 
-  /// By a thread that has nothing else to do: the first leaves are asked for before one of them is needed.
+  /// By a thread that has nothing else to do: the first leaves are loaded before one of them is needed.
   PLAQUETTE_HOST_DEVICE complex<double> operator()(std::int64_t column) const {
     constexpr int first = 6;
     complex<double> numbers[first];
@@ -138,7 +138,7 @@ struct scalar_program {
 /// As many programs as travel with a launch.
 inline constexpr int few_programs = 3;
 
-/// Programs that a kernel works out at its end (`queue::hold_back`), one a task.
+/// Programs that a kernel computes at its end (`queue::hold_back`), one a task.
 struct closing_programs {
   scalar_program programs[few_programs];
   std::int32_t count = 0;
@@ -147,8 +147,8 @@ struct closing_programs {
   }
 };
 
-/// What is not worked out yet of some coefficients, and then of what others hold of their expressions: at most
-/// few_programs. From here on it counts as worked out: the caller queues a kernel next, before anything else, that puts
+/// Returns what has no value yet of some coefficients, and then of what others hold of their expressions: at most
+/// few_programs. From here on it counts as computed: the caller queues a kernel next, before anything else, that puts
 /// each program's numbers into its `result`.
 std::vector<scalar_program> take_programs(const coefficients& numbers);
 static_assert(std::tuple_size_v<coefficients> <= few_programs);

@@ -13,7 +13,7 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// A block takes so many columns of one program: programs that differ would take turns in a warp.
+/// Columns of one program that a block takes: programs that differ would take turns in a warp.
 constexpr int evaluation_threads = 32;
 
 /// \param rows  of evaluation_threads columns, the same number for all programs
@@ -24,9 +24,9 @@ PLAQUETTE_HOST_DEVICE inline void run_one(const Programs& programs, std::int32_t
   if (column < programs[p].columns) programs[p].result[column] = programs[p](column);
 }
 /// As many programs as travel with a launch. More are several launches: programs in memory of the device would need
-/// room there, and what the pool had to give could be the numbers that they read, which nobody holds any more.
+/// room there. The pool could give them the numbers that they read, which have no owner any more.
 struct evaluations {
-  static constexpr bool goes_forwards = true;  ///< it has no turn of what goes through fields
+  static constexpr bool goes_forwards = true;  ///< it has no rotation of what goes through fields
   static constexpr std::size_t most_programs = 5;
   scalar_program programs[most_programs];
   std::int32_t rows;
@@ -34,7 +34,7 @@ struct evaluations {
 };
 static_assert(sizeof(evaluations) < 4000, "parameters of a kernel: 4 KB");
 
-/// Numbers of so many leaves, of the same number of columns each, one after the other into memory of the host.
+/// Copies the numbers of leaves with the same number of columns each, one after the other, into memory of the host.
 struct leaf_reading {
   static constexpr bool goes_forwards = true;
   static constexpr std::size_t most_leaves = 120;  ///< as travel with a launch
@@ -72,7 +72,7 @@ void run_programs(const execution& on, const std::vector<scalar_program>& progra
   }
 }
 
-/// An operation on other nodes, or a leaf. What is worked out becomes a leaf, so that it is worked out once.
+/// An operation on other nodes, or a leaf. A computed value becomes a leaf, so that it is computed once.
 struct scalars::node {
   execution on;
   int columns;
@@ -116,7 +116,7 @@ struct scalars::node {
     if (!n->is_settled() && found.size() < few_programs && std::ranges::find(found, n) == found.end())
       found.push_back(n);
   }
-  /// Those below `top` that somebody holds beside the expression: they will be asked for too.
+  /// Those below `top` that the caller holds in addition to the expression: they will be needed too.
   static void add_held(list& found, const std::shared_ptr<node>& top) {
     for (const std::shared_ptr<node>* below : {&top->a, &top->b}) {
       if (!*below || (*below)->is_leaf()) continue;
@@ -164,7 +164,7 @@ struct scalars::node {
     leaves = a->leaves + (b ? b->leaves : 0) + (operation == scalar_operation::above_limits ? 1 : 0);
   }
 
-  /// An operation on a and maybe b, which are worked out first where the whole is too long.
+  /// An operation on a and maybe b, which are computed first where the whole is too long.
   static std::shared_ptr<node> made_of(scalar_operation operation, const scalars& a, const scalars* b = nullptr) {
     if (b != nullptr && b->columns() != a.columns())
       throw std::logic_error("scalars of different batches do not combine");

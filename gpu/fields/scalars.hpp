@@ -19,12 +19,11 @@ class scalars;
 
 /// Those of a vector operation; null where it has fewer.
 using coefficients = std::array<const scalars*, 3>;
-/// Works them out in one launch, before they are asked for by `on_device`.
+/// Computes them in one launch, before `on_device` needs them.
 void work_out(const coefficients& numbers);
 
-/// A handle: copies mean the same numbers, which never change. Arithmetic queues nothing; an expression is worked out
-/// on the device, in one launch, when a kernel first needs its numbers or the host asks for them. Meets
-/// `column_scalars`.
+/// A handle: copies mean the same numbers, which never change. Arithmetic queues nothing; an expression is computed on
+/// the device, in one launch, when a kernel or the host first needs its numbers. Meets `column_scalars`.
 class scalars {
  public:
   /// Numbers of the host.
@@ -32,7 +31,8 @@ class scalars {
 
   const execution& get_execution() const;
   int columns() const;
-  /// complex<double>[columns] on the device, valid in the queue from here on and as long as this or a copy lives.
+  /// Returns complex<double>[columns] on the device, valid in the queue from here on and as long as this or a copy
+  /// lives.
   const complex<double>* on_device() const;
   /// Keeps what `on_device` returned alive.
   std::shared_ptr<const void> storage() const;

@@ -22,7 +22,7 @@ class site_numbers {
         at_once_(std::min(ctx.order().blocks(), most_blocks)),
         packed_(static_cast<std::size_t>(at_once_) * static_cast<std::size_t>(numbers) * lanes) {}
 
-  /// number(x, k) is number k of the host's site x.
+  /// Copies to the device: number(x, k) is number k of the host's site x.
   template <class Number>
   void to_device(Number&& number) {
     for_each_batch([&](int parity, std::int32_t first, std::int32_t blocks) {
@@ -32,7 +32,7 @@ class site_numbers {
     });
   }
 
-  /// set(x, k, z) takes number k of site x.
+  /// Copies to the host: set(x, k, z) takes number k of site x.
   template <class Set>
   void to_host(Set&& set) {
     for_each_batch([&](int parity, std::int32_t first, std::int32_t blocks) {

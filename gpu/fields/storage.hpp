@@ -38,12 +38,12 @@ inline constexpr int chunk_stride = chunk_bytes * lanes;  ///< from a site's chu
 template <class T>
 inline constexpr int numbers_of_chunk = is_half<T> ? 4 : 8 / static_cast<int>(sizeof(real_of<T>));
 
-/// Chunks of a site with so many complex numbers.
+/// Returns the chunks of a site with this number of complex numbers.
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr int chunks_of(int components) {
   return (components + numbers_of_chunk<T> - 1) / numbers_of_chunk<T>;
 }
-/// Bytes of a column of a block.
+/// Returns the bytes of a column of a block.
 template <class T>
 PLAQUETTE_HOST_DEVICE constexpr std::int32_t column_bytes(int components) {
   return chunks_of<T>(components) * chunk_stride + (is_half<T> ? lanes * 4 : 0);
@@ -54,7 +54,7 @@ PLAQUETTE_HOST_DEVICE constexpr std::int32_t column_bytes(int components) {
 /// What `biased_number` adds to the integer.
 inline constexpr float number_bias = 8388608.0F + 32768.0F;
 
-/// number_bias + q of the lower (which = 0) or upper (1) half of a word: exact.
+/// Returns number_bias + q of the lower (which = 0) or upper (1) half of a word: exact.
 template <int which>
 PLAQUETTE_HOST_DEVICE inline float biased_number(std::uint32_t word) {
 #ifdef __CUDA_ARCH__
@@ -63,7 +63,7 @@ PLAQUETTE_HOST_DEVICE inline float biased_number(std::uint32_t word) {
   return std::bit_cast<float>(0x4B000000U | (which == 0 ? word & 0xffffU : word >> 16));
 #endif
 }
-/// The inverse: two numbers as `biased` (below) made them, in one word.
+/// Returns the inverse: two numbers as `biased` (below) made them, in one word.
 PLAQUETTE_HOST_DEVICE inline std::uint32_t packed_numbers(float lower, float upper) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(__float_as_uint(lower), __float_as_uint(upper), 0x5410);
@@ -71,7 +71,7 @@ PLAQUETTE_HOST_DEVICE inline std::uint32_t packed_numbers(float lower, float upp
   return (std::bit_cast<std::uint32_t>(lower) & 0xffffU) | (std::bit_cast<std::uint32_t>(upper) << 16);
 #endif
 }
-/// number_bias + round(x * inverse): the float's last bit is 1, so the sum rounds to the nearest integer.
+/// Returns number_bias + round(x * inverse): the float's last bit is 1, so the sum rounds to the nearest integer.
 PLAQUETTE_HOST_DEVICE inline float biased(float x, float inverse) {
 #ifdef __CUDA_ARCH__
   return __fmaf_rn(x, inverse, number_bias);
@@ -80,7 +80,8 @@ PLAQUETTE_HOST_DEVICE inline float biased(float x, float inverse) {
 #endif
 }
 
-/// integer * scale, rounded: the number that is meant. Fused into a sum it would be another, and u - u not zero.
+/// Returns integer * scale, rounded: the number that is meant. Fused into a sum it would be another, and u - u not
+/// zero.
 PLAQUETTE_HOST_DEVICE inline float scaled_number(float integer, float scale) {
 #ifdef __CUDA_ARCH__
   return __fmul_rn(integer, scale);
@@ -89,7 +90,7 @@ PLAQUETTE_HOST_DEVICE inline float scaled_number(float integer, float scale) {
 #endif
 }
 
-/// The larger magnitude; NaN counts as the largest.
+/// Returns the larger magnitude; NaN counts as the largest.
 PLAQUETTE_HOST_DEVICE inline float larger_magnitude_of(float largest, float x) {
 #ifdef __CUDA_ARCH__
   float result;
@@ -159,12 +160,12 @@ struct spinor_pointer {
   std::int64_t block_stride = 0;   ///< bytes from block to block
   std::int32_t column_stride = 0;  ///< bytes from column to column
 
-  /// Chunk 0 of site i; chunk k is k * chunk_stride further.
+  /// Returns chunk 0 of site i; chunk k is k * chunk_stride further.
   PLAQUETTE_HOST_DEVICE byte* site(std::int32_t i, int column) const {
     return begin + static_cast<std::int64_t>(block_of(i)) * block_stride +
            static_cast<std::int64_t>(column) * column_stride + lane_of(i) * chunk_bytes;
   }
-  /// The scale of site i of a half field with so many chunks a site.
+  /// Returns the scale of site i of a half field with this number of chunks a site.
   PLAQUETTE_HOST_DEVICE auto* scale(std::int32_t i, int column, int chunks) const {
     using number = std::conditional_t<std::is_const_v<T>, const float, float>;
     return reinterpret_cast<number*>(begin + static_cast<std::int64_t>(block_of(i)) * block_stride +
@@ -178,8 +179,8 @@ struct spinor_pointer {
   }
 };
 
-/// The first `count` complex numbers of a site with `components` of them, beginning at chunk `first` (a number that
-/// numbers_of_chunk divides). Half: scaled.
+/// Loads the first `count` complex numbers of a site with `components` of them, beginning at chunk `first` (a number
+/// that numbers_of_chunk divides). Half: scaled.
 template <class T, int components>
 PLAQUETTE_HOST_DEVICE inline void load_site(const spinor_pointer<const T>& from, std::int32_t i, int column,
                                             complex<real_of<T>> (&numbers)[components]) {
@@ -197,7 +198,7 @@ PLAQUETTE_HOST_DEVICE inline void load_site(const spinor_pointer<const T>& from,
   }
 }
 
-/// The inverse, rounded; padding of the last chunk becomes zero.
+/// Does the inverse, rounded; padding of the last chunk becomes zero.
 template <class T, int components>
 PLAQUETTE_HOST_DEVICE inline void store_site(const spinor_pointer<T>& to, std::int32_t i, int column,
                                              const complex<real_of<T>> (&numbers)[components]) {

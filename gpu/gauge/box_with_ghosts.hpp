@@ -29,7 +29,7 @@ struct box_with_ghosts {
     order = site_order(length);
   }
 
-  /// From a coordinate of the box to that in the whole lattice; for this rank's sites.
+  /// Returns the coordinate of one of the box in the whole lattice; for this rank's sites.
   global_order global(const lattice_geometry& geometry) const {
     global_order whole(geometry);
     for (int mu = 0; mu < dimensions; ++mu) whole.origin[mu] -= shift[mu];

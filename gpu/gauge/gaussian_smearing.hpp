@@ -8,9 +8,9 @@
 
 namespace plaquette::gpu {
 
-/// (1 + radius^2 / (4 steps) (sum_i [T_i + T_i^+] - 6))^steps psi of every column, where T_i psi(x) = U_i(x) psi(x +
-/// i), i = x, y, z: for many steps a Gaussian exp(-r^2 / radius^2) on the unit field. Each time slice stays by itself,
-/// each spin too. (Guesken, Nucl. Phys. B (Proc. Suppl.) 17 (1990) 361, in the normalisation of Chroma's
+/// Returns (1 + radius^2 / (4 steps) (sum_i [T_i + T_i^+] - 6))^steps psi of every column, where T_i psi(x) = U_i(x)
+/// psi(x + i), i = x, y, z: for many steps a Gaussian exp(-r^2 / radius^2) on the unit field. Each time slice stays by
+/// itself, each spin too. (Guesken, Nucl. Phys. B (Proc. Suppl.) 17 (1990) 361, in the normalisation of Chroma's
 /// GAUGE_INV_GAUSSIAN)
 /// Collective; the bits of one rank.
 /// \param psi     4 spins, 3 colours, all sites

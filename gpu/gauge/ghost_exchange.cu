@@ -11,9 +11,9 @@
 namespace plaquette::gpu {
 namespace {
 
-/// Sites of a face, those of one parity after the other: x[mu] is fixed, and of x (of y on a face in x) every other
-/// value is meant, as the parity wants it. Direction and place are known at run time alone, so that coordinates are
-/// chosen by comparing: an index would put them into memory.
+/// Sites of a face, those of one parity after the other: x[mu] is fixed. Of x (of y on a face in x) every other value
+/// is meant, as the parity wants it. Direction and place are known at run time alone, so that coordinates are chosen by
+/// comparing: an index would put them into memory.
 struct ghost_face {
   std::int32_t low[dimensions];
   divisor size[dimensions - 1];
@@ -119,7 +119,7 @@ void ghost_exchange::along(int mu, const chunks_of_box& sites, const chunk_selec
   copy_to_device(q, buffer.get(), received, bytes);
   for_each_index(q, chunks,
                  copy_faces<copy_direction::unpack>{sites, buffer.get(), box_.order, face, what, {0, last + 1}});
-  q.synchronize();  // whoever stages next may write at once
+  q.synchronize();  // the next one to stage may write at once
 }
 
 }  // namespace plaquette::gpu

@@ -18,7 +18,7 @@ struct chunks_of_box {
   int chunks;  ///< a site
 };
 
-/// Which of them are exchanged, and along which directions: x, y, ..., so many.
+/// Which of them are exchanged, and along which directions: this number of x, y, ...
 struct chunk_selection {
   int first, count;      ///< chunks of a site
   int first_parity = 0;  ///< of the box

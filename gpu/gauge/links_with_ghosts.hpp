@@ -14,13 +14,13 @@
 
 namespace plaquette::gpu {
 
-/// So many matrices a site of a box with ghosts, as kernels take them.
+/// A number of matrices a site of a box with ghosts, as kernels take them.
 template <int matrices, class Byte>
 struct ghosted_matrices {
   matrix_pointer<matrices, Byte> at;  ///< by number of the site in the box
   box_with_ghosts box;
 
-  /// Matrix `which` of the site of local coordinate x, -1 <= x[nu] <= L[nu] in every direction: wraps where the
+  /// Returns matrix `which` of the site of local coordinate x, -1 <= x[nu] <= L[nu] in every direction: wraps where the
   /// direction is not cut, is the neighbour rank's where it is.
   PLAQUETTE_HOST_DEVICE su3<double> load(const site_coordinate& x, int which) const {
     const auto [parity, i] = box.number_of(box.wrapped_coordinate_of(x));
@@ -46,9 +46,9 @@ class matrices_with_ghosts {
   /// To change matrices of this rank's sites in place.
   ghosted_matrices<matrices, std::byte> sites() { return {sites_, box_}; }
 
-  /// The ghosts of matrix `which` of the sites of one parity, after they have changed. Collective.
+  /// Exchanges the ghosts of matrix `which` of the sites of one parity, after they have changed. Collective.
   void exchange(int which, int parity);
-  /// This rank's matrices back to the field.
+  /// Writes this rank's matrices back to the field.
   void write_back();
 
  private:

@@ -11,10 +11,10 @@ namespace plaquette::gpu {
 /// NaN where a link is. Collective; waits.
 plaquettes measure_plaquettes(const gauge_configuration& links);
 
-/// `measure_plaquettes(links).average`. Collective; waits.
+/// Returns `measure_plaquettes(links).average`. Collective; waits.
 double average_plaquette(const gauge_configuration& links);
 
-/// The average of Re tr U / 3 over all links (the LINK_TRACE of a NERSC header). Collective; waits.
+/// Returns the average of Re tr U / 3 over all links (the LINK_TRACE of a NERSC header). Collective; waits.
 double link_trace(const gauge_configuration& links);
 
 }  // namespace plaquette::gpu

@@ -8,8 +8,8 @@
 
 namespace plaquette::gpu {
 
-/// The links after so many steps, put back into SU(3) after each; gauge covariant. (Morningstar, Peardon,
-/// hep-lat/0311018)
+/// Returns the links after this number of steps, put back into SU(3) after each; gauge covariant. (Morningstar,
+/// Peardon, hep-lat/0311018)
 /// \param links  in SU(3)
 /// Returns a configuration of its own. The bits of one rank on any process grid. Throws input_error for parameters that
 /// cannot be used. Collective.

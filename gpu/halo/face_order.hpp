@@ -9,11 +9,11 @@
 namespace plaquette::gpu {
 
 /// A face is where coordinate mu has one value, 0 or the last. Its sites of one parity have numbers that do not depend
-/// on which of the two faces it is: a site and the one beyond the opposite face's end have the same number.
+/// on which of the two faces it is. A site and the one beyond the opposite face's end have the same number.
 struct face_order {
   site_order box;
 
-  /// Sites of one parity on a face of direction mu.
+  /// Returns the sites of one parity on a face of direction mu.
   PLAQUETTE_HOST_DEVICE std::int32_t sites(int mu) const {
     // Not length[mu]: an index that is not known when the kernel is compiled would put the box into memory.
     const std::int32_t length = mu == 0   ? box.length[0]
@@ -22,10 +22,10 @@ struct face_order {
                                           : box.length[3];
     return box.sites / length;
   }
-  /// Blocks of 32 of them, the padded one counted.
+  /// Returns the blocks of 32 of them, the padded one counted.
   PLAQUETTE_HOST_DEVICE std::int32_t blocks(int mu) const { return (sites(mu) + lanes - 1) / lanes; }
 
-  /// The number of a site: lexicographic in the coordinates but mu, in halves of the first of them.
+  /// Returns the number of a site: lexicographic in the coordinates but mu, in halves of the first of them.
   template <int mu>
   PLAQUETTE_HOST_DEVICE std::int32_t index(std::int32_t half_x, std::int32_t y, std::int32_t z, std::int32_t t) const {
     if constexpr (mu == 0) return (y + box.length[1] * (z + box.length[2] * t)) / 2;
@@ -34,7 +34,7 @@ struct face_order {
     return half_x + box.half_x.value * (y + box.length[1] * z);
   }
 
-  /// The inverse: the coordinates of the site of this number and parity where coordinate mu is `at`.
+  /// Returns the inverse: the coordinates of the site of this number and parity where coordinate mu is `at`.
   PLAQUETTE_HOST_DEVICE site_coordinate coordinate_of(int mu, std::int32_t at, int parity, std::int32_t f) const {
     const std::int32_t* const length = box.length;
     if (mu == 0) {

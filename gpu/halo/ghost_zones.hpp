@@ -12,9 +12,10 @@
 namespace plaquette::gpu {
 
 /// One message for each hop that leaves the box, named by the direction of the hop: message d brings what the hops of
-/// direction d need, the projected spinors of the neighbour's sites, as [block of 32 face sites][column][numbers][32].
-/// Zones exist twice, for applications of even and of odd number: a neighbour may write the next message while this
-/// one is still read. It cannot be two ahead, since it needs our next message for its own next application.
+/// direction d need. These are the projected spinors of the neighbour's sites, as [block of 32 face
+/// sites][column][numbers][32]. Zones exist twice, for applications of even and of odd number: a neighbour may write
+/// the next message while this one is still read. It cannot be two ahead, since it needs our next message for its own
+/// next application.
 struct ghost_zones {
   unsigned cut = 0;                                ///< bit d: hops of direction d that leave the box find a message
   const std::byte* ghost[2][hop_directions] = {};  ///< where message d arrives, by the last bit of the application

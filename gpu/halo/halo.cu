@@ -203,7 +203,7 @@ void halo::add_zones(std::int64_t unit_bytes) {
       unit_bytes, peer_memory(comm_, queue_.device(), static_cast<std::size_t>(2 * total)), nullptr, common_});
   on_all_ranks_or_none(comm_, [&] {
     if (messages_) memory->outgoing = allocate_on_device(queue_.device(), static_cast<std::size_t>(total));
-    // Whoever could open a neighbour's flags need not be able to open as much as this.
+    // A rank that could open a neighbour's flags need not be able to open as much as this.
     for (int d = 0; d < hop_directions; ++d)
       if (common_.is_cut(d) && common_.announced[d] != nullptr && memory->ghosts.of(shape_.target[d]) == nullptr)
         throw memory_error("halo: the ghost zones of rank " + std::to_string(shape_.target[d]) + ", " +

@@ -22,7 +22,7 @@
 
 namespace plaquette::gpu {
 
-/// "auto", "staged", "peer", "mpi", "nccl".
+/// Returns "auto", "staged", "peer", "mpi", "nccl".
 std::string_view name_of(halo_policy policy);
 
 /// Which ranks exchange messages. Message d brings what hops of direction d need (2 mu forwards, 2 mu + 1 backwards).
@@ -60,7 +60,7 @@ class halo {
   const halo_shape& shape() const { return shape_; }
   halo_policy policy() const { return options_.policy; }
   const std::shared_ptr<const rank_map>& map() const { return map_; }
-  /// Messages that the host sees to; null where kernels see to all.
+  /// Returns messages that the host sees to; null where kernels see to all.
   const std::shared_ptr<device_messages>& messages() const { return messages_; }
 
   /// Makes room for messages of `columns` columns of `unit_bytes` bytes a unit. Collective where there is not enough
@@ -81,10 +81,10 @@ class halo {
   /// Whether an application may be recorded in a work_graph, after one like it has run.
   bool recordable() const { return messages_ == nullptr || messages_->capturable(); }
 
-  /// Bytes that this rank sends in an exchange.
+  /// Returns the bytes that this rank sends in an exchange.
   std::int64_t bytes_sent(int columns, std::int64_t unit_bytes) const;
-  /// "peer", "staged", ...: how messages travel; where directions differ, each of them: "+z peer, -z peer, +t staged,
-  /// ...".
+  /// Returns "peer", "staged", ...: how messages travel; where directions differ, each of them: "+z peer, -z peer, +t
+  /// staged, ...".
   std::string description() const;
 
  private:

@@ -113,7 +113,7 @@ std::shared_ptr<halo> make_halo(const lattice_geometry& geometry, const communic
   });
   try {
     return std::make_shared<halo>(shape_of_halo(geometry), comm, q, map, taken, watch);
-  } catch (const input_error&) {  // on every rank alike: what was remembered is not there any more
+  } catch (const input_error&) {  // on every rank alike: what was remembered is gone
     return std::make_shared<halo>(shape_of_halo(geometry), comm, q, map, options, watch);
   }
 }

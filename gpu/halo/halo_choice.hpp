@@ -10,9 +10,10 @@
 
 namespace plaquette::gpu {
 
-/// The halo of this rank by the policy of the options. With `automatic` the tuner chooses: an exchange of the faces of
-/// a field in single precision is timed by every policy that there is, on all ranks together, the slowest rank
-/// counting; the first rank's tuner remembers. With the tuner off it is the halo's own order of preference. Collective.
+/// Returns the halo of this rank by the policy of the options. With `automatic` the tuner chooses. An exchange of the
+/// faces of a field in single precision is timed by every policy that there is, on all ranks together. The slowest rank
+/// counts, and the first rank's tuner remembers. With the tuner off it is the halo's own order of preference.
+/// Collective.
 std::shared_ptr<halo> make_halo(const lattice_geometry& geometry, const communicator& comm, const queue& q,
                                 const rank_options& options, const std::shared_ptr<watchdog>& watch, tuner& choices);
 

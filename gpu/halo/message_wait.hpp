@@ -9,12 +9,12 @@
 
 namespace plaquette::gpu {
 
-/// What a kernel tells the watchdog that it waits for; never 0.
+/// Returns what a kernel tells the watchdog that it waits for; never 0.
 PLAQUETTE_HOST_DEVICE constexpr std::uint64_t waiting_word(int direction, std::uint32_t application) {
   return static_cast<std::uint64_t>(direction + 1) << 32 | application;
 }
 
-/// Until message d of this application is here; at once where the host sees to it.
+/// Waits until message d of this application is here; at once where the host sees to it.
 PLAQUETTE_HOST_DEVICE inline void wait_for_message(const ghost_zones& zones, int direction, std::uint32_t application) {
   if (zones.arrived[direction] == nullptr) return;
   wait_for_flag(zones.arrived[direction], application, zones.waiting != nullptr ? zones.waiting + direction : nullptr,
@@ -39,8 +39,8 @@ __device__ __forceinline__ void store_counter(std::uint32_t* counter, std::uint3
   *static_cast<volatile std::uint32_t*>(counter) = value;
 }
 
-/// One block more knows the number of this application: the last of them counts it as completed, for the next kernel.
-/// By one thread of a block, when all have read the counter.
+/// Counts one block more that knows the number of this application: the last of them counts it as completed, for the
+/// next kernel. By one thread of a block, when all have read the counter.
 __device__ __forceinline__ void count_reader(const ghost_zones& zones, unsigned readers, std::uint32_t application) {
   if (count_block(zones.tickets + hop_directions, readers - 1) == readers - 1) {
     store_counter(zones.current, application);

@@ -30,7 +30,7 @@ class rank_gather {
 
   /// Queues: row i of `to` becomes row origin[i] of all ranks' rows, which are counted rank after rank. Collective. It
   /// waits for the device where rows are larger than any before, so that nothing can be recorded then.
-  /// \param from   so many rows of this rank, as many as on any other
+  /// \param from rows of this rank, as many as on any other
   /// \param bytes  of a row, a multiple of 16
   /// \param origin  of the device, a number a row of all ranks
   void gather(const device_rows& to, const device_rows& from, std::int64_t rows, std::int64_t bytes,

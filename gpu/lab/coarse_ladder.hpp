@@ -26,7 +26,7 @@ class coarse_ladder {
  public:
   coarse_ladder(const coarse_matrices& m, ladder_rung rung);
 
-  /// out = M in; [number][site] both, of the device. Queued. In the host build rungs above b are b.
+  /// Computes out = M in; [number][site] both, of the device. Queued. In the host build rungs above b are b.
   void apply(complex<float>* out, const complex<float>* in) const;
 
   /// To and from the order of fields.

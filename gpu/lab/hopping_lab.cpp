@@ -7,8 +7,8 @@
 ///   hopping_speed LATTICE PRECISION REALS COLUMNS [clover] [try=N] [sustained=M] [launch=SUBSTRING]
 ///
 /// tries the first N candidates (default 1, the table's choice), and prints a line for each of the six fastest and for
-/// the fastest of each kind, with its share of the limit, which is the fewest bytes at the bandwidth of a copy; then
-/// the M fastest and the first, cool and sustained.
+/// the fastest of each kind. The line has its share of the limit, which is the fewest bytes at the bandwidth of a copy.
+/// Then come the M fastest and the first, cool and sustained.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -150,8 +150,8 @@ int measure(const context& ctx, const request& r) {
   };
   std::vector<outcome> outcomes;
   const double copy = copy_gbytes_per_s(q);
-  // Of both hops: links once for all columns, a spinor read and one written each; with clover a block a site each, and
-  // the input of the first for the second.
+  // Of both hops: links once for all columns, a spinor read and one written each. With clover also a block a site each,
+  // and the input of the first for the second.
   const double real = is_half<T> ? 2.0 : sizeof(real_of<T>), spinor = 24.0 * real + (is_half<T> ? 4.0 : 0.0);
   const double pair_bytes = 0.5 * static_cast<double>(volume(r.lattice)) *
                             (2.0 * (8.0 * stored_reals(r.stored) * real + (r.clover ? 72.0 * real : 0.0)) +

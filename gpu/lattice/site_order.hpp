@@ -13,7 +13,7 @@ namespace plaquette::gpu {
 
 /// Sites side by side in memory: as many as threads of a warp.
 inline constexpr int lanes = 32;
-/// Where site i of a parity lies.
+/// Returns where site i of a parity lies.
 PLAQUETTE_HOST_DEVICE constexpr std::int32_t block_of(std::int32_t i) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(i) / lanes);
 }
@@ -36,7 +36,7 @@ struct divisor {
     multiplier = static_cast<std::uint32_t>(((std::uint64_t{1} << shift) + static_cast<std::uint64_t>(d) - 1) /
                                             static_cast<std::uint64_t>(d));
   }
-  /// n / value, for 0 <= n < 2^31.
+  /// Returns n / value, for 0 <= n < 2^31.
   PLAQUETTE_HOST_DEVICE std::int32_t quotient(std::int32_t n) const {
     return static_cast<std::int32_t>((static_cast<std::uint64_t>(n) * multiplier) >> shift);
   }
@@ -61,7 +61,7 @@ struct site_order {
         y(local[1]),
         z(local[2]) {}
 
-  /// Blocks of 32 sites of one parity, the padded one counted.
+  /// Returns the blocks of 32 sites of one parity, the padded one counted.
   PLAQUETTE_HOST_DEVICE std::int32_t blocks() const { return (sites + lanes - 1) / lanes; }
 
   PLAQUETTE_HOST_DEVICE std::int32_t index(const site_coordinate& at) const {
@@ -76,7 +76,8 @@ struct site_order {
     return at;
   }
 
-  /// The neighbour's index i (its parity is the other one), one step along mu; sign is +1 or -1. Periodic in the box.
+  /// Returns the neighbour's index i (its parity is the other one), one step along mu; sign is +1 or -1. Periodic in
+  /// the box.
   PLAQUETTE_HOST_DEVICE std::int32_t neighbour(site_coordinate at, int mu, int sign) const {
     const std::int32_t moved = at.x[mu] + sign;
     at.x[mu] = moved < 0 ? length[mu] - 1 : moved == length[mu] ? 0 : moved;

@@ -12,18 +12,18 @@
 
 namespace plaquette::gpu {
 
-/// C(t) = sum over x of Re tr [ Gamma S(x,t) Gamma gamma_5 S(x,t)^+ gamma_5 ] for each time t of the whole lattice: the
-/// meson with Gamma at source and sink, where the antiquark's propagator is gamma_5 S^+ gamma_5. Collective; waits.
-/// Throws input_error for a batch that is not a propagator: 12 columns of 4 spins and 3 colours, all sites; or for
-/// another kind of Gamma.
+/// Returns C(t) = sum over x of Re tr [ Gamma S(x,t) Gamma gamma_5 S(x,t)^+ gamma_5 ] for each time t of the whole
+/// lattice. This is the meson with Gamma at source and sink, where the antiquark's propagator is gamma_5 S^+ gamma_5.
+/// Collective; waits. Throws input_error for a batch that is not a propagator: 12 columns of 4 spins and 3 colours, all
+/// sites; or for another kind of Gamma.
 /// \param s      column 3 * (source spin) + (source colour) holds S(x) b of that source
 /// \param gamma  DeGrand-Rossi basis, with one entry in each row and column, as products of gamma matrices are
 std::vector<double> meson_correlator(const field<double>& s, const spin_matrix& gamma);
 
-/// Gamma = gamma_5: sum of |S|^2 over space, spins and colours.
+/// Returns the correlator for Gamma = gamma_5: sum of |S|^2 over space, spins and colours.
 std::vector<double> pion_correlator(const field<double>& s);
 
-/// Gamma = gamma_i, averaged over i = x, y, z. Positive.
+/// Returns the correlator for Gamma = gamma_i, averaged over i = x, y, z. Positive.
 std::vector<double> rho_correlator(const field<double>& s);
 
 }  // namespace plaquette::gpu

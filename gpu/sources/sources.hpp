@@ -11,20 +11,20 @@
 
 namespace plaquette::gpu {
 
-/// Spin `spin` and colour `colour` at a global coordinate are 1, everything else of the column 0.
+/// Makes a field where spin `spin` and colour `colour` at a global coordinate are 1, everything else of the column 0.
 template <class T>
 void point_source(field<T>& x, int column, const coordinate& position, int spin, int colour);
 
-/// The same at every site of time slice `time`.
+/// Does the same at every site of time slice `time`.
 template <class T>
 void wall_source(field<T>& x, int column, int time, int spin, int colour);
 
-/// The source as described: every column of x becomes the source of its component, column c that of propagator column
-/// first + c (`component_of_column`). Smeared sources are for fields of all sites.
+/// Makes the sources as described: every column of x becomes the source of its component, column c that of propagator
+/// column first + c (`component_of_column`). Smeared sources are for fields of all sites.
 /// \param links  a smeared source is covariant under their gauge transformations
 void make_sources(field<double>& x, const source_description& source, int first, const gauge_configuration& links);
 
-/// One of them: column `column` of x.
+/// Makes one of them: column `column` of x.
 void make_source(field<double>& x, int column, const source_description& source, int spin, int colour,
                  const gauge_configuration& links);
 

@@ -7,8 +7,8 @@
 
 namespace plaquette::gpu {
 
-/// A hash of all sources below gpu/, 16 hexadecimal digits: choices that were tuned for other kernels are none for
-/// these.
+/// Returns a hash of all sources below gpu/, 16 hexadecimal digits: choices that were tuned for other kernels are none
+/// for these.
 std::string_view kernel_sources_hash();
 
 }  // namespace plaquette::gpu

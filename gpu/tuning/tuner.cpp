@@ -35,7 +35,7 @@ constexpr int most_warm_up_trials = 100'000;     // for a clock that stands stil
 
 bool is_time(double seconds) { return std::isfinite(seconds) && seconds > 0.0; }
 
-/// A candidate for which there is no memory beside the running computation cannot be measured; that ends no run.
+/// A candidate for which the running computation leaves no memory cannot be measured; that ends no run.
 double seconds_or_infinity(const std::function<double(int)>& seconds_of, int candidate) {
   try {
     return seconds_of(candidate);
@@ -51,7 +51,7 @@ double median(std::vector<double> values) {
 }
 
 /// Others wait for this one while it lives. Where the lock cannot be had in some seconds (a process that was stopped, a
-/// file system without locks) work goes on without: the file stays whole all the same, and at worst a choice is lost.
+/// file system without locks) work goes on without. The file stays whole all the same, and at worst a choice is lost.
 class file_lock {
  public:
   explicit file_lock(const std::string& file) {
@@ -296,7 +296,7 @@ tuning_record tuner::measure(const tuning_key& key, std::span<const std::string>
     samples[i].push_back(seconds_or_infinity(seconds_of, static_cast<int>(i)));
     if (is_time(samples[i][0])) best_first = std::min(best_first, samples[i][0]);
   }
-  // In turns, so that what drifts, clocks and temperature, meets all alike.
+  // Alternately, so that what drifts, clocks and temperature, meets all alike.
   for (int round = 1; round < options_.rounds; ++round)
     for (std::size_t i = 0; i < candidates; ++i)
       if (samples[i][0] <= options_.near_best * best_first && is_time(samples[i][0]))
@@ -368,7 +368,7 @@ void tuner::read_file_if_changed(bool locked) {
     if (!content.foreign.empty()) {
       std::optional<file_lock> lock;
       if (!locked) lock.emplace(options_.file);
-      content = read_content(options_.file);  // somebody else may have set it aside
+      content = read_content(options_.file);  // another process may have set it aside
       if (!content.foreign.empty()) {
         const std::string aside = options_.file + ".set-aside";
         std::filesystem::rename(options_.file, aside);

@@ -19,12 +19,12 @@ namespace plaquette::gpu {
 /// off: the default way, no file. on: what the file knows, else measure. force: measure again, whatever the file knows.
 enum class tuning_mode { off, on, force };
 
-/// "off", "on", "force".
+/// Returns "off", "on", "force".
 std::string_view name_of(tuning_mode mode);
-/// The inverse; throws input_error naming the three words.
+/// Returns the inverse; throws input_error naming the three words.
 tuning_mode tuning_mode_from(std::string_view name);
 
-/// What a choice is valid for, beside the device and the version, which are the tuner's.
+/// What a choice is valid for, in addition to the device and the version, which are the tuner's.
 struct tuning_key {
   std::string kernel;     ///< "hopping"
   std::string volume;     ///< "32x32x32x64", or the numbers of a vector
@@ -33,12 +33,12 @@ struct tuning_key {
 
   auto operator<=>(const tuning_key&) const = default;
 };
-/// "hopping 32x32x32x64 single reconstruct=12 columns=12".
+/// Returns "hopping 32x32x32x64 single reconstruct=12 columns=12".
 std::string to_string(const tuning_key& key);
 
 /// Where a choice that was used came from.
 enum class tuning_origin { untuned, file, measured };
-/// "untuned", "file", "measured".
+/// Returns "untuned", "file", "measured".
 std::string_view name_of(tuning_origin origin);
 
 /// A choice that was used.
@@ -69,13 +69,13 @@ struct tuning_options {
   std::function<void(const std::string&)> say;  ///< one line for the user; standard error where empty
 };
 
-/// $PLAQUETTE_TUNING_FILE, or plaquette/tuning.json in the user's cache directory; empty where there is none.
+/// Returns $PLAQUETTE_TUNING_FILE, or plaquette/tuning.json in the user's cache directory; empty where there is none.
 std::string default_tuning_file();
 
 /// Makes choices. One object a process and device is enough; its members may be called from several threads.
 ///
 /// The file is one JSON document, replaced as a whole under a lock of its own (FILE.lock), after what others have put
-/// there has been read. A file that is no such document is renamed to FILE.set-aside and one line says so; a file that
+/// there has been read. A file that is no such document is renamed to FILE.set-aside and one line says so. A file that
 /// cannot be read or written costs one line and the memory of this process. No member throws for the file's sake.
 class tuner {
  public:
@@ -86,7 +86,7 @@ class tuner {
   tuner(const tuner&) = delete;
   tuner& operator=(const tuner&) = delete;
 
-  /// The candidate, 0 <= choice < names.size(), to be used for `key`, the same for the life of the tuner.
+  /// Returns the candidate, 0 <= choice < names.size(), to be used for `key`, the same for the life of the tuner.
   /// \param names       what the candidates are; a remembered choice counts if a candidate of its name is among as many
   /// \param seconds_of  runs candidate i for some milliseconds and returns the seconds of one application; infinity or
   ///                    NaN where it cannot run here. It must leave the data of the running computation alone: it
@@ -96,14 +96,14 @@ class tuner {
   /// \param untuned     the candidate for mode off, for warming up, and where none can be measured
   int choose(const tuning_key& key, std::span<const std::string> names, const std::function<double(int)>& seconds_of,
              int untuned = 0);
-  /// The same with candidates that are named "0", "1", ...
+  /// Returns the same with candidates that are named "0", "1", ...
   int choose(const tuning_key& key, int candidates, const std::function<double(int)>& seconds_of, int untuned = 0);
 
   tuning_mode mode() const { return options_.mode; }
   const std::string& file() const { return options_.file; }
-  /// Every choice so far, in the order of first use.
+  /// Returns every choice so far, in the order of first use.
   std::vector<tuning_record> used() const;
-  /// Seconds that went into measuring; to be reported apart from what a program measures.
+  /// Returns the seconds that went into measuring; to be reported apart from what a program measures.
   double seconds_spent() const;
   /// Adds seconds of trials that this process made for another rank's tuner.
   void add_seconds_spent(double seconds);

@@ -35,7 +35,7 @@ struct gpu_samples {
   std::string launch = {};    ///< how the kernel was launched, where there is a choice
 };
 
-/// Times what `launch` queues, `applications` at a time, under each protocol that is asked for.
+/// Times what `launch` queues, `applications` at a time, under each requested protocol.
 std::vector<gpu_samples> time_on_gpu(const gpu::queue& q, const gpu_timing& timing, int applications,
                                      const std::function<void()>& launch);
 
@@ -52,11 +52,12 @@ class gpu_lattice {
   /// Ghosts filled; copied at the first call.
   const plaquette::gauge_configuration& links_on_host();
 
-  /// |found - expected| / |expected| over sampled sites of one parity, expected being (M psi)(x) of the textbook.
+  /// Returns |found - expected| / |expected| over sampled sites of one parity, expected being (M psi)(x) of the
+  /// textbook.
   /// \param psi      ghosts need not be filled
   double distance_from_textbook(const spinor_configuration& found, spinor_configuration& psi,
                                 const fermion_action& action, int parity);
-  /// The same of |M psi| / |psi| with the norm of `psi` on the same sites: where M psi = 0.
+  /// Returns the same for |M psi| / |psi| with the norm of `psi` on the same sites: where M psi = 0.
   double remainder_of_textbook(spinor_configuration& psi, const fermion_action& action, int parity);
 
  private:

@@ -94,7 +94,7 @@ class hopping_chain {
   }
 
  private:
-  /// By which factor an application makes numbers larger, in the mean of so many steps of two.
+  /// By which factor an application makes numbers larger, in the mean of `steps` steps of two.
   double growth_of_application(int steps) {
     const double before = total_norm2(even_);
     for (int i = 0; i < steps; ++i) step();
@@ -166,7 +166,7 @@ spinor_configuration extended(const gpu::wilson_clover<double>& m, const spinor_
   gpu::field<double> even(ctx, {spins, colours, site_subset::even, 1}), b(ctx, {}), x(ctx, {});
   gpu::import_column(even, 0, even_part);
   gpu::zero(b);
-  // Only its full-lattice functions are used, which are the same of both kinds.
+  // Only its full-lattice functions are used, which are the same for both kinds.
   const gpu::schur_wilson_clover<double> schur(std::shared_ptr<const gpu::wilson_clover<double>>(&m, [](auto*) {}),
                                                gpu::schur_kind::asymmetric);
   schur.reconstruct_solution(x, even, b);
@@ -208,7 +208,7 @@ std::vector<gpu_samples> time_clover_in(gpu_lattice& lattice, const gpu_row& row
     checks.add(row.name + what + ", odd part of M x", remainder, 1e-13);
   };
   judge("");
-  // Two inputs in turns, the first one last: whatever skips calls that it has seen leaves the second's output.
+  // Two inputs alternately, the first one last: whatever skips calls that it has seen leaves the second's output.
   const auto thrice = [&] {
     schur.apply(out, first);
     schur.apply(out, second);

@@ -9,15 +9,15 @@
 
 namespace plaquette::bench {
 
-/// A chain even -> odd -> even ... of the hopping term, scaled so that its norm stays, in graphs.
+/// Returns a chain even -> odd -> even ... of the hopping term, scaled so that its norm stays, in graphs.
 /// \param checks  gets the distance from the textbook operator at sampled sites, of the first and the last right-hand
-///                side, before anything is timed; and whether a chain in a graph gives the bits of the chain launched
+/// side, before anything is timed. Also gets whether a chain in a graph gives the bits of the chain launched
 ///                one by one, waiting after each
 std::vector<gpu_samples> time_hopping(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
                                       verification& checks);
 
-/// Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe from one field to another and from a second one to a third, in graphs: what is
-/// read keeps its norm.
+/// Times Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe from one field to another and from a second one to a third, in graphs:
+/// what is read keeps its norm.
 /// \param checks  gets the distance from the textbook's: Mhat x_e is the even part of M x where its odd part vanishes
 std::vector<gpu_samples> time_clover_schur(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
                                            verification& checks);

@@ -34,36 +34,37 @@ struct peer_figure {
   std::string program;
   double tflops;  ///< in standard flops of all right-hand sides
 };
-/// The figure of data/bench-peers.json for a row and a device (NVIDIA H200); none where there is none. The file says
-/// where each figure comes from.
+/// Returns the figure of data/bench-peers.json for a row and a device (NVIDIA H200); none where there is none. The file
+/// says where each figure comes from.
 std::optional<peer_figure> peer_of(const std::string& row, const std::string& device);
 
-/// All rows, by lattice.
+/// Returns all rows, by lattice.
 std::vector<gpu_row> gpu_rows();
 
-/// Those whose name is one of `names` or begins with one and a dot; names are separated by commas, "all" is all rows.
-/// Throws input_error for a name that selects nothing.
+/// Returns those whose name is one of `names` or begins with one and a dot; names are separated by commas, "all" is all
+/// rows. Throws input_error for a name that selects nothing.
 std::vector<gpu_row> rows_named(const std::string& names);
 
-/// Runs row after row. One that throws is reported as a check that failed, and by `say`, and the rest go on where the
-/// device still works: after some errors of CUDA nothing does, and the rest counts as failed. Lets input_error through.
+/// Runs row after row. One that throws is reported as a check that failed, and by `say`. The rest go on where the
+/// device still works. After some errors of CUDA nothing does, and the rest counts as failed. Lets input_error through.
 /// \param device_works  asked after a row has thrown
 void run_rows(const std::vector<gpu_row>& rows, const std::function<void(const gpu_row&)>& run,
               const std::function<bool()>& device_works, const std::function<void(const std::string&)>& say,
               verification& checks);
 
-/// Standard flops of one application a site of one parity and right-hand side; 0 for vector operations and solves.
+/// Returns the standard flops of one application a site of one parity and right-hand side; 0 for vector operations and
+/// solves.
 double standard_flops(const gpu_row& row);
 
-/// Fewest bytes a site of one parity and right-hand side: links and clover blocks are shared by the right-hand sides,
-/// every spinor is read or written once; in half precision each spinor has one scale of 4 bytes and each clover block
-/// two. 0 for solves.
+/// Returns the fewest bytes a site of one parity and right-hand side. Links and clover blocks are shared by the
+/// right-hand sides, every spinor is read or written once. In half precision each spinor has one scale of 4 bytes and
+/// each clover block two. 0 for solves.
 double fewest_bytes(const gpu_row& row);
 
-/// Fields that a vector operation reads and writes.
+/// Returns fields that a vector operation reads and writes.
 int fields_moved(const std::string& operation);
 
-/// Bytes of a real number: 8, 4, 2.
+/// Returns the bytes of a real number: 8, 4, 2.
 double bytes_of_real(const std::string& precision);
 
 }  // namespace plaquette::bench

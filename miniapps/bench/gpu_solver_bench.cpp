@@ -52,7 +52,7 @@ double predicted_iteration(const operator_of<T>& a, const gpu::field<T>& x, doub
   const auto minus = -number;
   const auto seconds = [&](auto&& launch) { return gpu::seconds_a_launch_over(q, trial_seconds, launch); };
   const double application = seconds([&] { a.apply(t, p); });
-  // In turns with both signs, so that nothing grows.
+  // Alternately with both signs, so that nothing grows.
   const double first_update = 0.5 * seconds([&] {
                                 axpy_dot_norm2(r, number, v, q0);
                                 axpy_dot_norm2(r, minus, v, q0);
@@ -63,9 +63,9 @@ double predicted_iteration(const operator_of<T>& a, const gpu::field<T>& x, doub
                                });
   const double bytes_of_vector = 0.5 * static_cast<double>(x.get_context().geometry().local_volume()) * x.columns() *
                                  (24.0 * bytes_of_real(precision_name<T>()) + (gpu::is_half<T> ? 4.0 : 0.0));
-  // <r0, A p>, <A s, s> and |A s|^2 at the bandwidth of the copy. Where the kernels of A make them, r0 is what is read
-  // beside what A reads, and each sum leaves three numbers for four sites, which another kernel reads; else a vector
-  // for each.
+  // <r0, A p>, <A s, s> and |A s|^2 at the bandwidth of the copy. Where the kernels of A make them, r0 is read in
+  // addition to what A reads. Each sum leaves three numbers for four sites, which another kernel reads. Otherwise it
+  // reads a vector for each.
   const fermion_action& action = a.full().action();
   const bool in_kernels = a.full().hopping().makes_sums_in_kernels(action.has_clover());
   const double bytes_of_runs =

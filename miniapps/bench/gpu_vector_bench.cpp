@@ -119,7 +119,7 @@ host_operands on_host(const operands<T>& o, int column) {
           column_numbers(o.u, column), column_numbers(o.v, column)};
 }
 
-/// In long double: what it rounds is not seen beside what double does.
+/// In long double: what it rounds is not seen against what double does.
 complex<double> product(const numbers& u, const numbers& v) {
   long double re = 0.0L, im = 0.0L;
   for (std::size_t i = 0; i < u.size(); ++i) {

@@ -48,8 +48,8 @@ class hopping_bench {
   std::unique_ptr<gauge_configuration> links_;
 };
 
-/// Fewest bytes an output site of one parity and right-hand side: 8 links shared by the batch, and one spinor read and
-/// one written; in half precision each with its scale.
+/// Returns the fewest bytes an output site of one parity and right-hand side: 8 links shared by the batch, and one
+/// spinor read and one written; in half precision each with its scale.
 double fewest_bytes_per_site(const hopping_case& what);
 
 }  // namespace plaquette::bench

@@ -19,7 +19,8 @@ struct precision_gain {
   double gain() const { return double_seconds / mixed_seconds; }
 };
 
-/// Uniform double against double with half inside (reliable updates, delta 1e-2), links of 12 reals in both, in turns.
+/// Times uniform double against double with half inside (reliable updates, delta 1e-2), links of 12 reals in both,
+/// alternately.
 /// \param checks       gets an entry each: the true residual of the even system, by the double operator
 /// \param should_stop  true ends it, in the middle of a solve too; what is returned then means nothing
 precision_gain bench_precision(const extents& lattice, int threads, cpu::instruction_set isa, int samples,

@@ -26,9 +26,9 @@ inline site_subset output_sites(const operator_case& c) {
 }
 
 /// \tparam Device  the names of a library and what a run holds of its device: types `context`, `field<T>`,
-///                 `wilson_clover<T>`, `schur_wilson_clover<T>`; members `ctx`, `renew()`, which gives the fields
-///                 that are made from then on a workspace of their own, where that matters, and `finish()`, which
-///                 waits for all that was queued
+///                 `wilson_clover<T>`, `schur_wilson_clover<T>`; members `ctx`, `renew()` and `finish()`. `renew()`
+///                 gives fields made from then on a separate workspace, where that matters. `finish()` waits for all
+///                 that was queued
 template <class Device, class T>
 class device_operator final : public timed_operator {
   using field = typename Device::template field<T>;
@@ -121,7 +121,7 @@ class device_operator final : public timed_operator {
     }
   }
 
-  /// NaN everywhere; zero where numbers have 16 bits, which know no NaN.
+  /// Fills with NaN everywhere; zero where numbers have 16 bits, which know no NaN.
   void poison() {
     if constexpr (std::is_same_v<T, half>)
       zero(out_);

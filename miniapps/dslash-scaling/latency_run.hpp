@@ -27,7 +27,7 @@ struct timed_transfer {
   bool right = false;  ///< what arrived is what was sent
 };
 
-/// 8 bytes, and four times as many each, up to 128 MiB; 256 MiB at last. Shorter where `largest` is smaller.
+/// Returns 8 bytes, and four times as many each, up to 128 MiB; 256 MiB at last. Shorter where `largest` is smaller.
 std::vector<std::size_t> message_sizes(std::size_t largest);
 
 /// Copies between host and GPU, and from it to the other GPUs of its host that it reaches. `launches` gets the cost of
@@ -35,12 +35,12 @@ std::vector<std::size_t> message_sizes(std::size_t largest);
 std::vector<timed_transfer> time_gpu_transfers(gpu_access& gpu, const std::vector<std::size_t>& sizes,
                                                double seconds_each, json_document& launches);
 
-/// Memory of the GPUs of ranks 0 and 1, exchanged both ways at once by every halo policy that the host drives and that
-/// is there: "exchange staged", "exchange mpi", "exchange nccl". Collective.
+/// Returns memory of the GPUs of ranks 0 and 1, exchanged both ways at once by every halo policy that the host drives
+/// and that is there: "exchange staged", "exchange mpi", "exchange nccl". Collective.
 std::vector<timed_transfer> time_gpu_exchanges(gpu_access& gpu, const std::vector<std::size_t>& sizes,
                                                double seconds_each, const communicator& world);
 
-/// The whole run; `gpu` is null on the CPU. Collective.
+/// Makes the whole run; `gpu` is null on the CPU. Collective.
 exit_status run_latency(const scaling_options& options, report& result, gpu_access* gpu, const communicator& world);
 
 }  // namespace plaquette::scaling

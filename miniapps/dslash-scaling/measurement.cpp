@@ -26,7 +26,7 @@ double median(std::vector<double> values) { return statistics(std::move(values))
 /// Seconds of one application in each sample, of the slowest rank, and the mean halo cost of a rank.
 class sample_list {
  public:
-  /// Times so many applications between barriers. Collective.
+  /// Times `applications` applications between barriers. Collective.
   void add(timed_operator& op, int applications, const communicator& comm) {
     op.begin_stretch(stretch_++);
     op.reset_halo_cost();
@@ -114,7 +114,7 @@ std::optional<operator_figure> measure(timed_operator& op, const operator_case& 
     if (control.should_stop()) return {};
     timed.add(op, applications, comm);
     of_peak.push_back(gflop / timed.seconds().back() / peak_of(c.precision, ctx));
-    if (compares_overlap) {  // in turns, so that both meet the machine in the same state
+    if (compares_overlap) {  // alternately, so that both meet the machine in the same state
       op.set_overlap(false);
       without_overlap.add(op, applications, comm);
       op.set_overlap(true);

@@ -16,9 +16,9 @@ namespace plaquette::scaling {
 
 /// Times a case whose input is set, in samples of applications between barriers, each as long as the slowest rank
 /// needs: GFLOP/s, GB/s of the fewest bytes, their shares of the copy bandwidth for arrays of as many bytes and of the
-/// peak of fused multiply-adds, which is measured after every sample. Where faces lie on other ranks, each sample has
-/// one without overlap behind it, and the figure says what the halo costs: medians over samples of means over ranks.
-/// None where the run is to stop. Collective.
+/// peak of fused multiply-adds. These two are measured after every sample. Where faces lie on other ranks, each sample
+/// has one without overlap behind it, and the figure says what the halo costs: medians over samples of means over
+/// ranks. None where the run is to stop. Collective.
 /// \param seen   is called after each sample with the share that is done
 /// \param judge  is called after the last sample; the operator's output is that of the last timed application
 std::optional<operator_figure> measure(timed_operator& op, const operator_case& c, const cpu::context& ctx,
@@ -26,9 +26,9 @@ std::optional<operator_figure> measure(timed_operator& op, const operator_case& 
                                        const std::function<void(double done)>& seen,
                                        const std::function<void()>& judge);
 
-/// The same on the ranks' GPUs: one figure cool and one sustained (device_timing.hpp), each of them judged. Where faces
-/// lie on other ranks, samples without overlap and without communication follow, and tell what the halo costs. Empty
-/// where the run is to stop. Collective.
+/// Returns the same on the ranks' GPUs: one figure cool and one sustained (device_timing.hpp), each of them judged.
+/// Where faces lie on other ranks, samples without overlap and without communication follow, and tell what the halo
+/// costs. Empty where the run is to stop. Collective.
 std::vector<operator_figure> measure_on_gpu(timed_operator& op, const operator_case& c, gpu_access& gpu,
                                             const lattice_geometry& geometry, const communicator& comm, bool overlap,
                                             int samples, run_control& control, const std::function<void()>& judge);

@@ -36,11 +36,11 @@ struct scaling_options {
 /// Throws input_error for arguments that cannot be used, help_requested for --help.
 scaling_options parse_scaling_options(int argc, const char* const* argv);
 
-/// The part of this rank; of a local lattice times the grid where one was given. Throws input_error where lattice, grid
-/// and ranks do not fit.
+/// Returns the part of this rank; of a local lattice times the grid where one was given. Throws input_error where
+/// lattice, grid and ranks do not fit.
 lattice_geometry geometry_of(scaling_options& options, const communicator& world);
 
-/// For the report.
+/// Returns parameters for the report.
 json_document parameters_of(const scaling_options& options, const lattice_geometry& geometry);
 
 }  // namespace plaquette::scaling

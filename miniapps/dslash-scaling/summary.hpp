@@ -13,7 +13,7 @@ namespace plaquette::scaling {
 
 void print_problem(const scaling_options& options, const lattice_geometry& geometry);
 std::string text_of(const memory_estimate& memory);
-/// For --dryrun: the work of one application of every case.
+/// Prints the work of one application of every case, for --dryrun.
 void print_work(const scaling_options& options, const lattice_geometry& geometry);
 void print_figure_header(bool halo, bool gpu);
 void print_figure(const operator_figure& figure);

@@ -29,33 +29,33 @@ class timed_operator {
  public:
   virtual ~timed_operator() = default;
 
-  /// Column `column` of the input; sites that the operator does not read are ignored.
+  /// Sets column `column` of the input; sites that the operator does not read are ignored.
   virtual void set_input(int column, const spinor_configuration& psi) = 0;
-  /// The other operand of a vector operation: x of x += a u, v of <u, v>.
+  /// Sets the other operand of a vector operation: x of x += a u, v of <u, v>.
   virtual void set_second_input(int /*column*/, const spinor_configuration& /*psi*/) {}
-  /// The operator, or its adjoint, on all columns; on a GPU it is queued. Collective.
+  /// Applies the operator, or its adjoint, to all columns; on a GPU it is queued. Collective.
   virtual void apply(bool dagger = false) = 0;
 
   /// Prepares a timed stretch: multiplies the inputs by phases of their own and poisons the output.
   /// \param number  of the stretch; each has other phases
   virtual void begin_stretch(int number) = 0;
-  /// A timed application: as apply(), on inputs that alternate from one call to the next. Collective.
+  /// Makes a timed application: as apply(), on inputs that alternate from one call to the next. Collective.
   virtual void step() = 0;
-  /// Column `column` of the input of the last step.
+  /// Copies column `column` of the input of the last step.
   virtual void get_input(int column, spinor_configuration& psi) const = 0;
-  /// The other operand of a vector operation, as it was when the stretch began.
+  /// Copies the other operand of a vector operation, as it was when the stretch began.
   virtual void get_second_input(int /*column*/, spinor_configuration& /*psi*/) const {}
-  /// What the last step of a vector operation has done since the stretch began: x + factor u, <u, v> or <v, u>.
+  /// Returns what the last step of a vector operation has done since the stretch began: x + factor u, <u, v> or <v, u>.
   virtual complex<double> factor_of_stretch() const { return {}; }
   virtual bool is_swapped() const { return false; }
-  /// Steps since the stretch began.
+  /// Returns steps since the stretch began.
   virtual int steps_of_stretch() const { return 0; }
   /// Waits for all that was queued.
   virtual void finish() const = 0;
-  /// Column `column` of the output; sites that it does not have become zero, ghosts are left alone.
+  /// Copies column `column` of the output; sites that it does not have become zero, ghosts stay unchanged.
   virtual void get_output(int column, spinor_configuration& out) const = 0;
 
-  /// The sums of a scalar product, one a column.
+  /// Returns the sums of a scalar product, one a column.
   virtual std::vector<complex<double>> get_numbers() const { return {}; }
 
   /// Whether faces travel while the interior is computed.
@@ -64,9 +64,9 @@ class timed_operator {
   virtual void set_communication(bool on) = 0;
   /// Whether applications can be recorded in a CUDA graph, as they are set now.
   virtual bool recordable() const = 0;
-  /// How the halo gets to each neighbour; empty where that is not to be told.
+  /// Returns how the halo gets to each neighbour; empty where that is not to be told.
   virtual std::string halo_description() const = 0;
-  /// Bytes that this rank sends in an application, where they are known beforehand (GPU).
+  /// Returns the bytes that this rank sends in an application, where they are known beforehand (GPU).
   virtual double halo_bytes() const = 0;
   virtual void reset_halo_cost() = 0;
   virtual halo_cost get_halo_cost() const = 0;

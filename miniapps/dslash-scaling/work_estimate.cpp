@@ -59,7 +59,7 @@ memory_estimate estimate_memory(const scaling_options& options, const lattice_ge
   }
   most.canonical_bytes = padded * (sizeof(site_links) + check_fields * sizeof(spinor<double>));
   if (options.shared.device == "gpu") {
-    // Beside the operator: links in double while it is made, the arrays of the copy, those of the runtime.
+    // In addition to the operator: links in double while it is made, the arrays of the copy, those of the runtime.
     constexpr double copy_and_runtime = 0x1p31 + 0x1p29;
     most.gpu_bytes = most.operator_bytes + most.vector_bytes + local * sizeof(site_links) + copy_and_runtime;
     most.canonical_bytes += local * (sizeof(site_links) + sizeof(spinor<double>));  // on their way there

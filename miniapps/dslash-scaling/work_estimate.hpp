@@ -8,7 +8,7 @@
 
 namespace plaquette::scaling {
 
-/// Of one application of a case on all ranks.
+/// Returns the work of one application of a case on all ranks.
 double gflop_of(const operator_case& c, const lattice_geometry& geometry);
 double fewest_bytes_of(const operator_case& c, const lattice_geometry& geometry);
 

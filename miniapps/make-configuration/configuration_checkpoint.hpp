@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The state of a run between two sweeps, in a file. It is an ILDG configuration, links in double precision with their
-/// checksum, that any program reads as such, with one more record, "plaquette-checkpoint": what run this is and how far
+/// checksum, that any program reads as such. One more record, "plaquette-checkpoint", says what run this is and how far
 /// it came. Random numbers depend on (seed, number of the sweep, site) alone, so that no generator has a state to keep.
 #pragma once
 
@@ -22,7 +22,7 @@ struct measurement {
   cpu::plaquettes plaquette;
 };
 
-/// Beside the links.
+/// In addition to the links.
 struct configuration_progress {
   int sweeps_done = 0;  ///< since the very first one of all runs
   std::vector<measurement> history;
@@ -34,11 +34,11 @@ void write_configuration_checkpoint(const std::string& path, const gauge_configu
                                     const configuration_progress& progress, const json_document& parameters,
                                     const communicator& world);
 
-/// How far the run of a checkpoint came. Throws input_error, naming the file, where it is no checkpoint, or of a run
-/// that is not the one of these parameters or was to end before. Not collective.
+/// Returns how far the run of a checkpoint came. Throws input_error, naming the file, where it is no checkpoint, or of
+/// a run that is not the one of these parameters or was to end before. Not collective.
 configuration_progress read_configuration_progress(const std::string& path, const configuration_options& options);
 
-/// What two runs must have in common for one to continue the other: everything that the links depend on.
+/// Returns what two runs must have in common for one to continue the other: everything that the links depend on.
 json_document parameters_of_links(const configuration_options& options);
 
 }  // namespace plaquette

@@ -29,16 +29,16 @@ struct configuration_options {
   int checkpoint_every = 50;  ///< combined sweeps from one checkpoint to the next
   std::string command;        ///< as typed
 
-  /// The last sweep's number, and the number of the first one of a run that continues this one.
+  /// Returns the last sweep's number, and the number of the first one of a run that continues this one.
   int end() const { return first_sweep + sweeps; }
-  /// "cold", "hot" or the path of a configuration.
+  /// Returns "cold", "hot" or the path of a configuration.
   std::string start() const;
 };
 
 /// Throws input_error for arguments that cannot be used and help_requested for --help.
 configuration_options parse_configuration_options(int argc, const char* const* argv);
 
-/// For the report.
+/// Returns parameters for the report.
 json_document parameters_of(const configuration_options& options, const lattice_geometry& geometry);
 
 }  // namespace plaquette

@@ -27,7 +27,7 @@ namespace plaquette {
 
 namespace {
 
-/// A link was put back into SU(3) when it was last updated: what is left are the roundings of the two normalisations,
+/// A link was put back into SU(3) when it was last updated. What is left are the roundings of the two normalisations,
 /// of the third row, and of the products that U U^+ - 1 and det U are computed with.
 constexpr double su3_tolerance = 32.0 * 0x1p-53;
 
@@ -80,8 +80,9 @@ struct run_state {
   }
 };
 
-/// Bytes a rank of the links that are updated, and of the same as read again from their file; each with the tables and
-/// buffers of the sweeps, faces and files, which are an eighth or so; and the piece of a file that is being written.
+/// Returns the bytes a rank of the links that are updated, and of the same as read again from their file. Each has the
+/// tables and buffers of the sweeps, faces and files, which are an eighth or so. The piece of a file that is being
+/// written comes on top.
 double memory_needed(const configuration_options& options, const lattice_geometry& geometry) {
   extents padded = geometry.local();
   for (int& length : padded) length += 2;
@@ -223,7 +224,7 @@ void check_links(run_state& run, const gauge_configuration& links, const gauge_i
 }
 
 /// The least that an update of a link does: 6 staples of two products of SU(3) matrices and their sum, then a product
-/// with the link; it is read and written once.
+/// with the link. It is read and written once.
 operator_figure rate_of_sweeps(const run_state& run, double links, const sample_statistics& seconds) {
   constexpr double product = 198.0, sum = 18.0, bytes = 2.0 * sizeof(su3<double>);
   constexpr double flops = 6.0 * 2.0 * product + 5.0 * sum + product;

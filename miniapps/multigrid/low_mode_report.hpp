@@ -21,7 +21,7 @@ namespace plaquette {
 /// is not known well enough to have a sign says nothing.
 std::string why_exceptional(const std::vector<low_mode>& modes);
 
-/// [{value, residual, chirality, missed}]
+/// Returns [{value, residual, chirality, missed}]
 json_document to_json(const std::vector<low_mode>& modes);
 void print_modes(const std::vector<low_mode>& modes);
 

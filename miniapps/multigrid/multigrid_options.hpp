@@ -30,7 +30,7 @@ struct multigrid_options {
   std::string correction = "";      ///< from there: "multiplicative", "additive"; empty: tried
   std::string save_setup, load_setup;
   int refresh = 0;  ///< inverse iterations on vectors that were loaded
-  int trials = 4;   ///< at most so often a slow cycle's null vectors are improved
+  int trials = 4;   ///< most times that a slow cycle's null vectors are improved
 
   int modes = 4;                       ///< of gamma_5 M that are estimated; 0: none
   bool explains = false;               ///< the report tells why multigrid works, for a figure
@@ -59,29 +59,30 @@ struct multigrid_options {
 /// Throws input_error, or help_requested.
 multigrid_options parse_multigrid_options(int argc, const char* const* argv);
 
-/// Aggregates, levels and vectors where the options leave them open. Throws input_error where aggregates do not divide.
+/// Chooses aggregates, levels and vectors where the options leave them open. Throws input_error where aggregates do not
+/// divide.
 void choose_parameters(multigrid_options& options, const lattice_geometry& geometry);
 
 /// Takes numbers of vectors, a level each; the last one serves all further levels. Throws input_error where an
 /// aggregate has fewer numbers.
 void choose_vectors(multigrid_options& options, const std::vector<int>& vectors);
 
-/// "24/24", of the coarse lattices.
+/// Returns "24/24", of the coarse lattices.
 std::string schedule_of(const multigrid_parameters& parameters);
 
-/// "6,4".
+/// Returns "6,4".
 std::string text_of_steps(const std::vector<int>& list);
 
 json_document parameters_of(const multigrid_options& options, const lattice_geometry& geometry);
 
-/// The lattices, finest first: extents of all ranks together.
+/// Returns the lattices, finest first: extents of all ranks together.
 std::vector<extents> lattices_of(const multigrid_parameters& parameters, const lattice_geometry& geometry);
 
 /// Memory of a rank, in bytes: operators and vectors of the solve with the widest batch, the hierarchy, the setup.
 struct multigrid_memory {
   double solver = 0.0, hierarchy = 0.0, setup = 0.0, canonical = 0.0;
   double operators = 0.0;  ///< of the finest lattice, part of `solver`; a setup needs them too
-  /// What a setup takes serves the solves afterwards.
+  /// Returns what a setup takes serves the solves afterwards.
   double device() const { return hierarchy + std::max(solver, operators + setup); }
 };
 multigrid_memory memory_of(const multigrid_options& options, const lattice_geometry& geometry);

@@ -35,8 +35,8 @@ void add_solves(report& result, const multigrid_results& results, const multigri
 void add_to_report(report& result, const multigrid_results& results, const multigrid_options& options, double memory);
 /// Prints the tables, and on stderr why multigrid has not solved a source.
 void print_results(const multigrid_results& results, const multigrid_options& options);
-/// Success; no convergence; verification failed where a solution that claims its tolerance does not meet it. Of the
-/// solves by multigrid.
+/// Returns success; no convergence; verification failed where a solution that claims its tolerance does not meet it. Of
+/// the solves by multigrid.
 exit_status status_of(const multigrid_results& results, const multigrid_options& options);
 
 }  // namespace plaquette

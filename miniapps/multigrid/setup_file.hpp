@@ -21,9 +21,9 @@ struct setup_origin {
   double links = 0.0;  ///< `links_checksum`
 };
 
-/// Of the numbers of all links: their sum, each times a random number in [-1, 1) of its place, over sqrt(72 V). Links
-/// that are moved, transformed or others change it; rounding in their last bits, or another process grid, by 1e-14.
-/// Collective.
+/// Returns a checksum of the numbers of all links: their sum, each times a random number in [-1, 1) of its place, over
+/// sqrt(72 V). Links that are moved, transformed or others change it; rounding in their last bits, or another process
+/// grid, by 1e-14. Collective.
 double links_checksum(const gauge_configuration& links, const communicator& comm);
 
 /// Writes a setup. Collective. Throws output_error.
@@ -35,7 +35,7 @@ void write_setup(const std::string& path, bool force, const stored_setup& setup,
 stored_setup read_setup(const std::string& path, const setup_origin& origin, const lattice_geometry& geometry,
                         const communicator& comm);
 
-/// The aggregates and numbers of vectors of a file. Collective.
+/// Returns the aggregates and numbers of vectors of a file. Collective.
 std::vector<coarsening> coarsenings_of_setup(const std::string& path, const communicator& comm);
 
 /// Throws input_error, naming the file, where aggregates do not divide a rank's sites or hold fewer numbers than there

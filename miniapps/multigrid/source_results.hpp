@@ -33,7 +33,7 @@ struct source_result {
   double relative_error_over_residual = 0.0;  ///< (|e| / |x|) / (|r| / |b|)
 };
 
-/// All sources by one solver, so many at once.
+/// All sources by one solver, a number of them at once.
 struct series {
   std::string solver, precision;
   int batch = 1;
@@ -46,9 +46,9 @@ struct series {
   std::optional<double> power_watt{};  ///< of all GPUs while they solve; none where it is not told
   bool is_multigrid() const { return solver == "multigrid"; }
   bool solved(double tolerance) const;
-  /// The solver says of every source that it has converged.
+  /// Returns whether the solver says of every source that it has converged.
   bool claims_convergence() const;
-  /// The source with the largest residual by the reference.
+  /// Returns the source with the largest residual by the reference.
   const source_result& worst() const;
 };
 
@@ -60,22 +60,22 @@ spread spread_of(const std::vector<double>& values);
 spread spread_of(const series& s, double source_result::* what);
 spread iterations_of(const series& s);
 
-/// Seconds of one divided by the other's, source by source.
+/// Returns the seconds of one divided by the other's, source by source.
 std::vector<double> speed_up(const series& slow, const series& fast);
 
 solve_record record_of(const series& s, double tolerance);
 
-/// What an iteration leaves of the residual, on average over the sources and their iterations.
+/// Returns what an iteration leaves of the residual, on average over the sources and their iterations.
 double rate_of(const series& s);
 
-/// Time and work by lattice: [{lattice, n, seconds, share, ...}], of a profiled solve.
+/// Returns time and work by lattice: [{lattice, n, seconds, share, ...}], of a profiled solve.
 json_document levels_of(const solve_profile& profile, const multigrid_options& options,
                         const lattice_geometry& geometry);
 
-/// The series of BiCGstab of the same batch, if it has solved all.
+/// Returns the series of BiCGstab of the same batch, if it has solved all.
 const series* reference_of(const series& s, const std::vector<series>& all, double tolerance);
 
-/// A row a series: the table 3 of Clark et al.
+/// Prints a row a series: the table 3 of Clark et al.
 void print_series(const std::vector<series>& all, double tolerance);
 void print_levels(const json_document& levels);
 void print_setup(const setup_results& results);

@@ -25,7 +25,7 @@ class source_solves {
 
   /// Solves all sources, `batch` at once, after a warm-up. Collective.
   series solve_all(bool by_multigrid, int batch);
-  /// One more solve, of the first source, whose stages are timed; adds a check of its solution. Collective.
+  /// Makes one more solve, of the first source, whose stages are timed; adds a check of its solution. Collective.
   solve_profile profile();
   /// Adds the correlators of the last series by multigrid that has solved all twelve sources, and checks that its
   /// solutions are still those that were judged. Does nothing where there is no such series. Collective.

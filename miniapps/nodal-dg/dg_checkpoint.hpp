@@ -22,8 +22,8 @@ struct dg_progress {
   std::vector<std::string> unfinished_files;      ///< that the stopped run wrote, and its continuation replaces
 };
 
-/// Returns a sum over all of the mesh that states depend on, whatever files and groups are called: where corners lie,
-/// which faces touch and how, media, and kinds of sides.
+/// Returns a sum over all of the mesh that states depend on, whatever files and groups are called. It covers where
+/// corners lie, which faces touch and how, media, and kinds of sides.
 std::string content_of(const simplex_mesh& mesh, const dg_problem& problem);
 
 /// Replaces the file as a whole. Throws output_error. Collective.
@@ -31,15 +31,15 @@ std::string content_of(const simplex_mesh& mesh, const dg_problem& problem);
 void write_dg_checkpoint(const std::string& path, const dg_domain& domain, std::span<const double> states, int columns,
                          const dg_progress& progress, const json_document& parameters);
 
-/// Outputs of the run that was stopped and left this checkpoint: the run that continues it may replace them. None where
-/// there is no checkpoint.
+/// Returns outputs of the run that was stopped and left this checkpoint: the run that continues it may replace them.
+/// None where there is no checkpoint.
 std::vector<std::string> files_of_stopped_run(const std::string& path);
 
-/// How far the run of a checkpoint came. Throws input_error, naming the file, where it is no checkpoint or one of a run
-/// with other parameters. Not collective.
+/// Returns how far the run of a checkpoint came. Throws input_error, naming the file, where it is no checkpoint or one
+/// of a run with other parameters. Not collective.
 dg_progress read_dg_progress(const std::string& path, const json_document& parameters);
 
-/// Its fields. Throws input_error where they are not what was written. Collective.
+/// Returns its fields. Throws input_error where they are not what was written. Collective.
 std::vector<double> read_dg_states(const std::string& path, const dg_domain& domain, int columns);
 
 }  // namespace plaquette::nodal_dg

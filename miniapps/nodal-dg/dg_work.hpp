@@ -16,10 +16,11 @@ struct standard_flops {
 };
 standard_flops standard_flops_of(const dg_domain& domain);
 
-/// Flops that are left in the matrix products when the geometry is taken first: the fewest that this suite knows.
+/// Returns the flops that are left in the matrix products when the geometry is taken first: the fewest that this suite
+/// knows.
 double fewest_flops_of(const dg_domain& domain);
 
-/// Bytes of one element and stage at least: state and register read and written once.
+/// Returns the bytes of one element and stage at least: state and register read and written once.
 double fewest_bytes_of(const dg_domain& domain, double bytes_a_number);
 
 }  // namespace plaquette::nodal_dg

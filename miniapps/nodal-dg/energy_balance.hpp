@@ -21,8 +21,8 @@ class energy_balance {
     double growth = 0.0;     ///< largest growth of the energy in an interval, over the largest energy
     double uncertain = 0.0;  ///< sum of all tolerances, over the largest energy
   };
-  /// The rate is integrated as the cubic polynomial through four times. That may be wrong by some times what differs
-  /// from the trapezoidal rule there and in two intervals on both sides. To that come the loss and rounding.
+  /// Returns the rate is integrated as the cubic polynomial through four times. That may be wrong by some times what
+  /// differs from the trapezoidal rule there and in two intervals on both sides. To that come the loss and rounding.
   /// \param unit_roundoff  of the numbers of the state
   /// \param of_sums        relative, of two energies: what adding up leaves
   /// \param mismatch       relative, of faces that should lie on each other: the scheme loses energy there

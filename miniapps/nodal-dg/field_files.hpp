@@ -14,7 +14,7 @@
 
 namespace plaquette::nodal_dg {
 
-/// Straight elements between the nodes of one: N^3 tetrahedra (N^2 triangles) by the numbers of their nodes, of
+/// Returns straight elements between the nodes of one: N^3 tetrahedra (N^2 triangles) by the numbers of their nodes, of
 /// positive volume in the reference element.
 std::vector<std::array<std::int32_t, 4>> parts_of_element(int dimension, int order);
 
@@ -32,7 +32,7 @@ struct plane_of_values {
   double at = 0.0;
   int pixels = 256;
 };
-/// Text: a line "x y fields..." a pixel inside the mesh, after a line of names. Collective.
+/// Writes text: a line "x y fields..." a pixel inside the mesh, after a line of names. Collective.
 void write_plane(const std::string& path, const plane_of_values& plane, const dg_domain& domain,
                  std::span<const double> state, existing_file existing);
 

@@ -59,9 +59,9 @@ struct nodal_dg_options {
 /// Throws input_error for arguments that cannot be used and help_requested for --help.
 nodal_dg_options parse_nodal_dg_options(int argc, const char* const* argv);
 
-/// For the report: all that determines the result.
+/// Returns for the report all that determines the result.
 json_document parameters_of(const nodal_dg_options& options);
-/// For a checkpoint to know its run by: the same without what content_of() says, names of files and groups.
+/// Returns what a checkpoint knows its run by: the same without what content_of() says, names of files and groups.
 json_document run_parameters_of(const nodal_dg_options& options);
 
 }  // namespace plaquette::nodal_dg

@@ -145,7 +145,7 @@ void require_seen(const wave_run& run) {
 
 void note_energy(wave_run& run) { run.done.energy.push_back({run.solver->time(), run.solver->energy()[0]}); }
 
-/// Whether the steps before a moment are made again: all of a run that is cheap or has --check, else one stretch in
+/// Whether the steps before a moment are made again. All of a run that is cheap or has --check, else one stretch in
 /// sixteen, drawn by the bits that it ended with.
 bool is_repeated(const wave_run& run, const bit_sum& end) {
   constexpr double cheap = 1e10;  // flops, by the standard counts

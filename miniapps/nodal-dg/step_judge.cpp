@@ -228,7 +228,7 @@ void repeat(const dg_domain& domain, std::span<const std::int32_t> distance, std
   }
 }
 
-/// A number that nobody knows before the states are there; the same on all ranks. Collective.
+/// A number that cannot be known before the states; the same on all ranks. Collective.
 std::uint64_t seed_of(const dg_domain& domain, std::span<const double> states) {
   bit_sum sum;
   sum.add(states);

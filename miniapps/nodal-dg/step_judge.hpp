@@ -40,10 +40,10 @@ struct step_verdict {
 };
 
 /// Repeats steps by the textbook and compares their end. Small meshes are repeated everywhere, of others some elements
-/// a rank. A step has five stages, each of which reaches one layer of neighbours further: an element is repeated with
+/// a rank. A step has five stages, each of which reaches one layer of neighbours further. An element is repeated with
 /// all layers that its end depends on, those of other ranks included. Elements are drawn by the bits of the end, which
-/// nobody knows before: one half from all, the other from those where the state is not small. Judges the first column
-/// and one that is drawn. Collective.
+/// cannot be known before: one half from all, the other from those where the state is not small. Judges the first
+/// column and one that is drawn. Collective.
 step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int columns, const made_steps& steps);
 
 /// Returns 2 times the energy of the third time derivative of a state (one column) at time t, by the textbook:

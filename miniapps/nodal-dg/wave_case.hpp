@@ -26,7 +26,7 @@ struct wave_case {
   std::vector<std::string> remarks;     ///< on the mesh's file: what was mended, what may be meant otherwise
 };
 
-/// The smallest box that holds the mesh: x low, x high, ...
+/// Returns the smallest box that holds the mesh: x low, x high, ...
 std::array<double, 6> box_around(const simplex_mesh& mesh);
 
 /// A smaller mesh of elements of the same shapes, for estimates of one that takes long to make.
@@ -35,8 +35,9 @@ struct mesh_sample {
   double elements = 1.0;        ///< of the mesh that is meant, for one of the sample
   double element_length = 1.0;  ///< likewise
 };
-/// Fewer refinements, and of a large box every second cell along each side, or every fourth, ...; else the same mesh.
-/// Two refinements stay, one of a file: a refined tetrahedron has other shapes inside, whose own parts have them again.
+/// Returns fewer refinements, and of a large box every second cell along each side, or every fourth, ...; else the same
+/// mesh. Two refinements stay, one of a file: a refined tetrahedron has other shapes inside, whose own parts have them
+/// again.
 mesh_sample sample_of_mesh(const nodal_dg_options& options);
 
 /// Throws input_error where mesh and options do not fit each other. Reads the mesh's file on every rank.

@@ -56,7 +56,7 @@ struct app_run {
   /// Ends the run where it is stopped meanwhile. Collective.
   const gauge_input& gauge();
 
-  /// Runs a step that counts as a figure of its own (a set-up): its seconds, those of the slowest rank, go to the
+  /// Runs a step that counts as a separate figure (a set-up). Its seconds, those of the slowest rank, go to the
   /// report's "stages", with the seconds of tuning in it apart. Returns what the step returns. Collective.
   template <class Step>
   auto stage(const std::string& name, Step&& step) {

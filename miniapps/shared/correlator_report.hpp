@@ -11,7 +11,7 @@
 
 namespace plaquette {
 
-/// Adds: all of a correlator's values are finite and positive, as they are for mesons whose source and sink agree; or
+/// Adds: all of a correlator's values are finite and positive, as they are for mesons whose source and sink agree. Or
 /// 0, in a correlator that falls below 2^-53 of its largest value somewhere else.
 void check_correlator(verification& checks, const std::string& name, const std::vector<double>& correlator);
 

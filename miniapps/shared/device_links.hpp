@@ -23,20 +23,20 @@ class device_links {
   /// See cpu::heatbath_updater. Collective; it is done when it returns.
   virtual void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
                               std::uint64_t number) = 0;
-  /// Stout smearing. Collective; it is done when it returns.
+  /// Makes stout smearing. Collective; it is done when it returns.
   virtual void smear(const stout_smearing& smearing) = 0;
   virtual plaquettes measure() = 0;
-  /// The links on the host, ghosts filled; good until the next sweep.
+  /// Returns the links on the host, ghosts filled; good until the next sweep.
   virtual const gauge_configuration& on_host() = 0;
-  /// The same, to keep; nothing is left here.
+  /// Returns the same, to keep; nothing is left here.
   virtual gauge_configuration take() = 0;
 };
 
-/// A configuration with its ghosts filled.
+/// Returns a configuration with its ghosts filled.
 std::unique_ptr<device_links> links_on_cpu(gauge_configuration links, const communicator& world);
 std::unique_ptr<device_links> links_on_gpu(gpu_access& gpu, const gauge_configuration& links);
 
-/// Unit, random and weak fields as chosen; for a heat bath the random field that it starts from.
+/// Returns unit, random and weak fields as chosen; for a heat bath the random field that it starts from.
 std::unique_ptr<device_links> make_links_on_cpu(const gauge_choice& choice, std::uint64_t seed,
                                                 const lattice_geometry& geometry, const communicator& world);
 std::unique_ptr<device_links> make_links_on_gpu(gpu_access& gpu, const gauge_choice& choice, std::uint64_t seed);

@@ -25,7 +25,7 @@ struct timed_samples {
   }
 };
 
-/// Does so many applications and returns the seconds that they took, until the last one was done.
+/// Does `applications` applications and returns the seconds that they took, until the last one was done.
 using timed_work = std::function<double(int applications)>;
 
 /// What keeps a timed stretch honest. A timed stretch is a sample: n applications in a row.
@@ -36,9 +36,9 @@ struct stretch_guard {
   std::function<void()> judge{};
 };
 
-/// The number of applications in a timed stretch, near `wanted`: 1, or 5, 11, 17, ... Applications that alternate
-/// between two inputs then end with the first one, and those that go through three states do not end in the first. A
-/// kernel that skips calls which it has seen leaves another output than the last call's.
+/// Returns the number of applications in a timed stretch, near `wanted`: 1, or 5, 11, 17, ... Applications that
+/// alternate between two inputs then end with the first one, and those that go through three states do not end in the
+/// first. A kernel that skips calls which it has seen leaves another output than the last call's.
 int stretch_length(double wanted, int most);
 inline constexpr int shortest_stretch = 5;  ///< of several applications
 

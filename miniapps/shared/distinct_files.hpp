@@ -17,7 +17,7 @@
 
 namespace plaquette {
 
-/// Where a file is, or would come to be: behind symbolic links, also such as lead to nothing yet.
+/// Returns where a file is, or would come to be: behind symbolic links, also such as lead to nothing yet.
 inline std::filesystem::path place_of_file(const std::string& file) {
   namespace fs = std::filesystem;
   std::error_code failed;

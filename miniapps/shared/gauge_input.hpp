@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The gauge configuration of a run, as --gauge asks for it: read from a file or made on the spot, and checked.
+/// The gauge configuration of a run, as --gauge says: read from a file or made on the spot, and checked.
 #pragma once
 
 #include <optional>
@@ -20,11 +20,11 @@ namespace plaquette {
 
 class gpu_access;
 
-/// The lattice of the run: a file's own where one is named, else --lattice. Throws input_error where both are given and
-/// differ, and where the file cannot be used. Not collective.
+/// Returns the lattice of the run: a file's own where one is named, else --lattice. Throws input_error where both are
+/// given and differ, and where the file cannot be used. Not collective.
 extents lattice_of_run(const shared_options& options);
 
-/// The part of this rank. Throws input_error where --grid is for another number of ranks or does not fit.
+/// Returns the part of this rank. Throws input_error where --grid is for another number of ranks or does not fit.
 lattice_geometry geometry_of_run(const shared_options& options, const communicator& world);
 
 struct gauge_input {
@@ -41,20 +41,20 @@ struct gauge_input {
 };
 
 /// Reads or makes it. Throws input_error for a file that cannot be used, with one line that names it, what was expected
-/// and what was found; error of exit status 6 where the run is stopped meanwhile. Collective.
+/// and what was found. Throws error of exit status 6 where the run is stopped meanwhile. Collective.
 /// \param gpu  makes random fields and heat baths there, where there is one; null: on the CPU
 gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& geometry, const communicator& world,
                          run_control& control, progress_line& progress, gpu_access* gpu = nullptr);
 
-/// The same for a run that reports: the report gets its description and its checks. None where the run is stopped
-/// meanwhile; the report then says so, and is all there is. Collective.
+/// Returns the same for a run that reports: the report gets its description and its checks. None where the run is
+/// stopped meanwhile; the report then says so, and is all there is. Collective.
 std::optional<gauge_input> obtain_gauge(report& result, const shared_options& options, const lattice_geometry& geometry,
                                         const communicator& world, run_control& control, progress_line& progress,
                                         gpu_access* gpu = nullptr);
 
-/// The plaquette, and remarks on the file.
+/// Prints the plaquette, and remarks on the file.
 void print_gauge(const gauge_input& gauge);
-/// The remarks alone.
+/// Prints the remarks alone.
 void print_gauge_remarks(const gauge_input& gauge);
 
 /// Adds the checks of a configuration: every link in SU(3), and a finite plaquette.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The GPU of a rank, where --device gpu asks for one: what it is, what it can do, what is spent on it. A program that
+/// The GPU of a rank, where --device gpu requests one: what it is, what it can do, what is spent on it. A program that
 /// was built without CUDA has the same functions; they say so.
 #pragma once
 
@@ -60,12 +60,12 @@ class gpu_access {
                                                               const overlap_settings& settings) const = 0;
   /// Waits for all that was queued.
   virtual void finish() const = 0;
-  /// Seconds of so many calls in a row of `launch`, which queues work; waits for them. Of one rank by the device's
-  /// clock; of several those of the slowest, which start together. Collective.
+  /// Returns the seconds of `times` calls in a row of `launch`, which queues work; waits for them. Of one rank by the
+  /// device's clock; of several those of the slowest, which start together. Collective.
   virtual double seconds_of(int times, const std::function<void()>& launch) const = 0;
-  /// A way to time work again and again that has run before: as a CUDA graph, where it is `recordable`. A graph holds
-  /// `stretch_length(n)` launches (device_timing.hpp), and as many graphs are launched as it takes. Collective, as is
-  /// what is returned.
+  /// Returns a way to time work again and again that has run before: as a CUDA graph, where it is `recordable`. A graph
+  /// holds `stretch_length(n)` launches (device_timing.hpp), and as many graphs are launched as it takes. Collective,
+  /// as is what is returned.
   virtual std::function<double(int times)> prepared(const std::function<void()>& launch, bool recordable) const {
     (void)recordable;
     return [this, launch](int times) { return seconds_of(times, launch); };
@@ -74,17 +74,17 @@ class gpu_access {
   virtual double sum_over_ranks(double here) const { return here; }
   /// Whether it is so on any rank; the same answer on all. Collective.
   virtual bool on_any_rank(bool here) const { return here; }
-  /// Bytes of its memory that are free now.
+  /// Returns the bytes of its memory that are free now.
   virtual double free_bytes() const = 0;
-  /// 10^9 bytes read and written per second by a copy between arrays that its cache does not hold, of all ranks' GPUs
-  /// together; measured once. Collective.
+  /// Returns 10^9 bytes read and written per second by a copy between arrays that its cache does not hold, of all
+  /// ranks' GPUs together; measured once. Collective.
   virtual double copy_gbytes_per_s() const = 0;
-  /// 10^9 flops per second of fused multiply-adds in registers, in single or double precision, of all ranks' GPUs
-  /// together; measured once. 0 where it is not known. Collective.
+  /// Returns 10^9 flops per second of fused multiply-adds in registers, in single or double precision, of all ranks'
+  /// GPUs together; measured once. 0 where it is not known. Collective.
   virtual double fma_gflops(bool /*in_double*/) const { return 0.0; }
-  /// Seconds that finding out how to launch kernels has taken until now, on this rank.
+  /// Returns the seconds that finding out how to launch kernels has taken until now, on this rank.
   virtual double tuning_seconds() const { return 0.0; }
-  /// The tuner's mode, its choices, the seconds it took.
+  /// Returns the tuner's mode, its choices, the seconds it took.
   virtual json_document tuning() const = 0;
 
  protected:
@@ -102,25 +102,26 @@ class gpu_access {
 
 /// True where the program was built with the CUDA library.
 bool has_gpu_library();
-/// What a program that was built without it says.
+/// Returns what a program that was built without it says.
 inline input_error gpu_is_absent() {
   return input_error(
       "--device gpu: this program was built without CUDA (PLAQUETTE_PRESET=cuda ./plaquette builds with it, where nvcc "
       "is found)");
 }
 
-/// None with --device cpu. Else throws input_error, with one line, where the program was built without CUDA, and where
-/// there is no GPU. Collective.
+/// Returns none with --device cpu. Else throws input_error, with one line, where the program was built without CUDA,
+/// and where there is no GPU. Collective.
 /// \param placement  bad: each rank takes a GPU half the host away from its usual one
 std::unique_ptr<gpu_access> open_gpu(const shared_options& options, const lattice_geometry& geometry,
                                      const communicator& world, placement_policy placement = placement_policy::none);
 
-/// The GPU's part of the report's machine.
+/// Notes the GPU's part of the report's machine.
 void note_gpu(machine_record& machine, const gpu_access& gpu);
-/// For a person: a line on the GPU, one a rank where there are several, and one for all that is not as it should be.
+/// Returns for a person a line on the GPU, one a rank where there are several, and one for all that is not as it should
+/// be.
 std::string describe(gpu_access& gpu);
 
-/// Throws memory_error, saying what was needed and what there was, unless so many bytes are free on the GPU.
+/// Throws memory_error, saying what was needed and what there was, unless `bytes` bytes are free on the GPU.
 void require_gpu_memory(const gpu_access& gpu, double bytes, const std::string& what);
 
 }  // namespace plaquette

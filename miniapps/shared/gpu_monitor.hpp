@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Clocks, power and energy of a GPU as its driver reports them through NVML, which is looked for at run time: a
-/// program does without it where it is not there.
+/// Clocks, power and energy of a GPU as its driver reports them through NVML, which is searched for at run time. A
+/// program does without it where it is missing.
 #pragma once
 
 #include <memory>
@@ -23,10 +23,10 @@ struct gpu_window {
   /// The counter of energy moves every tenth of a second or so: (seconds since the start, joule) of looks at which it
   /// had moved.
   std::vector<std::pair<double, double>> energy_ticks{};
-  /// The mean power between the first and the last of these; none where they lie less than half a second apart.
+  /// Returns the mean power between the first and the last of these; none where they lie less than half a second apart.
   std::optional<double> power_watt() const;
 };
-/// {"seconds", "sm_clock_mhz": {min, median, max}, "memory_clock_mhz", "energy_joule", "power_watt",
+/// Returns {"seconds", "sm_clock_mhz": {min, median, max}, "memory_clock_mhz", "energy_joule", "power_watt",
 /// "temperature_celsius"}, as far as known.
 json_document to_json(const gpu_window& window);
 
@@ -40,7 +40,7 @@ class gpu_monitor {
   gpu_monitor& operator=(const gpu_monitor&) = delete;
 
   bool works() const { return state_ != nullptr; }
-  /// Why it does not work; empty where it does.
+  /// Returns why it does not work; empty where it does.
   const std::string& trouble() const { return trouble_; }
   /// Of the driver; empty where unknown.
   std::string driver_version() const;

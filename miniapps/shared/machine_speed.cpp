@@ -18,7 +18,7 @@ namespace plaquette {
 
 namespace {
 
-/// The rate of work done by all ranks between two barriers; the best of so many passes.
+/// The rate of work done by all ranks between two barriers; the best of `passes` passes.
 template <class Work>
 double best_rate(int passes, double amount_a_rank, const communicator& world, Work&& work) {
   double best = 0.0;

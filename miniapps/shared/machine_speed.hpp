@@ -9,17 +9,19 @@
 
 namespace plaquette {
 
-/// Bytes read and written per second by a copy between arrays that no cache holds, in 10^9; the best of several passes.
-/// Collective.
+/// Returns the bytes read and written per second by a copy between arrays that no cache holds, in 10^9; the best of
+/// several passes. Collective.
 double copy_gbytes_per_s(const cpu::context& ctx);
-/// Bytes of its arrays on each rank: 256 MiB of a host, or a twentieth of what it has left. Tests that start many
-/// programs ask for fewer MiB (PLAQUETTE_COPY_MIB): what they then measure is the bandwidth of a cache. Collective.
+/// Returns the bytes of its arrays on each rank: 256 MiB of a host, or a twentieth of what it has left. Tests that
+/// start many programs set fewer MiB (PLAQUETTE_COPY_MIB): what they then measure is the bandwidth of a cache.
+/// Collective.
 double bytes_of_copy(const communicator& world);
-/// The same between arrays of so many bytes a rank, both together: the bandwidth of the cache level that holds them.
+/// Returns the same between arrays of `bytes` bytes a rank, both together: the bandwidth of the cache level that holds
+/// them.
 double copy_gbytes_per_s(const cpu::context& ctx, double bytes);
 
-/// 10^9 flops per second of independent fused multiply-adds (two flops each) on the widest vectors of T, float or
-/// double; the best of so many passes of a millisecond. Collective.
+/// Returns 10^9 flops per second of independent fused multiply-adds (two flops each) on the widest vectors of T, float
+/// or double; the best of `passes` passes of a millisecond. Collective.
 template <class T>
 double fma_gflops(const cpu::context& ctx, int passes = 20);
 

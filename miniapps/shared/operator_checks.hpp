@@ -15,7 +15,7 @@
 namespace plaquette::scaling {
 
 /// Which sites are compared: a deterministic choice by global coordinate, the same on every rank and process grid.
-/// All sites of lattices of up to 2^16 sites; of larger ones a share that gives some 2^12 a rank, at pseudo-random
+/// All sites of lattices of up to 2^16 sites. Of larger ones a share that gives some 2^12 a rank, at pseudo-random
 /// places, so that faces, edges and corners are met as often as they occur.
 class site_sample {
  public:
@@ -23,7 +23,7 @@ class site_sample {
   bool holds(const coordinate& global) const;
   /// True where one of the eight neighbours of a site is in the sample: what one hop into the sample reads.
   bool is_next_to(const coordinate& global) const;
-  /// The same for two hops.
+  /// Returns the same for two hops.
   bool is_two_from(const coordinate& global) const;
   bool everywhere() const { return threshold_ == all; }
 
@@ -61,10 +61,10 @@ difference compare_with_textbook(const spinor_configuration& found, const spinor
                                  const gauge_configuration& links, const fermion_action& action,
                                  const expected_operator& formula, const site_sample& sample, const communicator& comm);
 
-/// What is allowed: about ten times the rounding that was measured (README.md has the table), and 1e-4 in the norm in
-/// half precision. Where links are rebuilt, they come out in SU(3), and differ from those of the configuration by as
-/// much as these are off it (a file of 32-bit numbers: some 1e-7); for that 4 times `distance_from_su3` comes on top in
-/// the norm, and 40 times at the worst site.
+/// Returns what is allowed: about ten times the rounding that was measured (README.md has the table), and 1e-4 in the
+/// norm in half precision. Where links are rebuilt, they come out in SU(3), and differ from those of the configuration
+/// by as much as these are off it (a file of 32-bit numbers: some 1e-7). For that 4 times `distance_from_su3` comes on
+/// top in the norm, and 40 times at the worst site.
 /// \param distance_from_su3  the largest of the configuration's links
 difference tolerance_of(const operator_case& c, double distance_from_su3 = 0.0);
 

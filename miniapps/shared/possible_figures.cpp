@@ -13,7 +13,7 @@ namespace plaquette {
 
 namespace {
 
-/// Whether an application moves so many bytes that at most a tenth of them comes from a cache.
+/// Returns whether an application moves enough bytes that at most a tenth of them comes from a cache.
 bool streams(const operator_figure& figure, double cache_bytes) {
   constexpr double beyond_caches = 10.0;
   const double bytes = 1e9 * figure.gbytes_per_s * figure.seconds.median / std::max(figure.ranks, 1);

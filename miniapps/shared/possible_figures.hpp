@@ -15,22 +15,22 @@ namespace plaquette {
 /// A figure may exceed the measured limit by this: limits are measured too.
 inline constexpr double most_of_limit = 1.10;
 
-/// The larger one of a figure's shares of the two limits: the peak of fused multiply-adds, and the bandwidth of a copy
-/// where an application moves at least ten times what the caches hold. NaN where the figure is.
+/// Returns the larger one of a figure's shares of the two limits. These are the peak of fused multiply-adds, and the
+/// bandwidth of a copy where an application moves at least ten times what the caches hold. NaN where the figure is.
 /// \param cache_bytes  of a rank; 0: unknown, and bandwidth is not judged
 double share_of_limits(const operator_figure& figure, double cache_bytes);
 
-/// The figures of a CPU, with the larger of two limits: the one that was measured beside a figure, and one that is
-/// measured now where the figure exceeds the first. Other work on a host slows what a limit is measured with.
-/// Collective.
+/// Returns the figures of a CPU, with the larger of two limits: the one that was measured together with a figure, and
+/// one that is measured now where the figure exceeds the first. Other work on a host slows what a limit is measured
+/// with. Collective.
 std::vector<operator_figure> against_limits_measured_again(const cpu::context& ctx,
                                                            std::vector<operator_figure> figures);
 
 /// Adds the check that the best of the figures is possible; none where there is no figure.
 void check_figures_are_possible(verification& checks, const std::vector<operator_figure>& figures, double cache_bytes);
 
-/// Returns a figure for a rate of flops that has no limit by bandwidth, as vectors of a solve may be in a cache: that
-/// of a solve, say, or of a whole sweep.
+/// Returns a figure for a rate of flops that has no limit by bandwidth, as vectors of a solve may be in a cache. That
+/// is the figure of a solve, say, or of a whole sweep.
 /// \param in_double  all of it: the limit is that of double precision
 operator_figure rate_of_flops(double gflops, int ranks, int threads, bool in_double = false);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The skeleton of every program. A program states its options, what it needs, and its body; run_program does the rest:
-/// dry run, outputs, GPU, memory, report, verdict and exit status. miniapps/README.md has an example. It stands here
-/// and not in common/app, as it opens the GPU and reads links into fields of a library: common knows no library.
+/// The skeleton of every program. A program states its options, what it needs, and its body. Then run_program does the
+/// rest: dry run, outputs, GPU, memory, report, verdict and exit status. miniapps/README.md has an example. It stands
+/// here and not in common/app, as it opens the GPU and reads links into fields of a library: common knows no library.
 #pragma once
 
 #include <optional>
@@ -47,17 +47,18 @@ class program {
   virtual program_text text() const = 0;
   /// Reads the arguments. Throws input_error, or help_requested for --help.
   virtual void parse(int argc, const char* const* argv) = 0;
-  /// What parse() read of the shared options.
+  /// Returns what parse() read of the shared options.
   virtual const shared_options& shared() const = 0;
   /// All files but --json, which comes by itself.
   virtual std::vector<named_file> files() const { return {}; }
-  /// The lattice of the run: that of --gauge FILE, else --lattice. A program without a lattice takes no_lattice().
+  /// Returns the lattice of the run: that of --gauge FILE, else --lattice. A program without a lattice takes
+  /// no_lattice().
   virtual lattice_geometry geometry(const communicator& world) { return geometry_of_run(shared(), world); }
-  /// Outputs that a stopped run has left, for a program with checkpoints; this run may replace them.
+  /// Returns outputs that a stopped run has left, for a program with checkpoints; this run may replace them.
   virtual std::vector<std::string> files_of_stopped_run() const { return {}; }
   /// Where threads and memory are placed; none: nothing is placed nor reported.
   virtual std::optional<placement_policy> placement() const { return std::nullopt; }
-  /// The GPU, if any, is open. The place to choose what depends on its free memory.
+  /// Returns the GPU, if any, is open. The place to choose what depends on its free memory.
   virtual run_estimate estimate(app_run& run) = 0;
   /// For the report: all that determines the result.
   virtual json_document parameters(const app_run& run) const = 0;
@@ -67,13 +68,13 @@ class program {
   virtual exit_status body(app_run& run) = 0;
 };
 
-/// The lattice that an execution is made with where a program has none of its own: 4^4 a rank.
+/// Returns the lattice that an execution is made with where a program names none: 4^4 a rank.
 lattice_geometry no_lattice(const communicator& world);
 
-/// The whole main of a program.
+/// Returns the whole main of a program.
 int run_program(program& app, int argc, char** argv);
 
-/// What run_program does between the arguments and the exit status; for tests.
+/// Returns what run_program does between the arguments and the exit status; for tests.
 exit_status run_parsed(program& app, const communicator& world);
 
 }  // namespace plaquette

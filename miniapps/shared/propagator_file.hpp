@@ -40,17 +40,17 @@ struct propagator_facts {
   std::vector<hdf5_attribute> more{};  ///< what else the file says, of another operator; is not read
 };
 
-/// "degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd": the inverse of parse_gamma_basis.
+/// Returns "degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd": the inverse of parse_gamma_basis.
 std::string name_of(gamma_basis basis);
 
-/// Bytes of the data of a file for this lattice.
+/// Returns the bytes of the data of a file for this lattice.
 double propagator_file_bytes(const extents& lattice);
 
 /// Writes the twelve columns, complete or not at all, through rank 0. Throws output_error. Collective.
 void write_propagator(const std::string& path, bool replace, const cpu::propagator& columns,
                       const propagator_facts& facts, const communicator& comm);
 
-/// Adds checks that a file holds what was written to it: it is read again, site by site, and compared bit by bit with
+/// Adds checks that a file holds what was written to it: it is read again, site by site. It is compared bit by bit with
 /// the columns, in the basis of the file, and with the facts. Throws input_error where it cannot be read. Collective.
 void check_propagator_file(verification& checks, const std::string& path, const cpu::propagator& columns,
                            const propagator_facts& facts, const communicator& comm);
@@ -60,7 +60,8 @@ struct loaded_propagator {
   propagator_facts facts;
 };
 
-/// The inverse. Throws input_error, naming the file, where it is no such file or is for another lattice. Collective.
+/// Returns the inverse. Throws input_error, naming the file, where it is no such file or is for another lattice.
+/// Collective.
 loaded_propagator read_propagator(const std::string& path, const lattice_geometry& geometry, const communicator& comm);
 
 // --- columns of a propagator that is not complete yet, for checkpoints: one data set /columns of extents
@@ -71,7 +72,7 @@ loaded_propagator read_propagator(const std::string& path, const lattice_geometr
 void write_columns(const std::string& path, const cpu::propagator& columns, const std::vector<int>& which,
                    const std::string& state, const communicator& comm);
 
-/// The text. Throws input_error, naming the file, where there is none. Not collective.
+/// Returns the text. Throws input_error, naming the file, where there is none. Not collective.
 std::string read_columns_state(const std::string& path);
 
 /// Reads the columns into columns[which[0]], ... in the order in which they were written. Throws input_error, naming
@@ -79,7 +80,7 @@ std::string read_columns_state(const std::string& path);
 void read_columns(const std::string& path, cpu::propagator& columns, const std::vector<int>& which,
                   const communicator& comm);
 
-/// R S R^+ for every site, S the 12 x 12 matrix of the columns.
+/// Computes R S R^+ for every site, S the 12 x 12 matrix of the columns.
 void rotate_basis(cpu::propagator& columns, const spin_matrix& rotation);
 
 }  // namespace plaquette

@@ -12,7 +12,7 @@
 
 namespace plaquette {
 
-/// |found - expected| / |expected| over all sites; NaN where either holds one. Collective.
+/// Returns |found - expected| / |expected| over all sites; NaN where either holds one. Collective.
 inline double relative_difference(const spinor_configuration& found, const spinor_configuration& expected,
                                   const communicator& comm) {
   const auto [wrong, size] =

@@ -15,7 +15,7 @@ namespace plaquette::scaling {
 inline constexpr complex<double> not_a_number{std::numeric_limits<double>::quiet_NaN(),
                                               std::numeric_limits<double>::quiet_NaN()};
 
-/// exp(i angle) with an angle of its own for each number.
+/// Returns exp(i angle) with an angle of its own for each number.
 inline complex<double> phase_of_stretch(int number) {
   const double angle = 1.0 + 2.399963229728653 * number;  // the golden angle: never twice the same
   return {std::cos(angle), std::sin(angle)};
@@ -34,7 +34,7 @@ inline complex<double> weight_of(int column) {
   return weight;
 }
 
-/// phase_of_stretch for all columns of a field.
+/// Returns phase_of_stretch for all columns of a field.
 template <class Field>
 auto phases(const Field& of, int number) {
   return make_scalars(of,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs that are killed (SIGKILL) or asked to end (SIGTERM) at a stage of theirs, then run again: with a checkpoint to the
-same numbers as a run that nothing has met. (cheats/at_stage.cpp sends the signals.)"""
+"""Runs that are killed (SIGKILL) or asked to end (SIGTERM) at a stage of theirs, then run again. With a checkpoint they
+reach the same numbers as an undisturbed run. (cheats/at_stage.cpp sends the signals.)"""
 import json
 import os
 import shutil

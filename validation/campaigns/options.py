@@ -24,7 +24,7 @@ PROGRAMS = {
     "nodal-dg": (os.environ["PLAQUETTE_NODAL_DG"],
                  ["--box", "2x2x2", "--order", 2, "--steps", 5, "--time-limit", LIMIT]),
 }
-#: What --help says of files is left alone, and so is what would end the run at once.
+#: What --help says of files is kept, and so is what would end the run at once.
 LEFT_OUT = {"--help", "--version", "--json", "--device", "--size", "--threads", "--time-limit", "--tune", "--tune-file"}
 VALUES = ["0", "1", "2", "3", "7", "12", "-1", "0.5", "1e-8", "1e-30", "1e8", "1e300", "nan", "inf", "", "x", "4x4x4x4", "8x4x4x4",
           "2x2x2x2", "3x3x3x3", "1,1,1,1", "0,0,0,0", "9,9,9,9", "auto", "unit", "random", "weak:0.1", "weak:-1", "heatbath:6:2",

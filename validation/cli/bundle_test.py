@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs a bundle of GPU programs (../support/run_bundle.sh), on made-up programs, GPUs and mpirun: which programs run
-on how many ranks, what they find in their environment, what is left out, the verdict."""
+"""What runs a bundle of GPU programs (../support/run_bundle.sh), on made-up programs, GPUs and mpirun. Which programs
+run on how many ranks, what they find in their environment, what is left out, the verdict."""
 import os
 import shutil
 import stat
@@ -10,8 +10,8 @@ import tempfile
 import unittest
 
 RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "run_bundle.sh")
-#: All that the script calls, and this Python, which may be another on the PATH, or a script that looks for it; the PATH has
-#: nothing else, so that a test says whether there is an mpirun, or a GPU.
+#: All that the script calls, and this Python, which may be another on the PATH, or a script that looks for it. The PATH
+#: has nothing else, so that a test says whether there is an mpirun, or a GPU.
 TOOLS = {tool: shutil.which(tool) for tool in
          "awk basename bash cat date dirname env grep head mktemp nproc realpath rm sed sleep tee timeout".split()}
 TOOLS["python3"] = os.path.realpath(sys.executable)

@@ -17,7 +17,7 @@ MPIEXEC = os.environ.get("PLAQUETTE_MPIEXEC", "")
 
 
 def made_up_scaling(scaling, ranks, threads, gflops, placement="good"):
-    """A report of dslash-scaling on so many ranks: two precisions, a halo where there are several ranks."""
+    """A report of dslash-scaling on `ranks` ranks: two precisions, a halo where there are several ranks."""
     report = made_up_report()
     halo = {"overlap": "on", "bytes_sent": 1000.0, "pack_seconds": 1e-6, "exposed_seconds": 2e-6,
             "unpack_seconds": 1e-6, "exchange_seconds": 9e-6, "hidden_seconds": 7e-6, "seconds_without_overlap": 3e-5}

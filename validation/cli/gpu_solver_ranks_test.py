@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""mixed-precision-solver with --device gpu on several ranks: the propagator of one rank on any process grid, batches that are
-timed by themselves, checkpoints; a rank that is killed, signals, the time limit."""
+"""mixed-precision-solver with --device gpu on several ranks. The propagator of one rank on any process grid, batches
+that are timed by themselves, checkpoints; a rank that is killed, signals, the time limit."""
 import atexit
 import json
 import os

@@ -38,8 +38,8 @@ class Result:
         return lines[-1]
 
 
-#: Where Open MPI keeps the files of its sessions: apart from those of tests beside this one, whose ends would otherwise
-#: remove what this one is about to use.
+#: Where Open MPI keeps the files of its sessions: apart from those of tests that run at the same time, whose ends would
+#: otherwise remove what this one is about to use.
 SESSIONS = tempfile.mkdtemp(prefix="plaquette-mpi-")
 atexit.register(shutil.rmtree, SESSIONS, True)
 
@@ -69,7 +69,7 @@ def run(*arguments, ranks=1, program=SOLVER, **options):
 
 
 class Started(subprocess.Popen):
-    """A program running beside the test; it does not outlive a minute, nor its `with` block."""
+    """A program that runs during the test; it does not outlive a minute, nor its `with` block."""
 
     def __enter__(self):
         self.watch = threading.Timer(60, self.kill)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The performance model of several GPUs, its figures and those beside it, and the sweep over GPUs: on made-up reports, and
-on a made-up program where there is no GPU."""
+"""The performance model of several GPUs, its figures and the measured ones, and the sweep over GPUs: on made-up
+reports, and on a made-up program where there is no GPU."""
 
 import os
 import re

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A program that hangs: "stalled_rank RANK WAY SECONDS" works with all ranks for a while, then that rank goes away and
+/// A program that hangs: "stalled_rank RANK WAY SECONDS" works with all ranks for a while. Then that rank goes away and
 /// the others wait for it: in a kernel's sum ("sum"), in a sum through the host ("staged-sum"), for a message
-/// ("message"), or nobody does ("none"); "death" is "sum" with a rank that is killed. The watchdog has so many seconds.
+/// ("message"), or no rank waits ("none"). The way "death" is "sum" with a rank that is killed. The watchdog has
+/// SECONDS seconds.
 #include <unistd.h>
 
 #include <csignal>
@@ -62,7 +63,7 @@ int main(int argc, char** argv) {
       w.exchange();
     }
     if (way == "none") {
-      sleep(2);  // nobody waits: the watchdog has nothing to say
+      sleep(2);  // no rank waits: the watchdog has nothing to say
       return exit_status::success;
     }
     if (world.rank() == absent && way == "death") std::raise(SIGKILL);

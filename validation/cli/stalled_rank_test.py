@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A rank that never comes: the others say whom they wait for and what for, and end the run in the time that was given;
-nothing is left in shared memory."""
+"""A rank that never comes: the others say whom they wait for and what for, and end the run in the time that was given.
+Nothing is left in shared memory."""
 import os
 import re
 import time

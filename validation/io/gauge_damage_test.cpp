@@ -115,7 +115,7 @@ TEST(DamagedGaugeFile, FollowedByOtherBytesIsRefused) {
 }
 
 // Every bit of the first 400 bytes and one bit of every third byte of the rest. A flip that is not refused has hit a
-// text or a claim; or, in a format without a checksum, one of the last bits of a number: the 1024 roundings that
+// text or a claim. Or, in a format without a checksum, one of the last bits of a number. The 1024 roundings that
 // su3_tolerance allows are seen in U U^+ or det U as at least half the change of one entry (the rest of its column, or
 // its cofactor, is not small).
 TEST(DamagedGaugeFile, AFlippedBitIsRefusedOrDoesNoHarm) {

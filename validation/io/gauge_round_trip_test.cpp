@@ -112,7 +112,8 @@ TEST(GaugeWriter, SinglePrecisionIsReadBackAsTheRoundedLinks) {
 }
 
 // A third row from two exact ones: each of its entries is a difference of two products of numbers of at most 1, with
-// three roundings each in real and imaginary part, plus the departure of the original from SU(3), of the same size.
+// three roundings each in real and imaginary part. The departure of the original from SU(3), of the same size, is
+// added.
 TEST(GaugeWriter, TwoRowsInDoubleGiveTheLinksToRounding) {
   made::folder folder;
   const extents lattice{4, 6, 2, 8};
@@ -271,7 +272,7 @@ TEST(GaugeReader, TellsOpenQcdFromDDalphaAmgByWhereThePlaquettesClose) {
         EXPECT_TRUE(std::abs(ddalphaamg.header.plaquette - plaquette) <= ddalphaamg.header.plaquette_tolerance);
       }
     }
-    // Unit links close in both orders: the lattice asked for decides.
+    // Unit links close in both orders: the requested lattice decides.
     const auto unit = validation::unit_links(lattice);
     EXPECT_TRUE(made::same_links(read(made::openqcd(unit, 1.0), lattice).links, unit));
     EXPECT_TRUE(made::same_links(read(made::ddalphaamg(unit, 1.0), lattice).links, unit));

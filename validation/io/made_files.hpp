@@ -119,8 +119,8 @@ inline bytes milc(const gauge_configuration& u, bool big_endian) {
   return b + date + raw(std::int32_t{0}, big_endian) + raw(sum29, big_endian) + raw(sum31, big_endian) + data;
 }
 
-/// As MILC writes NERSC files: 32 bits in the machine's order, two rows, no FLOATING_POINT. A block holds lines of its
-/// own, and here some repeat keys of the header with other values.
+/// Writes as MILC writes NERSC files: 32 bits in the machine's order, two rows, no FLOATING_POINT. A block holds lines
+/// of its own, and here some repeat keys of the header with other values.
 /// \param inside  the block stands before END_HEADER, else after it
 inline bytes nersc_of_milc(const gauge_configuration& u, bool inside, bool big_endian = false, int bits = 32) {
   const std::string info =
@@ -134,7 +134,7 @@ inline bytes nersc_of_milc(const gauge_configuration& u, bool inside, bool big_e
   return b;
 }
 
-/// MILC's format of versions 1 to 4: magic, extents, two couplings, links.
+/// Writes MILC's format of versions 1 to 4: magic, extents, two couplings, links.
 inline bytes milc_v4(const gauge_configuration& u, bool big_endian) {
   bytes b = raw(std::int32_t{59354}, big_endian);
   for (const int length : u.geometry().global()) b += raw(std::int32_t{length}, big_endian);
@@ -226,7 +226,7 @@ inline bytes ildg_format(const extents& l, int bits) {
          "</ly><lz>" + std::to_string(l[2]) + "</lz><lt>" + std::to_string(l[3]) + "</lt></ildgFormat>";
 }
 
-/// As QIO writes one field of a lattice without ILDG's records.
+/// Writes as QIO writes one field of a lattice without ILDG's records.
 inline bytes scidac(const gauge_configuration& u, int bits) {
   const extents& l = u.geometry().global();
   const bytes data = all_links(u, bits, true);
@@ -238,7 +238,7 @@ inline bytes scidac(const gauge_configuration& u, int bits) {
          lime_record("scidac-checksum", scidac_checksum(data, static_cast<std::size_t>(volume(l))), false, true);
 }
 
-/// As QUDA writes it with QIO.
+/// Writes as QUDA writes it with QIO.
 inline bytes scidac_of_quda(const gauge_configuration& u, int bits) {
   bytes record = private_record_xml("ColorMatrix", bits, 4);
   const bytes theirs = bits == 32 ? "QUDA_FNc3_GaugeField" : "QUDA_DNc3_GaugeField",
@@ -254,7 +254,7 @@ inline bytes scidac_of_quda(const gauge_configuration& u, int bits) {
          lime_record("scidac-checksum", scidac_checksum(data, static_cast<std::size_t>(volume(l))), false, true);
 }
 
-/// As QIO wrote it in 2004: no <volfmt>, every type is "Lattice" and every precision "F".
+/// Writes as QIO wrote it in 2004: no <volfmt>, every type is "Lattice" and every precision "F".
 inline bytes scidac_of_2004(const gauge_configuration& u, int bits) {
   const extents& l = u.geometry().global();
   const bytes data = all_links(u, bits, true);
@@ -277,7 +277,7 @@ inline bytes ildg_without_format(const gauge_configuration& u, int bits) {
   return lime_record("ildg-binary-data", all_links(u, bits, true), true, true);
 }
 
-/// All names of elements with a prefix.
+/// Returns all names of elements with a prefix.
 inline bytes with_prefix(const bytes& xml, const bytes& prefix) {
   bytes b;
   for (std::size_t i = 0; i < xml.size(); ++i) {
@@ -289,7 +289,7 @@ inline bytes with_prefix(const bytes& xml, const bytes& prefix) {
   return b;
 }
 
-/// The time links of the last slice times -1.
+/// Returns the time links of the last slice times -1.
 inline gauge_configuration with_antiperiodic_links(gauge_configuration u) {
   const extents& l = u.geometry().global();
   for (std::int64_t s = 0; s < volume(l); ++s)
@@ -297,7 +297,7 @@ inline gauge_configuration with_antiperiodic_links(gauge_configuration u) {
   return u;
 }
 
-/// As tmLQCD writes it: no SciDAC records, other records before and after.
+/// Writes as tmLQCD writes it: no SciDAC records, other records before and after.
 inline bytes ildg(const gauge_configuration& u, int bits, const std::string& info = "") {
   const extents& l = u.geometry().global();
   const bytes data = all_links(u, bits, true);
@@ -376,7 +376,7 @@ inline bool same_links(const gauge_configuration& a, const gauge_configuration& 
     if (!(a.at_site(s) == b.at_site(s))) return false;
   return true;
 }
-/// The largest difference of a real or imaginary part.
+/// Returns the largest difference of a real or imaginary part.
 inline double largest_difference(const gauge_configuration& a, const gauge_configuration& b) {
   double worst = 0.0;
   for (std::int64_t s = 0; s < a.geometry().local_volume(); ++s)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files written by other programs, beside the checkout: their plaquettes, checksums and link traces.
+// Files written by other programs, next to the checkout: their plaquettes, checksums and link traces.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -62,7 +62,7 @@ const known_file files[] = {
     {"misc/random-gauge.nersc", gauge_format::nersc, {4, 4, 4, 8}, 32, "/plaquettes/qlua random-gauge/0", 2.4e-7},
     {"misc/random-gauge.qio", gauge_format::ildg, {4, 4, 4, 8}, 64, "/plaquettes/qlua random-gauge/0", 0.6e-12},
     {"misc/t_nersc.cfg", gauge_format::nersc, {4, 4, 4, 4}, 32, "/plaquettes/qdpxx t_nersc.cfg/0", 0.6e-12},
-    // The same links widened by another program, which rounded the third rows anew: by less than four floats' u each.
+    // The same links widened by another program, which rounded the third rows again: by less than four floats' u each.
     {"misc/t_dprec_ildg.lime", gauge_format::ildg, {4, 4, 4, 4}, 64, "/plaquettes/qdpxx t_nersc.cfg/0", 2.4e-7},
     {"openqcd/gauge.bc_0.bin", gauge_format::openqcd, {4, 4, 4, 4}, 64, "", 0}};
 

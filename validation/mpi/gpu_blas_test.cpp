@@ -65,8 +65,9 @@ TYPED_TEST(SumsOnRanks, AreThoseOfOneRankAndTheSameOnAll) {
       const auto expected = all_sums<T>(one_rank(lattice)), found = all_sums<T>(part_of(lattice, grid));
       ASSERT_EQ(found.size(), expected.size());
       EXPECT_TRUE(same_bits(found, all_sums<T>(part_of(lattice, grid)))) << to_string(grid);
-      // Sums of fewer than 2^15 terms in another order; the coefficients that are quotients of sums change with them,
-      // and what is stored by a rounding where it lies between two numbers. A dot product is small beside the norms.
+      // Sums of fewer than 2^15 terms in another order. The coefficients that are quotients of sums change with them.
+      // What is stored changes by a rounding where it lies between two numbers. A dot product is small against the
+      // norms.
       const double size = expected[0].re, tolerance = (gpu::is_half<T> ? 1e-5 : sizeof(T) == 4 ? 1e-7 : 1e-14) * size;
       for (std::size_t k = 0; k < found.size(); ++k)
         EXPECT_TRUE(std::abs(found[k].re - expected[k].re) <= 20.0 * tolerance &&
@@ -143,7 +144,7 @@ struct hopping_on {
   }
 };
 
-/// What is worked out on one lattice is a coefficient on the other, and back. `read` may bring numbers to the host.
+/// What is computed on one lattice is a coefficient on the other, and back. `read` may bring numbers to the host.
 template <class Read>
 std::vector<complex<double>> sums_in_turn(hopping_on& a, hopping_on& b, const Read& read) {
   a.hop.apply(a.odd, a.even);

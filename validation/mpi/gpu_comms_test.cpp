@@ -69,7 +69,7 @@ TEST(PeerMemory, IsZeroAtFirstAndIsWrittenAndReadByEveryRankThatReachesIt) {
   const queue q(own_device());
   const auto ranks = static_cast<std::size_t>(world.size());
   const auto me = static_cast<std::size_t>(world.rank());
-  // Not the same of all ranks, and more than a page of the device of some.
+  // Not the same for all ranks, and more than a page of the device of some.
   const auto numbers_of = [&](std::size_t rank) { return ranks + (rank % 3 == 1 ? 600000U : 1U); };
   const peer_memory memory(world, q.device(), numbers_of(me) * sizeof(std::uint64_t));
   EXPECT_EQ(memory.of(world.rank()), memory.mine());
@@ -298,8 +298,8 @@ std::uint8_t byte_of(int from, int to, int tag, int round, std::size_t at) {
   return static_cast<std::uint8_t>(31 * from + 57 * to + 101 * tag + 7 * round + 13 * static_cast<int>(at % 1000) + 5);
 }
 
-/// Rounds of an exchange in which this rank sends to and receives from the given peers, the tag its place in the list;
-/// the peer receives what stands at the same place of its own list of receives.
+/// Rounds of an exchange in which this rank sends to and receives from the given peers, the tag its place in the list.
+/// The peer receives what stands at the same place of its own list of receives.
 class exchange_under_test {
  public:
   struct part {
@@ -369,7 +369,7 @@ TEST_P(DeviceMessages, GoRoundTheRingInAllSizes) {
 
 TEST_P(DeviceMessages, ManyRoundsWhileRanksAreLate) {
   auto source = source_of_rank(11);
-  // The second needs no turn of its peer and grows the buffers meanwhile.
+  // The second needs nothing from its peer and grows the buffers meanwhile.
   auto small = ring(q, world, 24, 100), large = ring(q, world, 5000, 70001);
   const int rounds = 400 / world.size() + 8;
   for (int round = 0; round < rounds; ++round) {
@@ -401,7 +401,7 @@ TEST_P(DeviceMessages, EveryRankToEveryRankWithSeveralTags) {
 }
 
 TEST_P(DeviceMessages, OneWayOnlyAndNoneAtAll) {
-  // Even ranks send to the next one, if there is one; the last of an odd number talks to nobody.
+  // Even ranks send to the next one, if there is one; the last of an odd number talks to no rank.
   std::vector<exchange_under_test::part> sends, receives;
   if (world.rank() % 2 == 0 && world.rank() + 1 < world.size()) sends.push_back({world.rank() + 1, 5, 999});
   if (world.rank() % 2 == 1) receives.push_back({world.rank() - 1, 5, 999});

@@ -39,7 +39,7 @@ void poison(gpu::field<T>& x) {
                     static_cast<std::size_t>(x.order().blocks() * x.sites(part).block_stride));
 }
 
-/// The table's choice, through the tiles in turns forwards and backwards.
+/// The table's choice, through the tiles alternately forwards and backwards.
 template <class T>
 gpu::hopping_launch turning(const gpu::wilson_clover<T>& m, int columns) {
   gpu::hopping_launch how = gpu::default_launch(m.hopping().problem(columns, true));
@@ -114,7 +114,7 @@ void expect_same_bits(const std::vector<spinor_configuration>& found, const std:
 }
 
 /// \param action_name  of a typical action
-/// \param stride       every so many-th grid
+/// \param stride from one tested grid to the next
 template <class T>
 void compare_all_grids(const extents& global, const std::string& action_name, reconstruct stored = reconstruct::none,
                        std::size_t stride = 1, bool turns = false) {
@@ -126,7 +126,7 @@ void compare_all_grids(const extents& global, const std::string& action_name, re
   const std::vector<extents> grids = legal_grids(global, world.size());
   for (std::size_t g = 0; g < grids.size(); g += stride) {
     const extents& grid = grids[g];
-    // Policies and overlap in turns: the same numbers in another order of work.
+    // Policies and overlap alternately: the same numbers in another order of work.
     const auto count = static_cast<int>(policies().size());
     const halo_policy policy = policies()[static_cast<std::size_t>(turn % count)];
     const bool overlap = turn / count % 2 == 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Solves of the device library on process grids: the solution of one rank, as far as the residuals allow; the same
+/// Solves of the device library on process grids: the solution of one rank, as far as the residuals allow. The same
 /// bits in every run, whichever way the halo and the sums take.
 #include <gtest/gtest.h>
 
@@ -29,8 +29,8 @@ using gpu::halo_policy;
 const extents lattice{4, 6, 4, 8};
 
 /// Heavy enough that |M^-1| is known on any configuration: the hops of two opposite directions have norm 2 together,
-/// those of all directions 4 after the factor 1/2; |F| <= 1 in each of six planes, so that |C| <= 3 csw; hence
-/// Re <x, M x> >= (4 + m - 3 csw - 4) |x|^2.
+/// those of all directions 4 after the factor 1/2. |F| <= 1 in each of six planes, so that |C| <= 3 csw. Hence Re <x, M
+/// x> >= (4 + m - 3 csw - 4) |x|^2.
 constexpr double mass = 0.6, csw = 0.1, inverse_norm = 1.0 / (mass - 3.0 * csw);
 /// |M| <= 4 + m + 3 csw + 4
 constexpr double operator_norm = 8.0 + mass + 3.0 * csw;
@@ -149,8 +149,8 @@ void expect_same_bits(const solved& a, const solved& b, const std::string& what)
 template <class T>
 constexpr double roundoff = std::is_same_v<T, double> ? 0x1p-53 : 0x1p-24;
 
-/// What rounding leaves of the residual of a solution in T, as miniapps/mixed-precision-solver/README.md has it: it is
-/// rounded at each update, x is rounded itself, and so are M x and the difference.
+/// What rounding leaves of the residual of a solution in T, as miniapps/mixed-precision-solver/README.md has it. The
+/// residual is rounded at each update, x is rounded itself, and so are M x and the difference.
 template <class T>
 double floor_of(const solved& s, std::size_t c) {
   const double additions = 3.0 + static_cast<double>(s.report.columns[c].updates.size());
@@ -180,7 +180,7 @@ void compare_with_one_rank(solver_kind kind) {
       const double known = 4.0 * 0x1p-53 * operator_norm * found.norms[c];
       EXPECT_TRUE(apart <= inverse_norm * ((found.residuals[c] + expected.residuals[c]) * b + known))
           << where << ": " << apart << " of " << found.norms[c];
-      // The bound means something: the solutions agree to the tolerance that was asked for.
+      // The bound means something: the solutions agree to the requested tolerance.
       EXPECT_TRUE(apart <= inverse_norm * operator_norm * 2.0 * (asked[c] + floor) * found.norms[c]) << where;
       if (!std::is_same_v<High, Low>) {
         EXPECT_FALSE(found.report.columns[c].updates.empty()) << where;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The Hermitian Wilson operator of either library on every legal process grid: the same bits as on one rank; and
+/// The Hermitian Wilson operator of either library on every legal process grid: the same bits as on one rank. Also
 /// products of a basis, which are sums over ranks.
 #include <gtest/gtest.h>
 

@@ -26,7 +26,7 @@ void poison(cpu::coarse_field<T>& x) {
         x.at(s, c)[k] = {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::quiet_NaN()};
 }
 
-/// |a - b| / |b|, the largest of all columns; NaN where a number is.
+/// Returns |a - b| / |b|, the largest of all columns; NaN where a number is.
 template <class F>
 double distance(const F& a, const F& b) {
   F difference = like(a);

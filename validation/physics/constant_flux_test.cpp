@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A constant abelian field strength F_12, F_34: the clover term is known in closed form, and the lowest real
+/// A constant abelian field strength F_12, F_34: the clover term is known in closed form. The lowest real
 /// eigenvalue of M tells the sign and size of the clover term against the hopping term.
 #include <gtest/gtest.h>
 

@@ -155,8 +155,8 @@ int iterations_of_published_bicgstab(const Operator& a, const field<T>& b, doubl
 }
 
 TYPED_TEST(DiracSolvers, BicgstabTakesTheIterationsOfThePublishedMethod) {
-  // Ours knows rho before r is, by sums from which rounding does not go away while r becomes small: from heavy quarks,
-  // where a solve is over in some iterations, to lighter ones.
+  // Ours knows rho before r is, by sums from which rounding does not go away while r becomes small. Here from heavy
+  // quarks, where a solve is over in some iterations, to lighter ones.
   using T = TypeParam;
   const double tolerance = sizeof(T) == 4 ? 1e-7 : 1e-14;
   system_to_solve system;

@@ -104,8 +104,8 @@ TEST(HeatBath, PlaquetteAtBeta5_7IsThePublishedOne) {
 }
 
 TEST(HeatBath, LongPlaquetteAtBeta6_2IsThePublishedOne) {
-  // 12^4 is 0.8 fm wide here. Boxes this small raise the plaquette: that of 4^4 at beta = 6 (0.4 fm) is 3e-3 too high,
-  // and the effect falls with the fourth power of the width or faster: less than 3e-3 / 16.
+  // 12^4 is 0.8 fm wide here. Boxes this small raise the plaquette: that of 4^4 at beta = 6 (0.4 fm) is 3e-3 too high.
+  // The effect falls with the fourth power of the width or faster: less than 3e-3 / 16.
   expect_agreement(mean_plaquette({12, 12, 12, 12}, {6.2}, {1, 4}, 30, 64, 4), 0.6136, 5e-5 + 2e-4, "beta 6.2");
 }
 
@@ -186,7 +186,7 @@ TEST(HeatBath, SchwingerDysonEquationsHold) {
 
 /// To lowest order in 1/beta the action is that of 8 free photons. A momentum has two transverse modes, of action
 /// proportional to k^2 / xi + xi p_t^2 (k^2 = sum of 4 sin^2(p_i / 2), p_t^2 alike), which the spatial planes and those
-/// with time share in that ratio, and one electric mode of the planes with time alone; each has 1/2.
+/// with time share in that ratio. It has one electric mode of the planes with time alone; each has 1/2.
 struct lowest_order {
   double spatial, temporal;  ///< 1 - plaquette
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Solvers of mixed precision on a thermalised configuration (beta = 6.0, 8x8x8x16) near the critical quark mass: what
+/// Solvers of mixed precision on a thermalised configuration (beta = 6.0, 8x8x8x16) near the critical quark mass. What
 /// each pair of precisions reaches, by an operator that had no part in it, and in how many iterations.
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ struct light_quark {
     return a;
   }
   static const light_quark& on_the_configuration() {
-    // Not destroyed: a device is not there any more when static objects end.
+    // Not destroyed: a device is gone when static objects end.
     static const light_quark* const system = new light_quark;
     return *system;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The overlap operator of either library: modes of H, sign function, modes of D with the index, propagators; against
-/// dense matrices from the formula, constant abelian fields, the free field in closed form, and each other.
+/// The overlap operator of either library: modes of H, sign function, modes of D with the index, propagators. They are
+/// compared with dense matrices from the formula, constant abelian fields, the free field in closed form, and each
+/// other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -374,7 +375,7 @@ TEST(ThickRestart, takes_fewer_vectors_in_later_cycles) {
   };
   thick_restart_lanczos<F>(basis, sizes, {}, apply, decide, field.random());
   EXPECT_EQ(after_cycle, (std::vector<int>{20, 24, 28}));
-  sizes.later = 7;  // no room for a block beside what is kept
+  sizes.later = 7;  // no room for a block in addition to what is kept
   EXPECT_THROW(thick_restart_lanczos<F>(basis, sizes, {}, apply, decide, field.random()), input_error);
 }
 
@@ -422,7 +423,7 @@ TEST_P(SearchForModesOfH, goes_on_from_where_it_was_interrupted_within_a_cycle) 
   overlap_case field(weak_links(small, 0.5, 3), false);
   mode_search search{.modes = 10, .method = GetParam(), .degree = 8, .block = 2, .most = 30};
   const mode_set<F> whole = field.modes(search);
-  search.highest = whole.highest;  // not sought once more, which asks for interruptions too
+  search.highest = whole.highest;  // not sought once more, which would check for interruptions too
   search.window = whole.window;
   // The first cycle applies the filter 15 times to two vectors and is lost; later ones 8 times.
   const int vectors = GetParam() == mode_method::lanczos ? 2 : 1;
@@ -708,7 +709,7 @@ TEST(ModesOfD, of_a_loose_tolerance_in_blocks_have_the_same_index_and_eigenvalue
         const host_matrix gram = overlaps(of.vectors, of.vectors);
         for (int i = 0; i < gram.columns(); ++i)
           for (int j = 0; j < gram.columns(); ++j) EXPECT_NEAR(gram(i, j).re, i == j ? 1.0 : 0.0, 1e-11);
-        // Residuals r leave errors of r^2 / gap in e. Vectors of a level may be mixed anew.
+        // Residuals r leave errors of r^2 / gap in e. Vectors of a level may be mixed again.
         detail::chiral_rayleigh_ritz(sign, chi, exact, static_cast<F*>(nullptr), 1e-12, 4);
         for (std::size_t i = 0; i < of.eigenvalues.size(); ++i)
           EXPECT_NEAR(of.eigenvalues[i], exact.eigenvalues[i], 1e-6);
@@ -800,7 +801,7 @@ TEST(ModesOfD, and_of_H_are_the_same_with_the_basis_in_memory_of_the_host) {
   const auto d_there = lowest_overlap_modes<library>(sign, field.fields(1), of_four, field.random(), 4, nullptr,
                                                      std::nullopt, 0, {.wide = std::ref(of_d)});
   EXPECT_EQ(of_d.made, 1);
-  // A loose search asks for a basis in single precision.
+  // A loose search needs a basis in single precision.
   int narrow_made = 0;
   const auto make_narrow = [&](int columns) {
     ++narrow_made;

@@ -26,7 +26,7 @@ inline fermion_action with_time_phase(fermion_action action, complex<double> pha
 
 inline fermion_action periodic(const fermion_action& action) { return with_time_phase(action, {1.0, 0.0}); }
 
-/// A different generic phase in every direction.
+/// Returns a different generic phase in every direction.
 inline fermion_action twisted(fermion_action action) {
   action.boundary_phase = {unit_phase(0.3), unit_phase(-1.1), unit_phase(2.5), unit_phase(0.7)};
   return action;

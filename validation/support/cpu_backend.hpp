@@ -95,7 +95,7 @@ inline double distance_from_su3(const gauge_configuration& links) {
 using cpu::make_clover_term;
 inline const site_field<clover_block>& export_clover(const site_field<clover_block>& from) { return from; }
 
-/// A right-hand side that the library has made, as a canonical field.
+/// Returns a right-hand side that the library has made, as a canonical field.
 inline spinor_configuration canonical_source(const source_description& source, int spin, int colour,
                                              const plaquette::gauge_configuration& links) {
   return cpu::make_source(source, spin, colour, links, communicator());

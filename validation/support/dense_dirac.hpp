@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The Wilson-clover operator as a dense matrix, built straight from the formula with Kronecker products of spin
-/// matrices and of covariant shift matrices: no loop over hops, no index of a neighbour, nothing from the library's
-/// operators or from its gamma matrices. For lattices of a few hundred components.
+/// matrices and of covariant shift matrices. There is no loop over hops, no index of a neighbour, nothing from the
+/// library's operators or from its gamma matrices. For lattices of a few hundred components.
 #pragma once
 
 #include <Eigen/Dense>
@@ -26,8 +26,8 @@ inline dense_matrix kronecker(const dense_matrix& a, const dense_matrix& b) {
   return r;
 }
 
-/// The DeGrand-Rossi matrices from Pauli's: gamma_k = -sigma_2 (x) s_k with s = (sigma_1, -sigma_2, sigma_3), gamma_t =
-/// sigma_1 (x) 1; mu = 4 is gamma_5 = sigma_3 (x) 1.
+/// Returns the DeGrand-Rossi matrices from Pauli's: gamma_k = -sigma_2 (x) s_k with s = (sigma_1, -sigma_2, sigma_3),
+/// gamma_t = sigma_1 (x) 1; mu = 4 is gamma_5 = sigma_3 (x) 1.
 inline dense_matrix dense_gamma(int mu) {
   const std::complex<double> i(0.0, 1.0);
   dense_matrix one = dense_matrix::Identity(2, 2), sigma_1(2, 2), sigma_2(2, 2), sigma_3(2, 2);
@@ -48,7 +48,7 @@ inline dense_matrix dense_gamma(int mu) {
   }
 }
 
-/// (T_mu chi)(x) = U_mu(x) chi(x + mu) on colour vectors, the boundary phase included; index site * 3 + colour.
+/// Returns (T_mu chi)(x) = U_mu(x) chi(x + mu) on colour vectors, the boundary phase included; index site * 3 + colour.
 inline sparse_matrix covariant_shift(const gauge_configuration& links, const fermion_action& action, int mu) {
   const lattice_geometry& geometry = links.geometry();
   const Eigen::Index n = colours * geometry.local_volume();
@@ -69,7 +69,7 @@ inline sparse_matrix covariant_shift(const gauge_configuration& links, const fer
   return shift;
 }
 
-/// M as a matrix of 12 V rows; index (spin * V + site) * 3 + colour, as `to_dense` orders a spinor.
+/// Returns M as a matrix of 12 V rows; index (spin * V + site) * 3 + colour, as `to_dense` orders a spinor.
 inline dense_matrix dense_dirac(const gauge_configuration& links, const fermion_action& action) {
   const std::complex<double> i(0.0, 1.0);
   const Eigen::Index n = colours * links.geometry().local_volume();

@@ -12,12 +12,12 @@ namespace plaquette::validation {
 
 inline int device_of_rank() { return communicator::world().rank() % gpu::device_count(); }
 
-/// The whole lattice, on this rank alone.
+/// Returns the whole lattice, on this rank alone.
 inline gpu::context one_rank(const extents& lattice) {
   return {lattice_geometry(lattice), communicator(), device_of_rank()};
 }
 
-/// This rank's part of a lattice on all ranks.
+/// Returns this rank's part of a lattice on all ranks.
 inline gpu::context part_of(const extents& lattice, const extents& grid,
                             gpu::halo_policy policy = gpu::halo_policy::automatic, bool overlap = true) {
   const auto world = communicator::world();
@@ -28,7 +28,7 @@ inline gpu::context part_of(const extents& lattice, const extents& grid,
   return {lattice_geometry(lattice, grid, world.rank()), world, device_of_rank(), nullptr, options};
 }
 
-/// Those that can be had here: two wherever ranks share a host, on GPUs maybe more.
+/// Returns those that can be had here: two wherever ranks share a host, on GPUs maybe more.
 inline const std::vector<gpu::halo_policy>& policies() {
   static const std::vector<gpu::halo_policy> found = [] {
     const auto world = communicator::world();

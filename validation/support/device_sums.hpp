@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the sums that the device makes beside a result have to be.
+/// What the sums that the device makes together with a result have to be.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 
 namespace plaquette::validation {
 
-/// `dots` are <out, w> and `sizes` |out|^2, as `dot` and `norm2` find them: sums in double of some 10^5 products at
-/// most, in another order, with errors of random sign.
+/// Expects that `dots` are <out, w> and `sizes` |out|^2, as `dot` and `norm2` find them: sums in double of some 10^5
+/// products at most, in another order, with errors of random sign.
 template <class T>
 void expect_sums(const std::vector<complex<double>>& dots, const std::vector<complex<double>>& sizes,
                  const gpu::field<T>& out, const gpu::field<T>& w, const std::string& where) {

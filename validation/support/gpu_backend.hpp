@@ -29,7 +29,7 @@ inline context context_with_threads(const lattice_geometry& geometry, const comm
   return context(geometry, comm);
 }
 
-/// A right-hand side that the library has made, as a canonical field.
+/// Returns a right-hand side that the library has made, as a canonical field.
 inline spinor_configuration canonical_source(const source_description& source, int spin, int colour,
                                              const plaquette::gauge_configuration& links) {
   const context ctx(links.geometry(), communicator());

@@ -3,11 +3,11 @@
 /// A backend that answers as late as the contract of common/concepts.hpp allows.
 ///
 /// Nothing is computed when it is called. Each operation becomes a task that knows which storage it reads and writes;
-/// tasks run in a random order that honours these dependences, some of them at any later call, the last of them when
-/// the host reads a number that depends on them. New storage holds NaN, and so do the columns that a compaction frees.
-/// Every read of the host is recorded with what had been asked for by then. Fields are dense vectors, a few numbers a
-/// column, in double or rounded to float or half; sums run in one order, column by column, so that a column's bits do
-/// not depend on its neighbours.
+/// tasks run in a random order that honours these dependences. Some of them run at any later call, the last of them
+/// when the host reads a number that depends on them. New storage holds NaN, and so do the columns that a compaction
+/// frees. Every read of the host is recorded with what had been queued by then. Fields are dense vectors, a few
+/// numbers a column, in double or rounded to float or half. Sums run in one order, column by column, so that a column's
+/// bits do not depend on its neighbours.
 #pragma once
 
 #include <algorithm>
@@ -91,7 +91,7 @@ class machine {
     while (waiting_.count(id) != 0) run_any();
   }
 
-  /// The host waits for the tasks and reads: one event, however many numbers are read together.
+  /// Waits for the tasks and reads: one event, however many numbers are read together.
   void read(const std::vector<std::int64_t>& tasks) {
     reads_.push_back({applications_, next_});
     for (const auto id : tasks) finish(id);
@@ -148,7 +148,7 @@ class scalars {
   machine& device() const { return *machine_; }
   const std::shared_ptr<cell>& data() const { return cell_; }
 
-  /// The handle of f(values of a, values of b) column by column, computed later.
+  /// Returns the handle of f(values of a, values of b) column by column, computed later.
   template <class Function>
   friend scalars combined(const scalars& a, const scalars& b, Function f) {
     demand(a.columns() == b.columns(), "scalars of different numbers of columns");
@@ -219,8 +219,8 @@ class scalars {
   std::shared_ptr<cell> cell_;
 };
 
-/// A number as it is stored in precision T: double, float, or half (15 bits and sign of each part, relative to the
-/// larger of the two).
+/// Returns a number as it is stored in precision T: double, float, or half (15 bits and sign of each part, relative to
+/// the larger of the two).
 template <class T>
 number rounded(const number& z) {
   if constexpr (std::is_same_v<T, double>) {
@@ -267,7 +267,7 @@ class basic_field {
       std::transform(v.begin(), v.end(), s->numbers.begin() + static_cast<std::ptrdiff_t>(o), rounded<T>);
     });
   }
-  /// One number becomes f of it, now in the queue's order.
+  /// Makes one number f of it, now in the queue's order.
   template <class Function>
   void alter(int column, int index, Function f) {
     demand(column < columns_ && index < length_, "alter: a number that the field has");
@@ -276,7 +276,7 @@ class basic_field {
             at = offset() + static_cast<std::size_t>(column) * static_cast<std::size_t>(length_) +
                  static_cast<std::size_t>(index)] { s->numbers[at] = f(s->numbers[at]); });
   }
-  /// All numbers, column after column. Not a read of an algorithm: it is not recorded.
+  /// Returns all numbers, column after column. Not a read of an algorithm: it is not recorded.
   std::vector<number> get() const {
     machine_->finish(storage_->uses.writer);
     const auto begin = storage_->numbers.begin() + static_cast<std::ptrdiff_t>(offset());
@@ -439,7 +439,7 @@ class basic_field {
   }
 
  private:
-  /// x_i = f(x_i, the numbers of the fields at i, the scalars of the column), later.
+  /// Computes x_i = f(x_i, the numbers of the fields at i, the scalars of the column), later.
   template <class Function>
   static void update(field& x, const std::vector<const field*>& fields, const std::vector<const scalars*>& coefficients,
                      Function f, bool erase = false) {

@@ -16,7 +16,7 @@
 
 namespace {
 
-/// Says why and returns an exit status where the tests cannot run on so many ranks of this host; else 0.
+/// Says why and returns an exit status where the tests cannot run on this number of ranks of this host; else 0.
 int status_without_gpus([[maybe_unused]] const plaquette::communicator& world) {
 #ifdef PLAQUETTE_TEST_NEEDS_GPU
   constexpr int skipped = 77;

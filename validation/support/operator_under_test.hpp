@@ -34,8 +34,8 @@ struct operator_under_test {
 
 inline void PrintTo(const operator_under_test& op, std::ostream* out) { *out << op.name; }
 
-/// One component of M in is a sum of 8 x 6 + 12 products, along a chain of at most about 60 roundings, so its error is
-/// at most 60 epsilon times the sum of absolute values (at most 4 x 8 |in|); of random sign, such errors leave about
+/// One component of M in is a sum of 8 x 6 + 12 products, along a chain of at most about 60 roundings. So its error is
+/// at most 60 epsilon times the sum of absolute values (at most 4 x 8 |in|). Of random sign, such errors leave about
 /// the square root: 3 to 6 epsilon |in| are seen against the dense matrix, whose own rounding is in that figure.
 inline constexpr double rounding_multiple = 20.0;
 
@@ -51,15 +51,14 @@ inline operator_under_test textbook_operator() {
 }
 
 /// What takes the place of epsilon. In half precision, the step of the numbers of a site, of which the largest is
-/// 32767: rounded to half a step, 24 normal deviates, whose largest is about half of their norm, are off by about 0.7
-/// steps' worth of 1/32767, the links likewise, which the hops and |M| make 8 of each; what comes out is rounded once
-/// more.
+/// 32767. Rounded to half a step, 24 normal deviates, whose largest is about half of their norm, are off by about 0.7
+/// steps' worth of 1/32767. So are the links, and the hops and |M| make 8 of each; what comes out is rounded once more.
 template <class T>
 inline constexpr double roundoff_of = std::numeric_limits<T>::epsilon();
 template <>
 inline constexpr double roundoff_of<half> = 1.0 / 32767.0;
 
-/// The production operator of the library under test, one column at a time.
+/// Returns the production operator of the library under test, one column at a time.
 template <class T>
 operator_under_test production_operator(const std::string& name) {
   return {name, rounding_multiple * roundoff_of<T>,
@@ -88,7 +87,7 @@ inline std::vector<operator_under_test> operators_under_test() {
   return list;
 }
 
-/// Those that a solver in double can work with.
+/// Returns those that a solver in double can work with.
 inline std::vector<operator_under_test> double_precision_operators() {
   std::vector<operator_under_test> list;
   for (const operator_under_test& op : operators_under_test())

@@ -25,13 +25,13 @@ using cpu::hermitian_wilson;
 #endif
 }  // namespace backend
 
-/// gamma_5 psi of the textbook.
+/// Returns gamma_5 psi of the textbook.
 inline spinor_configuration times_gamma5(spinor_configuration psi) {
   for (std::int64_t s = 0; s < psi.geometry().local_volume(); ++s) psi.at_site(s) = gamma_matrix(4) * psi.at_site(s);
   return psi;
 }
 
-/// (1 + sign gamma_5) / 2 psi of the textbook.
+/// Returns (1 + sign gamma_5) / 2 psi of the textbook.
 inline spinor_configuration chirality_of(const spinor_configuration& psi, int sign) {
   spinor_configuration result = psi;
   const spinor_configuration turned = times_gamma5(psi);
@@ -40,8 +40,8 @@ inline spinor_configuration chirality_of(const spinor_configuration& psi, int si
   return result;
 }
 
-/// Columns [1, 1 + N) of a field with two more, so that strides are not what the number of columns would make them; all
-/// else is NaN.
+/// Returns the columns [1, 1 + N) of a field with two more, so that strides are not what the number of columns would
+/// make them; all else is NaN.
 template <class T>
 backend::field<T> inner_columns(const backend::context& ctx, int columns) {
   backend::field<T> storage(ctx, {spins, colours, site_subset::full, columns + 2});

@@ -10,7 +10,7 @@
 
 namespace plaquette::validation {
 
-/// All process grids of `ranks` ranks that cut the lattice into boxes of even extents of at least 2.
+/// Returns all process grids of `ranks` ranks that cut the lattice into boxes of even extents of at least 2.
 inline std::vector<extents> legal_grids(const extents& lattice, int ranks) {
   std::vector<extents> grids;
   extents grid{};

@@ -17,17 +17,17 @@
 
 namespace plaquette::validation {
 
-/// Bound on |out - M in| / |M in| for one application on random input, as a multiple of the unit roundoff: a component
+/// Bound on |out - M in| / |M in| for one application on random input, as a multiple of the unit roundoff. A component
 /// is a sum of about 200 products, whose rounding errors of random sign leave a few roundoffs; measured 2 to 4.
 inline constexpr double application_multiple = 16.0;
 
 /// The unit roundoff. In 16-bit fixed point the step is 1/32767 of the largest number of a site, about 2.3 standard
-/// deviations: an error of 2e-5 standard deviations in input and output, and for links of typical size 0.4 another 2e-5
-/// or so: 3.5e-5 in all, which 16 times this bounds by 1e-4.
+/// deviations. That is an error of 2e-5 standard deviations in input and output. Links of typical size 0.4 add another
+/// 2e-5 or so: 3.5e-5 in all, which 16 times this bounds by 1e-4.
 template <class T>
 inline constexpr double unit_roundoff = cpu::is_half<T> ? 6.25e-6 : std::numeric_limits<cpu::real_of<T>>::epsilon() / 2;
-/// Links rebuilt from few numbers carry more of their rounding errors: a third row twice, a matrix from eight
-/// parameters up to four times (d/dp of common/algebra/link_reconstruction.hpp, and a product of two).
+/// Links rebuilt from few numbers carry more of their rounding errors. It is twice as much for a third row, up to four
+/// times for a matrix from eight parameters (d/dp of common/algebra/link_reconstruction.hpp, and a product of two).
 inline double reconstruction_multiple(reconstruct stored) {
   return stored == reconstruct::none ? 1.0 : stored == reconstruct::twelve ? 2.0 : 8.0;
 }
@@ -50,7 +50,7 @@ struct random_batch {
   }
 };
 
-/// |a - b| / |b| over all ranks; sites of one parity only where `only` is 0 or 1. NaN where a field holds one.
+/// Returns |a - b| / |b| over all ranks; sites of one parity only where `only` is 0 or 1. NaN where a field holds one.
 inline double relative_distance(const spinor_configuration& a, const spinor_configuration& b, const communicator& comm,
                                 int only = -1) {
   double sums[2] = {0.0, 0.0};
@@ -64,7 +64,7 @@ inline double relative_distance(const spinor_configuration& a, const spinor_conf
   return std::sqrt(sums[0] / sums[1]);
 }
 
-/// The numbers of a canonical field as bytes, by global site: equal strings mean equal bits.
+/// Returns the numbers of a canonical field as bytes, by global site: equal strings mean equal bits.
 inline std::vector<double> site_numbers(const spinor_configuration& a) {
   std::vector<double> numbers;
   for (std::int64_t s = 0; s < a.geometry().local_volume(); ++s)
@@ -81,7 +81,7 @@ inline bool same_bits(const spinor_configuration& a, const spinor_configuration&
   return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0;
 }
 
-/// Actions that between them use every term: Wilson, clover, anisotropic, twisted boundaries.
+/// Returns actions that between them use every term: Wilson, clover, anisotropic, twisted boundaries.
 inline std::vector<fermion_action> actions_to_test() {
   fermion_action wilson = fermion_action::isotropic(0.1, 0.0);
   fermion_action clover = fermion_action::isotropic(-0.15, 1.7);

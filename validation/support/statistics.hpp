@@ -9,7 +9,8 @@
 
 namespace plaquette {
 
-/// Largest distance between the empirical distribution of `sample` and the function `cumulative`, times sqrt(n).
+/// Returns the largest distance between the empirical distribution of `sample` and the function `cumulative`, times
+/// sqrt(n).
 template <class Cumulative>
 double kolmogorov_smirnov(std::vector<double> sample, Cumulative&& cumulative) {
   std::ranges::sort(sample);

@@ -27,7 +27,7 @@ inline gauge_configuration random_links(const extents& lattice, std::uint64_t se
   return cpu::random_configuration(lattice_geometry(lattice), seed, communicator());
 }
 
-/// Unit links with noise of size `noise`.
+/// Returns unit links with noise of size `noise`.
 inline gauge_configuration weak_links(const extents& lattice, double noise, std::uint64_t seed) {
   return cpu::weak_field_configuration(lattice_geometry(lattice), noise, seed, communicator());
 }
@@ -36,7 +36,7 @@ inline spinor_configuration random_spinor(const extents& lattice, std::uint64_t 
   return cpu::random_spinor(lattice_geometry(lattice), seed, 0, communicator());
 }
 
-/// 1 at one site, spin and colour.
+/// Returns 1 at one site, spin and colour.
 inline spinor_configuration point_source(const extents& lattice, const coordinate& at, int spin, int colour) {
   spinor_configuration psi{lattice_geometry(lattice)};
   psi(at)(spin, colour) = {1.0, 0.0};
@@ -51,27 +51,27 @@ inline complex<double> dot(const spinor_configuration& a, const spinor_configura
 
 inline double norm(const spinor_configuration& a) { return std::sqrt(dot(a, a).re); }
 
-/// a + f b
+/// Returns a + f b
 inline spinor_configuration sum(spinor_configuration a, complex<double> f, const spinor_configuration& b) {
   visit_sites(a.geometry(), [&](const coordinate& x) { a(x) += f * b(x); });
   return a;
 }
 
-/// |a - b| / |b|; NaN where a field holds one.
+/// Returns |a - b| / |b|; NaN where a field holds one.
 inline double relative_distance(const spinor_configuration& a, const spinor_configuration& b) {
   return norm(sum(a, {-1.0, 0.0}, b)) / norm(b);
 }
 
 inline complex<double> unit_phase(double angle) { return {std::cos(angle), std::sin(angle)}; }
 
-/// A spin matrix or a colour matrix times a whole field.
+/// Returns a spin matrix or a colour matrix times a whole field.
 template <class Matrix>
 spinor_configuration times(const Matrix& m, spinor_configuration psi) {
   visit_sites(psi.geometry(), [&](const coordinate& x) { psi(x) = m * psi(x); });
   return psi;
 }
 
-/// The image of a field under a dirac_operator-like function.
+/// Returns the image of a field under a dirac_operator-like function.
 template <class Operator>
 spinor_configuration image(const Operator& m, const spinor_configuration& psi, bool dagger = false) {
   spinor_configuration out(psi.geometry());

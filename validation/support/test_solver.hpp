@@ -62,7 +62,8 @@ test_propagator propagator(const dirac_operator& m, double tolerance, Source&& s
   return s;
 }
 
-/// Pion: sum over space and over the 12 sources of |S|^2, one number a time slice (direction `time` = 3, or another).
+/// Returns the pion: sum over space and over the 12 sources of |S|^2, one number a time slice (direction `time` = 3, or
+/// another).
 inline std::vector<double> pion_correlator(const std::vector<spinor_configuration>& columns, int time = 3) {
   const lattice_geometry& geometry = columns.front().geometry();
   std::vector<double> c(static_cast<std::size_t>(geometry.global()[time]));

@@ -22,7 +22,7 @@ struct twisted_mass_products {
   double mu;
 
   field make(const field_shape& shape) const { return field(wilson->hopping().get_context(), shape); }
-  /// out = start + factor D/2 in
+  /// Computes out = start + factor D/2 in
   void hop(field& out, const field& in, bool daggered, double factor, const field* start) const {
     wilson->hopping().apply(out, in, daggered,
                             {start == nullptr ? epilogue::store : epilogue::add, 0.5 * factor, start, 1.0});
@@ -37,7 +37,7 @@ struct twisted_mass_products {
 
  private:
   double a() const { return wilson->action().diagonal(); }
-  /// out = (re + i im gamma_5) in
+  /// Computes out = (re + i im gamma_5) in
   static void combine_with_gamma5(field& out, const field& in, double re, double im) {
     gamma5(out, in);
     scale(out, same_for_all(in, {0.0, im}));

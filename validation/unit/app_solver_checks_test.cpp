@@ -43,7 +43,7 @@ struct solved_problem {
     progress_line silent(false);
     result = solve_propagator(*engine, options, links, alone, control, silent);
   }
-  /// The verdict on these columns, judged anew.
+  /// The verdict on these columns, judged again.
   bool passes(cpu::propagator columns, const fermion_action& action) {
     std::vector<column_result> results = result.results;
     judge_columns(results, columns, options.source, action, options.tolerance(),

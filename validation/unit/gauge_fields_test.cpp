@@ -163,7 +163,7 @@ TEST(GaugeFields, WeakFieldWithoutNoiseIsTheUnitField) {
 TEST(GaugeFields, WeakFieldDistanceFromOneGrowsWithTheNoise) {
   const lattice_geometry geometry({8, 8, 8, 8});
   // To lowest order in the noise e, Gram-Schmidt leaves of a row its own imaginary part (variance e^2) and all of what
-  // is above the diagonal (2 e^2): 1 - Re tr U / 3 is half of the sum of squares of the anti-Hermitian part over 3.
+  // is above the diagonal (2 e^2). So 1 - Re tr U / 3 is half of the sum of squares of the anti-Hermitian part over 3.
   // Rows 1 and 2: three complex numbers above the diagonal, twice (the other half by unitarity): 2 * 3 * 2 e^2;
   // diagonal phases a, b and -(a + b): 4 e^2. (12 + 4) e^2 / 2 / 3 = 8 e^2 / 3.
   for (double noise : {1e-3, 1e-2}) {

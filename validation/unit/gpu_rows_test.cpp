@@ -86,7 +86,7 @@ TEST(gpu_rows, let_unusable_input_end_the_run) {
                input_error);
 }
 
-/// Flops / fewest bytes times 4.28 TB/s, the copy bandwidth of an H200, as worked out by hand: per site and right-hand
+/// Flops / fewest bytes times 4.28 TB/s, the copy bandwidth of an H200, as computed by hand. Per site and right-hand
 /// side (8 R / N + 48) reals of the hopping term, and 2 (8 R + 72) / N + 120 of the matrix, in half precision 4 bytes a
 /// spinor and 8 a clover block more.
 TEST(gpu_rows, limits_follow_from_the_fewest_bytes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The Hermitian Wilson operator of either library against gamma_5 times the textbook Wilson operator, alone and with
-/// its addends: every precision and number of stored reals, odd shapes, batches, boundary conditions.
+/// its addends. In every precision and number of stored reals, odd shapes, batches, boundary conditions.
 #include "common/error.hpp"
 #include "validation/support/overlap_backend.hpp"
 

@@ -400,7 +400,7 @@ TEST(MultigridCycle, RelaxesByTheMeanOfWhatCaGcrFound) {
   EXPECT_TRUE(mg.parameters().polynomials.empty());
 }
 
-/// A library with null vectors of fewer digits beside the others; half as long here, so that they show.
+/// A library with null vectors of fewer digits together with the others; half as long here, so that they show.
 struct library_with_16_bits : dense_library {
   template <class F>
   static constexpr bool relaxes_in_16_bits = true;

@@ -42,7 +42,7 @@ TEST(MultigridMemory, TakesNarrowerBatchesBeforeFewerVectors) {
     EXPECT_EQ(changed.find("batches of at most " + std::to_string(fits)) != std::string::npos, fits < 12) << changed;
   }
   // Batches are as even as can be: eleven at once and one more would be no faster than twice six.
-  for (const auto [fits, taken] : {std::pair{11, 6}, std::pair{5, 4}}) {
+  for (const auto& [fits, taken] : {std::pair{11, 6}, std::pair{5, 4}}) {
     multigrid_options o = chosen({"--rhs", "12"});
     fit_into_memory(o, geometry, 1.001 * bytes_of(fits, 24, 8));
     EXPECT_EQ(o.batches.back(), taken) << fits;

@@ -13,7 +13,7 @@
 namespace plaquette {
 namespace {
 
-/// `nodes` NUMA nodes, two a package, of so many cores of two CPUs each.
+/// `nodes` NUMA nodes, two a package, of `cores` cores of two CPUs each.
 std::vector<core_place> machine(int nodes, int cores_a_node) {
   std::vector<core_place> cores;
   for (int n = 0; n < nodes; ++n)

@@ -185,7 +185,7 @@ TYPED_TEST(ProductionOperator, TwoApplicationsGiveTheSameBitsForAnyThreadsAndBat
   }
 }
 
-/// The sums that the Schur operator makes beside its work are those that are made afterwards.
+/// The sums that the Schur operator makes during its work are those that are made afterwards.
 TYPED_TEST(ProductionOperator, FusedSumsAreThoseOfTheResult) {
   std::uint64_t seed = 300;
   for (const extents& lattice : lattices) {

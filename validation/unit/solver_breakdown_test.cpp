@@ -138,7 +138,7 @@ matrix rotation(double degrees) {
 }
 
 TEST(Gcr, OfOneDirectionSaysThatItStagnates) {
-  // Each step leaves sin(89.9 degrees) = 1 - 1.5e-6 of the residual: 50 steps 7.6e-5, less than the progress asked for.
+  // Each step leaves sin(89.9 degrees) = 1 - 1.5e-6 of the residual: 50 steps 7.6e-5, less than the required progress.
   const matrix a = rotation(89.9), b = matrix::Constant(2, 1, 1.0);
   for (const method& solver : {named("gcr", 1), by_kind(solver_kind::mr, 1, 1)}) {
     const auto o = run(solver, a, b, {.tolerance = 1e-8, .limit = 1000, .stagnation_window = 50});

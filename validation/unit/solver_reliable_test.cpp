@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Solvers with reliable updates: what they say of the true residual is true, whatever the inner precision does to the
-/// iterated one, and nothing that goes wrong in it reaches the solution unseen.
+/// Solvers with reliable updates. What they say of the true residual is true, whatever the inner precision does to the
+/// iterated one. Nothing that goes wrong in it reaches the solution unseen.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -67,7 +67,7 @@ class ReliableUpdates : public testing::Test {
   }
 };
 using inner_precisions = testing::Types<double, float, half>;
-/// How often the host looks, and how far behind.
+/// How often the host checks convergence, and how far behind.
 constexpr std::pair<int, int> looks[] = {{1, 0}, {3, 0}, {4, 0}, {4, 1}, {6, 5}, {10, 2}};
 TYPED_TEST_SUITE(ReliableUpdates, inner_precisions);
 
@@ -175,7 +175,7 @@ TYPED_TEST(ReliableUpdates, GiveEachColumnTheBitsThatItHasAlone) {
         EXPECT_EQ(alone.report.history[0], together.report.history[k]) << method.name << ' ' << n;
         EXPECT_EQ(alone.report.columns[0].updates.size(), together.report.columns[k].updates.size());
       }
-      // How long a sum of few eigenvectors waits for its updates depends on the looks.
+      // How long a sum of few eigenvectors waits for its updates depends on the convergence checks.
       if (look_behind == 0 && look_every != 3)
         EXPECT_GT(together.report.columns[0].iterations, together.report.columns[1].iterations) << method.name;
       else
@@ -200,7 +200,7 @@ TYPED_TEST(ReliableUpdates, ReadAtLooksAndOnceMoreWhereTheyUpdate) {
       EXPECT_EQ(report.host_reads, 1 + looks + (report.outer_applications - 1)) << method.name << ' ' << look_every;
       EXPECT_EQ(report.host_reads, std::ssize(device.reads())) << method.name;
       EXPECT_EQ(report.operator_applications, device.applications()) << method.name;
-      // Between two looks there are as many applications as the iterations make: no read lies in between.
+      // Between two checks there are as many applications as the iterations make: no read lies in between.
       for (std::size_t k = 1; k < device.reads().size(); ++k) {
         const long made = device.reads()[k].applications - device.reads()[k - 1].applications;
         EXPECT_TRUE(made == 1 || made >= look_every * method.applications_per_iteration) << method.name << ' ' << made;
@@ -223,7 +223,7 @@ TYPED_TEST(ReliableUpdates, DoNotWaitForTheLastIterationsBeforeALookWhereNothing
           method.run(any_operator<mock::field>(to_operator(a)), any_operator<typename fixture::low>(to_operator(a)), x,
                      to_field(device, b), rule, {.delta = 1e-5});
       ASSERT_TRUE(report.all_converged()) << method.name << ' ' << report.columns[0].why;
-      // One read a look; two more where columns are updated, the records left and what the update finds; more near the
+      // One read a check; two more where columns are updated, the records left and what the update finds; more near the
       // end.
       const long n = std::ssize(told), updates = report.outer_applications - 1;
       EXPECT_GE(report.host_reads, 1 + n + updates) << method.name;
@@ -270,7 +270,7 @@ TYPED_TEST(ReliableUpdates, NoticeEveryFlippedBitOfTheIteratedResidualAndRepairI
       const std::string where = std::string(method.name) + ", application " + std::to_string(at);
       expect_honest(o.report, a, o.x, b, where);
       EXPECT_TRUE(o.report.all_converged()) << where << ' ' << o.report.columns[0].why;
-      // Either the residuals disagree, and the recurrence goes on from the true one, or the column starts anew: CGNE
+      // Either the residuals disagree, and the recurrence goes on from the true one, or the column starts again: CGNE
       // whose residual was small before is thrown far off at once.
       const auto& struck = o.report.columns[0];
       EXPECT_GE(struck.mismatches + struck.restarts, 1) << where << ' ' << struck.why;
@@ -308,8 +308,8 @@ TYPED_TEST(ReliableUpdates, RepairAFlippedBitOfAnImage) {
         EXPECT_NE(struck.why.find("disagreed by more than rounding explains"), std::string::npos);
       }
     }
-  // Some of the twelve show in another way: step lengths shrink as the image grows, and what went wrong in A^+ r leaves
-  // r and x consistent, but the residual does not fall any more, or the method breaks down.
+  // Some of the twelve show in another way. Step lengths shrink as the image grows. What went wrong in A^+ r leaves r
+  // and x consistent, but the residual does not fall any more, or the method breaks down.
   EXPECT_GE(noticed, 4);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The way through the even sites and back: what is reported is the truth about the full system, and it meets the
-/// tolerance or the report says that it does not.
+/// The way through the even sites and back: what is reported is true of the full system. It meets the tolerance or the
+/// report says that it does not.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -158,7 +158,7 @@ TEST(SchurSolve, AnswersZeroSourcesAndSourcesThatAreNotFinite) {
   }
 }
 
-/// Solves to 1e-4 and claims what was asked for, as a solver does whose iterated residual has left the true one.
+/// Solves to 1e-4 and claims the requested tolerance, as a solver does whose iterated residual has left the true one.
 solve_report boastful(const dense_schur& a, mock::field& x, const mock::field& b, const stopping_rule& rule) {
   stopping_rule less = rule;
   for (double& tolerance : less.column_tolerances) tolerance = std::max(tolerance, 1e-4);

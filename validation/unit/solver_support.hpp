@@ -19,21 +19,21 @@ using matrix = Eigen::MatrixXcd;
 using vector = Eigen::VectorXcd;
 using generator = std::mt19937_64;
 
-/// Independent Gaussian entries of unit variance.
+/// Returns independent Gaussian entries of unit variance.
 matrix random_matrix(Eigen::Index rows, Eigen::Index columns, generator& g);
 
 matrix random_unitary(Eigen::Index n, generator& g);
 
-/// U diag(values) U^+.
+/// Returns U diag(values) U^+.
 matrix rotated(const matrix& u, const vector& values);
-/// The same of a random unitary U: Hermitian for real values, positive for positive ones.
+/// Returns the same for a random unitary U: Hermitian for real values, positive for positive ones.
 matrix with_spectrum(const vector& values, generator& g);
 
-/// 1, ..., k, 1, ..., k, ...: n eigenvalues, k of them distinct.
+/// Returns 1, ..., k, 1, ..., k, ...: n eigenvalues, k of them distinct.
 vector distinct_values(Eigen::Index n, int k);
 
-/// A matrix without symmetry, its eigenvalues in a disc of radius 1.5 about 3: all the solvers converge, in a few tens
-/// of iterations.
+/// Returns a matrix without symmetry, its eigenvalues in a disc of radius 1.5 about 3: all the solvers converge, in a
+/// few tens of iterations.
 matrix well_behaved(Eigen::Index n, generator& g);
 
 mock::dense_operator to_operator(const matrix& m);
@@ -70,24 +70,24 @@ struct method {
 
 method by_kind(solver_kind kind, int per_iteration, int before, solver_parameters parameters = {});
 
-/// The solvers for any operator.
+/// Returns the solvers for any operator.
 std::vector<method> general_methods();
 
-/// Those for Hermitian positive ones.
+/// Returns those for Hermitian positive ones.
 std::vector<method> all_methods();
 
 double norm_of_inverse(const matrix& a);
 matrix inverse_of(const matrix& a);
-/// A^-1 b.
+/// Returns A^-1 b.
 matrix solution_of(const matrix& a, const matrix& b);
 
-/// How far the true residual may be from the iterated one, relative to |b|.
+/// Returns how far the true residual may be from the iterated one, relative to |b|.
 ///
-/// Each step adds alpha A p to the iterated residual as computed: relative to exact numbers it errs by
-/// u c (|A| |alpha p|), where the product of an n x n complex matrix by rows contributes c = 2 sqrt(2) (n + 2) and the
-/// updates of x and r, and the rounding of x itself, no more than 10; |A| is the norm of the matrix of absolute values.
-/// |alpha p| <= |x_k| + |x_k+1| <= 2 X with X = |A^-1| |b| (1 + largest relative residual of the history). Over K
-/// steps, and the evaluation of the true residual as one more: 2 (K + 1) u (c + 10) |abs A| X / |b|. GCR adds its
+/// Each step adds alpha A p to the iterated residual as computed. Relative to exact numbers it errs by u c (|A| |alpha
+/// p|). The product of an n x n complex matrix by rows contributes c = 2 sqrt(2) (n + 2). The updates of x and r, and
+/// the rounding of x itself, contribute no more than 10. Here |A| is the norm of the matrix of absolute values. |alpha
+/// p| <= |x_k| + |x_k+1| <= 2 X with X = |A^-1| |b| (1 + largest relative residual of the history). Over K steps, and
+/// the evaluation of the true residual as one more: 2 (K + 1) u (c + 10) |abs A| X / |b|. GCR adds its
 /// orthogonalisation, of at most `directions` subtractions of the same kind in each step.
 double residual_gap(const matrix& a, const std::vector<double>& history, int directions = 1);
 

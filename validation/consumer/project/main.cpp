@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// What a program outside this repository looks like: the plaquette of the unit field, and the Wilson operator on a
-/// constant spinor, which it multiplies by the mass (all eight hops give back the spinor, periodic boundaries).
+/// constant spinor. It multiplies that by the mass (all eight hops give back the spinor, periodic boundaries).
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

@@ -45,7 +45,7 @@ std::vector<complex<double>> coefficients(int columns, std::uint64_t seed) {
 template <class T>
 struct Blas : testing::Test {
   /// found = expected, where each number may be off by twin_factor * unit_of<T> * (what went in, site by site), once
-  /// for what was read and once for what was written; a result's largest number is no larger than what went in.
+  /// for what was read and once for what was written. A result's largest number is no larger than what went in.
   static void expect_twins(const gpu::field<T>& found, const cpu::field<T>& expected,
                            const std::function<double(int column, std::size_t site)>& went_in, const char* what) {
     for (int c = 0; c < found.columns(); ++c) {
@@ -308,7 +308,7 @@ std::array<gpu::field<T>, 3> three_fields(int spins, int colours, int columns, s
 
 TYPED_TEST(Blas, CoefficientsMayBeExpressions) {
   using T = TypeParam;
-  // Expressions that share parts, used while nobody has worked them out, are the numbers that they stand for: in the
+  // Expressions that share parts, used before they have values, are the numbers that they stand for: in the
   // kernel that needs them first, afterwards, and for the host. (Dirac spinors of a small lattice have a kernel of
   // their own for this; other shapes have not.)
   for (const auto& [spins, colours] : {std::pair{4, 3}, std::pair{2, 3}, std::pair{2, 7}})
@@ -357,8 +357,8 @@ TYPED_TEST(Blas, CoefficientsMayBeExpressions) {
 
 TYPED_TEST(Blas, CoefficientsMayNeedSumsThatNobodyHasSeenYet) {
   using T = TypeParam;
-  // What is made of sums at once, before anything else is queued, may be worked out by the kernel that makes them; of
-  // sums and expressions that are dropped meanwhile, nobody else's memory is touched.
+  // What is made of sums at once, before anything else is queued, may be computed by the kernel that makes them. Of
+  // sums and expressions that are dropped meanwhile, no other memory is touched.
   for (const auto& [spins, colours] : {std::pair{4, 3}, std::pair{2, 3}})
     for (const int columns : {1, 3, 40}) {
       SCOPED_TRACE(describe(irregular, {spins, colours, site_subset::full, columns}));
@@ -457,7 +457,7 @@ TYPED_TEST(Blas, SumsOfALargeLatticeAreThoseOfItsParities) {
     return std::array{host_values(norm2(p))[0], host_values(dot(p, q))[0], host_values(pq)[0], host_values(pp)[0]};
   };
   const auto all = sums_of(u, v), even = sums_of(u.parity(0), v.parity(0)), odd = sums_of(u.parity(1), v.parity(1));
-  // 2^20 positive terms, each beside some thirty roundings of 2^-53 on its way
+  // 2^20 positive terms, each with some thirty roundings of 2^-53 on its way
   for (std::size_t k = 0; k < all.size(); ++k)
     EXPECT_TRUE(std::abs(all[k].re - even[k].re - odd[k].re) <= 32.0 * 0x1p-53 * all[0].re &&
                 std::abs(all[k].im - even[k].im - odd[k].im) <= 32.0 * 0x1p-53 * all[0].re)

@@ -97,7 +97,7 @@ TYPED_TEST(GpuCoarseField, DoesTheVectorOperationsOfTheCpu) {
     const auto [d4, n4] = axpy_dot_norm2(dx, da, du, dv);
     expect_sums(d3, d4, 10 * (tolerance(v) + tolerance(x))), expect_sums(n3, n4, 10 * tolerance(x));
     expect_same("axpy_dot_norm2");
-    // A coefficient that is an expression nobody has worked out.
+    // A coefficient that is an expression without a value yet.
     const auto [p, q] = dot_norm2(u, v);
     const auto [dp, dq] = dot_norm2(du, dv);
     axpy(x, ratio(p, q) * conj(a), u), axpy(dx, ratio(dp, dq) * conj(da), du), expect_same("expression");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Graphs, timing and the machine's speed: what is recorded is replayed as often as it was asked for, and figures are
+/// Graphs, timing and the machine's speed: what is recorded is replayed the requested number of times, and figures are
 /// those of a machine.
 #include <gtest/gtest.h>
 

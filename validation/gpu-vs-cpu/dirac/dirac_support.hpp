@@ -22,7 +22,7 @@ double application_tolerance(reconstruct stored) {
   return application_multiple * (unit_roundoff<T> * reconstruction_multiple(stored) + unit_roundoff<double>);
 }
 
-/// Random columns: canonical, on the CPU in double, and on the device, where they are columns [1, 1 + N) of a field
+/// Random columns: canonical, on the CPU in double, and on the device. There they are columns [1, 1 + N) of a field
 /// with two more, so that strides are not what the number of columns would make them.
 template <class T>
 struct columns_on_both {
@@ -43,7 +43,8 @@ struct columns_on_both {
   }
 };
 
-/// The largest |a - b| / |b| of any column; NaN where there is one. Sites that the fields do not have are zero in both.
+/// Returns the largest |a - b| / |b| of any column; NaN where there is one. Sites that the fields do not have are zero
+/// in both.
 template <class T, class U>
 double worst_distance(const gpu::field<T>& a, const cpu::field<U>& b) {
   double worst = 0.0;

@@ -88,7 +88,7 @@ TYPED_TEST(DeviceHoppingTerm, AgreesWithTheCpuInEveryEpilogue) {
   this->RecordProperty("worst_share_of_tolerance", std::to_string(worst));
 }
 
-/// The columns beside a view and the other parity are not touched.
+/// The columns next to a view and the other parity are not touched.
 TYPED_TEST(DeviceHoppingTerm, WritesNothingButItsOutput) {
   const lattice_geometry geometry({4, 6, 2, 8});
   const cpu::context host_ctx(geometry, communicator());
@@ -137,8 +137,9 @@ TYPED_TEST(DeviceHoppingTerm, UpdatesInPlace) {
   }
 }
 
-/// A chain, A to B and back, as a solver makes them: launches that overlap must not read what is not there yet. Errors
-/// of n applications add up at most; D has no eigenvalue above 8, and random vectors lose little of their norm in it.
+/// A chain, A to B and back, as a solver makes them: launches that overlap must not read what is not written yet.
+/// Errors of n applications add up at most; D has no eigenvalue above 8, and random vectors lose little of their norm
+/// in it.
 TYPED_TEST(DeviceHoppingTerm, ChainsOfApplicationsAgree) {
   constexpr int length = 20;
   std::uint64_t seed = 50;
@@ -385,7 +386,7 @@ void compare_sums_of_launches(int columns) {
       for (int& length : cutting.tile) length = 1;
       cutting.tile[0] = 3;
       launches.push_back(cutting);
-      // D and D^+ in turns: what the launch before has left in memory is never right.
+      // D and D^+ alternately: what the launch before has left in memory is never right.
       for (const gpu::hopping_launch& how : launches)
         for (const bool backwards : {false, true})
           for (const bool daggered : {false, true})

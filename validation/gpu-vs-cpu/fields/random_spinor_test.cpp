@@ -40,7 +40,7 @@ TYPED_TEST(GpuRandomSpinor, IsTheCpus) {
           if (!(d <= worst)) worst = d;
         }
         // Two deviates, each off by some ulps of logarithm, root and cosine (largest numbers of a site are above 1, so
-        // that deviates and their sums are at most 6 times them); stored, that may round to a neighbour.
+        // that deviates and their sums are at most 6 times them). Stored, that may round to a neighbour.
         const double deviates = 6 * 2 * function_ulps() * unit_roundoff;
         const double stored = function_ulps() > 0.0 ? 2 * unit_of<T> * std::sqrt(2.0) : 0.0;
         EXPECT_TRUE(worst <= deviates + stored) << describe(lattice, shape) << ": " << worst;

@@ -60,7 +60,7 @@ TEST_F(Scalars, AreThoseOfTheCpu) {
     expect(compacted(a_gpu * b_gpu, keep) + kept, compacted(a * b, keep) + compacted(a, keep), "compacted, then used");
     const int first[] = {0};
     expect(compacted(kept, first), compacted(compacted(a, keep), first), "compacted twice");
-    // A step of BiCGstab's: shared parts, some used again after they have been worked out.
+    // A step of BiCGstab's: shared parts, some used again after they have been computed.
     const auto alpha = ratio(where_above(a, limits) * a, conj(b)), beta = ratio(a, b) * ratio(alpha, b);
     const auto alpha_gpu = ratio(where_above(a_gpu, limits) * a_gpu, conj(b_gpu)),
                beta_gpu = ratio(a_gpu, b_gpu) * ratio(alpha_gpu, b_gpu);
@@ -99,7 +99,7 @@ TEST_F(Scalars, OfOneWaitAreThoseOfMany) {
 }
 
 TEST_F(Scalars, AreWorkedOutFromNumbersThatNobodyElseHolds) {
-  // What they are made of goes back to the pool when they are asked for, and the pool may give it to anybody.
+  // What they are made of goes back to the pool when they are computed, and the pool may give it to anybody.
   for (const int count : {2, 4, 6, 11})
     for (const int columns : {12, 64, 100}) {
       const gpu::context fresh(geometry, communicator());

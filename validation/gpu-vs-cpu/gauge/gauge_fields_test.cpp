@@ -44,7 +44,7 @@ TEST_P(GpuGaugeFields, UnitIsUnit) {
 }
 
 // A normal deviate is sqrt(-2 log u) cos(2 pi v). Gram-Schmidt multiplies relative errors of a row by the inverse of
-// the part of it that is orthogonal to the row before: near 1, by 1 and a little; for rows of a random direction, of
+// the part of it that is orthogonal to the row before: near 1, by 1 and a little. For rows of a random direction, of
 // 10^4 links one comes to about 10 (the probability of more than a falls with a^-4).
 TEST_P(GpuGaugeFields, RandomLinksAreTheCpus) {
   for (std::uint64_t seed : {4, 5, 6}) {

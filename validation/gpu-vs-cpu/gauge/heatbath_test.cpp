@@ -56,9 +56,9 @@ TEST(GpuOverrelaxation, KeepsTheActionAndSU3) {
 
 TEST(GpuHeatBath, OneSweepIsThatOfTheCpuButForDecisionsOnTheEdge) {
   // In the host build nothing differs. On a device log, exp and cos differ in the last places, and an element of SU(2)
-  // by some 10 epsilon; a link's difference passes to the staples of those updated later, at most seven times in a
-  // sweep, where it grows by the inverse of the staples' sizes, in random fields by ten or so each time at worst. So
-  // links agree to 1e-8, unless a number within 1e-15 of the edge was accepted here and rejected there: then the link
+  // by some 10 epsilon. A link's difference passes to the staples of those updated later, at most seven times in a
+  // sweep. There it grows by the inverse of the staples' sizes, in random fields by ten or so each time at worst. So
+  // links agree to 1e-8, unless a number within 1e-15 of the edge was accepted here and rejected there. Then the link
   // is another, and so are those whose staples it is in. Of 10^5 attempts one in 10^10 runs has such a case; one is
   // allowed.
   constexpr double agreement = 1e-8;

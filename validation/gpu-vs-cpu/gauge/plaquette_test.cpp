@@ -15,7 +15,7 @@ namespace {
 
 const communicator alone;
 
-/// Of averages over a lattice. A trace divided by 3 is at most 1 and has some 20 roundings; the CPU adds the X sites of
+/// Of averages over a lattice. A trace divided by 3 is at most 1 and has some 20 roundings. The CPU adds the X sites of
 /// a row, and then the rows, each sum at most the whole; the device adds fewer in a row.
 double bound(const extents& lattice) {
   const double rows = static_cast<double>(volume(lattice)) / lattice[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Links of the CPU library beside those of the CUDA library, and how far they are apart.
+/// Links of the CPU library with those of the CUDA library, and how far they are apart.
 #pragma once
 
 #include <cmath>
@@ -20,12 +20,12 @@ inline const extents gauge_lattices[] = {{2, 2, 2, 2}, {4, 6, 2, 8}, {6, 2, 4, 1
 
 inline gpu::context gpu_context(const extents& lattice) { return {lattice_geometry(lattice), communicator()}; }
 
-/// What log, sqrt, sin and cos of the device may differ from the host's, in units of the last place of a result: CUDA
-/// states 1, 0, 2 and 2 (C++ Programming Guide, mathematical functions), glibc 1 each. In the host build they are the
-/// same functions.
+/// Returns what log, sqrt, sin and cos of the device may differ from the host's, in units of the last place of a
+/// result: CUDA states 1, 0, 2 and 2 (C++ Programming Guide, mathematical functions), glibc 1 each. In the host build
+/// they are the same functions.
 inline double function_ulps() { return gpu::kernels_run_on_host() ? 0.0 : 3.0; }
 
-/// The largest difference of a real number in two matrices; NaN where one holds one.
+/// Returns the largest difference of a real number in two matrices; NaN where one holds one.
 inline double largest_difference(const su3<double>& a, const su3<double>& b) {
   double worst = 0.0;
   for (int i = 0; i < colours; ++i)
@@ -58,7 +58,7 @@ bool same_bits(const site_field<Value>& a, const site_field<Value>& b) {
   return true;
 }
 
-/// Memory of the next field of this kind is full of NaN, on a device too (the host build does that by itself).
+/// Fills memory of the next field of this kind with NaN, on a device too (the host build does that by itself).
 template <class MatrixField>
 void poison_workspace(const gpu::context& ctx) {
   MatrixField first(ctx), second(ctx);

@@ -6,7 +6,7 @@
 /// Bounds. A number is stored to within u = unit_of<T> times the largest magnitude M of its site (in double and float
 /// to much less, where it is itself small). Both libraries store Dirac spinors in the time-diagonal basis: what they
 /// hold of the same numbers is 2 u M apart at the most. Where numbers are those of the DeGrand-Rossi basis, M is at
-/// most sqrt 2 larger in the other, and on the way back two errors add up with factors 1 / sqrt 2: each library is off
+/// most sqrt 2 larger in the other, and on the way back two errors add up with factors 1 / sqrt 2. Each library is off
 /// by at most 2 u M, and the rotations in double add a few 2^-53 M, which is where precision double needs part of the
 /// factor 4.
 #pragma once
@@ -35,7 +35,7 @@ inline constexpr double twin_factor = 4.0;
 /// [part][i of gpu::site_order][spin * colours + colour], in the basis of the fields.
 using site_numbers = std::vector<complex<double>>;
 
-/// The numbers of a field's column; sites differ in size by up to two decades.
+/// Returns the numbers of a field's column; sites differ in size by up to two decades.
 inline site_numbers random_numbers(std::size_t sites, int components, std::uint64_t seed, std::uint64_t column) {
   site_numbers numbers;
   for (std::size_t s = 0; s < sites; ++s) {
@@ -151,7 +151,7 @@ struct twins {
   }
 };
 
-/// The largest magnitude of each site's parts.
+/// Returns the largest magnitude of each site's parts.
 inline std::vector<double> largest_of_sites(const site_numbers& numbers, int components) {
   std::vector<double> largest(numbers.size() / static_cast<std::size_t>(components));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -161,7 +161,7 @@ inline std::vector<double> largest_of_sites(const site_numbers& numbers, int com
   return largest;
 }
 
-/// |re| + |im|: bounds what a complex factor does to the error of a part.
+/// Returns |re| + |im|: bounds what a complex factor does to the error of a part.
 inline double size_of(const complex<double>& a) { return std::abs(a.re) + std::abs(a.im); }
 
 /// True where `a` and `b` have the same bits, number by number.

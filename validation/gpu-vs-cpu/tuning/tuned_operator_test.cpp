@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// An operator with the tuner switched on: the same bits as without, data left alone, choices found again in the file.
+/// An operator with the tuner switched on: the same bits as without, data unchanged, choices found again in the file.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t seed = 11;
 
-/// Shown where a test fails on a machine that is not there any more.
+/// Shown where a test fails on a machine that is gone.
 std::string listed(const std::vector<tuning_record>& records) {
   std::string text;
   for (const tuning_record& r : records)
