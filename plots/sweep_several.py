@@ -109,12 +109,12 @@ def problem_of(report, scaling, ranks):
     return text_of_extents(extents)
 
 
-def points_of(path):
+def points_of(path, scaling=None):
     """The points of a report whose file is named by one of the sweeps: row-SCALING-NAME-RANKS.json."""
     report = load(path)
     if report["app"] not in FIGURES_OF:
         return []
-    scaling = os.path.basename(path).split("-")[1]
+    scaling = scaling or os.path.basename(path).split("-")[1]
     try:
         ranks = int(report["machine"]["ranks"])
         problem = problem_of(report, scaling, ranks)
@@ -124,11 +124,20 @@ def points_of(path):
         raise ReportError(f"{path}: expected a report as the schema has it, found {problem!r}") from None
 
 
+def key_of(p):
+    return p.program, p.scaling, p.problem, p.figure.name
+
+
 def lines_of(points):
-    """{(program, scaling, problem, name of the figure): points in the order of ranks}"""
+    """{(program, scaling, problem, name of the figure): points in the order of ranks}. One rank is the same for both kinds of
+    scaling, and is run for the strong one where both have this problem."""
     lines = collections.defaultdict(dict)
     for p in points:
-        lines[(p.program, p.scaling, p.problem, p.figure.name)][p.ranks] = p
+        lines[key_of(p)][p.ranks] = p
+    for path in {p.path for p in points if p.scaling == "strong" and p.ranks == 1}:
+        for p in points_of(path, "weak"):
+            if key_of(p) in lines:
+                lines[key_of(p)].setdefault(1, p)
     return {key: [by_ranks[n] for n in sorted(by_ranks)] for key, by_ranks in lines.items()}
 
 
@@ -380,6 +389,8 @@ def scaling_sweep(name, program, problem, arguments):
                 raise ReportError(f"--scaling: expected strong or weak, found '{scaling}'")
             for size in options.strong if scaling == "strong" else options.weak:
                 for ranks in options.gpus:
+                    if scaling == "weak" and ranks == 1 and size in options.strong and "strong" in options.scaling:
+                        continue
                     yield run_of(options, f"row-{scaling}-{size}-{ranks}", [scaling, size, ranks],
                                  [*problem(scaling, size, ranks), *arguments(options), *on_device(options)], ranks)
 
