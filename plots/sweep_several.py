@@ -29,7 +29,7 @@ POOR = 0.8
 #: of H, the degree of a polynomial). `parts`: {name: seconds}, measured apart, so that they need not add up.
 Figure = collections.namedtuple("Figure", "name seconds work parts")
 
-#: A figure on so many ranks. `problem` is what the same line over ranks has in common.
+#: A figure on some number of ranks. `problem` is what the same line over ranks has in common.
 Point = collections.namedtuple("Point", "program scaling problem ranks figure report path")
 
 
@@ -363,7 +363,7 @@ def draw(options, _runs=()):
 
 def add_arguments(parser, strong, weak, what):
     """The options of scaling over GPUs, for the sweep of one program."""
-    parser.add_argument("--gpus", type=counts, default=None, metavar="N,N,...", help="scaling over so many GPUs (with --device "
+    parser.add_argument("--gpus", type=counts, default=None, metavar="N,N,...", help="scaling over these numbers of GPUs (with --device "
                         "cpu: ranks of one thread), in place of all else")
     parser.add_argument("--scaling", type=words, default=list(SCALINGS), help="default: strong,weak")
     parser.add_argument("--strong", type=words, default=words(strong), metavar="SIZE,...", help=f"with --gpus: {what} of all GPUs "

@@ -319,8 +319,8 @@ class device_dg_solver final : public dg_solver {
     add_sources(residual, numbers);
   }
   /// Returns how many elements of the interior are worked on while messages travel. The others come with those at the
-  /// cuts. The first launch is filled to its end, so that the two take no longer than one of all elements: a launch of
-  /// the few elements at the cuts alone leaves most of the device idle.
+  /// cuts. The first launch is filled to its end, so that the two take no longer than one of all elements. A launch of
+  /// the few elements at the cuts alone would leave most of the device idle.
   std::int32_t elements_before_messages() const {
     constexpr std::int32_t least_rounds = 2;  // or too little would hide the messages
     const std::int32_t at_once = launcher_->elements_at_once(queue_, columns_), rounds = interior_ / at_once;

@@ -45,7 +45,7 @@ std::vector<T> maxwell_records(const std::vector<element_geometry>& geometry) {
 
 inline constexpr int most_shared_bytes = 232448;  ///< of a block, from compute capability 9.0 on
 
-/// Returns how many elements of each of `columns` states are worked on at the same time, by so many groups on each
+/// Returns how many elements of each of `columns` states are worked on at the same time, by `groups` groups on a
 /// multiprocessor. Groups take the states in turn. In the host build, which knows no rounds, it is one group.
 inline std::int32_t elements_of_groups(const queue& q, int groups, int elements, int columns) {
   const int at_once = kernels_run_on_host() ? 1 : describe_device(q.device()).multiprocessors * groups;
