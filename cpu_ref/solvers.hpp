@@ -8,6 +8,7 @@
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/solvers/multigrid_solver.hpp"
+#include "common/solvers/overlap_solver.hpp"
 #include "cpu_ref/context.hpp"
 
 namespace plaquette::cpu {
@@ -21,5 +22,11 @@ std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx,
 /// Returns what makes the coarse lattices of another library's solver in this one (`multigrid_settings::on_host`).
 hierarchy_maker coarse_hierarchies(const lattice_geometry& geometry, const communicator& comm,
                                    std::shared_ptr<const gauge_configuration> links, const fermion_action& action);
+
+/// Returns a solver for the overlap operator on links. Throws input_error where rho cannot be used. Collective.
+/// \param links  with ghosts filled
+std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx,
+                                                    std::shared_ptr<const gauge_configuration> links,
+                                                    const overlap_settings& settings = {});
 
 }  // namespace plaquette::cpu

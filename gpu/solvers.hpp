@@ -7,6 +7,7 @@
 
 #include "common/lattice/site_field.hpp"
 #include "common/solvers/multigrid_solver.hpp"
+#include "common/solvers/overlap_solver.hpp"
 #include "gpu/context.hpp"
 
 namespace plaquette::gpu {
@@ -16,5 +17,11 @@ namespace plaquette::gpu {
 std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx,
                                                         std::shared_ptr<const plaquette::gauge_configuration> links,
                                                         const multigrid_settings& settings);
+
+/// Returns a solver for the overlap operator on links. Throws input_error where rho cannot be used. Collective.
+/// \param links  of the host, whose ghosts do not matter; copied to the device
+std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx,
+                                                    std::shared_ptr<const plaquette::gauge_configuration> links,
+                                                    const overlap_settings& settings = {});
 
 }  // namespace plaquette::gpu

@@ -40,7 +40,7 @@ namespace detail {
 
 /// r0 = p = r and q0 = A^+ r0 in the columns `list`.
 template <field_batch F, linear_operator<F> A>
-void begin_anew(F& r0, F& q0, F& p, const A& a, const F& r, const std::vector<int>& list) {
+void begin_space(F& r0, F& q0, F& p, const A& a, const F& r, const std::vector<int>& list) {
   if (list.empty()) return;
   const F some_r0 = gather_columns(r, list);
   F some_q0 = like(some_r0);
@@ -50,11 +50,26 @@ void begin_anew(F& r0, F& q0, F& p, const A& a, const F& r, const std::vector<in
   scatter_columns(q0, list, some_q0);
 }
 
+/// Where the monitor has replaced r by r', rho' = <r0, r'> takes the place of rho in beta too. That is what makes the
+/// image of the new direction orthogonal to r0: p = r + beta (p_ - omega v) becomes p' = r' + (rho' / rho) (p - r).
+/// Where the Krylov space is used up a new one begins.
+/// \param rho_of_beta  that beta was made with
+template <class Watch, field_batch F, class S, linear_operator<F> A>
+void follow_new_residual(Watch& watch, const A& a, const F& r, F& r0, F& q0, F& p, S& rho, const S& rho_of_beta,
+                         S& r0r0) {
+  if constexpr (Watch::replaces_residuals) {
+    if (!watch.updated()) return;
+    watch.correct_product(rho, r0, r);
+    watch.change_direction(p, r, ratio(rho, rho_of_beta));
+    begin_space(r0, q0, p, a, r, watch.exhausted_columns());
+    if (watch.exhausted_columns().empty()) return;
+    watch.correct_product(rho, r0, r);
+    watch.correct_product(r0r0, r0, r0);
+  }
+}
+
 /// One run of the recurrence under a monitor, for one precision or two. Two applications of A and two passes over
 /// memory an iteration. Ends where rho, <r0, A p> or omega vanish.
-///
-/// Where the monitor replaces r by r', rho' = <r0, r'> takes the place of rho in beta too. That is what makes the image
-/// of the new direction orthogonal to r0: p = r + beta (p_ - omega v) becomes p' = r' + (rho' / rho) (p - r).
 template <class Watch, class A>
 solve_report bicgstab_under(Watch& watch, const A& a, shadow_residual shadow) {
   const auto op = watch.counted(a);
@@ -91,17 +106,8 @@ solve_report bicgstab_under(Watch& watch, const A& a, shadow_residual shadow) {
                  {tt, ss});
     rho = sums_rho_now(watch) ? dot(r0, r) : rho_new;
     auto rho_of_beta = rho_new;
-    watch.look(x, r, rr, r0, q0, p, v, t, rho, rho_of_beta, r0r0);
-    if constexpr (requires { watch.change_direction(p, r, rho); })
-      if (watch.updated()) {
-        rho = watch.choose_product(r0, r, rho);
-        watch.change_direction(p, r, ratio(rho, rho_of_beta));
-        begin_anew(r0, q0, p, op, r, watch.exhausted_columns());
-        if (!watch.exhausted_columns().empty()) {
-          rho = watch.choose_product(r0, r, rho);
-          r0r0 = watch.choose_product(r0, r0, r0r0);
-        }
-      }
+    if (!watch.check_convergence(x, r, rr, r0, q0, p, v, t, rho, rho_of_beta, r0r0)) break;
+    follow_new_residual(watch, op, r, r0, q0, p, rho, rho_of_beta, r0r0);
   }
   return watch.report();
 }

@@ -40,6 +40,17 @@ bicgstab_l_coefficients<S> minimise(const std::vector<std::vector<S>>& tau, cons
   return c;
 }
 
+/// r0 = r where the monitor finds that the Krylov space is used up.
+template <class Watch, field_batch F, class S>
+void restart_shadow(Watch& watch, F& r0, S& r0r0, const F& r) {
+  if constexpr (Watch::replaces_residuals) {
+    const std::vector<int>& list = watch.exhausted_columns();
+    if (list.empty()) return;
+    scatter_columns(r0, list, gather_columns(r, list));
+    watch.correct_product(r0r0, r0, r0);
+  }
+}
+
 /// One run of the recurrence under a monitor, for one precision or two. 2 l applications and l recorded iterations a
 /// cycle; convergence is checked between cycles. 2 l + 4 fields. Ends where rho, <r0, A u> or omega vanish. Where the
 /// monitor replaces r nothing else changes: rho is summed from r in every iteration.
@@ -106,13 +117,9 @@ solve_report bicgstab_l_under(Watch& watch, const A& a, int l) {
       watch.record(rr, {of_rho, of_u, watch.inner_product("omega", r_last, sigma.back(), rr_before_last)},
                    {uu, norm2(u[j])});
     }
-    watch.look(x, residual, rr, powers, u, r0, r0r0, rho, alpha);
-    if constexpr (requires { watch.exhausted_columns(); })
-      if (const auto& list = watch.exhausted_columns(); !list.empty()) {
-        scatter_columns(r0, list, gather_columns(r(0), list));
-        zero_columns(u[0], list);
-        r0r0 = watch.choose_product(r0, r0, r0r0);
-      }
+    if (!watch.check_convergence(x, residual, rr, powers, u, r0, r0r0, rho, alpha)) break;
+    watch.restart_direction(u[0]);
+    restart_shadow(watch, r0, r0r0, r(0));
   }
   return watch.report();
 }

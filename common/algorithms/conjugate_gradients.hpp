@@ -18,14 +18,6 @@ namespace plaquette {
 
 namespace detail {
 
-/// <ap, r> where the monitor has replaced r, `others` elsewhere.
-template <class Watch, class F, class S>
-S product_with_new_residual(const Watch& watch, const F& ap, const F& r, const S& others) {
-  if constexpr (requires { watch.choose_product(ap, r, others); })
-    if (watch.updated()) return watch.choose_product(ap, r, others);
-  return others;
-}
-
 /// `conjugate` where its size is not above that of the real number `norms`, which is `norms` elsewhere. Where the step
 /// length comes from |r|^2 an error would grow with a larger one. (Gilbert, Nocedal, SIAM J. Optim. 2 (1992) 21)
 template <class S>
@@ -33,18 +25,6 @@ S bounded_beta(const S& conjugate, const S& norms) {
   const std::vector<double> none(static_cast<std::size_t>(norms.columns()), 0.0);
   const S is_larger = where_above(conjugate * conj(conjugate) - norms * norms, std::span<const double>(none));
   return conjugate + is_larger * (norms - conjugate);
-}
-
-/// p = 0, so that the next direction is a new beginning, where the Krylov space is used up.
-template <class Watch, class F>
-void drop_exhausted(const Watch& watch, F& p) {
-  if constexpr (requires { watch.exhausted_columns(); }) zero_columns(p, watch.exhausted_columns());
-}
-/// The same where the new r has little to do with the old one: p of CGNE stands for a direction of z that does not fit
-/// it, and alpha would be wrong from there on.
-template <class Watch, class F>
-void drop_displaced(const Watch& watch, F& p) {
-  if constexpr (requires { watch.displaced_columns(); }) zero_columns(p, watch.displaced_columns());
 }
 
 /// alpha = |r|^2 / <p, A p>     x += alpha p     r -= alpha A p     p <- r - (<A p, r> / <p, A p>) p
@@ -65,11 +45,10 @@ solve_report conjugate_gradients_under(Watch& watch, const A& a) {
     axpy(x, alpha, p);
     auto [ap_r, rr_new] = axpy_dot_norm2(r, -alpha, ap, ap);
     watch.record(rr_new, {watch.curvature("<p, A p>", pap, pp)}, {pap * pap, pp * pp});
-    watch.look(x, r, rr_new, p, ap, rr, ap_r, pap, pp, active);
-    if (!watch.running()) break;
-    const auto beta =
-        active * bounded_beta(-ratio(product_with_new_residual(watch, ap, r, ap_r), pap), ratio(rr_new, rr));
-    drop_exhausted(watch, p);
+    if (!watch.check_convergence(x, r, rr_new, p, ap, rr, ap_r, pap, pp, active)) break;
+    watch.correct_product(ap_r, ap, r);
+    watch.restart_direction(p);
+    const auto beta = active * bounded_beta(-ratio(ap_r, pap), ratio(rr_new, rr));
     xpay(p, r, beta);
     pp = rr_new + beta * conj(beta) * pp;  // since r is orthogonal to p
     rr = rr_new;
@@ -96,12 +75,11 @@ solve_report cgnr_under(Watch& watch, const A& a) {
     const auto rr_before = rr;
     rr = cg_update(x, r, ratio(active * ap_r, apap), p, ap);
     watch.record(rr, {watch.positive("|A p|", apap)}, {ss, rr_before});
-    watch.look(x, r, rr, s, s_before, p, ap, ss, active);
-    if (!watch.running()) break;
+    if (!watch.check_convergence(x, r, rr, s, s_before, p, ap, ss, active)) break;
     std::swap(s, s_before);
     op.apply_dagger(s, r);
     const auto [s_s_before, ss_new] = dot_norm2(s, s_before);
-    drop_exhausted(watch, p);
+    watch.restart_direction(p);
     xpay(p, s, ratio(active * (ss_new - conj(s_s_before)), ss));
     ss = ss_new;
   }
@@ -116,10 +94,10 @@ solve_report cgne_under(Watch& watch, const A& a) {
   if (!watch.running()) return watch.report();
   using F = decltype(like(r));
 
-  // An error in r that the recurrence does not know of makes the residual grow: that is seen, not waited for.
+  // An error in r that the recurrence does not know of makes the residual grow: that is seen, not waited for. And p
+  // stands for a direction of z that does not fit an r far from the old one: alpha would be wrong from there on.
   constexpr double suspicious_growth = 4.0;
-  if constexpr (requires { watch.update_after_growth(suspicious_growth); })
-    watch.update_after_growth(suspicious_growth);
+  watch.guard_against_drift(suspicious_growth);
   F s = like(r), p = like(r), ap = like(r);
   op.apply_dagger(p, r);
   while (watch.running()) {
@@ -130,12 +108,11 @@ solve_report cgne_under(Watch& watch, const A& a) {
     axpy(x, alpha, p);
     auto [ap_r, rr_new] = axpy_dot_norm2(r, -alpha, ap, ap);
     watch.record(rr_new, {watch.positive("|A^+ r + beta p|", pp)}, {apap, pp});
-    watch.look(x, r, rr_new, s, p, ap, rr, ap_r, pp, active);
-    if (!watch.running()) break;
+    if (!watch.check_convergence(x, r, rr_new, s, p, ap, rr, ap_r, pp, active)) break;
+    watch.correct_product(ap_r, ap, r);
+    watch.restart_direction(p);
     op.apply_dagger(s, r);
-    drop_exhausted(watch, p);
-    drop_displaced(watch, p);
-    const auto beta = bounded_beta(-ratio(product_with_new_residual(watch, ap, r, ap_r), pp), ratio(rr_new, rr));
+    const auto beta = bounded_beta(-ratio(ap_r, pp), ratio(rr_new, rr));
     xpay(p, s, active * beta);
     rr = rr_new;
   }

@@ -21,8 +21,9 @@ struct solver_start {
 /// computes a residual anew.
 ///
 /// The solver iterates on a copy of x. A column that is done is copied to its place in the caller's x and leaves the
-/// batch: every field and every handle that the solver passes to `begin` and `look` loses it. A column that fails gets
-/// the solution of the smallest residual among those kept (every ten iterations or so, at a check), which is finite.
+/// batch: every field and every handle that the solver passes to `begin` and `check_convergence` loses it. A column
+/// that fails gets the solution of the smallest residual among those kept (every ten iterations or so, at a check),
+/// which is finite.
 template <field_batch F>
 class convergence_watch : public recorded_batch<typename F::scalars> {
   using base = recorded_batch<typename F::scalars>;
@@ -75,9 +76,10 @@ class convergence_watch : public recorded_batch<typename F::scalars> {
   /// done.
   /// \param y      the iterated solution
   /// \param parts  every other field and handle of the batch
+  /// \returns whether columns are left
   template <class... Parts>
-  void look(F& y, Parts&... parts) {
-    if (!record_.check_is_due()) return;
+  bool check_convergence(F& y, Parts&... parts) {
+    if (!record_.check_is_due()) return true;
     record_.note_check();
     const int iteration = record_.iteration();
     const auto values = record_.read(record_.take_trace());
@@ -105,10 +107,14 @@ class convergence_watch : public recorded_batch<typename F::scalars> {
     keep_solution(y, improved);
     record_.retain(keep, y, parts...);
     record_.tell_progress(worst);
+    return this->running();
   }
 
-  /// No residual is ever computed anew.
-  static constexpr bool updated() { return false; }
+  // What a monitor that replaces residuals (reliable_watch) does between the formulas. This one never does.
+  static constexpr bool replaces_residuals = false;
+  void guard_against_drift(double /*growth*/) {}
+  void correct_product(scalars& /*u_r*/, const F& /*u*/, const F& /*r*/) const {}
+  void restart_direction(F& /*p*/) const {}
 
  private:
   static constexpr int between_kept_solutions = 10;

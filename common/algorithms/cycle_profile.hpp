@@ -20,16 +20,14 @@ struct lattice_profile {
   std::int64_t krylov_steps = 0;  ///< of the GCR on this lattice
 };
 
-/// The same for all lattices, 0 the finest. Where it is on, every stage waits for what was queued.
+/// The same for all lattices, 0 the finest. Every stage waits for what was queued.
 struct cycle_profile {
-  bool on = false;
   std::function<void()> finish = [] {};
   std::vector<lattice_profile> lattices{};
 
-  /// Runs `body`, adding its seconds where the profile is on.
+  /// Runs `body` and adds its seconds.
   template <class Body>
   void timed(std::size_t lattice, double lattice_profile::* where, Body&& body) {
-    if (!on) return body();
     finish();
     const auto start = std::chrono::steady_clock::now();
     body();

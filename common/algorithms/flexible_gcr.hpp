@@ -27,9 +27,22 @@ struct flexible_gcr_parameters {
 
 namespace detail {
 
+/// Where the monitor has replaced r by the true residual, takes out what that has of the old images: the directions
+/// stay in use.
+template <class Watch, field_batch F, class S>
+void take_out_images(const Watch& watch, const gcr_directions<F>& kept, std::vector<S>& steps, F& r, S& rr) {
+  if constexpr (Watch::replaces_residuals) {
+    if (!watch.updated()) return;
+    const S mask = watch.updated_columns(), others = uniform_scalars(r, 1.0) - mask;
+    const std::vector<S> c = coefficients_along(kept.images(), std::span<const S>(kept.qq), std::as_const(r), mask);
+    for (std::size_t k = 0; k < steps.size(); ++k) steps[k] = others * steps[k] + c[k];
+    subtract_combination(r, std::span<const S>(c), kept.images());
+    rr = norm2(r);
+  }
+}
+
 /// One run of the recurrence under a monitor, for one precision or two. Steps are added to x all at once, before a
-/// restart and where the monitor takes a solution. Where the monitor replaces r by the true residual, what that has of
-/// the old images is taken out at once: the directions stay in use.
+/// restart and where the monitor takes a solution.
 template <class Watch, class A, class P>
 solve_report flexible_gcr_under(Watch& watch, const A& a, const P& inverse, int length) {
   const auto op = watch.counted(a);
@@ -63,16 +76,8 @@ solve_report flexible_gcr_under(Watch& watch, const A& a, const P& inverse, int 
                  {watch.norm("the new direction's image", norm, norm_before),
                   watch.inner_product("the new direction's step <A p, r>", q_r, norm, rr_before)},
                  {norm_before, norm_before});
-    watch.look(x, r, rr, kept.p, kept.q, kept.qq, kept.along, steps);
-    if constexpr (requires { watch.updated_columns(); })
-      if (watch.updated() && watch.running()) {
-        const scalars mask = watch.updated_columns(), others = uniform_scalars(r, 1.0) - mask;
-        const std::vector<scalars> c =
-            coefficients_along(kept.images(), std::span<const scalars>(kept.qq), std::as_const(r), mask);
-        for (std::size_t k = 0; k < steps.size(); ++k) steps[k] = others * steps[k] + c[k];
-        subtract_combination(r, std::span<const scalars>(c), kept.images());
-        rr = norm2(r);
-      }
+    if (!watch.check_convergence(x, r, rr, kept.p, kept.q, kept.qq, kept.along, steps)) break;
+    take_out_images(watch, kept, steps, r, rr);
   }
   return watch.report();
 }

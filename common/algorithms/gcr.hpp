@@ -58,7 +58,7 @@ solve_report gcr(const A& a, F& x, const F& b, const stopping_rule& rule, int le
     rr = cg_update(y, r, alpha, p[m], q[m]);
     watch.record(rr, {watch.norm("the new direction's image", norm, norm_before),
                       watch.inner_product("the new direction's step <A p, r>", q_r, norm, rr_before)});
-    watch.look(y, r, p, q, qq, rr);
+    watch.check_convergence(y, r, p, q, qq, rr);
   }
   return watch.report();
 }
@@ -89,7 +89,7 @@ solve_report minimal_residual(const A& a, F& x, const F& b, const stopping_rule&
     axpy(y, alpha, r);
     rr = axpy_norm2(r, -alpha, ar);
     watch.record(rr, {watch.inner_product("<A r, r>", ar_r, arar, rr_before)});
-    watch.look(y, r, ar, rr, omega);
+    watch.check_convergence(y, r, ar, rr, omega);
   }
   return watch.report();
 }

@@ -9,20 +9,15 @@
 /// full system on the even sites (`full_residual`), whose odd part is zero: that is what goes to the coarser lattice.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <tuple>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "common/algorithms/cycle_profile.hpp"
-#include "common/algorithms/gcr_directions.hpp"
 #include "common/algorithms/multigrid_parameters.hpp"
-#include "common/algorithms/relaxation.hpp"
+#include "common/concepts.hpp"
 
 namespace plaquette {
 
@@ -42,6 +37,7 @@ class any_relaxation {
   void solve(F& x, const F& b) const { solve_(x, b); }
   /// x becomes a better solution of A x = b.
   void improve(F& x, const F& b) const { improve_(x, b); }
+  void apply(F& x, const F& b) const { solve(x, b); }
 
  private:
   std::function<void(F&, const F&)> solve_, improve_;
@@ -66,6 +62,9 @@ class coarse_solver {
       end_ = [held](F& x, const F& b) { held->apply(x, b); };
     }
   }
+  coarse_solver(std::function<void(const F& b)> begin, std::function<void(F& x, const F& b)> end)
+      : begin_(std::move(begin)), end_(std::move(end)) {}
+
   void begin(const F& b) const { begin_(b); }
   void end(F& x, const F& b) const { end_(x, b); }
   void apply(F& x, const F& b) const {
@@ -78,242 +77,161 @@ class coarse_solver {
   std::function<void(F&, const F&)> end_;
 };
 
-/// One cycle on one grid: relax, restrict the residual, correct from the coarser grid, relax. (Brandt 1977)
+/// The way between a lattice, of whose red-black system the fields are, and the next coarser one.
+template <field_batch Fine, field_batch Coarse>
+class grid_transfer {
+ public:
+  virtual ~grid_transfer() = default;
+  /// rc = P^+ b.
+  virtual void restrict_source(Coarse& rc, const Fine& b) const = 0;
+  /// rc = P^+ (b - A x).
+  virtual void restrict_residual(Coarse& rc, const Fine& x, const Fine& b) const = 0;
+  /// x = P ec.
+  virtual void prolong(Fine& x, const Coarse& ec) const = 0;
+  /// x += P ec.
+  virtual void add_prolonged(Fine& x, const Coarse& ec) const = 0;
+};
+
+/// The same, of a system and the columns of P.
 /// \tparam System    Mhat of this level: apply, and full_residual(full, r), the residual of the full system on its even
 ///                   sites; without it r itself is that
 /// \tparam Transfer  restrict_to(coarse, fine), prolong(fine, coarse), add_prolonged(fine, coarse)
 template <field_batch Fine, class System, class Transfer, field_batch Coarse>
-class multigrid_cycle {
+class residual_transfer final : public grid_transfer<Fine, Coarse> {
  public:
-  /// \param shape   a field of the red-black system, with as many columns as the widest batch
-  /// \param before  absent: no relaxation before the coarse correction
-  /// \param after   absent: none after it
-  /// \param next    x = about M^-1 b for full fields of the coarser lattice
-  /// \param correction  how this and `after` go together
-  /// \param number  of this lattice in the profile
-  multigrid_cycle(std::shared_ptr<const System> a, std::shared_ptr<const Transfer> transfer, const Fine& shape,
-                  std::optional<any_relaxation<Fine>> before, std::optional<any_relaxation<Fine>> after,
-                  coarse_solver<Coarse> next, correction_kind correction, std::shared_ptr<cycle_profile> profile,
-                  std::size_t number)
-      : a_(std::move(a)),
-        transfer_(std::move(transfer)),
-        before_(std::move(before)),
-        after_(std::move(after)),
-        next_(std::move(next)),
-        correction_(correction),
-        profile_(std::move(profile)),
-        number_(number),
-        ax_(like(shape)),
-        rc_(transfer_->coarse_like(shape.columns())),
-        ec_(transfer_->coarse_like(shape.columns())) {
-    if (before_) r_.emplace(like(shape));
+  /// \param shape      a field of the red-black system, with as many columns as the widest batch
+  /// \param residuals  whether restrict_residual will be called
+  residual_transfer(std::shared_ptr<const System> a, std::shared_ptr<const Transfer> transfer, const Fine& shape,
+                    bool residuals)
+      : a_(std::move(a)), transfer_(std::move(transfer)), ax_(like(shape)) {
+    if (residuals) r_.emplace(like(shape));
   }
 
-  /// x = about Mhat^-1 b. x is not read.
-  void apply(Fine& x, const Fine& b) const {
-    Coarse rc = view(rc_, 0, b.columns()), ec = view(ec_, 0, b.columns());
-    if (profile_->on) ++profile_->lattices.at(number_).cycles;
-    profile_->timed(number_, &lattice_profile::whole, [&] {
-      bool is_zero = !before_;  // x, so that r = b
-      if (before_) profile_->timed(number_, &lattice_profile::smoothing, [&] { before_->solve(x, b); });
-      profile_->timed(number_, &lattice_profile::transfer, [&] { restrict_residual(rc, x, b, is_zero); });
-      if (correction_ == correction_kind::additive) {
-        profile_->timed(number_, &lattice_profile::below, [&] { next_.begin(rc); });
-        relax_after(x, b, is_zero);
-        profile_->timed(number_, &lattice_profile::below, [&] { next_.end(ec, rc); });
-        profile_->timed(number_, &lattice_profile::transfer, [&] { correct(x, ec, is_zero); });
-      } else {
-        profile_->timed(number_, &lattice_profile::below, [&] { next_.apply(ec, rc); });
-        profile_->timed(number_, &lattice_profile::transfer, [&] { correct(x, ec, is_zero); });
-        relax_after(x, b, is_zero);
-      }
-    });
+  void restrict_source(Coarse& rc, const Fine& b) const override {
+    if constexpr (requires(Fine& f) { a_->full_residual(f, b); }) {
+      Fine full = view(ax_, 0, b.columns());
+      a_->full_residual(full, b);
+      transfer_->restrict_to(rc, full);
+    } else {
+      transfer_->restrict_to(rc, b);
+    }
   }
-
- private:
-  void relax_after(Fine& x, const Fine& b, bool& is_zero) const {
-    if (!after_) return;
-    profile_->timed(number_, &lattice_profile::smoothing,
-                    [&] { is_zero ? after_->solve(x, b) : after_->improve(x, b); });
-    is_zero = false;
-  }
-  /// x += P e, or x = P e.
-  void correct(Fine& x, const Coarse& ec, bool& is_zero) const {
-    is_zero ? transfer_->prolong(x, ec) : transfer_->add_prolonged(x, ec);
-    is_zero = false;
-  }
-  /// rc = P^+ (b - A x).
-  void restrict_residual(Coarse& rc, const Fine& x, const Fine& b, bool is_zero) const {
-    if (is_zero) return restrict_even(rc, b);
+  void restrict_residual(Coarse& rc, const Fine& x, const Fine& b) const override {
     Fine r = view(*r_, 0, b.columns()), ax = view(ax_, 0, b.columns());
     a_->apply(ax, x);
     subtract_norm2(r, b, ax);
-    restrict_even(rc, r);
+    restrict_source(rc, r);
   }
-  void restrict_even(Coarse& rc, const Fine& r) const {
-    if constexpr (requires(Fine& f) { a_->full_residual(f, r); }) {
-      Fine full = view(ax_, 0, r.columns());
-      a_->full_residual(full, r);
-      transfer_->restrict_to(rc, full);
-    } else {
-      transfer_->restrict_to(rc, r);
-    }
-  }
+  void prolong(Fine& x, const Coarse& ec) const override { transfer_->prolong(x, ec); }
+  void add_prolonged(Fine& x, const Coarse& ec) const override { transfer_->add_prolonged(x, ec); }
 
+ private:
   std::shared_ptr<const System> a_;
   std::shared_ptr<const Transfer> transfer_;
-  std::optional<any_relaxation<Fine>> before_, after_;
-  coarse_solver<Coarse> next_;
-  correction_kind correction_;
-  std::shared_ptr<cycle_profile> profile_;
-  std::size_t number_;
-  mutable std::optional<Fine> r_;  ///< where there is relaxation before
   mutable Fine ax_;
-  mutable Coarse rc_, ec_;
+  mutable std::optional<Fine> r_;
 };
 
-/// How GCR runs inside a cycle.
-struct inner_gcr_parameters {
-  int steps = 8;
-  /// Ends early where every column's residual is below this fraction of its source: reads after each step, so only
-  /// where answers are ready at once. 0: never reads.
-  double tolerance = 0.0;
-  step_hook between = nullptr;
+/// What a cycle is made of. S stands for a relaxation, Ac^-1 for the solver of the coarser lattice.
+template <field_batch Fine, field_batch Coarse>
+struct cycle_parts {
+  std::optional<any_relaxation<Fine>> before, after;  ///< of the coarse correction; absent: none
+  std::shared_ptr<const grid_transfer<Fine, Coarse>> transfer;
+  coarse_solver<Coarse> next;
+  mutable Coarse rc, ec;  ///< workspace, as wide as the widest batch
+
+  std::pair<Coarse, Coarse> coarse_pair(int columns) const { return {view(rc, 0, columns), view(ec, 0, columns)}; }
 };
 
-/// x = about A^-1 b by flexible GCR from x = 0, a fixed number of steps with or without a preconditioner: the K-cycle,
-/// where the preconditioner is the cycle of a level, and the solver of the coarsest. (Notay, Vassilevski 2008)
-template <field_batch F, class A>
-class inner_gcr {
-  using scalars = typename F::scalars;
-
+/// Relaxation, coarse correction, relaxation. (Brandt 1977) Each cycle gives x = about Mhat^-1 b; x is not read.
+template <field_batch Fine, field_batch Coarse>
+class multiplicative_cycle {
  public:
-  inner_gcr(std::shared_ptr<const A> a, const F& shape, const inner_gcr_parameters& parameters,
-            std::optional<any_operator<F>> inverse, std::shared_ptr<cycle_profile> profile, std::size_t number)
-      : a_(std::move(a)),
-        parameters_(parameters),
-        inverse_(std::move(inverse)),
-        profile_(std::move(profile)),
-        number_(number),
-        r_(like(shape)),
-        one_(r_, 1.0) {
-    if (parameters.steps < 1)
-      throw input_error("multigrid: inner GCR needs at least 1 step, found " + std::to_string(parameters.steps));
-    for (int k = 0; k < parameters.steps; ++k) p_.push_back(like(shape)), q_.push_back(like(shape));
-  }
+  /// \param parts  with a relaxation before
+  explicit multiplicative_cycle(cycle_parts<Fine, Coarse> parts) : with_(std::move(parts)) {}
 
-  void apply(F& x, const F& b) const {
-    const int columns = b.columns();
-    F r = view(r_, 0, columns);
-    zero(x);
-    copy(r, b);
-    const bool watches = parameters_.tolerance > 0.0;
-    std::vector<double> limits;
-    if (watches)
-      for (const auto& b2 : host_values(norm2(b)))
-        limits.push_back(parameters_.tolerance * parameters_.tolerance * b2.re);
-    detail::gcr_directions<F> kept;
-    for (std::size_t m = 0; m < p_.size(); ++m) {
-      if (parameters_.between) parameters_.between();
-      kept.p.push_back(view(p_[m], 0, columns)), kept.q.push_back(view(q_[m], 0, columns));
-      if (profile_->on) ++profile_->lattices.at(number_).krylov_steps;
-      if (inverse_)
-        inverse_->apply(kept.p[m], r);
-      else
-        copy(kept.p[m], r);
-      const scalars step = orthogonalise(kept, r);
-      if (m + 1 == p_.size()) {
-        axpy(x, step, kept.p[m]);
-        return;
-      }
-      const scalars rr = cg_update(x, r, step, kept.p[m], kept.q[m]);
-      if (!watches) continue;
-      const auto values = host_values(rr);
-      bool done = true;
-      for (std::size_t c = 0; c < values.size(); ++c) done = done && values[c].re <= limits[c];
-      if (done) return;
-    }
+  void apply(Fine& x, const Fine& b) const {
+    auto [rc, ec] = with_.coarse_pair(b.columns());
+    with_.before->solve(x, b);                    // x = S b
+    with_.transfer->restrict_residual(rc, x, b);  // rc = P^+ (b - A x)
+    with_.next.apply(ec, rc);                     // ec = about Ac^-1 rc
+    with_.transfer->add_prolonged(x, ec);         // x += P ec
+    if (with_.after) with_.after->improve(x, b);  // x += S (b - A x)
   }
 
  private:
-  /// Takes the new direction in. Returns the step along it, <q, r> / |q|^2.
-  scalars orthogonalise(detail::gcr_directions<F>& kept, const F& r) const {
-    const auto [q_r, norm, norm_before] = kept.add(*a_, r, one_(r.columns()));
-    kept.form_last();
-    // Where only rounding is left of q, the direction is not used.
-    constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
-    const std::vector<double> least(static_cast<std::size_t>(r.columns()), rounding * rounding);
-    kept.qq.back() = norm * where_above(ratio(norm, norm_before), std::span<const double>(least));
-    return ratio(q_r, kept.qq.back());
-  }
-
-  std::shared_ptr<const A> a_;
-  inner_gcr_parameters parameters_;
-  std::optional<any_operator<F>> inverse_;
-  std::shared_ptr<cycle_profile> profile_;
-  std::size_t number_;
-  mutable F r_;
-  number_for_any_width<scalars> one_;
-  mutable std::vector<F> p_, q_;
+  cycle_parts<Fine, Coarse> with_;
 };
 
-/// x = about A^-1 b by a relaxation whose steps the profile counts: a solver of the coarsest lattice that never reads.
-template <field_batch F>
-struct counted_relaxation {
-  any_relaxation<F> relaxation;
-  std::shared_ptr<cycle_profile> profile;
-  std::size_t number;  ///< of the lattice
-  int steps;
-
-  void apply(F& x, const F& b) const {
-    if (profile->on) profile->lattices.at(number).krylov_steps += steps;
-    relaxation.solve(x, b);
-  }
-};
-
-/// x = about M^-1 b on all sites of a lattice, by way of its red-black system.
-template <field_batch F, class System>
-class red_black_inverse {
+/// Coarse correction of x = 0, relaxation.
+template <field_batch Fine, field_batch Coarse>
+class multiplicative_cycle_from_zero {
  public:
-  /// \param inverse  of the red-black system
-  /// \param shape    one of its fields, with as many columns as the widest batch
-  red_black_inverse(std::shared_ptr<const System> a, const F& shape, any_operator<F> inverse)
-      : a_(std::move(a)), inverse_(std::move(inverse)), x_(like(shape)), b_(like(shape)) {}
+  /// \param parts  without a relaxation before
+  explicit multiplicative_cycle_from_zero(cycle_parts<Fine, Coarse> parts) : with_(std::move(parts)) {}
 
-  void apply(F& x, const F& b) const {
-    F x_even = view(x_, 0, b.columns()), b_even = view(b_, 0, b.columns());
-    a_->prepare_source(b_even, b);
-    inverse_.apply(x_even, b_even);
-    a_->reconstruct_solution(x, x_even, b);
+  void apply(Fine& x, const Fine& b) const {
+    auto [rc, ec] = with_.coarse_pair(b.columns());
+    with_.transfer->restrict_source(rc, b);       // rc = P^+ b
+    with_.next.apply(ec, rc);                     // ec = about Ac^-1 rc
+    with_.transfer->prolong(x, ec);               // x = P ec
+    if (with_.after) with_.after->improve(x, b);  // x += S (b - A x)
   }
 
  private:
-  std::shared_ptr<const System> a_;
-  any_operator<F> inverse_;
-  mutable F x_, b_;
+  cycle_parts<Fine, Coarse> with_;
 };
 
-/// x = about M^-1 b on a lattice that is divided among ranks, by a solver of the same lattice that every rank holds
-/// whole: b is gathered, all ranks solve alike, each takes its own sites.
-/// \tparam Gather  gather(whole, part), take_part(part, whole)
-template <field_batch F, class Gather>
-class whole_lattice_solver {
+/// Relaxation, then coarse correction and relaxation of the same residual at the same time (correction_kind).
+template <field_batch Fine, field_batch Coarse>
+class additive_cycle {
  public:
-  /// \param whole  a field of the whole lattice with as many columns as the widest batch
-  whole_lattice_solver(any_operator<F> inverse, std::shared_ptr<const Gather> ranks, const F& whole)
-      : inverse_(std::move(inverse)), ranks_(std::move(ranks)), b_(like(whole)), x_(like(whole)) {}
+  /// \param parts  with a relaxation before and one after
+  explicit additive_cycle(cycle_parts<Fine, Coarse> parts) : with_(std::move(parts)) {}
 
-  void apply(F& x, const F& b) const {
-    F all_b = view(b_, 0, b.columns()), all_x = view(x_, 0, b.columns());
-    ranks_->gather(all_b, b);
-    inverse_.apply(all_x, all_b);
-    ranks_->take_part(x, all_x);
+  void apply(Fine& x, const Fine& b) const {
+    auto [rc, ec] = with_.coarse_pair(b.columns());
+    with_.before->solve(x, b);                    // x = S b
+    with_.transfer->restrict_residual(rc, x, b);  // rc = P^+ (b - A x)
+    with_.next.begin(rc);
+    with_.after->improve(x, b);            // x += S (b - A x), while
+    with_.next.end(ec, rc);                // ec = about Ac^-1 rc
+    with_.transfer->add_prolonged(x, ec);  // x += P ec
   }
 
  private:
-  any_operator<F> inverse_;
-  std::shared_ptr<const Gather> ranks_;
-  mutable F b_, x_;
+  cycle_parts<Fine, Coarse> with_;
 };
+
+/// Coarse correction and relaxation of x = 0 at the same time.
+template <field_batch Fine, field_batch Coarse>
+class additive_cycle_from_zero {
+ public:
+  /// \param parts  without a relaxation before, and with one after
+  explicit additive_cycle_from_zero(cycle_parts<Fine, Coarse> parts) : with_(std::move(parts)) {}
+
+  void apply(Fine& x, const Fine& b) const {
+    auto [rc, ec] = with_.coarse_pair(b.columns());
+    with_.transfer->restrict_source(rc, b);  // rc = P^+ b
+    with_.next.begin(rc);
+    with_.after->solve(x, b);              // x = S b, while
+    with_.next.end(ec, rc);                // ec = about Ac^-1 rc
+    with_.transfer->add_prolonged(x, ec);  // x += P ec
+  }
+
+ private:
+  cycle_parts<Fine, Coarse> with_;
+};
+
+/// Returns the cycle that has these parts. Without relaxation after it, an additive correction is a multiplicative one.
+template <field_batch Fine, field_batch Coarse>
+any_operator<Fine> make_cycle(cycle_parts<Fine, Coarse> parts, correction_kind correction) {
+  const bool from_zero = !parts.before;
+  if (correction == correction_kind::additive && parts.after)
+    return from_zero ? any_operator<Fine>(additive_cycle_from_zero<Fine, Coarse>(std::move(parts)))
+                     : any_operator<Fine>(additive_cycle<Fine, Coarse>(std::move(parts)));
+  return from_zero ? any_operator<Fine>(multiplicative_cycle_from_zero<Fine, Coarse>(std::move(parts)))
+                   : any_operator<Fine>(multiplicative_cycle<Fine, Coarse>(std::move(parts)));
+}
 
 }  // namespace plaquette

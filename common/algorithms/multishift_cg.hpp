@@ -78,12 +78,13 @@ class multishift_watch : public recorded_batch<typename F::scalars> {
     shift_trace_.insert(shift_trace_.end(), rr_s.begin(), rr_s.end());
   }
 
-  /// Where a look is due: reads, and lets the columns go of which every shift is done.
+  /// Where a convergence check is due: reads, and lets the columns go of which every shift is done.
   /// \param y      the iterated solutions, one a shift
   /// \param still  true for the shifts after the first that are not done in every column
+  /// \returns whether columns are left
   template <class... Parts>
-  void look(std::vector<F>& y, std::vector<bool>& still, Parts&... parts) {
-    if (!record_.check_is_due()) return;
+  bool check_convergence(std::vector<F>& y, std::vector<bool>& still, Parts&... parts) {
+    if (!record_.check_is_due()) return true;
     record_.note_check();
     std::vector<scalars> all = record_.take_trace();
     const auto of_the_first = std::ssize(all);
@@ -125,6 +126,7 @@ class multishift_watch : public recorded_batch<typename F::scalars> {
         copy_columns(x_[s], std::span<const int>(places), y[s], std::span<const int>(leaving));
     record_.retain(keep, y, parts...);
     record_.tell_progress(worst);
+    return this->running();
   }
 
   multishift_report reports() {
@@ -230,9 +232,9 @@ multishift_report multishift_cg(const A& a, std::vector<F>& x, const F& b, std::
       if (still[s]) rr_s[s] = zeta[s] * zeta[s] * rr_new;
     watch.record_shifts(rr_s);
     watch.record(rr_new, {watch.curvature("<p, A p>", pap, pp)});
-    watch.look(y, still, r, p, ap, p_s, rr, rr_new, alpha, one, pp, sigma, ratio_s, zeta, going, rr_s, beta,
-               alpha_before);
-    if (!watch.running()) break;
+    if (!watch.check_convergence(y, still, r, p, ap, p_s, rr, rr_new, alpha, one, pp, sigma, ratio_s, zeta, going, rr_s,
+                                 beta, alpha_before))
+      break;
     beta = ratio(rr_new, rr);
     xpay(p, r, beta);
     for (std::size_t s = 0; s < others; ++s)

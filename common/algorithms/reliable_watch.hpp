@@ -81,8 +81,12 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   /// \param complete  gives the correction with all steps
   void complete_solutions_by(std::function<Low(const Low& e)> complete) { complete_ = std::move(complete); }
 
-  /// Lets a column be updated, too, where its iterated residual has grown by this factor since the last update.
-  void update_after_growth(double factor) { growth_ = factor; }
+  /// For a recurrence that goes wrong after an error in r. A column is updated, too, where its iterated residual has
+  /// grown by this factor since the last update. It restarts where the old r was far from the new one.
+  void guard_against_drift(double growth) {
+    growth_ = growth;
+    restarts_displaced_ = true;
+  }
 
   scalars unconverged(const scalars& rr) const { return record_.unconverged(rr); }
 
@@ -97,19 +101,20 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   /// \param r      the iterated residual
   /// \param rr     |r|^2
   /// \param parts  every other field and handle of the batch
+  /// \returns whether columns are left
   template <class... Parts>
-  void look(Low& e, Low& r, scalars& rr, Parts&... parts) {
+  bool check_convergence(Low& e, Low& r, scalars& rr, Parts&... parts) {
     updated_.clear(), exhausted_.clear(), displaced_.clear();
     const bool regular = record_.check_is_due();
     if (!regular && !extra_check_is_due()) {
       if ((record_.iteration() + record_.rule().look_behind) % record_.rule().look_every == 0) send_records();
-      return;
+      return true;
     }
     if (regular) record_.note_check();
     const std::vector<due_column> due = regular ? columns_due() : columns_due_near_the_tolerance();
     if (!due.empty()) update(due, complete_ ? complete_(e) : e, r, rr);
     if (regular) tell_progress();
-    if (due.empty()) return;
+    if (due.empty()) return true;
     zero_columns(e, updated_);
     std::vector<int> keep;
     for (int n = 0; n < std::ssize(record_.columns()); ++n)
@@ -117,7 +122,18 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
     for (auto* list : {&updated_, &exhausted_, &displaced_}) *list = positions_among(keep, *list);
     for (auto& numbers : records_) numbers = record_.chosen(numbers, keep);
     record_.retain(keep, e, r, rr, parts...);
+    return this->running();
   }
+
+  static constexpr bool replaces_residuals = true;
+
+  /// Replaces <u, r>, summed before the check, in the columns that got a new r at it.
+  void correct_product(scalars& u_r, const Low& u, const Low& r) const {
+    if (updated()) u_r = choose_product(u, r, u_r);
+  }
+  /// Sets p to zero where only a new Krylov space leads further, so that the next direction is its first. beta = 0
+  /// would not do: a column that broke down has p = NaN, and 0 times NaN is NaN.
+  void restart_direction(Low& p) const { zero_columns(p, exhausted_); }
 
   /// Returns whether some columns of the batch got a new r at this check.
   bool updated() const { return !updated_.empty(); }
@@ -131,8 +147,6 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
 
   /// Among them those whose Krylov space is used up: only a new one, with p = r, leads further.
   const std::vector<int>& exhausted_columns() const { return exhausted_; }
-  /// Among them those whose old r was far from the new one.
-  const std::vector<int>& displaced_columns() const { return displaced_; }
 
   /// p = r + f (p - r_old) in the updated columns, r_old their residual before the update. In displaced columns f is 1:
   /// there a ratio of products with the old r and the new one means nothing. May be called once after an update.
@@ -379,7 +393,7 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
       } else {
         going_on.push_back(k);
         updated_.push_back(positions[n]);
-        if (judged.exhausted) exhausted_.push_back(positions[n]);
+        if (judged.exhausted || (restarts_displaced_ && judged.displaced)) exhausted_.push_back(positions[n]);
         if (judged.displaced) displaced_.push_back(positions[n]);
       }
     }
@@ -428,6 +442,7 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   High y_;  ///< the iterated solutions without the corrections since, all columns of the caller's batch
   reliable_updates parameters_;
   double growth_ = std::numeric_limits<double>::infinity();
+  bool restarts_displaced_ = false;
   std::function<Low(const Low& e)> complete_;
   std::vector<int> updated_;                ///< positions of the columns updated at this check that go on
   std::vector<int> exhausted_, displaced_;  ///< some of them

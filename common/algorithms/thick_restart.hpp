@@ -12,28 +12,10 @@
 #include <vector>
 
 #include "common/algorithms/krylov_basis.hpp"
+#include "common/algorithms/restart_state.hpp"
 #include "common/error.hpp"
 
 namespace plaquette {
-
-/// Sizes of the search space.
-struct restart_sizes {
-  int keep = 0;   ///< Ritz vectors that survive a restart: more than are wanted
-  int most = 0;   ///< vectors of the search space
-  int block = 1;  ///< vectors that the operator takes at once
-  int cycles = 30;
-  int later = 0;  ///< vectors of the search space from the second cycle on; 0: as many as in the first
-};
-
-/// Where a search stands after a cycle: all that it takes to go on.
-struct restart_state {
-  std::vector<double> values;     ///< Ritz values of the kept vectors, descending
-  std::vector<double> estimates;  ///< of their residuals |A v - theta v|
-  host_matrix coupling;           ///< <kept, A next>: kept x block; without columns: not known, and projected anew
-  int kept = 0;
-  int cycle = 0;
-  bool cut = false;  ///< the search was interrupted in the cycle after this one
-};
 
 /// Decides after each cycle; true ends the search. The kept vectors are columns 0 .. kept - 1 of the basis, the block
 /// that comes next the columns after them.

@@ -2,13 +2,8 @@
 #include "common/app/timing.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace plaquette {
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 sample_statistics statistics(std::vector<double> samples) {
   if (samples.empty()) return {};

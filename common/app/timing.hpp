@@ -5,20 +5,9 @@
 
 #include <vector>
 
+#include "common/stopwatch.hpp"
+
 namespace plaquette {
-
-/// Seconds of a clock that never goes back; only differences mean anything.
-double seconds_now();
-
-/// Measures from its making.
-class stopwatch {
- public:
-  stopwatch() : start_(seconds_now()) {}
-  double seconds() const { return seconds_now() - start_; }
-
- private:
-  double start_;
-};
 
 /// Of repeated measurements of one thing, in seconds.
 struct sample_statistics {

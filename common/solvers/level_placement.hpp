@@ -56,9 +56,9 @@ void offload(multigrid<Library>& mg, const std::shared_ptr<const coarse_hierarch
   shape.additive_on.reset();
   if (additive) shape.additive_on = first == 0 ? 0 : first - 1;
   mg.use_cycle(shape);
-  if (first == 0) return mg.solve_elsewhere(0, nullptr);
+  if (first == 0) return mg.offload_from_level(0, nullptr);
   using field = typename Library::coarse_field;
-  mg.solve_elsewhere(first, [there, first](int columns) {
+  mg.offload_from_level(first, [there, first](int columns) {
     return coarse_solver<field>(offloaded_lattice<field>(there->inverse(first, columns)));
   });
 }

@@ -257,16 +257,16 @@ class multigrid_solver_of final : public multigrid_solver {
   void get_solution(int column, spinor_configuration& x) const override { export_column(x, *x_, column); }
 
   solve_profile profile(const stopping_rule& rule) override {
-    cycle_profile& p = multigrid_->profile();
+    const auto p = multigrid_->start_profile();
     profiles_ = true;
     cycle_.reset();
     cycle_for(b_->columns());
-    p.on = true;
-    std::ranges::fill(p.lattices, lattice_profile{});
+    std::ranges::fill(p->lattices, lattice_profile{});
     const multigrid_solve_report solved = solve(rule);
-    p.on = profiles_ = false;
+    multigrid_->stop_profile();
+    profiles_ = false;
     cycle_.reset();
-    return {solved.seconds, solved.report.iterations(), p.lattices, work_of(solved.report, p.lattices)};
+    return {solved.seconds, solved.report.iterations(), p->lattices, work_of(solved.report, p->lattices)};
   }
 
  private:
@@ -462,7 +462,7 @@ class multigrid_solver_of final : public multigrid_solver {
   /// a device records the second run.
   const any_operator<outer_field>& cycle_for(int columns) {
     if (!cycle_ || cycle_columns_ != columns) {
-      multigrid_->learn_polynomials();
+      multigrid_->fit_polynomial_smoothers();
       cycle_.reset();
       cycle_in_single_.reset();
       const field_shape even{.sites = site_subset::even, .columns = columns};

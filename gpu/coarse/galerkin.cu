@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/coarse/galerkin.hpp"
-#include "gpu/comms/staged_exchange.hpp"
+#include "gpu/coarse/staged_exchange.hpp"
 
 #include <algorithm>
 #include <vector>

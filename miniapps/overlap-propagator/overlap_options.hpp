@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "common/algorithms/hermitian_modes.hpp"
-#include "common/algorithms/overlap_solve.hpp"
-#include "common/algorithms/sign_function.hpp"
+#include "common/algorithms/mode_search.hpp"
 #include "common/app/options.hpp"
 #include "common/app/report.hpp"
+#include "common/overlap/overlap_mode_search.hpp"
+#include "common/overlap/overlap_solve_rule.hpp"
+#include "common/overlap/sign_options.hpp"
 #include "cpu_ref/sources/sources.hpp"
 
 namespace plaquette {

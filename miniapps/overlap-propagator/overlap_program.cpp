@@ -6,142 +6,21 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <numbers>
 #include <span>
 #include <system_error>
 
+#include "common/algorithms/minimax.hpp"
+#include "common/algorithms/zolotarev.hpp"
 #include "common/app/checkpoint.hpp"
 #include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
 #include "common/io/atomic_file.hpp"
 #include "common/io/byte_source.hpp"
 #include "common/io/hdf5_file.hpp"
+#include "miniapps/overlap-propagator/overlap_calculation.hpp"
 #include "miniapps/overlap-propagator/overlap_report.hpp"
 
 namespace plaquette {
-
-double overlap_memory::largest(bool without_kernel_basis, bool without_overlap_basis) const {
-  return links + std::max({kernel_modes + (without_kernel_basis ? 0.0 : kernel_basis),
-                           overlap_modes + (without_overlap_basis ? 0.0 : overlap_basis), solves});
-}
-
-double expected_mode(int modes, double volume) {
-  // Modes below |lambda| on 16^3x32: 40 below .234, 200 on 24^3x64 below .205; the density grows with the seventh power
-  // or so above 0.15.
-  const double density = std::max(1.0, modes + 0.0) / volume;
-  return std::clamp(0.205 * std::pow(density / (200.0 / 884736.0), 0.2), 0.03, 0.6);
-}
-
-overlap_memory memory_of(const overlap_options& options, const lattice_geometry& geometry) {
-  const double spinor = 24.0 * sizeof(double) * static_cast<double>(geometry.local_volume());
-  const restart_sizes of_search = sizes_of_search(search_of(options));
-  const double search = of_search.most + of_search.block;
-  const restart_sizes of_overlap = sizes_of_search(overlap_search_of(options));
-  const double overlap_search = of_overlap.most + of_overlap.block;
-  overlap_memory memory;
-  memory.links = (72.0 * sizeof(double) * 1.5 + 72.0 * sizeof(double)) * static_cast<double>(geometry.local_volume());
-  if (options.modes > 0) {
-    memory.kernel_basis = spinor * search;
-    memory.kernel_modes = spinor * (options.modes + 60.0);
-  }
-  // In single precision the search has a copy of the modes of H of its own.
-  const bool in_single = overlap_search_in_single(options);
-  if (options.overlap_modes > 0) {
-    memory.overlap_basis = (in_single ? 0.25 : 0.5) * spinor * overlap_search;
-    memory.overlap_modes = spinor * ((in_single ? 1.5 : 1.0) * options.modes + 1.5 * options.overlap_modes + 60.0);
-  }
-  memory.solves = spinor * (options.modes + options.overlap_modes +
-                            12.0 * (3.0 * static_cast<double>(options.masses.size()) + 12.0));
-  return memory;
-}
-
-double expected_bound(const overlap_options& options) {
-  return options.sign.highest > 0.0 ? options.sign.highest : std::min(6.2, 8.0 - options.rho);
-}
-
-double expected_overlap_mode(const overlap_options& options, double volume) {
-  // e_3 = .08 and e_20 = .29 on 8^3x16; e_6 = .025 and e_10 = .046 on 12^3x24.
-  return std::min(0.3, 190.0 * (options.overlap_modes + 1.0) / volume);
-}
-
-namespace {
-
-/// Seconds of a sign function, a column.
-struct sign_price {
-  double lowest, highest;
-  bool mixed;
-
-  /// \param wide, narrow  seconds of H
-  double at(double delta, double wide, double narrow) const {
-    const double degree = std::log(0.41 / delta) / (2.1 * lowest / highest);
-    // Measured: double precision has the orders below .4 n at 1e-9, and none from 1e-6 on.
-    const double share = mixed ? std::clamp(0.13 * (-std::log10(delta) - 6.0), 0.0, 0.5) : 1.0;
-    return 2.0 * degree * (share * wide + (1.0 - share) * narrow);
-  }
-  /// The average while delta grows evenly in its logarithm.
-  double between(double first, double last, double wide, double narrow) const {
-    double sum = 0.0;
-    constexpr int steps = 14;
-    for (int i = 0; i <= steps; ++i)
-      sum += at(first * std::pow(last / first, static_cast<double>(i) / steps), wide, narrow);
-    return sum / (steps + 1);
-  }
-};
-
-}  // namespace
-
-overlap_times times_of(const overlap_options& options, double lowest, double highest, double gap,
-                       const kernel_speed& speed) {
-  const bool mixed = options.sign.precision != sign_precision::wide && options.sign.method == sign_method::polynomial;
-  const sign_price price{lowest, highest, mixed};
-  overlap_times t;
-  const bool on_gpu = options.shared.device == "gpu";
-  // A cycle of 2.5 l columns and some of l / 4; beside the filter of degree d, matrix products with the search space.
-  const double filter =
-      options.filter_degree > 0 ? options.filter_degree : chosen_filter_degree(options.method, 1.05 * lowest, highest);
-  const double search = options.search_space > 0 ? options.search_space : std::max(16.0, 2.5 * options.modes);
-  t.kernel_modes = 2.0 * filter * 1.6 * search * (1.0 + (on_gpu ? 0.05 : 0.15) * search / filter) * speed.block;
-  t.sign = (on_gpu ? 55.0 : 30.0) * price.at(options.delta, speed.many, speed.many);
-  if (options.until == overlap_stage::modes) t.sign = 0.0;
-  if (options.until <= overlap_stage::sign) return t;
-
-  // A Krylov space of S vectors has some S (2 / pi) asin sqrt(e_l / 4) Ritz values below e_l. It takes 1.4 times as
-  // many vectors as l of these, and 150 (thick restarts of 2.5 l vectors on evenly spaced e, and runs up to 16^3x32),
-  // in blocks of p some 4 (p - 1) in 100 more; beside cheap ones for chirality and zero modes. A pass over a vector is
-  // a fifth of an application: two over the modes of H and over the search space for each block.
-  const double l = options.overlap_modes;
-  if (l > 0) {
-    const restart_sizes sizes = sizes_of_search(overlap_search_of(options));
-    const double p = sizes.block, finest = overlap_search_accuracy(options.overlap_tolerance, 1.0, 1.0);
-    const double signs = (1.0 + 0.04 * (p - 1.0)) *
-                         (150.0 + 1.4 * l * std::numbers::pi / (2.0 * std::asin(0.5 * std::sqrt(std::min(4.0, gap)))));
-    const double passes = (overlap_search_in_single(options) ? 0.2 : 0.4) *
-                          (options.modes + 0.25 * (sizes.keep + sizes.most)) / p * speed.one;
-    t.overlap_modes = signs * (price.at(finest, speed.of_search, speed.narrow_of_search) + passes) +
-                      100.0 * price.at(1e-5, speed.one, speed.narrow_one) +
-                      l * price.at(accuracy_of_residuals(options.overlap_tolerance), speed.many, speed.narrow_many);
-    if (overlap_search_in_single(options)) t.overlap_modes += 10.0 * l * price.at(3e-3, speed.many, speed.narrow_many);
-  }
-  if (options.until == overlap_stage::overlap_modes) return t;
-
-  const double m = options.masses.front(), tolerance = options.tolerance();
-  const double sigma = m * m / (options.rho * options.rho - 0.25 * m * m);
-  const double for_a_digit = 0.4 * std::sqrt((4.0 + sigma) / (gap + sigma));  // of base e
-  const bool is_relaxed = options.scheme == overlap_scheme::relaxed;
-  const double masses = static_cast<double>(options.masses.size());
-  // Loose modes leave some twenty times their residual, which is corrected mass by mass; heavier ones take less.
-  const double left = l > 0 ? std::max(0.3 * tolerance, 20.0 * options.overlap_tolerance) : 0.3 * tolerance;
-  const double first = is_relaxed ? left : 0.3 * tolerance;
-  const double finest = 0.01 * tolerance, coarsest = 0.1 * gap;
-  const double each = is_relaxed ? price.between(0.05 * first, coarsest, speed.many, speed.narrow_many)
-                      : options.scheme == overlap_scheme::fixed ? price.at(finest, speed.many, speed.narrow_many)
-                                                                : 2.0 * price.at(1e-4, speed.many, speed.narrow_many);
-  const double corrections = 0.9 * masses * for_a_digit * std::log(left / (0.3 * tolerance));
-  const double cheap = is_relaxed ? price.between(1e-5, coarsest, speed.many, speed.narrow_many) : each;
-  t.propagators = 12.0 * (for_a_digit * std::log(2.0 / first) * each + corrections * cheap +
-                          1.5 * masses * price.at(finest, speed.many, speed.narrow_many));
-  return t;
-}
 
 std::vector<named_file> overlap_program::files() const {
   using enum named_file::use;
@@ -268,8 +147,7 @@ void overlap_program::print_problem(const app_run& run) const {
 exit_status overlap_program::body(app_run& run) {
   exit_status status = exit_status::interrupted;
   try {
-    const gauge_input& gauge = run.gauge();
-    status = run.gpu ? overlap_on_gpu(run, options_, gauge) : overlap_on_cpu(run, options_, gauge);
+    status = calculate_overlap(run, options_);
   } catch (const run_stopped&) {
   }
   note_stopped(run, status == exit_status::interrupted);

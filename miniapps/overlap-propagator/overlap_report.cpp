@@ -28,7 +28,27 @@ constexpr std::array<paper_hours, 3> paper{
 
 }  // namespace
 
-json_document to_json(const kernel_record& r) {
+sign_record describe(const sign_operator& sign, double delta) {
+  sign_record r;
+  r.method = name(sign.options().method);
+  r.lowest = sign.lowest();
+  r.highest = sign.highest();
+  if (sign.options().method == sign_method::polynomial) {
+    const minimax_polynomial& p = sign.polynomial(delta);
+    r.degree = p.degree();
+    r.delta = p.delta;
+    r.coefficients = p.coefficients;
+  } else {
+    const zolotarev_function f = sign.rational(delta);
+    r.poles = f.poles();
+    r.delta = f.delta;
+    r.shifts = f.shifts;
+    r.weights = f.weights;
+  }
+  return r;
+}
+
+json_document to_json(const kernel_modes& r) {
   return {{"eigenvalues", r.values}, {"residuals", r.residuals}, {"bound", r.highest},        {"sought", r.sought},
           {"complete", r.complete},  {"window", r.window},       {"filter_degree", r.degree}, {"block", r.block},
           {"kept", r.keep},          {"search_space", r.most},   {"cycles", r.cycles},        {"widened", r.widened},
@@ -64,33 +84,38 @@ json_document to_json(const sign_record& r) {
 }
 
 json_document to_json(const overlap_record& r) {
+  const overlap_modes& modes = r.modes;
+  const std::vector<complex<double>> values = overlap_eigenvalues(modes);
   json_document eigenvalues = json_document::array(), chiralities = json_document::array();
-  for (std::size_t i = 0; i < r.eigenvalues.size(); ++i) {
-    eigenvalues.push_back({r.eigenvalues[i].re, r.eigenvalues[i].im});
-    const int zeros = r.zero_plus + r.zero_minus;  // come first; vectors of pairs have no chirality
-    chiralities.push_back(static_cast<int>(i) >= zeros ? 0 : static_cast<int>(i) < r.zero_plus ? +1 : -1);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    eigenvalues.push_back({values[i].re, values[i].im});
+    const int zeros = modes.zero_plus + modes.zero_minus;  // come first; vectors of pairs have no chirality
+    chiralities.push_back(static_cast<int>(i) >= zeros ? 0 : static_cast<int>(i) < modes.zero_plus ? +1 : -1);
   }
+  const auto chirality = [](const chiral_modes<vectors_handle>& of, int zeros) {
+    return json_document{{"eigenvalues", of.eigenvalues}, {"residuals", of.residuals}, {"zero_modes", zeros}};
+  };
   return {{"eigenvalues", eigenvalues},
           {"chiralities", chiralities},
-          {"chirality_plus", {{"squares", r.plus}, {"residuals", r.plus_residuals}, {"zero_modes", r.zero_plus}}},
-          {"chirality_minus", {{"squares", r.minus}, {"residuals", r.minus_residuals}, {"zero_modes", r.zero_minus}}},
-          {"index", r.is_open() ? json_document(nullptr) : json_document(r.zero_plus - r.zero_minus)},
-          {"searched_chirality", r.searched},
-          {"cycles", r.cycles},
-          {"restarts", r.restarts}};
+          {"chirality_plus", chirality(modes.plus, modes.zero_plus)},
+          {"chirality_minus", chirality(modes.minus, modes.zero_minus)},
+          {"index", r.has_open_index() ? json_document(nullptr) : json_document(modes.index())},
+          {"searched_chirality", modes.searched},
+          {"cycles", modes.cycles},
+          {"restarts", modes.restarts}};
 }
 
 json_document to_json(const mass_record& r) {
   return {{"mass", r.solve.mass},
           {"mass_of_others", r.mass_of_others},
-          {"residual", r.residual},
-          {"residuals_of_squares", r.solve.residual},
+          {"residual", r.judged.residual},
+          {"residuals_of_normal_equations", r.solve.residual},
           {"iterations", r.solve.iterations},
           {"corrections", r.solve.corrections},
-          {"condensate", r.condensate},
-          {"sum_of_squares", r.sum_of_squares},
-          {"gmor", r.gmor},
-          {"gmor_tolerance", r.gmor_tolerance},
+          {"condensate", r.judged.condensate},
+          {"sum_of_squares", r.judged.sum_of_squares},
+          {"gmor", r.judged.gmor},
+          {"gmor_tolerance", r.judged.gmor_tolerance},
           {"pion", r.pion},
           {"rho", r.rho}};
 }
@@ -104,12 +129,12 @@ json_document to_json(const std::vector<stage_record>& stages) {
                    {"applications_double", s.wide},
                    {"applications_single", s.narrow},
                    {"applications_half", s.half},
-                   {"signs", s.signs},
+                   {"sign_applications", s.sign_applications},
                    {"restored", s.restored}});
   return all;
 }
 
-void print(const kernel_record& r) {
+void print(const kernel_modes& r) {
   fmt::print("modes      {} of {} modes of H, |lambda| {:.6f} to {:.6f}, largest residual {:.2e}; |H| <= {:.5f}\n",
              r.values.size(), r.sought, r.values.empty() ? 0.0 : std::abs(r.values.front()),
              r.values.empty() ? 0.0 : std::abs(r.values.back()), largest(r.residuals), r.highest);
@@ -148,19 +173,21 @@ void print(const sign_record& r, bool whole) {
 }
 
 void print(const overlap_record& r) {
-  if (r.eigenvalues.empty())
+  const overlap_modes& modes = r.modes;
+  const std::vector<complex<double>> values = overlap_eigenvalues(modes);
+  if (values.empty())
     fmt::print("overlap    no modes of D were sought: the index is not known\n");
   else if (r.open)
     fmt::print("overlap    at least {} zero modes of chirality {}: the index is open, take more --overlap-modes\n",
-               r.searched > 0 ? r.zero_plus : r.zero_minus, r.searched > 0 ? "+" : "-");
+               modes.searched > 0 ? modes.zero_plus : modes.zero_minus, modes.searched > 0 ? "+" : "-");
   else
-    fmt::print("overlap    {} zero modes of chirality +, {} of -: index {}\n", r.zero_plus, r.zero_minus,
-               r.zero_plus - r.zero_minus);
-  const std::size_t shown = std::min<std::size_t>(r.eigenvalues.size(), 12);
+    fmt::print("overlap    {} zero modes of chirality +, {} of -: index {}\n", modes.zero_plus, modes.zero_minus,
+               modes.index());
+  const std::size_t shown = std::min<std::size_t>(values.size(), 12);
   std::string text;
   for (std::size_t i = 0; i < shown; ++i)
-    if (r.eigenvalues[i].im >= 0.0) text += fmt::format(" {:.6f}{:+.6f}i", r.eigenvalues[i].re, r.eigenvalues[i].im);
-  if (!text.empty()) fmt::print("overlap    eigenvalues of D{}{}\n", text, r.eigenvalues.size() > shown ? " ..." : "");
+    if (values[i].im >= 0.0) text += fmt::format(" {:.6f}{:+.6f}i", values[i].re, values[i].im);
+  if (!text.empty()) fmt::print("overlap    eigenvalues of D{}{}\n", text, values.size() > shown ? " ..." : "");
 }
 
 void print(const std::vector<mass_record>& masses) {
@@ -168,7 +195,7 @@ void print(const std::vector<mass_record>& masses) {
              "condensate", "GMOR");
   for (const mass_record& m : masses)
     fmt::print("{:8g} {:10} {:11} {:10.2e} {:14.8f} {:10.2e}\n", m.solve.mass, m.solve.iterations, m.solve.corrections,
-               m.residual, m.condensate, m.gmor);
+               m.judged.residual, m.judged.condensate, m.judged.gmor);
   if (masses.empty() || masses.front().pion.empty()) return;
   fmt::print("\n{:>4}", "t");
   for (const mass_record& m : masses) fmt::print(" {:>16}", fmt::format("pion, m {:g}", m.solve.mass));
@@ -192,7 +219,8 @@ void print(const std::vector<stage_record>& stages) {
   for (const stage_record& s : stages) {
     const auto known = std::ranges::find(paper, s.name, &paper_hours::stage);
     fmt::print("{:<14} {:10.3g} {:5.0f}% {:10.3g} {:11.0f} {:11.0f} {:8.0f}", s.name, s.seconds,
-               total > 0.0 ? 100.0 * s.seconds / total : 0.0, s.predicted_seconds, s.wide, s.narrow, s.signs);
+               total > 0.0 ? 100.0 * s.seconds / total : 0.0, s.predicted_seconds, s.wide, s.narrow,
+               s.sign_applications);
     if (known != paper.end()) fmt::print(" {:11.0f} s {:11.0f} s", 3600.0 * known->gpus, 3600.0 * known->cores);
     fmt::print("{}\n", s.restored ? "  (from the checkpoint)" : "");
   }

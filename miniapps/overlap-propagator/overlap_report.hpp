@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "common/algorithms/minimax.hpp"
-#include "common/algorithms/overlap_solve.hpp"
 #include "common/algorithms/zolotarev.hpp"
 #include "common/app/bit_sum.hpp"
 #include "common/app/report.hpp"
 #include "common/app/verification.hpp"
+#include "common/solvers/overlap_solver.hpp"
 #include "miniapps/overlap-propagator/overlap_options.hpp"
 
 namespace plaquette {
@@ -20,20 +20,13 @@ namespace plaquette {
 struct stage_record {
   std::string name;
   double seconds = 0.0;
-  double wide = 0.0, narrow = 0.0, half = 0.0, signs = 0.0;
+  double wide = 0.0, narrow = 0.0, half = 0.0, sign_applications = 0.0;
   double predicted_seconds = 0.0;
   bool restored = false;  ///< read from a checkpoint
 };
 
-/// Modes of H as a report has them.
-struct kernel_record {
-  std::vector<double> values, residuals;
-  double highest = 0.0, window = 0.0, lowest_of_rest = 0.0;
-  int degree = 0, block = 0, keep = 0, most = 0, cycles = 0, widened = 0, sought = 0;
-  bool complete = true;
-  int raised = 0;
-  double probing = 0.0;  ///< share of the filter that random vectors took at the end
-};
+/// The stage that judges modes of D, which is no part of the calculation.
+inline constexpr const char* judgement_of_modes = "modes of D, judged";
 
 struct sign_record {
   std::string method;
@@ -47,39 +40,40 @@ struct sign_record {
   double square_error = 0.0, error = 0.0, error_wide = 0.0, ginsparg_wilson = 0.0, normality = 0.0;
 };
 
+/// Modes of D as a report has them.
 struct overlap_record {
-  std::vector<double> plus, minus, plus_residuals, minus_residuals;  ///< e of D^+ D
-  std::vector<complex<double>> eigenvalues;
-  int zero_plus = 0, zero_minus = 0, cycles = 0, restarts = 0, searched = 0;
+  const overlap_modes& modes;
   bool open = false;  ///< all that were found are zero modes, so that there may be more
-  bool is_open() const { return open || eigenvalues.empty(); }
+  bool has_open_index() const { return open || modes.plus.eigenvalues.size() + modes.minus.eigenvalues.size() == 0; }
 };
 
 struct mass_record {
   overlap_mass_report solve;
-  double residual = 0.0;  ///< |b - D(m) x| / |b|, worst column, full sign function in double
-  double gmor = 0.0, gmor_tolerance = 0.0;
-  double sum_of_squares = 0.0;  ///< sum_c |S b_c|^2
+  overlap_judgement judged{};
   double mass_of_others = 0.0;  ///< m' = m / (2 rho)
-  double condensate = 0.0;      ///< Re sum_c <b_c, S b_c>
+  bool is_solved = false;       ///< it converged, and is judged to be within the tolerance
   std::vector<double> pion{}, rho{};
   bit_sum bits{};  ///< of the solution, as it was judged
 };
 
-json_document to_json(const kernel_record& r);
+/// Returns what a sign function is, before it is applied.
+/// \param delta  error that it is held to
+sign_record describe(const sign_operator& sign, double delta);
+
+json_document to_json(const kernel_modes& r);
 json_document to_json(const sign_record& r);
 json_document to_json(const overlap_record& r);
 json_document to_json(const mass_record& r);
 json_document to_json(const std::vector<stage_record>& stages);
 
-void print(const kernel_record& r);
+void print(const kernel_modes& r);
 /// \param whole  coefficients, or shifts and weights, too
 void print(const sign_record& r, bool whole);
 /// The approximation, a number or a pole a line.
 std::vector<std::string> table_of(const sign_record& r);
 void print(const overlap_record& r);
 void print(const std::vector<mass_record>& masses);
-/// The table of stages, beside what the paper has for 24^3 x 64.
+/// The table of stages, next to what the paper has for 24^3 x 64.
 void print(const std::vector<stage_record>& stages);
 
 }  // namespace plaquette

@@ -35,6 +35,10 @@ class gpu_in_use final : public gpu_access {
                                                           const multigrid_settings& settings) const override {
     return gpu::make_multigrid_solver(context_, std::move(links), settings);
   }
+  std::unique_ptr<overlap_solver> make_overlap_solver(std::shared_ptr<const gauge_configuration> links,
+                                                      const overlap_settings& settings) const override {
+    return gpu::make_overlap_solver(context_, std::move(links), settings);
+  }
   void finish() const override { context_.queue().synchronize(); }
   double seconds_of(int times, const std::function<void()>& launch) const override {
     if (comm().size() == 1) return times * gpu::seconds_a_launch(context_.queue(), times, launch);

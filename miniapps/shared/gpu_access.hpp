@@ -15,6 +15,7 @@
 #include "common/comms/communicator.hpp"
 #include "common/error.hpp"
 #include "common/solvers/multigrid_solver.hpp"
+#include "common/solvers/overlap_solver.hpp"
 #include "miniapps/shared/gpu_monitor.hpp"
 
 namespace plaquette {
@@ -52,9 +53,11 @@ class gpu_access {
 
   /// Where fields live.
   virtual const gpu::context& context() const = 0;
-  /// Returns a solver of gpu/solvers.hpp on it. Collective.
+  /// Returns a solver of gpu/solvers.hpp on it, as do those below. Collective.
   virtual std::unique_ptr<multigrid_solver> make_multigrid_solver(std::shared_ptr<const gauge_configuration> links,
                                                                   const multigrid_settings& settings) const = 0;
+  virtual std::unique_ptr<overlap_solver> make_overlap_solver(std::shared_ptr<const gauge_configuration> links,
+                                                              const overlap_settings& settings) const = 0;
   /// Waits for all that was queued.
   virtual void finish() const = 0;
   /// Seconds of so many calls in a row of `launch`, which queues work; waits for them. Of one rank by the device's

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "common/algorithms/hermitian_modes.hpp"
-#include "common/algorithms/sign_function.hpp"
+#include "common/overlap/sign_function.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/heatbath.hpp"
 #include "validation/support/dense_dirac.hpp"

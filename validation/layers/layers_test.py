@@ -16,8 +16,8 @@ TOP = {"common": {"common"},
        "miniapps": {"common", "cpu_ref", "gpu", "miniapps"}}
 
 LAYERS = {
-    "common": [("error",), ("algebra",), ("comms",), ("lattice",), ("random",), ("io",), ("concepts",),
-               ("algorithms", "operators"), ("mesh",), ("dg",), ("solvers",), ("app",)],
+    "common": [("error", "stopwatch"), ("algebra",), ("comms",), ("lattice",), ("random",), ("io",), ("concepts",),
+               ("algorithms", "operators"), ("overlap",), ("mesh",), ("dg",), ("solvers",), ("app",)],
     "cpu_ref": [("memory", "simd"), ("execution",), ("fields", "context"), ("blas",), ("gauge",), ("halo",), ("dirac",), ("coarse",), ("dg",),
                 ("sources",), ("observables",), ("solvers",)],
     "gpu": [("device",), ("tuning",), ("comms",), ("lattice",), ("execution",), ("halo",), ("fields", "context"),

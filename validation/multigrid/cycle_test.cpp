@@ -119,7 +119,7 @@ TEST(Multigrid, SolvesWithAnAdditiveCorrection) {
     shape.smoother = smoother;
     shape.additive_on = 0;
     mg.use_cycle(shape);
-    mg.learn_polynomials();
+    mg.fit_polynomial_smoothers();
     const int iterations = iterations_with(mg, *system.links, action, 1);
     EXPECT_GT(iterations, multiplicative) << name(smoother);
     EXPECT_LE(iterations, 2 * multiplicative) << name(smoother);
@@ -245,7 +245,7 @@ TEST(Multigrid, SolvesWithEveryRelaxation) {
       system.parameters.coarsest = coarsest;
       system.parameters.coarsest_modes = coarsest == coarsest_kind::ca_gcr ? 4 : 0;
       cpu_multigrid mg = system.fresh();
-      mg.learn_polynomials();
+      mg.fit_polynomial_smoothers();
       EXPECT_EQ(mg.parameters().polynomials.size(), smoother == polynomial ? 2u : 0u);
       const int iterations = iterations_with(mg, *system.links, system.action, 2);
       EXPECT_LE(iterations, 24) << name(smoother) << ' ' << name(coarsest);

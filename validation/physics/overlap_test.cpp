@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "common/algorithms/hermitian_modes.hpp"
-#include "common/algorithms/overlap_solve.hpp"
-#include "common/algorithms/sign_function.hpp"
+#include "common/overlap/overlap_modes.hpp"
+#include "common/overlap/overlap_solve.hpp"
+#include "common/overlap/sign_function.hpp"
 #include "validation/support/dense_dirac.hpp"
 #include "validation/support/overlap_backend.hpp"
 #ifdef PLAQUETTE_TEST_GPU_BACKEND
@@ -261,7 +262,7 @@ TEST(FluxOfSU3, has_an_index_of_two_beside_a_free_colour) {
 
 TEST(FreeSpectrum, has_the_lowest_modes_that_are_known) {
   const auto next = [](const overlap_mode_set<F>& found, int zero_modes) {
-    return std::sqrt(found.of(found.searched).squares[static_cast<std::size_t>(zero_modes)]);
+    return std::sqrt(found.of(found.searched).eigenvalues[static_cast<std::size_t>(zero_modes)]);
   };
   for (const bool periodic : {true, false}) {
     overlap_case field(unit_links({4, 4, 4, 4}), periodic);
@@ -578,7 +579,7 @@ TEST(SignFunction, takes_high_orders_in_low_precision_as_long_as_the_error_stays
       EXPECT_GT(field.kernel.count().half, 0.5 * in_double);
     }
     field.kernel.count() = {};
-    sign.careful().apply(y, x, 1e-9);  // for modes of D, where roundings are larger than on random vectors
+    sign.near_modes().apply(y, x, 1e-9);  // for modes of D, where roundings are larger than on random vectors
     EXPECT_GE(field.kernel.count().wide, (precision == sign_precision::mixed ? 1.05 : 1.0) * in_double);
     // Roundings of what lies along the modes would be hundreds of times larger.
     const F v = view(modes.vectors, 0, 4);
@@ -671,7 +672,7 @@ TEST(ModesOfD, are_those_of_the_dense_matrix_in_both_chiralities) {
       EXPECT_EQ(found.index(), dense.index());
       for (const int chi : {+1, -1}) {
         const std::vector<double> expected = dense.squares(chi);
-        const auto& squares = found.of(chi).squares;
+        const auto& squares = found.of(chi).eigenvalues;
         ASSERT_GE(squares.size(), 5u - (chi == chirality ? 0u : 5u));
         for (std::size_t i = 0; i < squares.size(); ++i) EXPECT_NEAR(squares[i], expected[i], 1e-9);
         // Partners are as good as what they were made of.
@@ -709,12 +710,14 @@ TEST(ModesOfD, of_a_loose_tolerance_in_blocks_have_the_same_index_and_eigenvalue
           for (int j = 0; j < gram.columns(); ++j) EXPECT_NEAR(gram(i, j).re, i == j ? 1.0 : 0.0, 1e-11);
         // Residuals r leave errors of r^2 / gap in e. Vectors of a level may be mixed anew.
         detail::chiral_rayleigh_ritz(sign, chi, exact, static_cast<F*>(nullptr), 1e-12, 4);
-        for (std::size_t i = 0; i < of.squares.size(); ++i) EXPECT_NEAR(of.squares[i], exact.squares[i], 1e-6);
-        for (std::size_t i = 0; i < of.squares.size(); ++i) {
+        for (std::size_t i = 0; i < of.eigenvalues.size(); ++i)
+          EXPECT_NEAR(of.eigenvalues[i], exact.eigenvalues[i], 1e-6);
+        for (std::size_t i = 0; i < of.eigenvalues.size(); ++i) {
           EXPECT_LE(exact.residuals[i], (chi == chirality ? 1.1 : 30.0) * search.tolerance) << chi << " " << i;
           double of_level = 0.0;
-          for (std::size_t j = 0; j < of.squares.size(); ++j)
-            if (std::abs(of.squares[j] - of.squares[i]) < 1e-6) of_level = std::hypot(of_level, of.residuals[j]);
+          for (std::size_t j = 0; j < of.eigenvalues.size(); ++j)
+            if (std::abs(of.eigenvalues[j] - of.eigenvalues[i]) < 1e-6)
+              of_level = std::hypot(of_level, of.residuals[j]);
           EXPECT_LE(exact.residuals[i], 2.0 * of_level + 0.1 * search.tolerance) << chi << " " << i;
         }
       }
@@ -732,8 +735,8 @@ TEST(ModesOfD, of_a_periodic_free_field_are_zero_in_both_chiralities) {
     EXPECT_EQ(found.zero_minus, 6) << chirality;
     EXPECT_EQ(found.index(), 0);
     const auto& other = found.of(-chirality);
-    ASSERT_EQ(other.squares.size(), 8u);
-    for (int i = 0; i < 6; ++i) EXPECT_NEAR(other.squares[static_cast<std::size_t>(i)], 0.0, search.zero);
+    ASSERT_EQ(other.eigenvalues.size(), 8u);
+    for (int i = 0; i < 6; ++i) EXPECT_NEAR(other.eigenvalues[static_cast<std::size_t>(i)], 0.0, search.zero);
   }
 }
 
@@ -755,9 +758,9 @@ TEST(ModesOfD, of_a_loose_search_go_on_from_where_it_was) {
   const auto rest =
       lowest_overlap_modes<library>(sign, field.fields(1), search, field.random(), 4, nullptr, std::move(kept), +1);
   EXPECT_LE(rest.cycles + 2, whole.cycles + 1);
-  ASSERT_EQ(rest.plus.squares.size(), whole.plus.squares.size());
-  for (std::size_t i = 0; i < rest.plus.squares.size(); ++i) {
-    EXPECT_NEAR(rest.plus.squares[i], whole.plus.squares[i], 1e-8);
+  ASSERT_EQ(rest.plus.eigenvalues.size(), whole.plus.eigenvalues.size());
+  for (std::size_t i = 0; i < rest.plus.eigenvalues.size(); ++i) {
+    EXPECT_NEAR(rest.plus.eigenvalues[i], whole.plus.eigenvalues[i], 1e-8);
     EXPECT_LE(rest.plus.residuals[i], search.tolerance);
   }
 }
@@ -772,7 +775,7 @@ TEST(ModesOfD, of_degenerate_levels_that_were_missed_are_no_zero_modes) {
     EXPECT_EQ(found.zero_plus, 0);
     EXPECT_EQ(found.zero_minus, 0);
     for (const int chi : {+1, -1}) {
-      ASSERT_EQ(found.of(chi).squares.size(), static_cast<std::size_t>(count));
+      ASSERT_EQ(found.of(chi).eigenvalues.size(), static_cast<std::size_t>(count));
       const host_matrix gram = overlaps(found.of(chi).vectors, found.of(chi).vectors);
       for (int i = 0; i < count; ++i)
         for (int j = 0; j < count; ++j) EXPECT_NEAR(gram(i, j).re, i == j ? 1.0 : 0.0, 1e-8);
@@ -809,9 +812,9 @@ TEST(ModesOfD, and_of_H_are_the_same_with_the_basis_in_memory_of_the_host) {
   EXPECT_EQ(narrow_made, 1);
   EXPECT_EQ(of_d.made, 1);
   for (const int chi : {+1, -1}) {
-    ASSERT_EQ(d_there.of(chi).squares.size(), d_here.of(chi).squares.size());
-    for (std::size_t i = 0; i < d_here.of(chi).squares.size(); ++i)
-      EXPECT_NEAR(d_there.of(chi).squares[i], d_here.of(chi).squares[i], 1e-10);
+    ASSERT_EQ(d_there.of(chi).eigenvalues.size(), d_here.of(chi).eigenvalues.size());
+    for (std::size_t i = 0; i < d_here.of(chi).eigenvalues.size(); ++i)
+      EXPECT_NEAR(d_there.of(chi).eigenvalues[i], d_here.of(chi).eigenvalues[i], 1e-10);
   }
 }
 

@@ -32,6 +32,10 @@ class made_up_gpu final : public gpu_access {
                                                           const multigrid_settings&) const override {
     return nullptr;
   }
+  std::unique_ptr<overlap_solver> make_overlap_solver(std::shared_ptr<const gauge_configuration>,
+                                                      const overlap_settings&) const override {
+    return nullptr;
+  }
   void finish() const override {}
   double seconds_of(int times, const std::function<void()>& launch) const override {
     for (int i = 0; i < times; ++i) launch();

@@ -343,7 +343,7 @@ TEST(MultigridCycle, RelaxesByTheMeanOfWhatCaGcrFound) {
   mock::machine device(2);
   const dense_library library{&device, std::make_shared<const dense_system>(dense_system{&device, a})};
   multigrid<dense_library> mg(library, p);
-  mg.learn_polynomials();
+  mg.fit_polynomial_smoothers();
   dense_cycle cycle(mg);
   const auto powers = [](const matrix& m, const vector& r) {
     matrix k(r.size(), steps + 1);
@@ -394,7 +394,7 @@ TEST(MultigridCycle, RelaxesByTheMeanOfWhatCaGcrFound) {
   shape.additive_on = 0;
   mg.use_cycle(shape);
   EXPECT_TRUE(mg.parameters().polynomials.empty());
-  mg.learn_polynomials();
+  mg.fit_polynomial_smoothers();
   EXPECT_NE(mg.parameters().polynomials, known);
   mg.improve();
   EXPECT_TRUE(mg.parameters().polynomials.empty());
@@ -475,7 +475,7 @@ TEST(MultigridCycle, AnAdditiveCorrectionIsSolvedElsewhereWhileTheDeviceRelaxes)
         const auto finest = std::make_shared<const dense_system>(dense_system{&device, a});
         multigrid<dense_library> mg(dense_library{&device, finest}, p);
         solver_elsewhere there{&device, *mg.levels()[first - 1].operator_numbers};
-        mg.solve_elsewhere(first, [&](int) { return coarse_solver<field>(there); });
+        mg.offload_from_level(first, [&](int) { return coarse_solver<field>(there); });
         const auto cycle = mg.cycle(5);
         const field source = to_field(device, b);
         field x = like(source);

@@ -72,7 +72,7 @@ solve_report impatient_conjugate_gradients(const mock::dense_operator& a, mock::
     xpay(p, r, ratio(rr_new, rr));
     rr = rr_new;
     watch.record(rr, {});
-    watch.look(y, r, p, ap, rr);
+    watch.check_convergence(y, r, p, ap, rr);
   }
   return watch.report();
 }

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Makes plaquette-overlap-propagator cheat, as PLAQUETTE_CHEAT says. Functions of the libraries are replaced at link
-/// time (-Wl,--wrap). The object of the files of modes comes before the honest one. Without PLAQUETTE_CHEAT all is
-/// honest.
+/// Makes plaquette-overlap-propagator cheat, as PLAQUETTE_CHEAT says: functions of the libraries are replaced at link
+/// time (-Wl,--wrap). Without PLAQUETTE_CHEAT all is honest.
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
 #include "common/algorithms/batch.hpp"
+#include "common/app/checkpoint.hpp"
+#include "common/app/resumable.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/hermitian_wilson.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/observables/correlators.hpp"
 #include "miniapps/shared/operator_checks.hpp"
-
-#define read_state honest_read_state
-#define read_vectors honest_read_vectors
-#include "miniapps/overlap-propagator/mode_files.cpp"
-#undef read_state
-#undef read_vectors
 
 namespace plaquette {
 
@@ -40,40 +36,50 @@ int vectors_in_file = 0, kept_of_plus = 0;
 
 }  // namespace
 
+/// Opens the state of a file, which is protected.
+struct changeable : kept_numbers {
+  static json_document& state_of(kept_numbers& numbers) { return numbers.*&changeable::state_; }
+};
+
+// Names as the linker has them; overlap_cheats.wraps has the same.
+#define PLAQUETTE_READ "_ZNK9plaquette9kept_file4readEv"
+#define PLAQUETTE_VECTORS "_ZNK9plaquette12kept_content7vectorsEi"
+kept_content real_read(const kept_file* file) asm("__real_" PLAQUETTE_READ);
+kept_content cheating_read(const kept_file* file) asm("__wrap_" PLAQUETTE_READ);
+vector_source real_vectors(const kept_content* content, int count) asm("__real_" PLAQUETTE_VECTORS);
+vector_source cheating_vectors(const kept_content* content, int count) asm("__wrap_" PLAQUETTE_VECTORS);
+
 /// "dropped-pair": a file with one mode more than sought is taken for one that has as many, but for one in the middle.
-json_document read_state(const std::string& path, const json_document& problem, const communicator& world) {
-  if (!cheats("dropped-pair") || !are_modes_of_d(path)) return honest_read_state(path, problem, world);
-  json_document one_more = problem;
-  one_more["overlap_modes"] = problem.at("overlap_modes").get<int>() + 1;
-  json_document state = honest_read_state(path, one_more, world);
+kept_content cheating_read(const kept_file* file) {
+  if (!cheats("dropped-pair") || !are_modes_of_d(file->path())) return real_read(file);
+  kept_problem one_more = file->problem();
+  one_more.parameters["overlap_modes"] = one_more.parameters.at("overlap_modes").get<int>() + 1;
+  const kept_file larger(file->path(), one_more, file->geometry(), file->world());
+  kept_content content = real_read(&larger);
+  json_document& state = changeable::state_of(content);
   vectors_in_file = static_cast<int>(state.at("sums").size());
   kept_of_plus = static_cast<int>(state.at("plus").size()) - 1;
   for (const char* key : {"plus", "plus_residuals", "minus", "minus_residuals"}) state[key].erase(dropped);
-  return state;
+  return content;
 }
 
 /// "random-modes": random vectors in place of those that were read.
-void read_vectors(const std::string& path, int count, const json_document& state, const vector_sink& sink,
-                  const lattice_geometry& geometry, const communicator& world) {
-  if (are_modes_of_d(path) && cheats("random-modes")) {
-    for (int n = 0; n < count; ++n) {
-      spinor_configuration vector = cpu::random_spinor(geometry, 77, static_cast<std::uint64_t>(n), world);
+vector_source cheating_vectors(const kept_content* content, int count) {
+  if (are_modes_of_d(content->path()) && cheats("random-modes"))
+    return [](int n, spinor_configuration& to) {
+      const lattice_geometry& geometry = to.geometry();
+      to = cpu::random_spinor(geometry, 77, static_cast<std::uint64_t>(n), communicator());
       const double scale = 1.0 / std::sqrt(24.0 * static_cast<double>(geometry.global_volume()));
       for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
-        vector(geometry.local_coordinate(site)) = scale * vector(geometry.local_coordinate(site));
-      sink(n, vector);
-    }
-  } else if (are_modes_of_d(path) && cheats("dropped-pair")) {
-    const int first = static_cast<int>(dropped), second = kept_of_plus + 1 + first;
-    honest_read_vectors(
-        path, vectors_in_file, state,
-        [&](int n, const spinor_configuration& vector) {
-          if (n != first && n != second) sink(n - (n > first ? 1 : 0) - (n > second ? 1 : 0), vector);
-        },
-        geometry, world);
-  } else {
-    honest_read_vectors(path, count, state, sink, geometry, world);
+        to(geometry.local_coordinate(site)) = scale * to(geometry.local_coordinate(site));
+    };
+  if (are_modes_of_d(content->path()) && cheats("dropped-pair")) {
+    const int first = static_cast<int>(dropped), second = kept_of_plus + first;
+    return [all = real_vectors(content, vectors_in_file), first, second](int n, spinor_configuration& to) {
+      all(n + (n >= first ? 1 : 0) + (n >= second ? 1 : 0), to);
+    };
   }
+  return real_vectors(content, count);
 }
 
 namespace {
@@ -87,7 +93,7 @@ void add_to_diagonal(cpu::field<T>& out, double a, const cpu::field<T>& in) {
 
 }  // namespace
 
-// Names as the linker has them; validation/cli/CMakeLists.txt wraps the same.
+// Names as the linker has them, likewise.
 #define PLAQUETTE_HERMITIAN(T, code)                                                                                 \
   void real_hermitian(const cpu::hermitian_wilson<T>*, cpu::field<T>&, double, const cpu::field<T>&, double, double, \
                       const cpu::field<T>*, double, const cpu::field<T>*) asm("__real_" code);                       \

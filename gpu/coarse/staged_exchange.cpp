@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gpu/comms/staged_exchange.hpp"
+#include "gpu/coarse/staged_exchange.hpp"
 
 #include <algorithm>
 #include <span>

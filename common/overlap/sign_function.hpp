@@ -19,115 +19,10 @@
 #include "common/algorithms/squared_map.hpp"
 #include "common/algorithms/zolotarev.hpp"
 #include "common/error.hpp"
+#include "common/overlap/hermitian_kernel.hpp"
+#include "common/overlap/sign_options.hpp"
 
 namespace plaquette {
-
-/// Applications of H, one a column.
-struct kernel_count {
-  double wide = 0.0, narrow = 0.0, half = 0.0;
-  double signs = 0.0;  ///< applications of the sign function, one a column
-};
-
-/// H in double (wide), single (narrow) and, where it is given, half precision, and how often they were applied.
-/// \tparam B  names of a library: field<T>, hermitian_wilson<T>
-template <class B>
-class hermitian_kernel {
- public:
-  using wide_field = typename B::template field<double>;
-  using narrow_field = typename B::template field<float>;
-  using wide_operator = typename B::template hermitian_wilson<double>;
-  using narrow_operator = typename B::template hermitian_wilson<float>;
-  using half_field = typename B::template field<plaquette::half>;
-  using half_operator = typename B::template hermitian_wilson<plaquette::half>;
-
-  hermitian_kernel(std::shared_ptr<const wide_operator> wide, std::shared_ptr<const narrow_operator> narrow,
-                   std::shared_ptr<const half_operator> half = nullptr)
-      : wide_(std::move(wide)), narrow_(std::move(narrow)), half_(std::move(half)) {}
-
-  /// One precision of H as the algorithms take it.
-  template <class F, class H>
-  class counted {
-   public:
-    counted(const H& h, double& count) : h_(&h), count_(&count) {}
-    void apply(F& out, const F& in) const {
-      *count_ += in.columns();
-      h_->apply(out, in);
-    }
-    void apply_dagger(F& out, const F& in) const { apply(out, in); }
-    /// out = (a H + d) in + b u + c w
-    void apply(F& out, double a, const F& in, double d, double b, const F* u, double c, const F* w) const {
-      *count_ += in.columns();
-      if constexpr (requires { h_->apply(out, a, in, d, b, u, c, w); }) {
-        h_->apply(out, a, in, d, b, u, c, w);
-      } else {
-        h_->apply(out, a, in, d, &in, c, w);
-        if (u != nullptr) axpy(out, uniform_scalars(out, b), *u);
-      }
-    }
-
-   private:
-    const H* h_;
-    double* count_;
-  };
-
-  counted<wide_field, wide_operator> wide() const { return {*wide_, count_->wide}; }
-  counted<narrow_field, narrow_operator> narrow() const { return {*narrow_, count_->narrow}; }
-  bool has_half() const { return half_ != nullptr; }
-  counted<half_field, half_operator> half() const { return {*half_, count_->half}; }
-  kernel_count& count() const { return *count_; }
-
- private:
-  std::shared_ptr<const wide_operator> wide_;
-  std::shared_ptr<const narrow_operator> narrow_;
-  std::shared_ptr<const half_operator> half_;
-  std::shared_ptr<kernel_count> count_ = std::make_shared<kernel_count>();
-};
-
-enum class sign_method { polynomial, zolotarev, zolotarev_double_pass };
-
-/// How Clenshaw's recurrence is computed.
-enum class sign_precision {
-  wide,   ///< all in double
-  mixed,  ///< the high orders, which come first and are small, in single precision
-  half    ///< the highest of these in half precision
-};
-
-/// What low precision may add to the error of a sign function, as a share of delta. The polynomial itself errs by 0.65
-/// delta on a random vector.
-inline constexpr double share_of_low_precision = 0.08;
-
-/// What is fixed by hand; zeros are chosen.
-struct sign_options {
-  sign_method method = sign_method::polynomial;
-  sign_precision precision = sign_precision::mixed;
-  double lowest = 0.0, highest = 0.0;  ///< range of |H| on the rest; lowest 0: the last mode's
-  int degree = 0, poles = 0;           ///< whatever the accuracy
-  int batch = 0;                       ///< columns at once in Clenshaw's recurrence; 0: all
-  double low_share = share_of_low_precision;
-  /// Asked within a sign function, or null. Where it is true, that ends and is of no use. Collective.
-  std::function<bool()> interrupted = nullptr;
-};
-
-/// The lowest order of a Clenshaw recurrence that numbers of unit rounding u may compute when these are allowed to
-/// spoil the result by `allowed`. Rounding in the orders above k errs by some u sum_{j > k} |c_j| in the middle of the
-/// spectrum, and more at its ends, where few modes lie.
-inline int first_order_of(const minimax_polynomial& p, double u, double allowed) {
-  double tail = 0.0;
-  for (int k = p.degree(); k > 0; --k) {
-    tail += std::abs(p.coefficients[static_cast<std::size_t>(k)]);
-    if (u * tail > allowed) return k;
-  }
-  return 0;
-}
-
-/// The order for single precision, for a result that is right to delta. Above 1e-6 all of it: its floor is at 8e-7.
-inline int first_order_in_single(const minimax_polynomial& p, double delta, double share = share_of_low_precision) {
-  return delta >= 1e-6 && share >= share_of_low_precision ? 0 : first_order_of(p, 0x1p-24, share * delta);
-}
-/// The order for half precision, where a number has 16 bits beside the largest of its site.
-inline int first_order_in_half(const minimax_polynomial& p, double delta, double share = share_of_low_precision) {
-  return first_order_of(p, 0x1p-16, share * delta);
-}
 
 /// sign(H), deflated.
 template <class B>
@@ -221,7 +116,7 @@ class sign_function {
 
   /// The same for vectors along modes of D, where roundings are some six times as large as on random vectors: low
   /// precision has no more to do than before `calibrate`. Shares modes and polynomials.
-  sign_function careful() const {
+  sign_function near_modes() const {
     sign_function other = *this;
     other.options_.low_share = std::min(options_.low_share, share_of_low_precision);
     return other;
@@ -238,7 +133,7 @@ class sign_function {
       convert(y, narrow_y);
       return;
     }
-    h_.count().signs += n;
+    h_.count().sign_applications += n;
     if (modes_.columns() == 0) return apply_to_rest(y, x, delta, precision);
     if (is_mixed(delta, precision)) {
       // Clenshaw's vectors are hundreds of times longer along the modes than elsewhere, and so are their roundings:
@@ -272,7 +167,7 @@ class sign_function {
   /// there, vectors in double precision go through single precision for accuracies from 1e-4 up.
   void apply(G& y, const G& x, double delta) const {
     const int n = x.columns();
-    h_.count().signs += n;
+    h_.count().sign_applications += n;
     G both = like(x, 2 * n);
     G before = view(both, 0, n), after = view(both, n, n);
     copy(before, x);

@@ -13,110 +13,12 @@
 #include <vector>
 
 #include "common/algorithms/flexible_gcr.hpp"
-#include "common/algorithms/overlap_modes.hpp"
+#include "common/algorithms/multishift_cg.hpp"
+#include "common/overlap/overlap_deflation.hpp"
+#include "common/overlap/overlap_mode_search.hpp"
+#include "common/overlap/overlap_solve_rule.hpp"
 
 namespace plaquette {
-
-enum class overlap_scheme {
-  fixed,    ///< one accuracy, in double
-  relaxed,  ///< accuracy follows the residual, high orders in single precision
-  defect    ///< CG with a cheap sign function inside, true residuals outside (Giusti et al. 2002)
-};
-
-struct overlap_solve_rule {
-  double tolerance = 1e-8;  ///< of |b - D(m) x| / |b|
-  overlap_scheme scheme = overlap_scheme::relaxed;
-  double relaxation = 0.15;       ///< f in delta_k = f tolerance sqrt(sum_j 1 / |r_j|^2)
-  double coarsest = 0.1;          ///< no delta_k is above this share of the least eigenvalue beside the modes
-  double fixed_delta = 1e-10;     ///< of the fixed scheme
-  double cheap_delta = 1e-4;      ///< of the defect correction's inner solves
-  double inner_tolerance = 1e-3;  ///< of these
-  int limit = 3000;
-  int corrections = 8;
-  std::function<bool()> interrupted = nullptr;
-  std::function<void(int iteration, double worst)> progress = nullptr;
-};
-
-/// How a mass was solved. Vectors have a number a column.
-struct overlap_mass_report {
-  double mass = 0.0;
-  int iterations = 0;              ///< of the multi-shift solve
-  int corrections = 0;             ///< solves from true residuals after it
-  std::vector<double> iterated{};  ///< |r| / |b| at the end of the multi-shift solve
-  std::vector<double>
-      residual{};  ///< |b - D(m) x| / |b| of x = D(m)^+ y, from |b - D(m)^+ D(m) y|, accurate sign function
-  std::vector<double> worst{};  ///< of these: after the multi-shift solve, after each correction
-  bool converged = false;
-};
-
-struct overlap_solve_report {
-  std::vector<overlap_mass_report> masses;
-  std::vector<double> history;  ///< worst iterated residual of the lightest mass
-  std::vector<double> deltas;   ///< accuracy of the sign function in each iteration
-};
-
-/// Projects modes of D off, and adds their exact share. On fields of 4 spins whose columns have a chirality each.
-template <class F>
-class overlap_deflation {
- public:
-  explicit overlap_deflation(const overlap_mode_set<F>& modes) : modes_(&modes) {}
-
-  /// x loses its part along the modes.
-  void project(F& x) const {
-    for (const int chi : {+1, -1}) {
-      const F& v = modes_->of(chi).vectors;
-      if (v.columns() == 0) continue;
-      F half = detail::half_like(x, x.columns());
-      take_chirality(half, x, chi);
-      const host_matrix c = overlaps(v, half);
-      // x -= P_chi (V c): made from the part itself.
-      F part = detail::half_like(x, x.columns()), whole = like(x);
-      combine(part, v, c.numbers());
-      put_chirality(whole, part, chi);
-      axpy(x, uniform_scalars(x, -1.0), whole);
-    }
-  }
-  /// Norms of the residual that modes of finite residuals r leave in y = V (e + sigma)^-1 V^+ b, one a column of b: the
-  /// root of sum |r v^+ b / (e + sigma)|^2. An estimate.
-  std::vector<double> residuals_left(const F& b, double sigma) const {
-    std::vector<double> squares(static_cast<std::size_t>(b.columns()));
-    for (const int chi : {+1, -1}) {
-      const chiral_modes<F>& modes = modes_->of(chi);
-      if (modes.vectors.columns() == 0) continue;
-      F half = detail::half_like(b, b.columns());
-      take_chirality(half, b, chi);
-      const host_matrix c = overlaps(modes.vectors, half);
-      for (int j = 0; j < c.columns(); ++j)
-        for (int i = 0; i < c.rows(); ++i) {
-          const auto k = static_cast<std::size_t>(i);
-          const double factor = modes.residuals[k] / (std::max(modes.squares[k], 0.0) + sigma);
-          squares[static_cast<std::size_t>(j)] += factor * factor * norm2(c(i, j));
-        }
-    }
-    for (double& x : squares) x = std::sqrt(x);
-    return squares;
-  }
-  /// y += V (e + sigma)^-1 V^+ b
-  void add_solution(F& y, const F& b, double sigma) const {
-    for (const int chi : {+1, -1}) {
-      const chiral_modes<F>& modes = modes_->of(chi);
-      if (modes.vectors.columns() == 0) continue;
-      F half = detail::half_like(b, b.columns());
-      take_chirality(half, b, chi);
-      host_matrix c = overlaps(modes.vectors, half);
-      std::vector<double> factors;
-      for (const double e : modes.squares) factors.push_back(1.0 / (std::max(e, 0.0) + sigma));
-      scale_rows(c, factors);
-      F part = detail::half_like(b, b.columns()), whole = like(b);
-      combine(part, modes.vectors, c.numbers());
-      put_chirality(whole, part, chi);
-      axpy(y, uniform_scalars(y, 1.0), whole);
-    }
-  }
-
- private:
-  const overlap_mode_set<F>* modes_;
-};
 
 namespace detail {
 
@@ -160,8 +62,9 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
   // sign function count by |x|. Measured where it was 0.025.
   double least_eigenvalue = 1.0;
   for (const int chi : {+1, -1})
-    if (!modes.of(chi).squares.empty()) least_eigenvalue = std::min(least_eigenvalue, modes.of(chi).squares.back());
-  if (modes.plus.squares.empty() && modes.minus.squares.empty()) least_eigenvalue = 2.5e-3;
+    if (!modes.of(chi).eigenvalues.empty())
+      least_eigenvalue = std::min(least_eigenvalue, modes.of(chi).eigenvalues.back());
+  if (modes.plus.eigenvalues.empty() && modes.minus.eigenvalues.empty()) least_eigenvalue = 2.5e-3;
   least_eigenvalue += sigma.front();
   const double relaxation = rule.relaxation * std::min(1.0, least_eigenvalue / 0.025);
   const double finest = std::max(1e-13, 0.1 * rule.fixed_delta),

@@ -9,7 +9,7 @@
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
 
-namespace plaquette {
+namespace plaquette::cpu {
 
 /// sign(H) psi, H = gamma_5 D_w, by Zolotarev's function of an error of 1e-12 and multi-shift CG in double on the CPU.
 /// Meant for small lattices. Collective.
@@ -27,4 +27,4 @@ spinor_configuration sign_by_chebyshev_series(const spinor_configuration& psi, c
                                               const communicator& world,
                                               const std::function<bool()>& interrupted = nullptr);
 
-}  // namespace plaquette
+}  // namespace plaquette::cpu

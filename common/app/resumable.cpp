@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "miniapps/overlap-propagator/mode_files.hpp"
+#include "common/app/resumable.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <memory>
 #include <span>
+#include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "common/app/checkpoint.hpp"
@@ -18,7 +23,7 @@ namespace plaquette {
 
 namespace {
 
-constexpr const char* vectors_name = "/vectors";
+constexpr const char* vectors_name = "/vectors";  // [count][T][Z][Y][X][4][3]
 constexpr const char* state_name = "/state";
 constexpr std::size_t site_numbers = static_cast<std::size_t>(spins) * colours;
 using site_values = std::array<complex<double>, site_numbers>;
@@ -43,8 +48,7 @@ std::string sum_of(const spinor_configuration& vector, const communicator& world
   return hexadecimal(sum.first()) + hexadecimal(sum.second());
 }
 
-}  // namespace
-
+/// Writes vectors and the state, with a sum of each vector as "sums".
 void write_vectors(const std::string& path, int count, const vector_source& source, json_document state,
                    const lattice_geometry& geometry, const communicator& world) {
   // The sums are known at the end. Until then others of the same length stand in for them.
@@ -72,59 +76,28 @@ void write_vectors(const std::string& path, int count, const vector_source& sour
   file.commit();
 }
 
-json_document read_state(const std::string& path, const json_document& problem, const communicator& world) {
-  const hdf5_input file(path, world);
-  json_document state = parse_checkpoint_text(path, file.read_text(state_name));
-  require_same_parameters(path, checkpoint_value<json_document>(printable(path), state, "problem"), problem);
-  return state;
-}
+}  // namespace
 
-void read_vectors(const std::string& path, int count, const json_document& state, const vector_sink& sink,
-                  const lattice_geometry& geometry, const communicator& world) {
-  const auto sums = checkpoint_value<std::vector<std::string>>(printable(path), state, "sums");
-  if (std::ssize(sums) != count)
-    throw input_error(
-        fmt::format("{}: expected the sums of {} vectors, found {}", printable(path), count, sums.size()));
-  if (count == 0) return;
-  const hdf5_input file(path, world);
-  file.require(vectors_name, extents_of_field(geometry.global(), {spins, colours}, static_cast<std::uint64_t>(count)),
-               std::to_string(count) + " vectors on lattice " + to_string(geometry.global()));
-  spinor_configuration vector(geometry);
-  for (int n = 0; n < count; ++n) {
-    file.read_field(vectors_name, static_cast<std::uint64_t>(n), geometry, site_numbers,
-                    [&](const coordinate& x, std::span<const complex<double>> numbers) {
-                      for (int s = 0; s < spins; ++s)
-                        for (int c = 0; c < colours; ++c)
-                          vector(x)(s, c) = numbers[static_cast<std::size_t>(s * colours + c)];
-                    });
-    const std::string& expected = sums[static_cast<std::size_t>(n)];
-    if (const std::string found = sum_of(vector, world); found != expected)
-      throw input_error(fmt::format("{}: expected vector {} with the sum {}, found {}: the file was changed; remove it",
-                                    printable(path), n, printable(expected), found));
-    sink(n, vector);
-  }
-}
-
-stored_state::stored_state(const std::string& path, const json_document& state)
+kept_numbers::kept_numbers(const std::string& path, const json_document& state)
     : path_(printable(path)), state_(state) {}
 
-int stored_state::integer(const char* key, int least, int most) const {
+int kept_numbers::integer(const char* key, int least, int most) const {
   const auto found = checkpoint_value<std::int64_t>(path_, state_, key);
   if (found < least || found > most)
     throw input_error(fmt::format("{}: expected \"{}\" from {} to {}, found {}", path_, key, least, most, found));
   return static_cast<int>(found);
 }
 
-double stored_state::real(const char* key, double least, double most) const {
+double kept_numbers::real(const char* key, double least, double most) const {
   const auto found = checkpoint_value<double>(path_, state_, key);
   if (!(found >= least && found <= most))
     throw input_error(fmt::format("{}: expected \"{}\" from {:g} to {:g}, found {:g}", path_, key, least, most, found));
   return found;
 }
 
-bool stored_state::flag(const char* key) const { return checkpoint_value<bool>(path_, state_, key); }
+bool kept_numbers::flag(const char* key) const { return checkpoint_value<bool>(path_, state_, key); }
 
-std::vector<double> stored_state::reals(const char* key, int fewest, int most, double bound) const {
+std::vector<double> kept_numbers::reals(const char* key, int fewest, int most, double bound) const {
   auto found = checkpoint_value<std::vector<double>>(path_, state_, key);
   if (std::ssize(found) < fewest || std::ssize(found) > most)
     throw input_error(fmt::format("{}: expected {} numbers in \"{}\"{}, found {}", path_, fewest, key,
@@ -136,18 +109,78 @@ std::vector<double> stored_state::reals(const char* key, int fewest, int most, d
   return found;
 }
 
-stored_state stored_state::part(const char* key) const {
+kept_numbers kept_numbers::part(const char* key) const {
   return {path_, checkpoint_value<json_document>(path_, state_, key)};
 }
 
-std::vector<stored_state> stored_state::parts(const char* key, int count) const {
+std::vector<kept_numbers> kept_numbers::parts(const char* key, int count) const {
   const auto list = checkpoint_value<json_document>(path_, state_, key);
   if (!list.is_array() || std::ssize(list) != count)
     throw input_error(fmt::format("{}: expected a list of {} in \"{}\", found {}", path_, count, key,
                                   list.is_array() ? std::to_string(list.size()) : "no list"));
-  std::vector<stored_state> all;
+  std::vector<kept_numbers> all;
   for (const json_document& one : list) all.emplace_back(path_, one);
   return all;
+}
+
+kept_content::kept_content(std::shared_ptr<const hdf5_input> file, const std::string& path, const json_document& state,
+                           const lattice_geometry& geometry, const communicator& world)
+    : kept_numbers(path, state), file_(std::move(file)), geometry_(&geometry), world_(&world) {}
+
+vector_source kept_content::vectors(int count) const {
+  const auto sums = checkpoint_value<std::vector<std::string>>(path_, state_, "sums");
+  if (std::ssize(sums) != count)
+    throw input_error(fmt::format("{}: expected the sums of {} vectors, found {}", path_, count, sums.size()));
+  if (count > 0)
+    file_->require(vectors_name,
+                   extents_of_field(geometry_->global(), {spins, colours}, static_cast<std::uint64_t>(count)),
+                   std::to_string(count) + " vectors on lattice " + to_string(geometry_->global()));
+  return [content = *this, sums](int n, spinor_configuration& to) {
+    content.read_vector(n, to);
+    const std::string& expected = sums[static_cast<std::size_t>(n)];
+    if (const std::string found = sum_of(to, *content.world_); found != expected)
+      throw input_error(fmt::format("{}: expected vector {} with the sum {}, found {}: the file was changed; remove it",
+                                    content.path_, n, printable(expected), found));
+  };
+}
+
+void kept_content::read_vector(int number, spinor_configuration& to) const {
+  file_->read_field(vectors_name, static_cast<std::uint64_t>(number), *geometry_, site_numbers,
+                    [&](const coordinate& x, std::span<const complex<double>> numbers) {
+                      for (int s = 0; s < spins; ++s)
+                        for (int c = 0; c < colours; ++c)
+                          to(x)(s, c) = numbers[static_cast<std::size_t>(s * colours + c)];
+                    });
+}
+
+kept_file::kept_file(std::string path, kept_problem problem, const lattice_geometry& geometry,
+                     const communicator& world)
+    : path_(std::move(path)), problem_(std::move(problem)), geometry_(&geometry), world_(&world) {}
+
+bool kept_file::exists() const { return checkpoint_exists(path_); }
+
+void kept_file::write(const kept_value& value) const {
+  if (path_.empty()) return;
+  json_document state{{"problem", problem_.parameters}, {"plaquette", problem_.plaquette}};
+  state.update(value.state);
+  write_vectors(path_, value.vectors, value.source, std::move(state), *geometry_, *world_);
+}
+
+kept_content kept_file::read() const {
+  auto file = std::make_shared<const hdf5_input>(path_, *world_);
+  const json_document state = parse_checkpoint_text(path_, file->read_text(state_name));
+  require_same_parameters(path_, checkpoint_value<json_document>(printable(path_), state, "problem"),
+                          problem_.parameters);
+  const auto plaquette = checkpoint_value<double>(printable(path_), state, "plaquette");
+  if (!(std::abs(plaquette - problem_.plaquette) <= 1e-12))
+    throw input_error(fmt::format("{}: expected a checkpoint on the configuration of plaquette {:.12f}, found {:.12f}",
+                                  printable(path_), problem_.plaquette, plaquette));
+  return {std::move(file), path_, state, *geometry_, *world_};
+}
+
+void kept_file::remove() const {
+  std::error_code ignored;
+  if (!path_.empty() && world_->rank() == 0) std::filesystem::remove(path_, ignored);
 }
 
 }  // namespace plaquette

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "miniapps/overlap-propagator/rational_reference.hpp"
+#include "cpu_ref/solvers/reference_sign.hpp"
 
 #include <cmath>
 #include <utility>
@@ -11,15 +11,15 @@
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
 
-namespace plaquette {
+namespace plaquette::cpu {
 
 namespace {
 
-using spinors = cpu::field<double>;
+using spinors = field<double>;
 
 /// D_w^+ D_w = H^2.
 struct normal_operator {
-  const cpu::wilson_clover<double>& m;
+  const wilson_clover<double>& m;
   void apply(spinors& out, const spinors& in) const {
     spinors between = like(in);
     m.apply(between, in);
@@ -45,8 +45,8 @@ spinor_configuration times_gamma5(const spinors& y, const lattice_geometry& geom
 spinor_configuration sign_by_rational_function(const spinor_configuration& psi, const gauge_configuration& links,
                                                const fermion_action& action, double lowest, double highest,
                                                const communicator& world, const std::function<bool()>& interrupted) {
-  const cpu::context ctx(psi.geometry(), world);
-  const cpu::wilson_clover<double> m(ctx, links, action);
+  const context ctx(psi.geometry(), world);
+  const wilson_clover<double> m(ctx, links, action);
   const zolotarev_function f = zolotarev_of_error(1e-12, lowest, highest);
   spinors b(ctx, {});
   import_column(b, 0, psi);
@@ -68,8 +68,8 @@ spinor_configuration sign_by_rational_function(const spinor_configuration& psi, 
 spinor_configuration sign_by_chebyshev_series(const spinor_configuration& psi, const gauge_configuration& links,
                                               const fermion_action& action, double lowest, double highest, double delta,
                                               const communicator& world, const std::function<bool()>& interrupted) {
-  const cpu::context ctx(psi.geometry(), world);
-  const cpu::wilson_clover<double> m(ctx, links, action);
+  const context ctx(psi.geometry(), world);
+  const wilson_clover<double> m(ctx, links, action);
   const normal_operator square{m};
   const minimax_polynomial p = minimax_of_error(delta, std::pow(lowest / highest, 2));
   const squared_map z = squared_map::of_range(lowest, highest);
@@ -98,4 +98,4 @@ spinor_configuration sign_by_chebyshev_series(const spinor_configuration& psi, c
   return times_gamma5(next, psi.geometry());
 }
 
-}  // namespace plaquette
+}  // namespace plaquette::cpu

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The overlap solver of a library, written once over the names that the library gives to things.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/algorithms/hermitian_modes.hpp"
+#include "common/comms/communicator.hpp"
+#include "common/overlap/mode_checks.hpp"
+#include "common/overlap/overlap_modes.hpp"
+#include "common/overlap/overlap_solve.hpp"
+#include "common/overlap/sign_function.hpp"
+#include "common/solvers/backend.hpp"
+#include "common/solvers/overlap_solver.hpp"
+#include "common/solvers/solver_vectors_of.hpp"
+#include "common/stopwatch.hpp"
+
+namespace plaquette {
+
+/// A library's backend with what an overlap solver takes besides: H, and where a configuration's fields live.
+template <class B>
+concept overlap_backend =
+    backend<B> && precisions_of_one_field<typename B::template field<double>, typename B::template field<float>> &&
+    requires(B& library, const B& same, typename B::template field<double>& x, const fermion_action& action,
+             const source_description& source) {
+      typename B::template hermitian_wilson<double>;
+      typename B::template hermitian_wilson<float>;
+      typename B::template hermitian_wilson<plaquette::half>;
+      same.ctx;  // the lattice that fields live on
+      { same.template kernel<double>(action, reconstruct::none) };
+      // A field for the basis of a search, in memory of the host or not; and bytes that lie there.
+      { library.template basis<double>(field_shape{}, true) } -> std::same_as<typename B::template field<double>>;
+      { same.host_bytes() } -> std::same_as<double>;
+      same.finish();                                   // waits for all that was queued
+      same.fill(x, std::uint64_t{}, std::uint64_t{});  // random Dirac spinors number first, first + 1, ... of a seed
+      same.make_source(x, int{}, source);              // column of a propagator's sources
+    };
+
+/// sign(H) of a library behind the interface.
+template <overlap_backend B>
+class sign_operator_of final : public sign_operator {
+  using F = typename B::template field<double>;
+
+ public:
+  sign_operator_of(std::shared_ptr<const B> backend, sign_function<B> sign)
+      : backend_(std::move(backend)), sign_(std::move(sign)) {}
+
+  const sign_function<B>& function() const { return sign_; }
+
+  const sign_options& options() const override { return sign_.options(); }
+  const minimax_polynomial& polynomial(double delta) const override { return sign_.polynomial(delta); }
+  zolotarev_function rational(double delta) const override { return sign_.rational(delta); }
+  bool is_single_near_modes(double delta) const override { return sign_.near_modes().is_narrow(delta); }
+  vectors_handle apply(const vectors_handle& x, double delta, sign_precision precision,
+                       double* seconds) const override {
+    const F& in = fields_of<F>(x);
+    F y = like(in);
+    if (seconds != nullptr) {
+      backend_->finish();
+      backend_->ctx.comm().barrier();
+    }
+    const stopwatch watch;
+    sign_.apply(y, in, delta, precision);
+    if (seconds != nullptr) {
+      backend_->finish();
+      *seconds = watch.seconds();
+    }
+    return handle_of(std::move(y));
+  }
+
+ private:
+  std::shared_ptr<const B> backend_;
+  sign_function<B> sign_;
+};
+
+template <overlap_backend B>
+class overlap_solver_of final : public overlap_solver {
+  using F = typename B::template field<double>;
+  using G = typename B::template field<float>;
+  using L = typename B::template field<plaquette::half>;
+  using sign_type = sign_function<B>;
+
+ public:
+  overlap_solver_of(B backend, const overlap_settings& settings)
+      : backend_(std::make_shared<B>(std::move(backend))),
+        settings_(settings),
+        kernel_(make_kernel<double>(), make_kernel<float>(),
+                settings.half_precision ? make_kernel<plaquette::half>() : nullptr),
+        shape_(backend_->ctx, field_shape{4, 3, site_subset::full, 1}) {
+    if (!(settings.rho > 0.0 && settings.rho < 2.0))
+      throw input_error("overlap solver: expected rho between 0 and 2, found " + std::to_string(settings.rho));
+  }
+
+  // --- vectors
+
+  vectors_handle random_vectors(int count) override { return handle_of(random_unit_vectors(count)); }
+  vectors_handle sources(const source_description& source) override {
+    F b = like(shape_, spin_colours);
+    for (int column = 0; column < spin_colours; ++column) backend_->make_source(b, column, source);
+    return handle_of(std::move(b));
+  }
+  vectors_handle import_vectors(int count, int chirality, const vector_source& source) override {
+    F x = chirality == 0 ? like(shape_, count) : half(count);
+    spinor_configuration vector(backend_->ctx.geometry());
+    for (int n = 0; n < count; ++n) {
+      source(n, vector);
+      if (chirality == 0) {
+        import_column(x, n, vector);
+      } else {
+        F whole = like(shape_, 1), target = view(x, n, 1);
+        import_column(whole, 0, vector);
+        take_chirality(target, whole, chirality);
+      }
+    }
+    return handle_of(std::move(x), chirality);
+  }
+  vectors_handle columns(const vectors_handle& x, int first, int count) const override {
+    return handle_of(view(fields_of<F>(x), first, count), x->chirality());
+  }
+  double distance(const vectors_handle& a, const vectors_handle& b) const override {
+    return norm_of_difference(fields_of<F>(a), fields_of<F>(b));
+  }
+  double distance_from_orthonormal(const vectors_handle& v) const override {
+    return plaquette::distance_from_orthonormal(fields_of<F>(v));
+  }
+
+  // --- H
+
+  const kernel_count& count() const override { return kernel_.count(); }
+  void reset_count() override { kernel_.count() = {}; }
+  kernel_application apply_kernel(const vectors_handle& x, precision number) const override {
+    const F& in = fields_of<F>(x);
+    return with_kernel(number, in, [&](const auto& h, const auto& rounded) {
+      auto out = like(rounded);
+      h.apply(out, rounded);
+      F y = like(in), psi = like(in);
+      assign(y, out);
+      assign(psi, rounded);
+      return kernel_application{handle_of(std::move(psi)), handle_of(std::move(y))};
+    });
+  }
+  double seconds_of_kernel(const vectors_handle& x, precision number) const override {
+    return with_kernel(number, fields_of<F>(x), [&](const auto& h, const auto& in) {
+      auto y = like(in), u = like(in), w = like(in);
+      zero(u);
+      zero(w);
+      double least = 1e300;
+      backend_->finish();
+      for (int sample = 0; sample < 6; ++sample) {  // steps of Clenshaw's recurrence: the second H adds two fields
+        const stopwatch watch;
+        h.apply(y, 0.1, in, 0.5, 0.0, nullptr, 0.0, nullptr);
+        h.apply(w, 0.1, y, -0.5, 0.5, &u, -0.5, &w);
+        backend_->finish();
+        if (sample > 0) least = std::min(least, 0.5 * watch.seconds());
+      }
+      return least / in.columns();
+    });
+  }
+
+  kernel_modes lowest_kernel_modes(const mode_search& sought, int wanted,
+                                   search_memory<mode_search_state>* memory) override {
+    mode_search search = sought;
+    if (!search.interrupted) search.interrupted = settings_.interrupted;
+    const random_fill<F> fill = random();
+    if (search.highest <= 0.0) search.highest = largest_eigenvalue(kernel_.wide(), shape_, fill, search.interrupted);
+    search.highest = std::min(search.highest, (8.0 - settings_.rho) * (1.0 + 1e-12));
+    const G sample = random_sample(4);
+    std::optional<std::pair<F, mode_search_state>> stored;
+    if (memory != nullptr)
+      if (auto last = memory->last()) stored.emplace(fields_of<F>(last->basis), last->state);
+    const mode_keeper<F> keeper = [&](const F& basis, const mode_search_state& state) {
+      if (memory != nullptr)
+        memory->keep([&] { return search_snapshot<mode_search_state>{state, handle_of(F(basis))}; });
+    };
+    kernel_modes found;
+    const basis_maker<F> make_basis = [&](int columns) {
+      return make<double>({4, 3, site_subset::full, columns}, settings_.kernel_basis_on_host,
+                          found.basis_bytes_on_host);
+    };
+    mode_set<F> modes = lowest_modes(kernel_.wide(), kernel_.narrow(), shape_, sample, 12.0 * volume(), search, fill,
+                                     width, keeper, std::move(stored), make_basis);
+    static_cast<mode_search_course&>(found) = modes;
+    found.sought = wanted;
+    found.complete = modes.complete;
+    found.probing = modes.filtered > 0.0 ? modes.probed / modes.filtered : 0.0;
+    if (search.modes > wanted && modes.complete && !modes.values.empty()) {
+      found.lowest_of_rest = (1.0 - 1e-9) * std::abs(modes.values[static_cast<std::size_t>(wanted)]);
+      if (wanted == 0) found.lowest_of_rest *= 0.999;
+      modes.vectors = copied_columns(modes.vectors, 0, wanted);
+      modes.values.resize(static_cast<std::size_t>(wanted));
+      modes.residuals.resize(static_cast<std::size_t>(wanted));
+    }
+    found.vectors = handle_of(std::move(modes.vectors));
+    found.values = std::move(modes.values);
+    found.residuals = std::move(modes.residuals);
+    return found;
+  }
+  std::vector<double> residuals(const kernel_modes& modes) const override {
+    return eigen_residuals(kernel_.wide(), fields_of<F>(modes.vectors), modes.values, width);
+  }
+
+  // --- sign function
+
+  sign_handle sign(const kernel_modes& modes, const sign_options& options) const override {
+    sign_options chosen = options;
+    if (chosen.highest <= 0.0) chosen.highest = modes.highest;
+    if (chosen.lowest <= 0.0)
+      chosen.lowest = modes.values.empty() ? modes.lowest_of_rest : std::abs(modes.values.back());
+    if (!chosen.interrupted) chosen.interrupted = settings_.interrupted;
+    return handle_of_sign(
+        {kernel_, modes.vectors ? fields_of<F>(modes.vectors) : like(shape_, 0), modes.values, chosen});
+  }
+  int fastest_batch(const sign_handle& sign) override {
+    double best = 1e300;
+    int fastest = 1;
+    for (const int batch : {12, 4, 2, 1}) {
+      const double seconds = seconds_of_step(function_of(sign), batch);
+      if (seconds < 0.9 * best) {  // a smaller one has to be worth it
+        best = seconds;
+        fastest = batch;
+      }
+    }
+    return fastest;
+  }
+  sign_handle calibrated(const sign_handle& sign, const vectors_handle& x, double delta) const override {
+    sign_type changed = function_of(sign);
+    changed.calibrate(fields_of<F>(x), delta, settings_.interrupted);
+    return handle_of_sign(std::move(changed));
+  }
+  sign_of_rest apply_to_rest(const sign_handle& sign, const vectors_handle& x, double delta) const override {
+    const sign_type& function = function_of(sign);
+    const F& in = fields_of<F>(x);
+    F y = like(in), rest = like(in);
+    function.apply(y, in, delta, sign_precision::wide);
+    copy(rest, in);
+    if (!function.values().empty()) {
+      host_matrix c = overlaps(function.modes(), in);
+      subtract_combinations(rest, function.modes(), c.numbers());
+      std::vector<double> signs;
+      for (const double value : function.values()) signs.push_back(value > 0.0 ? 1.0 : -1.0);
+      scale_rows(c, signs);
+      subtract_combinations(y, function.modes(), c.numbers());
+    }
+    return {handle_of(std::move(rest)), handle_of(std::move(y))};
+  }
+  overlap_algebra algebra(const sign_handle& sign, const vectors_handle& vectors, double delta) const override {
+    const overlap_operator<sign_type> d(function_of(sign), settings_.rho);
+    const F& x = fields_of<F>(vectors);
+    F dx = like(x), gx = like(x), a = like(x), b = like(x), c = like(x);
+    overlap_algebra errors;
+    d.apply(dx, x, delta);
+    gamma5(gx, x);
+    gamma5(a, dx);          // gamma_5 D x
+    d.apply(b, gx, delta);  // D gamma_5 x
+    d.apply(c, a, delta);   // D gamma_5 D x
+    axpy(a, uniform_scalars(a, 1.0), b);
+    errors.ginsparg_wilson = norm_of_difference(a, c);
+    d.apply_dagger(a, dx, delta);  // D^+ D x
+    d.apply_dagger(b, x, delta);
+    d.apply(c, b, delta);  // D D^+ x
+    errors.normality = norm_of_difference(a, c);
+    return errors;
+  }
+
+  // --- modes of D
+
+  overlap_modes lowest_overlap_modes(const sign_handle& sign, const overlap_mode_search& sought,
+                                     search_memory<overlap_search_state>* memory) override {
+    overlap_mode_search search = sought;
+    if (!search.interrupted) search.interrupted = settings_.interrupted;
+    std::optional<std::pair<F, restart_state>> stored;
+    int stored_chirality = 0;
+    if (memory != nullptr)
+      if (auto last = memory->last()) {
+        stored.emplace(fields_of<F>(last->basis), last->state.restart);
+        stored_chirality = last->state.chirality;
+      }
+    const restart_keeper<F> keeper = [&](const std::function<F()>& basis, const restart_state& state, int chirality) {
+      if (memory != nullptr)
+        memory->keep(
+            [&] { return search_snapshot<overlap_search_state>{{state, chirality}, handle_of(basis(), chirality)}; });
+    };
+    overlap_modes found;
+    const auto make_half = [&]<class T>(int columns, T) {
+      return make<T>({2, 3, site_subset::full, columns}, settings_.overlap_basis_on_host, found.basis_bytes_on_host);
+    };
+    const overlap_basis_makers<B> make_basis{[&](int columns) { return make_half(columns, double{}); },
+                                             [&](int columns) { return make_half(columns, float{}); }};
+    const overlap_mode_set<F> modes = plaquette::lowest_overlap_modes<B>(
+        function_of(sign), half(1), search, random(), width, keeper, std::move(stored), stored_chirality, make_basis);
+    copy_numbers(found, modes);
+    for (const int chirality : {+1, -1})
+      found.of(chirality).vectors = handle_of(F(modes.of(chirality).vectors), chirality);
+    return found;
+  }
+  std::vector<double> residuals(const sign_handle& sign, int chirality, const chiral_modes<vectors_handle>& modes,
+                                double delta) const override {
+    return residuals_of_modes(function_of(sign).near_modes(), chirality, with_fields(modes), delta, width);
+  }
+  complement_probe probe_complement(const sign_handle& sign, int chirality, const vectors_handle& known,
+                                    double bound) override {
+    return plaquette::probe_complement(function_of(sign).near_modes(), chirality, fields_of<F>(known), bound,
+                                       6.0 * volume(), random(), settings_.interrupted);
+  }
+
+  // --- solutions
+
+  overlap_solutions solve(const sign_handle& sign, const overlap_modes& modes, const vectors_handle& sources,
+                          const std::vector<double>& masses, const overlap_solve_rule& sought) override {
+    overlap_solve_rule rule = sought;
+    if (!rule.interrupted) rule.interrupted = settings_.interrupted;
+    const overlap_operator<sign_type> d(function_of(sign), settings_.rho);
+    overlap_mode_set<F> with{with_fields(modes.plus), with_fields(modes.minus)};
+    copy_numbers(with, modes);
+    const F& b = fields_of<F>(sources);
+    std::vector<F> x;
+    for (std::size_t i = 0; i < masses.size(); ++i) x.push_back(like(b));
+    overlap_solutions solved;
+    solved.report = rule.coarse_sign_delta > 0.0
+                        ? solve_overlap_as_given(d, with, x, b, masses, rule, rule.coarse_sign_delta)
+                        : solve_overlap(d, with, x, b, masses, rule);
+    for (F& one : x) solved.x.push_back(handle_of(std::move(one)));
+    return solved;
+  }
+  overlap_judgement judge(const sign_handle& sign, const vectors_handle& sources, const vectors_handle& solution,
+                          double mass, double delta, bool is_coarse) const override {
+    const double rho = settings_.rho, contact = -0.5 / rho, stretch = 1.0 / (1.0 - 0.5 * mass / rho);
+    const overlap_operator<sign_type> d(function_of(sign), rho);
+    const F &b = fields_of<F>(sources), &x = fields_of<F>(solution);
+    overlap_judgement found;
+    F r = like(b), dx = like(b);
+    d.apply_massive(dx, x, mass, delta);
+    const auto r2 = host_values(subtract_norm2(r, b, dx)), n2 = host_values(norm2(b));
+    for (std::size_t n = 0; n < r2.size(); ++n) {
+      const double residual = std::sqrt(r2[n].re / n2[n].re);
+      if (!(residual <= found.residual)) found.residual = residual;
+    }
+    F s = like(b);
+    copy(s, x);
+    axpy(s, uniform_scalars(s, contact), b);
+    scale(s, uniform_scalars(s, stretch));
+    const double norm = sum_of(norm2(s)).re;
+    found.condensate = sum_of(dot(b, s)).re;
+    found.sum_of_squares = norm;
+    if (!(mass > 0.0)) return found;
+    found.gmor = std::abs(found.condensate / (mass * norm) - 1.0);
+    // x has the source b - r, of which the relation is exact but for 1 - sign^2. So what r moves is known:
+    F of_x = like(b);
+    copy(of_x, b);
+    axpy(of_x, uniform_scalars(of_x, -1.0), r);
+    axpy(s, uniform_scalars(s, -contact * stretch), r);
+    const double exact = sum_of(dot(of_x, s)).re / (mass * sum_of(norm2(s)).re);
+    const double moved = std::abs(found.condensate / (mass * norm) - exact);
+    // Re <b, S b> - m |S b|^2 = (rho / 2) <x, (1 - sign^2) x>, |1 - sign^2| <= 2 delta.
+    const double x2 = sum_of(norm2(x)).re;
+    double of_sign = rho * delta * x2;
+    if (is_coarse) {  // far larger, and known: |sign x| is |D(m) x - (rho + m/2) x| / (rho - m/2)
+      axpy(dx, uniform_scalars(dx, -(rho + 0.5 * mass)), x);
+      of_sign += rho * std::abs(x2 - sum_of(norm2(dx)).re / std::pow(rho - 0.5 * mass, 2));
+    }
+    found.gmor_tolerance = 2.0 * moved + of_sign / (mass * norm) + 64.0 * 0x1p-53;
+    return found;
+  }
+
+ private:
+  static constexpr int width = 12;  ///< columns that H takes at once where there are many
+
+  template <class T>
+  auto make_kernel() const {
+    return std::make_shared<const typename B::template hermitian_wilson<T>>(
+        backend_->template kernel<T>(kernel_action(settings_), settings_.links));
+  }
+  /// Calls use(H, x), both in a precision.
+  template <class Use>
+  auto with_kernel(precision number, const F& x, const Use& use) const {
+    const auto rounded = [&]<class V>(std::type_identity<V>) {
+      V y = like(x, x.columns(), as<V>);
+      convert(y, x);
+      return y;
+    };
+    if (number == precision::double_) return use(kernel_.wide(), x);
+    if (number == precision::single) return use(kernel_.narrow(), rounded(as<G>));
+    if (!kernel_.has_half()) throw input_error("overlap solver: expected settings with half_precision, found none");
+    return use(kernel_.half(), rounded(as<L>));
+  }
+
+  double volume() const { return static_cast<double>(backend_->ctx.geometry().global_volume()); }
+  F half(int columns) const { return F(backend_->ctx, field_shape{2, 3, site_subset::full, columns}); }
+
+  /// Vectors of the seed, one after the other; of one chirality, its part of gamma_5 = +1.
+  random_fill<F> random() {
+    return [this](F& x) {
+      if (x.shape().spins == 4) {
+        backend_->fill(x, settings_.seed, next_random_);
+      } else {
+        F whole(x.get_context(), field_shape{4, 3, x.shape().sites, x.columns()});
+        backend_->fill(whole, settings_.seed, next_random_);
+        take_chirality(x, whole, +1);
+      }
+      next_random_ += static_cast<std::uint64_t>(x.columns());
+    };
+  }
+  F random_unit_vectors(int columns) {
+    F x = like(shape_, columns);
+    random()(x);
+    normalise_columns(x);
+    return x;
+  }
+  G random_sample(int columns) {
+    F made = like(shape_, columns);
+    random()(made);
+    G sample = like(shape_, columns, as<G>);
+    convert(sample, made);
+    return sample;
+  }
+
+  /// The basis of a search, in memory of the host where it shall be; what it takes there is measured.
+  template <class T>
+  auto make(const field_shape& shape, bool on_host, double& host_bytes) {
+    const double before = backend_->host_bytes();
+    auto basis = backend_->template basis<T>(shape, on_host);
+    host_bytes = std::max(host_bytes, backend_->host_bytes() - before);
+    return basis;
+  }
+
+  /// Of Clenshaw's recurrence in double, a column, in batches of `batch`; the slowest rank's.
+  double seconds_of_step(const sign_type& sign, int batch) {
+    const F x = random_unit_vectors(batch);
+    F b1 = like(x), b2 = like(x);
+    copy(b1, x);
+    zero(b2);
+    std::array<double, 1> least{1e300};
+    for (int sample = 0; sample < 4; ++sample) {
+      const stopwatch watch;
+      sign.steps(b1, b2, x, 2);
+      backend_->finish();
+      if (sample > 0) least[0] = std::min(least[0], 0.5 * watch.seconds() / batch);
+    }
+    backend_->ctx.comm().maximum(std::span(least));
+    return least[0];
+  }
+
+  static double norm_of_difference(const F& a, const F& b) {
+    F d = like(a);
+    double worst = 0.0;
+    for (const complex<double>& n : host_values(subtract_norm2(d, a, b))) {
+      const double norm = std::sqrt(n.re);
+      if (!(norm <= worst)) worst = norm;
+    }
+    return worst;
+  }
+  static complex<double> sum_of(const typename F::scalars& numbers) {
+    complex<double> sum{};
+    for (const complex<double>& n : host_values(numbers)) sum += n;
+    return sum;
+  }
+
+  sign_handle handle_of_sign(sign_type sign) const {
+    return std::make_shared<const sign_operator_of<B>>(backend_, std::move(sign));
+  }
+  static const sign_type& function_of(const sign_handle& sign) {
+    const auto* known = dynamic_cast<const sign_operator_of<B>*>(sign.get());
+    if (known == nullptr)
+      throw input_error("overlap solver: expected a sign function that a solver of this library made, found another");
+    return known->function();
+  }
+  /// Vectors as fields, which share storage; none where there is no handle.
+  chiral_modes<F> with_fields(const chiral_modes<vectors_handle>& modes) const {
+    return {modes.vectors ? fields_of<F>(modes.vectors) : half(0), modes.eigenvalues, modes.residuals};
+  }
+  template <class To, class From>
+  static void copy_numbers(To& to, const From& from) {
+    for (const int chirality : {+1, -1}) {
+      to.of(chirality).eigenvalues = from.of(chirality).eigenvalues;
+      to.of(chirality).residuals = from.of(chirality).residuals;
+    }
+    to.zero_plus = from.zero_plus;
+    to.zero_minus = from.zero_minus;
+    to.searched = from.searched;
+    to.cycles = from.cycles;
+    to.restarts = from.restarts;
+    to.late = from.late;
+    to.complete = from.complete;
+  }
+
+  std::shared_ptr<B> backend_;
+  overlap_settings settings_;
+  hermitian_kernel<B> kernel_;
+  F shape_;
+  std::uint64_t next_random_ = 0;
+};
+
+}  // namespace plaquette

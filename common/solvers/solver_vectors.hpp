@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Vectors on the device of a solver, as handles that pass between solvers of one library and its callers.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "common/lattice/site_field.hpp"
+
+namespace plaquette {
+
+/// A batch of vectors where the fields of a solver live: Dirac spinors, or spinors of one chirality.
+class solver_vectors {
+ public:
+  virtual ~solver_vectors() = default;
+  virtual int count() const = 0;
+  /// Returns +1 or -1 where all vectors are eigenvectors of gamma_5, kept with 2 spins; 0 for Dirac spinors.
+  virtual int chirality() const = 0;
+  /// Copies vector n, in the DeGrand-Rossi basis. Ghosts are not filled.
+  virtual void get(int n, spinor_configuration& to) const = 0;
+};
+
+/// Vectors do not change once they have a handle.
+using vectors_handle = std::shared_ptr<const solver_vectors>;
+
+/// Returns how many vectors there are: 0 without a handle.
+inline int count(const vectors_handle& vectors) { return vectors ? vectors->count() : 0; }
+
+/// Puts vector `number` into `to`, in the DeGrand-Rossi basis.
+using vector_source = std::function<void(int number, spinor_configuration& to)>;
+
+}  // namespace plaquette

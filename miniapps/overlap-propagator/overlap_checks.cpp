@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/overlap-propagator/overlap_checks.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <string>
+
+#include "cpu_ref/solvers/reference_sign.hpp"
+#include "miniapps/overlap-propagator/overlap_figures.hpp"
+#include "miniapps/shared/operator_checks.hpp"
+
+namespace plaquette {
+
+namespace {
+
+/// The value that is largest in units of its tolerance; a NaN is.
+struct worst_of_several {
+  double value = 0.0, tolerance = 1.0;
+  bool any = false;
+  void add(double v, double t) {
+    if (any && (std::isnan(value) || v / t <= value / tolerance)) return;
+    value = v;
+    tolerance = t;
+    any = true;
+  }
+};
+
+/// Of |H v| for a unit vector: a sum of 9 terms, each of some 12 numbers.
+double rounding_of_kernel(const kernel_modes& modes) { return 8.0 * 0x1p-53 * modes.highest; }
+/// Of inner products of unit vectors that were made orthonormal in double precision, in a basis of hundreds.
+double rounding_of_bases(const overlap_stages& stages) {
+  return 0x1p-53 * (256.0 + 0.1 * std::sqrt(24.0 * stages.volume()));
+}
+/// Of a Clenshaw recurrence of n steps, each of some hundred operations.
+double rounding_of_sign(const sign_record& record) { return 1e-15 * std::max(record.degree, 100); }
+
+spinor_configuration exported(const vectors_handle& x, const lattice_geometry& geometry) {
+  spinor_configuration psi(geometry);
+  x->get(0, psi);
+  return psi;
+}
+
+/// |a - b|
+double distance(overlap_stages& stages, const spinor_configuration& a, const spinor_configuration& b) {
+  const lattice_geometry& geometry = stages.run.geometry;
+  std::array<double, 1> sum{0.0};
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    const coordinate at = geometry.local_coordinate(site);
+    for (int s = 0; s < spins; ++s)
+      for (int c = 0; c < colours; ++c) sum[0] += norm2(a(at)(s, c) - b(at)(s, c));
+  }
+  stages.run.world.sum(std::span(sum));
+  stages.run.progress.clear();
+  return std::sqrt(sum[0]);
+}
+
+/// sign(H) on lattices of any size: the modes' part by their eigenvalues, the rest by a polynomial with the suite's
+/// Wilson operator on the CPU, by another recurrence. One random vector.
+void check_against_series(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign,
+                          const sign_record& record) {
+  app_run& run = stages.run;
+  run.begin("comparison with a polynomial of the CPU");
+  // A sign function of the CPU takes long compared with one of a GPU: there a cheaper one stands for all.
+  const double delta = run.gpu && stages.volume() > 16384.0 ? std::max(choice.delta, 1e-4) : choice.delta;
+  const sign_of_rest rest = stages.solver.apply_to_rest(sign, stages.solver.random_vectors(1), delta);
+  spinor_configuration psi = exported(rest.x, run.geometry);
+  const spinor_configuration ours = exported(rest.image, run.geometry);
+  exchange_ghosts(psi, run.world);
+  const double finer = std::max(1e-13, 0.1 * delta);
+  const spinor_configuration theirs =
+      cpu::sign_by_chebyshev_series(psi, stages.gauge.links, stages.options.shared.action, choice.rest_lowest,
+                                    choice.rest_highest, finer, run.world, [&] { return run.control.should_stop(); });
+  run.stop_if_asked();
+  stages.checks().add("sign function against a polynomial of the CPU", distance(stages, ours, theirs),
+                      delta + finer + rounding_of_sign(record));
+}
+
+/// The same function by another way on the CPU, one random vector.
+void check_against_rational(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice,
+                            const sign_handle& sign) {
+  app_run& run = stages.run;
+  run.begin("comparison with the rational function");
+  const vectors_handle x = stages.solver.random_vectors(1);
+  const spinor_configuration ours = exported(sign->apply(x, choice.delta), run.geometry);
+  spinor_configuration psi = exported(x, run.geometry);
+  exchange_ghosts(psi, run.world);
+  const double lowest = 0.95 * (modes.values.empty() ? choice.rest_lowest : std::abs(modes.values.front()));
+  const spinor_configuration theirs =
+      cpu::sign_by_rational_function(psi, stages.gauge.links, stages.options.shared.action, lowest,
+                                     1.01 * modes.highest, run.world, [&] { return run.control.should_stop(); });
+  run.stop_if_asked();
+  // CG stops at a residual of 1e-12; the smallest shift's solution enters H (H^2 + s)^-1 with 1 / lowest.
+  stages.checks().add("sign function against the rational function of the CPU", distance(stages, ours, theirs),
+                      choice.delta + 2e-12 * modes.highest / lowest);
+}
+
+/// The number of zero modes is that of the judged e, not of what a file says.
+void check_zero_modes(overlap_stages& stages, const overlap_modes& modes) {
+  const auto count = [&](const std::vector<double>& eigenvalues) {
+    return std::ranges::count_if(eigenvalues, [](double e) { return std::abs(e) < overlap_mode_search{}.zero; });
+  };
+  stages.checks().add(
+      "modes of D: zero modes are those of e = 0",
+      count(modes.plus.eigenvalues) == modes.zero_plus && count(modes.minus.eigenvalues) == modes.zero_minus);
+}
+
+void add_bits(bit_sum& sum, const spinor_configuration& column) {
+  const lattice_geometry& geometry = column.geometry();
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
+    sum.add(std::span(&column(geometry.local_coordinate(site)), 1));
+}
+
+}  // namespace
+
+void check_kernel(overlap_stages& stages) {
+  app_run& run = stages.run;
+  run.begin("comparison of H with the textbook");
+  const scaling::site_sample sample(run.geometry, false);
+  const vectors_handle x = stages.solver.random_vectors(1);
+  const auto check = [&](scaling::number_precision number, precision of_solver) {
+    const kernel_application applied = stages.solver.apply_kernel(x, of_solver);
+    spinor_configuration found = exported(applied.out, run.geometry);
+    for (std::int64_t site = 0; site < run.geometry.local_volume(); ++site) {  // gamma_5 H = D_w
+      spinor<double>& s = found(run.geometry.local_coordinate(site));
+      for (int spin = 2; spin < spins; ++spin)
+        for (int colour = 0; colour < colours; ++colour) s(spin, colour) = -s(spin, colour);
+    }
+    spinor_configuration input = exported(applied.in, run.geometry);
+    exchange_ghosts(input, run.world);
+    const scaling::difference off = scaling::compare_with_textbook(
+        found, input, stages.gauge.links, stages.options.shared.action,
+        {scaling::operator_kind::wilson, scaling::site_layout::full, {}}, sample, run.world);
+    const scaling::difference most = scaling::tolerance_of(
+        {scaling::operator_kind::wilson, scaling::site_layout::full, number, stored_links(run, stages.gauge), 1},
+        stages.gauge.distance_from_su3);
+    const char* called = name(of_solver);
+    stages.checks().add(fmt::format("H against the textbook, {}", called), off.norm, most.norm);
+    stages.checks().add(fmt::format("H against the textbook, {}, worst site", called), off.worst_site, most.worst_site);
+  };
+  check(scaling::number_precision::double_precision, precision::double_);
+  check(scaling::number_precision::single_precision, precision::single);
+  if (stages.options.sign.precision == sign_precision::half)
+    check(scaling::number_precision::half_precision, precision::half);
+}
+
+bool check_modes_of_h(overlap_stages& stages, const kernel_modes& modes) {
+  verification& checks = stages.checks();
+  const overlap_options& options = stages.options;
+  const int lacking = options.modes - static_cast<int>(modes.values.size());
+  // One more than --modes, sought where the range is fixed by hand, may be missing.
+  const bool one_more = search_of(options).modes > options.modes;
+  const bool lacks_some = lacking > 0 || (!modes.complete && !one_more);
+  if (lacks_some) checks.add("modes of H that were not found", std::max(1, lacking), 0.0);
+  if (modes.values.empty()) return !lacks_some;
+  // A mode is held to its residual as the search, or the file, has it: rounding alone moves that.
+  const std::vector<double> found = stages.solver.residuals(modes);
+  worst_of_several worst;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    worst.add(found[i], std::min(options.mode_tolerance, 3.0 * modes.residuals[i] + rounding_of_kernel(modes)));
+  checks.add("modes of H: |H v - lambda v|", worst.value, worst.tolerance);
+  checks.add("modes of H: orthonormal", stages.solver.distance_from_orthonormal(modes.vectors),
+             rounding_of_bases(stages));
+  return !lacks_some;
+}
+
+void check_range(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice) {
+  if (choice.is_tolerated()) {
+    if (stages.talks())
+      fmt::print(
+          "remark     |H| beside {} modes reaches from {:.6g} to {:.6g}, beyond --range {:g},{:g}: the sign "
+          "function errs by {:.2g} there\n",
+          modes.values.size(), choice.smallest, choice.largest, choice.options.lowest, choice.options.highest,
+          choice.error_beyond);
+    return;
+  }
+  stages.checks().add("the sign function's range holds the largest |H|", choice.holds_largest);
+  stages.checks().add("the sign function's range holds the smallest |H| beside the modes", choice.holds_smallest);
+}
+
+void measure_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice, const sign_handle& sign,
+                  const vectors_handle& x, sign_record& r) {
+  app_run& run = stages.run;
+  overlap_solver& solver = stages.solver;
+  const double delta = choice.delta;
+  // A few columns do for what takes a sign function more.
+  const int few = std::min(4, x->count());
+  const auto first = [&](const vectors_handle& of, int n) { return solver.columns(of, 0, n); };
+  const sign_precision used = sign->options().precision;
+  if (run.gpu)  // launches are tuned, memory is there
+    for (const sign_precision precision : {sign_precision::wide, used}) sign->apply(x, 0.1, precision);
+  const vectors_handle y = sign->apply(x, delta, sign_precision::wide, &r.seconds_wide);
+  const vectors_handle z = sign->apply(x, delta, used, &r.seconds_mixed);
+  r.columns = x->count();
+  r.seconds_wide /= r.columns;
+  r.seconds_mixed /= r.columns;
+  run.stop_if_asked();
+  // A polynomial of its own, whatever was fixed by hand.
+  const sign_handle finer = solver.sign(modes, {.lowest = choice.rest_lowest, .highest = choice.rest_highest});
+  const vectors_handle exact = finer->apply(first(x, few), std::max(1e-13, 1e-3 * delta), sign_precision::wide);
+  r.error_wide = solver.distance(first(y, few), exact);
+  r.error = solver.distance(first(z, few), exact);
+  run.stop_if_asked();
+  r.square_error = solver.distance(sign->apply(first(y, few), delta, sign_precision::wide), first(x, few));
+  run.stop_if_asked();
+  const overlap_algebra algebra = solver.algebra(sign, first(x, std::min(2, x->count())), delta);
+  r.ginsparg_wilson = algebra.ginsparg_wilson;
+  r.normality = algebra.normality;
+}
+
+void check_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice, const sign_handle& sign,
+                const sign_record& r) {
+  verification& checks = stages.checks();
+  const double delta = choice.delta, rounding = rounding_of_sign(r);
+  checks.add("sign function: error on random vectors, double", r.error_wide, delta + rounding);
+  checks.add("sign function: error on random vectors, as used", r.error, delta + rounding);
+  // (s + d)^2 = 1 + s d + d s + d^2, |d| <= delta.
+  const double of_square = (2.0 + delta) * delta;
+  checks.add("sign function: sign^2 = 1", r.square_error, of_square + 2.0 * rounding);
+  checks.add("Ginsparg-Wilson relation", r.ginsparg_wilson, 2.0 * of_square + 4.0 * rounding);
+  checks.add("D is normal", r.normality, 3.0 * of_square + 6.0 * rounding);
+  check_against_series(stages, choice, sign, r);
+  if (stages.volume() <= 16384.0 || stages.options.shared.check) check_against_rational(stages, modes, choice, sign);
+  stages.run.stop_if_asked();
+}
+
+bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign, overlap_modes& modes,
+                      bool& open) {
+  verification& checks = stages.checks();
+  const overlap_options& options = stages.options;
+  const int searched = modes.searched, found = static_cast<int>(modes.of(searched).eigenvalues.size());
+  if (found < options.overlap_modes || !modes.complete) {
+    open = true;
+    checks.add("modes of D that were not found", std::max(1, options.overlap_modes - found), 0.0);
+    return false;
+  }
+  const double delta = accuracy_of_residuals(options.overlap_tolerance),
+               bound = 0.998 * modes.of(searched).eigenvalues.back();
+  // Where all that were found are zero modes, there may be more.
+  open = (searched > 0 ? modes.zero_plus : modes.zero_minus) == found;
+  const double steps = open ? 0.0 : 1.3 * steps_to_find(bound, 6.0 * stages.volume());
+  const kernel_speed& speed = stages.speed();
+  const auto all = static_cast<double>(modes.plus.eigenvalues.size() + modes.minus.eigenvalues.size());
+  const double predicted =
+      2.0 * all * sign->polynomial(delta).degree() * speed.many +
+      4.0 * steps * sign->polynomial(1e-5).degree() * (sign->is_single_near_modes(1e-5) ? speed.narrow_one : speed.one);
+  std::array<double, 2> lowest{4.0, 4.0};
+  bool settled = true;
+  stages.stage(judgement_of_modes, predicted, [&] {
+    for (const int chi : {+1, -1}) {
+      stages.run.stop_if_asked();
+      chiral_modes<vectors_handle>& of = modes.of(chi);
+      of.residuals = stages.solver.residuals(sign, chi, of, delta);
+      if (open) continue;
+      const complement_probe rest = stages.solver.probe_complement(sign, chi, of.vectors, bound);
+      lowest[chi > 0 ? 0 : 1] = rest.lowest;
+      settled = settled && (rest.settled || rest.lowest < bound);
+    }
+  });
+  worst_of_several of_searched, of_partners, orthonormal;
+  for (const int chi : {+1, -1}) {
+    const chiral_modes<vectors_handle>& of = modes.of(chi);
+    for (std::size_t i = 0; i < of.eigenvalues.size(); ++i)
+      if (chi == searched)
+        of_searched.add(of.residuals[i], options.overlap_tolerance);
+      else
+        of_partners.add(of.residuals[i], tolerance_of_partner(of.eigenvalues[i], options.overlap_tolerance,
+                                                              choice.is_by_hand ? choice.delta : 0.0));
+    orthonormal.add(stages.solver.distance_from_orthonormal(of.vectors), rounding_of_bases(stages));
+  }
+  checks.add("modes of D: |D^+ D v - e v|", of_searched.value, of_searched.tolerance);
+  if (of_partners.any)
+    checks.add("modes of D, partners in the other chirality: |D^+ D v - e v|", of_partners.value,
+               of_partners.tolerance);
+  checks.add("modes of D: orthonormal", orthonormal.value, orthonormal.tolerance);
+  checks.add("modes of D: more than zero modes alone (or the index is open: more --overlap-modes)", !open);
+  if (!open) {
+    checks.add("modes of D: random vectors off them find none below the last: last / lowest",
+               bound / std::min(lowest[0], lowest[1]), 1.0);
+    checks.add("modes of D: the search for such came to its end", settled);
+  }
+  // Those of both can cancel, but only a symmetry keeps them at zero.
+  if (stages.gauge.plaquette.average < 1.0 - 1e-12)
+    checks.add("modes of D: zero modes of one chirality only", modes.zero_plus == 0 || modes.zero_minus == 0);
+  check_zero_modes(stages, modes);
+  return true;
+}
+
+double judging_delta(const overlap_options& options) { return std::clamp(1e-3 * options.tolerance(), 1e-13, 1e-11); }
+
+std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign,
+                                         const vectors_handle& sources, const overlap_solutions& solutions) {
+  const overlap_options& options = stages.options;
+  const overlap_solve_report& report = solutions.report;
+  const double tolerance = options.tolerance();
+  const double applications = 24.0 * static_cast<double>(report.masses.size()) * sign->polynomial(1e-11).degree();
+  std::vector<mass_record> masses;
+  stages.stage("verification", applications * stages.speed().many, [&] {
+    for (std::size_t i = 0; i < report.masses.size(); ++i) {
+      stages.run.stop_if_asked();
+      mass_record m{.solve = report.masses[i]};
+      m.bits = bits_of(solutions.x[i], stages.run.geometry);
+      m.judged =
+          stages.solver.judge(sign, sources, solutions.x[i], m.solve.mass, judging_delta(options), choice.is_coarse);
+      m.mass_of_others = 0.5 * m.solve.mass / options.rho;
+      m.is_solved = m.solve.converged && m.judged.residual <= tolerance;
+      masses.push_back(m);
+    }
+  });
+  for (const mass_record& m : masses) {
+    stages.checks().add(fmt::format("residual of D({:g})", m.solve.mass), m.judged.residual, tolerance);
+    if (m.solve.mass > 0.0)
+      stages.checks().add(fmt::format("GMOR at mass {:g}", m.solve.mass), m.judged.gmor, m.judged.gmor_tolerance);
+  }
+  return masses;
+}
+
+bit_sum bits_of(const vectors_handle& x, const lattice_geometry& geometry) {
+  bit_sum sum;
+  spinor_configuration column(geometry);
+  for (int c = 0; c < x->count(); ++c) {
+    x->get(c, column);
+    add_bits(sum, column);
+  }
+  return sum;
+}
+bit_sum bits_of(const std::vector<spinor_configuration>& columns) {
+  bit_sum sum;
+  for (const spinor_configuration& column : columns) add_bits(sum, column);
+  return sum;
+}
+
+}  // namespace plaquette

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What stages returned is judged, whether it was computed or restored: each function adds checks to the report.
+#pragma once
+
+#include <vector>
+
+#include "common/solvers/overlap_solver.hpp"
+#include "miniapps/overlap-propagator/overlap_report.hpp"
+#include "miniapps/overlap-propagator/overlap_stages.hpp"
+#include "miniapps/overlap-propagator/sign_choice.hpp"
+
+namespace plaquette {
+
+/// Compares H in each precision with the textbook, on a random vector: at all sites of small lattices, at sampled sites
+/// of others. At the end, so that it is the H of the whole run. Collective.
+void check_kernel(overlap_stages& stages);
+
+/// Residuals and orthonormality. Returns whether there are as many modes as were sought. Collective.
+bool check_modes_of_h(overlap_stages& stages, const kernel_modes& modes);
+
+/// Adds checks of the range, or a remark where it is tolerated.
+void check_range(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice);
+
+/// Applies a sign function in the precisions of the run, together with a finer one, and twice; and D in the relations
+/// that it has to fulfil. Collective.
+/// \param x  unit vectors
+void measure_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice, const sign_handle& sign,
+                  const vectors_handle& x, sign_record& record);
+/// What was measured is checked; and sign(H) of random vectors against other ways on the CPU. Collective.
+void check_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice, const sign_handle& sign,
+                const sign_record& record);
+
+/// Residuals with products made here, and random vectors that would find what is missing. The modes get the residuals
+/// that were computed here.
+/// \param open  becomes true where the index is not known
+/// Returns whether there are as many as were sought. Collective.
+bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign, overlap_modes& modes,
+                      bool& open);
+
+/// Accuracy of the sign function that judges solutions.
+double judging_delta(const overlap_options& options);
+/// Returns what each solution is, by D(m) with the accurate sign function. Collective.
+std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign,
+                                         const vectors_handle& sources, const overlap_solutions& solutions);
+
+/// A sum over the bits of vectors, on this rank.
+bit_sum bits_of(const vectors_handle& x, const lattice_geometry& geometry);
+bit_sum bits_of(const std::vector<spinor_configuration>& columns);
+
+}  // namespace plaquette

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What a run takes: memory before it starts, and the time of its stages.
+#pragma once
+
+#include "miniapps/overlap-propagator/overlap_options.hpp"
+
+namespace plaquette {
+
+/// What memory a run takes, by what it is for.
+struct overlap_memory {
+  double kernel_basis = 0.0;   ///< the search space of H
+  double kernel_modes = 0.0;   ///< other fields of that search
+  double overlap_basis = 0.0;  ///< the search space of D
+  double overlap_modes = 0.0;  ///< other fields of that search, and modes of H
+  double solves = 0.0;         ///< modes of both and the vectors of the solves
+  double links = 0.0;
+  /// Of all stages, where search spaces lie in other memory or not.
+  double largest(bool without_kernel_basis, bool without_overlap_basis) const;
+  double largest() const { return largest(false, false); }
+};
+overlap_memory memory_of(const overlap_options& options, const lattice_geometry& geometry);
+
+/// Seconds of an application of H, a column, by the batches that stages have.
+struct kernel_speed {
+  double one = 1.0, block = 1.0, many = 1.0;       ///< in double: alone, a block of the search for modes, twelve
+  double narrow_one = 0.5, narrow_many = 0.5;      ///< in single precision
+  double of_search = 1.0, narrow_of_search = 0.5;  ///< in blocks of the search for modes of D
+  double many_of_twelve = 1.0, narrow_many_of_twelve = 0.5;  ///< twelve at once, even where one alone is faster
+};
+
+/// Seconds that the stages are expected to take. With the speeds of kernel_speed{} the unit is an application in
+/// double.
+struct overlap_times {
+  double kernel_modes = 0.0, sign = 0.0, overlap_modes = 0.0, propagators = 0.0;
+  double total() const { return kernel_modes + sign + overlap_modes + propagators; }
+};
+/// \param lowest, highest  of the range of the sign function
+/// \param gap              e of D^+ D where the modes of D end
+overlap_times times_of(const overlap_options& options, double lowest, double highest, double gap,
+                       const kernel_speed& speed);
+
+/// |lambda_l| of H and the largest at beta = 6.0 and rho = 1.4, measured: for estimates before a run.
+double expected_mode(int modes, double volume);
+double expected_bound(const overlap_options& options);
+/// e of the first mode of D beyond those that are sought, likewise.
+double expected_overlap_mode(const overlap_options& options, double volume);
+
+}  // namespace plaquette

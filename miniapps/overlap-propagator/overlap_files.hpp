@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What each stage returns, as a file keeps it; and which options a file belongs to.
+#pragma once
+
+#include "common/app/resumable.hpp"
+#include "common/solvers/overlap_solver.hpp"
+#include "miniapps/overlap-propagator/overlap_options.hpp"
+
+namespace plaquette {
+
+/// The options that determine what a stage returns.
+json_document problem_of_modes(const overlap_options& options, const lattice_geometry& geometry);
+json_document problem_of_mode_search(const overlap_options& options, const lattice_geometry& geometry);
+json_document problem_of_overlap(const overlap_options& options, const lattice_geometry& geometry);
+json_document problem_of_overlap_search(const overlap_options& options, const lattice_geometry& geometry);
+json_document problem_of_solutions(const overlap_options& options, const lattice_geometry& geometry);
+
+/// Formats hold references to their arguments. What they make of a file throws input_error, naming it, where a number
+/// does not fit the options.
+value_format<kernel_modes> format_of_modes(const overlap_options& options, overlap_solver& solver);
+value_format<search_snapshot<mode_search_state>> format_of_mode_search(const overlap_options& options,
+                                                                       overlap_solver& solver);
+value_format<overlap_modes> format_of_overlap(const overlap_options& options, overlap_solver& solver);
+value_format<search_snapshot<overlap_search_state>> format_of_overlap_search(const overlap_options& options,
+                                                                             overlap_solver& solver);
+value_format<overlap_solutions> format_of_solutions(const overlap_options& options, overlap_solver& solver);
+
+}  // namespace plaquette

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The overlap solver that either library makes: stages as functions of values, handles, searches that go on.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cpu_ref/observables/correlators.hpp"
+#include "cpu_ref/solvers.hpp"
+#include "validation/support/backend.hpp"
+#include "validation/support/test_fields.hpp"
+#ifdef PLAQUETTE_TEST_GPU_BACKEND
+#include "gpu/solvers.hpp"
+#endif
+
+namespace plaquette::validation {
+namespace {
+
+std::unique_ptr<overlap_solver> make_solver(const gauge_configuration& links, const overlap_settings& settings) {
+  const backend::context ctx(links.geometry(), communicator());
+#ifdef PLAQUETTE_TEST_GPU_BACKEND
+  return gpu::make_overlap_solver(ctx, std::make_shared<gauge_configuration>(links), settings);
+#else
+  return cpu::make_overlap_solver(ctx, std::make_shared<gauge_configuration>(links), settings);
+#endif
+}
+
+gauge_configuration some_links() { return weak_links({2, 2, 2, 4}, 0.3, 5); }
+
+/// Keeps the last snapshot in memory, as vectors of the host.
+template <class State>
+struct memory_of_host final : search_memory<State> {
+  overlap_solver* solver = nullptr;
+  std::optional<State> state;
+  std::vector<spinor_configuration> vectors;
+  int chirality = 0, restored = 0;
+
+  std::optional<search_snapshot<State>> last() override {
+    if (!state) return std::nullopt;
+    ++restored;
+    return search_snapshot<State>{*state, solver->import_vectors(static_cast<int>(vectors.size()), chirality,
+                                                                 [&](int n, spinor_configuration& to) {
+                                                                   to = vectors[static_cast<std::size_t>(n)];
+                                                                 })};
+  }
+  void keep(const std::function<search_snapshot<State>()>& make) override {
+    const search_snapshot<State> now = make();
+    state = now.state;
+    chirality = now.basis->chirality();
+    vectors.assign(static_cast<std::size_t>(now.basis->count()), some_links_shape());
+    for (int n = 0; n < now.basis->count(); ++n) now.basis->get(n, vectors[static_cast<std::size_t>(n)]);
+  }
+  static spinor_configuration some_links_shape() { return spinor_configuration(lattice_geometry({2, 2, 2, 4})); }
+};
+
+TEST(OverlapSolver, leads_from_links_to_pions_that_fulfil_gmor) {
+  const gauge_configuration links = some_links();
+  const auto solver = make_solver(links, {.rho = 1.4, .seed = 3});
+  const kernel_modes h_modes = solver->lowest_kernel_modes({.modes = 6});
+  ASSERT_TRUE(h_modes.complete);
+  EXPECT_LE(solver->distance_from_orthonormal(h_modes.vectors), 1e-12);
+  for (const double residual : solver->residuals(h_modes)) EXPECT_LE(residual, 1e-10);
+  const sign_handle sign = solver->sign(h_modes);
+  const overlap_modes d_modes = solver->lowest_overlap_modes(sign, {.modes = 3, .tolerance = 1e-6});
+  ASSERT_TRUE(d_modes.complete);
+  const vectors_handle b = solver->sources({});
+  const std::vector<double> masses{0.1, 0.4};
+  const overlap_solutions quarks = solver->solve(sign, d_modes, b, masses, {.tolerance = 1e-8});
+  for (std::size_t i = 0; i < masses.size(); ++i) {
+    const overlap_judgement judged = solver->judge(sign, b, quarks.x[i], masses[i], 1e-11);
+    EXPECT_LE(judged.residual, 1e-8);
+    EXPECT_LE(judged.gmor, judged.gmor_tolerance);
+    const auto propagator = overlap_propagator(links.geometry(), quarks.x[i], b, masses[i], 1.4);
+    double sum = 0.0;
+    for (const double pion : cpu::pion_correlator(propagator, communicator())) sum += pion;
+    EXPECT_NEAR(sum / judged.sum_of_squares, 1.0, 1e-12);  // the pion is S^+ S
+    EXPECT_NEAR(judged.condensate / (masses[i] * sum), 1.0, 1e-6);
+  }
+}
+
+TEST(OverlapSolver, applies_sign_h_that_squares_to_one_and_that_modes_have_their_signs_of) {
+  const gauge_configuration links = some_links();
+  const auto solver = make_solver(links, {});
+  const kernel_modes modes = solver->lowest_kernel_modes({.modes = 4});
+  const sign_handle sign = solver->sign(modes);
+  const vectors_handle x = solver->random_vectors(2), y = sign->apply(x, 1e-9);
+  EXPECT_LE(solver->distance(sign->apply(y, 1e-9), x), 3e-9);
+  EXPECT_GE(solver->distance(y, x), 0.1);
+  const vectors_handle images = sign->apply(modes.vectors, 1e-9);
+  for (int i = 0; i < 4; ++i) {
+    const vectors_handle v = solver->columns(modes.vectors, i, 1), image = solver->columns(images, i, 1);
+    EXPECT_NEAR(solver->distance(image, v), modes.values[static_cast<std::size_t>(i)] > 0.0 ? 0.0 : 2.0, 1e-8);
+  }
+  const overlap_algebra algebra = solver->algebra(sign, x, 1e-9);
+  EXPECT_LE(algebra.ginsparg_wilson, 5e-9);
+  EXPECT_LE(algebra.normality, 5e-9);
+}
+
+TEST(OverlapSolver, goes_on_with_searches_from_what_was_kept) {
+  const gauge_configuration links = some_links();
+  const auto whole = make_solver(links, {.seed = 3});
+  const mode_search search{.modes = 6, .most = 14};
+  const kernel_modes expected = whole->lowest_kernel_modes(search);
+
+  memory_of_host<mode_search_state> memory;
+  int asked = 0;
+  const auto stopped = make_solver(links, {.seed = 3, .interrupted = [&] { return memory.state && ++asked > 20; }});
+  memory.solver = stopped.get();
+  const kernel_modes none = stopped->lowest_kernel_modes(search, 6, &memory);
+  EXPECT_FALSE(none.complete);
+  ASSERT_TRUE(memory.state);
+
+  const auto goes_on = make_solver(links, {.seed = 4});
+  memory.solver = goes_on.get();
+  const kernel_modes found = goes_on->lowest_kernel_modes(search, 6, &memory);
+  EXPECT_EQ(memory.restored, 1);
+  ASSERT_EQ(found.values.size(), expected.values.size());
+  for (std::size_t i = 0; i < found.values.size(); ++i) EXPECT_NEAR(found.values[i], expected.values[i], 1e-9);
+
+  memory_of_host<overlap_search_state> of_d;
+  of_d.solver = goes_on.get();
+  const sign_handle sign = goes_on->sign(found);
+  const overlap_modes modes = goes_on->lowest_overlap_modes(sign, {.modes = 3, .most = 8}, &of_d);
+  ASSERT_TRUE(of_d.state);
+  EXPECT_EQ(of_d.chirality, modes.searched);
+  const overlap_modes again = goes_on->lowest_overlap_modes(sign, {.modes = 3, .most = 8}, &of_d);
+  EXPECT_EQ(of_d.restored, 1);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(again.of(again.searched).eigenvalues[i], modes.of(modes.searched).eigenvalues[i], 1e-9);
+}
+
+TEST(OverlapSolver, gives_vectors_back_as_they_were) {
+  const gauge_configuration links = some_links();
+  const auto solver = make_solver(links, {});
+  const vectors_handle x = solver->random_vectors(3);
+  const auto source = [&](int n, spinor_configuration& to) { x->get(n, to); };
+  EXPECT_LE(solver->distance(solver->import_vectors(3, 0, source), x), 1e-15);
+  // Both chiralities together are the whole.
+  spinor_configuration plus(links.geometry()), minus(links.geometry()), all(links.geometry());
+  solver->import_vectors(3, +1, source)->get(2, plus);
+  solver->import_vectors(3, -1, source)->get(2, minus);
+  x->get(2, all);
+  for (std::int64_t site = 0; site < links.geometry().local_volume(); ++site)
+    for (int s = 0; s < spins; ++s)
+      for (int c = 0; c < colours; ++c)
+        EXPECT_NEAR(std::sqrt(norm2(plus.at_site(site)(s, c) + minus.at_site(site)(s, c) - all.at_site(site)(s, c))),
+                    0.0, 1e-15);
+}
+
+TEST(OverlapSolver, refuses_what_is_not_its_own) {
+  struct others_vectors final : solver_vectors {
+    int count() const override { return 1; }
+    int chirality() const override { return 0; }
+    void get(int, spinor_configuration&) const override {}
+  };
+  const gauge_configuration links = some_links();
+  const auto solver = make_solver(links, {});
+  const vectors_handle x = solver->random_vectors(1);
+  EXPECT_THROW(solver->distance(x, std::make_shared<others_vectors>()), input_error);
+  EXPECT_THROW(solver->distance(x, nullptr), input_error);
+  EXPECT_THROW(solver->algebra(nullptr, x, 1e-9), input_error);
+  EXPECT_THROW(solver->apply_kernel(x, precision::half), input_error);
+  EXPECT_THROW(make_solver(links, {.rho = 2.5}), input_error);
+}
+
+}  // namespace
+}  // namespace plaquette::validation
