@@ -8,19 +8,13 @@ too."""
 
 import performance_model as model
 import style
-from gpu_data import (PRECISIONS, case_of, headline, is_usual, latencies, launches, loaded, of_headline, points, problem_of,
+from gpu_data import (PRECISIONS, case_of, halo_of, headline, is_usual, latencies, loaded, of_headline, points, problem_of,
                       seconds_without_overlap, title_of, transfers, with_shared)
 from matplotlib.lines import Line2D
 from report_file import ReportError, number
 
 COLOUR = dict(zip(PRECISIONS, (style.COLOURS["blue"], style.COLOURS["vermilion"], style.COLOURS["green"])))
 MOST_GPUS = 1024
-
-
-def line_through(table):
-    """(latency, bandwidth) of transfers: the first one's time; the last one's bytes in what it takes beyond that."""
-    (_, least), (most_bytes, most) = table[0], table[-1]
-    return least, most_bytes / max(most - least, 1e-12)
 
 
 def machine_of(reports, options):
@@ -30,12 +24,8 @@ def machine_of(reports, options):
         raise ReportError("no report with latencies: run dslash-scaling --device gpu --latency")
     path, section, _ = chosen
     found = transfers(section, path)
-    stores = [table for kind, table in found.items() if kind.startswith("peer_store")]
-    cost = launches(section, path)
-    if stores:
-        least, bandwidth = line_through(stores[0])
-        # A transfer was one kernel that was waited for: what such a kernel takes without writing anything is no latency.
-        latency = max(least - cost.get("waited", 0.0), 0.0)
+    if any(kind.startswith("peer_store") for kind in found):
+        latency, bandwidth = halo_of(section, path)
     else:
         latency, bandwidth = options.network_latency, options.network_gbytes * 1e9
     times = {}

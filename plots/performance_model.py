@@ -29,7 +29,16 @@ bytes. Between hosts it is latency + bytes / bandwidth, parameters with assumed 
 starts, its first loads come back, its last stores and counters arrive, it ends. It is the same for every lattice,
 precision and operator. `cut` is less: the machine is full, and only the sites at the cuts start slowly (the flag,
 another stretch of code, loads past the first cache). The papers' model, T_gather + max(T_bulk, T_exchange) + T_scatter,
-is the same without them."""
+is the same without them.
+
+A solve by multigrid (multigrid_on) is predicted from the lattices of its report on one GPU, and from the latency and the
+bandwidth between GPUs. Of each lattice that is divided among n GPUs an application of its operator takes
+
+    T = max(T_n * interior, hops * T_exchange) + T_n * boundary + hops * cut,      T_n = floor + (T_1 - floor) / n
+
+T_1 is what its level took, over its applications, vectors included. `floor` is what an application takes however small
+its lattice is: T_1 of the coarsest one. A lattice that each GPU holds whole takes what it took, and each visit the
+gathering of a residual. A step of a Krylov solver sums over GPUs, 2 latencies."""
 
 import bisect
 import collections
@@ -193,3 +202,53 @@ def application(problem, machine, way="peer"):
 def deviation(predicted, measured):
     """Of a model from a measurement, as a fraction of the latter."""
     return predicted / measured - 1.0
+
+
+# --- Multigrid --------------------------------------------------------------------------------------------------------
+
+#: Between GPUs, as measured: seconds of a message that is next to nothing, bytes a second.
+Halo = collections.namedtuple("Halo", "latency bandwidth")
+
+#: Bytes of a number of a coarse field, and hops of an application of a red-black operator.
+COARSE_NUMBER, HOPS = 8, 2
+
+
+def level_on(level, grid, halo, floor, rhs):
+    """Seconds on a level that is divided as `grid` says, from its seconds on one GPU."""
+    local = [length / n for length, n in zip(level["lattice"], grid)]
+    sites, applications = volume(local), max(float(level["operator_applications"]), 1.0)
+    alone = float(level["seconds"]) / applications
+    each = min(alone, floor + max(alone - floor, 0.0) / volume(grid))
+    cut = [mu for mu in range(4) if grid[mu] > 1]
+    interior = volume([max(length - 2, 0.0) if grid[mu] > 1 else length for mu, length in enumerate(local)]) / sites
+    bytes_sent = sum(2 * sites / local[mu] / 2 for mu in cut) * int(level["n"]) * COARSE_NUMBER * rhs
+    exchange = HOPS * (2 * halo.latency + bytes_sent / halo.bandwidth)
+    application = max(each * interior, exchange) + each * (1 - interior) + HOPS * CUT
+    return applications * application + 2 * halo.latency * float(level["krylov_steps"])
+
+
+def multigrid_levels_on(levels, grid, whole_from, halo, rhs=1):
+    """Seconds of each level on the GPUs of a grid; `whole_from` is the first level that each of them holds whole, or None."""
+    if volume(grid) == 1:
+        return [float(level["seconds"]) for level in levels]
+    coarsest = levels[-1]
+    floor = float(coarsest["seconds"]) / max(float(coarsest["operator_applications"]), 1.0)
+    found = []
+    for i, level in enumerate(levels):
+        if whole_from is None or i < whole_from:
+            found.append(level_on(level, grid, halo, floor, rhs))
+            continue
+        gathered = 0.0
+        if i == whole_from:
+            size = volume(level["lattice"]) * int(level["n"]) * COARSE_NUMBER * rhs
+            gathered = float(levels[i - 1]["cycles"]) * (2 * halo.latency + size / halo.bandwidth)
+        found.append(float(level["seconds"]) + gathered)
+    return found
+
+
+def multigrid_on(solve, grid, whole_from, halo):
+    """Seconds a source of a solve (of a report on one GPU) on the GPUs of a grid. Levels are timed apart, so that the solve
+    changes as their sum does."""
+    levels = solve["levels"]
+    alone = sum(float(level["seconds"]) for level in levels)
+    return float(solve["seconds_mean"]) * sum(multigrid_levels_on(levels, grid, whole_from, halo)) / alone

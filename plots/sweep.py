@@ -12,6 +12,8 @@
   sweep.py multigrid  plaquette-multigrid over mass, volume, ranks and null vectors, against BiCGstab
   sweep.py dg         nodal-dg over polynomial orders, and the page's case
   sweep.py overlap    figures 2, 8, 9, 10 of overlap-propagator's paper
+                      (these three with --gpus 1,2,4: strong and weak scaling over GPUs, a table with lattices or stages)
+  sweep.py several    multigrid, overlap, nodal-dg and BiCGstab on one GPU and on two of the same machine: a table
   sweep.py figures    runs nothing: draws what the sweeps over GPUs left in a folder, and writes the page
 
 Each run leaves a JSON report. A run whose report is there is not repeated, so that a sweep that was stopped, or whose
@@ -27,13 +29,16 @@ import sweep_gpu
 import sweep_multigrid
 import sweep_overlap
 import sweep_scaling
+import sweep_several
 import sweep_solver
 import sweep_solvers
 from report_file import OUTPUT_FAILED, UNUSABLE_INPUT, ReportError
 from sweep_engine import INTERRUPTED, add_done, add_shared, perform, reports_in, write_page
 
 SWEEPS = {module.SWEEP.name: module.SWEEP for module in
-          (sweep_scaling, sweep_gpu, sweep_solver, sweep_solvers, sweep_multigrid, sweep_dg, sweep_overlap)}
+          (sweep_scaling, sweep_gpu, sweep_solver, sweep_solvers, sweep_multigrid, sweep_dg, sweep_overlap, sweep_several)}
+#: The same programs over GPUs, with --gpus.
+OVER_GPUS = {module.SWEEP.name: module.OVER_GPUS for module in (sweep_multigrid, sweep_dg, sweep_overlap)}
 
 
 def arguments():
@@ -61,7 +66,12 @@ def draw_figures(options):
 
 def main():
     options = arguments()
-    return draw_figures(options) if options.kind == "figures" else perform(SWEEPS[options.kind], options)
+    if options.kind == "figures":
+        return draw_figures(options)
+    over_gpus = options.kind in OVER_GPUS and sweep_several.is_chosen(options)
+    if getattr(options, "device", "") is None:
+        options.device = "gpu" if over_gpus else "cpu"
+    return perform((OVER_GPUS if over_gpus else SWEEPS)[options.kind], options)
 
 
 def stop(_number, _frame):

@@ -3,12 +3,13 @@
 the standard counts, on one core, all cores and a GPU. The GPU works in one kernel, and in the page's three. Shown
 are also the share of the volume part, and the case N = 7, K = 15628 of 528 steps. With --waiting also more ranks
 than cores, which poll for messages or sleep (the page's dip). Reports of another machine may be put into the same
-folder."""
+folder. With --gpus and without --case strong and weak scaling in place of all (sweep_several.py)."""
 
 import math
 import os
 import sys
 
+import sweep_several
 from colours import COLOURS
 from report_file import ReportError, load, number
 from sweep_engine import OVERSUBSCRIBED, Sweep, run_of, write_picture
@@ -23,16 +24,17 @@ COLOUR_OF = {"1 core": COLOURS["grey"], "all cores": COLOURS["blue"], "GPU": COL
 
 
 def add_arguments(parser):
-    parser.add_argument("--device", choices=("cpu", "gpu", "both"), default="cpu")
+    parser.add_argument("--device", choices=("cpu", "gpu", "both"), default=None, help="default: cpu, with --gpus gpu")
     parser.add_argument("--precision", choices=("single", "double"), default="single")
-    parser.add_argument("--orders", type=lambda text: [int(n) for n in text.split(",")], default=list(range(2, 10)))
+    parser.add_argument("--orders", type=lambda text: [int(n) for n in text.split(",")], default=None,
+                        help="default: 2 to 9; with --gpus 4")
     parser.add_argument("--nodes", type=int, default=100_000, help="nodes of the mesh on the CPU (default: %(default)s)")
     parser.add_argument("--gpu-nodes", type=int, default=3_000_000, help="the same on a GPU (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--case", action="store_true", help=f"also N = {CASE_ORDER}, K = {CASE_ELEMENTS}")
     parser.add_argument("--waiting", action="store_true", help="also more ranks than cores, with --wait spin and block")
     parser.add_argument("--case-steps", type=int, default=2, help=f"of the case on the CPU; a GPU does {CASE_STEPS}")
-    parser.add_argument("--gpus", type=lambda text: [int(n) for n in text.split(",")], default=[1], help="of the case: 1,2,4")
+    sweep_several.add_arguments(parser, "30x30x30", "30x30x30", "cells of the box, six tetrahedra each,")
 
 
 def nodes_of_order(order):
@@ -67,7 +69,7 @@ def runs(options):
         where += [("gpu", ["--device", "gpu"], options.gpu_nodes),
                   ("kernels", ["--device", "gpu", "--kernel", "classic"], options.gpu_nodes)]
     for equations in ("acoustics", "maxwell"):
-        for order in options.orders:
+        for order in options.orders or range(2, 10):
             for place, words, nodes in where:
                 cells = box_of(order, nodes)
                 yield made(f"{equations}-{order}-{place}", [equations, f"N = {order}", place],
@@ -82,7 +84,7 @@ def runs(options):
 def case_runs(options, made):
     mesh = case_mesh(options)
     on_gpu = options.device != "cpu"
-    for ranks in options.gpus if on_gpu else [1]:
+    for ranks in (options.gpus or [1]) if on_gpu else [1]:
         yield made(f"case-{ranks}", ["case", f"N = {CASE_ORDER}", f"{ranks}"],
                    ["--mesh", mesh, "--equations", "maxwell", "--problem", "standing", "--modes", "2,0,2",
                     "--box-sides=-1,1,-1,1,-1,0.9651", "--order", CASE_ORDER, "--steps",
@@ -198,3 +200,14 @@ def draw(options, _runs=()):
 
 SWEEP = Sweep("dg", "nodal-dg over polynomial orders", "plaquette-nodal-dg", (("problem", 10), ("order", 8), ("where", 8)),
               add_arguments, runs, draw, any_report=True, launcher=OVERSUBSCRIBED, output="out/dg")
+
+
+def of_gpus(options):
+    """A cavity's mode, as the case has it."""
+    if options.orders and len(options.orders) > 1:
+        raise ReportError("--orders: expected one order with --gpus")
+    return ["--equations", "maxwell", "--problem", "standing", "--modes", "2,0,2", "--order", (options.orders or [4])[0],
+            "--precision", options.precision, "--steps", options.steps]
+
+
+OVER_GPUS = sweep_several.scaling_sweep("dg", "plaquette-nodal-dg", sweep_several.box_of, of_gpus)

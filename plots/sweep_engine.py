@@ -43,6 +43,7 @@ class Sweep:
     add_arguments  adds its options to a parser
     runs           yields the `Run`s for its options
     draw           draws what the reports say (options, runs)
+    summarise      makes tables of them, with or without --no-figures (options, runs)
     over_gpus      runs need GPUs: they may go side by side, have estimates of their time, and end in one page
     any_report     a report that is there counts whoever made it, and without a program the sweep only draws
     is_optional    tells whether a run with this exit status is no failure of the sweep
@@ -51,11 +52,11 @@ class Sweep:
 
     def __init__(self, name, help, program, columns, add_arguments, runs, draw=None, solves=False, over_gpus=False,
                  any_report=False, is_optional=lambda run, status: False, launcher="mpirun --bind-to none -n {ranks}",
-                 output=None):
+                 output=None, summarise=None):
         self.name, self.help, self.program, self.columns = name, help, program, columns
         self.add_arguments, self.runs, self.draw = add_arguments, runs, draw
         self.solves, self.over_gpus, self.any_report = solves, over_gpus, any_report
-        self.is_optional, self.launcher, self.output = is_optional, launcher, output
+        self.is_optional, self.launcher, self.output, self.summarise = is_optional, launcher, output, summarise
 
     def header(self):
         results = f"{'iterations':>10} {'seconds':>10} {'FOM':>10}" if self.solves else f"{'FOM':>10} {'':<9}"
@@ -139,23 +140,27 @@ def parts_of(options, known):
             raise ReportError(f"--parts: expected {', '.join(known)}, found '{part}'")
     return [part for part in known if part in options.parts]
 
-def program_of(sweep, options):
-    """The program to run, in one of the places where a bundle or a build has it."""
-    if options.programs is None:
-        if options.program is None and sweep.any_report:
-            return sweep.program if options.dryrun else None
-        if options.program is None:
-            raise ReportError("--program: expected a program, or --programs and a folder of them")
-        return options.program
-    name = sweep.program
-    places = [os.path.join(options.programs, *inside) for inside in
+def program_in(folder, name, dryrun=False):
+    """The path of a program in a folder: a bundle, what one was unpacked to, or a build."""
+    places = [os.path.join(folder, *inside) for inside in
               ((name,), ("bin", name), ("miniapps", name.removeprefix("plaquette-"), name))]
     for place in places:
         if os.access(place, os.X_OK):
             return place
-    if options.dryrun:
+    if dryrun:
         return places[1]
-    raise ReportError(f"--programs: expected {name} in '{options.programs}' or its bin, found none")
+    raise ReportError(f"--programs: expected {name} in '{folder}' or its bin, found none")
+
+
+def program_of(sweep, options):
+    """The program to run, in one of the places where a bundle or a build has it."""
+    if options.programs is None:
+        if options.program is None and (sweep.any_report or sweep.summarise):
+            return sweep.program if options.dryrun else None
+        if options.program is None:
+            raise ReportError("--program: expected a program, or --programs and a folder of them")
+        return options.program
+    return program_in(options.programs, sweep.program, options.dryrun)
 
 
 def launcher_for(options, ranks, threads):
@@ -362,6 +367,8 @@ def perform(sweep, options):
             return OUTPUT_FAILED
         status = run_all(sweep, options, runs)
         print(f"reports    {options.output}")
+    if sweep.summarise:
+        sweep.summarise(options, runs)
     if not options.no_figures and sweep.draw:
         sweep.draw(options, runs)
     return status

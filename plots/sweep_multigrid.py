@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The sweep of plaquette-multigrid, and its figure: iterations and seconds of multigrid and BiCGstab over the mass,
 over the volume and over the number of ranks. Several numbers of null vectors solve one system. Reports of another
-machine may be put into the same folder."""
+machine may be put into the same folder. With --gpus strong and weak scaling in its place (sweep_several.py)."""
 
 import os
 
+import sweep_several
 from colours import COLOURS
 from report_file import UNUSABLE_INPUT, ReportError, load, number
 from sweep_engine import OVERSUBSCRIBED, Sweep, parts_of, run_of, words, write_picture
@@ -16,7 +17,7 @@ NO_CONVERGENCE = 3
 
 
 def add_arguments(parser):
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default=None, help="default: cpu, with --gpus gpu")
     parser.add_argument("--parts", type=words, default=list(PARTS), help="of " + ",".join(PARTS) + " (default: all)")
     parser.add_argument("--gauge", default=CONFIGURATION, help="configuration of all parts but volume (default: the one in "
                         "data/)")
@@ -30,6 +31,8 @@ def add_arguments(parser):
     parser.add_argument("--schedules", default="24,28,32", help="as the program takes them; 24/24,24/32,32/32 on three "
                         "lattices (default: %(default)s)")
     parser.add_argument("--rhs", type=int, default=4, help="sources of each run (default: %(default)s)")
+    parser.add_argument("--batches", default="1,4", help="with --gpus: sources solved at once (default: %(default)s)")
+    sweep_several.add_arguments(parser, "32x32x32x64", "32x32x32x64", "lattices")
 
 
 def runs(options):
@@ -167,3 +170,12 @@ def is_optional(_run, status):
 
 SWEEP = Sweep("multigrid", "multigrid against BiCGstab", "plaquette-multigrid", (("part", 10), ("value", 14)), add_arguments,
               runs, draw, solves=True, any_report=True, is_optional=is_optional, launcher=OVERSUBSCRIBED, output="out/multigrid")
+
+
+def of_gpus(options):
+    """The links of the heat bath are the same on any number of ranks."""
+    return ["--gauge", options.heatbath, "--seed", 2, "--kappa", options.kappas[-1], "--csw", options.csw, "--rhs", options.rhs,
+            "--batches", options.batches, "--reference", "none", "--modes", 0, "--exceptional", "solve"]
+
+
+OVER_GPUS = sweep_several.scaling_sweep("multigrid", "plaquette-multigrid", sweep_several.lattice_of, of_gpus)

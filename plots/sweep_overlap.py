@@ -2,13 +2,14 @@
 """The sweep of overlap-propagator, and figures 2, 8, 9 and 10 of Alexandru, Pelissier, Gamari and Lee (2011). They
 are a polynomial for the sign function, |lambda_l| of several configurations, the polynomial's order against l, and
 the polynomial against a double pass. With a GPU also how long the search for modes of H takes with its basis there,
-and in memory of the host (--figure basis)."""
+and in memory of the host (--figure basis). With --gpus strong and weak scaling in place of all (sweep_several.py)."""
 
 import math
 import os
 import re
 import subprocess
 
+import sweep_several
 from colours import COLOURS
 from report_file import ReportError, load, number, numbers
 from sweep_engine import OVERSUBSCRIBED, Sweep, run_of, write_picture
@@ -29,7 +30,11 @@ def add_arguments(parser):
     parser.add_argument("--delta", type=float, default=1e-9, help="of figure 9 (default: %(default)s)")
     parser.add_argument("--ranks", type=lambda text: [int(n) for n in text.split(",")], default=[1],
                         help="of figure 10: 1,2,4")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default=None, help="default: cpu, with --gpus gpu")
+    parser.add_argument("--heatbath", default=HEAT_BATH, help="with --gpus: the links (default: %(default)s)")
+    parser.add_argument("--until", default="sign", choices=("modes", "sign", "overlap-modes", "propagators"),
+                        help="with --gpus: the last stage (default: %(default)s)")
+    sweep_several.add_arguments(parser, "24x24x24x64", "24x24x24x64", "lattices")
 
 
 def figures_of(options):
@@ -227,3 +232,10 @@ def draw(options, _runs=()):
 
 SWEEP = Sweep("overlap", "figures of overlap-propagator's paper", "plaquette-overlap-propagator", (("figure", 8), ("run", 26)),
               add_arguments, runs, draw, any_report=True, launcher=OVERSUBSCRIBED, output="out/overlap")
+
+
+def of_gpus(options):
+    return ["--gauge", options.heatbath, "--modes", options.modes, "--until", options.until]
+
+
+OVER_GPUS = sweep_several.scaling_sweep("overlap", "plaquette-overlap-propagator", sweep_several.lattice_of, of_gpus)

@@ -9,6 +9,8 @@ plot() {
   shift
   case " $* " in
     *' --no-figures '* | *' --dryrun '* | *' --help '* | *' -h '*) modules=(json) ;; # nothing is drawn
+    *' several '* | *' --gpus '* | *' --gpus='*)
+      python_with "${modules[@]}" >/dev/null || modules=(json) ;; # then the tables only
   esac
   python=$(python_with "${modules[@]}") || fail "no Python with ${modules[*]} was found"
   "$python" "$root/plots/$script" "$@"
@@ -27,6 +29,34 @@ sweep_coarse() {
   plot coarse_ladder.py "$out/ladder.json" --output "$out/coarse_ladder.png" --force
 }
 
+# is_over_gpus KIND ARGS...   True of a sweep that takes GPUs where --device says nothing.
+is_over_gpus() {
+  case $1 in
+    gpu | solvers) return 0 ;;
+    *) ;;
+  esac
+  case " $* " in
+    *' --case '*) return 1 ;;
+    *' --gpus '* | *' --gpus='*) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
+# sweep_several [ARGS...]   Several programs on one GPU and on more; missing ones are built, unless a bundle has them.
+sweep_several() {
+  case " $* " in
+    *' --help '* | *' -h '* | *' --programs '* | *' --programs='*) ;;
+    *)
+      preset=$(choose_preset --device gpu "$@")
+      { configure_once && compile plaquette-multigrid plaquette-overlap-propagator plaquette-nodal-dg "plaquette-$solver" \
+        plaquette-dslash-scaling; } >&2
+      set -- --programs "$(build_folder)" "$@"
+      ;;
+  esac
+  allow_mpi
+  plot sweep.py several --output "$root/out/several" "$@"
+}
+
 # sweep [KIND] [ARGS...]   Runs a sweep of plots/, by default scaling; a missing program is built, where it runs anything.
 sweep() {
   local kind=scaling app folder=sweep
@@ -34,6 +64,7 @@ sweep() {
     coarse) sweep_coarse "${@:2}"; return ;;
     figures) plot sweep.py figures --output "$root/out/sweep" "${@:2}"; return ;;
     scaling | solver | gpu | solvers | dg | overlap | multigrid) kind=$1; shift ;;
+    several) shift; sweep_several "$@"; return ;;
     *) ;;
   esac
   case $kind in
@@ -45,7 +76,7 @@ sweep() {
   esac
   case " $* " in
     *' --device '* | *' --device='*) ;;
-    *) [[ $kind != gpu && $kind != solvers ]] || set -- --device gpu "$@" ;;
+    *) ! is_over_gpus "$kind" "$@" || set -- --device gpu "$@" ;;
   esac
   preset=$(choose_preset "$@")
   case " $* " in

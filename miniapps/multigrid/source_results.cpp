@@ -259,6 +259,25 @@ json_document to_json(const setup_results& results) {
   return document;
 }
 
+namespace {
+
+/// Says which lattices are too small for the ranks, where the trial has shown it.
+void print_why_whole(const tuning_report& tuning) {
+  const auto seconds_of = [&tuning](std::size_t whole_from) {
+    const auto found = std::ranges::find(tuning.divisions, whole_from, &cycle_trial::whole_from);
+    return found == tuning.divisions.end() ? 0.0 : found->seconds;
+  };
+  const double divided = seconds_of(0), whole = seconds_of(tuning.whole_from);
+  if (tuning.whole_from == 0 || !(divided > whole)) return;
+  fmt::print(
+      "remark     lattices from {} on are too small to gain from more ranks: divided among them an iteration takes "
+      "{:.3g} "
+      "ms, whole on each {:.3g} ms\n",
+      tuning.whole_from, 1e3 * divided, 1e3 * whole);
+}
+
+}  // namespace
+
 void print_setup(const setup_results& results) {
   const auto& [setup, tuning] = results;
   const auto& s = setup.seconds;
@@ -297,6 +316,7 @@ void print_setup(const setup_results& results) {
   for (const cycle_trial& t : tuning.divisions)
     fmt::print("           tried: {}: {:.3g} ms an iteration{}\n", text_of_division(t.whole_from), 1e3 * t.seconds,
                t.whole_from == tuning.whole_from ? ", taken" : "");
+  print_why_whole(tuning);
   if (tuning.divisions.empty() && tuning.whole_from > 0)
     fmt::print("           {}\n", text_of_division(tuning.whole_from));
   for (const cycle_trial& t : tuning.placements)

@@ -170,6 +170,8 @@ class Multigrid(CommandLineTest):
             tried = setup["divisions"]
             if whole == "auto" and ranks == 2:
                 self.assertEqual([t["whole_from_lattice"] for t in tried], [0, 1, 2])
+                is_faster = tried[setup["whole_from_lattice"]]["seconds"] < tried[0]["seconds"]
+                self.assertEqual("are too small to gain from more ranks: divided among them" in result.out, is_faster, result.out)
                 self.assertIn(", taken", result.out)
                 chosen = tried[setup["whole_from_lattice"]]
                 self.assertLessEqual(chosen["seconds"], min(t["seconds"] for t in tried) / 0.96)

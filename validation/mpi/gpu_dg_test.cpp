@@ -28,7 +28,7 @@ domains make_domains(wave_equations equations, int order, const char* method) {
   const int dimension = equations == wave_equations::maxwell_tm ? 2 : 3;
   box_shape shape;
   shape.dimension = dimension;
-  shape.cells = dimension == 3 ? std::array<int, 3>{3, 1, 4} : std::array<int, 3>{5, 4, 1};
+  shape.cells = dimension == 3 ? std::array<int, 3>{3, 2, 4} : std::array<int, 3>{5, 4, 1};
   shape.periodic = {true, false, dimension == 3};
   shape.shaking = 0.2;
   simplex_mesh mesh = box_mesh(shape);
