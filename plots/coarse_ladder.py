@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws figure 2 of Clark et al. (SC16), and batches: the speed of multigrid's coarse operator against the length of its
-lattice, as coarse_speed ladder has measured. A line is a step of parallelisation, a panel a number of components."""
+lattice, as kernel_bench coarse ladder has measured. A line is a step of parallelisation, a panel a number of components."""
 
 import json
 
@@ -21,7 +21,7 @@ def rows_of(path):
             found = json.load(file)
         return found, [row for row in found["rows"] if row["verified"]]
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise ReportError(f"{path}: expected JSON of `coarse_speed ladder json=FILE`, found {problem}") from problem
+        raise ReportError(f"{path}: expected JSON of `kernel_bench coarse ladder json=FILE`, found {problem}") from problem
 
 
 def line_of(rows, kernel, columns, n):

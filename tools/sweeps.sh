@@ -23,9 +23,9 @@ sweep_coarse() {
   has_nvcc || fail "sweep coarse: nvcc was not found"
   nvidia-smi -L >/dev/null 2>&1 || fail "sweep coarse: there is no GPU"
   preset=cuda
-  { configure_once && compile coarse_speed; } >&2
+  { configure_once && compile kernel_bench; } >&2
   mkdir -p "$out"
-  "$(build_folder)/gpu/coarse_speed" ladder "json=$out/ladder.json" "$@" || fail "sweep coarse: see the message above"
+  "$(build_folder)/gpu/kernel_bench" coarse ladder "json=$out/ladder.json" "$@" || fail "sweep coarse: see the message above"
   plot coarse_ladder.py "$out/ladder.json" --output "$out/coarse_ladder.png" --force
 }
 

@@ -13,6 +13,7 @@
 
 #include "gpu/device/copy_to_shared.hpp"
 #include "gpu/device/launch.hpp"
+#include "gpu/device/one_kernel.hpp"
 #include "gpu/fields/memory_access.hpp"
 
 namespace plaquette::gpu {
@@ -321,6 +322,8 @@ inline int blocks_at_once(int multiprocessors, int v_columns, int w_columns) {
   return multiprocessors * resident * detail::warps_of_tiles / started_warps_of_products(v_columns);
 }
 
+// The numbers of a kernel (one_kernel.hpp): bytes of a real, 0 for V^+ W and 1 for V C, tiles of columns.
+
 /// Computes partial[range][j][i], for ranges of `of_range` blocks.
 /// \param rows  of a block: a multiple of 16
 template <class T>
@@ -330,10 +333,14 @@ void launch_products_in_tiles(const queue& q, const basis_blocks<T>& v, const ba
   const dim3 grid(static_cast<unsigned>((blocks + of_range - 1) / of_range),
                   static_cast<unsigned>((v.columns + of_block - 1) / of_block));
   detail::for_tile_counts(w.columns, [&]<int tiles>(int first) {
-    check(cudaFuncSetAttribute(detail::products_in_tiles<T, tiles>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               detail::staged_bytes));
-    launch_kernel(q, grid, dim3(32 * detail::warps_of_tiles), detail::staged_bytes, true,
-                  detail::products_in_tiles<T, tiles>, v, w, rows, first, blocks, of_range, partial);
+    if constexpr (!is_compiled<sizeof(T), 0, tiles>()) {
+      refuse_kernel<sizeof(T), 0, tiles>();
+    } else {
+      check(cudaFuncSetAttribute(detail::products_in_tiles<T, tiles>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 detail::staged_bytes));
+      launch_kernel(q, grid, dim3(32 * detail::warps_of_tiles), detail::staged_bytes, true,
+                    detail::products_in_tiles<T, tiles>, v, w, rows, first, blocks, of_range, partial);
+    }
   });
 }
 
@@ -346,8 +353,11 @@ void launch_combine_in_tiles(const queue& q, const basis_blocks<T>& v, complex<T
   const std::int64_t warps = std::int64_t{rows / detail::rows_of_warp} * blocks;
   const dim3 grid(static_cast<unsigned>((warps + detail::warps_of_tiles - 1) / detail::warps_of_tiles));
   detail::for_tile_counts(target_columns, [&]<int tiles>(int first) {
-    launch_kernel(q, grid, dim3(32 * detail::warps_of_tiles), 0, true, detail::combine_in_tiles<T, tiles>, v, target,
-                  target_stride, target_columns, rows, blocks, first, matrix, add);
+    if constexpr (!is_compiled<sizeof(T), 1, tiles>())
+      refuse_kernel<sizeof(T), 1, tiles>();
+    else
+      launch_kernel(q, grid, dim3(32 * detail::warps_of_tiles), 0, true, detail::combine_in_tiles<T, tiles>, v, target,
+                    target_stride, target_columns, rows, blocks, first, matrix, add);
   });
 }
 

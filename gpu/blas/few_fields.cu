@@ -2,6 +2,7 @@
 #include "gpu/blas/few_fields.hpp"
 
 #include "gpu/blas/site_sums.hpp"
+#include "gpu/device/one_kernel.hpp"
 #include "gpu/fields/number_groups.hpp"
 
 namespace plaquette::gpu {
@@ -126,23 +127,32 @@ static spinor_pointer<T> target_of(field<T>& x) {
   return x.sites(0);
 }
 
+// The numbers of a kernel (one_kernel.hpp): bytes of a number, then one of these.
+enum few_fields_operation { least_squares_of_few, coefficients_of_few, combination_of_few, combination_and_sums };
+template <class T>
+constexpr int bytes_of_few = is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>));
+
 template <class T>
 std::vector<scalars> fused_least_squares(std::span<const field<T>> v, const field<T>& r, double rounding) {
-  return least_squares_of(v, r, rounding);
+  if constexpr (is_compiled<bytes_of_few<T>, least_squares_of_few>()) return least_squares_of(v, r, rounding);
+  refuse_kernel<bytes_of_few<T>, least_squares_of_few>();
 }
 template <class T>
 std::vector<scalars> fused_coefficients(std::span<const field<T>> v, std::span<const scalars> norms, const field<T>& w,
                                         const scalars& mask) {
-  return coefficients_of(v, norms, w, mask);
+  if constexpr (is_compiled<bytes_of_few<T>, coefficients_of_few>()) return coefficients_of(v, norms, w, mask);
+  refuse_kernel<bytes_of_few<T>, coefficients_of_few>();
 }
 template <class T>
 void fused_combination(field<T>& x, double sign, std::span<const scalars> c, std::span<const field<T>> v) {
-  add_combination_to(x, sign, c, v);
+  if constexpr (is_compiled<bytes_of_few<T>, combination_of_few>()) return add_combination_to(x, sign, c, v);
+  refuse_kernel<bytes_of_few<T>, combination_of_few>();
 }
 template <class T>
 std::pair<scalars, scalars> fused_combination(field<T>& x, double sign, std::span<const scalars> c,
                                               std::span<const field<T>> v, const field<T>& w) {
-  return add_combination_to(x, sign, c, v, w);
+  if constexpr (is_compiled<bytes_of_few<T>, combination_and_sums>()) return add_combination_to(x, sign, c, v, w);
+  refuse_kernel<bytes_of_few<T>, combination_and_sums>();
 }
 
 #define PLAQUETTE_INSTANTIATE(T)                                                                           \

@@ -6,6 +6,7 @@
 #include "gpu/coarse/tensor_cores.hpp"
 #include "gpu/device/copy_to_shared.hpp"
 #include "gpu/device/launch.hpp"
+#include "gpu/device/one_kernel.hpp"
 #include "gpu/halo/message_wait.hpp"
 #include "gpu/lattice/site_order.hpp"
 
@@ -486,16 +487,30 @@ std::int64_t multiprocessors(const queue& q) {
   return count;
 }
 
+// A kernel's numbers (one_kernel.hpp): storage, form, tiles of rows, tiles of columns; or storage, `of_one_column`,
+// form.
+enum class product_form { stream, many, few_4, few_7, few_9, few };
+constexpr int batch_of_many = 0, batch_of_few = 1, of_one_column = 2;
+template <coarse_storage storage, product_form form>
+constexpr bool is_compiled_for_column() {
+  return is_compiled<static_cast<int>(storage), of_one_column, static_cast<int>(form)>();
+}
+
 template <coarse_storage storage>
 void queue_column(const queue& q, const coarse_products<float>& p, int column) {
   const tile_order& order = p.matrices.order;
   const std::int32_t all = order.matrices * order.steps();
   const std::int64_t blocks = std::int64_t{p.sites} * order.row_tiles();
-  const auto launch = [&](auto kernel, int warps) {
-    launch_kernel(q, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(32 * warps)),
-                  all * order.columns_of_step() * static_cast<int>(sizeof(float2)), true, kernel, p,
-                  divisor(order.row_tiles()), order.steps(), column);
+  const auto launch = [&]<product_form form, int ahead, int most_warps, int resident, bool repeats>(int warps) {
+    if constexpr (is_compiled_for_column<storage, form>())
+      launch_kernel(q, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(32 * warps)),
+                    all * order.columns_of_step() * static_cast<int>(sizeof(float2)), true,
+                    one_column_kernel<storage, ahead, most_warps, resident, repeats>, p, divisor(order.row_tiles()),
+                    order.steps(), column);
+    else
+      refuse_kernel<static_cast<int>(storage), of_one_column, static_cast<int>(form)>();
   };
+  using enum product_form;
   if constexpr (storage == coarse_storage::half) {
     // (With four tiles of rows, n = 64, blocks of one site are faster: their loads pause less often.)
     constexpr int ahead = 6, stream_warps = 3, resident = 10;
@@ -503,46 +518,54 @@ void queue_column(const queue& q, const coarse_products<float>& p, int column) {
     if (blocks >= 4 * at_once && order.row_tiles() <= 3 && all % (ahead * stream_warps) == 0) {
       const auto sites_of_block = static_cast<std::int32_t>((blocks + at_once - 1) / at_once);
       const std::int64_t groups = (p.sites + sites_of_block - 1) / sites_of_block;
-      return launch_kernel(q, dim3(static_cast<unsigned>(groups * order.row_tiles())), dim3(32 * stream_warps),
-                           2 * all * order.columns_of_step() * static_cast<int>(sizeof(float2)), true,
-                           column_stream_kernel<storage, ahead, stream_warps, resident>, p, divisor(order.row_tiles()),
-                           order.steps(), column, sites_of_block);
+      if constexpr (!is_compiled_for_column<storage, stream>())
+        refuse_kernel<static_cast<int>(storage), of_one_column, static_cast<int>(stream)>();
+      else
+        return launch_kernel(q, dim3(static_cast<unsigned>(groups * order.row_tiles())), dim3(32 * stream_warps),
+                             2 * all * order.columns_of_step() * static_cast<int>(sizeof(float2)), true,
+                             column_stream_kernel<storage, ahead, stream_warps, resident>, p,
+                             divisor(order.row_tiles()), order.steps(), column, sites_of_block);
     }
   }
   // Many blocks: small ones, several a multiprocessor, that keep loads coming.
   if (blocks >= 512) {
     if constexpr (storage == coarse_storage::single)
-      return launch(one_column_kernel<storage, 6, 8, 4, true>, std::min((all + 5) / 6, 8));
+      return launch.template operator()<many, 6, 8, 4, true>(std::min((all + 5) / 6, 8));
     else
-      return launch(one_column_kernel<storage, 6, 4, 8, true>, std::min((all + 5) / 6, 4));
+      return launch.template operator()<many, 6, 4, 8, true>(std::min((all + 5) / 6, 4));
   }
   // Few: as many warps as share the work, so that all loads are out at once.
   constexpr int most_warps = 16;
   const int warps = std::min((all + 3) / 4, most_warps), each = (all + warps - 1) / warps;
   if (each <= 4)
-    launch(one_column_kernel<storage, 4, most_warps, 1, false>, warps);
+    launch.template operator()<few_4, 4, most_warps, 1, false>(warps);
   else if (each <= 7)
-    launch(one_column_kernel<storage, 7, most_warps, 1, false>, warps);
+    launch.template operator()<few_7, 7, most_warps, 1, false>(warps);
   else if (each <= 9)
-    launch(one_column_kernel<storage, 9, most_warps, 1, false>, warps);
+    launch.template operator()<few_9, 9, most_warps, 1, false>(warps);
   else
-    launch(one_column_kernel<storage, 9, most_warps, 1, true>, warps);
+    launch.template operator()<few, 9, most_warps, 1, true>(warps);
 }
 
 /// \tparam row_tiles  of a block
 template <coarse_storage storage, int row_tiles, int column_tiles, int warps, int resident, int ahead>
 void queue_batch(const queue& q, const coarse_products<float>& p) {
-  const tile_order& order = p.matrices.order;
-  const std::int32_t octets = (order.n + octet - 1) / octet, stride = panel_stride(octets * octet);
-  for (int first = 0; first < p.columns; first += 4 * column_tiles) {
-    const int columns = std::min(4 * column_tiles, p.columns - first);
-    const int panels = order.matrices * columns * stride, sums = warps * row_tiles * column_tiles * 2 * 32;
-    const int bytes = std::max(panels, sums) * static_cast<int>(sizeof(uint2));
-    const auto kernel = batch_kernel<storage, row_tiles, column_tiles, warps, resident, ahead>;
-    if (bytes > (48 << 10)) check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    launch_kernel(q, dim3(static_cast<unsigned>(p.sites), static_cast<unsigned>(order.row_tiles() / row_tiles)),
-                  dim3(32 * warps), bytes, true, kernel, p, order.row_tiles(), order.steps(), divisor(octets), first,
-                  columns);
+  constexpr int number = static_cast<int>(storage), sites = warps == 16 ? batch_of_few : batch_of_many;
+  if constexpr (!is_compiled<number, sites, row_tiles, column_tiles>()) {
+    refuse_kernel<number, sites, row_tiles, column_tiles>();
+  } else {
+    const tile_order& order = p.matrices.order;
+    const std::int32_t octets = (order.n + octet - 1) / octet, stride = panel_stride(octets * octet);
+    for (int first = 0; first < p.columns; first += 4 * column_tiles) {
+      const int columns = std::min(4 * column_tiles, p.columns - first);
+      const int panels = order.matrices * columns * stride, sums = warps * row_tiles * column_tiles * 2 * 32;
+      const int bytes = std::max(panels, sums) * static_cast<int>(sizeof(uint2));
+      const auto kernel = batch_kernel<storage, row_tiles, column_tiles, warps, resident, ahead>;
+      if (bytes > (48 << 10)) check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+      launch_kernel(q, dim3(static_cast<unsigned>(p.sites), static_cast<unsigned>(order.row_tiles() / row_tiles)),
+                    dim3(32 * warps), bytes, true, kernel, p, order.row_tiles(), order.steps(), divisor(octets), first,
+                    columns);
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include "gpu/coarse/transfer.hpp"
 #include "gpu/device/copy_to_shared.hpp"
 #include "gpu/device/launch.hpp"
+#include "gpu/device/one_kernel.hpp"
 
 namespace plaquette::gpu {
 
@@ -799,6 +800,21 @@ __global__ void __launch_bounds__(batch_threads, 2)
   wait_for_copies<0>();
 }
 
+/// The numbers of a kernel (one_kernel.hpp): storage, bytes of a real of the fine field (0: a coarse field), 0 for
+/// restriction and 1 for prolongation, tiles of columns (0: one column) and of vectors.
+template <class Fine>
+inline constexpr int bytes_of_fine = 0;
+template <class T>
+inline constexpr int bytes_of_fine<quark_sites<T>> = is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>));
+template <class Fine, coarse_storage storage, int... choice>
+constexpr bool is_compiled_transfer() {
+  return is_compiled<static_cast<int>(storage), bytes_of_fine<Fine>, choice...>();
+}
+template <class Fine, coarse_storage storage, int... choice>
+[[noreturn]] void refuse_transfer() {
+  refuse_kernel<static_cast<int>(storage), bytes_of_fine<Fine>, choice...>();
+}
+
 template <class Kernel>
 void allow_shared(Kernel kernel, int bytes) {
   if (bytes > (48 << 10)) check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
@@ -822,13 +838,17 @@ bool queue_restriction(const queue& q, const Fine& fine, const vector_pointers& 
   if (takes_batches<Fine>(v) && (columns > 1 || !single_columns)) {
     if constexpr (!std::is_same_v<Fine, quark_sites<double>>) {
       const auto launch = [&]<int column_tiles, int vector_tiles>() {
-        constexpr auto kernel = restrict_batch_kernel<Fine, storage, column_tiles, vector_tiles>;
-        constexpr int bytes = sizeof(restriction_memory<Fine, storage, vector_tiles>);
-        const int at_once = std::min(8 * column_tiles, staged_columns);
-        allow_shared(kernel, bytes);
-        launch_kernel(q, dim3(static_cast<unsigned>(sites), static_cast<unsigned>((columns + at_once - 1) / at_once)),
-                      dim3(batch_threads), bytes, true, kernel, fine, v, coarse, columns, at_once,
-                      std::max(1, staged_rows / v.rows));
+        if constexpr (!is_compiled_transfer<Fine, storage, 0, column_tiles, vector_tiles>()) {
+          refuse_transfer<Fine, storage, 0, column_tiles, vector_tiles>();
+        } else {
+          constexpr auto kernel = restrict_batch_kernel<Fine, storage, column_tiles, vector_tiles>;
+          constexpr int bytes = sizeof(restriction_memory<Fine, storage, vector_tiles>);
+          const int at_once = std::min(8 * column_tiles, staged_columns);
+          allow_shared(kernel, bytes);
+          launch_kernel(q, dim3(static_cast<unsigned>(sites), static_cast<unsigned>((columns + at_once - 1) / at_once)),
+                        dim3(batch_threads), bytes, true, kernel, fine, v, coarse, columns, at_once,
+                        std::max(1, staged_rows / v.rows));
+        }
       };
       if (columns <= 8)
         v.vectors <= 24 ? launch.template operator()<1, 3>() : launch.template operator()<1, 4>();
@@ -840,9 +860,12 @@ bool queue_restriction(const queue& q, const Fine& fine, const vector_pointers& 
   if (!single_columns) return false;
   const int lanes_of_row = v.vectors / numbers_of_16_bytes<storage>, threads = 2 * (128 / lanes_of_row * lanes_of_row);
   const int segment = std::max(1, 768 / v.rows), bytes = 2 * segment * v.rows * static_cast<int>(sizeof(float2));
-  launch_kernel(q, dim3(static_cast<unsigned>(sites), static_cast<unsigned>(columns)),
-                dim3(static_cast<unsigned>(threads)), bytes, true, restrict_kernel<Fine, storage>, fine, v, coarse,
-                segment);
+  if constexpr (!is_compiled_transfer<Fine, storage, 0, 0, 0>())
+    refuse_transfer<Fine, storage, 0, 0, 0>();
+  else
+    launch_kernel(q, dim3(static_cast<unsigned>(sites), static_cast<unsigned>(columns)),
+                  dim3(static_cast<unsigned>(threads)), bytes, true, restrict_kernel<Fine, storage>, fine, v, coarse,
+                  segment);
   return true;
 }
 
@@ -855,14 +878,18 @@ bool queue_prolongation(const queue& q, const Fine& fine, const vector_pointers&
   if (takes_batches<Fine>(v) && (columns > 1 || !single_columns)) {
     if constexpr (!std::is_same_v<Fine, quark_sites<double>>) {
       const auto launch = [&]<int column_tiles, int vector_steps>() {
-        constexpr auto kernel = prolong_batch_kernel<Fine, storage, column_tiles, vector_steps>;
-        constexpr int width = 4 * column_tiles;
-        const int segment = std::min(most, std::max(1, 192 / v.rows));
-        const int bytes = 2 * row_place<Fine, width>(segment * v.rows) * static_cast<int>(sizeof(float2)) +
-                          batch_threads / 32 * prolongation_ring<storage, vector_steps>::bytes;
-        allow_shared(kernel, bytes);
-        launch_kernel(q, dim3(static_cast<unsigned>(sites * 2), static_cast<unsigned>((columns + width - 1) / width)),
-                      dim3(batch_threads), bytes, true, kernel, fine, v, coarse, columns, segment, add);
+        if constexpr (!is_compiled_transfer<Fine, storage, 1, column_tiles, vector_steps>()) {
+          refuse_transfer<Fine, storage, 1, column_tiles, vector_steps>();
+        } else {
+          constexpr auto kernel = prolong_batch_kernel<Fine, storage, column_tiles, vector_steps>;
+          constexpr int width = 4 * column_tiles;
+          const int segment = std::min(most, std::max(1, 192 / v.rows));
+          const int bytes = 2 * row_place<Fine, width>(segment * v.rows) * static_cast<int>(sizeof(float2)) +
+                            batch_threads / 32 * prolongation_ring<storage, vector_steps>::bytes;
+          allow_shared(kernel, bytes);
+          launch_kernel(q, dim3(static_cast<unsigned>(sites * 2), static_cast<unsigned>((columns + width - 1) / width)),
+                        dim3(batch_threads), bytes, true, kernel, fine, v, coarse, columns, segment, add);
+        }
       };
       if (columns <= 4)
         v.vectors <= 24 ? launch.template operator()<1, 3>() : launch.template operator()<1, 4>();
@@ -878,8 +905,11 @@ bool queue_prolongation(const queue& q, const Fine& fine, const vector_pointers&
   const int segment = std::min(most, std::max(1, 384 / v.rows));
   const int segments = (most + segment - 1) / segment;
   const int bytes = (2 * segment * v.rows + 256 * 2 * pieces_of_a_lane) * static_cast<int>(sizeof(float2));
-  launch_kernel(q, dim3(static_cast<unsigned>(sites * 2 * segments), static_cast<unsigned>(columns)), dim3(256), bytes,
-                true, prolong_kernel<Fine, storage>, fine, v, coarse, segments, segment, doublings, add);
+  if constexpr (!is_compiled_transfer<Fine, storage, 1, 0, 0>())
+    refuse_transfer<Fine, storage, 1, 0, 0>();
+  else
+    launch_kernel(q, dim3(static_cast<unsigned>(sites * 2 * segments), static_cast<unsigned>(columns)), dim3(256),
+                  bytes, true, prolong_kernel<Fine, storage>, fine, v, coarse, segments, segment, doublings, add);
   return true;
 }
 

@@ -12,6 +12,7 @@
 
 #include "common/dg/element_geometry.hpp"
 #include "common/dg/reference_element.hpp"
+#include "gpu/device/one_kernel.hpp"
 #include "gpu/dg/fused_launcher.hpp"
 #include "gpu/dg/fused_shapes.hpp"
 #include "gpu/dg/lane_stage.hpp"
@@ -118,8 +119,15 @@ template <class System, int first, int last>
 std::unique_ptr<stage_launcher<typename System::real, System::fields>> launcher_of_order(
     const reference_element& reference, const std::vector<element_geometry>& geometry, const queue& q) {
   if constexpr (first <= last) {
-    if (reference.order == first)
-      return std::make_unique<typename fused_choice<System, first>::launcher>(reference, geometry, q);
+    // The numbers of a kernel (one_kernel.hpp): fields, bytes of a real, order, whether it is of any flux.
+    constexpr int fields = System::fields, bytes = sizeof(typename System::real),
+                  any_flux = System::lifted != System::sets;
+    if (reference.order == first) {
+      if constexpr (is_compiled<fields, bytes, first, any_flux>())
+        return std::make_unique<typename fused_choice<System, first>::launcher>(reference, geometry, q);
+      else
+        refuse_kernel<fields, bytes, first, any_flux>();
+    }
     return launcher_of_order<System, first + 1, last>(reference, geometry, q);
   }
   return nullptr;

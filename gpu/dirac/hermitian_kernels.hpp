@@ -7,6 +7,7 @@
 #pragma once
 
 #include "gpu/device/cache_halves.hpp"
+#include "gpu/device/one_kernel.hpp"
 #include "gpu/dirac/hermitian_site.hpp"
 #include "gpu/dirac/hopping_kernels.hpp"
 
@@ -264,18 +265,28 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
   arg.hops.past_caches = how.past_caches;
 
   lattice_kernel<T, Halo> kernel;
-  const auto take = [&]<auto function>() { kernel = {function, detail::prepared_of<function>()}; };
-  if (batch && how.groups == 1)
-    take.template operator()<hermitian_batch<T, stored, true, false, Halo>>();
-  else if (batch)
-    take.template operator()<hermitian_batch<T, stored, false, false, Halo>>();
-  else
-    take.template operator()<hermitian_tiles<T, stored, false, Halo>>();
-  if constexpr (bytes == 8) {
-    if (how.small) take.template operator()<hermitian_tiles<T, stored, true, Halo>>();
-  }
-  if constexpr (most_wide_threads(bytes) > most_threads(bytes)) {
-    if (wide) take.template operator()<hermitian_batch<T, stored, true, true, Halo>>();
+  // The numbers of a kernel (one_kernel.hpp): stored reals, and its form here.
+  constexpr int reals = stored_reals(stored), tiles = 0, small = 1, own = 2, common = 3, of_wide = 4;
+  const auto set = [&]<auto function>() { kernel = {function, detail::prepared_of<function>()}; };
+  const auto take = [&]<int form>() {
+    if constexpr (!is_compiled<reals, form>())
+      refuse_kernel<reals, form>();
+    else if constexpr (form == tiles || form == small)
+      set.template operator()<hermitian_tiles<T, stored, form == small, Halo>>();
+    else
+      set.template operator()<hermitian_batch<T, stored, form != common, form == of_wide, Halo>>();
+  };
+  constexpr bool has_small = bytes == 8, has_wide = most_wide_threads(bytes) > most_threads(bytes);
+  if (has_small && how.small) {
+    if constexpr (has_small) take.template operator()<small>();
+  } else if (has_wide && wide) {
+    if constexpr (has_wide) take.template operator()<of_wide>();
+  } else if (!batch) {
+    take.template operator()<tiles>();
+  } else if (how.groups == 1) {
+    take.template operator()<own>();
+  } else {
+    take.template operator()<common>();
   }
   const int shared = batch ? parts(2 * how.positions(), lanes) * batch_block_bytes<T, stored>(false) + room_bytes : 0;
   detail::prepare_kernel(kernel, shared, wide ? 1 : std::max(1, most_of_block * 2 / how.threads()), q.device());

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Measures the device's hopping term in each way to launch it. Each launch is verified before it is timed: against
-/// variant 1, bit for bit, in a chain of applications (tests hold variant 1 to the CPU). `./plaquette kernel` links
-/// this program with one kernel that it has compiled; the target hopping_speed has all of them.
+/// variant 1, bit for bit, in a chain of applications (tests hold variant 1 to the CPU).
 ///
-///   hopping_speed LATTICE PRECISION REALS COLUMNS [clover] [try=N] [sustained=M] [launch=SUBSTRING]
+///   kernel_bench hopping PRECISION REALS [COLUMNS] [lattice=XxYxZxT] [clover] [try=N] [sustained=M] [launch=SUBSTRING]
 ///
 /// tries the first N candidates (default 1, the table's choice), and prints a line for each of the six fastest and for
 /// the fastest of each kind. The line has its share of the limit, which is the fewest bytes at the bandwidth of a copy.
@@ -23,6 +22,7 @@
 #include <tuple>
 #include <vector>
 
+#include "common/error.hpp"
 #include "common/lattice/extents.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/device/graph.hpp"
@@ -31,6 +31,7 @@
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/lab/hopping_kernel.hpp"
+#include "gpu/lab/kernel_bench.hpp"
 
 namespace plaquette::gpu {
 namespace {
@@ -45,40 +46,17 @@ struct request {
   std::string filter;
 };
 
-request parse(int count, char** words) {
-  if (count < 5) throw std::invalid_argument("expected LATTICE PRECISION REALS COLUMNS");
+request parse(const lab::bench_words& words) {
   request r;
-  r.lattice = parse_extents(words[1], "lattice");
-  r.precision = words[2];
-  r.stored = static_cast<reconstruct>(std::stoi(words[3]));
-  r.columns = std::stoi(words[4]);
-  for (int i = 5; i < count; ++i) {
-    const std::string word = words[i];
-    if (word == "clover") r.clover = true;
-    if (word.starts_with("sustained=")) r.finalists = std::stoi(word.substr(10));
-    if (word.starts_with("try=")) r.tries = std::stoi(word.substr(4));
-    if (word.starts_with("launch=")) r.filter = word.substr(7);
-  }
+  r.lattice = parse_extents(words.named("lattice", "32x32x32x64"), "lattice");
+  r.precision = words.word(0, "PRECISION");
+  r.stored = static_cast<reconstruct>(words.number(1, "REALS"));
+  r.columns = words.number_or(2, 1);
+  r.clover = words.has("clover");
+  r.finalists = words.named("sustained", 0);
+  r.tries = words.named("try", 1);
+  r.filter = words.named("launch", "");
   return r;
-}
-
-/// Zero where all numbers are the same bits.
-template <class T>
-double relative_difference(const field<T>& a, const field<T>& b) {
-  if constexpr (is_half<T>) {
-    // As floats: what is made of a stored number must be rounded before it is compared.
-    auto x = like(a, a.columns(), as<field<float>>), y = like(a, a.columns(), as<field<float>>);
-    convert(x, a), convert(y, b);
-    return relative_difference(x, y);
-  }
-  auto d = like(a);
-  const auto difference = host_values(subtract_norm2(d, a, b)), size = host_values(norm2(b));
-  double worst = 0.0;
-  for (std::size_t c = 0; c < size.size(); ++c) {
-    const double r = std::sqrt(difference[c].re / size[c].re);
-    if (!(r <= worst)) worst = r;
-  }
-  return worst;
 }
 
 /// Sites of one parity, from one to the other and back: the hop, or with clover the two halves of the Schur complement.
@@ -149,9 +127,9 @@ int measure(const context& ctx, const request& r) {
     double seconds, difference;
   };
   std::vector<outcome> outcomes;
-  const double copy = copy_gbytes_per_s(q);
-  // Of both hops: links once for all columns, a spinor read and one written each. With clover also a block a site each,
-  // and the input of the first for the second.
+  const double copy = kernels_run_on_host() ? 10.0 : copy_gbytes_per_s(q);
+  // Of both hops: links once for all columns, a spinor read and one written each; with clover a block a site each, and
+  // the input of the first for the second.
   const double real = is_half<T> ? 2.0 : sizeof(real_of<T>), spinor = 24.0 * real + (is_half<T> ? 4.0 : 0.0);
   const double pair_bytes = 0.5 * static_cast<double>(volume(r.lattice)) *
                             (2.0 * (8.0 * stored_reals(r.stored) * real + (r.clover ? 72.0 * real : 0.0)) +
@@ -168,7 +146,7 @@ int measure(const context& ctx, const request& r) {
     w.set(how);
     w.restart();
     for (int k = 0; k < chain; ++k) w.there_and_back();
-    const double difference = relative_difference(w.result(), expected);
+    const double difference = lab::distance(w.result(), expected);
     const auto rough = seconds_a_launch(q, 4, [&] { w.there_and_back(); });
     const int pairs = std::clamp(static_cast<int>(3e-3 / rough), 2, 100);
     const work_graph graph(q, pairs, [&] { w.there_and_back(); });
@@ -221,24 +199,20 @@ int measure(const context& ctx, const request& r) {
                   how.name().c_str());
     }
   }
-  std::printf("%s: %s\n", what.c_str(), right ? "VERIFIED: every launch gives the bits of variant 1" : "FAILED");
+  std::printf("%s: %s\n", what.c_str(),
+              right ? "VERIFIED PASSED   (every launch gives the bits of variant 1)" : "VERIFIED FAILED");
   return right ? 0 : 1;
 }
 
 }  // namespace
-}  // namespace plaquette::gpu
 
-int main(int count, char** words) {
-  using namespace plaquette;
-  try {
-    const auto r = gpu::parse(count, words);
-    const gpu::context ctx(lattice_geometry(r.lattice), communicator());
-    if (r.precision == "double") return gpu::measure<double>(ctx, r);
-    if (r.precision == "single") return gpu::measure<float>(ctx, r);
-    if (r.precision == "half") return gpu::measure<half>(ctx, r);
-    throw std::invalid_argument("precision: double, single or half");
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "hopping lab: %s\n", error.what());
-    return 2;
-  }
+int lab::bench_hopping(const bench_words& words) {
+  const request r = parse(words);
+  const context ctx(lattice_geometry(r.lattice), communicator());
+  if (r.precision == "double") return measure<double>(ctx, r);
+  if (r.precision == "single") return measure<float>(ctx, r);
+  if (r.precision == "half") return measure<half>(ctx, r);
+  throw input_error("kernel_bench hopping: PRECISION is double, single or half, found '" + r.precision + "'");
 }
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the benches of kernels have in common: words of the command line, times, rows with their share of the limit,
+/// and the verdict. A bench verifies each kernel before it times it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/algebra/complex.hpp"
+#include "gpu/blas/blas.hpp"
+#include "gpu/execution.hpp"
+
+namespace plaquette::gpu::lab {
+
+/// Words of a command line: those in order, and KEY=VALUE in any place.
+class bench_words {
+ public:
+  bench_words(int count, char** words);
+  /// Throw input_error, which names `what`, where the word is missing or is no number.
+  std::string word(std::size_t i, const std::string& what) const;
+  int number(std::size_t i, const std::string& what) const;
+  std::string word_or(std::size_t i, const std::string& otherwise) const;
+  int number_or(std::size_t i, int otherwise) const;
+  std::string named(const std::string& key, const std::string& otherwise) const;
+  int named(const std::string& key, int otherwise) const;
+  bool has(const std::string& word) const;
+
+ private:
+  std::vector<std::string> words_;
+};
+
+/// A kernel and a shape, measured.
+struct bench_row {
+  std::string kernel, shape;  ///< shape: "8x8x8x16 n 48", say
+  int columns = 1;
+  double seconds = 0.0;  ///< of a call
+  double bytes = 0.0;    ///< the fewest that a call moves
+  double flops = 0.0;
+  double error = 0.0, bound = 0.0;
+  std::string json = {};  ///< more members: "\"n\": 48, "
+};
+
+/// Prints rows as they come. The limit is the time that the fewest bytes take at the bandwidth of a copy, measured in
+/// the same run.
+class bench_report {
+ public:
+  bench_report(const queue& q, const bench_words& words);
+  double copy_bytes_per_s() const { return copy_; }
+  void add(const bench_row& row);
+  /// Prints the verdict, writes the file of json=FILE, and returns the exit status. Throws output_error.
+  int finish() const;
+
+ private:
+  double copy_;
+  std::string file_;
+  std::vector<std::string> rows_;
+  bool right_ = true;
+};
+
+/// Returns the median seconds of a call inside a graph. work(k) queues call k.
+double seconds_in_graph(const execution& on, const std::function<void(int)>& work, double about);
+
+/// Returns the largest |a - b| / |b| of a column; zero where all numbers are the same bits. NaN stays.
+template <class F>
+double distance(const F& a, const F& b) {
+  F d = like(a);
+  const auto difference = host_values(subtract_norm2(d, a, b)), size = host_values(norm2(b));
+  double worst = 0.0;
+  for (std::size_t c = 0; c < size.size(); ++c) {
+    const double relative = std::sqrt(difference[c].re / size[c].re);
+    if (!(relative <= worst)) worst = relative;
+  }
+  return worst;
+}
+/// Numbers of half precision are compared as floats: what is made of a stored number is else rounded again.
+inline double distance(const field<half>& a, const field<half>& b) {
+  auto x = like(a, a.columns(), as<field<float>>), y = like(a, a.columns(), as<field<float>>);
+  convert(x, a), convert(y, b);
+  return distance(x, y);
+}
+
+/// One bench a file. Each returns the exit status.
+int bench_hopping(const bench_words& words);
+int bench_coarse(const bench_words& words);
+int bench_transfer(const bench_words& words);
+int bench_dg(const bench_words& words);
+int bench_hermitian(const bench_words& words);
+int bench_basis(const bench_words& words);
+int bench_few_fields(const bench_words& words);
+int bench_gauge(const bench_words& words);
+
+}  // namespace plaquette::gpu::lab
