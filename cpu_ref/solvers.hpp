@@ -9,9 +9,20 @@
 #include "common/lattice/site_field.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/overlap_solver.hpp"
+#include "common/solvers/propagator_solver.hpp"
 #include "cpu_ref/context.hpp"
 
 namespace plaquette::cpu {
+
+/// Returns a Krylov solver in the precisions of the settings. Collective. Throws input_error where these do not go
+/// together, and where links are not in SU(3) but are to be stored in fewer numbers.
+/// \param links  with ghosts filled
+std::unique_ptr<propagator_solver> make_propagator_solver(const context& ctx,
+                                                          std::shared_ptr<const gauge_configuration> links,
+                                                          const propagator_settings& settings);
+
+/// Returns how many of `columns` right-hand sides a propagator solver iterates at a time, so that caches hold them.
+int columns_at_once(precision inner, int columns, const lattice_geometry& geometry);
 
 /// Returns a solver by adaptive multigrid. Collective.
 /// \param links  with ghosts filled

@@ -8,9 +8,17 @@
 #include "common/lattice/site_field.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/overlap_solver.hpp"
+#include "common/solvers/propagator_solver.hpp"
 #include "gpu/context.hpp"
 
 namespace plaquette::gpu {
+
+/// Returns a Krylov solver in the precisions of the settings. Collective. Throws input_error where these do not go
+/// together, and where links are not in SU(3) but are to be stored in fewer numbers.
+/// \param links  of the host, whose ghosts do not matter; copied to the device
+std::unique_ptr<propagator_solver> make_propagator_solver(const context& ctx,
+                                                          std::shared_ptr<const plaquette::gauge_configuration> links,
+                                                          const propagator_settings& settings);
 
 /// Returns a solver by adaptive multigrid. Collective.
 /// \param links  of the host, whose ghosts do not matter; copied to the device

@@ -9,6 +9,7 @@
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
 #include "cpu_ref/fields/field.hpp"
+#include "cpu_ref/sources/sources.hpp"
 
 namespace plaquette::cpu {
 
@@ -24,6 +25,14 @@ struct solver_backend {
   using schur_wilson_clover = cpu::schur_wilson_clover<T>;
   static constexpr int check_interval = 1, check_lag = 0;  // answers are ready at once
   static constexpr bool records = false;
+
+  /// Returns what operators are made of.
+  static const gauge_configuration& links_of(const links& u) { return *u; }
+  template <class T>
+  static void make_source(field<T>& b, int column, const source_description& source, source_component component,
+                          const links& u, const context& ctx) {
+    import_column(b, column, cpu::make_source(source, component.spin, component.colour, *u, ctx.comm()));
+  }
 };
 static_assert(backend<solver_backend>);
 

@@ -6,7 +6,6 @@
 #include "cpu_ref/coarse/multigrid_library.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "cpu_ref/solvers/backend.hpp"
-#include "cpu_ref/sources/sources.hpp"
 
 namespace plaquette::cpu {
 
@@ -19,14 +18,9 @@ struct cpu_multigrid_backend : solver_backend {
   static multigrid_library make_library(const context& ctx, const links& u, const fermion_action& action, reconstruct) {
     return {ctx, u, action};
   }
-  static const gauge_configuration& links_of(const links& u) { return *u; }
   template <class T>
   static constexpr reconstruct stored_reals(double /*distance_from_su3*/) {
     return reconstruct::none;
-  }
-  static void make_source(field<double>& b, int column, const source_description& source, source_component component,
-                          const links& u, const context& ctx) {
-    import_column(b, column, cpu::make_source(source, component.spin, component.colour, *u, ctx.comm()));
   }
   static const null_space& on_host(const null_space& vectors) { return vectors; }
   static const coarse_matrices& on_host(const coarse_matrices& numbers) { return numbers; }

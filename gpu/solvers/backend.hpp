@@ -3,11 +3,14 @@
 /// The names of the CUDA library, for what is written once for both. The twin of cpu_ref/solvers/backend.hpp.
 #pragma once
 
+#include <type_traits>
+
 #include "common/solvers/backend.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/field.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
+#include "gpu/sources/sources.hpp"
 
 namespace plaquette::gpu {
 
@@ -23,6 +26,22 @@ struct solver_backend {
   using schur_wilson_clover = gpu::schur_wilson_clover<T>;
   static constexpr int check_interval = 10, check_lag = 2;  // answers come late
   static constexpr bool records = true;
+
+  /// Returns what operators are made of.
+  static const links& links_of(const links& u) { return u; }
+  /// Made in double, then rounded.
+  template <class T>
+  static void make_source(field<T>& b, int column, const source_description& source, source_component component,
+                          const links& u, const context&) {
+    field<T> target = view(b, column, 1);
+    if constexpr (std::is_same_v<T, double>) {
+      gpu::make_source(target, 0, source, component.spin, component.colour, u);
+    } else {
+      auto made = like(target, 1, as<field<double>>);
+      gpu::make_source(made, 0, source, component.spin, component.colour, u);
+      convert(target, made);
+    }
+  }
 };
 static_assert(backend<solver_backend>);
 

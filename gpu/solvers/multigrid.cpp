@@ -11,7 +11,6 @@
 #include "gpu/coarse/recorded_operator.hpp"
 #include "gpu/solvers.hpp"
 #include "gpu/solvers/backend.hpp"
-#include "gpu/sources/sources.hpp"
 #include "gpu/tuning/tuner.hpp"
 
 namespace plaquette::gpu {
@@ -26,18 +25,12 @@ struct gpu_multigrid_backend : solver_backend {
                                         reconstruct stored) {
     return {ctx, u, action, stored};
   }
-  static const links& links_of(const links& u) { return u; }
   /// The third row of a link is made of the others where that costs no digit of T's that matters: operators in low
   /// precision are corrected by one in double.
   template <class T>
   static reconstruct stored_reals(double distance_from_su3) {
     const double allowed = std::is_same_v<T, double> ? 1e-12 : 1e-6;
     return distance_from_su3 < allowed ? reconstruct::twelve : reconstruct::none;
-  }
-  static void make_source(field<double>& b, int column, const source_description& source, source_component component,
-                          const links& u, const context&) {
-    gpu::field<double> target = view(b, column, 1);
-    gpu::make_source(target, 0, source, component.spin, component.colour, u);
   }
   /// The cycle as a graph, where no host is needed in it.
   template <class F>

@@ -38,12 +38,12 @@ stopping_rule rule_of(const solver_options& options, run_control& control, progr
   return rule;
 }
 
-void take_solutions(propagator_result& result, const solve_engine& engine, const schur_report& report,
+void take_solutions(propagator_result& result, const propagator_solver& solver, const schur_report& report,
                     const std::vector<int>& columns) {
   for (std::size_t place = 0; place < columns.size(); ++place) {
     const auto n = static_cast<std::size_t>(columns[place]);
     const column_report& c = report.columns[place];
-    engine.get_solution(static_cast<int>(place), result.columns[n]);
+    solver.get_solution(static_cast<int>(place), result.columns[n]);
     result.results[n] = {.status = c.status,
                          .why = c.why,
                          .iterations = c.iterations,
@@ -189,7 +189,7 @@ namespace {
 
 /// What a propagator is solved from, and how the run is watched.
 struct solve_setting {
-  solve_engine& engine;
+  const timed_solver& on;
   const solver_options& options;
   const gauge_configuration& links;
   const gauge_configuration* source_links;
@@ -212,15 +212,15 @@ void solve_columns(propagator_result& result, const solve_setting& run, const sc
     run.progress.begin(batch.size() == result.kept.size()
                            ? std::string("solve")
                            : fmt::format("solve of columns {} to {}", batch.front(), batch.back()));
-    run.engine.set_sources(batch);
-    const timed_solve solve = run.engine.solve(run.rule, parameters);
+    run.on.solver.make_sources(run.options.source, batch);
+    const timed_solve solve = plaquette::solve(run.on, run.rule, parameters);
     result.solver = solve.report.solver;
     result.batches.push_back({batch, solve.flops, {solve.seconds}});
     result.flops += solve.flops;
     result.first_seconds += solve.seconds;
     result.tuning_seconds += solve.tuning_seconds;
     result.gpu = solve.gpu;
-    take_solutions(result, run.engine, solve.report, batch);
+    take_solutions(result, run.on.solver, solve.report, batch);
     if (!run.checkpoint) continue;
     now_doing("writing the checkpoint");
     result.unfinished_files = files_of_run(run.options);  // until the run has ended, however it ends
@@ -263,7 +263,7 @@ void judge_timed(propagator_result& result, const solve_setting& run, const std:
                  const schur_report& report, complex<double> phase) {
   spinor_configuration x(run.links.geometry());
   for (std::size_t place = 0; place < columns.size(); ++place) {
-    run.engine.get_solution(static_cast<int>(place), x);
+    run.on.solver.get_solution(static_cast<int>(place), x);
     cpu::for_each_site(x.geometry(), [&](const coordinate& at) { x(at) = conj(phase) * x(at); });
     column_result judged;
     judged.iterations = report.columns[place].iterations;
@@ -284,8 +284,8 @@ bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches,
   long inner_applications = 0, outer_applications = 0;
   for (solved_batch& batch : batches) {
     if (run.control.should_stop()) return false;
-    run.engine.set_sources(batch.columns, phase);
-    const timed_solve again = run.engine.solve(run.rule, parameters);
+    run.on.solver.make_sources(run.options.source, batch.columns, phase);
+    const timed_solve again = plaquette::solve(run.on, run.rule, parameters);
     if (run.control.stopped()) return false;
     for (std::size_t place = 0; place < batch.columns.size(); ++place)
       result.timed_solves_converge =
@@ -319,8 +319,8 @@ void check_repeats(propagator_result& result, const std::vector<int>& columns, c
     // One that a run before has solved may have been solved on another process grid.
     if (!run.loaded[n]) outcomes[n] = {result.results[n].iterations, result.results[n].device};
   }
-  run.engine.set_sources(columns);
-  const timed_solve again = run.engine.solve(run.rule, parameters);
+  run.on.solver.make_sources(run.options.source, columns);
+  const timed_solve again = plaquette::solve(run.on, run.rule, parameters);
   if (!run.control.stopped()) result.repeats_agree = same_outcomes(again.report, columns, outcomes);
 }
 
@@ -344,21 +344,21 @@ void time_solves(propagator_result& result, const solve_setting& run, const schu
 }
 
 /// Correlators of the device, and what they were made of.
-void contract_on_device(propagator_result& result, const solve_engine& engine) {
-  result.correlators = engine.correlators();
+void contract_on_device(propagator_result& result, const propagator_solver& solver) {
+  result.correlators = solver.correlators();
   if (!result.correlators) return;
   now_doing("the comparison of the device's solutions");
   cpu::propagator again(1, spinor_configuration(result.columns.front().geometry()));
   result.of_device.emplace();
   for (std::size_t n = 0; n < result.columns.size(); ++n) {
-    engine.get_solution(static_cast<int>(n), again.front());
+    solver.get_solution(static_cast<int>(n), again.front());
     add_columns(*result.of_device, again);
   }
 }
 
 }  // namespace
 
-propagator_result solve_propagator(solve_engine& engine, const solver_options& options,
+propagator_result solve_propagator(const timed_solver& on, const solver_options& options,
                                    const gauge_configuration& links, const communicator& world, run_control& control,
                                    progress_line& progress, const gauge_configuration* source_links) {
   const lattice_geometry& geometry = links.geometry();
@@ -366,7 +366,7 @@ propagator_result solve_propagator(solve_engine& engine, const solver_options& o
   if (!options.checkpoint.empty()) checkpoint.emplace(options, geometry, cpu::average_plaquette(links, world), world);
   const stopping_rule rule = rule_of(options, control, progress);
   solve_setting run{
-      engine, options, links, source_links, world, control, progress, rule, checkpoint ? &*checkpoint : nullptr};
+      on, options, links, source_links, world, control, progress, rule, checkpoint ? &*checkpoint : nullptr};
 
   schur_parameters parameters{.operator_norm = operator_norm_estimate(options.shared.action)};
   propagator_result result = nothing_solved(options, geometry);
@@ -386,9 +386,9 @@ propagator_result solve_propagator(solve_engine& engine, const solver_options& o
     solve_columns(result, run, parameters);
     judge_result(result, run);
   }
-  if (!control.stopped()) contract_on_device(result, engine);
+  if (!control.stopped()) contract_on_device(result, on.solver);
   time_solves(result, run, parameters);
-  result.halo = engine.halo();
+  result.halo = halo_facts(on);
   return result;
 }
 

@@ -14,9 +14,9 @@
 #include "common/app/run_control.hpp"
 #include "common/app/timing.hpp"
 #include "cpu_ref/observables/correlators.hpp"
-#include "miniapps/mixed-precision-solver/solve_engine.hpp"
 #include "miniapps/mixed-precision-solver/solver_checks.hpp"
 #include "miniapps/mixed-precision-solver/solver_options.hpp"
+#include "miniapps/mixed-precision-solver/timed_solver.hpp"
 
 namespace plaquette {
 
@@ -45,7 +45,7 @@ struct propagator_result {
   std::vector<double> timed_residuals{}, timed_tolerances{};
   bool timed_solves_converge = true;
   double tuning_seconds = 0.0;                   ///< of all solves; no other time holds them
-  std::optional<correlator_pair> correlators{};  ///< by the device, of the first solve; see solve_engine::correlators
+  std::optional<correlator_pair> correlators{};  ///< by the device, of the first solve; see propagator_solver
   double flops = 0.0;           ///< of the timed solve, else of the first: standard counts of the Schur operator
   double true_tolerance = 0.0;  ///< what true residuals are held to, see schur_parameters
   std::vector<std::string> unfinished_files;  ///< that runs which were stopped have left, as the checkpoint says
@@ -53,7 +53,7 @@ struct propagator_result {
   long outer_applications = 0;                ///< and of that of the residual, on the even sites
   double reference_seconds = 0.0;             ///< that the checks took
   json_document gpu = nullptr;                ///< clocks and energy of the last batch; null on the CPU
-  json_document halo = nullptr;               ///< see solve_engine::halo
+  json_document halo = nullptr;               ///< see halo_facts
 
   bool solved() const;
   /// Iterated residual of the worst column, one an iteration.
@@ -68,7 +68,7 @@ bit_sum sum_of_columns(const cpu::propagator& columns);
 /// run is stopped. Collective.
 /// \param links         with ghosts filled
 /// \param source_links  that smear a Gaussian source; null: `links`
-propagator_result solve_propagator(solve_engine& engine, const solver_options& options,
+propagator_result solve_propagator(const timed_solver& on, const solver_options& options,
                                    const gauge_configuration& links, const communicator& world, run_control& control,
                                    progress_line& progress, const gauge_configuration* source_links = nullptr);
 

@@ -82,12 +82,12 @@ void for_each_operator(const solver_options& options, const std::function<void()
 
 }  // namespace
 
-void check_operators(verification& checks, solve_engine& engine, const solver_options& options,
+void check_operators(verification& checks, const applied_operators& applied, const solver_options& options,
                      const gauge_configuration& links, double distance_from_su3, const communicator& comm,
                      const std::function<void()>& begin_each) {
   const scaling::site_sample sample(links.geometry(), false);
   for_each_operator(options, begin_each, [&](bool inner, bool dagger) {
-    const scaling::weighed_sums sums = engine.apply_to_random(inner, dagger);
+    const scaling::weighed_sums sums = applied(inner, dagger);
     const scaling::operator_case c = full_operator(options, inner);
     const scaling::difference found =
         scaling::compare_with_textbook(sums.out, sums.in, links, options.shared.action,
@@ -99,11 +99,11 @@ void check_operators(verification& checks, solve_engine& engine, const solver_op
   });
 }
 
-void check_against_cpu(verification& checks, solve_engine& gpu, solve_engine& cpu, const solver_options& options,
-                       double distance_from_su3, const communicator& comm, const std::function<void()>& begin_each) {
+void check_against_cpu(verification& checks, const applied_operators& gpu, const applied_operators& cpu,
+                       const solver_options& options, double distance_from_su3, const communicator& comm,
+                       const std::function<void()>& begin_each) {
   for_each_operator(options, begin_each, [&](bool inner, bool dagger) {
-    const spinor_configuration found = gpu.apply_to_random(inner, dagger).out,
-                               expected = cpu.apply_to_random(inner, dagger).out;
+    const spinor_configuration found = gpu(inner, dagger).out, expected = cpu(inner, dagger).out;
     checks.add(name_of_operator(inner, dagger) + ", GPU against CPU", relative_difference(found, expected, comm),
                2.0 * scaling::tolerance_of(full_operator(options, inner), distance_from_su3).norm);
   });

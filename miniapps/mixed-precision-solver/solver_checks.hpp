@@ -13,8 +13,9 @@
 #include "common/comms/communicator.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
-#include "miniapps/mixed-precision-solver/solve_engine.hpp"
+#include "miniapps/mixed-precision-solver/solver_options.hpp"
 #include "miniapps/shared/operator_case.hpp"
+#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette {
 
@@ -39,20 +40,23 @@ double residual_floor(double rounding, int iterations, double unit_roundoff);
 /// The words of figures for a precision.
 scaling::number_precision in_words_of_figures(precision p);
 
+/// Applies M or M^+ of the residual, or of the Krylov space, to random columns: see `apply_to_random`.
+using applied_operators = std::function<scaling::weighed_sums(bool inner, bool dagger)>;
+
 /// Adds: M and M^+ of the residual, and those of the Krylov space where they are others, against the textbook operator
 /// on a batch of random columns. One application of the textbook operator judges all columns: they are summed with
 /// weights. All sites of lattices of up to 2^16 sites are compared, sampled ones of larger lattices. Collective.
 /// \param links              with ghosts filled
 /// \param distance_from_su3  the largest of them: links that are rebuilt differ by as much
 /// \param begin_each         is called before each comparison; what it throws ends them
-void check_operators(verification& checks, solve_engine& engine, const solver_options& options,
+void check_operators(verification& checks, const applied_operators& applied, const solver_options& options,
                      const gauge_configuration& links, double distance_from_su3, const communicator& comm,
                      const std::function<void()>& begin_each = {});
 
 /// Adds: the same operators of a GPU against those of the CPU, in the same precision, at all sites. Each rounds by what
 /// is allowed against the textbook. Collective.
-void check_against_cpu(verification& checks, solve_engine& gpu, solve_engine& cpu, const solver_options& options,
-                       double distance_from_su3, const communicator& comm,
+void check_against_cpu(verification& checks, const applied_operators& gpu, const applied_operators& cpu,
+                       const solver_options& options, double distance_from_su3, const communicator& comm,
                        const std::function<void()>& begin_each = {});
 
 /// How one column was solved. Residuals are |b - M x| / |b| of the full system, but for the iterated one, which is the

@@ -241,8 +241,7 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   options.shared.keep_thin_links = options.source.thin_links || !options.read_propagator.empty();
   options.solver = parse_solver_kind(raw.solver);
   choose_precisions(options, raw, line);
-  options.preconditioning =
-      raw.preconditioning == "symmetric" ? cpu::schur_kind::symmetric : cpu::schur_kind::asymmetric;
+  options.preconditioning = raw.preconditioning == "symmetric" ? schur_kind::symmetric : schur_kind::asymmetric;
   options.basis = parse_gamma_basis(raw.basis);
   if (const auto step = std::ranges::find(ladder, options.size, &problem::name); step != ladder.end())
     overlay(options.shared, *step, line);
@@ -250,12 +249,29 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   return options;
 }
 
+propagator_settings solver_options::solver_settings() const {
+  propagator_settings settings;
+  settings.action = shared.action;
+  settings.columns = batch_size();
+  settings.outer = outer;
+  settings.inner = inner;
+  settings.solver = solver;
+  settings.parameters = parameters;
+  settings.scheme = scheme;
+  settings.updates = updates;
+  settings.links = links;
+  settings.inner_links = inner_links;
+  settings.preconditioning = preconditioning;
+  settings.overlap = shared.overlap;
+  return settings;
+}
+
 std::string scheme_text(const solver_options& options) {
   if (options.plain()) return "none";
   return options.scheme == mixed_scheme::reliable ? "reliable updates" : "defect correction";
 }
 
-std::string name(cpu::schur_kind kind) { return kind == cpu::schur_kind::symmetric ? "symmetric" : "asymmetric"; }
+std::string name(schur_kind kind) { return kind == schur_kind::symmetric ? "symmetric" : "asymmetric"; }
 
 json_document parameters_of(const solver_options& options, const lattice_geometry& geometry) {
   const shared_options& shared = options.shared;

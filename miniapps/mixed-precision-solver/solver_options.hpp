@@ -10,7 +10,7 @@
 #include "common/algorithms/mixed_solve.hpp"
 #include "common/app/options.hpp"
 #include "common/app/report.hpp"
-#include "cpu_ref/dirac/wilson_clover.hpp"
+#include "common/solvers/propagator_solver.hpp"
 #include "cpu_ref/sources/sources.hpp"
 
 namespace plaquette {
@@ -28,7 +28,7 @@ struct solver_options {
   reliable_updates updates;
   reconstruct links = reconstruct::none, inner_links = reconstruct::none;  ///< of the two operators
   double default_tolerance = 1e-14;
-  cpu::schur_kind preconditioning = cpu::schur_kind::symmetric;
+  schur_kind preconditioning = schur_kind::symmetric;
   int iteration_limit = 10000;
   int repeat = 3;  ///< timed solves after the first, which is the warm-up and the answer
   int batch = 0;   ///< right-hand sides that are solved at once; 0: all
@@ -46,11 +46,10 @@ struct solver_options {
   double tolerance() const { return shared.tolerance > 0.0 ? shared.tolerance : default_tolerance; }
   /// Right-hand sides that are solved at once.
   int batch_size() const { return batch > 0 ? batch : shared.rhs; }
-  /// A solver of one precision that makes no residual anew.
-  bool plain() const {
-    return outer == inner && scheme == mixed_scheme::reliable &&
-           (solver == solver_kind::gcr || solver == solver_kind::mr);
-  }
+  /// Returns what the solver of the libraries is told of these.
+  propagator_settings solver_settings() const;
+  /// See propagator_settings.
+  bool plain() const { return solver_settings().plain(); }
 };
 
 /// Throws input_error for arguments that cannot be used, help_requested for --help.
@@ -60,7 +59,7 @@ solver_options parse_solver_options(int argc, const char* const* argv);
 std::string scheme_text(const solver_options& options);
 
 /// "symmetric", "asymmetric"
-std::string name(cpu::schur_kind kind);
+std::string name(schur_kind kind);
 
 /// For the report.
 json_document parameters_of(const solver_options& options, const lattice_geometry& geometry);

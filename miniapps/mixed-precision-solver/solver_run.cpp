@@ -12,10 +12,12 @@
 
 #include "common/lattice/sum_rounding.hpp"
 #include "cpu_ref/observables/correlators.hpp"
+#include "cpu_ref/solvers.hpp"
 #include "miniapps/mixed-precision-solver/propagator_checkpoint.hpp"
 #include "miniapps/mixed-precision-solver/propagator_solve.hpp"
 #include "miniapps/mixed-precision-solver/solver_checks.hpp"
 #include "miniapps/mixed-precision-solver/summary.hpp"
+#include "miniapps/mixed-precision-solver/timed_solver.hpp"
 #include "miniapps/mixed-precision-solver/work_estimate.hpp"
 #include "miniapps/shared/correlator_report.hpp"
 #include "miniapps/shared/machine_speed.hpp"
@@ -26,19 +28,36 @@ namespace plaquette {
 
 namespace {
 
+/// Returns a handle on links that the run keeps.
+std::shared_ptr<const gauge_configuration> kept(const gauge_configuration& links) {
+  return {std::shared_ptr<void>(), &links};
+}
+
+std::unique_ptr<propagator_solver> make_cpu_solver(app_run& run, const gauge_input& gauge,
+                                                   const propagator_settings& settings) {
+  return cpu::make_propagator_solver(cpu::context(run.geometry, run.world), kept(gauge.links), settings);
+}
+
 /// --check: the operators of the device against the textbook's, and those of a GPU against the CPU's.
-void check_engine(app_run& run, const solver_options& options, solve_engine& engine, const gauge_input& gauge) {
+void check_solver(app_run& run, const solver_options& options, propagator_solver& solver, const gauge_input& gauge) {
+  const auto applied_by = [&run](propagator_solver& by) -> applied_operators {
+    return [&](bool inner, bool dagger) {
+      return apply_to_random(by, inner, dagger, run.shared.seed, run.geometry, run.world);
+    };
+  };
   const auto begin_each = [&run] {
     run.stop_if_asked();
     run.progress.begin("comparison of the operators");
     run.progress.update(-1.0);
   };
   now_doing("the comparison with the textbook operator");
-  check_operators(run.result.checks, engine, options, gauge.links, gauge.distance_from_su3, run.world, begin_each);
+  check_operators(run.result.checks, applied_by(solver), options, gauge.links, gauge.distance_from_su3, run.world,
+                  begin_each);
   if (!run.gpu) return;
   now_doing("the comparison with the CPU");
-  const auto cpu_engine = make_cpu_engine(cpu::context(run.geometry, run.world), gauge.links, options);
-  check_against_cpu(run.result.checks, engine, *cpu_engine, options, gauge.distance_from_su3, run.world, begin_each);
+  const auto on_cpu = make_cpu_solver(run, gauge, options.solver_settings());
+  check_against_cpu(run.result.checks, applied_by(solver), applied_by(*on_cpu), options, gauge.distance_from_su3,
+                    run.world, begin_each);
 }
 
 /// Of the columns that were checked, on the CPU.
@@ -118,7 +137,8 @@ void check_timed_operator(app_run& run, const solver_options& options, const gau
                         scaling::tolerance_of(c, gauge.distance_from_su3).norm);
 }
 
-void measure_operator(app_run& run, const solver_options& options, solve_engine& engine, const gauge_input& gauge) {
+void measure_operator(app_run& run, const solver_options& options, propagator_solver& solver,
+                      const gauge_input& gauge) {
   now_doing("the measurement of the operator");
   run.progress.begin("measurement of the operator");
   run.progress.update(-1.0);
@@ -128,7 +148,9 @@ void measure_operator(app_run& run, const solver_options& options, solve_engine&
                          {run.shared.action.has_clover() ? clover_schur : wilson_schur, scaling::site_layout::even_odd,
                           in_words_of_figures(numbers), links, columns});
   };
-  for (operator_figure& figure : engine.time_operators(judge, [&run] { return run.control.should_stop(); })) {
+  const int threads = run.gpu ? 1 : cpu::context(run.geometry, run.world).threads();
+  for (operator_figure& figure : time_operators({solver, run.geometry, run.world, run.gpu.get()}, threads,
+                                                run.shared.seed, judge, [&run] { return run.control.should_stop(); })) {
     if (run.gpu)
       relate_to_gpu(figure, *run.gpu);
     else
@@ -188,12 +210,14 @@ exit_status solve_and_report(app_run& run, const solver_options& options, const 
                              propagator_result& solved) {
   now_doing("the set-up of the operators");
   const gauge_configuration* const source_links = source_links_of(options.source, gauge);
-  const auto engine = run.gpu
-                          ? make_gpu_engine(*run.gpu, gauge.links, options, source_links)
-                          : make_cpu_engine(cpu::context(run.geometry, run.world), gauge.links, options, source_links);
-  if (options.shared.check) check_engine(run, options, *engine, gauge);
+  propagator_settings settings = options.solver_settings();
+  if (source_links) settings.source_links = kept(*source_links);
+  const auto solver =
+      run.gpu ? run.gpu->make_propagator_solver(kept(gauge.links), settings) : make_cpu_solver(run, gauge, settings);
+  if (options.shared.check) check_solver(run, options, *solver, gauge);
 
-  solved = solve_propagator(*engine, options, gauge.links, run.world, run.control, run.progress, source_links);
+  solved = solve_propagator({*solver, run.geometry, run.world, run.gpu.get()}, options, gauge.links, run.world,
+                            run.control, run.progress, source_links);
   run.progress.clear();
   check_columns(run.result.checks, solved.results);
   check_timed_solves(run.result.checks, solved);
@@ -227,7 +251,7 @@ exit_status solve_and_report(app_run& run, const solver_options& options, const 
   const sample_statistics seconds = statistics(solved.seconds);
   run.result.fom.value = static_cast<double>(solved.results.size()) / seconds.median;
   add_correlators(run, options, solved);
-  if (!run.control.stopped()) measure_operator(run, options, *engine, gauge);
+  if (!run.control.stopped()) measure_operator(run, options, *solver, gauge);
   if (!options.write_propagator.empty()) {
     store_propagator(run, options, solved, gauge);
     if (run.talks()) fmt::print("\npropagator {}\n", options.write_propagator);

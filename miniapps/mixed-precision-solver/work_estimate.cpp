@@ -5,6 +5,8 @@
 
 #include "common/app/memory.hpp"
 #include "common/lattice/site_field.hpp"
+#include "common/solvers/schur_work.hpp"
+#include "cpu_ref/solvers.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 
 namespace plaquette {
@@ -54,16 +56,10 @@ constexpr int inner_update_batches = 2;
 /// Even-site batches that the inner operator works in.
 constexpr int scratch_batches = 2;
 
-double bytes_of_real(precision p) { return p == precision::double_ ? 8.0 : p == precision::single ? 4.0 : 2.0; }
-
 /// A rank's: links once; clover blocks and their inverses, packed. (In double while they are made, which is over before
 /// there are vectors.)
 double operator_bytes(double sites, bool clover, precision numbers, reconstruct links) {
   return sites * bytes_of_real(numbers) * (dimensions * stored_reals(links) + (clover ? 144.0 : 0.0));
-}
-
-double bytes_of_spinor(precision numbers) {
-  return spinor_reals * bytes_of_real(numbers) + (numbers == precision::half ? sizeof(float) : 0.0);
 }
 
 /// The heap gives larger pieces back to the system.
@@ -73,31 +69,6 @@ constexpr double largest_piece_kept = 32.0 * 0x1p20;
 /// back to the system, so this is for small problems: three quarters of their vectors, and no more than 45 MiB
 /// (measured, in all precisions).
 double holes_of_the_heap(double bytes) { return std::min(0.75 * bytes, 45.0 * 0x1p20); }
-
-}  // namespace
-
-int columns_at_once(precision inner, int columns, const lattice_geometry& geometry) {
-  constexpr double vectors = 8.0;  // that a solver goes through in an iteration, the operator's own among them
-  const double even_sites = 0.5 * static_cast<double>(geometry.local_volume());
-  return cpu::columns_at_once(vectors * even_sites * bytes_of_spinor(inner), columns);
-}
-
-double schur_bytes_per_site(bool clover, int columns, precision numbers, reconstruct links) {
-  const double real = bytes_of_real(numbers), scale = numbers == precision::half ? sizeof(float) : 0.0;
-  const double link = stored_reals(links) * real, spinor = bytes_of_spinor(numbers),
-               block = clover ? 72.0 * real + 2.0 * scale : 0.0;
-  return 2.0 * 8.0 * link + 2.0 * block + 5.0 * spinor * columns;
-}
-
-double schur_flops_per_site(bool clover) {
-  return 2.0 * cpu::hopping_flops + cpu::xpay_flops + (clover ? 2.0 * cpu::clover_flops : 0.0);
-}
-
-int applications_per_iteration(solver_kind solver) {
-  return solver == solver_kind::gcr || solver == solver_kind::mr ? 1 : 2;
-}
-
-namespace {
 
 /// Of the right-hand sides that are solved at once.
 struct vector_bytes {
@@ -168,7 +139,7 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
   } else {
     work.operator_bytes = bytes_of_operators(options, local);
     const int batch = options.batch_size();
-    const double at_once = 1.0 * columns_at_once(options.inner, batch, geometry) / batch;
+    const double at_once = 1.0 * cpu::columns_at_once(options.inner, batch, geometry) / batch;
     const vector_bytes vectors = bytes_of_vectors(options, local, batch);
     const double most = vectors.most(at_once);
     work.vector_bytes = most + holes_of_the_heap(most);

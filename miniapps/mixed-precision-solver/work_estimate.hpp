@@ -11,21 +11,6 @@
 
 namespace plaquette {
 
-/// Fewest bytes of one application of the even-odd Schur operator, a site of one parity, for all columns together:
-/// every number that it must see read once and written once. Two hops read 8 links each, two clover blocks are 72 reals
-/// each, and a column's spinors are read three times and written twice. In half precision a spinor has a scale of 4
-/// bytes beside it, and a clover term two.
-double schur_bytes_per_site(bool clover, int columns, precision numbers, reconstruct links);
-
-/// Standard flops of one application a site of one parity and column: 3696 with clover term, 2688 without.
-double schur_flops_per_site(bool clover);
-
-/// Applications of the even-odd operator in one iteration of a solver.
-int applications_per_iteration(solver_kind solver);
-
-/// How many of the right-hand sides the Krylov solver iterates at a time (cpu::columns_at_once).
-int columns_at_once(precision inner, int columns, const lattice_geometry& geometry);
-
 struct work_estimate {
   double canonical_bytes = 0;      ///< a rank: links and propagator in the canonical order
   double operator_bytes = 0;       ///< a rank: packed links and clover blocks

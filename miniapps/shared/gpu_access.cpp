@@ -31,6 +31,10 @@ class gpu_in_use final : public gpu_access {
       : gpu_access(std::move(facts), std::move(monitor), options), context_(std::move(ctx)) {}
 
   const gpu::context& context() const override { return context_; }
+  std::unique_ptr<propagator_solver> make_propagator_solver(std::shared_ptr<const gauge_configuration> links,
+                                                            const propagator_settings& settings) const override {
+    return gpu::make_propagator_solver(context_, std::move(links), settings);
+  }
   std::unique_ptr<multigrid_solver> make_multigrid_solver(std::shared_ptr<const gauge_configuration> links,
                                                           const multigrid_settings& settings) const override {
     return gpu::make_multigrid_solver(context_, std::move(links), settings);

@@ -16,6 +16,7 @@
 #include "common/error.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/overlap_solver.hpp"
+#include "common/solvers/propagator_solver.hpp"
 #include "miniapps/shared/gpu_monitor.hpp"
 
 namespace plaquette {
@@ -54,6 +55,8 @@ class gpu_access {
   /// Where fields live.
   virtual const gpu::context& context() const = 0;
   /// Returns a solver of gpu/solvers.hpp on it, as do those below. Collective.
+  virtual std::unique_ptr<propagator_solver> make_propagator_solver(std::shared_ptr<const gauge_configuration> links,
+                                                                    const propagator_settings& settings) const = 0;
   virtual std::unique_ptr<multigrid_solver> make_multigrid_solver(std::shared_ptr<const gauge_configuration> links,
                                                                   const multigrid_settings& settings) const = 0;
   virtual std::unique_ptr<overlap_solver> make_overlap_solver(std::shared_ptr<const gauge_configuration> links,

@@ -11,8 +11,10 @@
 
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/solvers.hpp"
 #include "miniapps/mixed-precision-solver/propagator_solve.hpp"
 #include "miniapps/mixed-precision-solver/solver_checks.hpp"
+#include "miniapps/mixed-precision-solver/timed_solver.hpp"
 #include "miniapps/shared/correlator_report.hpp"
 #include "miniapps/shared/gauge_input.hpp"
 #include "miniapps/shared/propagator_file.hpp"
@@ -29,7 +31,7 @@ struct solved_problem {
   solver_options options;
   lattice_geometry geometry{odd_shape};
   gauge_configuration links = cpu::weak_field_configuration(geometry, 0.3, 21, alone);
-  std::unique_ptr<solve_engine> engine;
+  std::unique_ptr<propagator_solver> solver;
   propagator_result result;
 
   explicit solved_problem(const char* precisions = "double") {
@@ -38,10 +40,14 @@ struct solved_problem {
     options.default_tolerance = options.outer == precision::single ? 1e-7 : 1e-12;
     options.shared.action = fermion_action::isotropic(0.3, 1.2);
     options.repeat = 0;
-    engine = make_cpu_engine(cpu::context(geometry, alone, 1), links, options);
+    solver = solver_with(options);
     run_control control(alone, std::numeric_limits<double>::infinity());
     progress_line silent(false);
-    result = solve_propagator(*engine, options, links, alone, control, silent);
+    result = solve_propagator({*solver, geometry, alone}, options, links, alone, control, silent);
+  }
+  std::unique_ptr<propagator_solver> solver_with(const solver_options& o) const {
+    return cpu::make_propagator_solver(cpu::context(geometry, alone, 1), std::make_shared<gauge_configuration>(links),
+                                       o.solver_settings());
   }
   /// The verdict on these columns, judged again.
   bool passes(cpu::propagator columns, const fermion_action& action) {
@@ -81,29 +87,16 @@ TEST(GaugeCheck, FailsForOneNaN) {
   EXPECT_FALSE(gauge_passes(links));
 }
 
-/// An engine that does what a test adds to its operators.
-class broken_engine final : public solve_engine {
- public:
-  using spoiler = std::function<scaling::weighed_sums(solve_engine& sound, bool inner, bool dagger)>;
-  explicit broken_engine(spoiler spoil) : spoil_(std::move(spoil)) {}
-  scaling::weighed_sums apply_to_random(bool inner, bool dagger) override {
-    return spoil_(*problem().engine, inner, dagger);
-  }
-  void set_sources(const std::vector<int>&, complex<double>) override {}
-  timed_solve solve(const stopping_rule&, const schur_parameters&) override { return {}; }
-  void get_solution(int, spinor_configuration&) const override {}
-  std::optional<correlator_pair> correlators() const override { return {}; }
-  std::vector<operator_figure> time_operators(const operator_judge&, const std::function<bool()>&) override {
-    return {};
-  }
+/// The operators of a solver on random columns.
+applied_operators applied_by(propagator_solver& solver) {
+  return [&solver](bool inner, bool dagger) {
+    return apply_to_random(solver, inner, dagger, problem().options.shared.seed, problem().geometry, alone);
+  };
+}
 
- private:
-  spoiler spoil_;
-};
-
-bool operators_pass(solve_engine& engine, const solver_options& options) {
+bool operators_pass(const applied_operators& applied, const solver_options& options) {
   verification checks;
-  check_operators(checks, engine, options, problem().links, 1e-15, alone);
+  check_operators(checks, applied, options, problem().links, 1e-15, alone);
   return checks.passed();
 }
 
@@ -111,23 +104,24 @@ bool operators_pass(solve_engine& engine, const solver_options& options) {
 bool passes_with(const std::function<void(complex<double>& number)>& change, bool inner) {
   solver_options options = problem().options;
   if (inner) options.inner = precision::single;  // only in words: the operators are the same
-  broken_engine broken([&](solve_engine& sound, bool is_inner, bool dagger) {
-    scaling::weighed_sums sums = sound.apply_to_random(false, dagger);
+  const applied_operators sound = applied_by(*problem().solver);
+  const applied_operators broken = [&](bool is_inner, bool dagger) {
+    scaling::weighed_sums sums = sound(false, dagger);
     if (is_inner == inner) change(sums.out(coordinate{2, 3, 1, 4})(1, 2));
     return sums;
-  });
+  };
   return operators_pass(broken, options);
 }
 
 TEST(OperatorCheck, PassesForTheProductionOperatorsInAllPrecisions) {
-  EXPECT_TRUE(operators_pass(*problem().engine, problem().options));
+  EXPECT_TRUE(operators_pass(applied_by(*problem().solver), problem().options));
   for (const precision inner : {precision::single, precision::half}) {
     solver_options options = problem().options;
     options.inner = inner;
     options.inner_links = reconstruct::twelve;
-    const auto engine = make_cpu_engine(cpu::context(problem().geometry, alone, 1), problem().links, options);
+    const auto solver = problem().solver_with(options);
     verification checks;
-    check_operators(checks, *engine, options, problem().links, 1e-15, alone);
+    check_operators(checks, applied_by(*solver), options, problem().links, 1e-15, alone);
     EXPECT_TRUE(checks.passed()) << checks.line();
     EXPECT_EQ(checks.checks().size(), 8);  // M and M^+, of both, as a whole and at the worst site
   }
@@ -145,12 +139,13 @@ TEST(OperatorCheck, FailsForOneWrongSignOrNaNOfEitherOperator) {
 TEST(OperatorCheck, FailsForTheOtherSignOfTheCloverTerm) {
   solver_options options = problem().options;
   options.shared.action.clover_spatial *= -1.0;
-  EXPECT_FALSE(operators_pass(*problem().engine, options));
+  EXPECT_FALSE(operators_pass(applied_by(*problem().solver), options));
 }
 
 TEST(OperatorCheck, FailsForTheAdjointInPlaceOfTheOperator) {
-  broken_engine swapped(
-      [](solve_engine& sound, bool inner, bool dagger) { return sound.apply_to_random(inner, !dagger); });
+  const applied_operators swapped = [sound = applied_by(*problem().solver)](bool inner, bool dagger) {
+    return sound(inner, !dagger);
+  };
   EXPECT_FALSE(operators_pass(swapped, problem().options));
 }
 
@@ -343,17 +338,17 @@ TEST(SinglePrecision, IsHeldToItsFloorAndNoMore) {
   EXPECT_FALSE(single.passes(columns, single.options.shared.action));
 }
 
-/// An engine whose recurrence claims more than its solution holds, until it is told what the true residual must meet.
-class drifting_engine final : public solve_engine {
+/// A solver whose recurrence claims more than its solution holds, until it is told what the true residual must meet.
+class drifting_solver final : public propagator_solver {
  public:
-  explicit drifting_engine(solve_engine& sound) : sound_(sound) {}
-  scaling::weighed_sums apply_to_random(bool inner, bool dagger) override {
-    return sound_.apply_to_random(inner, dagger);
+  explicit drifting_solver(propagator_solver& sound) : sound_(sound) {}
+  const propagator_settings& settings() const override { return sound_.settings(); }
+  void set_source(int column, const spinor_configuration& b) override { sound_.set_source(column, b); }
+  void make_sources(const source_description& source, const std::vector<int>& components,
+                    complex<double> phase) override {
+    sound_.make_sources(source, components, phase);
   }
-  void set_sources(const std::vector<int>& columns, complex<double> phase) override {
-    sound_.set_sources(columns, phase);
-  }
-  timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) override {
+  propagator_report solve(const stopping_rule& rule, const schur_parameters& parameters) override {
     ++solves;
     true_tolerance = parameters.true_tolerance;
     return sound_.solve(rule, parameters);
@@ -363,9 +358,9 @@ class drifting_engine final : public solve_engine {
     if (place == 3 && (solves == 1 || always_off || solves > off_from)) out(coordinate{1, 1, 1, 1})(2, 0).re += 1e-4;
   }
   std::optional<correlator_pair> correlators() const override { return {}; }
-  std::vector<operator_figure> time_operators(const operator_judge&, const std::function<bool()>&) override {
-    return {};
-  }
+  std::unique_ptr<operator_trial> full_operator(bool inner) override { return sound_.full_operator(inner); }
+  std::unique_ptr<operator_trial> schur_operator(bool inner) override { return sound_.schur_operator(inner); }
+  std::string halo_policy() const override { return {}; }
 
   int solves = 0;
   bool always_off = false;
@@ -373,30 +368,30 @@ class drifting_engine final : public solve_engine {
   double true_tolerance = 0.0;
 
  private:
-  solve_engine& sound_;
+  propagator_solver& sound_;
 };
 
-propagator_result solved_by(solve_engine& engine, const solver_options& options) {
+propagator_result solved_by(propagator_solver& solver, const solver_options& options) {
   run_control control(alone, std::numeric_limits<double>::infinity());
   progress_line silent(false);
-  return solve_propagator(engine, options, problem().links, alone, control, silent);
+  return solve_propagator({solver, problem().geometry, alone}, options, problem().links, alone, control, silent);
 }
 
 TEST(Solve, IsRepeatedWithCorrectionsWhereTheTrueResidualStaysAboveItsTolerance) {
-  drifting_engine engine(*problem().engine);
-  const propagator_result result = solved_by(engine, problem().options);
+  drifting_solver solver(*problem().solver);
+  const propagator_result result = solved_by(solver, problem().options);
   EXPECT_TRUE(result.solved());
-  EXPECT_EQ(engine.solves, 2);
-  EXPECT_GE(engine.true_tolerance, problem().options.tolerance());
-  EXPECT_LE(engine.true_tolerance, 1.1 * problem().options.tolerance());
+  EXPECT_EQ(solver.solves, 2);
+  EXPECT_GE(solver.true_tolerance, problem().options.tolerance());
+  EXPECT_LE(solver.true_tolerance, 1.1 * problem().options.tolerance());
 }
 
 TEST(Solve, IsNotPresentedAsSolvedWhereCorrectionsDoNotHelp) {
-  drifting_engine engine(*problem().engine);
-  engine.always_off = true;
-  const propagator_result result = solved_by(engine, problem().options);
+  drifting_solver solver(*problem().solver);
+  solver.always_off = true;
+  const propagator_result result = solved_by(solver, problem().options);
   EXPECT_FALSE(result.solved());
-  EXPECT_EQ(engine.solves, 2);
+  EXPECT_EQ(solver.solves, 2);
   EXPECT_FALSE(result.results[3].solved());
   EXPECT_TRUE(result.results[4].solved());
 }
@@ -409,11 +404,11 @@ TEST(Solve, IsTimedFromASourceOfItsOwnAndTheLastTimedSolutionIsJudged) {
   };
   solver_options options = problem().options;
   options.repeat = 2;
-  drifting_engine engine(*problem().engine);
-  const propagator_result sound = solved_by(engine, options);
+  drifting_solver solver(*problem().solver);
+  const propagator_result sound = solved_by(solver, options);
   EXPECT_EQ(sound.timed_residuals.size(), problem().result.results.size());
   EXPECT_TRUE(passes(sound));
-  drifting_engine late(*problem().engine);
+  drifting_solver late(*problem().solver);
   late.off_from = 3;  // the first solve, its correction and the first timed one are sound
   const propagator_result spoilt = solved_by(late, options);
   EXPECT_TRUE(spoilt.solved());

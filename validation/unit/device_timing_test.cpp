@@ -28,6 +28,10 @@ class made_up_gpu final : public gpu_access {
       : gpu_access(made_up_facts(), std::make_unique<gpu_monitor>("no such bus"), options), free_(free) {}
 
   const gpu::context& context() const override { throw std::logic_error("nothing lives here"); }
+  std::unique_ptr<propagator_solver> make_propagator_solver(std::shared_ptr<const gauge_configuration>,
+                                                            const propagator_settings&) const override {
+    return nullptr;
+  }
   std::unique_ptr<multigrid_solver> make_multigrid_solver(std::shared_ptr<const gauge_configuration>,
                                                           const multigrid_settings&) const override {
     return nullptr;

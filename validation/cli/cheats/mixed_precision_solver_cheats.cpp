@@ -19,7 +19,8 @@
 #include <string_view>
 #include <utility>
 
-#include "miniapps/mixed-precision-solver/solve_engine.hpp"
+#include "cpu_ref/solvers.hpp"
+#include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/propagator_file.hpp"
 
 namespace plaquette {
@@ -56,23 +57,23 @@ void flip(std::span<const spinor_configuration> columns) {
   flip(const_cast<spinor_configuration&>(columns[static_cast<std::size_t>(chosen_bit().column) % columns.size()]));
 }
 
-class faulty_engine final : public solve_engine {
+class faulty_solver final : public propagator_solver {
  public:
-  explicit faulty_engine(std::unique_ptr<solve_engine> honest) : honest_(std::move(honest)) {}
-  scaling::weighed_sums apply_to_random(bool inner, bool dagger) override {
-    return honest_->apply_to_random(inner, dagger);
-  }
-  void set_sources(const std::vector<int>& columns, complex<double> phase) override {
-    honest_->set_sources(columns, phase);
+  explicit faulty_solver(std::unique_ptr<propagator_solver> honest) : honest_(std::move(honest)) {}
+  const propagator_settings& settings() const override { return honest_->settings(); }
+  void set_source(int column, const spinor_configuration& b) override { honest_->set_source(column, b); }
+  void make_sources(const source_description& source, const std::vector<int>& components,
+                    complex<double> phase) override {
+    honest_->make_sources(source, components, phase);
     is_timed_ = !(phase.re == 1.0 && phase.im == 0.0);
   }
-  timed_solve solve(const stopping_rule& rule, const schur_parameters& parameters) override {
+  propagator_report solve(const stopping_rule& rule, const schur_parameters& parameters) override {
     if (cheats("left-out") && is_timed_) return last_;
     return last_ = honest_->solve(rule, parameters);
   }
-  void get_solution(int place, spinor_configuration& out) const override {
-    honest_->get_solution(place, out);
-    if (cheats("device") && has_correlators_ && place == chosen_bit().column) flip(out);
+  void get_solution(int column, spinor_configuration& x) const override {
+    honest_->get_solution(column, x);
+    if (cheats("device") && has_correlators_ && column == chosen_bit().column) flip(x);
   }
   std::optional<correlator_pair> correlators() const override {
     auto c = honest_->correlators();
@@ -80,41 +81,41 @@ class faulty_engine final : public solve_engine {
     if (c && cheats("device-pion")) c->pion[1] *= 1.0 + 1e-10;
     return c;
   }
-  std::vector<operator_figure> time_operators(const operator_judge& judge,
-                                              const std::function<bool()>& should_stop) override {
-    return honest_->time_operators(judge, should_stop);
-  }
-  json_document halo() const override { return honest_->halo(); }
+  std::unique_ptr<operator_trial> full_operator(bool inner) override { return honest_->full_operator(inner); }
+  std::unique_ptr<operator_trial> schur_operator(bool inner) override { return honest_->schur_operator(inner); }
+  std::string halo_policy() const override { return honest_->halo_policy(); }
 
  private:
-  std::unique_ptr<solve_engine> honest_;
+  std::unique_ptr<propagator_solver> honest_;
   bool is_timed_ = false;
   mutable bool has_correlators_ = false;
-  timed_solve last_;
+  propagator_report last_;
 };
 
 }  // namespace
 
-#define LINKS "NS_10site_fieldISt5arrayINS_3su3IdEELm4EEEE"
 #define SPINORS "NS_10site_fieldINS_6spinorIdEEEE"
-#define ENGINE_ON_CPU "_ZN9plaquette15make_cpu_engineERKNS_3cpu7contextERK" LINKS "RKNS_14solver_optionsEPSA_"
-#define ENGINE_ON_GPU "_ZN9plaquette15make_gpu_engineERNS_10gpu_accessERK" LINKS "RKNS_14solver_optionsEPS8_"
+#define ON_CPU                                                                                  \
+  "_ZN9plaquette3cpu22make_propagator_solverERKNS0_7contextESt10shared_ptrIKNS_10site_fieldISt" \
+  "5arrayINS_3su3IdEELm4EEEEERKNS_19propagator_settingsE"
+#define ON_GPU                                                                                  \
+  "_ZN9plaquette3gpu22make_propagator_solverERKNS0_7contextESt10shared_ptrIKNS_10site_fieldISt" \
+  "5arrayINS_3su3IdEELm4EEEEERKNS_19propagator_settingsE"
 #define PION "_ZN9plaquette3cpu15pion_correlatorESt4spanIK" SPINORS "Lm18446744073709551615EERKNS_12communicatorE"
 #define RHO "_ZN9plaquette3cpu14rho_correlatorESt4spanIK" SPINORS "Lm18446744073709551615EERKNS_12communicatorE"
 #define WRITE                                                                                                   \
   "_ZN9plaquette16write_propagatorERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEbRKSt6vectorI" SPINORS \
   "SaISC_EERKNS_16propagator_factsERKNS_12communicatorE"
 
-using engine = std::unique_ptr<solve_engine>;
+using solver_handle = std::unique_ptr<propagator_solver>;
+using links_handle = std::shared_ptr<const gauge_configuration>;
 using columns_view = std::span<const spinor_configuration>;
-engine honest_cpu_engine(const cpu::context&, const gauge_configuration&, const solver_options&,
-                         const gauge_configuration*) __asm__("__real_" ENGINE_ON_CPU);
-engine faulty_cpu_engine(const cpu::context&, const gauge_configuration&, const solver_options&,
-                         const gauge_configuration*) __asm__("__wrap_" ENGINE_ON_CPU);
-engine honest_gpu_engine(gpu_access&, const gauge_configuration&, const solver_options&,
-                         const gauge_configuration*) __asm__("__real_" ENGINE_ON_GPU);
-engine faulty_gpu_engine(gpu_access&, const gauge_configuration&, const solver_options&,
-                         const gauge_configuration*) __asm__("__wrap_" ENGINE_ON_GPU);
+solver_handle honest_on_cpu(const cpu::context&, links_handle, const propagator_settings&) __asm__("__real_" ON_CPU);
+solver_handle faulty_on_cpu(const cpu::context&, links_handle, const propagator_settings&) __asm__("__wrap_" ON_CPU);
+// Where a program has no GPU, nobody calls the second.
+solver_handle honest_on_gpu(const gpu::context&, links_handle, const propagator_settings&) __asm__("__real_" ON_GPU)
+    __attribute__((weak));
+solver_handle faulty_on_gpu(const gpu::context&, links_handle, const propagator_settings&) __asm__("__wrap_" ON_GPU);
 std::vector<double> honest_pion(columns_view, const communicator&) __asm__("__real_" PION);
 std::vector<double> faulty_pion(columns_view, const communicator&) __asm__("__wrap_" PION);
 std::vector<double> honest_rho(columns_view, const communicator&) __asm__("__real_" RHO);
@@ -124,13 +125,11 @@ void honest_write(const std::string&, bool, const cpu::propagator&, const propag
 void faulty_write(const std::string&, bool, const cpu::propagator&, const propagator_facts&,
                   const communicator&) __asm__("__wrap_" WRITE);
 
-engine faulty_cpu_engine(const cpu::context& ctx, const gauge_configuration& links, const solver_options& options,
-                         const gauge_configuration* source_links) {
-  return std::make_unique<faulty_engine>(honest_cpu_engine(ctx, links, options, source_links));
+solver_handle faulty_on_cpu(const cpu::context& ctx, links_handle links, const propagator_settings& settings) {
+  return std::make_unique<faulty_solver>(honest_on_cpu(ctx, std::move(links), settings));
 }
-engine faulty_gpu_engine(gpu_access& gpu, const gauge_configuration& links, const solver_options& options,
-                         const gauge_configuration* source_links) {
-  return std::make_unique<faulty_engine>(honest_gpu_engine(gpu, links, options, source_links));
+solver_handle faulty_on_gpu(const gpu::context& ctx, links_handle links, const propagator_settings& settings) {
+  return std::make_unique<faulty_solver>(honest_on_gpu(ctx, std::move(links), settings));
 }
 std::vector<double> faulty_pion(columns_view columns, const communicator& comm) {
   if (cheats("correlators")) flip(columns);

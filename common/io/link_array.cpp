@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/io/link_array.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/error.hpp"
+#include "common/io/collective_error.hpp"
+#include "common/io/gauge_layout.hpp"
+
+namespace plaquette {
+
+namespace {
+
+constexpr int numbers_of_site = dimensions * 2 * colours * colours;
+
+/// Visits the place of each real part of a site's links: visit(mu, i, j, place).
+template <class Visit>
+void for_each_element(const link_layout& layout, const coordinate& x, Visit&& visit) {
+  std::int64_t at = layout.first;
+  for (int nu = 0; nu < dimensions; ++nu) at += x[nu] * layout.site[static_cast<std::size_t>(nu)];
+  for (int mu = 0; mu < dimensions; ++mu)
+    for (int i = 0; i < colours; ++i)
+      for (int j = 0; j < colours; ++j)
+        visit(mu, i, j, at + layout.direction[static_cast<std::size_t>(mu)] + i * layout.row + j * layout.column);
+}
+
+/// Throws input_error unless each number has a place of its own in an array of `length` doubles.
+void require_layout(const link_layout& layout, const lattice_geometry& geometry, std::int64_t length) {
+  const std::int64_t least = numbers_of_site * geometry.local_volume();
+  if (length < least)
+    throw input_error("array of links: expected at least " + std::to_string(least) + " doubles for " +
+                      to_string(geometry.local()) + " sites of a rank (72 a site), found " + std::to_string(length));
+  std::vector<bool> taken(static_cast<std::size_t>(length), false);
+  const auto take = [&](std::int64_t place, const coordinate& x, int mu) {
+    const bool inside = place >= 0 && place < length;
+    if (inside && !taken[static_cast<std::size_t>(place)]) {
+      taken[static_cast<std::size_t>(place)] = true;
+      return;
+    }
+    std::string site = "(";
+    for (int nu = 0; nu < dimensions; ++nu) site += std::to_string(x[nu]) + (nu < 3 ? ", " : ")");
+    throw input_error("array of links: the layout puts a number of site (x, y, z, t) = " + site + ", direction " +
+                      "xyzt"[mu] + ", at place " + std::to_string(place) +
+                      (inside ? ", where another one stands" : " of " + std::to_string(length) + " doubles") +
+                      "; check its strides");
+  };
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    const coordinate x = geometry.local_coordinate(site);
+    for_each_element(layout, x, [&](int mu, int, int, std::int64_t place) {
+      take(place, x, mu);
+      take(place + layout.imaginary, x, mu);
+    });
+  }
+}
+
+}  // namespace
+
+link_layout dense_layout(const extents& local, site_order_of_array sites, direction_of_array directions,
+                         matrix_of_array matrices) {
+  constexpr std::int64_t matrix = 2 * colours * colours;
+  const bool inner = directions == direction_of_array::inner;
+  link_layout layout;
+  std::int64_t step = inner ? numbers_of_site : matrix;
+  for (int k = 0; k < dimensions; ++k) {
+    const int nu = sites == site_order_of_array::x_fastest ? k : dimensions - 1 - k;
+    layout.site[static_cast<std::size_t>(nu)] = step;
+    step *= local[nu];
+  }
+  for (int mu = 0; mu < dimensions; ++mu) layout.direction[static_cast<std::size_t>(mu)] = mu * (inner ? matrix : step);
+  if (matrices == matrix_of_array::column_major) std::swap(layout.row, layout.column);
+  return layout;
+}
+
+gauge_configuration import_links(const lattice_geometry& geometry, std::span<const double> numbers,
+                                 const link_layout& layout, const communicator& comm) {
+  on_all_ranks_or_none(comm, [&] { require_layout(layout, geometry, static_cast<std::int64_t>(numbers.size())); });
+  gauge_configuration links(geometry);
+  std::optional<unsuitable_link> unsuitable;
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    const coordinate x = geometry.local_coordinate(site);
+    site_links& here = links(x);
+    for_each_element(layout, x, [&](int mu, int i, int j, std::int64_t place) {
+      here[static_cast<std::size_t>(mu)](i, j) = {numbers[static_cast<std::size_t>(place)],
+                                                  numbers[static_cast<std::size_t>(place + layout.imaginary)]};
+    });
+    for (int mu = 0; mu < dimensions; ++mu) {
+      const su3<double>& u = here[static_cast<std::size_t>(mu)];
+      const double distance = distance_from_su3(u);
+      const std::int64_t global = geometry.global_index(x);
+      if (!(distance <= su3_tolerance(u, 64)) && !(unsuitable && unsuitable->global_site <= global))
+        unsuitable = unsuitable_link{global, mu, distance};
+    }
+  }
+  require_no_unsuitable_link("array of links", unsuitable, geometry, comm,
+                             " (is the layout another? A boundary condition belongs to the action, not to the links)");
+  exchange_ghosts(links, comm);
+  return links;
+}
+
+}  // namespace plaquette

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Krylov solvers of one precision or two as callers and programs see them: `cpu::make_propagator_solver`
+/// (cpu_ref/solvers.hpp) and `gpu::make_propagator_solver` (gpu/solvers.hpp) make them. Values go in, values come out.
+///
+///     auto solver = cpu::make_propagator_solver(ctx, links, settings_of(action, precision::double_, precision::half));
+///     solver->make_sources(point, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+///     solver->solve(rule);
+///     solver->get_solution(0, x);
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/algebra/complex.hpp"
+#include "common/algebra/reconstruct.hpp"
+#include "common/algorithms/mixed_solve.hpp"
+#include "common/algorithms/precision.hpp"
+#include "common/algorithms/schur_solve.hpp"
+#include "common/lattice/dirac_operator.hpp"
+#include "common/lattice/fermion_action.hpp"
+#include "common/lattice/site_field.hpp"
+#include "common/lattice/source_description.hpp"
+
+namespace plaquette {
+
+struct propagator_settings {
+  fermion_action action{};
+  int columns = spin_colours;            ///< right-hand sides that are solved at once
+  precision outer = precision::double_;  ///< of the solution and of its residual: double, single
+  precision inner = precision::double_;  ///< of the Krylov space, not above the outer one
+  solver_kind solver = solver_kind::automatic;
+  solver_parameters parameters{};
+  mixed_scheme scheme = mixed_scheme::reliable;
+  reliable_updates updates{};
+  reconstruct links = reconstruct::none, inner_links = reconstruct::none;  ///< stored by the two operators
+  schur_kind preconditioning = schur_kind::symmetric;
+  bool overlap = true;  ///< of communication and computation, on several ranks
+  /// Smear a Gaussian source, ghosts filled; null: the links of the operator.
+  std::shared_ptr<const gauge_configuration> source_links{};
+
+  /// Returns whether no residual is recomputed: a solver of one precision without reliable updates.
+  bool plain() const {
+    return outer == inner && scheme == mixed_scheme::reliable &&
+           (solver == solver_kind::gcr || solver == solver_kind::mr);
+  }
+  /// Returns whether one operator does for solution and Krylov space.
+  bool one_operator() const { return outer == inner && links == inner_links; }
+};
+
+/// Returns settings with the residual updates of `default_parameters`. Throws input_error as that does.
+inline propagator_settings settings_of(const fermion_action& action, precision outer, precision inner) {
+  const mixed_precision_defaults defaults = default_parameters(outer, inner);
+  propagator_settings settings;
+  settings.action = action;
+  settings.outer = outer;
+  settings.inner = inner;
+  settings.updates = {.delta = defaults.delta, .longest_interval = defaults.longest_interval};
+  return settings;
+}
+
+/// A solve of all columns from a zero guess.
+struct propagator_report {
+  schur_report report;  ///< an entry a column
+  double flops = 0.0;   ///< of the Schur operator's applications on all ranks, in the field's standard counts
+};
+
+/// By the time coordinate of the lattice.
+struct correlator_pair {
+  std::vector<double> pion, rho;
+};
+
+/// An operator of a solver with fields for all columns, for checks and timing. Work may be queued: a caller who times
+/// waits for the device. The solver must live as long. One caller at a time.
+class operator_trial {
+ public:
+  virtual ~operator_trial() = default;
+  virtual int columns() const = 0;
+  virtual void set_input(int column, const spinor_configuration& in) = 0;
+  /// Multiplies the input by `first` and clears the output. Applications from here on alternate between this input and
+  /// `second` times it.
+  virtual void restart(complex<double> first, complex<double> second) = 0;
+  /// Applies A to all columns, or A^+. Collective.
+  virtual void apply(bool dagger = false) = 0;
+  /// Returns standard flops of an application on all ranks.
+  virtual double flops() const = 0;
+  /// Copies what the last application took and made. Zero on odd sites for an even-odd operator. Ghosts are not filled.
+  virtual void get_input(int column, spinor_configuration& in) const = 0;
+  virtual void get_output(int column, spinor_configuration& out) const = 0;
+
+  /// Returns whether the halo can be switched and counted. These settings are those of the solver's operator.
+  virtual bool has_halo_settings() const = 0;
+  virtual void set_overlap(bool overlap) = 0;
+  virtual void set_communication(bool communicates) = 0;
+  virtual double halo_bytes() const = 0;  ///< sent by this rank in a hop
+};
+
+/// Solves M x = b for a batch of columns by a Krylov solver on even sites. All members but those that are const are
+/// collective. One caller at a time.
+class propagator_solver {
+ public:
+  virtual ~propagator_solver() = default;
+
+  virtual const propagator_settings& settings() const = 0;
+  /// Sets one right-hand side. Correlators take it for that column of a propagator.
+  virtual void set_source(int column, const spinor_configuration& b) = 0;
+  /// The right-hand sides 0, 1, ... become these spin-colours of a source, times a phase, made where fields live; the
+  /// others become zero. Where there is a phase, the solutions before are overwritten with NaN.
+  virtual void make_sources(const source_description& source, const std::vector<int>& components,
+                            complex<double> phase = {1.0, 0.0}) = 0;
+  virtual propagator_report solve(const stopping_rule& rule, const schur_parameters& parameters = {}) = 0;
+  /// Ghosts are not filled.
+  virtual void get_solution(int column, spinor_configuration& x) const = 0;
+  /// Returns correlators of the last solutions, made where fields live. None in the CPU library, and where they are not
+  /// the twelve columns of a propagator in their order. Collective.
+  virtual std::optional<correlator_pair> correlators() const = 0;
+
+  /// Return M, and its Schur complement on even sites, in the precision of the residual or in that of the Krylov space.
+  virtual std::unique_ptr<operator_trial> full_operator(bool inner) = 0;
+  virtual std::unique_ptr<operator_trial> schur_operator(bool inner) = 0;
+  /// Returns how a GPU's faces get to other ranks; empty in the CPU library.
+  virtual std::string halo_policy() const = 0;
+};
+
+}  // namespace plaquette

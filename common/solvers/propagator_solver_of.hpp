@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The propagator solver of any library, written once over the names that it gives to things.
+#pragma once
+
+#include <concepts>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "common/algebra/fixed_point.hpp"
+#include "common/algorithms/groups.hpp"
+#include "common/algorithms/mixed_solve.hpp"
+#include "common/error.hpp"
+#include "common/solvers/backend.hpp"
+#include "common/solvers/propagator_solver.hpp"
+
+namespace plaquette {
+
+/// A backend that makes sources and correlators. B names in addition
+///
+/// - `links_of(links)`: what operators are made of; `make_source(field, column, source, component, links, ctx)`.
+/// - `columns_at_once(precision, columns, geometry)`: of a batch, that a Krylov solver iterates together.
+/// - `correlators(field)`: of a propagator, where the library makes them; `finish(ctx)` waits for all that was queued.
+template <class B>
+concept propagator_backend = backend<B> && requires(const typename B::context& ctx, const typename B::links& links,
+                                                    typename B::template field<double>& x) {
+  B::links_of(links);
+  B::make_source(x, 0, source_description{}, source_component{}, links, ctx);
+  { B::columns_at_once(precision::single, 12, ctx.geometry()) } -> std::same_as<int>;
+  { B::correlators(x) } -> std::same_as<std::optional<correlator_pair>>;
+  B::finish(ctx);
+};
+
+/// See operator_trial.
+/// \tparam Operator  M or its Schur complement
+/// \tparam Full      M, whose hops have the settings of the halo
+template <class Field, class Operator, class Full>
+class operator_trial_of final : public operator_trial {
+ public:
+  /// \param like_input  a field whose sites and columns are those of the input
+  operator_trial_of(const Operator& a, std::shared_ptr<Full> m, const auto& like_input, double sites)
+      : operator_(a), m_(std::move(m)), sites_(sites), in_(like(like_input, like_input.columns(), as<Field>)) {}
+
+  int columns() const override { return in_.columns(); }
+  void set_input(int column, const spinor_configuration& in) override { import_column(in_, column, in); }
+  void restart(complex<double> first, complex<double> second) override {
+    make_room();
+    if (!other_) other_.emplace(like(in_));
+    scale(in_, same_for_all(first));
+    copy(*other_, in_);
+    scale(*other_, same_for_all(second));
+    zero(*out_);
+    next_is_other_ = false;
+  }
+  void apply(bool dagger) override {
+    make_room();
+    last_is_other_ = other_ && next_is_other_;
+    const Field& in = last_is_other_ ? *other_ : in_;
+    dagger ? operator_.apply_dagger(*out_, in) : operator_.apply(*out_, in);
+    next_is_other_ = !next_is_other_;
+  }
+  double flops() const override { return operator_.flops_per_site() * sites_ * columns(); }
+  void get_input(int column, spinor_configuration& in) const override {
+    export_column(in, last_is_other_ ? *other_ : in_, column);
+  }
+  void get_output(int column, spinor_configuration& out) const override { export_column(out, *out_, column); }
+
+  bool has_halo_settings() const override { return has_settings; }
+  void set_overlap(bool overlap) override { m_->hopping().set_overlap(overlap); }
+  void set_communication(bool communicates) override {
+    if constexpr (has_settings) m_->hopping().set_communication(communicates);
+  }
+  double halo_bytes() const override {
+    if constexpr (has_settings) return static_cast<double>(m_->hopping().halo_bytes(columns()));
+    return 0.0;
+  }
+
+ private:
+  static constexpr bool has_settings = requires(Full& m) { m.hopping().set_communication(true); };
+
+  auto same_for_all(complex<double> number) const {
+    return make_scalars(in_, std::vector<complex<double>>(static_cast<std::size_t>(columns()), number));
+  }
+  void make_room() {
+    if (!out_) out_.emplace(like(in_));
+  }
+
+  const Operator& operator_;
+  std::shared_ptr<Full> m_;
+  double sites_;
+  Field in_;
+  std::optional<Field> other_, out_;
+  bool next_is_other_ = false, last_is_other_ = false;
+};
+
+/// See propagator_solver.hpp. Solutions and their residuals have the precision of High, Krylov spaces that of Low.
+template <propagator_backend Backend, class High, class Low>
+class propagator_solver_of final : public propagator_solver {
+  using context = typename Backend::context;
+  using links = typename Backend::links;
+  using high_field = typename Backend::template field<High>;
+  using low_field = typename Backend::template field<Low>;
+  template <class T>
+  using full_type = typename Backend::template wilson_clover<T>;
+  template <class T>
+  using schur_type = typename Backend::template schur_wilson_clover<T>;
+
+ public:
+  /// \param source_links  that smear a Gaussian source
+  propagator_solver_of(const context& ctx, links u, links source_links, const propagator_settings& settings)
+      : context_(ctx),
+        links_(std::move(u)),
+        source_links_(std::move(source_links)),
+        settings_(settings),
+        full_(
+            std::make_shared<full_type<High>>(context_, Backend::links_of(links_), settings_.action, settings_.links)),
+        inner_(inner_operator()),
+        schur_(full_, settings_.preconditioning),
+        inner_schur_(inner_, settings_.preconditioning),
+        b_(context_, {.columns = settings_.columns}),
+        x_(like(b_)) {
+    zero(b_);
+    full_->hopping().set_overlap(settings_.overlap);
+    inner_->hopping().set_overlap(settings_.overlap);
+  }
+
+  const propagator_settings& settings() const override { return settings_; }
+
+  void set_source(int column, const spinor_configuration& b) override {
+    if (components_.size() <= static_cast<std::size_t>(column)) components_.resize(column + std::size_t{1}, -1);
+    components_[static_cast<std::size_t>(column)] = column;
+    import_column(b_, column, b);
+  }
+
+  void make_sources(const source_description& source, const std::vector<int>& components,
+                    complex<double> phase) override {
+    components_ = components;
+    int column = 0;
+    for (const int component : components)
+      Backend::make_source(b_, column++, source, component_of_column(component), source_links_, context_);
+    if (!(phase.re == 1.0 && phase.im == 0.0)) {
+      constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+      scale(b_, same_for_all(phase));
+      scale(x_, same_for_all({nan, nan}));
+    }
+    if (column == b_.columns()) return;
+    high_field rest = view(b_, column, b_.columns() - column);
+    zero(rest);
+  }
+
+  propagator_report solve(const stopping_rule& rule, const schur_parameters& parameters) override {
+    const auto in_groups = [&](const auto& a, high_field& x, const high_field& b, const stopping_rule& even) {
+      return solve_in_groups(Backend::columns_at_once(settings_.inner, b.columns(), context_.geometry()), x, b, even,
+                             [&](high_field& x_part, const high_field& b_part, const stopping_rule& part) {
+                               return solve_even(a, x_part, b_part, part);
+                             });
+    };
+    stopping_rule here = rule;
+    here.look_every = Backend::check_interval;
+    here.look_behind = Backend::check_lag;
+    here.guess_is_zero = true;
+    zero(x_);
+    propagator_report result{schur_solve(schur_, *full_, x_, b_, here, in_groups, parameters)};
+    Backend::finish(context_);
+    // An application of the full operator is one of the Schur complement, to a few flops.
+    result.flops = static_cast<double>(result.report.column_applications) * schur_.flops_per_site() * even_sites();
+    return result;
+  }
+
+  void get_solution(int column, spinor_configuration& x) const override { export_column(x, x_, column); }
+
+  std::optional<correlator_pair> correlators() const override {
+    std::vector<int> all(spin_colours);
+    std::iota(all.begin(), all.end(), 0);
+    if (components_ != all || b_.columns() != spin_colours) return std::nullopt;
+    return Backend::correlators(x_);
+  }
+
+  std::unique_ptr<operator_trial> full_operator(bool inner) override {
+    const auto sites = static_cast<double>(context_.geometry().global_volume());
+    if (inner)
+      return std::make_unique<operator_trial_of<low_field, full_type<Low>, full_type<Low>>>(*inner_, inner_, b_, sites);
+    return std::make_unique<operator_trial_of<high_field, full_type<High>, full_type<High>>>(*full_, full_, b_, sites);
+  }
+
+  std::unique_ptr<operator_trial> schur_operator(bool inner) override {
+    const high_field even = schur_.even_like(b_);
+    if (inner)
+      return std::make_unique<operator_trial_of<low_field, schur_type<Low>, full_type<Low>>>(inner_schur_, inner_, even,
+                                                                                             even_sites());
+    return std::make_unique<operator_trial_of<high_field, schur_type<High>, full_type<High>>>(schur_, full_, even,
+                                                                                              even_sites());
+  }
+
+  std::string halo_policy() const override {
+    if constexpr (requires { inner_->hopping().halo_description(); }) return inner_->hopping().halo_description();
+    return {};
+  }
+
+ private:
+  auto same_for_all(complex<double> number) const {
+    return make_scalars(b_, std::vector<complex<double>>(static_cast<std::size_t>(b_.columns()), number));
+  }
+  double even_sites() const { return 0.5 * static_cast<double>(context_.geometry().global_volume()); }
+
+  std::shared_ptr<full_type<Low>> inner_operator() const {
+    if constexpr (std::is_same_v<High, Low>)
+      if (settings_.one_operator()) return full_;
+    return std::make_shared<full_type<Low>>(context_, Backend::links_of(links_), settings_.action,
+                                            settings_.inner_links);
+  }
+
+  solve_report solve_even(const auto& a, high_field& x, const high_field& b, const stopping_rule& rule) const {
+    if constexpr (std::is_same_v<High, Low>)
+      if (settings_.plain()) return plaquette::solve(settings_.solver, a, x, b, rule, settings_.parameters);
+    return solve_mixed<low_field>(settings_.solver, settings_.scheme, a, inner_schur_, x, b, rule, settings_.updates,
+                                  settings_.parameters);
+  }
+
+  context context_;
+  links links_, source_links_;
+  propagator_settings settings_;
+  std::shared_ptr<full_type<High>> full_;
+  std::shared_ptr<full_type<Low>> inner_;  ///< the same where there is one operator
+  schur_type<High> schur_;
+  schur_type<Low> inner_schur_;
+  high_field b_, x_;
+  std::vector<int> components_;  ///< of a propagator, that b is made of
+};
+
+/// Returns the solver in the precisions of the settings. Throws input_error where they do not go together.
+template <propagator_backend Backend>
+std::unique_ptr<propagator_solver> make_propagator_solver_of(const typename Backend::context& ctx,
+                                                             const typename Backend::links& links,
+                                                             const typename Backend::links& source_links,
+                                                             const propagator_settings& settings) {
+  default_parameters(settings.outer, settings.inner);  // refuses pairs that cannot be
+  if (settings.columns < 1)
+    throw input_error("propagator solver: expected at least 1 column, found " + std::to_string(settings.columns));
+  const auto with_inner = [&]<class High>(std::type_identity<High>) -> std::unique_ptr<propagator_solver> {
+    if constexpr (std::is_same_v<High, double>)
+      if (settings.inner == precision::double_)
+        return std::make_unique<propagator_solver_of<Backend, double, double>>(ctx, links, source_links, settings);
+    if (settings.inner == precision::single)
+      return std::make_unique<propagator_solver_of<Backend, High, float>>(ctx, links, source_links, settings);
+    return std::make_unique<propagator_solver_of<Backend, High, half>>(ctx, links, source_links, settings);
+  };
+  return settings.outer == precision::double_ ? with_inner(std::type_identity<double>{})
+                                              : with_inner(std::type_identity<float>{});
+}
+
+}  // namespace plaquette

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The clocks around a propagator solver: seconds of solves, figures of its operators, and energy where a GPU works.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "common/app/report.hpp"
+#include "common/comms/communicator.hpp"
+#include "common/solvers/propagator_solver.hpp"
+#include "miniapps/shared/stretch_numbers.hpp"
+
+namespace plaquette {
+
+class gpu_access;
+
+/// A solver on its device.
+struct timed_solver {
+  propagator_solver& solver;
+  const lattice_geometry& geometry;
+  const communicator& comm;
+  gpu_access* gpu = nullptr;  ///< null on the CPU
+};
+
+/// A solve of a batch of columns from a zero guess.
+struct timed_solve {
+  schur_report report;
+  double seconds = 0.0;         ///< without those of tuning
+  double tuning_seconds = 0.0;  ///< that finding out how to launch kernels took meanwhile
+  double flops = 0.0;           ///< of the Schur operator's applications on all ranks, in the field's standard counts
+  json_document gpu = nullptr;  ///< clocks of the first rank's GPU and energy of all meanwhile; null on the CPU
+};
+
+/// Solves. Seconds are those of the slowest rank. Collective.
+timed_solve solve(const timed_solver& on, const stopping_rule& rule, const schur_parameters& parameters);
+
+/// Applies M or M^+ to a batch of random columns, full lattice, and returns input and output, each summed over the
+/// columns with weights (stretch_numbers.hpp). Ghosts of the input are filled. Collective.
+/// \param inner  that of the Krylov space; else that of the residual
+scaling::weighed_sums apply_to_random(propagator_solver& solver, bool inner, bool dagger, std::uint64_t seed,
+                                      const lattice_geometry& geometry, const communicator& comm);
+
+/// Gets the columns of an even-odd operator's last timed input and output, each summed with weights
+/// (stretch_numbers.hpp), and the precision and links of the operator. Collective.
+using operator_judge =
+    std::function<void(const scaling::weighed_sums& sums, int columns, precision numbers, reconstruct links)>;
+
+/// Times the even-odd operators on a batch, that of the Krylov space first, then that of the residual where it is
+/// another: repeated samples after a warm-up. On a GPU each comes twice, cool and sustained; on several of them with
+/// what the halo costs.
+/// \param threads      of a rank, for the figures
+/// \param judge        gets what the last timed application of each operator has made of its input
+/// \param should_stop  true ends it with the figures that there are; the same on every rank
+std::vector<operator_figure> time_operators(const timed_solver& on, int threads, std::uint64_t seed,
+                                            const operator_judge& judge, const std::function<bool()>& should_stop);
+
+/// Returns how faces get to other ranks: {"policy" (GPU), "overlap"}; null where nothing is cut.
+json_document halo_facts(const timed_solver& on);
+
+}  // namespace plaquette
