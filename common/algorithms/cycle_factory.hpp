@@ -22,7 +22,7 @@
 
 namespace plaquette {
 
-/// What cycles of a hierarchy share, beside its levels.
+/// What cycles of a hierarchy share besides its levels.
 template <class Library>
 struct cycle_resources {
   using coarse_field = typename Library::coarse_field;

@@ -131,8 +131,8 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   void correct_product(scalars& u_r, const Low& u, const Low& r) const {
     if (updated()) u_r = choose_product(u, r, u_r);
   }
-  /// Sets p to zero where only a new Krylov space leads further, so that the next direction is its first. beta = 0
-  /// would not do: a column that broke down has p = NaN, and 0 times NaN is NaN.
+  /// Sets p to zero where only a new Krylov space leads further, so that the next direction is its first.
+  /// beta = 0 would not do. A column that broke down has p = NaN, and 0 times NaN is NaN.
   void restart_direction(Low& p) const { zero_columns(p, exhausted_); }
 
   /// Returns whether some columns of the batch got a new r at this check.

@@ -22,7 +22,7 @@ class whole_lattices {
 
   void forget() { levels_.clear(); }
 
-  /// Returns the whole coarse lattice `number`. Collective where it is not there yet.
+  /// Returns the whole coarse lattice `number`. Collective at its first call.
   /// \param divided          all levels
   /// \param finer_is_whole   whether the lattice above is held whole too: then the way from it is made
   const level& at(std::size_t number, const std::vector<level>& divided, bool finer_is_whole) {

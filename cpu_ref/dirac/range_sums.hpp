@@ -15,8 +15,8 @@
 
 namespace plaquette::cpu {
 
-/// Sums that kernels make beside their work: for each range of blocks `most_sums` numbers a column. Kernels add lane by
-/// lane; the lanes of a range are added as soon as it is done, so that little is left for one thread to add.
+/// Sums that kernels make together with their work: for each range of blocks `most_sums` numbers a column. Kernels add
+/// lane by lane; the lanes of a range are added as soon as it is done, so that little is left for one thread to add.
 class range_sums {
  public:
   static constexpr std::int64_t blocks_of_a_range = 16;
@@ -27,7 +27,7 @@ class range_sums {
     if (blocks > 0) values_.resize(static_cast<std::size_t>(ranges_of(blocks) + 1) * sums_);  // two lists: one more
   }
 
-  /// So many ranges; returns the number of the first.
+  /// Reserves n ranges. Returns the number of the first.
   std::int64_t claim(std::int64_t ranges) { return std::exchange(claimed_, claimed_ + ranges); }
 
   /// A thread's own, zero: [column][most_sums][W].

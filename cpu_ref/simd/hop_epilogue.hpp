@@ -111,7 +111,7 @@ __attribute__((noinline)) void add_sums(const hopping_arguments<T>& arg, const b
     for (int lane = 0; lane < W; ++lane) total[i * W + lane] += sums.s[i][lane];
 }
 
-/// Stores the result of one column of a block and, where asked for, adds its part to the sums.
+/// Stores the result of one column of a block and, where requested, adds its part to the sums.
 template <class T, int W, class V>
 PLAQUETTE_INLINE void store_block(const hopping_arguments<T>& arg, const block_spinor<V>& r, std::int64_t b, int c) {
   word_of<T>* const to = arg.out.data + (b * arg.out.column_stride + c) * spinor_block_words<T, W>;
