@@ -6,15 +6,16 @@
 /// how sites are dealt to threads and in how links get there.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <stdexcept>
 
+#include "gpu/device/host_block.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/dirac/hopping_site.hpp"
 
 namespace plaquette::gpu {
-
-#ifdef __CUDACC__
 
 /// How blocks and threads find their site.
 struct tile_walk {
@@ -108,11 +109,39 @@ __global__ void __launch_bounds__(warps == 20 ? 128 : most_threads(is_half<T> ? 
 /// Copies 16, 8 or 4 bytes to shared memory, past the registers.
 template <int bytes>
 __device__ __forceinline__ void copy_to_shared(std::byte* to, const std::byte* from) {
+#ifdef __CUDACC__
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
   if constexpr (bytes == 16)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
   else
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(bytes) : "memory");
+#else
+  std::memcpy(to, from, bytes);
+#endif
+}
+/// The copies that this thread has started since the last call are a group.
+__device__ __forceinline__ void end_copies_of_link() {
+#ifdef __CUDACC__
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/// Waits until all but the last `under_way` groups of this thread are there.
+template <int under_way>
+__device__ __forceinline__ void wait_for_links() {
+#ifdef __CUDACC__
+  asm volatile("cp.async.wait_group %0;" ::"n"(under_way) : "memory");
+#endif
+}
+/// Waits until the copies of all threads of the block are there. False in the host build's first phase: the thread is
+/// to return, and will be called again.
+__device__ __forceinline__ bool block_has_copied() {
+#ifdef __CUDACC__
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncthreads();
+  return true;
+#else
+  return !before_barrier;
+#endif
 }
 
 /// A link's words as they lie in global memory, to the same places of a block of 32 links in shared memory.
@@ -219,7 +248,11 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   constexpr bool alone = form == batch_links::own, whole = form == batch_links::whole;
   const int groups = alone ? 1 : walk.groups;
   constexpr int slot_bytes = lanes * shared_link_bytes<T, stored, form>;
+#ifdef __CUDACC__
   extern __shared__ __align__(16) std::byte shared[];
+#else
+  std::byte* const shared = shared_of_host_block;
+#endif
   let_next_kernel_start();
   const int row = row_of_tiles(walk), part = walk.by_t.quotient(row);
   site_of_thread s = find_site(walk, row - part * walk.by_t.value);
@@ -253,7 +286,7 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
                                        link_of<T, stored>(d % 2 == 1 ? arg.links_there : arg.links_here, i, d / 2),
                                        lane_of(i));
       }
-      if (alone) asm volatile("cp.async.commit_group;" ::: "memory");
+      if (alone) end_copies_of_link();
     });
     if constexpr (with_clover) {
       const std::byte* const from = clover_of<T>(arg.clover, n.here);
@@ -261,13 +294,11 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
       for (int chirality = 0; chirality < 2; ++chirality)
         if (alone || (chirality & (groups - 1)) == group)
           copy_clover_to_shared<T>(clover, lane, from, lane_of(n.here), chirality);
-      if (alone) asm volatile("cp.async.commit_group;" ::: "memory");
+      if (alone) end_copies_of_link();
     }
   }
   if constexpr (!alone) {
-    asm volatile("cp.async.wait_all;" ::: "memory");
-    __syncthreads();
-    if (!works) return;
+    if (!block_has_copied() || !works) return;
   }
   wait_for_previous_kernel();
   const std::uint32_t packed_here = packed_place<T>(arg.out.block_stride, n.here);
@@ -282,8 +313,7 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
     const int first = at_once == 1 ? column : min(column, arg.columns - at_once);
     const std::byte* const in = column_of<T>(arg.in.begin, first);
     for_directions<0, hop_directions>([&]<int d>() {
-      if constexpr (alone)
-        asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d + (with_clover ? 1 : 0)) : "memory");
+      if constexpr (alone) wait_for_links<hop_directions - 1 - d + (with_clover ? 1 : 0)>();
       std::conditional_t<whole, loaded_link<real_of<T>, reconstruct::none>, loaded_link<T, stored>> link;
       link.template load<load_hint::none>(slots + d * slot_bytes, lane);
       const auto from = place_of<T>(in, packed[d]);
@@ -293,7 +323,7 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
         psi[k].template load<load_hint::ordered, part_of_hop<d>>(columns_further(from, k), arg.exchange);
       add_loaded_hop<d, T, exchanged>(h, arg, psi, n.across[d], link, no_phases{});
     });
-    if constexpr (alone && with_clover) asm volatile("cp.async.wait_group 0;" ::: "memory");
+    if constexpr (alone && with_clover) wait_for_links<0>();
     const auto to = place_of<T>(column_of<T>(arg.out.begin, first), packed_here);
 #pragma unroll
     for (int k = 0; k < at_once; ++k)
@@ -355,6 +385,7 @@ tile_kernel<T> kernel_for(const hopping_launch& how, bool with_clover) {
 /// Lets a kernel use all shared memory that there is; what it does not use is cache.
 template <class Kernel>
 void prepare_kernel(const Kernel& kernel, int shared_bytes, int blocks, int device) {
+#ifdef __CUDACC__
   const std::int64_t wanted = (std::int64_t{device} << 32) | shared_bytes;
   if (kernel.prepared->load() == wanted) return;
   int most_shared_bytes = 0;
@@ -364,6 +395,9 @@ void prepare_kernel(const Kernel& kernel, int shared_bytes, int blocks, int devi
   const int carve_out = shared_bytes == 0 ? 0 : std::min(100, (shared_bytes + 1024) * blocks * 100 / (228 * 1024) + 1);
   check(cudaFuncSetAttribute(kernel.function, cudaFuncAttributePreferredSharedMemoryCarveout, carve_out));
   kernel.prepared->store(wanted);
+#else
+  static_cast<void>(kernel), static_cast<void>(shared_bytes), static_cast<void>(blocks), static_cast<void>(device);
+#endif
 }
 
 }  // namespace detail
@@ -424,20 +458,24 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
     kernel = detail::kernel_for<T, stored, false>(how, with_clover);
   detail::prepare_kernel(kernel, shared, std::max(1, most_threads(bytes) * 2 / threads), q.device());
 
-  launch_kernel(q,
-                dim3(static_cast<unsigned>(walk.tiles_x * walk.tiles_y * walk.slab),
-                     static_cast<unsigned>(tiles_t * column_parts), static_cast<unsigned>(parts(tiles_z, walk.slab))),
-                dim3(static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
-                     static_cast<unsigned>(how.tile[2] * how.tile[3] * groups)),
-                shared, how.dependent, kernel.function, arg, walk);
-}
-
+  const dim3 blocks{static_cast<unsigned>(walk.tiles_x * walk.tiles_y * walk.slab),
+                    static_cast<unsigned>(tiles_t * column_parts), static_cast<unsigned>(parts(tiles_z, walk.slab))},
+      block{static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
+            static_cast<unsigned>(how.tile[2] * how.tile[3] * groups)};
+#ifdef __CUDACC__
+  launch_kernel(q, blocks, block, shared, how.dependent, kernel.function, arg, walk);
+#else
+  run_blocks(blocks, block, shared, groups > 1, kernel.function, arg, walk);
 #endif
+}
 
 /// Whether the kernel of a launch leaves the sums that are requested, or none are.
 template <class T>
 bool has_sums_left(const hopping_work<T>& work, const hopping_launch& how) {
   const hopping_arguments<T>& arg = work.arg;
+#ifndef __CUDACC__  // sums are of threads side by side in a warp
+  return arg.sums.begin == nullptr;
+#endif
   return arg.sums.begin == nullptr || (how.variant != hopping_variant::gather && !work.phases.used &&
                                        arg.sums.lie_in_tiles(how) && leaves_sums<T>(arg.clover != nullptr));
 }
@@ -453,15 +491,25 @@ void launch_then_sum(const queue& q, const hopping_work<T>& work, const Launch& 
     for_each_index(q, std::int64_t{work.arg.sums.runs} * work.arg.columns, make_runs<T>{work.arg}, 128);
 }
 
+/// Which links have fast variants: all; in the host build one form, for the time that they take to compile.
+template <reconstruct stored>
+constexpr bool has_fast_variants() {
+#ifdef __CUDACC__
+  return true;
+#else
+  return stored == reconstruct::twelve;
+#endif
+}
+
 template <class T, reconstruct stored>
 void launch_hopping(const queue& q, const hopping_work<T>& work, const hopping_launch& how) {
-#ifdef __CUDACC__
-  const bool fits = how.variant != hopping_variant::batch || places_have_32_bits(work.arg);
-  if (how.variant != hopping_variant::gather && fits && !work.phases.used) {
-    if (has_sums_left(work, how)) return launch_tiles<T, stored>(q, work.arg, how);
-    return launch_then_sum(q, work, [&](const auto& plain) { launch_tiles<T, stored>(q, plain.arg, how); });
+  if constexpr (has_fast_variants<stored>()) {
+    const bool fits = how.variant != hopping_variant::batch || places_have_32_bits(work.arg);
+    if (how.variant != hopping_variant::gather && fits && !work.phases.used) {
+      if (has_sums_left(work, how)) return launch_tiles<T, stored>(q, work.arg, how);
+      return launch_then_sum(q, work, [&](const auto& plain) { launch_tiles<T, stored>(q, plain.arg, how); });
+    }
   }
-#endif
   static_cast<void>(how);
   const std::int64_t count = static_cast<std::int64_t>(work.arg.order.sites) * work.arg.columns;
   launch_then_sum(q, work, [&](const hopping_work<T>& plain) {

@@ -256,8 +256,8 @@ hopping_problem hopping_term<T>::problem(int columns, bool with_clover) const {
 
 template <class T>
 hopping_launch hopping_term<T>::launch_for(int columns, bool with_clover) const {
-  if (kernels_run_on_host()) return {};
   if (forced_) return *forced_;
+  if (kernels_run_on_host()) return {};
   const auto key = std::tuple(columns, with_clover, has_halo());
   const auto found = chosen_.find(key);
   if (found != chosen_.end()) return found->second;
