@@ -112,10 +112,10 @@ using links_handle = std::shared_ptr<const gauge_configuration>;
 using columns_view = std::span<const spinor_configuration>;
 solver_handle honest_on_cpu(const cpu::context&, links_handle, const propagator_settings&) __asm__("__real_" ON_CPU);
 solver_handle faulty_on_cpu(const cpu::context&, links_handle, const propagator_settings&) __asm__("__wrap_" ON_CPU);
-// Where a program has no GPU, nobody calls the second.
-solver_handle honest_on_gpu(const gpu::context&, links_handle, const propagator_settings&) __asm__("__real_" ON_GPU)
-    __attribute__((weak));
+#ifdef PLAQUETTE_WITH_GPU
+solver_handle honest_on_gpu(const gpu::context&, links_handle, const propagator_settings&) __asm__("__real_" ON_GPU);
 solver_handle faulty_on_gpu(const gpu::context&, links_handle, const propagator_settings&) __asm__("__wrap_" ON_GPU);
+#endif
 std::vector<double> honest_pion(columns_view, const communicator&) __asm__("__real_" PION);
 std::vector<double> faulty_pion(columns_view, const communicator&) __asm__("__wrap_" PION);
 std::vector<double> honest_rho(columns_view, const communicator&) __asm__("__real_" RHO);
@@ -128,9 +128,11 @@ void faulty_write(const std::string&, bool, const cpu::propagator&, const propag
 solver_handle faulty_on_cpu(const cpu::context& ctx, links_handle links, const propagator_settings& settings) {
   return std::make_unique<faulty_solver>(honest_on_cpu(ctx, std::move(links), settings));
 }
+#ifdef PLAQUETTE_WITH_GPU
 solver_handle faulty_on_gpu(const gpu::context& ctx, links_handle links, const propagator_settings& settings) {
   return std::make_unique<faulty_solver>(honest_on_gpu(ctx, std::move(links), settings));
 }
+#endif
 std::vector<double> faulty_pion(columns_view columns, const communicator& comm) {
   if (cheats("correlators")) flip(columns);
   return honest_pion(columns, comm);
