@@ -94,8 +94,8 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
 
   // A Krylov space of S vectors has some S (2 / pi) asin sqrt(e_l / 4) Ritz values below e_l. It takes 1.4 times as
   // many vectors as l of these, and 150 (thick restarts of 2.5 l vectors on evenly spaced e, and runs up to 16^3x32),
-  // in blocks of p some 4 (p - 1) in 100 more; besides, cheap ones for chirality and zero modes. A pass over a vector is
-  // a fifth of an application: two over the modes of H and over the search space for each block.
+  // in blocks of p some 4 (p - 1) in 100 more; besides, cheap ones for chirality and zero modes. A pass over a vector
+  // is a fifth of an application: two over the modes of H and over the search space for each block.
   const double l = options.overlap_modes;
   if (l > 0) {
     const restart_sizes sizes = sizes_of_search(overlap_search_of(options));
