@@ -99,7 +99,7 @@ def class_faults(report):
     for key, least in CLASSES["programs"][report["app"]]["least"].items():
         if not number(parameters.get(key)) >= least:
             faults.append(f"class {name}: expected {key} {least} or more, found {parameters.get(key)}")
-    seconds = CLASSES["classes"][name]["seconds"]
+    seconds = CLASSES["programs"][report["app"]].get("seconds", CLASSES["classes"][name]["seconds"])
     if not number(run_class.get("work_seconds", 0.0)) >= seconds:
         faults.append(f"class {name}: expected {seconds} s of work or more, found {run_class.get('work_seconds')}")
     for variable in report.get("run", {}).get("environment", {}):
@@ -268,9 +268,30 @@ def solve_faults(report):
     return faults
 
 
-def origin_faults(report, revision, remarks):
+def speed_faults(report):
+    """Solves against the arithmetic that figures of the same run name, and against their own operators."""
+    peaks = [number(f["gflops"]) / number(f["fraction_of_fma_peak"]) * (2 if f["precision"] == "double" else 1)
+             for f in report["figures"] if number(f.get("fraction_of_fma_peak", 0)) > 0 and f["device"] == "cpu"]
+    faults = []
+    for s in report["solves"]:
+        gflops, seconds, what = number(s.get("gflops", math.nan)), number(s["seconds"]), f"solve by {s['solver']}"
+        if peaks and gflops > BEYOND_COPY * max(peaks):
+            faults.append(f"{what}: {gflops:.4g} GFLOP/s, and the machine's arithmetic is {max(peaks):.4g}")
+        if "applications" not in s or "columns" not in s or report["app"] != "mixed-precision-solver":
+            continue
+        sites = math.prod(report["parameters"]["lattice"]) / 2
+        most = 1e-9 * 1.5 * FLOPS["clover_schur"] * sites * len(s["columns"]) * sum(s["applications"].values())
+        if not most / 50 <= gflops * seconds <= most:
+            faults.append(f"{what}: {gflops:.4g} GFLOP/s in {seconds:.4g} s, and its operators are {most / 1.5:.4g} Gflop")
+    return faults
+
+
+def origin_faults(report, revision, remarks, trial=False):
     """Where the report comes from: a known revision without changes, a date that was."""
     build, faults = report["build"], []
+    if trial:
+        remarks.append(f"revision {build['revision'][:12]}{' with changes' if build['dirty'] else ''}, not judged (--trial)")
+        return command_faults(report)
     found = build["revision"]
     if not re.fullmatch(r"[0-9a-f]{40}", found):
         faults.append(f"expected a revision of 40 digits, found '{found}'")
@@ -317,14 +338,15 @@ def noise_remarks(report, remarks):
         remarks.append("more threads than cores")
 
 
-def judge(path, revision=None):
+def judge(path, revision=None, trial=False):
     """(report, faults, remarks) of a file. Throws ReportError where it is no report."""
     report, remarks = report_file.load(path), []
     found = schema_errors(report, SCHEMA)
     if found:
         return report, [f"schema: {fault}" for fault in found[:5]], remarks
     faults = checksum_faults(report, path, remarks) + check_faults(report) + fom_faults(report) + \
-        figure_faults(report) + energy_faults(report) + solve_faults(report) + origin_faults(report, revision, remarks)
+        figure_faults(report) + energy_faults(report) + solve_faults(report) + speed_faults(report) + \
+        origin_faults(report, revision, remarks, trial)
     if "class" in report:
         faults += class_faults(report)
     noise_remarks(report, remarks)
@@ -437,6 +459,8 @@ def main():
     parser.add_argument("--rules", action="store_true",
                         help="hold loose files to the run rules too, as those of a submission are")
     parser.add_argument("--revision", help="that all reports must be of")
+    parser.add_argument("--trial", action="store_true",
+                        help="for trying it out: do not judge the revision, nor changes to its files")
     parser.add_argument("--quiet", action="store_true", help="leave remarks out")
     arguments = parser.parse_args()
     paths, rules, series, revision = [], arguments.rules, [], arguments.revision
@@ -450,7 +474,7 @@ def main():
     named, verdicts, unusable = [], {}, False
     for path in paths:
         try:
-            report, faults, remarks = judge(path, revision)
+            report, faults, remarks = judge(path, revision, arguments.trial)
         except report_file.ReportError as error:
             unusable, verdicts[path] = True, (None, [str(error)], [])
             continue

@@ -70,7 +70,7 @@ std::optional<official_class> find_class(const std::string& app, const class_opt
   const json_document& program = all["programs"][app];
   const std::string scaled = program["scaled"];
   official_class found{chosen.size, chosen.memory, program["fixed"], program["least"],
-                       all["classes"][chosen.size]["seconds"]};
+                       program.value("seconds", all["classes"][chosen.size]["seconds"].get<double>())};
   if (scaled == "lattice" && all["lattices"].contains(chosen.size)) {
     found.fixed["lattice"] = all["lattices"][chosen.size];
     if (!found.fixed.contains("gauge")) found.fixed.update(all["light_quark"]);
