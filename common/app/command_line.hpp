@@ -55,6 +55,8 @@ class command_line {
   /// Declares options that have no effect beside another one.
   void useless_beside(const std::string& other, const std::vector<std::string>& options, const std::string& why = {});
 
+  /// Command lines that --help shows, without the program's name.
+  void examples(const std::vector<std::string>& lines);
   /// Text at the end of --help.
   void footer(const std::string& text);
 
@@ -71,5 +73,12 @@ class command_line {
   std::unique_ptr<implementation> implementation_;
   std::string typed_;
 };
+
+/// Returns `text` with no line longer than `width`, broken at blanks, or at | and , where there are none. Lines of
+/// options go on below their descriptions.
+std::string wrapped(const std::string& text, std::size_t width = 100);
+
+/// Returns the word that a mistyped one may have meant: the nearest, where few letters differ; empty: none.
+std::string nearest_word(const std::string& mistyped, const std::vector<std::string>& known);
 
 }  // namespace plaquette

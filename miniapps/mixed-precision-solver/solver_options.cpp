@@ -226,12 +226,15 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
       "Computes a quark propagator: solves the Wilson-clover Dirac equation for the 12 spins and colours of "
       "a source on a gauge configuration,\nchecks each solution with an independent operator and prints the "
       "pion and rho correlators. Without --gauge it runs a step of its ladder of sizes.");
+  line.examples({"--size nano", "--gauge b6.lime --kappa 0.133 --csw 1.769 --json run.json",
+                 "--device gpu --precision double-half --size device --json device.json"});
   declare_solver(line, options, raw);
   shared_option_set shared(line, {}, {}, {"--precision"});
   declare_files(line, options, raw);
   line.parse(argc, argv);
 
   options.shared = shared.collected();
+  if (options.read_propagator.empty()) require_mass_of_file(line, options.shared);
   options.size = raw.size.size.empty() && !line.given("--gauge") ? "small" : raw.size.size;
   options.run_class = find_class("mixed-precision-solver", raw.size, line);
   options.command = line.typed();

@@ -197,6 +197,8 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
                     "Solves the Wilson-clover Dirac equation by adaptive multigrid and by BiCGstab for the spins and "
                     "colours of a point source,\nchecks each solution with an independent operator, and prints "
                     "iterations, times, errors and speed-ups.");
+  line.examples({"--size nano", "--gauge b6.lime --stout-steps 3 --csw 1 --kappa 0.1269 --json run.json",
+                 "--device gpu --lattice 16x16x16x32 --rhs 12 --reference none"});
   declare(line, options, raw);
   shared_options defaults;
   defaults.lattice = {8, 8, 8, 16};
@@ -207,6 +209,7 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   shared_option_set shared(line, defaults, action, {"--precision"});
   line.parse(argc, argv);
   options.shared = shared.collected();
+  require_mass_of_file(line, options.shared);
   options.command = line.typed();
   options.run_class = find_class("multigrid", raw.size, line);
   if (options.run_class) take_problem(options.shared, *options.run_class, line);

@@ -213,6 +213,8 @@ nodal_dg_options parse_nodal_dg_options(int argc, const char* const* argv) {
   class_options size;
   line.section("Official problem");
   declare_class(line, size, {}, "Official class (RUN_RULES.md): mesh, order and problem; single options overrule it");
+  line.examples({"--size nano", "--equations maxwell --box 8x8x8 --order 5 --steps 100",
+                 "--mesh sphere.msh --problem pulse --boundaries default:absorbing --vtk fields.vtkhdf"});
   declare_mesh(line, options);
   declare_problem(line, options);
   declare_scheme(line, options);
