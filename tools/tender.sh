@@ -20,6 +20,22 @@ tender() {
   python3 "$root/tools/tender.py" "$@" "${programs[@]}"
 }
 
+# inspect FILE   What a file holds: a report by tools/validate.py, others by plaquette-inspect.
+inspect() {
+  [[ $# -eq 1 && $1 != -* ]] || fail "inspect takes one file, got: $*"
+  [[ -r $1 ]] || fail "inspect: $1: no such file, or it cannot be read"
+  local start=''
+  IFS= read -r -n 1 start <"$1" 2>/dev/null || true
+  if [[ $start == '{' ]]; then
+    validate --trial "$1"
+    return
+  fi
+  preset=$(choose_preset)
+  { configure_once && compile plaquette-inspect; } >&2
+  allow_mpi
+  "$(program inspect)" "$1"
+}
+
 # validate FILE...|FOLDER   What reports are worth: tools/validate.py.
 validate() {
   python3 "$root/tools/validate.py" "$@"
