@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Judges reports of the mini-apps, as RUN_RULES.md says: ./plaquette validate FILE... | FOLDER
 
-A report alone is held to the schema, to itself and to what a machine can give. A folder of a submission (one that
-holds submission.json) is held to the run rules too: each run is of an official class, repeated, with a small spread,
-and scaling series are complete. Exit status: 0 all are good, 1 one is refused, 2 one cannot be used."""
+A report alone is held to the schema, to itself and to what a machine can give. A folder with submission.json is held to
+the run rules too. There each run is of an official class and repeated, the spread is small, and scaling series are
+complete. Exit status: 0 all are good, 1 one is refused, 2 one cannot be used."""
 
 import argparse
 import datetime

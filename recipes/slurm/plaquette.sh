@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# One run of one class. Slurm sends USR1 two minutes before the end to the batch script alone (B:), and the script is
-# replaced by srun (exec), which passes it on: the program then stops in time, with a report and exit status 6.
-# Without B: the signal goes to the steps, which a program that the script runs without srun is none of.
+# One run of one class. Slurm sends USR1 to the batch script (B:) two minutes before the end. The script has become srun
+# (exec), which passes the signal on. The program then stops in time, with a report and exit status 6. Without B: the
+# signal goes to job steps alone, and a program that the script runs without srun is none.
 #   PLAQUETTE_FOLDER=/path/to/build/mpi/miniapps sbatch --nodes 2 recipes/slurm/plaquette.sh mixed-precision-solver node
 #SBATCH --job-name=plaquette
 #SBATCH --time=01:00:00
