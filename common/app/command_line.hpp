@@ -74,6 +74,12 @@ class command_line {
   std::string typed_;
 };
 
+struct gauge_choice;
+
+/// After command_line::parse. Throws input_error where --gauge names a file and nothing gives the quark mass: a file's
+/// links belong to a mass, which no default knows.
+void require_mass_of_file(const command_line& line, const gauge_choice& gauge);
+
 /// Returns `text` with no line longer than `width`, broken at blanks, or at | and , where there are none. Lines of
 /// options go on below their descriptions.
 std::string wrapped(const std::string& text, std::size_t width = 100);

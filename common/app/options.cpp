@@ -135,9 +135,9 @@ void require_reunitarise_sense(const shared_options& options) {
                       ", which are in SU(3)");
 }
 
-void require_mass_of_file(const command_line& line, const shared_options& options) {
-  if (options.gauge.from == gauge_choice::origin::file && !line.given("--mass") && !line.given("--kappa"))
-    throw input_error("--gauge " + printable(options.gauge.path) +
+void require_mass_of_file(const command_line& line, const gauge_choice& gauge) {
+  if (gauge.from == gauge_choice::origin::file && !line.given("--mass") && !line.given("--kappa"))
+    throw input_error("--gauge " + printable(gauge.path) +
                       ": expected --kappa or --mass beside it, found none (no default fits the links of a file)");
 }
 

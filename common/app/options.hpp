@@ -69,9 +69,6 @@ void declare_device(command_line& line, shared_options& options);
 void declare_several_gpus(command_line& line, shared_options& options);
 /// Declares --stall-timeout.
 void declare_stall_timeout(command_line& line, shared_options& options);
-/// After command_line::parse. Throws input_error where --gauge names a file and nothing gives the quark mass: a file's
-/// links belong to a mass, which no default knows.
-void require_mass_of_file(const command_line& line, const shared_options& options);
 /// Declares --reunitarise.
 void declare_reunitarise(command_line& line, shared_options& options);
 /// After command_line::parse. Throws input_error where --reunitarise is given and no file is read.

@@ -234,7 +234,7 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   line.parse(argc, argv);
 
   options.shared = shared.collected();
-  if (options.read_propagator.empty()) require_mass_of_file(line, options.shared);
+  if (options.read_propagator.empty()) require_mass_of_file(line, options.shared.gauge);
   options.size = raw.size.size.empty() && !line.given("--gauge") ? "small" : raw.size.size;
   options.run_class = find_class("mixed-precision-solver", raw.size, line);
   options.command = line.typed();

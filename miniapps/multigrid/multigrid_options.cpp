@@ -209,7 +209,7 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   shared_option_set shared(line, defaults, action, {"--precision"});
   line.parse(argc, argv);
   options.shared = shared.collected();
-  require_mass_of_file(line, options.shared);
+  require_mass_of_file(line, options.shared.gauge);
   options.command = line.typed();
   options.run_class = find_class("multigrid", raw.size, line);
   if (options.run_class) take_problem(options.shared, *options.run_class, line);
