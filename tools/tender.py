@@ -187,8 +187,8 @@ def main():
     entries = run_series(a)
     revisions = {read_report(os.path.join(a.out, e["report"])).get("build", {}).get("revision", "unknown") for e in entries}
     revision = revisions.pop() if len(revisions) == 1 else "several"
-    scaling = [{"app": app, "class": size, "kind": "strong", "ranks": a.ranks}
-               for app in a.apps for size in a.classes] if len(a.ranks) > 1 else []
+    scaling = [{"app": app, "class": size, "memory": memory, "kind": "strong", "ranks": a.ranks}
+               for app in a.apps for size in a.classes for memory in a.memory] if len(a.ranks) > 1 else []
     document = {"vendor": a.vendor, "category": a.category, "revision": revision, "classes": a.classes,
                 "memory": a.memory, "changes": [], "scaling": scaling, "runs": entries}
     with open(os.path.join(a.out, "submission.json"), "w", encoding="utf-8") as file:

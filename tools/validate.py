@@ -160,7 +160,8 @@ def expected_foms(report):
     app, figures, solves = report["app"], report["figures"], report["solves"]
     if app == "dslash-scaling":
         what = report["fom"]["what"]
-        return [f["gflops"] for f in figures if f.get("protocol", "sustained") == "sustained" and what.startswith(f"{f['operator']} {f['layout']} {f['precision']} {f['reconstruct'] or ''}".strip())]
+        return [f["gflops"] for f in figures if f.get("protocol", "sustained") == "sustained" and what.startswith(
+            f"{f['operator']} {f['layout']} {f['precision']} {f['reconstruct'] or ''}".strip())]
     if app == "nodal-dg":
         return [f["nodes_per_s"] for f in figures if "nodes_per_s" in f]
     if app == "multigrid":
@@ -409,7 +410,8 @@ def scaling(series, kinds):
     app, kind, ranks = series.get("app"), series.get("kind", "strong"), series.get("ranks", [])
     found = {}
     for key, foms in kinds.items():
-        if key[0] == app and key[1] == series.get("class", key[1]) and key[5] in ranks:
+        if key[0] == app and key[1] == series.get("class", key[1]) and \
+                key[2] == series.get("memory", "medium") and key[5] in ranks:
             found.setdefault(key[5], []).extend(foms)
     missing = [r for r in ranks if r not in found]
     holes = [r for a, b in zip(ranks, ranks[1:]) if b > 2 * a for r in [2 * a]]
