@@ -18,11 +18,69 @@ std::string joined(const std::vector<std::string>& words, const std::string& bet
   for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
   return text;
 }
+
+/// The letters to insert, leave out or replace that make one word of another.
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+constexpr std::size_t description_column = 34;
+
+/// Appends a line of a help text, in pieces.
+void append_wrapped(std::string& text, std::string line, std::size_t width) {
+  const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
+  const bool of_option = line.compare(first, 1, "-") == 0 || first >= description_column;
+  const std::string indent(of_option ? description_column : first, ' ');
+  while (line.size() > width) {
+    const std::size_t least = std::max(first, line.starts_with(indent) ? indent.size() : first) + 1;
+    std::size_t at = line.rfind(' ', width), next = at + 1;
+    if (at == std::string::npos || at < least) {
+      at = line.find_last_of("|,", width - 1);
+      if (at == std::string::npos || at < least) break;  // a word that has no joint
+      next = ++at;
+    }
+    text += line.substr(0, line.find_last_not_of(' ', at - 1) + 1) + '\n';
+    line = indent + line.substr(next);
+  }
+  text += line + '\n';
+}
 }  // namespace
+
+std::string wrapped(const std::string& text, std::size_t width) {
+  std::string result;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    append_wrapped(result, text.substr(begin, end - begin), width);
+    begin = end + 1;
+  }
+  return result;
+}
+
+std::string nearest_word(const std::string& mistyped, const std::vector<std::string>& known) {
+  std::string best;
+  std::size_t least = std::max<std::size_t>(mistyped.size() / 4, 1) + 1;
+  for (const std::string& word : known)
+    if (const std::size_t letters = distance(mistyped, word); letters < least) {
+      least = letters;
+      best = word;
+    }
+  return best;
+}
 
 struct command_line::implementation {
   CLI::App app;
-  std::string section = "Options";
+  std::string section = "Options", examples{};
   std::vector<std::function<void()>> rules{};  ///< each throws input_error where it is broken
 
   CLI::Option* declare(const std::string& option, const std::string& type, const std::string& shown_default,
@@ -42,7 +100,7 @@ command_line::command_line(const std::string& name, const std::string& summary)
   const build_record build = build_information();
   app.set_version_flag(
       "--version", name + ' ' + build.version + " (revision " + build.revision + (build.dirty ? ", changed)" : ")"));
-  app.get_formatter()->column_width(34);
+  app.get_formatter()->column_width(description_column);
 }
 
 command_line::~command_line() = default;
@@ -126,6 +184,12 @@ void command_line::useless_beside(const std::string& other, const std::vector<st
   });
 }
 
+void command_line::examples(const std::vector<std::string>& lines) {
+  implementation_->examples = "\nExamples:\n";
+  for (const std::string& one : lines)
+    implementation_->examples += "  " + implementation_->app.get_name() + ' ' + one + '\n';
+}
+
 void command_line::footer(const std::string& text) { implementation_->app.footer(text); }
 
 void command_line::parse(int argc, const char* const* argv) {
@@ -134,9 +198,22 @@ void command_line::parse(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    throw help_requested{app.help()};
+    std::string text = app.help();
+    const std::size_t end = text.find("\nExit status");
+    text.insert(end == std::string::npos ? text.size() : end, implementation_->examples);
+    throw help_requested{wrapped(text)};
   } catch (const CLI::CallForVersion& version) {
     throw help_requested{std::string(version.what()) + '\n'};
+  } catch (const CLI::ExtrasError& refused) {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : app.get_options()) known.push_back("--" + option->get_single_name());
+    std::string meant;
+    for (int i = 1; i < argc && meant.empty(); ++i) {
+      const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+      if (word.starts_with("--") && std::ranges::find(known, word) == known.end()) meant = nearest_word(word, known);
+    }
+    throw input_error(std::string(refused.what()) + (meant.empty() ? "" : "; did you mean " + meant + "?") +
+                      " (--help lists the options)");
   } catch (const CLI::ParseError& refused) {
     throw input_error(std::string(refused.what()) + " (--help lists the options)");
   }

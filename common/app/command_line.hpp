@@ -55,6 +55,8 @@ class command_line {
   /// Declares options that have no effect together with another one.
   void useless_beside(const std::string& other, const std::vector<std::string>& options, const std::string& why = {});
 
+  /// Adds command lines that --help shows, without the program's name.
+  void examples(const std::vector<std::string>& lines);
   /// Sets the text at the end of --help.
   void footer(const std::string& text);
 
@@ -71,5 +73,18 @@ class command_line {
   std::unique_ptr<implementation> implementation_;
   std::string typed_;
 };
+
+struct gauge_choice;
+
+/// After command_line::parse. Throws input_error where --gauge names a file and nothing gives the quark mass: a file's
+/// links belong to a mass, which no default knows.
+void require_mass_of_file(const command_line& line, const gauge_choice& gauge);
+
+/// Returns `text` with no line longer than `width`, broken at blanks, or at | and , where there are none. Lines of
+/// options go on below their descriptions.
+std::string wrapped(const std::string& text, std::size_t width = 100);
+
+/// Returns the word that a mistyped one may have meant: the nearest, where few letters differ; empty: none.
+std::string nearest_word(const std::string& mistyped, const std::vector<std::string>& known);
 
 }  // namespace plaquette

@@ -135,6 +135,12 @@ void require_reunitarise_sense(const shared_options& options) {
                       ", which are in SU(3)");
 }
 
+void require_mass_of_file(const command_line& line, const gauge_choice& gauge) {
+  if (gauge.from == gauge_choice::origin::file && !line.given("--mass") && !line.given("--kappa"))
+    throw input_error("--gauge " + printable(gauge.path) +
+                      ": expected --kappa or --mass beside it, found none (no default fits the links of a file)");
+}
+
 void shared_option_set::declare_gauge() {
   line_.section("Gauge configuration");
   line_.custom(

@@ -8,14 +8,21 @@
 #include <unistd.h>
 
 #include <CLI/Version.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
+#include <ctime>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <sstream>
 #include <string_view>
 
 #include "common/app/memory.hpp"
 #include "common/comms/communicator.hpp"
+#include "common/io/checksum.hpp"
 #include "plaquette_revision.hpp"
 
 namespace plaquette {
@@ -64,6 +71,52 @@ int ranks_on_this_host(const communicator& world) {
   names[static_cast<std::size_t>(world.rank())] = mine;
   world.sum(std::span(names));
   return static_cast<int>(std::count(names.begin(), names.end(), mine));
+}
+
+namespace {
+
+/// Returns the CRC-32 of this program's file, "unknown" where that cannot be read.
+std::string sum_of_program() {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return bytes.empty() ? "unknown" : hexadecimal(crc32(std::as_bytes(std::span(bytes))));
+}
+
+bool bears_on_speed(std::string_view name) {
+  constexpr std::array<std::string_view, 11> beginnings{"OMP_", "GOMP_",     "KMP_",   "CUDA_",  "NCCL_",     "UCX_",
+                                                        "FI_",  "OMPI_MCA_", "I_MPI_", "MPICH_", "PLAQUETTE_"};
+  constexpr std::array<std::string_view, 5> names{"SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS",
+                                                  "SLURM_CPU_BIND", "SLURM_GPUS_ON_NODE"};
+  return std::ranges::any_of(beginnings, [name](std::string_view b) { return name.starts_with(b); }) ||
+         std::ranges::find(names, name) != names.end();
+}
+
+std::string date_in_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+}  // namespace
+
+run_record run_information(const communicator& world) {
+  run_record run;
+  run.date = date_in_utc();
+  std::array<double, 1> hosts{1.0 / ranks_on_this_host(world)};
+  world.sum(std::span(hosts));
+  run.hosts = static_cast<int>(std::lround(hosts[0]));
+  if (world.rank() == 0) run.program_crc32 = sum_of_program();
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos && bears_on_speed(text.substr(0, equals)))
+      run.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  std::ranges::sort(run.environment);
+  return run;
 }
 
 machine_record machine_information(const communicator& world) {

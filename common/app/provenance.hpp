@@ -42,6 +42,17 @@ struct machine_record {
 /// Collective.
 machine_record machine_information(const communicator& world);
 
+/// When, where and by which program a report was made.
+struct run_record {
+  std::string date;           ///< of its start, in UTC: "2026-01-31T12:00:00Z"
+  int hosts = 1;              ///< that its ranks are on
+  std::string program_crc32;  ///< of the program's file
+  /// Variables that bear on speed: of OpenMP, CUDA, MPI, the batch system and this suite.
+  std::vector<std::pair<std::string, std::string>> environment{};
+};
+/// Returns what is known of this run. Collective.
+run_record run_information(const communicator& world);
+
 /// Returns the number of ranks of `world` on this rank's host. Collective.
 int ranks_on_this_host(const communicator& world);
 

@@ -11,11 +11,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <system_error>
 
 #include "common/app/parse.hpp"
 #include "common/error.hpp"
 #include "common/io/atomic_file.hpp"
+#include "common/io/checksum.hpp"
 
 namespace plaquette {
 
@@ -96,6 +98,12 @@ json_document to_json(const solve_record& s) {
   return document;
 }
 
+json_document to_json(const run_record& r) {
+  json_document environment = json_document::object();
+  for (const auto& [name, value] : r.environment) environment[name] = value;
+  return {{"date", r.date}, {"hosts", r.hosts}, {"program_crc32", r.program_crc32}, {"environment", environment}};
+}
+
 template <class Item>
 json_document list_of(const std::vector<Item>& items) {
   json_document list = json_document::array();
@@ -123,7 +131,12 @@ json_document to_json(const report& r) {
   if (!r.latencies.is_null()) document["latencies"] = r.latencies;
   if (!r.stages.is_null()) document["stages"] = r.stages;
   if (r.run_class)
-    document["class"] = {{"name", r.run_class->name}, {"conforms", r.run_class->conforms()}, {"why", r.run_class->why}};
+    document["class"] = {{"name", r.run_class->name},
+                         {"memory", r.run_class->memory},
+                         {"conforms", r.run_class->conforms()},
+                         {"why", r.run_class->why},
+                         {"work_seconds", r.run_class->work_seconds}};
+  if (!r.run.date.empty()) document["run"] = to_json(r.run);
   name_what_is_not_finite(document);
   return document;
 }
@@ -171,9 +184,15 @@ void require_writable(const std::string& path, bool force) {
     throw output_error(name + ": its directory cannot be written: " + std::strerror(errno));
 }
 
-void write_report(const report& r, const std::string& path, bool force) {
+std::string signed_text(const report& r) {
   // Text of strangers (file names) may be no UTF-8; it is replaced rather than refused.
   const std::string text = to_json(r).dump(2, ' ', false, json_document::error_handler_t::replace) + '\n';
+  const std::string sum = hexadecimal(crc32(std::as_bytes(std::span(text))));
+  return text.substr(0, text.size() - 3) + fmt::format(",\n  \"checksum\": \"crc32:{}\"\n}}\n", sum);
+}
+
+void write_report(const report& r, const std::string& path, bool force) {
+  const std::string text = signed_text(r);
   write_file_atomically(path, text, force ? existing_file::replace : existing_file::keep);
   std::ifstream file(path, std::ios::binary);
   const std::string found{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

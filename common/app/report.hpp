@@ -18,7 +18,7 @@ namespace plaquette {
 
 using json_document = nlohmann::ordered_json;
 
-inline constexpr const char* report_schema_version = "1.2";
+inline constexpr const char* report_schema_version = "1.3";
 
 /// One number by which runs of an app are compared; larger is better.
 struct figure_of_merit {
@@ -58,8 +58,10 @@ struct solve_record {
 
 /// Whether a run of an official class keeps the run rules of that class.
 struct class_verdict {
-  std::string name;  ///< of the class
-  std::string why;   ///< what does not conform; empty: the run conforms
+  std::string name;               ///< of the class
+  std::string why;                ///< what does not conform; empty: the run conforms
+  std::string memory = "medium";  ///< which of the class's sizes
+  double work_seconds = 0.0;      ///< of the work that the figure of merit is made of
   bool conforms() const { return why.empty(); }
 };
 
@@ -71,6 +73,7 @@ struct report {
   json_document parameters = json_document::object();
   machine_record machine;
   build_record build;
+  run_record run;
   json_document gauge = json_document::object();
   std::vector<operator_figure> figures;
   std::vector<solve_record> solves;
@@ -96,7 +99,10 @@ void print_verdict(const report& r);
 /// exists, or `force`. For the start of a run, so that nothing is computed for nothing.
 void require_writable(const std::string& path, bool force);
 
-/// Writes the document, complete or not at all. Throws output_error.
+/// Returns the text of the document, signed: its last key "checksum" is the CRC-32 of the text without that key.
+std::string signed_text(const report& r);
+
+/// Writes the signed document, complete or not at all. Throws output_error.
 void write_report(const report& r, const std::string& path, bool force);
 
 }  // namespace plaquette

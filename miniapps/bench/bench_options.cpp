@@ -80,6 +80,7 @@ options read_options(int argc, const char* const* argv) {
   line.section("Output");
   line.text("--json", o.gpu.shared.json, "FILE", "write the report there");
   line.flag("--force", o.gpu.shared.force, "overwrite an existing report");
+  line.examples({"--device cpu", "--device gpu --json bench.json", "--device gpu --json bench.json --force"});
   line.parse(argc, argv);
   require_device_sense(line, o.gpu.shared);
   require_sense(line, o.gpu.shared.device);

@@ -30,7 +30,8 @@ constexpr std::array<problem, 4> ladder{{{"nano", {8, 8, 8, 8}, {8, 8, 8, 8}},
 constexpr const char* usual_gauge = "weak:0.2";
 
 struct raw_options {
-  std::string size, scaling = "strong", preconditioning = "symmetric", placement = "none";
+  class_options size;
+  std::string scaling = "strong", preconditioning = "symmetric", placement = "none";
   case_lists lists{{operator_kind::hopping, operator_kind::wilson, operator_kind::clover, operator_kind::wilson_schur,
                     operator_kind::clover_schur},
                    {site_layout::even_odd, site_layout::full},
@@ -130,9 +131,10 @@ void declare_cases(command_line& line, case_lists& lists) {
 
 void declare_run(command_line& line, scaling_options& options, raw_options& raw) {
   line.section("Problem and run");
-  line.choice("--size", raw.size, {"nano", "small", "reference", "target"},
-              "Lattice of a step of the ladder (small, where nothing names a lattice): of all ranks, or of each rank "
-              "with --scaling weak");
+  declare_class(
+      line, raw.size, {"small", "reference", "target"},
+      "Official class (RUN_RULES.md) up to exa, or lattice of a step of the ladder (small, where nothing names "
+      "a lattice): of all ranks, or of each rank with --scaling weak");
   line.choice("--scaling", raw.scaling, {"strong", "weak"},
               "Which lattice of the ladder: that of all ranks together "
               "(strong) or of each (weak)");
@@ -166,9 +168,9 @@ void declare_run(command_line& line, scaling_options& options, raw_options& raw)
 void choose_lattice(scaling_options& options, const raw_options& raw, const command_line& line) {
   const bool from_file = options.shared.gauge.from == gauge_choice::origin::file;
   for (const char* other : {"--lattice", "--local-lattice"})
-    if (!raw.size.empty() && line.given(other))
+    if (!raw.size.size.empty() && line.given(other))
       throw input_error(fmt::format("--size and {} name a lattice each: give one of them", other));
-  if (from_file && (!raw.size.empty() || options.local_lattice))
+  if (from_file && (!raw.size.size.empty() || options.local_lattice))
     throw input_error("--gauge: a file has a lattice of its own: leave out --size and --local-lattice");
   if (from_file && raw.scaling == "weak")
     throw input_error("--gauge: a file's lattice is that of all ranks together: leave out --scaling weak");
@@ -180,7 +182,16 @@ void choose_lattice(scaling_options& options, const raw_options& raw, const comm
     if (raw.scaling == "weak") options.local_lattice = options.shared.lattice;
     return;
   }
-  options.size = raw.size.empty() ? "small" : raw.size;
+  options.size = raw.size.size.empty() ? "small" : raw.size.size;
+  const bool in_ladder = std::ranges::find(ladder, options.size, &problem::name) != ladder.end();
+  if (!(options.weak && in_ladder)) options.run_class = find_class("dslash-scaling", raw.size, line);
+  if (options.run_class) {
+    if (options.weak)
+      throw input_error("--scaling weak: expected a size that is no official class, found " + options.size +
+                        " (the classes are a weak series themselves)");
+    take_problem(options.shared, *options.run_class, line);
+    return;
+  }
   const problem& step = *std::ranges::find(ladder, options.size, &problem::name);
   if (options.weak)
     options.local_lattice = step.weak;
@@ -232,6 +243,9 @@ scaling_options parse_scaling_options(int argc, const char* const* argv) {
                     "Times the hopping term and the operators made of it on any number of ranks and threads, with what "
                     "the halo costs,\nand relates them to the bandwidth and the arithmetic that the same run measures. "
                     "Each timed operator is compared with the textbook's first.");
+  line.examples({"--size nano",
+                 "--device gpu --operator hopping --precision single,half --reconstruct 12 --json run.json",
+                 "--lattice 16x16x16x32 --operator clover --rhs 1,12"});
   declare_cases(line, raw.lists);
   declare_run(line, options, raw);
   shared_options defaults;
@@ -247,6 +261,8 @@ scaling_options parse_scaling_options(int argc, const char* const* argv) {
   options.preconditioning =
       raw.preconditioning == "symmetric" ? cpu::schur_kind::symmetric : cpu::schur_kind::asymmetric;
   options.placement = parse_placement_policy(raw.placement, "--placement");
+  if (!raw.size.size.empty() && !line.given("--precision") && find_class("dslash-scaling", raw.size, line))
+    raw.lists.precisions = {number_precision::double_precision, number_precision::single_precision};
   options.cases = combinations(raw.lists);
   options.headline = headline_of(raw.lists, options.cases);
   if (options.latency)
@@ -279,6 +295,7 @@ json_document parameters_of(const scaling_options& options, const lattice_geomet
               {"local_lattice", geometry.local()},
               {"preconditioning", options.preconditioning == cpu::schur_kind::symmetric ? "symmetric" : "asymmetric"},
               {"samples", options.samples},
+              {"headline", describe(options.headline)},
               {"latency", options.latency}});
   return all;
 }

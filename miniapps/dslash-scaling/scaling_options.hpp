@@ -14,14 +14,16 @@
 #include "common/comms/communicator.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
 #include "miniapps/shared/operator_case.hpp"
+#include "miniapps/shared/run_class.hpp"
 
 namespace plaquette::scaling {
 
 struct scaling_options {
   shared_options shared;
-  std::string size;                      ///< of the ladder; empty where none was named
-  bool weak = false;                     ///< the lattice is each rank's, not all ranks'
-  std::optional<extents> local_lattice;  ///< of each rank; none: shared.lattice is cut
+  std::string size;                         ///< of the ladder; empty where none was named
+  std::optional<official_class> run_class;  ///< where that is an official one
+  bool weak = false;                        ///< the lattice is each rank's, not all ranks'
+  std::optional<extents> local_lattice;     ///< of each rank; none: shared.lattice is cut
   std::vector<operator_case> cases;
   operator_case headline;  ///< whose GFLOP/s are the figure of merit
   cpu::schur_kind preconditioning = cpu::schur_kind::symmetric;

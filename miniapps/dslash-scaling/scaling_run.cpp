@@ -237,6 +237,7 @@ void run_case(app_run& run, const scaling_options& options, const timing_setting
                                            : judge_timed(run, options, *op, c, setting.gauge);
     if (!(found.norm <= worst.norm) && !std::isnan(worst.norm)) worst.norm = found.norm;
   };
+  const stopwatch watch;
   const auto figures = measure_case(run, options, *op, c, setting.cpu, seen, judge);
   if (figures.empty()) return;
   run.result.checks.add(
@@ -250,7 +251,10 @@ void run_case(app_run& run, const scaling_options& options, const timing_setting
   op->apply();
   repeats_agree = same_everywhere(fingerprint(*op, c, run.geometry) == before, run.world) && repeats_agree;
   run.result.figures.insert(run.result.figures.end(), figures.begin(), figures.end());
-  if (c == options.headline) run.result.fom.value = figures.back().gflops;
+  if (c == options.headline) {
+    run.result.fom.value = figures.back().gflops;
+    run.work_seconds = watch.seconds() - (run.gpu ? run.shared.idle_seconds : 0.0);
+  }
   run.progress.clear();
   if (run.talks())
     for (const operator_figure& figure : figures) print_figure(figure);

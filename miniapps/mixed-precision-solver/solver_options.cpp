@@ -14,7 +14,7 @@ namespace plaquette {
 
 namespace {
 
-/// A problem of the ladder: what --size sets where an option of its own does not.
+/// A problem that is no official class: what --size sets where an option of its own does not.
 struct problem {
   const char* name;
   extents lattice;
@@ -24,8 +24,7 @@ struct problem {
 
 /// Thermalised fields where they are made in seconds; weak fields, as in the paper's benchmarks, where the heat bath
 /// would take longer than the solve. csw is the non-perturbative value at beta = 6.0.
-constexpr std::array<problem, 4> ladder{{{"nano", {4, 4, 4, 8}, "heatbath:6.0:30", -0.1, 1.769},
-                                         {"small", {8, 8, 8, 16}, "heatbath:6.0:40", -0.15, 1.769},
+constexpr std::array<problem, 3> ladder{{{"small", {8, 8, 8, 16}, "heatbath:6.0:40", -0.15, 1.769},
                                          {"reference", {16, 16, 16, 32}, "weak:0.2", 0.01, 1.0},
                                          {"target", {32, 32, 32, 64}, "weak:0.2", 0.01, 1.0}}};
 
@@ -36,16 +35,16 @@ constexpr double least_tolerance_single = 5e-8, least_tolerance_double = 1e-15;
 struct raw_options {
   std::string precision = "double", scheme = "reliable", solution, reconstruct = "18", inner_reconstruct;
   double delta = 0.0;
-  std::string source = "point", solver = "auto", preconditioning = "symmetric", basis = "degrand-rossi", size;
+  std::string source = "point", solver = "auto", preconditioning = "symmetric", basis = "degrand-rossi";
+  class_options size;
   std::string smearing_links = "smeared";
 };
 
 void declare_solver(command_line& line, solver_options& options, raw_options& raw) {
   line.section("Problem");
-  line.choice(
-      "--size", raw.size, {"nano", "small", "reference", "target"},
-      "Lattice, gauge field and action of a step of the ladder (small, where there is no --gauge); single options "
-      "overrule it");
+  declare_class(line, raw.size, {"small", "reference", "target"},
+                "Official class (RUN_RULES.md) up to exa, or a step of the ladder (small, where there is no --gauge): "
+                "lattice, gauge field and action; single options overrule it");
   line.choice("--source", raw.source, {"point", "wall", "gaussian"}, "Shape of the source");
   line.custom(
       "--source-position", "X,Y,Z,T", "0,0,0,0",
@@ -227,13 +226,17 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
       "Computes a quark propagator: solves the Wilson-clover Dirac equation for the 12 spins and colours of "
       "a source on a gauge configuration,\nchecks each solution with an independent operator and prints the "
       "pion and rho correlators. Without --gauge it runs a step of its ladder of sizes.");
+  line.examples({"--size nano", "--gauge b6.lime --kappa 0.133 --csw 1.769 --json run.json",
+                 "--device gpu --precision double-half --size device --json device.json"});
   declare_solver(line, options, raw);
   shared_option_set shared(line, {}, {}, {"--precision"});
   declare_files(line, options, raw);
   line.parse(argc, argv);
 
   options.shared = shared.collected();
-  options.size = raw.size.empty() && !line.given("--gauge") ? "small" : raw.size;
+  if (options.read_propagator.empty()) require_mass_of_file(line, options.shared.gauge);
+  options.size = raw.size.size.empty() && !line.given("--gauge") ? "small" : raw.size.size;
+  options.run_class = find_class("mixed-precision-solver", raw.size, line);
   options.command = line.typed();
   options.source.kind = cpu::parse_source_kind(raw.source);
   options.source.thin_links = raw.smearing_links == "thin";
@@ -245,6 +248,7 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   options.basis = parse_gamma_basis(raw.basis);
   if (const auto step = std::ranges::find(ladder, options.size, &problem::name); step != ladder.end())
     overlay(options.shared, *step, line);
+  if (options.run_class) take_problem(options.shared, *options.run_class, line);
   require_sense(options);
   return options;
 }

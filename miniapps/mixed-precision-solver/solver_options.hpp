@@ -3,6 +3,7 @@
 /// What the mixed-precision-solver is told on its command line.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "common/algebra/gamma.hpp"
@@ -12,12 +13,14 @@
 #include "common/app/report.hpp"
 #include "common/solvers/propagator_solver.hpp"
 #include "cpu_ref/sources/sources.hpp"
+#include "miniapps/shared/run_class.hpp"
 
 namespace plaquette {
 
 struct solver_options {
   shared_options shared;
-  std::string size;  ///< of the ladder; empty where none was named
+  std::string size;                         ///< of the ladder; empty where none was named
+  std::optional<official_class> run_class;  ///< where that is an official one
 
   cpu::source_description source;
   solver_kind solver = solver_kind::automatic;

@@ -16,6 +16,7 @@ class solver_program final : public program {
   lattice_geometry geometry(const communicator& world) override;
   std::vector<named_file> files() const override;
   std::vector<std::string> files_of_stopped_run() const override;
+  std::optional<official_class> run_class() const override { return options_.run_class; }
   run_estimate estimate(app_run& run) override;
   json_document parameters(const app_run& run) const override;
   void print_problem(const app_run& run) const override;

@@ -39,6 +39,7 @@ std::vector<std::vector<int>> schedules(const std::string& text) {
 
 struct raw_options {
   std::string cycle = "k", smoother = "ca-gcr", coarsest = "gcr", null_vectors = "half", relaxation = "bicgstab";
+  class_options size;
 };
 
 void declare(command_line& line, multigrid_options& o, raw_options& raw) {
@@ -116,6 +117,9 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.flag("--explain", o.explains, "Add to the report what plots/why_multigrid.py draws: why multigrid works");
 
   line.section("Solves");
+  declare_class(
+      line, raw.size, {},
+      "Official class (RUN_RULES.md): lattice, gauge field, action and tolerance; single options overrule it");
   line.integer("--restart-length", o.restart_length, "Directions that the outer GCR keeps", 1, 1000);
   line.choice("--outer-precision", o.outer_precision, {"single", "double"},
               "Of the outer GCR's directions; the solution is double");
@@ -193,6 +197,8 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
                     "Solves the Wilson-clover Dirac equation by adaptive multigrid and by BiCGstab for the spins and "
                     "colours of a point source,\nchecks each solution with an independent operator, and prints "
                     "iterations, times, errors and speed-ups.");
+  line.examples({"--size nano", "--gauge b6.lime --stout-steps 3 --csw 1 --kappa 0.1269 --json run.json",
+                 "--device gpu --lattice 16x16x16x32 --rhs 12 --reference none"});
   declare(line, options, raw);
   shared_options defaults;
   defaults.lattice = {8, 8, 8, 16};
@@ -203,7 +209,10 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   shared_option_set shared(line, defaults, action, {"--precision"});
   line.parse(argc, argv);
   options.shared = shared.collected();
+  require_mass_of_file(line, options.shared.gauge);
   options.command = line.typed();
+  options.run_class = find_class("multigrid", raw.size, line);
+  if (options.run_class) take_problem(options.shared, *options.run_class, line);
   if (options.explains && (options.modes == 0 || options.shared.json.empty()))
     throw input_error("--explain: expected a report to add to (--json FILE) and --modes above 0");
   options.multigrid.cycle = parse_cycle_kind(raw.cycle);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "common/app/options.hpp"
 #include "common/lattice/source_description.hpp"
 #include "common/solvers/multigrid_solver.hpp"
+#include "miniapps/shared/run_class.hpp"
 
 namespace plaquette {
 
@@ -45,6 +47,8 @@ struct multigrid_options {
   std::vector<int> batches;               ///< right-hand sides solved at once, a series of solves each
   std::string reference = "double-half";  ///< precisions of BiCGstab; "none": not run
   int reference_limit = 20000;            ///< iterations of BiCGstab
+
+  std::optional<official_class> run_class;  ///< that --size names
 
   double tolerance() const { return shared.tolerance > 0.0 ? shared.tolerance : 1e-10; }
   bool has_reference() const { return reference != "none"; }

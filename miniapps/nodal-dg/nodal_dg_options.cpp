@@ -210,6 +210,11 @@ nodal_dg_options parse_nodal_dg_options(int argc, const char* const* argv) {
       "plaquette-nodal-dg",
       "Solves the equations of sound, or Maxwell's, in time by the nodal discontinuous Galerkin method on "
       "tetrahedra or triangles, verifies the solution, and says how fast.");
+  class_options size;
+  line.section("Official problem");
+  declare_class(line, size, {}, "Official class (RUN_RULES.md): mesh, order and problem; single options overrule it");
+  line.examples({"--size nano", "--equations maxwell --box 8x8x8 --order 5 --steps 100",
+                 "--mesh sphere.msh --problem pulse --boundaries default:absorbing --vtk fields.vtkhdf"});
   declare_mesh(line, options);
   declare_problem(line, options);
   declare_scheme(line, options);
@@ -218,6 +223,12 @@ nodal_dg_options parse_nodal_dg_options(int argc, const char* const* argv) {
   line.parse(argc, argv);
   options.shared = shared.collected();
   options.command = line.typed();
+  options.run_class = find_class("nodal-dg", size, line);
+  if (options.run_class) {
+    if (!line.given("--mesh") && !line.given("--box"))
+      options.box = options.run_class->fixed["box"].get<std::vector<int>>();
+    if (!line.given("--order")) options.order = options.run_class->fixed["order"];
+  }
   if (options.equations == "maxwell-tm" && options.mesh.empty() && !line.given("--box")) options.box = {8, 8};
   if (options.shared.device == "cpu" && line.given("--kernel"))
     throw input_error("--kernel: expected --device gpu beside it, found --device cpu");

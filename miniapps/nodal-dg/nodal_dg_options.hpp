@@ -13,6 +13,7 @@
 #include "common/app/options.hpp"
 #include "common/dg/dg_problem.hpp"
 #include "miniapps/nodal-dg/field_files.hpp"
+#include "miniapps/shared/run_class.hpp"
 
 namespace plaquette::nodal_dg {
 
@@ -49,7 +50,8 @@ struct nodal_dg_options {
   std::string vtk, plane, energy, checkpoint;
   plane_of_values plane_at;
   int checkpoint_every = 1000;
-  std::string command;  ///< as typed
+  std::string command;                      ///< as typed
+  std::optional<official_class> run_class;  ///< that --size names
 
   int dimension() const { return equations == "maxwell-tm" || (mesh.empty() && box.size() == 2) ? 2 : 3; }
   wave_equations system() const;

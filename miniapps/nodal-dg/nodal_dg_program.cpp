@@ -579,6 +579,7 @@ void note_speed(wave_run& run) {
   }
   run.app.result.figures.push_back(figure);
   run.app.result.fom.value = elements * domain.nodes() * a_second;
+  run.app.work_seconds = seconds.median * lserk4::stages * static_cast<double>(run.steps);
   if (!run.app.talks()) return;
   fmt::print("\nRK stage   {:.4e} s minimum, {:.4e} s median, {:.4e} s maximum of {}\n", seconds.min, seconds.median,
              seconds.max, seconds.samples);

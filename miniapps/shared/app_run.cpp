@@ -97,6 +97,8 @@ exit_status app_run::finish(exit_status status) {
   }
   if (status == exit_status::success && !result.checks.passed()) status = exit_status::verification_failed;
   progress.clear();
+  if (run_class)
+    result.run_class = judge_class(*run_class, result.parameters, work_seconds > 0.0 ? work_seconds : work_of(result));
   if (gpu) result.tuning = gpu->tuning();
   if (!talks()) return status;
   if (!shared.json.empty()) {

@@ -21,6 +21,7 @@
 #include "cpu_ref/simd/kernels.hpp"
 #include "miniapps/shared/gauge_input.hpp"
 #include "miniapps/shared/gpu_access.hpp"
+#include "miniapps/shared/run_class.hpp"
 
 namespace plaquette {
 
@@ -39,6 +40,8 @@ struct app_run {
   bool keeps_checkpoint = false;          ///< it may continue a run that was stopped before its first checkpoint, too
   /// Rates that stand in the report as seconds or otherwise, and that the machine must be able to give.
   std::vector<operator_figure> more_rates{};
+  std::optional<official_class> run_class{};  ///< that --size names
+  double work_seconds = 0.0;                  ///< of what is timed; 0: those of the report's figures and solves
   cpu::instruction_set instructions = cpu::best_instruction_set();  ///< that a CPU's figures are measured with
 
   /// True on the one rank that prints.

@@ -81,6 +81,8 @@ exit_status run_parsed(program& app, const communicator& world) {
   run.result.app = text.name;
   run.result.fom = {std::numeric_limits<double>::quiet_NaN(), text.fom_unit, text.fom_what};
   run.result.build = build_information();
+  run.result.run = run_information(world);
+  run.run_class = app.run_class();
   run.left_files = app.files_of_stopped_run();
   run.keeps_checkpoint = std::ranges::any_of(
       files, [](const named_file& file) { return file.how == named_file::use::checkpoint && !file.path.empty(); });

@@ -58,7 +58,9 @@ class program {
   virtual std::vector<std::string> files_of_stopped_run() const { return {}; }
   /// Where threads and memory are placed; none: nothing is placed nor reported.
   virtual std::optional<placement_policy> placement() const { return std::nullopt; }
-  /// Returns the GPU, if any, is open. The place to choose what depends on its free memory.
+  /// Returns the official class that --size names; none: the run is of no class.
+  virtual std::optional<official_class> run_class() const { return std::nullopt; }
+  /// Returns what a run takes. The GPU, if any, is open. The place to choose what depends on its free memory.
   virtual run_estimate estimate(app_run& run) = 0;
   /// For the report: all that determines the result.
   virtual json_document parameters(const app_run& run) const = 0;

@@ -75,7 +75,7 @@ class OneFileForTwoOptions(CommandLineTest):
         for options in [("--gauge", "--json"), ("--checkpoint", "--json"), ("--propagator", "--checkpoint")]:
             with self.subTest(options=options):
                 first, second = (self.path("g.nersc"), os.path.join(self.directory, ".", "g.nersc"))
-                result = run(options[0], first, options[1], second, "--force")
+                result = run(options[0], first, options[1], second, "--mass", "0.1", "--force")
                 self.assert_refused(result, UNUSABLE, *options)
                 self.assertNotIn("plaquette", result.out)
                 with open(first, "rb") as file:

@@ -18,6 +18,28 @@ namespace {
 
 using testing::HasSubstr;
 
+TEST(Help, IsBrokenAtBlanksElseAtJointsOfLists) {
+  const std::string option = "  --size a|b                      " + std::string(80, 'x') + " " + std::string(50, 'y');
+  const std::string broken = wrapped(option + "\nshort\n");
+  EXPECT_EQ(broken, "  --size a|b                      " + std::string(80, 'x') + "\n" + std::string(34, ' ') +
+                        std::string(50, 'y') + "\nshort\n");
+  EXPECT_EQ(wrapped("aaa bbb ccc", 8), "aaa bbb\nccc\n");
+  EXPECT_EQ(wrapped(std::string(120, 'z')), std::string(120, 'z') + "\n");
+  std::string list = "  --kind ";
+  for (int i = 0; i < 20; ++i) list += "word" + std::to_string(i) + "|";
+  std::string joined;
+  for (const char c : wrapped(list))
+    if (c != '\n' && c != ' ') joined += c;
+  EXPECT_EQ(joined, "--kind" + list.substr(9));
+}
+
+TEST(Words, AreGuessedWhereFewLettersDiffer) {
+  const std::vector<std::string> known{"--lattice", "--grid", "--gauge", "--rhs"};
+  EXPECT_EQ(nearest_word("--latice", known), "--lattice");
+  EXPECT_EQ(nearest_word("--gague", known), "--gauge");
+  EXPECT_EQ(nearest_word("--unknown", known), "");
+}
+
 template <class Action>
 std::string refusal_of(Action&& action) {
   try {

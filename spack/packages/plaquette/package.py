@@ -3,13 +3,15 @@
 from spack.package import *
 
 
-class Plaquette(CMakePackage):
+class Plaquette(CMakePackage, CudaPackage):
     """Lattice-QCD mini-apps with a serial-first CPU reference: Wilson-clover operators, Krylov solvers, quark
     propagators, quenched gauge configurations."""
 
     license("BSD-3-Clause")
 
     version("main", branch="main")
+    # To be filled in where an archive is published: spack checksum plaquette 0.1.0
+    version("0.1.0", sha256="0" * 64)
 
     variant("mpi", default=True, description="Run on several ranks")
     variant("apps", default=True, description="Build the mini-apps")
@@ -32,14 +34,21 @@ class Plaquette(CMakePackage):
     depends_on("googletest@1.12: +gmock", when="+tests")
     depends_on("python@3.9:", type="test", when="+tests")
 
+    depends_on("cuda@12.2:", when="+cuda")
+    conflicts("cuda_arch=none", when="+cuda", msg="Say for which card: cuda_arch=90 for an H100 or H200")
+
     conflicts("%gcc@:11", msg="C++20 as g++ 12 has it")
 
     generator("ninja")
 
     def cmake_args(self):
-        return [
+        args = [
             self.define_from_variant("PLAQUETTE_MPI", "mpi"),
             self.define_from_variant("PLAQUETTE_APPS", "apps"),
             self.define_from_variant("PLAQUETTE_TESTS", "tests"),
+            self.define("PLAQUETTE_CUDA", "ON" if self.spec.satisfies("+cuda") else "OFF"),
             self.define("CMAKE_DISABLE_FIND_PACKAGE_HDF5", not self.spec.satisfies("+hdf5")),
         ]
+        if self.spec.satisfies("+cuda"):
+            args.append(self.define("CMAKE_CUDA_ARCHITECTURES", self.spec.variants["cuda_arch"].value))
+        return args

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// plaquette-inspect: says what a file holds, by its content, and judges it: configurations, meshes, setups, modes,
+/// propagators, checkpoints. ./plaquette inspect takes reports too.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "common/app/checkpoint.hpp"
+#include "common/app/command_line.hpp"
+#include "common/app/parse.hpp"
+#include "common/app/run_app.hpp"
+#include "common/io/gauge_file.hpp"
+#include "common/io/hdf5_file.hpp"
+#include "common/io/lime.hpp"
+#include "common/lattice/geometry.hpp"
+#include "common/mesh/gmsh_file.hpp"
+#include "cpu_ref/gauge/plaquette.hpp"
+
+namespace plaquette {
+
+namespace {
+
+constexpr const char* help =
+    "Says what a file holds, and checks it: a gauge configuration (NERSC, ILDG, SciDAC, MILC, openQCD, DDalphaAMG), a\n"
+    "mesh of Gmsh, a setup of multigrid, modes, a propagator, a checkpoint.\n"
+    "Usage: plaquette-inspect FILE\n\n"
+    "Examples:\n"
+    "  plaquette-inspect data/beta6.0_8x8x8x16.nersc\n"
+    "  plaquette-inspect sphere.msh\n"
+    "  mpirun -n 4 plaquette-inspect b6_32x64.lime\n\n"
+    "Exit status: 0 readable and as its header says; 1 a check failed; 2 no such file, or of no known kind; 4 out of\n"
+    "memory; 70 internal error.\n";
+
+exit_status inspect_gauge(const std::string& path, const communicator& world) {
+  const extents lattice = read_gauge_header(path).lattice;
+  const lattice_geometry geometry(lattice, smallest_surface_grid(lattice, world.size()), world.rank());
+  const loaded_gauge loaded = read_gauge(path, geometry, world);
+  const gauge_file_header& h = loaded.header;
+  const cpu::plaquettes found = cpu::measure_plaquettes(loaded.links, world);
+  const double trace = cpu::link_trace(loaded.links, world);
+  const double off = std::abs(h.plaquette - found.average);
+  const bool agrees = std::isnan(h.plaquette) || off <= std::max(h.plaquette_tolerance, h.single_sum_tolerance);
+  if (world.rank() != 0) return agrees ? exit_status::success : exit_status::verification_failed;
+  fmt::print("kind       gauge configuration, {}\n", name_of(h.format));
+  fmt::print("lattice    {}\n", to_string(lattice));
+  fmt::print("numbers    {} bits, {}-endian{}\n", h.precision_bits, h.big_endian ? "big" : "little",
+             h.two_row ? ", two rows of three" : "");
+  fmt::print("checksum   {}\n", h.checksum_found.empty()     ? "none in this format"
+                                : h.checksum_claimed.empty() ? h.checksum_found + ", none claimed"
+                                                             : h.checksum_found + ", as claimed");
+  fmt::print("plaquette  {:.12f} (spatial {:.12f}, temporal {:.12f})\n", found.average, found.spatial, found.temporal);
+  if (std::isnan(h.plaquette))
+    fmt::print("claimed    none\n");
+  else
+    fmt::print("claimed    {:.12f}, off by {:.1e} of {:.1e}\n", h.plaquette, off, h.plaquette_tolerance);
+  fmt::print("link trace {:.12f}\n", trace);
+  fmt::print("unitarity  {:.2e} at most from SU(3)\n", h.distance_from_su3);
+  fmt::print("boundary   {}\n", h.open_boundary        ? "open in time: links there are zero"
+                                : h.antiperiodic_links ? "an antiperiodic sign was folded into the links"
+                                                       : "no sign folded into the links");
+  for (const std::string& remark : h.remarks) fmt::print("remark     {}\n", remark);
+  return agrees ? exit_status::success : exit_status::verification_failed;
+}
+
+/// 1 for a regular tetrahedron or triangle, 0 for a flat one: volume over that of a regular one with the same mean
+/// square of the edges.
+double quality(const simplex_mesh& mesh, std::int64_t element) {
+  const auto& corners = mesh.elements[static_cast<std::size_t>(element)];
+  double squares = 0.0;
+  int edges = 0;
+  for (int a = 0; a < mesh.faces(); ++a)
+    for (int b = a + 1; b < mesh.faces(); ++b, ++edges)
+      for (std::size_t i = 0; i < 3; ++i) {
+        const auto corner = [&](int c) {
+          return mesh.vertices[static_cast<std::size_t>(corners[static_cast<std::size_t>(c)])][i];
+        };
+        squares += (corner(a) - corner(b)) * (corner(a) - corner(b));
+      }
+  const double mean = squares / edges, volume = std::abs(signed_volume(mesh, element));
+  return mesh.dimension == 3 ? 6.0 * std::sqrt(2.0) * volume / std::pow(mean, 1.5)
+                             : 4.0 / std::sqrt(3.0) * volume / mean;
+}
+
+void print_groups(const simplex_mesh& mesh, const char* word, const std::map<int, std::int64_t>& counts,
+                  int dimension) {
+  for (const auto& [tag, count] : counts) {
+    const auto name = mesh.names.find({dimension, tag});
+    fmt::print("{:<10} {}{}: {}\n", word, tag, name == mesh.names.end() ? "" : " \"" + printable(name->second) + "\"",
+               count);
+  }
+}
+
+exit_status inspect_mesh(const std::string& path) {
+  const simplex_mesh mesh = read_gmsh(path);
+  double whole = 0.0, least = std::numeric_limits<double>::infinity(), most = 0.0, worst = 1.0, mean = 0.0;
+  std::map<int, std::int64_t> materials, boundaries;
+  std::int64_t sides = 0;
+  for (std::int64_t e = 0; e < mesh.size(); ++e) {
+    const auto at = static_cast<std::size_t>(e);
+    const double volume = std::abs(signed_volume(mesh, e)), q = quality(mesh, e);
+    whole += volume;
+    least = std::min(least, volume);
+    most = std::max(most, volume);
+    worst = std::min(worst, q);
+    mean += q / static_cast<double>(mesh.size());
+    for (const int tag : mesh.material_tags[static_cast<std::size_t>(mesh.materials[at])].tags) ++materials[tag];
+    for (int f = 0; f < mesh.faces(); ++f) {
+      const face_link& link = mesh.links[at][static_cast<std::size_t>(f)];
+      if (!link.is_boundary()) continue;
+      ++sides;
+      for (const int tag : mesh.boundary_tags[static_cast<std::size_t>(std::max<int>(link.boundary, 0))].tags)
+        ++boundaries[tag];
+    }
+  }
+  fmt::print("kind       mesh of Gmsh, {} dimensions\n", mesh.dimension);
+  fmt::print("elements   {}, {} vertices, {} sides, {} pairs of periodic sides\n", mesh.size(), mesh.vertices.size(),
+             sides, mesh.periodic.size());
+  fmt::print("volume     {:.6g}, of an element {:.3g} to {:.3g}\n", whole, least, most);
+  fmt::print("quality    {:.3f} mean, {:.3f} worst (1: regular, 0: flat)\n", mean, worst);
+  print_groups(mesh, "group", materials, mesh.dimension);
+  print_groups(mesh, "sides", boundaries, mesh.dimension - 1);
+  for (const std::string& remark : mesh.remarks) fmt::print("remark     {}\n", remark);
+  return exit_status::success;
+}
+
+/// The state of a checkpoint, a line a key; of long values the size.
+void print_state(const json_document& state) {
+  for (const auto& item : state.items()) {
+    const std::string text = item.value().dump();
+    fmt::print("  {:<24} {}\n", item.key(),
+               text.size() <= 70 ? text : fmt::format("{} ... ({} characters)", text.substr(0, 50), text.size()));
+  }
+}
+
+exit_status inspect_hdf5(const std::string& path, const communicator& world) {
+  const hdf5_input file(path, world);
+  const auto say = [&](const char* kind, std::initializer_list<const char*> sets) {
+    std::string text = fmt::format("kind       {}\n", kind);  // of all ranks: the file is read together
+    for (const char* set : sets) {
+      if (!file.has(set)) continue;
+      std::string shape;
+      for (const auto extent : file.extents_of(set)) shape += (shape.empty() ? "" : "x") + std::to_string(extent);
+      text += fmt::format("data       {} {}\n", set, shape);
+    }
+    if (world.rank() == 0) fmt::print("{}", text);
+  };
+  if (file.has("/vectors_0")) {
+    say("setup of plaquette-multigrid", {"/vectors_0", "/vectors_1", "/vectors_2", "/vectors_3", "/coefficients"});
+  } else if (file.has("/columns")) {
+    say("checkpoint of plaquette-mixed-precision-solver", {"/columns", "/state"});
+  } else if (file.has("/propagator")) {
+    say("propagator", {"/propagator"});
+  } else if (file.has("/vectors")) {
+    say("modes of plaquette-overlap-propagator", {"/vectors", "/values", "/state"});
+  } else {
+    throw input_error(printable(path) + ": expected an HDF5 file of this suite, found other data sets");
+  }
+  if (!file.has("/state")) return exit_status::success;
+  const json_document state = parse_checkpoint_text(path, file.read_text("/state"));
+  if (world.rank() == 0) print_state(state);
+  return exit_status::success;
+}
+
+constexpr std::string_view lime_magic{"\x45\x67\x89\xab", 4};
+
+/// The record of a checkpoint of make-configuration; null where the file has none.
+json_document state_in_lime(const std::string& path) {
+  const file_source source(path);
+  for (const lime_record& record : lime_records(source)) {
+    if (record.type != "plaquette-checkpoint") continue;
+    std::string text = source.read_text(record.offset, record.size);
+    if (!text.empty() && text.back() == '\0') text.pop_back();
+    return parse_checkpoint_text(path, text);
+  }
+  return nullptr;
+}
+
+exit_status inspect_dg_checkpoint(const std::string& path) {
+  const file_source source(path);
+  std::uint64_t length = 0;
+  source.read(8, std::as_writable_bytes(std::span(&length, 1)));
+  if (source.size() < 16 || length > source.size() - 16)
+    throw input_error(printable(path) + ": expected a checkpoint of plaquette-nodal-dg, found one that is truncated");
+  fmt::print("kind       checkpoint of plaquette-nodal-dg\n");
+  print_state(parse_checkpoint_text(path, source.read_text(16, length)));
+  return exit_status::success;
+}
+
+exit_status inspect(const std::string& path, const communicator& world) {
+  const file_source source(path);
+  const std::string start = source.read_text(0, std::min<std::uint64_t>(source.size(), 64));
+  if (start.starts_with("\x89HDF")) return inspect_hdf5(path, world);
+  const bool is_root = world.rank() == 0;
+  if (start.starts_with("$MeshFormat")) return is_root ? inspect_mesh(path) : exit_status::success;
+  if (start.starts_with("PlaqDG01")) return is_root ? inspect_dg_checkpoint(path) : exit_status::success;
+  if (start.starts_with(lime_magic)) {
+    const json_document state = state_in_lime(path);
+    if (!state.is_null() && is_root) {
+      fmt::print("kind       checkpoint of plaquette-make-configuration\n");
+      print_state(state);
+    }
+  }
+  return inspect_gauge(path, world);
+}
+
+exit_status body(int argc, const char* const* argv, const communicator& world) {
+  if (argc == 2 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h"))
+    throw help_requested{help};
+  if (argc != 2 || std::string_view(argv[1]).starts_with("--"))
+    throw input_error("expected one file (--help says more), found " + std::to_string(argc - 1) + " arguments");
+  now_doing("the reading of " + std::string(argv[1]));
+  if (world.rank() == 0) fmt::print("file       {}\n", printable(argv[1]));
+  return inspect(argv[1], world);
+}
+
+}  // namespace
+
+}  // namespace plaquette
+
+int main(int argc, char** argv) { return plaquette::run_app("plaquette-inspect", argc, argv, plaquette::body); }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Official problems: what --size and --memory fix, and whether a run keeps to it. The ladder is
+/// common/app/classes.json, which tools/validate.py reads too; RUN_RULES.md says what it is for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/app/options.hpp"
+#include "common/app/report.hpp"
+
+namespace plaquette {
+
+/// An official problem of one program.
+struct official_class {
+  std::string name, memory;
+  json_document fixed;   ///< parameters of the report and their values
+  json_document least;   ///< parameters and their least values
+  double seconds = 0.0;  ///< of work, at least
+};
+
+/// --size and --memory as given.
+struct class_options {
+  std::string size, memory = "medium";
+};
+
+/// Declares --size, with official classes and other steps of the program's own, and --memory.
+void declare_class(command_line& line, class_options& chosen, const std::vector<std::string>& others,
+                   const std::string& help);
+
+/// Returns the class of that name; none where `chosen.size` is none of an official class. Throws input_error where
+/// --memory was given then.
+std::optional<official_class> find_class(const std::string& app, const class_options& chosen, const command_line& line);
+
+/// Sets lattice, links, action, right-hand sides and tolerance as the class has them, but for those that the command
+/// line gives itself.
+void take_problem(shared_options& options, const official_class& problem, const command_line& line);
+
+/// Returns the verdict on a run: what in its parameters or its duration differs from the class.
+class_verdict judge_class(const official_class& problem, const json_document& parameters, double work_seconds);
+
+/// Returns the seconds of timed work that the figures and solves of a report tell of.
+double work_of(const report& result);
+
+}  // namespace plaquette

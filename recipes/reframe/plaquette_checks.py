@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ReFrame checks of the official problems. Run them with
+
+    reframe -c recipes/reframe -S 'folder=/path/to/build/mpi/miniapps' -r
+
+Programs are found on the PATH where no folder is set. -S size=device takes another class."""
+
+import os
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import parameter, performance_function, run_before, sanity_function, variable
+
+
+class PlaquetteCheck(rfm.RunOnlyRegressionTest):
+    size = variable(str, value="nano")
+    memory = variable(str, value="medium")
+    device = variable(str, value="cpu")
+    folder = variable(str, value="")
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+    num_tasks = 1
+    app = ""
+    unit = ""
+    more = []
+
+    @run_before("run")
+    def choose_program(self):
+        name = f"plaquette-{self.app}"
+        self.executable = os.path.join(self.folder, self.app, name) if self.folder else name
+        self.executable_opts = ["--size", self.size, "--memory", self.memory, "--device", self.device, *self.more,
+                                "--json", "report.json"]
+        self.keep_files = ["report.json"]
+
+    @sanity_function
+    def is_verified(self):
+        return sn.all([sn.assert_found(r"^VERIFIED   PASSED ", self.stdout),
+                       sn.assert_found(rf"^CLASS {self.size} CONFORMS$", self.stdout)])
+
+    @performance_function("1/s")
+    def figure_of_merit(self):
+        return sn.extractsingle(r"^FOM        (\S+) ", self.stdout, 1, float)
+
+
+@rfm.simple_test
+class MixedPrecisionSolver(PlaquetteCheck):
+    app = "mixed-precision-solver"
+    precision = parameter(["double", "double-half"])
+
+    @run_before("run")
+    def choose_precision(self):
+        self.executable_opts += ["--precision", self.precision, "--repeat", "1"]
+
+
+@rfm.simple_test
+class Multigrid(PlaquetteCheck):
+    app = "multigrid"
+
+
+@rfm.simple_test
+class DslashScaling(PlaquetteCheck):
+    app = "dslash-scaling"
+    more = ["--operator", "hopping", "--samples", "3"]
+
+
+@rfm.simple_test
+class NodalDg(PlaquetteCheck):
+    app = "nodal-dg"
+    more = ["--steps", "20"]

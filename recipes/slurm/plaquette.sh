@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# One run of one class. Slurm sends USR1 to the batch script (B:) two minutes before the end. The script has become srun
+# (exec), which passes the signal on. The program then stops in time, with a report and exit status 6. Without B: the
+# signal goes to job steps alone, and a program that the script runs without srun is none.
+#   PLAQUETTE_FOLDER=/path/to/build/mpi/miniapps sbatch --nodes 2 recipes/slurm/plaquette.sh mixed-precision-solver node
+#SBATCH --job-name=plaquette
+#SBATCH --time=01:00:00
+#SBATCH --signal=B:USR1@120
+#SBATCH --exclusive
+set -euo pipefail
+
+app=${1:?which program: mixed-precision-solver, multigrid, dslash-scaling or nodal-dg}
+size=${2:-nano}
+shift $(($# < 2 ? $# : 2))
+: "${PLAQUETTE_FOLDER:?the folder of the built mini-apps}"
+
+# Names of modules differ: PLAQUETTE_MODULES="gcc/12 openmpi/4 cuda/12"
+if [[ -n ${PLAQUETTE_MODULES-} ]]; then
+  # shellcheck disable=SC2086 # several names
+  module load $PLAQUETTE_MODULES
+fi
+export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1}
+export OMP_PROC_BIND=close OMP_PLACES=cores
+
+exec srun --cpu-bind=cores "$PLAQUETTE_FOLDER/$app/plaquette-$app" --size "$size" \
+  --json "$app-$size-${SLURM_NTASKS:-1}-${SLURM_JOB_ID:-0}.json" "$@"

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# The official series as a submission. Sourced by ./plaquette.
+# shellcheck disable=SC2034,SC2154 # root and preset are those of ./plaquette
+
+# tender OUT [ARGS...]   Builds the programs, unless --programs names them, and runs tools/tender.py.
+tender() {
+  local programs=()
+  case " $* " in
+    *' --help '* | *' -h '*) programs=(--programs none) ;;
+    *' --programs '* | *' --programs='*) ;;
+    *)
+      preset=$(choose_preset "$@")
+      { configure_once && compile plaquette-mixed-precision-solver plaquette-multigrid plaquette-dslash-scaling plaquette-nodal-dg; } >&2
+      programs=(--programs "$(build_folder)/miniapps")
+      ;;
+  esac
+  allow_mpi
+  python3 "$root/tools/tender.py" "$@" "${programs[@]}"
+}
+
+# inspect FILE   What a file holds: a report by tools/validate.py, others by plaquette-inspect.
+inspect() {
+  [[ $# -eq 1 && $1 != -* ]] || fail "inspect takes one file, got: $*"
+  [[ -r $1 ]] || fail "inspect: $1: no such file, or it cannot be read"
+  local start=''
+  IFS= read -r -n 1 start <"$1" 2>/dev/null || true
+  if [[ $start == '{' ]]; then
+    validate --trial "$1"
+    return
+  fi
+  preset=$(choose_preset)
+  { configure_once && compile plaquette-inspect; } >&2
+  allow_mpi
+  "$(program inspect)" "$1"
+}
+
+# validate FILE...|FOLDER   What reports are worth: tools/validate.py.
+validate() {
+  python3 "$root/tools/validate.py" "$@"
+}

@@ -1,0 +1,516 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Judges reports of the mini-apps, as RUN_RULES.md says: ./plaquette validate FILE... | FOLDER
+
+A report alone is held to the schema, to itself and to what a machine can give. A folder with submission.json is held to
+the run rules too. There each run is of an official class and repeated, the spread is small, and scaling series are
+complete. Exit status: 0 all are good, 1 one is refused, 2 one cannot be used."""
+
+import argparse
+import datetime
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import zlib
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path[:0] = [os.path.join(ROOT, "plots"), os.path.join(ROOT, "validation", "cli")]
+import report_file  # noqa: E402
+from json_schema import errors as schema_errors  # noqa: E402
+
+REFUSED, UNUSABLE = 1, 2
+SUBMISSION = "submission.json"
+# Of one card: bytes a second of its memory, and the most watts it takes.
+CARDS = {"H200": (4.8e12, 700.0), "H100 PCIe": (2.04e12, 350.0), "H100": (3.36e12, 700.0), "A100": (2.04e12, 400.0)}
+BEYOND_COPY, ROUNDING = 1.1, 1e-6
+CYCLES_A_SECOND, FLOPS_A_CYCLE = 6.5e9, 64.0  # more than any core of a CPU has today, single precision
+# The check without which a program's figure is not judged.
+NEEDED = {"mixed-precision-solver": r"residual of the full system", "multigrid": r"residual of the full system, multigrid",
+          "dslash-scaling": r".* N=\d+", "nodal-dg": r"right-hand side, against the textbook"}
+FLOPS = {"hopping": 1320, "wilson": 1368, "clover": 1872, "wilson_schur": 2688, "clover_schur": 3696}
+
+
+def read_json(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return json.load(file)
+
+
+SCHEMA = read_json(ROOT, "common", "app", "report.schema.json")
+CLASSES = read_json(ROOT, "common", "app", "classes.json")
+
+
+def number(value):
+    """A float; NaN for what is no number."""
+    try:
+        return math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def near(a, b, tolerance=ROUNDING):
+    a, b = number(a), number(b)
+    return abs(a - b) <= tolerance * max(abs(a), abs(b))
+
+
+# --- the class of a run
+
+def problem_of(app, name, memory):
+    """What an official class fixes, a dictionary of parameters; None where there is no such class."""
+    program = CLASSES["programs"].get(app)
+    if program is None or name not in CLASSES["classes"] or memory not in CLASSES["memory"]:
+        return None
+    problem = dict(program["fixed"])
+    if name in CLASSES["lattices"] and program["scaled"] == "lattice":
+        problem["lattice"] = CLASSES["lattices"][name]
+        if "gauge" not in problem:
+            problem.update(CLASSES["light_quark"])
+    problem.update(program.get(name, {}))
+    scaled = list(problem[program["scaled"]])
+    scaled[-1] = int(scaled[-1] * CLASSES["memory"][memory])
+    problem[program["scaled"]] = scaled
+    return problem
+
+
+def same(expected, found):
+    if isinstance(expected, dict):
+        return isinstance(found, dict) and all(same(v, found.get(k)) for k, v in expected.items())
+    if isinstance(expected, list):
+        return isinstance(found, list) and len(expected) == len(found) and all(map(same, expected, found))
+    if isinstance(expected, (int, float)) and not isinstance(expected, bool):
+        return near(expected, found, 1e-12)
+    return expected == found
+
+
+def class_faults(report):
+    """What in the parameters is not as the class of the report has it."""
+    run_class, parameters = report["class"], report["parameters"]
+    name, memory = run_class["name"], run_class.get("memory", "medium")
+    problem = problem_of(report["app"], name, memory)
+    if problem is None:
+        return [f"class {name}, memory {memory}: there is no such class of {report['app']}"]
+    faults = []
+    for key, expected in problem.items():
+        found = parameters.get(key, {"steps": 0} if key == "stout" else None)
+        if not same(expected, found):
+            faults.append(f"class {name}: expected {key} {json.dumps(expected)}, found {json.dumps(found)}")
+    for key, least in CLASSES["programs"][report["app"]]["least"].items():
+        if not number(parameters.get(key)) >= least:
+            faults.append(f"class {name}: expected {key} {least} or more, found {parameters.get(key)}")
+    seconds = CLASSES["programs"][report["app"]].get("seconds", CLASSES["classes"][name]["seconds"])
+    if not number(run_class.get("work_seconds", 0.0)) >= seconds:
+        faults.append(f"class {name}: expected {seconds} s of work or more, found {run_class.get('work_seconds')}")
+    for variable in report.get("run", {}).get("environment", {}):
+        if variable in ("PLAQUETTE_COPY_MIB", "PLAQUETTE_CHEAT") and seconds:
+            faults.append(f"class {name}: {variable} is for tests")
+    if run_class["conforms"] != (not run_class["why"]):
+        faults.append("class: 'conforms' and 'why' contradict each other")
+    if not run_class["conforms"]:
+        faults.append(f"class {name}: the run says itself that it does not conform: {run_class['why']}")
+    return faults
+
+
+# --- a report by itself
+
+def checksum_faults(report, path, remarks):
+    """The checksum is that of the text without its own line."""
+    if "checksum" not in report:
+        remarks.append("no checksum over itself (written before schema 1.3)")
+        return ["expected a checksum in a report of schema 1.3"] if report["schema_version"] == "1.3" else []
+    text = report_file._text(path).encode("utf-8")  # pylint: disable=protected-access
+    body, found = re.subn(rb',\n  "checksum": "[^"\n]*"\n}\n\Z', b"\n}\n", text)
+    expected = f"crc32:{zlib.crc32(body):08x}"
+    if found != 1 or report["checksum"] != expected:
+        return [f"the text was changed after the run: checksum {expected} of the text, found {report['checksum']}"]
+    return []
+
+
+def check_faults(report):
+    faults, checks = [], report["checks"]
+    for check in checks:
+        value, tolerance = number(check["value"]), number(check["tolerance"])
+        if check["passed"] != (value <= tolerance):
+            faults.append(f"check '{check['name']}': value {check['value']} and tolerance {check['tolerance']} "
+                          f"contradict passed {str(check['passed']).lower()}")
+        if not tolerance <= BEYOND_COPY:
+            faults.append(f"check '{check['name']}': expected a tolerance of at most {BEYOND_COPY}, found {tolerance:g}")
+    if not checks:
+        faults.append("nothing was checked")
+    if report["verified"] != (bool(checks) and all(check["passed"] for check in checks)):
+        faults.append(f"verified {str(report['verified']).lower()}, and the checks say otherwise")
+    elif not report["verified"]:
+        faults.append("not verified: " + ", ".join(c["name"] for c in checks if not c["passed"]))
+    needed = NEEDED.get(report["app"])
+    if needed and checks and not report["parameters"].get("latency") and \
+            not any(re.match(needed, check["name"]) for check in checks):
+        faults.append(f"the check '{needed}' is missing")
+    residual = number(report["parameters"].get("tolerance"))
+    for check in checks:
+        if check["name"].startswith("residual of the full system") and residual > 0:
+            floor = 1e-13 if report["parameters"].get("solution_precision", "double") == "double" else 1e-6
+            if not number(check["tolerance"]) <= max(20 * residual, floor):
+                faults.append(f"check '{check['name']}': tolerance {check['tolerance']}, and {residual:g} was to be met")
+    return faults
+
+
+def expected_foms(report):
+    """The figures of merit that the report's own figures give; empty: not known."""
+    app, figures, solves = report["app"], report["figures"], report["solves"]
+    if app == "dslash-scaling":
+        what = report["fom"]["what"]
+        return [f["gflops"] for f in figures if f.get("protocol", "sustained") == "sustained" and what.startswith(
+            f"{f['operator']} {f['layout']} {f['precision']} {f['reconstruct'] or ''}".strip())]
+    if app == "nodal-dg":
+        return [f["nodes_per_s"] for f in figures if "nodes_per_s" in f]
+    if app == "multigrid":
+        return [1.0 / number(s["seconds_mean"]) for s in solves if s["solver"] == "multigrid" and "seconds_mean" in s]
+    if app == "mixed-precision-solver":
+        return [len(s["columns"]) / number(s["seconds"]) for s in solves if s.get("columns")]
+    return []
+
+
+def fom_faults(report):
+    value, faults = number(report["fom"]["value"]), []
+    if not (math.isfinite(value) and value > 0):
+        return [f"expected a figure of merit, found {report['fom']['value']}"]
+    expected = expected_foms(report)
+    if expected and not any(near(value, e, 1e-3) for e in expected):
+        faults.append(f"figure of merit {value:.6g}, and its own figures give {max(map(number, expected)):.6g}")
+    if not expected and report["app"] in NEEDED and not report["parameters"].get("latency"):
+        faults.append("no figures that the figure of merit is made of")
+    return faults
+
+
+def card_of(report):
+    for name, limits in CARDS.items():
+        if all(word in report["machine"]["gpu"] for word in name.split()):
+            return name, limits
+    return None, None
+
+
+def figure_faults(report):
+    faults = []
+    name, card = card_of(report)
+    threads = number(report["machine"]["threads"]) * number(report["machine"]["ranks"])
+    for f in report["figures"]:
+        what = f"figure '{f['operator']} {f['layout']} {f['precision']}'"
+        s = {k: number(v) for k, v in f["seconds"].items()}
+        gflops, gbytes, share = (number(f[k]) for k in ("gflops", "gbytes_per_s", "fraction_of_copy"))
+        if not 0 < s["min"] <= s["median"] <= s["max"] or s["samples"] < 1:
+            faults.append(f"{what}: expected seconds with min <= median <= max, found {f['seconds']}")
+            continue
+        if f["operator"] in FLOPS and f["layout"] in ("even-odd", "full"):
+            sites = math.prod(f["lattice"]) / (2 if f["layout"] == "even-odd" else 1)
+            counted = 1e-9 * FLOPS[f["operator"]] * sites * f["rhs"] / s["median"]
+            if report["app"] == "dslash-scaling" and not near(gflops, counted, 0.01):
+                faults.append(f"{what}: {gflops:.4g} GFLOP/s, and its seconds give {counted:.4g}")
+        # The standard counts of nodal-dg hold more products than are made: the fewest must stay below the peak.
+        peak = number(f.get("fewest_fraction_of_fma_peak" if "nodes_per_s" in f else "fraction_of_fma_peak", 0.0))
+        moved = 1e9 * gbytes * s["median"] / max(f["ranks"], 1)  # bytes of a rank
+        if f["device"] == "cpu":
+            if not peak <= BEYOND_COPY:
+                faults.append(f"{what}: {peak:.3g} of the arithmetic that the run measured")
+            if not gflops <= 1e-9 * CYCLES_A_SECOND * FLOPS_A_CYCLE * max(threads, 1):
+                faults.append(f"{what}: {gflops:.4g} GFLOP/s are more than {threads:g} cores can do")
+        elif not share <= BEYOND_COPY and moved > 1e9:
+            faults.append(f"{what}: {share:.3g} of the copy bandwidth that the run measured")
+        if f["device"] == "gpu" and card and moved > 5e8 and not 1e9 * gbytes <= 1.02 * card[0] * f["ranks"]:
+            faults.append(f"{what}: {gbytes:.4g} GB/s, and {f['ranks']} x {name} have {1e-9 * card[0] * f['ranks']:.4g}")
+    return faults + copy_faults(report)
+
+
+def copy_faults(report):
+    """On a GPU all figures are compared with one copy: their bytes and shares must name the same one."""
+    copies = [number(f["gbytes_per_s"]) / number(f["fraction_of_copy"]) for f in report["figures"]
+              if f["device"] == "gpu" and number(f["fraction_of_copy"]) > 0 and report["app"] == "dslash-scaling"]
+    faults = []
+    if copies and not max(copies) <= 1.05 * min(copies):
+        faults.append(f"figures name different copy bandwidths, {min(copies):.4g} to {max(copies):.4g} GB/s")
+    name, card = card_of(report)
+    if copies and card and not 1e9 * max(copies) <= 1.02 * card[0] * report["machine"]["ranks"]:
+        faults.append(f"figures name a copy bandwidth of {max(copies):.4g} GB/s, beyond what {name} has")
+    return faults
+
+
+def energy_faults(report):
+    faults = []
+    _, card = card_of(report)
+    for item in report["figures"] + report["solves"]:
+        window, what = item.get("gpu") or {}, f"'{item.get('operator', item.get('solver'))}'"
+        ranks = max(int(report["machine"]["ranks"]), 1)
+        energy, power, seconds = (number(window.get(k)) for k in ("energy_joule", "power_watt", "seconds"))
+        if not (math.isnan(energy) or math.isnan(power)) and not near(energy, power * seconds, 0.05):
+            faults.append(f"{what}: {energy:.4g} J, and {power:.4g} W over {seconds:.4g} s are {power * seconds:.4g} J")
+        most = 1.1 if seconds > 2.0 else 1.3  # the counter of a card is late by a tenth of a second
+        if card and power > most * card[1] * ranks:
+            faults.append(f"{what}: {power:.4g} W, and {ranks} of this card take at most {card[1] * ranks:.4g}")
+        if energy <= 0 or power <= 0:
+            faults.append(f"{what}: expected energy and power above 0")
+    return faults
+
+
+def solve_faults(report):
+    faults = []
+    tolerance = number(report["parameters"].get("tolerance"))
+    for s in report["solves"]:
+        timing, what = s.get("timing"), f"solve by {s['solver']}"
+        if isinstance(timing, dict) and not near(timing["median"], s["seconds"]):
+            faults.append(f"{what}: {s['seconds']} s, and its timing says {timing['median']}")
+        if not number(s["seconds"]) > 0 or s["iterations"] < 1:
+            faults.append(f"{what}: expected iterations and seconds above 0")
+        if s.get("converged") and tolerance > 0 and \
+                not number(s["residual"]["reference"]) <= max(20 * tolerance, 1e-6 if s["precision"] != "double" else 0):
+            faults.append(f"{what}: residual {s['residual']['reference']}, and {tolerance:g} was to be met")
+        columns = s.get("columns", [])
+        if report["app"] == "mixed-precision-solver" and len(columns) != report["parameters"].get("rhs", len(columns)):
+            faults.append(f"{what}: {len(columns)} columns, and {report['parameters']['rhs']} right-hand sides")
+    return faults
+
+
+def speed_faults(report):
+    """Solves against the arithmetic that figures of the same run name, and against their own operators."""
+    peaks = [number(f["gflops"]) / number(f["fraction_of_fma_peak"]) * (2 if f["precision"] == "double" else 1)
+             for f in report["figures"] if number(f.get("fraction_of_fma_peak", 0)) > 0 and f["device"] == "cpu"]
+    faults = []
+    for s in report["solves"]:
+        gflops, seconds, what = number(s.get("gflops", math.nan)), number(s["seconds"]), f"solve by {s['solver']}"
+        if peaks and gflops > BEYOND_COPY * max(peaks):
+            faults.append(f"{what}: {gflops:.4g} GFLOP/s, and the machine's arithmetic is {max(peaks):.4g}")
+        if "applications" not in s or "columns" not in s or report["app"] != "mixed-precision-solver":
+            continue
+        sites = math.prod(report["parameters"]["lattice"]) / 2
+        most = 1e-9 * 1.5 * FLOPS["clover_schur"] * sites * len(s["columns"]) * sum(s["applications"].values())
+        if not most / 50 <= gflops * seconds <= most:
+            faults.append(f"{what}: {gflops:.4g} GFLOP/s in {seconds:.4g} s, and its operators are {most / 1.5:.4g} Gflop")
+    return faults
+
+
+def origin_faults(report, revision, remarks, trial=False):
+    """Where the report comes from: a known revision without changes, a date that was."""
+    build, faults = report["build"], []
+    if trial:
+        remarks.append(f"revision {build['revision'][:12]}{' with changes' if build['dirty'] else ''}, not judged (--trial)")
+        return command_faults(report)
+    found = build["revision"]
+    if not re.fullmatch(r"[0-9a-f]{40}", found):
+        faults.append(f"expected a revision of 40 digits, found '{found}'")
+    elif revision and not found.startswith(revision):
+        faults.append(f"expected revision {revision}, found {found[:12]}")
+    elif not revision and subprocess.run(["git", "-C", ROOT, "cat-file", "-e", found + "^{commit}"], check=False,
+                                         stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL).returncode:
+        remarks.append(f"revision {found[:12]} is not in this repository")
+    if build["dirty"]:
+        faults.append("built from files that differ from the revision")
+    date = report.get("run", {}).get("date")
+    if date is not None:
+        try:
+            when = datetime.datetime.strptime(date, "%Y-%m-%dT%H:%M:%SZ")
+            if when > datetime.datetime.utcnow() + datetime.timedelta(days=1):
+                faults.append(f"run in the future, {date}")
+        except ValueError:
+            faults.append(f"expected a date such as 2026-01-31T12:00:00Z, found '{date}'")
+    return faults + command_faults(report)
+
+
+def command_faults(report):
+    """What the command line says of lattice, tolerance and right-hand sides is what the parameters say."""
+    parameters, faults = report["parameters"], []
+    words = str(parameters.get("command", "")).replace("=", " ").split()
+    for option, key in (("--lattice", "lattice"), ("--tol", "tolerance"), ("--rhs", "rhs"), ("--seed", "seed"),
+                        ("--order", "order")):
+        if option not in words[:-1] or key not in parameters:
+            continue
+        said, found = words[words.index(option) + 1], parameters[key]
+        agrees = said == "x".join(map(str, found)) if isinstance(found, list) else near(said, found, 1e-12)
+        if not agrees and number(said) != 0:
+            faults.append(f"the command says {option} {said}, the parameters {found}")
+    return faults
+
+
+def noise_remarks(report, remarks):
+    for f in report["figures"]:
+        s = {k: number(v) for k, v in f["seconds"].items()}
+        if s["median"] > 0 and s["max"] - s["min"] > 0.5 * s["median"]:
+            remarks.append(f"noisy: '{f['operator']} {f['precision']}' took {s['min']:.3g} to {s['max']:.3g} s")
+    threads = number(report["machine"]["threads"]) * number(report["machine"].get("ranks_on_host", 1))
+    if threads > number(report["machine"].get("logical_cpus", math.inf)) * number(report["machine"].get("ranks_on_host", 1)):
+        remarks.append("more threads than cores")
+
+
+def judge(path, revision=None, trial=False):
+    """(report, faults, remarks) of a file. Throws ReportError where it is no report."""
+    report, remarks = report_file.load(path), []
+    found = schema_errors(report, SCHEMA)
+    if found:
+        return report, [f"schema: {fault}" for fault in found[:5]], remarks
+    faults = checksum_faults(report, path, remarks) + check_faults(report) + fom_faults(report) + \
+        figure_faults(report) + energy_faults(report) + solve_faults(report) + speed_faults(report) + \
+        origin_faults(report, revision, remarks, trial)
+    if "class" in report:
+        faults += class_faults(report)
+    noise_remarks(report, remarks)
+    return report, faults, remarks
+
+
+# --- reports together
+
+def kind_of(report):
+    """Runs of one kind are repetitions of each other."""
+    c = report.get("class", {"name": "-"})
+    return (report["app"], c["name"], c.get("memory", "medium"), report["parameters"].get("device", "cpu"),
+            report["parameters"].get("scaling", "strong"), report["machine"]["ranks"])
+
+
+def timings_of(report):
+    """What no two runs have in common: all their seconds."""
+    return json.dumps([[f["seconds"] for f in report["figures"]], [s["seconds"] for s in report["solves"]]])
+
+
+def copies(named):
+    """{path: fault} of runs that are copies of another one."""
+    seen, faults = {}, {}
+    for path, report in named:
+        mark = (report["app"], timings_of(report))
+        if mark in seen:
+            faults[path] = f"the same times as in {os.path.basename(seen[mark])}, to the last bit: one run, not two"
+        else:
+            seen[mark] = path
+    return faults
+
+
+def rule_faults(named, series):
+    """The run rules on the reports of a submission together: a list of faults and lines of a summary."""
+    kinds, faults, lines = {}, [], []
+    for _, report in named:
+        kinds.setdefault(kind_of(report), []).append(number(report["fom"]["value"]))
+    for kind, foms in sorted(kinds.items()):
+        rules = CLASSES["classes"].get(kind[1])
+        if rules is None:
+            continue
+        median = statistics.median(foms)
+        spread = (max(foms) - min(foms)) / median
+        lines.append(f"{kind[0]:<23} {kind[1]:<7} {kind[2]:<7} {kind[3]:<4} {kind[5]:>5}  {len(foms):>4}  {median:>10.4g}"
+                     f"  {100 * spread:>6.1f}%")
+        name = f"{kind[0]} {kind[1]} {kind[2]} on {kind[5]} ranks"
+        if len(foms) < rules["runs"]:
+            faults.append(f"{name}: expected {rules['runs']} runs or more, found {len(foms)}")
+        if rules["spread"] and not spread <= rules["spread"]:
+            faults.append(f"{name}: expected a spread of at most {100 * rules['spread']:g}%, found {100 * spread:.1f}%")
+    for s in series:
+        lines_of, faults_of = scaling(s, kinds)
+        lines += lines_of
+        faults += faults_of
+    return faults, lines
+
+
+def scaling(series, kinds):
+    """A series that submission.json names: {"app", "kind": "weak" or "strong", "ranks": [...]}; efficiencies."""
+    app, kind, ranks = series.get("app"), series.get("kind", "strong"), series.get("ranks", [])
+    found = {}
+    for key, foms in kinds.items():
+        if key[0] == app and key[1] == series.get("class", key[1]) and \
+                key[2] == series.get("memory", "medium") and key[5] in ranks:
+            found.setdefault(key[5], []).extend(foms)
+    missing = [r for r in ranks if r not in found]
+    holes = [r for a, b in zip(ranks, ranks[1:]) if b > 2 * a for r in [2 * a]]
+    faults = [f"{kind} scaling of {app}: expected runs on {r} ranks, found none" for r in missing]
+    faults += [f"{kind} scaling of {app}: expected {r} ranks between the others" for r in holes]
+    if missing or not found:
+        return [], faults
+    base = min(found)
+    per_rank = statistics.median(found[base]) / base
+    return [f"scaling {kind:<7} {app}: " + ", ".join(
+        f"{r} ranks {100 * statistics.median(found[r]) / r / per_rank:.0f}%" for r in sorted(found))], faults
+
+
+def reports_of(argument):
+    """The reports that an argument names: a file, an archive, or all below a folder; and its submission.json."""
+    if not os.path.isdir(argument):
+        return report_file.expanded([argument]), None
+    found, submission = [], None
+    for folder, folders, files in os.walk(argument):
+        folders.sort()
+        for name in sorted(files):
+            if name == SUBMISSION and folder == argument:
+                submission = os.path.join(folder, name)
+            elif name.endswith(".json") and os.path.basename(folder) != "system":
+                found.append(os.path.join(folder, name))
+    if not found:
+        raise report_file.ReportError(f"{argument}: expected a folder of JSON reports, found none")
+    return found, submission
+
+
+def read_submission(path):
+    try:
+        document = read_json(path)
+    except (OSError, ValueError) as error:
+        raise report_file.ReportError(f"{path}: expected JSON, found none: {error}") from None
+    if not isinstance(document, dict) or not isinstance(document.get("vendor"), str) or \
+            document.get("category") not in ("baseline", "ported", "optimized") or \
+            not isinstance(document.get("scaling", []), list):
+        raise report_file.ReportError(f"{path}: expected vendor, category (baseline, ported or optimized) and scaling "
+                                      "(a list); RUN_RULES.md says more")
+    return document
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./plaquette validate", description=__doc__.split("\n\n")[1])
+    parser.add_argument("paths", nargs="+", metavar="FILE|FOLDER")
+    parser.add_argument("--rules", action="store_true",
+                        help="hold loose files to the run rules too, as those of a submission are")
+    parser.add_argument("--revision", help="that all reports must be of")
+    parser.add_argument("--trial", action="store_true",
+                        help="for trying it out: do not judge the revision, nor changes to its files")
+    parser.add_argument("--quiet", action="store_true", help="leave remarks out")
+    arguments = parser.parse_args()
+    paths, rules, series, revision = [], arguments.rules, [], arguments.revision
+    for argument in arguments.paths:
+        found, submission = reports_of(argument)
+        paths += found
+        if submission:
+            document = read_submission(submission)
+            rules, revision = True, revision or document.get("revision")
+            series += document.get("scaling", [])
+    named, verdicts, unusable = [], {}, False
+    for path in paths:
+        try:
+            report, faults, remarks = judge(path, revision, arguments.trial)
+        except report_file.ReportError as error:
+            unusable, verdicts[path] = True, (None, [str(error)], [])
+            continue
+        if rules and "class" not in report:
+            faults.append("not a run of an official class (--size)")
+        verdicts[path] = (report, faults, remarks)
+        named.append((path, report))
+    for path, fault in (copies(named) if rules else {}).items():
+        verdicts[path][1].append(fault)
+    together, lines = rule_faults([(p, r) for p, r in named if not verdicts[p][1]], series) if rules else ([], [])
+    refused = print_verdicts(verdicts, together, lines, arguments.quiet)
+    sys.exit(UNUSABLE if unusable else REFUSED if refused else 0)
+
+
+def print_verdicts(verdicts, together, lines, quiet):
+    for path, (report, faults, remarks) in verdicts.items():
+        fom = f"{report_file.short(number(report['fom']['value']))} {report['fom']['unit']}" if report else ""
+        name = report.get("class", {}).get("name", "no class") if report else ""
+        print(f"{'REFUSED' if faults else 'VALID':<8} {path}   {name}   {fom}")
+        for fault in faults:
+            print(f"         {fault}")
+        for remark in [] if quiet else remarks:
+            print(f"         remark: {remark}")
+    if lines:
+        print("\nprogram                 class   memory  on   ranks  runs      median  spread")
+        print("\n".join(lines))
+    for fault in together:
+        print(f"RULES    {fault}")
+    refused = sum(bool(faults) for _, faults, _ in verdicts.values())
+    good = not refused and not together
+    print(f"\nVALIDATED  {'PASSED' if good else 'FAILED'}     ({len(verdicts)} reports, {refused} refused, "
+          f"{len(together)} rules broken)")
+    return not good
+
+
+if __name__ == "__main__":
+    report_file.end_plainly(main)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""plaquette-inspect: files of each kind are told apart by content; damaged ones and strangers are refused."""
+import glob
+import os
+import unittest
+
+from harness import FAILED, MPIEXEC, SUCCESS, UNUSABLE, CommandLineTest, GaugeFile, open_boundary_file, run
+
+INSPECT = os.environ["PLAQUETTE_INSPECT"]
+MESHES = os.environ["PLAQUETTE_DG_MESHES"]
+
+
+class Inspect(CommandLineTest):
+    def inspect(self, path, **options):
+        return run(path, program=INSPECT, **options)
+
+    def test_a_gauge_file(self):
+        file = GaugeFile()
+        path = self.write("links", file.bytes())
+        for ranks in (1, 2) if MPIEXEC else (1,):
+            result = self.inspect(path, ranks=ranks)
+            self.assertEqual(result.status, SUCCESS, result.err)
+            for words in ("kind       gauge configuration, NERSC", "lattice    4x4x2x4", "64 bits, big-endian", ", as claimed",
+                          f"plaquette  {file.plaquette():.11f}"[:-1], "from SU(3)", "no sign folded"):
+                self.assertIn(words, result.out)
+            self.assertEqual(result.out.count("kind"), 1)
+        result = self.inspect(self.write("open", open_boundary_file()))
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn("openQCD", result.out)
+        self.assertIn("open in time: links there are zero", result.out)
+
+    def test_a_gauge_file_that_claims_another_plaquette(self):
+        file = GaugeFile()
+        file.header["PLAQUETTE"] = "0.900000000000"
+        result = self.inspect(self.write("links", file.bytes()))
+        self.assertEqual(result.status, FAILED, result.out + result.err)
+        self.assertIn("claimed    0.9", result.out)
+
+    def test_meshes(self):
+        paths = sorted(glob.glob(os.path.join(MESHES, "*.msh")))
+        self.assertTrue(paths)
+        for path in paths:
+            result = self.inspect(path)
+            self.assertEqual(result.status, SUCCESS, result.err)
+            self.assertRegex(result.out, r"kind       mesh of Gmsh, [23] dimensions\nelements   [1-9]")
+            self.assertRegex(result.out, r"quality    0\.\d+ mean, 0\.\d+ worst")
+
+    def test_a_propagator_and_a_checkpoint(self):
+        small = ["--lattice", "4x4x4x4", "--gauge", "weak:0.2", "--mass", "0.3", "--repeat", "0"]
+        result = run(*small, "--propagator", self.path("p.h5"), "--checkpoint", self.path("c.h5"))
+        self.assertEqual(result.status, SUCCESS, result.err)
+        result = self.inspect(self.path("p.h5"))
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn("kind       propagator\ndata       /propagator 4x4x4x4", result.out.replace("12x4x4x4x4", "4x4x4x4"))
+        result = self.inspect(self.path("c.h5"))
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn("kind       checkpoint of plaquette-mixed-precision-solver", result.out)
+
+    def test_what_is_damaged_or_unknown(self):
+        data = bytearray(GaugeFile().bytes())
+        data[-9] ^= 1
+        for path in (self.write("flipped", bytes(data)), self.write("none", b"hello"), self.write("empty", b""),
+                     self.path("absent"), self.write("dg", b"PlaqDG01"), self.write("h5", b"\x89HDF\r\n\x1a\nxx"),
+                     self.write("mesh.msh", b"$MeshFormat\n9 9 9\n")):
+            result = self.inspect(path)
+            self.assertEqual(result.status, UNUSABLE, path + result.out + result.err)
+            self.assertEqual(result.err.count("\n"), 1, result.err)
+        self.assertEqual(run(program=INSPECT).status, UNUSABLE)
+        self.assertEqual(run("--help", program=INSPECT).status, SUCCESS)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recipes are parsed: by their own tools where these are installed, and always by what Python and bash know of them."""
+import ast
+import glob
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+RECIPES = os.path.join(ROOT, "recipes")
+APPS = ["mixed-precision-solver", "multigrid", "dslash-scaling", "nodal-dg"]
+OUTPUT = "CLASS nano CONFORMS\nFOM        1.5 solves/s     (x)\nVERIFIED   PASSED     (1 check)\n"
+
+
+def text_of(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def run(*command, **options):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200, check=False, **options)
+
+
+def program_at(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n" + text)
+    os.chmod(path, 0o755)
+
+
+class Recipes(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="plaquette-recipes-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        for app in APPS:  # stand-ins that end as the programs do
+            program_at(os.path.join(self.folder, "apps", app, "plaquette-" + app), f"cat <<'E'\n{OUTPUT}E\n")
+        program_at(os.path.join(self.folder, "bin", "mpirun"),
+                   'while [ $# -gt 0 ]; do case $1 in -n) shift 2;; --*) shift;; *) break;; esac; done\nexec "$@"\n')
+        program_at(os.path.join(self.folder, "bin", "srun"),
+                   'while [ $# -gt 0 ]; do case $1 in --*) shift;; *) break;; esac; done\nexec "$@"\n')
+        self.environment = {**os.environ, "PATH": os.path.join(self.folder, "bin") + ":" + os.environ["PATH"],
+                            "PLAQUETTE_FOLDER": os.path.join(self.folder, "apps")}
+
+    def test_python_parses_those_in_python(self):
+        for path in (("recipes", "reframe", "plaquette_checks.py"), ("spack", "packages", "plaquette", "package.py")):
+            ast.parse(text_of(*path))
+
+    def test_reframe_checks_name_every_program(self):
+        text = text_of("recipes", "reframe", "plaquette_checks.py")
+        for app in APPS:
+            self.assertIn(f'app = "{app}"', text)
+
+    @unittest.skipUnless(shutil.which("reframe"), "ReFrame is not installed")
+    def test_reframe_runs_them(self):
+        done = run("reframe", "-c", os.path.join(RECIPES, "reframe"), "-S", "folder=" + self.environment["PLAQUETTE_FOLDER"],
+                   "-r", "--nocolor", "--prefix", self.folder, env=self.environment, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("Ran 5/5 test case(s)", done.stdout)
+
+    def test_jube_file_is_one(self):
+        tree = xml.etree.ElementTree.parse(os.path.join(RECIPES, "jube", "plaquette.xml")).getroot()
+        parameters = {p.get("name"): p.text for p in tree.iter("parameter")}
+        self.assertEqual(parameters["app"].split(","), APPS)
+        patterns = {p.get("name"): p.text for p in tree.iter("pattern")}
+        found = {name: re.search(pattern, OUTPUT, re.MULTILINE).group(1) for name, pattern in patterns.items()}
+        self.assertEqual(found, {"fom": "1.5", "verified": "PASSED", "conforms": "CONFORMS"})
+        used = set(re.findall(r"(?<!\$)\$(\w+)", tree.find(".//do").text)) | set(re.findall(r"\$(\w+)", parameters["launcher"]))
+        self.assertLessEqual(used, set(parameters))
+
+    @unittest.skipUnless(shutil.which("jube"), "JUBE is not installed")
+    def test_jube_runs_it(self):
+        file = shutil.copy(os.path.join(RECIPES, "jube", "plaquette.xml"), self.folder)
+        done = run("jube", "run", file, env=self.environment, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = run("jube", "result", "-a", os.path.join(self.folder, "plaquette_runs"), env=self.environment)
+        self.assertEqual(done.stdout.count(",1.5,PASSED,CONFORMS"), 12, done.stdout + done.stderr)
+
+    def test_slurm_script_runs_a_program(self):
+        script = os.path.join(RECIPES, "slurm", "plaquette.sh")
+        text = text_of("recipes", "slurm", "plaquette.sh")
+        self.assertIn("#SBATCH --signal=B:USR1@", text)
+        self.assertRegex(text, r"\nexec srun ")
+        if shutil.which("shellcheck"):
+            self.assertEqual(run("shellcheck", script).stdout, "")
+        done = run("bash", script, "multigrid", "nano", env=self.environment, cwd=self.folder)
+        self.assertEqual((done.returncode, done.stdout), (0, OUTPUT), done.stderr)
+        done = run("bash", script, env=self.environment, cwd=self.folder)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("which program", done.stderr)
+
+    def test_apptainer_recipe_has_its_sections_in_shell(self):
+        text = text_of("recipes", "apptainer", "plaquette.def")
+        self.assertRegex(text, r"\nBootstrap: docker\nFrom: debian:\d+\n")
+        sections = dict(re.findall(r"^%(\w+)\n((?:(?!%).*\n?)*)", text, re.MULTILINE))
+        self.assertLessEqual({"files", "post", "environment", "runscript", "test"}, set(sections))
+        for name in ("post", "environment", "runscript", "test"):
+            done = run("bash", "-n", "-c", sections[name])
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_readme_names_every_recipe(self):
+        text = text_of("recipes", "README.md")
+        for folder in glob.glob(os.path.join(RECIPES, "*", "")):
+            self.assertIn(f"`{os.path.basename(os.path.dirname(folder))}/`", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

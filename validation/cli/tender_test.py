@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A tender from end to end: two classes at nano scale are run, packed and validated; what does not conform is said."""
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import unittest
+
+from harness import CommandLineTest
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+PROGRAMS = os.environ["PLAQUETTE_PROGRAMS"]
+
+
+def tool(name, *arguments):
+    environment = {"PLAQUETTE_COPY_MIB": "16", "OMP_NUM_THREADS": "1", **os.environ}
+    done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, "tools", name + ".py"), *arguments], check=False,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=280, env=environment)
+    return done.returncode, done.stdout + done.stderr
+
+
+class Tender(CommandLineTest):
+    def tender(self, *arguments):
+        return tool("tender", self.path("out"), "--programs", PROGRAMS, *arguments)
+
+    def test_of_two_sizes_from_runs_to_verdict(self):
+        status, out = self.tender("--classes", "nano", "--memory", "small,medium", "--vendor", "Made-up Machines",
+                                  "--apps", "mixed-precision-solver,dslash-scaling,nodal-dg")
+        self.assertEqual(status, 0, out)
+        self.assertIn("TENDER     PASSED     (12 runs, 0 of them", out)
+        document = self.read_json("out/submission.json")
+        self.assertEqual((document["vendor"], document["category"]), ("Made-up Machines", "baseline"))
+        self.assertEqual([run["status"] for run in document["runs"]], 12 * [0])
+        self.assertTrue(os.listdir(self.path("out/system")))
+        with tarfile.open(self.path("out.tar.xz")) as packed:
+            names = packed.getnames()
+        for name in ("out/submission.json", "out/README.md", "out/reports/nodal-dg-nano-small-1-1.json",
+                     "out/logs/dslash-scaling-nano-medium-1-2.txt"):
+            self.assertIn(name, names)
+        status, out = tool("validate", "--trial", "--quiet", self.path("out"))
+        self.assertEqual(status, 0, out)
+        self.assertIn("VALIDATED  PASSED     (12 reports, 0 refused, 0 rules broken)", out)
+        # One run that is taken away, and one that is made better by hand.
+        os.remove(self.path("out/reports/nodal-dg-nano-small-1-1.json"))
+        path = self.path("out/reports/dslash-scaling-nano-small-1-1.json")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        value = str(json.loads(text)["fom"]["value"])
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(value, "9" + value))
+        status, out = tool("validate", "--trial", "--quiet", self.path("out"))
+        self.assertEqual(status, 1, out)
+        self.assertIn("expected 2 runs or more, found 1", out)
+        self.assertIn("the text was changed after the run", out)
+
+    def test_a_run_off_its_class_is_said(self):
+        status, out = self.tender("--apps", "mixed-precision-solver", "--runs", "1", "--options",
+                                  "mixed-precision-solver=--tol 0.9 --rhs 1")
+        self.assertEqual(status, 1, out)
+        self.assertIn("DOES NOT (rhs 1, tolerance 0.9)", out)
+        with open(self.path("out/logs/mixed-precision-solver-nano-medium-1-1.txt"), encoding="utf-8") as file:
+            self.assertIn("\nCLASS nano DOES NOT (rhs 1, tolerance 0.9)\n", file.read())
+        status, out = tool("validate", "--trial", self.path("out"))
+        self.assertEqual(status, 1, out)
+        self.assertIn("expected tolerance 1e-10, found 0.9", out)
+
+    def test_what_it_cannot_use_is_refused(self):
+        os.mkdir(self.path("out"))
+        self.write("out/there", b"")
+        for arguments, words in ((["--classes", "huge"], "expected some of nano, device"), ([], "new or empty"),
+                                 (["--apps", "bench"], "found 'bench'"), (["--ranks", "0"], "expected numbers from 1"),
+                                 (["--options", "x"], "expected APP=")):
+            status, out = self.tender(*arguments)
+            self.assertEqual(status, 2, out)
+            self.assertIn(words, out)
+            self.assertEqual(out.count("\n"), 1, out)
+
+    def test_commands_are_shown_before_they_run(self):
+        status, out = self.tender("--classes", "device,node", "--ranks", "1,8", "--dryrun", "--launcher", "srun -n {ranks}")
+        self.assertEqual(status, 0, out)
+        self.assertIn("srun -n 8 ", out)
+        self.assertEqual(out.count("--size node"), 4 * 2 * 3)
+        self.assertFalse(os.path.exists(self.path("out")))
+
+
+if __name__ == "__main__":
+    unittest.main()
