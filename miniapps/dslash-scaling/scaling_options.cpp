@@ -243,8 +243,7 @@ scaling_options parse_scaling_options(int argc, const char* const* argv) {
                     "Times the hopping term and the operators made of it on any number of ranks and threads, with what "
                     "the halo costs,\nand relates them to the bandwidth and the arithmetic that the same run measures. "
                     "Each timed operator is compared with the textbook's first.");
-  line.examples({"--size nano",
-                 "--device gpu --operator hopping --precision single,half --reconstruct 12 --json run.json",
+  line.examples({"--size nano", "--device gpu --operator hopping --precision single,half",
                  "--lattice 16x16x16x32 --operator clover --rhs 1,12"});
   declare_cases(line, raw.lists);
   declare_run(line, options, raw);

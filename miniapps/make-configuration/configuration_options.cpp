@@ -119,7 +119,7 @@ configuration_options parse_configuration_options(int argc, const char* const* a
   declare_update(line, options);
   declare_output(line, options, format, precision);
   line.examples({"--lattice 8x8x8x16 --beta 6.0 --sweeps 400 --output b6.nersc",
-                 "--lattice 32x32x32x64 --beta 6.0 --sweeps 300 --seed 2 --device gpu --format ildg --output b6.lime",
+                 "--lattice 32x32x32x64 --sweeps 300 --device gpu --output b6.nersc",
                  "--lattice 8x8x8x16 --beta 6.0 --sweeps 10000 --checkpoint state --output b6.nersc"});
   line.parse(argc, argv);
   require_reunitarise_sense(options.shared);

@@ -268,8 +268,7 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
   declare_kernel(line, options, raw);
   declare_overlap(line, options, raw);
   shared_option_set shared(line, {}, {}, {"--precision", "--rhs", "action"});
-  line.examples({"--size nano",
-                 "--gauge b6.lime --modes 200 --overlap-modes 100 --masses 0.01,0.03,0.1 --device gpu --json run.json",
+  line.examples({"--size nano", "--gauge b6.lime --modes 200 --masses 0.01,0.03,0.1 --device gpu",
                  "--lattice 8x8x8x16 --until modes --modes 30"});
   line.parse(argc, argv);
 
