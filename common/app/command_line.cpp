@@ -46,8 +46,13 @@ void append_wrapped(std::string& text, std::string line, std::size_t width) {
     std::size_t at = line.rfind(' ', width), next = at + 1;
     if (at == std::string::npos || at < least) {
       at = line.find_last_of("|,", width - 1);
-      if (at == std::string::npos || at < least) break;  // a word that has no joint
-      next = ++at;
+      if (at != std::string::npos && at >= least) {
+        next = ++at;
+      } else {  // a word that has no joint
+        at = line.find(' ', least);
+        if (at == std::string::npos) break;
+        next = at + 1;
+      }
     }
     text += line.substr(0, line.find_last_not_of(' ', at - 1) + 1) + '\n';
     line = indent + line.substr(next);

@@ -19,9 +19,9 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Help, IsBrokenAtBlanksElseAtJointsOfLists) {
-  const std::string option = "  --size a|b                      " + std::string(80, 'x') + " " + std::string(50, 'y');
+  const std::string option = "  --size a|b                      " + std::string(60, 'x') + " " + std::string(50, 'y');
   const std::string broken = wrapped(option + "\nshort\n");
-  EXPECT_EQ(broken, "  --size a|b                      " + std::string(80, 'x') + "\n" + std::string(34, ' ') +
+  EXPECT_EQ(broken, "  --size a|b                      " + std::string(60, 'x') + "\n" + std::string(34, ' ') +
                         std::string(50, 'y') + "\nshort\n");
   EXPECT_EQ(wrapped("aaa bbb ccc", 8), "aaa bbb\nccc\n");
   EXPECT_EQ(wrapped(std::string(120, 'z')), std::string(120, 'z') + "\n");
