@@ -429,15 +429,18 @@ def box_of(scaling, size, ranks):
 
 MULTIGRID, OVERLAP, DG = "plaquette-multigrid", "plaquette-overlap-propagator", "plaquette-nodal-dg"
 SOLVER, DSLASH = "plaquette-mixed-precision-solver", "plaquette-dslash-scaling"
-#: Size: what is solved. name: (program, arguments). Lattices of seed 2 are links of the heat bath, made on the spot.
+CONFIGURATION = "plaquette-make-configuration"
+#: Links of the heat bath in equilibrium, made once for all rows that read them.
+LINKS = "--lattice 32x32x32x64 --beta 6.0 --sweeps 300 --seed 2"
+#: Size: what is solved. name: (program, arguments). LINKS stands for the file of such links.
 ROWS = {
     "full": {
-        "multigrid": (MULTIGRID, "--lattice 32x32x32x64 --gauge heatbath:6.0:60 --seed 2 --csw 1.769 --kappa 0.1350 --rhs 4 "
+        "multigrid": (MULTIGRID, "--gauge LINKS --seed 2 --csw 1.769 --kappa 0.1350 --rhs 4 "
                       "--batches 1,4 --reference none --modes 0 --exceptional solve"),
-        "sign": (OVERLAP, "--lattice 24x24x24x64 --gauge heatbath:6.0:60 --modes 40 --until sign"),
-        "overlap": (OVERLAP, "--lattice 16x16x16x32 --gauge heatbath:6.0:60 --modes 80 --overlap-modes 30 --masses 0.03,0.1"),
+        "sign": (OVERLAP, "--lattice 24x24x24x64 --gauge heatbath:6.0:300 --modes 40 --until sign"),
+        "overlap": (OVERLAP, "--lattice 16x16x16x32 --gauge heatbath:6.0:300 --modes 80 --overlap-modes 30 --masses 0.03,0.1"),
         "dg": (DG, "--equations maxwell --order 4 --precision single --box 30x30x30 --modes 2,0,2 --steps 100"),
-        "bicgstab": (SOLVER, "--lattice 32x32x32x64 --gauge heatbath:6.0:60 --seed 2 --csw 1.769 --kappa 0.1345 --solver bicgstab "
+        "bicgstab": (SOLVER, "--gauge LINKS --seed 2 --csw 1.769 --kappa 0.1345 --solver bicgstab "
                      "--precision double-half --rhs 4 --batch 1 --repeat 1"),
     },
     "small": {
@@ -472,10 +475,13 @@ def several_runs(options):
     for name in chosen:
         if name not in rows:
             raise ReportError(f"--rows: expected {', '.join(rows)}, found '{name}'")
+    links = options.gauge
+    if links is None and any("LINKS" in rows[name][1] for name in chosen):
+        links = os.path.join(options.output, "links.nersc")
+        yield made("links", CONFIGURATION, [*LINKS.split(), "--output", links, "--force", *on_device(options)], 1)
+    for name in chosen:
         program, text = rows[name]
-        arguments = text.split()
-        if options.gauge and "32x32x32x64" in arguments:
-            arguments[:4] = ["--gauge", options.gauge]
+        arguments = [links if argument == "LINKS" else argument for argument in text.split()]
         for ranks in options.gpus:
             yield made(name, program, [*arguments, *on_device(options)], ranks)
     if options.device == "gpu" and options.gpus[-1] > 1:  # what the prediction of multigrid takes

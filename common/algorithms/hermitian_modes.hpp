@@ -426,6 +426,9 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     // level was cut, or modes of both signs are close to each other.
     const int columns = is_converged ? converged : state.kept, count = is_converged ? converged : std::min(l, inside);
     if (count == 0) return end_with_none();
+    // Each restart adds its rounding to what is left of orthonormality.
+    F found_ones = view(basis, 0, columns);
+    rotate_basis(found_ones, inverse_root(overlaps(found_ones, found_ones)));
     const host_matrix squared = detail::square_in_basis(h, view(basis, 0, columns), width);
     // Beyond the bound the filter grows as it does in the window.
     double largest = 0.0;

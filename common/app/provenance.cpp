@@ -78,8 +78,14 @@ namespace {
 /// Returns the CRC-32 of this program's file, "unknown" where that cannot be read.
 std::string sum_of_program() {
   std::ifstream file("/proc/self/exe", std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return bytes.empty() ? "unknown" : hexadecimal(crc32(std::as_bytes(std::span(bytes))));
+  std::array<char, 65536> piece;
+  std::uint32_t crc = 0;
+  bool is_read = false;
+  while (file.read(piece.data(), piece.size()), file.gcount() > 0) {
+    crc = crc32(std::as_bytes(std::span(piece.data(), static_cast<std::size_t>(file.gcount()))), crc);
+    is_read = true;
+  }
+  return is_read ? hexadecimal(crc) : "unknown";
 }
 
 bool bears_on_speed(std::string_view name) {

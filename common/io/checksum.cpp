@@ -26,8 +26,8 @@ constexpr auto crc_tables = [] {
 
 }  // namespace
 
-std::uint32_t crc32(std::span<const std::byte> data) {
-  std::uint32_t crc = 0xffffffffu;
+std::uint32_t crc32(std::span<const std::byte> data, std::uint32_t before) {
+  std::uint32_t crc = ~before;
   std::size_t i = 0;
   for (; i + 4 <= data.size(); i += 4) {
     crc ^= load_unsigned<std::uint32_t>(data.data() + i, false);

@@ -13,7 +13,8 @@
 namespace plaquette {
 
 /// Returns the CRC of zip and Ethernet (polynomial 0x04c11db7, reflected, complemented before and after).
-std::uint32_t crc32(std::span<const std::byte> data);
+/// \param before  that of what comes before `data`
+std::uint32_t crc32(std::span<const std::byte> data, std::uint32_t before = 0);
 
 enum class checksum_kind {
   none,

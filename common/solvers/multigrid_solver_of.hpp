@@ -119,9 +119,10 @@ class multigrid_solver_of final : public multigrid_solver {
     place_levels(report, open);
     library_.finish();
     report.seconds.whole = whole.seconds(), report.seconds.tuning = whole.tuning_seconds();
-    std::array<double, 3> slowest{report.seconds.trial, report.seconds.whole, report.seconds.tuning};
-    context_.comm().maximum(std::span(slowest));
-    report.seconds.trial = slowest[0], report.seconds.whole = slowest[1], report.seconds.tuning = slowest[2];
+    report.seconds.tuning = longest_tuning(report.seconds.tuning);
+    std::array<double, 2> seconds{report.seconds.trial, report.seconds.whole};
+    take_out_tuning(seconds);
+    report.seconds.trial = seconds[0], report.seconds.whole = seconds[1];
     note_setup();
     return report;
   }
@@ -279,14 +280,27 @@ class multigrid_solver_of final : public multigrid_solver {
 
   // ---- Setup and tuning
 
-  /// Takes over what the hierarchy says of itself. Seconds are those of the slowest rank.
+  /// Ranks work in step, and wait for each other while one tunes. So a stretch lasts as long as on the rank that tuned
+  /// most of it, without that. Collective.
+  /// \param seconds  of stretches, without this rank's tuning; becomes the same on all ranks
+  void take_out_tuning(std::span<double> seconds) const {
+    for (double& s : seconds) s = -s;
+    context_.comm().maximum(seconds);
+    for (double& s : seconds) s = -s;
+  }
+  double longest_tuning(double seconds) const {
+    context_.comm().maximum(std::span(&seconds, 1));
+    return seconds;
+  }
+
+  /// Takes over what the hierarchy says of itself.
   void note_setup() {
     const multigrid_setup_report& r = multigrid_->report();
     auto& s = setup_.seconds;
-    std::array<double, 6> seconds{
-        r.relaxation_seconds, r.refinement_seconds, r.orthonormal_seconds, r.galerkin_seconds, s.whole, s.tuning};
-    context_.comm().maximum(std::span(seconds));
-    s = {seconds[0], seconds[1], seconds[2], seconds[3], seconds[4], seconds[5]};
+    std::array<double, 5> seconds{r.relaxation_seconds, r.refinement_seconds, r.orthonormal_seconds, r.galerkin_seconds,
+                                  s.whole};
+    take_out_tuning(seconds);
+    s = {seconds[0], seconds[1], seconds[2], seconds[3], seconds[4], longest_tuning(s.tuning)};
     setup_.replaced = r.replaced;
     setup_.dropped = r.dropped;
     setup_.coarsenings = multigrid_->parameters().coarsenings;

@@ -143,9 +143,11 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
     const vector_bytes vectors = bytes_of_vectors(options, local, batch);
     const double most = vectors.most(at_once);
     work.vector_bytes = most + holes_of_the_heap(most);
-    // The bandwidth is measured when the solves are over, in memory that they have given back: large pieces only.
-    const bool given_back = local * batch * spinor_reals * bytes_of_real(options.outer) > largest_piece_kept;
-    work.measurement_bytes = std::max(0.0, bytes_of_copy(world) - (given_back ? most - vectors.throughout : 0.0));
+    // The bandwidth is measured when the solves are over, in memory that they have given back: large pieces, and of
+    // small ones about the half.
+    const double piece = local * batch * spinor_reals * bytes_of_real(options.outer);
+    const double given_back = (piece > largest_piece_kept ? 1.0 : 0.5) * (most - vectors.throughout);
+    work.measurement_bytes = std::max(0.0, bytes_of_copy(world) - given_back);
   }
   const double applied =
       applications_per_iteration(options.solver) * 0.5 * static_cast<double>(geometry.global_volume());

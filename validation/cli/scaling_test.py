@@ -184,7 +184,8 @@ class Commands(FolderTest):
         lines = self.commands("several", "--programs", "bundle")
         for program in ("multigrid", "overlap-propagator", "nodal-dg", "mixed-precision-solver"):
             self.assertTrue(any(f"bundle/bin/plaquette-{program}" in line for line in lines), program)
-        self.assertEqual(len(lines), 2 * len(several.ROWS["full"]) + 1)
+        self.assertEqual(len(lines), 2 * len(several.ROWS["full"]) + 2)  # and links first, latencies last
+        self.assertIn("--sweeps 300", lines[0])
         self.assertIn("--latency", lines[-1])
         own = self.commands("several", "--programs", "bundle", "--rows", "bicgstab", "--gauge", "c.lime")
         self.assertIn("--gauge c.lime --seed 2", own[0])

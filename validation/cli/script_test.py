@@ -51,7 +51,7 @@ class Script(unittest.TestCase):
                                  (("bench", "--device", "abacus"), "--device is cpu or gpu"),
                                  (("bundle",), "bundle --gpu"), (("bundle", "--gpu", "--arch"), "--arch: which?"),
                                  (("kernel", "flying"), "kernel: which?"),
-                                 (("kernel", "hopping", "triple", "18"), "PRECISION is double, single or half"),
+                                 (("kernel", "hopping", "triple", "18"), "PRECISION is one of double single half"),
                                  (("sweep", "coarse", "slow"), "sweep coarse takes nothing or 'quick'"),
                                  (("demo", "overlap"), "demo takes nothing or 'multigrid'"),
                                  (("test", "--gpu", "--bundle", "/none"), "is no bundle")):
