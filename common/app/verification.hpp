@@ -3,6 +3,7 @@
 /// The checks of a run. They speak once: the last line of the output, the report and the exit status say the same.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,18 @@ struct check {
   double value;
   double tolerance;
   bool passed() const { return value <= tolerance; }
+};
+
+/// Keeps the value that is largest in units of its tolerance, of several; a NaN is.
+struct worst_of_several {
+  double value = 0.0, tolerance = 1.0;
+  bool any = false;
+  void add(double v, double t) {
+    if (any && (std::isnan(value) || v / t <= value / tolerance)) return;
+    value = v;
+    tolerance = t;
+    any = true;
+  }
 };
 
 /// All checks of a run. A run without any is not verified.

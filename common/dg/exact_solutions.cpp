@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "common/algebra/largest.hpp"
 #include "common/error.hpp"
 #include "common/mesh/vector3.hpp"
 
@@ -208,8 +209,7 @@ field_errors errors_of(const dg_domain& domain, std::span<const double> state, c
   field_errors errors;
   for (std::size_t f = 0; f < fields; ++f) {
     double worst = 0.0;
-    for (const double x : largest[f])
-      if (!(x <= worst) && !std::isnan(worst)) worst = x;
+    for (const double x : largest[f]) keep_largest(worst, x);
     errors.max.push_back(worst);
     errors.l2.push_back(ordered_sum(square[f]));
     errors.fine.push_back(ordered_sum(fine[f]));

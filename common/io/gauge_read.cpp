@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/error.hpp"
 #include "common/io/byte_order.hpp"
 #include "common/io/collective_error.hpp"
@@ -124,7 +125,7 @@ void examine(const described_gauge& file, const gauge_configuration& links, cons
         found.negative_trace += trace(link).re;
       }
       const double distance = distance_from_su3(link);
-      if (!(distance <= found.distance)) found.distance = distance;
+      keep_largest(found.distance, distance);
       if (!(distance <= su3_tolerance(link, file.header.precision_bits))) {
         if (options.reunitarisable && distance <= reunitarisable_distance(has_floats(link, file.header.precision_bits)))
           ++found.off_links;

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/algorithms/thick_restart.hpp"
 #include "common/overlap/chiral_modes.hpp"
 #include "common/overlap/overlap_mode_search.hpp"
@@ -98,7 +99,7 @@ double distance_from_orthonormal(const F& v) {
     for (int i = 0; i < c.rows(); ++i) {
       const complex<double> expected{i == j ? 1.0 : 0.0, 0.0};
       const double d = std::sqrt(norm2(c(i, j) - expected));
-      if (!(d <= worst)) worst = d;
+      keep_largest(worst, d);
     }
   return worst;
 }

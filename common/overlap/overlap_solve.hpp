@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/algorithms/flexible_gcr.hpp"
 #include "common/algorithms/multishift_cg.hpp"
 #include "common/overlap/overlap_deflation.hpp"
@@ -159,7 +160,7 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
       for (int n = 0; n < columns; ++n) {
         const auto k = static_cast<std::size_t>(n);
         mass.residual.push_back(b_norms[k] > 0.0 ? norms[k] / b_norms[k] : 0.0);
-        if (!(mass.residual.back() <= worst)) worst = mass.residual.back();
+        keep_largest(worst, mass.residual.back());
       }
       mass.worst.push_back(worst);
       mass.converged = worst <= 0.9 * rule.tolerance;  // false for NaN
@@ -283,7 +284,7 @@ overlap_solve_report solve_overlap_as_given(const overlap_operator<Sign>& d,
     double worst = 0.0;
     for (std::size_t n = 0; n < norms.size(); ++n) {
       mass.residual.push_back(b_norms[n] > 0.0 ? norms[n] / b_norms[n] : 0.0);
-      if (!(mass.residual.back() <= worst)) worst = mass.residual.back();
+      keep_largest(worst, mass.residual.back());
     }
     mass.worst.push_back(worst);
     mass.converged = worst <= 0.9 * rule.tolerance;

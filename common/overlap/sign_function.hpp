@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/algorithms/krylov_basis.hpp"
 #include "common/algorithms/minimax.hpp"
 #include "common/algorithms/multishift_cg.hpp"
@@ -83,8 +84,7 @@ class sign_function {
     F exact = like(x), wide = like(x), y = like(x), d = like(x);
     const auto largest = [&](const F& a, const F& b) {
       double worst = 0.0;
-      for (const complex<double>& n : host_values(subtract_norm2(d, a, b)))
-        if (!(std::sqrt(n.re) <= worst)) worst = std::sqrt(n.re);
+      for (const complex<double>& n : host_values(subtract_norm2(d, a, b))) keep_largest(worst, std::sqrt(n.re));
       return worst / delta;
     };
     apply(exact, x, std::max(1e-13, 1e-3 * delta), sign_precision::wide);

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/algorithms/multigrid_setup.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 
@@ -140,7 +141,7 @@ class coarse_identities {
     for (std::size_t site = 0; site < here.size(); site += of_site) {
       double sum = 0.0;
       for (std::size_t k = site; k < site + of_site; ++k) sum += norm2(here[k] - there[k]);
-      if (!(sum <= worst2)) worst2 = sum;  // NaN stays
+      keep_largest(worst2, sum);
     }
     const communicator& comm = library_.get_context().comm();
     std::array<double, 2> largest{worst2, std::isnan(worst2) ? 1.0 : 0.0};

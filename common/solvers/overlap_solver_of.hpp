@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/algorithms/hermitian_modes.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/overlap/mode_checks.hpp"
@@ -344,7 +345,7 @@ class overlap_solver_of final : public overlap_solver {
     const auto r2 = host_values(subtract_norm2(r, b, dx)), n2 = host_values(norm2(b));
     for (std::size_t n = 0; n < r2.size(); ++n) {
       const double residual = std::sqrt(r2[n].re / n2[n].re);
-      if (!(residual <= found.residual)) found.residual = residual;
+      keep_largest(found.residual, residual);
     }
     F s = like(b);
     copy(s, x);
@@ -456,7 +457,7 @@ class overlap_solver_of final : public overlap_solver {
     double worst = 0.0;
     for (const complex<double>& n : host_values(subtract_norm2(d, a, b))) {
       const double norm = std::sqrt(n.re);
-      if (!(norm <= worst)) worst = norm;
+      keep_largest(worst, norm);
     }
     return worst;
   }

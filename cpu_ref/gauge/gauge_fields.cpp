@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "common/algebra/largest.hpp"
 #include "common/lattice/constant_flux.hpp"
 #include "common/random/random_matrix.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
@@ -106,7 +107,7 @@ double distance_from_su3(const gauge_configuration& links, const communicator& c
   for (std::int64_t site = 0; site < geometry.local_volume() && worst == worst; ++site)
     for (const su3<double>& u : links.at_site(site)) {
       const double distance = plaquette::distance_from_su3(u);
-      if (!(distance <= worst)) worst = distance;
+      keep_largest(worst, distance);
       if (worst != worst) break;
     }
   comm.maximum({&worst, 1});

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/error.hpp"
 #include "common/lattice/extents.hpp"
 #include "gpu/blas/basis.hpp"
@@ -47,7 +48,7 @@ void measure_basis(const context& ctx, int n, int m, const std::string& only, la
       const int i = (k * 7919) % n, j = (k * 104729) % m;
       const auto expected = host_values(dot(view(v, i, 1), view(w, j, 1)))[0];
       const double error = std::sqrt(norm2(products[static_cast<std::size_t>(i + j * n)] - expected)) / (24.0 * sites);
-      if (!(error <= worst)) worst = error;
+      keep_largest(worst, error);
     }
     row("V^+ W", n + m, worst, 10 * epsilon, [&] { static_cast<void>(inner_products(v, w)); });
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/algorithms/batch.hpp"
 #include "common/algorithms/few_fields.hpp"
 #include "common/algorithms/precision.hpp"
@@ -24,7 +25,7 @@ double handle_distance(const std::vector<complex<double>>& a, const std::vector<
   double worst = 0.0;
   for (std::size_t c = 0; c < a.size(); ++c) {
     const double far = std::sqrt(norm2(a[c] - b[c])) / size;
-    if (!(far <= worst)) worst = far;
+    keep_largest(worst, far);
   }
   return worst;
 }

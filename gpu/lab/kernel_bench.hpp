@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/algebra/complex.hpp"
+#include "common/algebra/largest.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/execution.hpp"
 
@@ -73,7 +74,7 @@ double distance(const F& a, const F& b) {
   double worst = 0.0;
   for (std::size_t c = 0; c < size.size(); ++c) {
     const double relative = std::sqrt(difference[c].re / size[c].re);
-    if (!(relative <= worst)) worst = relative;
+    keep_largest(worst, relative);
   }
   return worst;
 }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
-#include <array>
-#include <span>
 #include <utility>
 
-#include "common/algebra/su3.hpp"
 #include "common/solvers/multigrid_solver_of.hpp"
 #include "gpu/blas/basis.hpp"
 #include "gpu/coarse/multigrid_library.hpp"
 #include "gpu/coarse/recorded_operator.hpp"
+#include "gpu/gauge/gauge_fields.hpp"
 #include "gpu/solvers.hpp"
 #include "gpu/solvers/backend.hpp"
 #include "gpu/tuning/tuner.hpp"
@@ -44,27 +41,14 @@ struct gpu_multigrid_backend : solver_backend {
   }
 };
 
-/// Returns the largest of any link, on all ranks. Collective.
-double largest_distance_from_su3(const plaquette::gauge_configuration& links, const communicator& comm) {
-  std::array<double, 1> largest{0.0};
-  for (std::int64_t site = 0; site < links.geometry().local_volume(); ++site)
-    for (const su3<double>& u : links.at_site(site)) {
-      const double distance = distance_from_su3(u);
-      if (!(distance <= largest[0])) largest[0] = distance == distance ? distance : 1e300;
-    }
-  comm.maximum(std::span(largest));
-  return largest[0];
-}
-
 }  // namespace
 
 std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx,
                                                         std::shared_ptr<const plaquette::gauge_configuration> links,
                                                         const multigrid_settings& settings) {
-  const double distance =
-      settings.distance_from_su3 ? *settings.distance_from_su3 : largest_distance_from_su3(*links, ctx.comm());
-  return std::make_unique<multigrid_solver_of<gpu_multigrid_backend>>(ctx, import_links(ctx, *links), settings,
-                                                                      distance);
+  const gauge_configuration imported = import_links(ctx, *links);
+  const double distance = settings.distance_from_su3 ? *settings.distance_from_su3 : distance_from_su3(imported);
+  return std::make_unique<multigrid_solver_of<gpu_multigrid_backend>>(ctx, imported, settings, distance);
 }
 
 }  // namespace plaquette::gpu

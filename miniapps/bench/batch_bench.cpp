@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/algorithms/bicgstab.hpp"
 #include "common/algorithms/groups.hpp"
 #include "common/algorithms/precision.hpp"
@@ -35,7 +36,7 @@ double distance_of_residuals(const cpu::schur_wilson_clover<double>& s, const cp
     convert(source, view(b, c, 1));
     const double found = std::sqrt(residual(r, s, solution, source)[0].re / norm2(source)[0].re);
     const double difference = std::abs(found - iterated[static_cast<std::size_t>(c)]);
-    if (!(difference <= largest) && !std::isnan(largest)) largest = difference;
+    keep_largest(largest, difference);
   }
   return largest;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/algebra/largest.hpp"
 #include "common/app/timing.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/device/graph.hpp"
@@ -140,7 +141,7 @@ std::vector<gpu_samples> time_hopping_in(gpu_lattice& lattice, const gpu_row& ro
   double wrong = distance_of_hopping(lattice, chain.odd(), chain.even(), 0);
   if (row.rhs > 1) {
     const double last = distance_of_hopping(lattice, chain.odd(), chain.even(), row.rhs - 1);
-    if (!(last <= wrong)) wrong = last;
+    keep_largest(wrong, last);
   }
   checks.add(row.name, wrong, tolerance<T>(row));
   checks.add(row.name + ", a chain in a graph", is_the_same_in_a_graph(chain, q));
@@ -198,9 +199,9 @@ std::vector<gpu_samples> time_clover_in(gpu_lattice& lattice, const gpu_row& row
       gpu::export_column(found, out, column);
       spinor_configuration x = extended(oracle, in);
       const double here = lattice.distance_from_textbook(found, x, action, 0);
-      if (!(here <= wrong)) wrong = here;
+      keep_largest(wrong, here);
       const double left = lattice.remainder_of_textbook(x, action, 1);
-      if (!(left <= remainder)) remainder = left;
+      keep_largest(remainder, left);
       if (row.rhs == 1) break;
     }
     checks.add(row.name + what, wrong, tolerance<T>(row));

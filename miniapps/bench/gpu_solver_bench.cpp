@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "common/algebra/largest.hpp"
 #include "common/algorithms/bicgstab.hpp"
 #include "common/algorithms/precision.hpp"
 #include "common/algorithms/reliable_solvers.hpp"
@@ -93,7 +94,7 @@ double worst_residual(gpu_lattice& lattice, const gpu_system& system, const gpu:
     gpu::export_column(column, b, c);
     cpu::import_column(source, 0, column);
     const double relative = std::sqrt(residual(r, s, solution, source)[0].re / norm2(source)[0].re);
-    if (!(relative <= worst) && !std::isnan(worst)) worst = relative;
+    keep_largest(worst, relative);
   }
   return worst;
 }

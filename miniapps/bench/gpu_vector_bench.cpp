@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "common/algebra/largest.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "miniapps/shared/stretch_numbers.hpp"
@@ -178,9 +179,7 @@ double relative_distance(const numbers& found, const numbers& expected, std::siz
 double distance(const std::string& name, const host_operands& found, const host_operands& expected,
                 const std::vector<gpu::scalars>& sums, int column, std::int64_t k, std::size_t step) {
   double largest = 0.0;
-  const auto see = [&](double value) {
-    if (!(value <= largest) && !std::isnan(largest)) largest = value;
-  };
+  const auto see = [&](double value) { keep_largest(largest, value); };
   see(relative_distance(found.x, expected.x, step));
   see(relative_distance(found.y, expected.y, step));
   see(relative_distance(found.z, expected.z, step));
@@ -204,7 +203,7 @@ double distance_from_definition(const std::string& name, const std::shared_ptr<g
     host_operands& host = expected[static_cast<std::size_t>(c)];
     apply_on_host(name, host, 0);
     const double here = distance(name, on_host(o, c), host, sums, c, 0, 1);
-    if (!(here <= largest) && !std::isnan(largest)) largest = here;
+    keep_largest(largest, here);
   }
   return largest;
 }

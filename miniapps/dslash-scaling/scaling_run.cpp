@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "common/algebra/largest.hpp"
 #include "common/lattice/sum_rounding.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
@@ -173,7 +174,7 @@ double vector_difference(const app_run& run, const timed_operator& op, const ope
       size = product(v, v, c, run.world).re;
     }
     const double distance = std::sqrt(wrong / size);
-    if (!(distance <= worst) && !std::isnan(worst)) worst = distance;  // a NaN comes, and stays
+    keep_largest(worst, distance);
   }
   return worst;
 }
@@ -235,7 +236,7 @@ void run_case(app_run& run, const scaling_options& options, const timing_setting
     steps = std::max(steps, static_cast<double>(op->steps_of_stretch()));
     const difference found = c.is_vector() ? difference{vector_difference(run, *op, c), 0.0}
                                            : judge_timed(run, options, *op, c, setting.gauge);
-    if (!(found.norm <= worst.norm) && !std::isnan(worst.norm)) worst.norm = found.norm;
+    keep_largest(worst.norm, found.norm);
   };
   const stopwatch watch;
   const auto figures = measure_case(run, options, *op, c, setting.cpu, seen, judge);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/app/parse.hpp"
 #include "common/io/gauge_file.hpp"
 #include "common/lattice/sum_rounding.hpp"
@@ -51,7 +52,7 @@ double largest_difference(const gauge_configuration& written, const gauge_config
   const auto compare = [&](double stored, double read) {
     volatile float rounded = static_cast<float>(stored);  // else g++ 12.2 leaves the rounding out
     const double off = std::abs((options.precision_bits == 32 ? double{rounded} : stored) - read);
-    if (!(off <= worst[0])) worst[0] = off;
+    keep_largest(worst[0], off);
   };
   for (std::int64_t site = 0; site < written.geometry().local_volume(); ++site)
     for (std::size_t mu = 0; mu < dimensions; ++mu)

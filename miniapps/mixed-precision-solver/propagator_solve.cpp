@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "common/algebra/largest.hpp"
 #include "common/app/run_app.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
@@ -119,8 +120,7 @@ std::vector<double> propagator_result::worst_history() const {
   std::vector<double> worst;
   for (const auto& column : histories) {
     worst.resize(std::max(worst.size(), column.size()), 0.0);
-    for (std::size_t i = 0; i < column.size(); ++i)
-      if (!(column[i] <= worst[i])) worst[i] = column[i];
+    for (std::size_t i = 0; i < column.size(); ++i) keep_largest(worst[i], column[i]);
   }
   return worst;
 }
@@ -423,8 +423,7 @@ solve_record record_of(const propagator_result& result, const solver_options& op
   const sample_statistics seconds = statistics(result.seconds);
   const auto largest = [&](auto member) {
     auto most = result.results.front().*member;
-    for (const column_result& c : result.results)
-      if (!(c.*member <= most)) most = c.*member;  // a NaN is the largest
+    for (const column_result& c : result.results) keep_largest(most, c.*member);
     return most;
   };
   solve_record record;

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "common/algebra/largest.hpp"
 #include "common/lattice/sum_rounding.hpp"
 #include "cpu_ref/observables/correlators.hpp"
 #include "cpu_ref/solvers.hpp"
@@ -70,7 +71,7 @@ double difference_of_correlators(const std::vector<double>& found, const std::ve
   double worst = found.size() == expected.size() ? 0.0 : std::nan("");
   for (std::size_t t = 0; t < std::min(found.size(), expected.size()); ++t) {
     const double difference = found[t] == expected[t] ? 0.0 : std::abs(found[t] / expected[t] - 1.0);
-    if (!(difference <= worst) && !std::isnan(worst)) worst = difference;
+    keep_largest(worst, difference);
   }
   return worst;
 }
@@ -184,13 +185,10 @@ void store_propagator(app_run& run, const solver_options& options, const propaga
 void check_timed_solves(verification& checks, const propagator_result& solved) {
   if (!solved.warmed_up) return;
   checks.add("timed solves converge", solved.timed_solves_converge);
-  double residual = 0.0, tolerance = 1.0;
+  worst_of_several worst;
   for (std::size_t n = 0; n < solved.timed_residuals.size(); ++n)
-    if (!(solved.timed_residuals[n] / solved.timed_tolerances[n] <= residual / tolerance)) {
-      residual = solved.timed_residuals[n];
-      tolerance = solved.timed_tolerances[n];
-    }
-  if (!solved.timed_residuals.empty()) checks.add("timed solves, residual of the full system", residual, tolerance);
+    worst.add(solved.timed_residuals[n], solved.timed_tolerances[n]);
+  if (worst.any) checks.add("timed solves, residual of the full system", worst.value, worst.tolerance);
   if (solved.repeats_agree) checks.add("repeated solves agree", *solved.repeats_agree);
 }
 

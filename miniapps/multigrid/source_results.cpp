@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/algebra/largest.hpp"
+
 namespace plaquette {
 
 bool series::solved(double tolerance) const {
@@ -63,12 +65,9 @@ solve_record record_of(const series& s, double tolerance) {
   std::vector<double> seconds;
   for (const source_result& c : s.sources) {
     record.iterations = std::max(record.iterations, c.iterations);
-    const auto keep_worst = [](double& worst, double value) {
-      if (!(value <= worst)) worst = value;
-    };
-    keep_worst(record.iterated_residual, c.iterated);
-    keep_worst(record.device_residual, c.device);
-    keep_worst(record.reference_residual, c.reference);
+    keep_largest(record.iterated_residual, c.iterated);
+    keep_largest(record.device_residual, c.device);
+    keep_largest(record.reference_residual, c.reference);
     seconds.push_back(c.seconds);
     columns.push_back({{"column", c.column},
                        {"status", name(c.status)},

@@ -10,6 +10,7 @@
 #include <numbers>
 #include <set>
 
+#include "common/algebra/largest.hpp"
 #include "common/app/bit_sum.hpp"
 #include "common/app/checkpoint.hpp"
 #include "common/app/memory.hpp"
@@ -431,7 +432,7 @@ void check_energy(wave_run& run) {
   double growth = balance.growth, before = run.done.energy[0][1].get<double>(), largest = before;
   for (const auto& line : run.done.energy) {
     const double now = line[1].get<double>();
-    if (!(now <= largest)) largest = now;
+    keep_largest(largest, now);
     growth = std::isfinite(now) ? std::max(growth, (now - before) / std::max(largest, 1e-300)) : now;
     before = now;
   }

@@ -17,18 +17,6 @@ namespace plaquette {
 
 namespace {
 
-/// The value that is largest in units of its tolerance; a NaN is.
-struct worst_of_several {
-  double value = 0.0, tolerance = 1.0;
-  bool any = false;
-  void add(double v, double t) {
-    if (any && (std::isnan(value) || v / t <= value / tolerance)) return;
-    value = v;
-    tolerance = t;
-    any = true;
-  }
-};
-
 /// Of |H v| for a unit vector: a sum of 9 terms, each of some 12 numbers.
 double rounding_of_kernel(const kernel_modes& modes) { return 8.0 * 0x1p-53 * modes.highest; }
 /// Of inner products of unit vectors that were made orthonormal in double precision, in a basis of hundreds.

@@ -7,14 +7,15 @@
 #include <array>
 #include <cmath>
 
+#include "common/algebra/largest.hpp"
+
 namespace plaquette {
 
 namespace {
 
 double largest(const std::vector<double>& numbers) {
   double worst = 0.0;
-  for (const double x : numbers)
-    if (!(x <= worst)) worst = x;
+  for (const double x : numbers) keep_largest(worst, x);
   return worst;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <span>
 
+#include "common/algebra/largest.hpp"
 #include "cpu_ref/fields/cache_size.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 
@@ -67,7 +68,7 @@ void check_figures_are_possible(verification& checks, const std::vector<operator
   double most = 0.0;
   for (const operator_figure& figure : figures) {
     const double share = share_of_limits(figure, cache_bytes);
-    if (!(share <= most) && !std::isnan(most)) most = share;
+    keep_largest(most, share);
   }
   checks.add("best figure, as a share of what the machine can give", most, most_of_limit);
 }

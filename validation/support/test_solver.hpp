@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "validation/support/operator_under_test.hpp"
 #include "validation/support/test_fields.hpp"
 
@@ -56,7 +57,7 @@ test_propagator propagator(const dirac_operator& m, double tolerance, Source&& s
   for (int spin = 0; spin < spins; ++spin)
     for (int colour = 0; colour < colours; ++colour) {
       test_solution solution = solve(m, source(spin, colour), tolerance);
-      if (!(solution.residual <= s.worst)) s.worst = solution.residual;
+      keep_largest(s.worst, solution.residual);
       s.columns.push_back(std::move(solution.x));
     }
   return s;

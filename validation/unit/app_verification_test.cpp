@@ -14,6 +14,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "common/algebra/largest.hpp"
 #include "common/app/memory.hpp"
 #include "common/app/report.hpp"
 #include "common/app/run_app.hpp"
@@ -51,6 +52,21 @@ TEST(Verification, FailsForNaNAndInfinity) {
   verification tolerance_lost;
   tolerance_lost.add("tolerance is NaN", 0.0, nan);
   EXPECT_FALSE(tolerance_lost.passed());
+}
+
+TEST(Verification, KeepsANaNAmongSeveralWhereverItStands) {
+  for (std::size_t place = 0; place < 3; ++place) {
+    double values[] = {1e-13, 2e-13, 1e-14};
+    values[place] = nan;
+    double largest = 0.0;
+    worst_of_several worst;
+    for (const double value : values) {
+      keep_largest(largest, value);
+      worst.add(value, 1e-12);
+    }
+    EXPECT_TRUE(std::isnan(largest)) << place;
+    EXPECT_TRUE(std::isnan(worst.value)) << place;
+  }
 }
 
 TEST(Verification, FailsWhereNothingWasChecked) {

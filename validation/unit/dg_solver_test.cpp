@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "common/algebra/largest.hpp"
 #include "common/dg/exact_solutions.hpp"
 #include "common/error.hpp"
 #include "common/mesh/box_mesh.hpp"
@@ -64,8 +65,7 @@ std::vector<double> random_state(const dg_domain& domain, int columns, unsigned 
 
 double largest(std::span<const double> x) {
   double result = 0.0;
-  for (const double value : x)
-    if (!(std::abs(value) <= result)) result = std::abs(value);
+  for (const double value : x) keep_largest(result, std::abs(value));
   return result;
 }
 double distance(std::span<const double> x, std::span<const double> y) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "common/algebra/largest.hpp"
 #include "common/error.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
@@ -22,7 +23,7 @@ double largest_difference(const spinor_configuration& a, const spinor_configurat
       for (int c = 0; c < colours; ++c) {
         const complex<double> d = a.at_site(site)(spin, c) - b.at_site(site)(spin, c);
         const double size = std::sqrt(norm2(d));
-        if (!(size <= worst)) worst = size;
+        keep_largest(worst, size);
       }
   return worst;
 }

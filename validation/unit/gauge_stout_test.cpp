@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/algebra/stout.hpp"
 #include "common/error.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
@@ -22,7 +23,7 @@ double largest_difference(const su3<double>& a, const su3<double>& b) {
   for (int i = 0; i < colours; ++i)
     for (int j = 0; j < colours; ++j) {
       const double size = std::sqrt(norm2(a(i, j) - b(i, j)));
-      if (!(size <= worst)) worst = size;
+      keep_largest(worst, size);
     }
   return worst;
 }
@@ -31,7 +32,7 @@ double largest_difference(const gauge_configuration& a, const gauge_configuratio
   for (std::int64_t site = 0; site < a.geometry().local_volume(); ++site)
     for (int mu = 0; mu < dimensions; ++mu) {
       const double d = largest_difference(a.at_site(site)[mu], b.at_site(site)[mu]);
-      if (!(d <= worst)) worst = d;
+      keep_largest(worst, d);
     }
   return worst;
 }

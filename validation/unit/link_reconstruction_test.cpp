@@ -8,6 +8,7 @@
 #include <random>
 
 #include "common/algebra/fixed_point.hpp"
+#include "common/algebra/largest.hpp"
 #include "common/algebra/link_reconstruction.hpp"
 
 namespace plaquette::validation {
@@ -47,8 +48,7 @@ double round_trip_error(const su3<double>& u) {
   double worst = 0.0;
   for (int k = 0; k < 9; ++k) {
     const auto wrong = complex_cast<double>(v[k / 3][k % 3]) - u(k / 3, k % 3);
-    for (const double part : {wrong.re, wrong.im})
-      if (!(std::abs(part) <= worst)) worst = std::abs(part);
+    for (const double part : {wrong.re, wrong.im}) keep_largest(worst, std::abs(part));
   }
   return worst;
 }
