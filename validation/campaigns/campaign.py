@@ -17,33 +17,54 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "campaigns.md")
 
 
+#: How a try ends, in the order of the table's columns.
+ENDS = ("refused", "harmless", "remark", "bad")
+
+
+def row_of(name, counts):
+    """The row of the table for these counts of ends."""
+    return f"| {name} | {sum(counts.values())} | " + " | ".join(str(counts.get(end, 0)) for end in ENDS) + " |"
+
+
+def keep_bad(folder, name, data):
+    """Writes a damaged file into a folder, for a closer look; nothing where no folder is named."""
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(data)
+
+
 class Tally:
-    """Counts of ends: refused, harmless, done, bad."""
+    """Counts of ends."""
 
     def __init__(self, name, tries):
-        self.name = name
+        self.name = f"{name} (`{os.path.basename(sys.argv[0])}`)"
         self.tries = int(os.environ.get("PLAQUETTE_CAMPAIGN_TRIES", tries))
         self.random = random.Random(int(os.environ.get("PLAQUETTE_CAMPAIGN_SEED", 1)))
-        self.counts = {"refused": 0, "harmless": 0, "bad": 0}
-        self.done = 0
+        self.counts = dict.fromkeys(ENDS, 0)
 
     def add(self, kind, what, why=""):
-        self.done += 1
         self.counts[kind] += 1
+        done = sum(self.counts.values())
         if kind == "bad":
             print(f"BAD {what}: {why}", flush=True)
-        elif self.done % 20 == 0:
-            print(f"{self.name}: {self.done} of {self.tries}, {self.counts}", flush=True)
+        elif done % 20 == 0:
+            print(f"{self.name}: {done} of {self.tries}, {self.counts}", flush=True)
 
     def end(self):
         """Prints the row; the exit status of the campaign."""
-        row = f"| {self.name} | {self.done} | {self.counts['refused']} | {self.counts['harmless']} | {self.counts['bad']} |"
+        row = row_of(self.name, self.counts)
         print(row)
         if os.environ.get("PLAQUETTE_CAMPAIGN_NOTE"):
             with open(TABLE, encoding="utf-8") as file:
                 text = file.read()
             line = re.compile(r"^\| " + re.escape(self.name) + r" \|.*$", re.MULTILINE)
-            text = line.sub(row, text) if line.search(text) else text.rstrip("\n") + "\n" + row + "\n"
+            if line.search(text):
+                text = line.sub(row, text)
+            else:
+                table = text.rindex("\n|") + 1  # its last row
+                end = text.index("\n", table) + 1
+                text = text[:end] + row + "\n" + text[end:]
             with open(TABLE, "w", encoding="utf-8") as file:
                 file.write(text)
-        return 1 if self.counts["bad"] or not self.done else 0
+        return 1 if self.counts["bad"] or not any(self.counts.values()) else 0

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+from campaign import ENDS, keep_bad, row_of
+
 LIMIT = 60.0  # seconds a file may take
 
 
@@ -136,7 +138,7 @@ def main():
     parser.add_argument("--seed", type=int, default=int(os.environ.get("PLAQUETTE_CAMPAIGN_SEED", 1)))
     parser.add_argument("--keep", help="folder for files that came out bad")
     options = parser.parse_args()
-    total = {"refused": 0, "harmless": 0, "remark": 0, "bad": 0}
+    total = dict.fromkeys(ENDS, 0)
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([options.driver, "make", folder], check=True)
         for name in sorted(os.listdir(folder)):
@@ -160,17 +162,13 @@ def main():
                 counts[kind] += 1
                 if kind == "bad":
                     print(f"BAD {name} {number}: {why}", flush=True)
-                    if options.keep:
-                        os.makedirs(options.keep, exist_ok=True)
-                        with open(os.path.join(options.keep, f"{name}_{number}"), "wb") as file:
-                            file.write(data)
+                    keep_bad(options.keep, f"{name}_{number}", data)
             os.remove(tried)
             driver.process and driver.process.kill()
             print(f"{name}: {counts}", flush=True)
             for kind, count in counts.items():
                 total[kind] += count
-    print(f"| gauge files (`gauge_files.py`, seed {options.seed}) | {sum(total.values())} | {total['refused']} | "
-          f"{total['harmless']} | {total['remark']} | {total['bad']} |")
+    print(row_of(f"gauge files (`gauge_files.py`, seed {options.seed})", total))
     return 1 if total["bad"] else 0
 
 

@@ -21,6 +21,8 @@ import sys
 import tempfile
 import zlib
 
+from campaign import ENDS, keep_bad, row_of
+
 PROBLEM = ["--lattice", "2x2x2x4", "--gauge", "weak:0.2", "--mass", "0.3", "--seed", "3", "--threads", "1"]
 LIMIT = 60  # seconds a run may take
 SUCCESS, FAILED, UNUSABLE = 0, 1, 2
@@ -162,7 +164,7 @@ def main():
     parser.add_argument("--seed", type=int, default=int(os.environ.get("PLAQUETTE_CAMPAIGN_SEED", 1)))
     parser.add_argument("--keep", help="folder for files that came out bad")
     options = parser.parse_args()
-    total = {"refused": 0, "harmless": 0, "bad": 0}
+    total = dict.fromkeys(ENDS, 0)
     with tempfile.TemporaryDirectory() as folder:
         for number_of_subject, subject in enumerate(subjects(options, folder)):
             source = random.Random(f"{options.seed} {subject.name}")
@@ -173,15 +175,11 @@ def main():
                 counts[kind] += 1
                 if kind == "bad":
                     print(f"BAD {subject.name} {number}: {why}", flush=True)
-                    if options.keep:
-                        os.makedirs(options.keep, exist_ok=True)
-                        with open(os.path.join(options.keep, f"{number_of_subject}_{number}"), "wb") as file:
-                            file.write(data)
+                    keep_bad(options.keep, f"{number_of_subject}_{number}", data)
             print(f"{subject.name}: {counts}", flush=True)
             for kind, count in counts.items():
                 total[kind] += count
-    print(f"| HDF5 files (`hdf5_files.py`, seed {options.seed}) | {sum(total.values())} | {total['refused']} | "
-          f"{total['harmless']} | 0 | {total['bad']} |")
+    print(row_of(f"HDF5 files (`hdf5_files.py`, seed {options.seed})", total))
     return 1 if total["bad"] else 0
 
 

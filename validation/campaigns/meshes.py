@@ -22,6 +22,8 @@ import sys
 import tempfile
 import threading
 
+from campaign import keep_bad, row_of
+
 LEFT, RIGHT, WALLS, SHEET, LOW, HIGH = 1, 2, 3, 4, 11, 12
 KIND = {"left": 2, "right": 1}  # as campaign_meshes numbers them: reflecting, absorbing, incident
 
@@ -864,15 +866,12 @@ def main():
             counts[kind][which] += 1
             if which == "bad":
                 bad.append((name, kind, path, why))
-                if options.keep:
-                    os.makedirs(options.keep, exist_ok=True)
-                    with open(os.path.join(options.keep, os.path.basename(path)), "wb") as file:
-                        file.write(data)
+                keep_bad(options.keep, os.path.basename(path), data)
             elif which == "refused" and why and options.show_refused_valid:
                 print(name, "|", kind, "|", why.replace(folder, ""))
     print("| meshes | tries | refused | harmless | with a remark | bad |\n|---|---|---|---|---|---|")
     for kind, c in [*counts.items(), ("all", sum(counts.values(), collections.Counter()))]:
-        print(f"| {kind} | {sum(c.values())} | {c['refused']} | {c['harmless']} | {c['remark']} | {c['bad']} |")
+        print(row_of(kind, c))
     for name, kind, path, why in bad:
         print(f"bad: {name}, {kind}, {os.path.basename(path)}: {why}", file=sys.stderr)
     return 1 if bad else 0
