@@ -2,7 +2,6 @@
 #include "common/app/placement.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,7 @@
 
 #include "common/app/parse.hpp"
 #include "common/comms/communicator.hpp"
+#include "common/comms/host_name.hpp"
 #include "common/error.hpp"
 
 #ifdef PLAQUETTE_WITH_HWLOC
@@ -114,7 +114,8 @@ constexpr std::size_t host_name_words = 8;
 std::vector<std::string> hosts_of(const communicator& world) {
   std::vector<std::uint64_t> words(host_name_words * static_cast<std::size_t>(world.size()));
   char own[host_name_words * sizeof(std::uint64_t)] = {};
-  if (gethostname(own, sizeof own - 1) != 0) std::strcpy(own, "unknown");
+  const std::string name = host_name();
+  std::memcpy(own, name.data(), std::min(name.size(), sizeof own - 1));
   std::memcpy(words.data() + host_name_words * static_cast<std::size_t>(world.rank()), own, sizeof own);
   world.sum(std::span(words));
   std::vector<std::string> names;
@@ -346,7 +347,7 @@ std::string ranges(std::vector<int> numbers) {
   return text;
 }
 
-std::vector<int> numbers_of(const rank_place& rank, int thread_place::* member) {
+std::vector<int> numbers_of(const rank_place& rank, int thread_place::*member) {
   std::vector<int> numbers;
   for (const thread_place& t : rank.threads) numbers.push_back(t.*member);
   return numbers;

@@ -5,7 +5,6 @@
 #include <omp.h>
 #include <sched.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <CLI/Version.hpp>
 #include <algorithm>
@@ -22,6 +21,7 @@
 
 #include "common/app/memory.hpp"
 #include "common/comms/communicator.hpp"
+#include "common/comms/host_name.hpp"
 #include "common/io/checksum.hpp"
 #include "plaquette_revision.hpp"
 
@@ -52,11 +52,6 @@ int usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : omp_get_num_procs();
-}
-
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/comms/stall_watch.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -14,6 +12,8 @@
 #include <stop_token>
 #include <thread>
 #include <utility>
+
+#include "common/comms/host_name.hpp"
 
 namespace plaquette {
 
@@ -34,21 +34,22 @@ void count(std::atomic<std::uint64_t>& number) noexcept {
   number.store(number.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "an unknown host";
-}
+}  // namespace
 
-[[noreturn]] void end_the_run() {
+void end_stalled_run(int rank, double timeout, const std::string& what) {
   constexpr int internal_error = 70;
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.3g s", timeout);
+  const std::string line =
+      "rank " + std::to_string(rank) + " on " + host_name() + " has waited " + seconds + " for " + what + "\n";
+  std::fputs(line.c_str(), stderr);
+  std::fflush(stderr);
   std::thread([] {
     std::this_thread::sleep_for(time_to_end);
     std::_Exit(internal_error);
   }).detach();
   end_all_ranks(internal_error);
 }
-
-}  // namespace
 
 rank_wait::rank_wait(const char* what) noexcept {
   count(waits);
@@ -93,14 +94,9 @@ struct stall_watch::state {
   }
 
   [[noreturn]] void tell_and_end(const char* what) const {
-    char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%.3g s", timeout);
-    const std::string line = "rank " + std::to_string(rank) + " on " + host_name() + " has waited " + seconds +
-                             " for other ranks: " + (what != nullptr ? what : "messages of its neighbours") +
-                             ", during " + during() + "; the run ends (--stall-timeout says how long a rank waits)\n";
-    std::fputs(line.c_str(), stderr);
-    std::fflush(stderr);
-    end_the_run();
+    end_stalled_run(rank, timeout,
+                    std::string("other ranks: ") + (what != nullptr ? what : "messages of its neighbours") +
+                        ", during " + during() + "; the run ends (--stall-timeout says how long a rank waits)");
   }
 };
 

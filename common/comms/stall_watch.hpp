@@ -24,6 +24,11 @@ class rank_wait {
 /// Says that messages were looked for and have not all arrived.
 void note_unanswered_poll() noexcept;
 
+/// Prints "rank 2 on HOST has waited 30 s for WHAT" on stderr and ends all ranks with exit status 70, even where MPI
+/// itself hangs.
+/// \param timeout  seconds
+[[noreturn]] void end_stalled_run(int rank, double timeout, const std::string& what);
+
 /// Checks ten times a second, on a thread of its own, whether this process waits for other ranks. When one wait has
 /// lasted longer than the timeout, it prints one line on stderr and ends all ranks with exit status 70. Time in which
 /// this process itself was stopped does not count. Higher ranks leave lower ones some seconds, so that one rank speaks.

@@ -2,7 +2,6 @@
 #include "gpu/comms/rank_map.hpp"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -14,6 +13,7 @@
 #include <span>
 #include <utility>
 
+#include "common/comms/host_name.hpp"
 #include "gpu/device/check.hpp"
 #include "gpu/device/runtime.hpp"
 
@@ -77,11 +77,6 @@ std::vector<int> cores_of_this_process() {
       if (CPU_ISSET_S(static_cast<unsigned>(core), bytes, set)) cores.push_back(core);
   CPU_FREE(set);
   return cores;
-}
-
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
 std::string cores_near(std::string pci_bus_id) {

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/comms/watchdog.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <list>
 #include <mutex>
@@ -17,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/comms/stall_watch.hpp"
 #include "gpu/device/runtime.hpp"
 
 namespace plaquette::gpu {
@@ -25,29 +22,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 constexpr auto time_between_looks = std::chrono::milliseconds(100);
-/// What MPI gets for ending the other ranks, before this one ends by itself.
-constexpr auto time_to_end = std::chrono::seconds(5);
-
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "an unknown host";
-}
-
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g s", seconds);
-  return text;
-}
-
-/// Ends all ranks, even where MPI itself hangs.
-[[noreturn]] void end_the_run() {
-  constexpr int internal_error = 70;
-  std::thread([] {
-    std::this_thread::sleep_for(time_to_end);
-    std::_Exit(internal_error);
-  }).detach();
-  end_all_ranks(internal_error);
-}
 
 struct wait_of_host {
   std::uint64_t number;
@@ -92,13 +66,7 @@ struct watchdog::state {
       const auto now = clock::now();
       auto stalled = stalled_kernel(now);  // it names the rank; the host then waits for the kernel at best
       if (!stalled) stalled = stalled_host(now);
-      if (stalled) {
-        const std::string line = "rank " + std::to_string(rank) + " on " + host_name() + " has waited " +
-                                 seconds_text(timeout_seconds) + " for " + *stalled + "\n";
-        std::fputs(line.c_str(), stderr);
-        std::fflush(stderr);
-        end_the_run();
-      }
+      if (stalled) end_stalled_run(rank, timeout_seconds, *stalled);
     }
   }
 
