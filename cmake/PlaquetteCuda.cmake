@@ -7,7 +7,7 @@ option(PLAQUETTE_REQUIRE_GPU "GPU tests fail, rather than being skipped, where t
 find_program(PLAQUETTE_NVCC nvcc HINTS ENV CUDACXX ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin
   DOC "CUDA compiler")
 if(NOT PLAQUETTE_NVCC AND NOT PLAQUETTE_CUDA STREQUAL "AUTO" AND PLAQUETTE_CUDA)
-  message(FATAL_ERROR "CUDA was asked for (PLAQUETTE_CUDA=ON, preset cuda), but nvcc was not found. Set CUDACXX or "
+  message(FATAL_ERROR "CUDA was requested (PLAQUETTE_CUDA=ON, preset cuda), but nvcc was not found. Set CUDACXX or "
     "PLAQUETTE_NVCC to it, or use the preset mpi or cpu.")
 endif()
 if(PLAQUETTE_NVCC AND (PLAQUETTE_CUDA STREQUAL "AUTO" OR PLAQUETTE_CUDA))

@@ -62,17 +62,18 @@ concept column_scalars =
 /// A batch of columns (right-hand sides) of one shape. Copying a field object shares its storage; `like` makes another.
 /// In the updates, a scalar handle holds one number for each column. All fields of one call have the same shape, and
 /// those that are written are none of the others. No number of a column depends on the other columns of the batch.
-template <class F>
+template <class Field>
 concept field_batch =
-    std::copyable<F> && column_scalars<typename F::scalars> &&
-    requires(F& x, F& y, F& z, const F& u, const F& v, const typename F::scalars& a, const typename F::scalars& b,
-             const typename F::scalars& c, std::span<const int> list, std::span<const complex<double>> numbers, int n) {
+    std::copyable<Field> && column_scalars<typename Field::scalars> &&
+    requires(Field& x, Field& y, Field& z, const Field& u, const Field& v, const typename Field::scalars& a,
+             const typename Field::scalars& b, const typename Field::scalars& c, std::span<const int> list,
+             std::span<const complex<double>> numbers, int n) {
       { u.shape() } -> std::convertible_to<field_shape>;
       { u.columns() } -> std::same_as<int>;
-      { like(u) } -> std::same_as<F>;                                     // same shape, contents undefined
-      { like(u, n) } -> std::same_as<F>;                                  // the same with n columns
-      { make_scalars(u, numbers) } -> std::same_as<typename F::scalars>;  // numbers of the host, one a column
-      { view(x, n, n) } -> std::same_as<F>;  // columns [first, first + count): shares storage
+      { like(u) } -> std::same_as<Field>;                                     // same shape, contents undefined
+      { like(u, n) } -> std::same_as<Field>;                                  // the same with n columns
+      { make_scalars(u, numbers) } -> std::same_as<typename Field::scalars>;  // numbers of the host, one a column
+      { view(x, n, n) } -> std::same_as<Field>;  // columns [first, first + count): shares storage
       // Columns `list` (ascending) move to the front, and the field has that many columns; storage is kept.
       compact(x, list);
       // Column to[i] of x becomes column from[i] of u.
@@ -80,63 +81,66 @@ concept field_batch =
 
       zero(x);
       copy(x, u);
-      scale(x, a);                                         // x = a x
-      axpy(x, a, u);                                       // x += a u
-      xpay(x, u, a);                                       // x = u + a x
-      { dot(u, v) } -> std::same_as<typename F::scalars>;  // <u, v>, u conjugated
-      { norm2(u) } -> std::same_as<typename F::scalars>;   // <u, u>
+      scale(x, a);                                             // x = a x
+      axpy(x, a, u);                                           // x += a u
+      xpay(x, u, a);                                           // x = u + a x
+      { dot(u, v) } -> std::same_as<typename Field::scalars>;  // <u, v>, u conjugated
+      { norm2(u) } -> std::same_as<typename Field::scalars>;   // <u, u>
 
       // Fused forms: each reads and writes a number of memory once.
-      { axpy_norm2(x, a, u) } -> std::same_as<typename F::scalars>;      // x += a u; |x|^2
-      axpy_pair(x, a, u, b, v);                                          // x += a u + b v
-      { subtract_norm2(x, u, v) } -> std::same_as<typename F::scalars>;  // x = u - v; |x|^2
+      { axpy_norm2(x, a, u) } -> std::same_as<typename Field::scalars>;      // x += a u; |x|^2
+      axpy_pair(x, a, u, b, v);                                              // x += a u + b v
+      { subtract_norm2(x, u, v) } -> std::same_as<typename Field::scalars>;  // x = u - v; |x|^2
       // x += a u; y -= a v; |y|^2                                      (CG)
-      { cg_update(x, y, a, u, v) } -> std::same_as<typename F::scalars>;
+      { cg_update(x, y, a, u, v) } -> std::same_as<typename Field::scalars>;
       // x = u + a (x - b v)                                            (BiCGstab: p = r + beta (p - omega v))
       bicgstab_direction(x, u, a, b, v);
       // x += a z + b y; y -= b u; z = y + c (z - b v); |y|^2           (BiCGstab: x, r = s - omega t, p)
-      { bicgstab_step(x, y, z, a, b, c, u, v) } -> std::same_as<typename F::scalars>;
+      { bicgstab_step(x, y, z, a, b, c, u, v) } -> std::same_as<typename Field::scalars>;
       // <u, v> and <u, u>                                              (BiCGstab, MR: omega)
-      { dot_norm2(u, v) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
+      { dot_norm2(u, v) } -> std::same_as<std::pair<typename Field::scalars, typename Field::scalars>>;
       // x += a u; <v, x> and |x|^2                                     (BiCGstab: s = r - alpha v; GCR)
-      { axpy_dot_norm2(x, a, u, v) } -> std::same_as<std::pair<typename F::scalars, typename F::scalars>>;
+      { axpy_dot_norm2(x, a, u, v) } -> std::same_as<std::pair<typename Field::scalars, typename Field::scalars>>;
     };
 
 /// Names a field type to a function that makes one.
-template <class F>
-inline constexpr std::type_identity<F> as{};
+template <class Field>
+inline constexpr std::type_identity<Field> as{};
 
 /// Two fields of one backend that differ in what their numbers are stored in and in nothing else. They have the same
-/// shapes and the same scalars, so a number that was summed in one precision steers an update in the other. F and G may
-/// be one.
-template <class F, class G>
+/// shapes and the same scalars, so a number that was summed in one precision steers an update in the other. Field and
+/// InnerField may be one.
+template <class Field, class InnerField>
 concept precisions_of_one_field =
-    field_batch<F> && field_batch<G> && std::same_as<typename F::scalars, typename G::scalars> &&
-    requires(F& f, const F& cf, G& g, const G& cg, int n) {
-      { like(cf, n, as<G>) } -> std::same_as<G>;  // a shape as cf has, with n columns, contents undefined
-      { like(cg, n, as<F>) } -> std::same_as<F>;
+    field_batch<Field> && field_batch<InnerField> &&
+    std::same_as<typename Field::scalars, typename InnerField::scalars> &&
+    requires(Field& f, const Field& cf, InnerField& g, const InnerField& cg, int n) {
+      {
+        like(cf, n, as<InnerField>)
+      } -> std::same_as<InnerField>;  // a shape as cf has, with n columns, contents undefined
+      { like(cg, n, as<Field>) } -> std::same_as<Field>;
       convert(g, cf);  // g = f, rounded; fields of one shape
       convert(f, cg);
     };
 
 /// out = A in, for fields of one shape; out and in are different fields. `out` is not read.
-template <class A, class F>
-concept forward_operator = requires(const A& a, F& out, const F& in) { a.apply(out, in); };
+template <class A, class Field>
+concept forward_operator = requires(const A& a, Field& out, const Field& in) { a.apply(out, in); };
 
 /// out = A in and out = A^+ in.
-template <class A, class F>
+template <class A, class Field>
 concept linear_operator =
-    forward_operator<A, F> && requires(const A& a, F& out, const F& in) { a.apply_dagger(out, in); };
+    forward_operator<A, Field> && requires(const A& a, Field& out, const Field& in) { a.apply_dagger(out, in); };
 
 /// `apply(x, b)`: x approximates A^-1 b for some A. x is not read. It reads nothing on the host. It need not be linear:
 /// solvers that take one are flexible. It serves batches of any width up to the one that it was made for.
-template <class P, class F>
-concept preconditioner = forward_operator<P, F>;
+template <class P, class Field>
+concept preconditioner = forward_operator<P, Field>;
 
 /// Computes out = A in; returns <out, w> and <out, out>. An operator may offer it as `apply_dot_norm2`, and save the
 /// passes over memory; where it does not, the sums are made afterwards.
-template <class A, class F>
-auto apply_dot_norm2(const A& a, F& out, const F& in, const F& w) {
+template <class A, class Field>
+auto apply_dot_norm2(const A& a, Field& out, const Field& in, const Field& w) {
   if constexpr (requires { a.apply_dot_norm2(out, in, w); }) {
     return a.apply_dot_norm2(out, in, w);
   } else {
@@ -147,37 +151,38 @@ auto apply_dot_norm2(const A& a, F& out, const F& in, const F& w) {
 
 /// The even-odd Schur complement of a full operator M: a linear operator on even-site fields, and the way there and
 /// back.
-template <class A, class F>
-concept schur_complement =
-    linear_operator<A, F> && requires(const A& a, F& even, const F& ceven, F& full, const F& cfull) {
-      a.prepare_source(even, cfull);               // the source of the even system from the full one
-      a.reconstruct_solution(full, ceven, cfull);  // the full solution from the even one and the full source
-      { a.even_like(cfull) } -> std::same_as<F>;   // an even-site field with the columns of a full one
-    };
+template <class A, class Field>
+concept schur_complement = linear_operator<A, Field> && requires(const A& a, Field& even, const Field& ceven,
+                                                                 Field& full, const Field& cfull) {
+  a.prepare_source(even, cfull);                  // the source of the even system from the full one
+  a.reconstruct_solution(full, ceven, cfull);     // the full solution from the even one and the full source
+  { a.even_like(cfull) } -> std::same_as<Field>;  // an even-site field with the columns of a full one
+};
 
 /// An operator or a preconditioner whose type is hidden: levels of a solver may differ in what they are made of, and a
 /// mini-app chooses at run time. It may lack the dagger. `bridge` (algorithms/bridge.hpp) makes one of an operator on
 /// fields of another type: of another precision, shape or library.
-template <class F>
+template <class Field>
 class any_operator {
  public:
-  template <forward_operator<F> A>
+  template <forward_operator<Field> A>
     requires(!std::same_as<std::remove_cvref_t<A>, any_operator>)
   explicit any_operator(A a) {
     auto held = std::make_shared<const A>(std::move(a));
-    apply_ = [held](F& out, const F& in) { held->apply(out, in); };
-    if constexpr (linear_operator<A, F>) apply_dagger_ = [held](F& out, const F& in) { held->apply_dagger(out, in); };
+    apply_ = [held](Field& out, const Field& in) { held->apply(out, in); };
+    if constexpr (linear_operator<A, Field>)
+      apply_dagger_ = [held](Field& out, const Field& in) { held->apply_dagger(out, in); };
   }
-  void apply(F& out, const F& in) const { apply_(out, in); }
+  void apply(Field& out, const Field& in) const { apply_(out, in); }
   /// \throws error (internal) where there is none
-  void apply_dagger(F& out, const F& in) const {
+  void apply_dagger(Field& out, const Field& in) const {
     if (!apply_dagger_)
       throw error(exit_status::internal_error, "any_operator: this operator has no dagger; use a solver without it");
     apply_dagger_(out, in);
   }
 
  private:
-  std::function<void(F&, const F&)> apply_, apply_dagger_;
+  std::function<void(Field&, const Field&)> apply_, apply_dagger_;
 };
 
 }  // namespace plaquette

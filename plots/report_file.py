@@ -14,6 +14,14 @@ import os
 import sys
 import tarfile
 
+#: Keys of reports before version 1.4, and what they are called now.
+RENAMED = {
+    "squares": "eigenvalues",
+    "residuals_of_squares": "residuals_of_normal_equations",
+    "signs": "sign_applications",
+    "coarse_on": "coarse_device",
+    "first_lattice_on_cpu": "offload_from_level",
+}
 KEYS = ("schema_version", "app", "fom", "verified", "checks", "parameters", "machine", "build", "gauge", "figures",
         "solves", "observables")
 SCHEMA_MAJOR = "1"
@@ -111,7 +119,14 @@ def load(path):
     for key in ("checks", "figures", "solves"):
         if not isinstance(report[key], list) or not all(isinstance(item, dict) for item in report[key]):
             raise ReportError(f"{path}: '{key}': expected a list of objects, found {_kind(report[key])}")
-    return report
+    return _with_present_names(report)
+
+
+def _with_present_names(value):
+    """The same with keys as they are called now."""
+    if isinstance(value, dict):
+        return {RENAMED.get(key, key): _with_present_names(item) for key, item in value.items()}
+    return [_with_present_names(item) for item in value] if isinstance(value, list) else value
 
 
 def number(value, what):

@@ -65,9 +65,9 @@ PLAQUETTE_ALGEBRA void frame_rows(Complex (&row)[2][3], const Complex& alpha, co
   const Real w00 = w0.re * w0.re + w0.im * w0.im, w11 = w1.re * w1.re + w1.im * w1.im;
   // conj(phase) conj(beta) (1 - gamma |w_0|^2) = conj(phase) (conj(beta) - conj(gamma) |w_0|^2), as conj(beta) gamma =
   // conj(gamma)
-  const Complex turned{phase.re * beta.re - phase.im * beta.im, -(phase.re * beta.im) - phase.im * beta.re};
+  const Complex rotated{phase.re * beta.re - phase.im * beta.im, -(phase.re * beta.im) - phase.im * beta.re};
   row[0][0] = minus(conj_times(w0, Complex{phase.re, -phase.im}));
-  row[0][1] = {turned.re - second.re * w00, turned.im - second.im * w00};
+  row[0][1] = {rotated.re - second.re * w00, rotated.im - second.im * w00};
   row[0][2] = minus(times(second, off));
   row[1][0] = minus(conj_times(w1, beta));
   row[1][1] = minus(times(gamma, Complex{off.re, -off.im}));

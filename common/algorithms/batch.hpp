@@ -32,8 +32,8 @@ std::vector<std::vector<complex<double>>> host_values_of(const std::vector<S>& h
 }
 
 /// Scales each column to norm 1; a column that is zero stays zero. Reads the norms on the host.
-template <field_batch F>
-void normalise_columns(F& x) {
+template <field_batch Field>
+void normalise_columns(Field& x) {
   std::vector<complex<double>> factors;
   for (const complex<double>& n2 : host_values(norm2(x)))
     factors.push_back({n2.re > 0.0 ? 1.0 / std::sqrt(n2.re) : 0.0, 0.0});
@@ -61,18 +61,18 @@ class counted_operator {
  public:
   /// \param outer  counts as the operator of the true residual
   counted_operator(const A& a, solve_report& report, bool outer = false) : a_(&a), report_(&report), outer_(outer) {}
-  template <class F>
-  void apply(F& out, const F& in) const {
+  template <class Field>
+  void apply(Field& out, const Field& in) const {
     count(in.columns());
     a_->apply(out, in);
   }
-  template <class F>
-  void apply_dagger(F& out, const F& in) const {
+  template <class Field>
+  void apply_dagger(Field& out, const Field& in) const {
     count(in.columns());
     a_->apply_dagger(out, in);
   }
-  template <class F>
-  auto apply_dot_norm2(F& out, const F& in, const F& w) const {
+  template <class Field>
+  auto apply_dot_norm2(Field& out, const Field& in, const Field& w) const {
     count(in.columns());
     return plaquette::apply_dot_norm2(*a_, out, in, w);
   }
@@ -91,35 +91,35 @@ class counted_operator {
 };
 
 /// Computes r = b - A x; returns |r|^2.
-template <field_batch F, linear_operator<F> A>
-typename F::scalars residual(F& r, const A& a, const F& x, const F& b) {
-  F ax = like(b);
+template <field_batch Field, linear_operator<Field> A>
+typename Field::scalars residual(Field& r, const A& a, const Field& x, const Field& b) {
+  Field ax = like(b);
   a.apply(ax, x);
   return subtract_norm2(r, b, ax);
 }
 
 /// Returns the same for the guess x of a solve; without A where the rule says that x is zero.
 /// \param b2  |b|^2
-template <field_batch F, linear_operator<F> A>
-typename F::scalars residual_of_guess(const stopping_rule& rule, F& r, const A& a, const F& x, const F& b,
-                                      const typename F::scalars& b2) {
+template <field_batch Field, linear_operator<Field> A>
+typename Field::scalars residual_of_guess(const stopping_rule& rule, Field& r, const A& a, const Field& x,
+                                          const Field& b, const typename Field::scalars& b2) {
   if (!rule.guess_is_zero) return residual(r, a, x, b);
   copy(r, b);
   return b2;
 }
 
 /// Returns |A u|^2 / |u|^2: |A|^2 is not below it, and not far above where u holds all there is.
-template <field_batch F, linear_operator<F> A>
-typename F::scalars gain2(const A& a, const F& u) {
-  F au = like(u);
+template <field_batch Field, linear_operator<Field> A>
+typename Field::scalars gain2(const A& a, const Field& u) {
+  Field au = like(u);
   a.apply(au, u);
   return ratio(norm2(au), norm2(u));
 }
 
 /// Returns the columns `list` of u, as a batch of their own.
-template <field_batch F>
-F gather_columns(const F& u, const std::vector<int>& list) {
-  F some = like(u, static_cast<int>(list.size()));
+template <field_batch Field>
+Field gather_columns(const Field& u, const std::vector<int>& list) {
+  Field some = like(u, static_cast<int>(list.size()));
   std::vector<int> all(list.size());
   std::iota(all.begin(), all.end(), 0);
   copy_columns(some, std::span<const int>(all), u, std::span<const int>(list));
@@ -127,8 +127,8 @@ F gather_columns(const F& u, const std::vector<int>& list) {
 }
 
 /// Copies the columns of `some` to the columns `list` of u.
-template <field_batch F>
-void scatter_columns(F& u, const std::vector<int>& list, const F& some) {
+template <field_batch Field>
+void scatter_columns(Field& u, const std::vector<int>& list, const Field& some) {
   std::vector<int> all(list.size());
   std::iota(all.begin(), all.end(), 0);
   copy_columns(u, std::span<const int>(list), some, std::span<const int>(all));
@@ -153,17 +153,17 @@ std::vector<column_run> runs_of(const std::vector<int>& list, const Lists&... ot
 }
 
 /// Sets the columns `list` of u to zero.
-template <field_batch F>
-void zero_columns(F& u, const std::vector<int>& list) {
+template <field_batch Field>
+void zero_columns(Field& u, const std::vector<int>& list) {
   for (const column_run& run : runs_of(list)) {
-    F some = view(u, list[static_cast<std::size_t>(run.first)], run.count);
+    Field some = view(u, list[static_cast<std::size_t>(run.first)], run.count);
     zero(some);
   }
 }
 
 /// Returns the columns `list` of u, to be read: u itself where these are all.
-template <field_batch F>
-F some_columns(const F& u, const std::vector<int>& list) {
+template <field_batch Field>
+Field some_columns(const Field& u, const std::vector<int>& list) {
   return std::ssize(list) == u.columns() ? u : gather_columns(u, list);
 }
 
@@ -177,8 +177,8 @@ void assign(To& to, const From& from) {
 }
 
 /// Returns the same number for every column of u.
-template <field_batch F>
-typename F::scalars uniform_scalars(const F& u, double number) {
+template <field_batch Field>
+typename Field::scalars uniform_scalars(const Field& u, double number) {
   const std::vector<complex<double>> numbers(static_cast<std::size_t>(u.columns()), {number, 0.0});
   return make_scalars(u, std::span<const complex<double>>(numbers));
 }

@@ -39,11 +39,11 @@ bool sums_rho_now(const Watch& watch) {
 namespace detail {
 
 /// r0 = p = r and q0 = A^+ r0 in the columns `list`.
-template <field_batch F, linear_operator<F> A>
-void begin_space(F& r0, F& q0, F& p, const A& a, const F& r, const std::vector<int>& list) {
+template <field_batch Field, linear_operator<Field> A>
+void begin_space(Field& r0, Field& q0, Field& p, const A& a, const Field& r, const std::vector<int>& list) {
   if (list.empty()) return;
-  const F some_r0 = gather_columns(r, list);
-  F some_q0 = like(some_r0);
+  const Field some_r0 = gather_columns(r, list);
+  Field some_q0 = like(some_r0);
   a.apply_dagger(some_q0, some_r0);
   scatter_columns(r0, list, some_r0);
   scatter_columns(p, list, some_r0);
@@ -54,9 +54,9 @@ void begin_space(F& r0, F& q0, F& p, const A& a, const F& r, const std::vector<i
 /// image of the new direction orthogonal to r0: p = r + beta (p_ - omega v) becomes p' = r' + (rho' / rho) (p - r).
 /// Where the Krylov space is used up a new one begins.
 /// \param rho_of_beta  that beta was made with
-template <class Watch, field_batch F, class S, linear_operator<F> A>
-void follow_new_residual(Watch& watch, const A& a, const F& r, F& r0, F& q0, F& p, S& rho, const S& rho_of_beta,
-                         S& r0r0) {
+template <class Watch, field_batch Field, class S, linear_operator<Field> A>
+void follow_new_residual(Watch& watch, const A& a, const Field& r, Field& r0, Field& q0, Field& p, S& rho,
+                         const S& rho_of_beta, S& r0r0) {
   if constexpr (Watch::replaces_residuals) {
     if (!watch.updated()) return;
     watch.correct_product(rho, r0, r);
@@ -75,9 +75,9 @@ solve_report bicgstab_under(Watch& watch, const A& a, shadow_residual shadow) {
   const auto op = watch.counted(a);
   auto [x, r, rr] = watch.start(op);
   if (!watch.running()) return watch.report();
-  using F = decltype(like(r));
+  using Field = decltype(like(r));
 
-  F r0 = like(r), q0 = like(r), p = like(r), v = like(r), t = like(r);
+  Field r0 = like(r), q0 = like(r), p = like(r), v = like(r), t = like(r);
   copy(r0, r);
   copy(p, r);
   auto rho = rr, r0r0 = rr;
@@ -91,7 +91,7 @@ solve_report bicgstab_under(Watch& watch, const A& a, shadow_residual shadow) {
     const auto active = watch.unconverged(rr);
     const auto [v_r0, vv] = apply_dot_norm2(op, v, p, r0);
     const auto alpha = ratio(active * rho, conj(v_r0));
-    F& s = r;  // s = r - alpha v takes the place of r
+    Field& s = r;  // s = r - alpha v takes the place of r
     const auto [q0_s, ss] = axpy_dot_norm2(s, -alpha, v, q0);
     const auto [t_s, tt] = apply_dot_norm2(op, t, s, s);
     const auto omega = ratio(active * t_s, tt);
@@ -115,17 +115,18 @@ solve_report bicgstab_under(Watch& watch, const A& a, shadow_residual shadow) {
 }  // namespace detail
 
 /// One run from the residual of the guess in x.
-template <field_batch F, linear_operator<F> A>
-solve_report bicgstab_without_restart(const A& a, F& x, const F& b, const stopping_rule& rule, shadow_residual shadow) {
-  convergence_watch<F> watch("bicgstab", x, b, rule);
+template <field_batch Field, linear_operator<Field> A>
+solve_report bicgstab_without_restart(const A& a, Field& x, const Field& b, const stopping_rule& rule,
+                                      shadow_residual shadow) {
+  convergence_watch<Field> watch("bicgstab", x, b, rule);
   return detail::bicgstab_under(watch, a, shadow);
 }
 
 /// A x = b for all columns at once. Columns that break down are started once more, together, from the true residual of
 /// the best solution so far, with another shadow; `column_report::restarts` and `why` say so.
 /// \param x  the initial guess, and the solution
-template <field_batch F, linear_operator<F> A>
-solve_report bicgstab(const A& a, F& x, const F& b, const stopping_rule& rule) {
+template <field_batch Field, linear_operator<Field> A>
+solve_report bicgstab(const A& a, Field& x, const Field& b, const stopping_rule& rule) {
   solve_report report = bicgstab_without_restart(a, x, b, rule, shadow_residual::initial);
   const std::vector<int> broken = report.columns_with(solve_status::breakdown);
   if (broken.empty() || (rule.interrupted && rule.interrupted())) return report;
@@ -139,7 +140,7 @@ solve_report bicgstab(const A& a, F& x, const F& b, const stopping_rule& rule) {
   }
   if (rest.limit < 1) return report;
 
-  F x_broken = gather_columns(x, broken);
+  Field x_broken = gather_columns(x, broken);
   const solve_report second =
       bicgstab_without_restart(a, x_broken, gather_columns(b, broken), rest, shadow_residual::mixed);
   scatter_columns(x, broken, x_broken);

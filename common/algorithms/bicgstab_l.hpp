@@ -41,8 +41,8 @@ bicgstab_l_coefficients<S> minimise(const std::vector<std::vector<S>>& tau, cons
 }
 
 /// r0 = r where the monitor finds that the Krylov space is used up.
-template <class Watch, field_batch F, class S>
-void restart_shadow(Watch& watch, F& r0, S& r0r0, const F& r) {
+template <class Watch, field_batch Field, class S>
+void restart_shadow(Watch& watch, Field& r0, S& r0r0, const Field& r) {
   if constexpr (Watch::replaces_residuals) {
     const std::vector<int>& list = watch.exhausted_columns();
     if (list.empty()) return;
@@ -59,19 +59,19 @@ solve_report bicgstab_l_under(Watch& watch, const A& a, int l) {
   const auto op = watch.counted(a);
   auto start = watch.start(op);
   if (!watch.running()) return watch.report();
-  using F = decltype(start.r);
+  using Field = decltype(start.r);
   using S = decltype(start.rr);
 
   const auto length = static_cast<std::size_t>(l);
-  F x = start.x, residual = start.r, r0 = like(residual);
+  Field x = start.x, residual = start.r, r0 = like(residual);
   S rr = start.rr;
   copy(r0, residual);
-  std::vector<F> powers, u;  // A^j r from j = 1, A^j u from j = 0
+  std::vector<Field> powers, u;  // A^j r from j = 1, A^j u from j = 0
   for (std::size_t j = 0; j < length; ++j) powers.push_back(like(residual)), u.push_back(like(residual));
   u.push_back(like(residual));
   zero(u[0]);
   S r0r0 = rr, rho = uniform_scalars(residual, 1.0), alpha = uniform_scalars(residual, 0.0);
-  const auto r = [&](std::size_t j) -> F& { return j == 0 ? residual : powers[j - 1]; };
+  const auto r = [&](std::size_t j) -> Field& { return j == 0 ? residual : powers[j - 1]; };
   while (watch.running()) {
     for (std::size_t j = 0; j < length; ++j) {  // BiCG
       const S active = watch.unconverged(rr), rho_new = dot(r0, r(j));
@@ -129,10 +129,10 @@ solve_report bicgstab_l_under(Watch& watch, const A& a, int l) {
 /// A x = b for all columns at once by BiCGstab(l).
 /// \param x  the initial guess, and the solution
 /// \param l  2 or 4; 1 is BiCGstab in its textbook form
-template <field_batch F, linear_operator<F> A>
-solve_report bicgstab_l(const A& a, F& x, const F& b, const stopping_rule& rule, int l) {
+template <field_batch Field, linear_operator<Field> A>
+solve_report bicgstab_l(const A& a, Field& x, const Field& b, const stopping_rule& rule, int l) {
   if (l < 1) throw input_error("bicgstab(l): l must be at least 1, found " + std::to_string(l));
-  convergence_watch<F> watch("bicgstab(" + std::to_string(l) + ")", x, b, rule);
+  convergence_watch<Field> watch("bicgstab(" + std::to_string(l) + ")", x, b, rule);
   return detail::bicgstab_l_under(watch, a, l);
 }
 

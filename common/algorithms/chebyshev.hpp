@@ -13,10 +13,10 @@ namespace plaquette {
 /// applications of A.
 /// \param apply    apply(out, in) is A, Hermitian, with eigenvalues up to `highest`
 /// \param degree   d, 1 or more
-template <field_batch F, class Apply>
-void apply_chebyshev(const Apply& apply, F& v, int degree, double lowest, double highest) {
+template <field_batch Field, class Apply>
+void apply_chebyshev(const Apply& apply, Field& v, int degree, double lowest, double highest) {
   const double slope = 2.0 / (highest - lowest), shift = -(highest + lowest) / (highest - lowest);
-  F before = like(v), now = like(v), next = like(v);
+  Field before = like(v), now = like(v), next = like(v);
   copy(before, v);
   apply(now, before);
   scale(now, uniform_scalars(now, slope));

@@ -11,16 +11,16 @@
 namespace plaquette {
 
 /// x = about M^-1 b on all sites of a lattice, by way of its red-black system.
-template <field_batch F, class System>
+template <field_batch Field, class System>
 class red_black_inverse {
  public:
   /// \param inverse  of the red-black system
   /// \param shape    one of its fields, with as many columns as the widest batch
-  red_black_inverse(std::shared_ptr<const System> a, const F& shape, any_operator<F> inverse)
+  red_black_inverse(std::shared_ptr<const System> a, const Field& shape, any_operator<Field> inverse)
       : a_(std::move(a)), inverse_(std::move(inverse)), x_(like(shape)), b_(like(shape)) {}
 
-  void apply(F& x, const F& b) const {
-    F x_even = view(x_, 0, b.columns()), b_even = view(b_, 0, b.columns());
+  void apply(Field& x, const Field& b) const {
+    Field x_even = view(x_, 0, b.columns()), b_even = view(b_, 0, b.columns());
     a_->prepare_source(b_even, b);
     inverse_.apply(x_even, b_even);
     a_->reconstruct_solution(x, x_even, b);
@@ -28,31 +28,31 @@ class red_black_inverse {
 
  private:
   std::shared_ptr<const System> a_;
-  any_operator<F> inverse_;
-  mutable F x_, b_;
+  any_operator<Field> inverse_;
+  mutable Field x_, b_;
 };
 
 /// x = about M^-1 b on a lattice that is divided among ranks, by a solver of the same lattice that every rank holds
 /// whole: b is gathered, all ranks solve alike, each takes its own sites.
 /// \tparam Gather  gather(whole, part), take_part(part, whole)
-template <field_batch F, class Gather>
+template <field_batch Field, class Gather>
 class whole_lattice_solver {
  public:
   /// \param whole  a field of the whole lattice with as many columns as the widest batch
-  whole_lattice_solver(any_operator<F> inverse, std::shared_ptr<const Gather> ranks, const F& whole)
+  whole_lattice_solver(any_operator<Field> inverse, std::shared_ptr<const Gather> ranks, const Field& whole)
       : inverse_(std::move(inverse)), ranks_(std::move(ranks)), b_(like(whole)), x_(like(whole)) {}
 
-  void apply(F& x, const F& b) const {
-    F all_b = view(b_, 0, b.columns()), all_x = view(x_, 0, b.columns());
+  void apply(Field& x, const Field& b) const {
+    Field all_b = view(b_, 0, b.columns()), all_x = view(x_, 0, b.columns());
     ranks_->gather(all_b, b);
     inverse_.apply(all_x, all_b);
     ranks_->take_part(x, all_x);
   }
 
  private:
-  any_operator<F> inverse_;
+  any_operator<Field> inverse_;
   std::shared_ptr<const Gather> ranks_;
-  mutable F b_, x_;
+  mutable Field b_, x_;
 };
 
 }  // namespace plaquette

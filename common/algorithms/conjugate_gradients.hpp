@@ -33,9 +33,9 @@ solve_report conjugate_gradients_under(Watch& watch, const A& a) {
   const auto op = watch.counted(a);
   auto [x, r, rr] = watch.start(op);
   if (!watch.running()) return watch.report();
-  using F = decltype(like(r));
+  using Field = decltype(like(r));
 
-  F p = like(r), ap = like(r);
+  Field p = like(r), ap = like(r);
   copy(p, r);
   auto pp = rr;  // |p|^2
   while (watch.running()) {
@@ -63,9 +63,9 @@ solve_report cgnr_under(Watch& watch, const A& a) {
   const auto op = watch.counted(a);
   auto [x, r, rr] = watch.start(op);
   if (!watch.running()) return watch.report();
-  using F = decltype(like(r));
+  using Field = decltype(like(r));
 
-  F s = like(r), s_before = like(r), p = like(r), ap = like(r);
+  Field s = like(r), s_before = like(r), p = like(r), ap = like(r);
   op.apply_dagger(s, r);
   auto ss = norm2(s);
   copy(p, s);
@@ -92,13 +92,13 @@ solve_report cgne_under(Watch& watch, const A& a) {
   const auto op = watch.counted(a);
   auto [x, r, rr] = watch.start(op);
   if (!watch.running()) return watch.report();
-  using F = decltype(like(r));
+  using Field = decltype(like(r));
 
   // An error in r that the recurrence does not know of makes the residual grow: that is seen, not waited for. And p
   // stands for a direction of z that does not fit an r far from the old one: alpha would be wrong from there on.
   constexpr double suspicious_growth = 4.0;
   watch.guard_against_drift(suspicious_growth);
-  F s = like(r), p = like(r), ap = like(r);
+  Field s = like(r), p = like(r), ap = like(r);
   op.apply_dagger(p, r);
   while (watch.running()) {
     auto active = watch.unconverged(rr);
@@ -123,27 +123,27 @@ solve_report cgne_under(Watch& watch, const A& a) {
 
 /// A x = b, A Hermitian and positive, for all columns at once. (Hestenes, Stiefel, J. Res. NBS 49 (1952) 409)
 /// \param x  the initial guess, and the solution
-template <field_batch F, linear_operator<F> A>
-solve_report conjugate_gradients(const A& a, F& x, const F& b, const stopping_rule& rule) {
-  convergence_watch<F> watch("cg", x, b, rule);
+template <field_batch Field, linear_operator<Field> A>
+solve_report conjugate_gradients(const A& a, Field& x, const Field& b, const stopping_rule& rule) {
+  convergence_watch<Field> watch("cg", x, b, rule);
   return detail::conjugate_gradients_under(watch, a);
 }
 
 /// A x = b by A^+ A x = A^+ b: minimises |b - A x| over the Krylov space, and the residual falls monotonically.
 /// The residual of A x = b itself is iterated, so that its size is never squared. (Hestenes, Stiefel 1952, sec. 10)
 /// \param x  the initial guess, and the solution
-template <field_batch F, linear_operator<F> A>
-solve_report cgnr(const A& a, F& x, const F& b, const stopping_rule& rule) {
-  convergence_watch<F> watch("cgnr", x, b, rule);
+template <field_batch Field, linear_operator<Field> A>
+solve_report cgnr(const A& a, Field& x, const Field& b, const stopping_rule& rule) {
+  convergence_watch<Field> watch("cgnr", x, b, rule);
   return detail::cgnr_under(watch, a);
 }
 
 /// A x = b by A A^+ z = b, x = A^+ z: minimises the error |x - A^-1 b| over the Krylov space. The residual may rise on
 /// the way. z itself is not needed. (Craig, J. Math. and Phys. 34 (1955) 64)
 /// \param x  the initial guess, and the solution
-template <field_batch F, linear_operator<F> A>
-solve_report cgne(const A& a, F& x, const F& b, const stopping_rule& rule) {
-  convergence_watch<F> watch("cgne", x, b, rule);
+template <field_batch Field, linear_operator<Field> A>
+solve_report cgne(const A& a, Field& x, const Field& b, const stopping_rule& rule) {
+  convergence_watch<Field> watch("cgne", x, b, rule);
   return detail::cgne_under(watch, a);
 }
 

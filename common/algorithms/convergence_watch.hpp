@@ -10,11 +10,11 @@
 namespace plaquette {
 
 /// Where a recurrence begins.
-template <field_batch F>
+template <field_batch Field>
 struct solver_start {
-  F x;                     ///< what the recurrence adds its steps to
-  F r;                     ///< its residual
-  typename F::scalars rr;  ///< |r|^2
+  Field x;                     ///< what the recurrence adds its steps to
+  Field r;                     ///< its residual
+  typename Field::scalars rr;  ///< |r|^2
 };
 
 /// Follows the residuals of a batch of columns while a solver runs, and is the one place where the host reads. It never
@@ -24,9 +24,9 @@ struct solver_start {
 /// batch: every field and every handle that the solver passes to `begin` and `check_convergence` loses it. A column
 /// that fails gets the solution of the smallest residual among those kept (every ten iterations or so, at a check),
 /// which is finite.
-template <field_batch F>
-class convergence_watch : public recorded_batch<typename F::scalars> {
-  using base = recorded_batch<typename F::scalars>;
+template <field_batch Field>
+class convergence_watch : public recorded_batch<typename Field::scalars> {
+  using base = recorded_batch<typename Field::scalars>;
   using base::record_;
 
  public:
@@ -34,7 +34,7 @@ class convergence_watch : public recorded_batch<typename F::scalars> {
   using typename base::divisor, typename base::gain, typename base::scalars;
 
   /// \throws input_error where x and b do not match, or the rule makes no sense
-  convergence_watch(std::string solver, F& x, const F& b, const stopping_rule& rule)
+  convergence_watch(std::string solver, Field& x, const Field& b, const stopping_rule& rule)
       : base(solver, rule, norm2(b)), x_(x), b_(b) {
     if (!(x.shape() == b.shape()))
       throw input_error(solver + ": x and b differ in shape (" + std::to_string(x.columns()) + " and " +
@@ -42,9 +42,9 @@ class convergence_watch : public recorded_batch<typename F::scalars> {
   }
 
   /// Computes the residual of the guess by `op`, reads it, and drops the columns that are solved already.
-  template <forward_operator<F> A>
-  solver_start<F> start(const A& op) {
-    F y = like(b_), r = like(b_);
+  template <forward_operator<Field> A>
+  solver_start<Field> start(const A& op) {
+    Field y = like(b_), r = like(b_);
     copy(y, x_);
     auto rr = residual_of_guess(record_.rule(), r, op, y, b_, this->b2());
     begin(rr, y, r, rr);
@@ -64,7 +64,7 @@ class convergence_watch : public recorded_batch<typename F::scalars> {
 
   /// For a recurrence that adds several steps to the iterated solution at once.
   /// \param complete  gives the solution with all steps
-  void complete_solutions_by(std::function<F(const F& y)> complete) { complete_ = std::move(complete); }
+  void complete_solutions_by(std::function<Field(const Field& y)> complete) { complete_ = std::move(complete); }
 
   /// Returns 1 for each column above its tolerance, 0 for one that has converged and stands still until it leaves.
   scalars unconverged(const scalars& rr) const { return record_.unconverged(rr); }
@@ -78,7 +78,7 @@ class convergence_watch : public recorded_batch<typename F::scalars> {
   /// \param parts  every other field and handle of the batch
   /// \returns whether columns are left
   template <class... Parts>
-  bool check_convergence(F& y, Parts&... parts) {
+  bool check_convergence(Field& y, Parts&... parts) {
     if (!record_.check_is_due()) return true;
     record_.note_check();
     const int iteration = record_.iteration();
@@ -106,31 +106,31 @@ class convergence_watch : public recorded_batch<typename F::scalars> {
     if (keep_solutions) kept_at_ = iteration;
     keep_solution(y, improved);
     record_.retain(keep, y, parts...);
-    record_.tell_progress(worst);
+    record_.report_progress(worst);
     return this->running();
   }
 
   // What a monitor that replaces residuals (reliable_watch) does between the formulas. This one never does.
   static constexpr bool replaces_residuals = false;
   void guard_against_drift(double /*growth*/) {}
-  void correct_product(scalars& /*u_r*/, const F& /*u*/, const F& /*r*/) const {}
-  void restart_direction(F& /*p*/) const {}
+  void correct_product(scalars& /*u_r*/, const Field& /*u*/, const Field& /*r*/) const {}
+  void restart_direction(Field& /*p*/) const {}
 
  private:
   static constexpr int between_kept_solutions = 10;
 
   /// The columns of y at the positions `list` become the solutions so far.
-  void keep_solution(const F& y, const std::vector<int>& list) {
+  void keep_solution(const Field& y, const std::vector<int>& list) {
     if (list.empty()) return;
     std::vector<int> places;
     for (const int n : list) places.push_back(record_.columns()[static_cast<std::size_t>(n)].place);
     copy_columns(x_, std::span<const int>(places), complete_ ? complete_(y) : y, std::span<const int>(list));
   }
 
-  F& x_;
-  const F& b_;
+  Field& x_;
+  const Field& b_;
   int kept_at_ = 0;
-  std::function<F(const F& y)> complete_;
+  std::function<Field(const Field& y)> complete_;
 };
 
 }  // namespace plaquette

@@ -56,20 +56,21 @@ class cycle_factory {
 
   /// x = about Mhat^-1 b on lattice `number`, 0 the finest, which is not the coarsest.
   /// \param shape  a field of the red-black system a, of as many columns as the widest batch
-  template <class F, class System>
-  any_operator<F> cycle(std::shared_ptr<const System> a, const F& shape, std::size_t number) const {
+  template <class Field, class System>
+  any_operator<Field> cycle(std::shared_ptr<const System> a, const Field& shape, std::size_t number) const {
     const int columns = shape.columns();
-    const auto relaxation = [&](const std::vector<int>& steps) -> std::optional<any_relaxation<F>> {
+    const auto relaxation = [&](const std::vector<int>& steps) -> std::optional<any_relaxation<Field>> {
       const int count = multigrid_parameters::on_lattice(steps, number);
       if (count > 0) return smoother(a, shape, number, count);
       return std::nullopt;
     };
-    const std::shared_ptr<const transfer> p = transfer_of<F>(number);
+    const std::shared_ptr<const transfer> p = transfer_of<Field>(number);
     auto before = relaxation(parameters_.steps_before), after = relaxation(parameters_.steps_after);
-    auto way =
-        std::make_shared<const residual_transfer<F, System, transfer, coarse_field>>(a, p, shape, before.has_value());
-    cycle_parts<F, coarse_field> parts{std::move(before),           std::move(after),        std::move(way),
-                                       solver(number + 1, columns), p->coarse_like(columns), p->coarse_like(columns)};
+    auto way = std::make_shared<const residual_transfer<Field, System, transfer, coarse_field>>(a, p, shape,
+                                                                                                before.has_value());
+    cycle_parts<Field, coarse_field> parts{std::move(before),       std::move(after),
+                                           std::move(way),          solver(number + 1, columns),
+                                           p->coarse_like(columns), p->coarse_like(columns)};
     const auto correction =
         parameters_.additive_on == number ? correction_kind::additive : correction_kind::multiplicative;
     if (!resources_.profile) return make_cycle(std::move(parts), correction);
@@ -101,7 +102,7 @@ class cycle_factory {
   /// By the red-black system of the lattice.
   any_operator<coarse_field> red_black(std::size_t number, int columns) const {
     const auto a = level_of(number).system;
-    const coarse_field shape = a->working_field(columns);
+    const coarse_field shape = a->solved_field(columns);
     auto inverse = number == levels_.size() ? coarsest(a, shape) : intermediate(a, shape, number);
     return any_operator<coarse_field>(red_black_inverse<coarse_field, coarse_system>(a, shape, std::move(inverse)));
   }
@@ -140,7 +141,7 @@ class cycle_factory {
     step_hook between = between_steps(number);
     if (resources_.profile) between = counting_steps(between, profile_of(number));
     return any_operator<coarse_field>(
-        inner_gcr<coarse_field, coarse_system>(a, shape, {steps, library_.answers_at_once() ? tolerance : 0.0, between},
+        inner_gcr<coarse_field, coarse_system>(a, shape, {steps, library_.is_synchronous() ? tolerance : 0.0, between},
                                                std::forward<Preconditioner>(preconditioner)...));
   }
 
@@ -160,64 +161,65 @@ class cycle_factory {
   // Relaxations.
 
   /// A relaxation of `steps` steps on lattice `number`.
-  template <class F, class System>
-  any_relaxation<F> smoother(std::shared_ptr<const System> a, const F& shape, std::size_t number, int steps) const {
+  template <class Field, class System>
+  any_relaxation<Field> smoother(std::shared_ptr<const System> a, const Field& shape, std::size_t number,
+                                 int steps) const {
     const multigrid_parameters& p = parameters_;
     switch (p.smoother) {
       case smoother_kind::mr:
-        return any_relaxation<F>(mr_relaxation(*a, shape, steps, p.relaxation_factor, between_steps(number)), a);
+        return any_relaxation<Field>(mr_relaxation(*a, shape, steps, p.relaxation_factor, between_steps(number)), a);
       case smoother_kind::gcr:
-        return any_relaxation<F>(gcr_relaxation(*a, shape, steps, between_steps(number)), a);
+        return any_relaxation<Field>(gcr_relaxation(*a, shape, steps, between_steps(number)), a);
       case smoother_kind::ca_gcr:
       case smoother_kind::polynomial:
-        return by_polynomials<F>(a, shape, number, steps);
+        return by_polynomials<Field>(a, shape, number, steps);
       default:
-        return any_relaxation<F>(
-            schwarz_relaxation(*a, shape, domains<F>(*a, number), steps, p.domain_steps, between_steps(number)), a);
+        return any_relaxation<Field>(
+            schwarz_relaxation(*a, shape, domains<Field>(*a, number), steps, p.domain_steps, between_steps(number)), a);
     }
   }
 
   /// CA-GCR, or the polynomial that it was on average where that is wanted and known.
-  template <class F, class System>
-  any_relaxation<F> by_polynomials(std::shared_ptr<const System> a, const F& shape, std::size_t number,
-                                   int steps) const {
+  template <class Field, class System>
+  any_relaxation<Field> by_polynomials(std::shared_ptr<const System> a, const Field& shape, std::size_t number,
+                                       int steps) const {
     const multigrid_parameters& p = parameters_;
     const auto& recorded = resources_.recorded;
     const auto known = p.polynomials.find({number, steps});
     if (p.smoother == smoother_kind::polynomial && known != p.polynomials.end() && !known->second.empty() && !recorded)
-      return any_relaxation<F>(polynomial_relaxation(*a, shape, known->second), a);
+      return any_relaxation<Field>(polynomial_relaxation(*a, shape, known->second), a);
     if (!recorded || steps > longest_polynomial)
-      return any_relaxation<F>(ca_gcr_relaxation(*a, shape, steps, p.steps_at_a_time, nullptr, between_steps(number)),
-                               a);
+      return any_relaxation<Field>(
+          ca_gcr_relaxation(*a, shape, steps, p.steps_at_a_time, nullptr, between_steps(number)), a);
     const auto record = [recorded, number, steps](const auto& c) {
       std::vector<double> numbers;
       for (const auto& values : host_values_of(c)) numbers.push_back(values[0].re);
       recorded->record({number, steps}, std::move(numbers));
     };
-    return any_relaxation<F>(ca_gcr_relaxation(*a, shape, steps, steps, record), a);
+    return any_relaxation<Field>(ca_gcr_relaxation(*a, shape, steps, steps, record), a);
   }
 
   /// The aggregates of lattice `number` as domains.
-  template <class F, class System>
-  schwarz_domains<F> domains(const System& a, std::size_t number) const {
+  template <class Field, class System>
+  schwarz_domains<Field> domains(const System& a, std::size_t number) const {
     const extents& shape = parameters_.coarsenings[number].aggregate;
-    const auto chosen = [&](schwarz_domains<F> made) {
+    const auto chosen = [&](schwarz_domains<Field> made) {
       if (parameters_.smoother == smoother_kind::additive_schwarz) made.colours.clear();
       return made;
     };
-    if constexpr (std::same_as<F, coarse_field>)
+    if constexpr (std::same_as<Field, coarse_field>)
       if (number > 0) return chosen(coarse_library(number).coarse_domains(*level_of(number).operator_numbers, shape));
-    if constexpr (requires { library_.quark_domains(a, shape); }) return chosen(library_.quark_domains(a, shape));
+    if constexpr (requires { library_.fine_domains(a, shape); }) return chosen(library_.fine_domains(a, shape));
     throw error(exit_status::internal_error, "multigrid: domains of a lattice without an operator");
   }
 
-  /// P as the cycle of lattice `number` reads it, whose fields there are F.
-  template <class F>
+  /// P as the cycle of lattice `number` reads it, whose fields there are Field.
+  template <class Field>
   std::shared_ptr<const transfer> transfer_of(std::size_t number) const {
     // A divided lattice leads to a divided one, whose sites are gathered behind it.
     const level& next = is_whole(number) ? level_of(number + 1) : levels_[number];
     if constexpr (requires { library_.make_transfer_in_16_bits(*next.vectors); })
-      if (parameters_.vectors_in_16_bits && Library::template relaxes_in_16_bits<F>) {
+      if (parameters_.vectors_in_16_bits && Library::template relaxes_in_16_bits<Field>) {
         if (!next.from_finer_in_16_bits)
           next.from_finer_in_16_bits = coarse_library(number).make_transfer_in_16_bits(*next.vectors);
         return next.from_finer_in_16_bits;
@@ -241,7 +243,7 @@ class cycle_factory {
   }
   /// What cycles of a lattice call between steps. It is collective, so nothing where ranks are by themselves.
   step_hook between_steps(std::size_t number) const {
-    return library_.answers_at_once() && !is_whole(number) ? parameters_.between_parts : nullptr;
+    return library_.is_synchronous() && !is_whole(number) ? parameters_.between_parts : nullptr;
   }
   profile_of_lattice profile_of(std::size_t number) const { return {resources_.profile, number}; }
 

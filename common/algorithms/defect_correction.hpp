@@ -123,27 +123,28 @@ class defect_record {
 /// and with a new Krylov space each time, until its residual has fallen by `parameters.delta`. What the Krylov space
 /// has learnt is lost with each correction; solvers with reliable updates keep it. (Same arguments and report as
 /// theirs; `parameters.longest_interval`, `idle_updates` and `restarts` do not count here.)
-/// \param solver  solve_report (const Inner&, Low& e, const Low& r, const stopping_rule&)
+/// \param solver  solve_report (const Inner&, InnerField& e, const InnerField& r, const stopping_rule&)
 /// \throws input_error where x and b differ in shape or delta is not between 0 and 1
-template <field_batch Low, field_batch High, linear_operator<High> Outer, linear_operator<Low> Inner, class Solver>
-  requires precisions_of_one_field<High, Low>
-solve_report defect_correction(const Outer& outer, const Inner& inner, High& x, const High& b,
+template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
+          linear_operator<InnerField> Inner, class Solver>
+  requires precisions_of_one_field<OuterField, InnerField>
+solve_report defect_correction(const Outer& outer, const Inner& inner, OuterField& x, const OuterField& b,
                                const stopping_rule& rule, const reliable_updates& parameters, Solver&& solver) {
   if (!(x.shape() == b.shape())) throw input_error("defect correction: x and b differ in shape");
   if (!(parameters.delta > 0.0 && parameters.delta < 1.0))
     throw input_error("defect correction: delta must be above 0 and below 1, found " +
                       std::to_string(parameters.delta));
-  detail::defect_record record(rule, parameters, unit_roundoff(precision_of<High>), b.columns());
+  detail::defect_record record(rule, parameters, unit_roundoff(precision_of<OuterField>), b.columns());
   solve_report& total = record.report;
-  const auto true_residual = [&](High& r, const High& y, const High& c) {
+  const auto true_residual = [&](OuterField& r, const OuterField& y, const OuterField& c) {
     return residual(r, counted_operator(outer, total, true), y, c);
   };
-  const auto read = [&](const std::vector<typename High::scalars>& handles) {
+  const auto read = [&](const std::vector<typename OuterField::scalars>& handles) {
     ++total.host_reads;
     return host_values_of(handles);
   };
 
-  High r = like(b);
+  OuterField r = like(b);
   const auto r2 = true_residual(r, x, b);
   const auto start = read({norm2(b), r2, gain2(counted_operator(outer, total, true), r)});
   std::vector<int> open, to_zero;
@@ -151,15 +152,15 @@ solve_report defect_correction(const Outer& outer, const Inner& inner, High& x, 
   zero_columns(x, to_zero);
 
   while (!open.empty()) {
-    const High r_open = some_columns(r, open);
-    Low e = like(r_open, r_open.columns(), as<Low>), r_low = like(e);
+    const OuterField r_open = some_columns(r, open);
+    InnerField e = like(r_open, r_open.columns(), as<InnerField>), r_low = like(e);
     assign(r_low, r_open);
     zero(e);
     const solve_report part = solver(inner, e, std::as_const(r_low), record.rule_for(open));
     total.solver = part.solver;
     total.add_work(part);
 
-    High x_new = gather_columns(x, open), step = like(x_new), r_new = like(x_new);
+    OuterField x_new = gather_columns(x, open), step = like(x_new), r_new = like(x_new);
     assign(step, e);
     axpy(x_new, uniform_scalars(x_new, 1.0), step);
     const auto r2_new = true_residual(r_new, x_new, some_columns(b, open));

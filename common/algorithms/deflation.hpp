@@ -23,18 +23,18 @@
 namespace plaquette {
 
 /// A v_i = sigma_i u_i, |v_i| = 1, sigma ascending. A column each.
-template <field_batch F>
+template <field_batch Field>
 struct singular_vectors {
-  F right, left;  ///< v, u
+  Field right, left;  ///< v, u
   std::vector<double> values;
 };
 
 namespace detail {
 
 /// Returns V^+ W, by inner products of columns: for lattices of a few hundred sites.
-template <field_batch F>
-host_matrix column_products(const F& v, const F& w) {
-  std::vector<typename F::scalars> handles;
+template <field_batch Field>
+host_matrix column_products(const Field& v, const Field& w) {
+  std::vector<typename Field::scalars> handles;
   for (int j = 0; j < w.columns(); ++j)
     for (int i = 0; i < v.columns(); ++i) handles.push_back(dot(view(v, i, 1), view(w, j, 1)));
   host_matrix m(v.columns(), w.columns());
@@ -45,12 +45,12 @@ host_matrix column_products(const F& v, const F& w) {
 }
 
 /// Replaces V by V Q.
-template <field_batch F>
-void mix_columns(F& v, const host_matrix& q) {
-  F mixed = like(v);
+template <field_batch Field>
+void mix_columns(Field& v, const host_matrix& q) {
+  Field mixed = like(v);
   zero(mixed);
   for (int j = 0; j < q.columns(); ++j) {
-    F column = view(mixed, j, 1);
+    Field column = view(mixed, j, 1);
     for (int i = 0; i < q.rows(); ++i) {
       const complex<double> number[] = {q(i, j)};
       axpy(column, make_scalars(column, std::span<const complex<double>>(number)), view(v, i, 1));
@@ -60,8 +60,8 @@ void mix_columns(F& v, const host_matrix& q) {
 }
 
 /// Makes V orthonormal: Cholesky's factor of V^+ V, twice.
-template <field_batch F>
-void make_columns_orthonormal(F& v) {
+template <field_batch Field>
+void make_columns_orthonormal(Field& v) {
   for (int pass = 0; pass < 2; ++pass) {
     const auto factor = cholesky_factor(column_products(v, v));
     if (!factor)
@@ -72,17 +72,17 @@ void make_columns_orthonormal(F& v) {
 }
 
 /// Computes out = A^+ A in
-template <field_batch F, linear_operator<F> A>
-void apply_squared(const A& a, F& out, F& scratch, const F& in) {
+template <field_batch Field, linear_operator<Field> A>
+void apply_squared(const A& a, Field& out, Field& scratch, const Field& in) {
   a.apply(scratch, in);
   a.apply_dagger(out, scratch);
 }
 
 /// Returns the largest eigenvalue of a Hermitian operator, from below: ten steps of the power iteration on the columns
 /// of v.
-template <field_batch F, class Apply>
-double highest_eigenvalue(const Apply& apply, const F& v) {
-  F now = like(v), next = like(v);
+template <field_batch Field, class Apply>
+double highest_eigenvalue(const Apply& apply, const Field& v) {
+  Field now = like(v), next = like(v);
   double highest = 0.0;
   copy(now, v);
   for (int step = 0; step < 10; ++step) {
@@ -106,12 +106,12 @@ double highest_eigenvalue(const Apply& apply, const F& v) {
 /// deflation does not need more. Collective; reads on the host.
 /// \param v        random columns, some more than `count`
 /// \param between  called before each application; what it throws ends the search
-template <field_batch F, linear_operator<F> A>
-singular_vectors<F> lowest_singular_vectors(const A& a, F v, int count, int passes = 6, int degree = 16,
-                                            const std::function<void()>& between = nullptr) {
-  F scratch = like(v);
+template <field_batch Field, linear_operator<Field> A>
+singular_vectors<Field> lowest_singular_vectors(const A& a, Field v, int count, int passes = 6, int degree = 16,
+                                                const std::function<void()>& between = nullptr) {
+  Field scratch = like(v);
   detail::make_columns_orthonormal(v);
-  const auto squared = [&](F& out, const F& in) {
+  const auto squared = [&](Field& out, const Field& in) {
     if (between) between();
     detail::apply_squared(a, out, scratch, in);
   };
@@ -129,7 +129,7 @@ singular_vectors<F> lowest_singular_vectors(const A& a, F v, int count, int pass
     squares = pairs.values;
     lowest = std::clamp(squares.back(), 1e-6 * highest, 0.5 * highest);
   }
-  singular_vectors<F> found{like(v, count), like(v, count), {}};
+  singular_vectors<Field> found{like(v, count), like(v, count), {}};
   copy(found.right, view(v, 0, count));
   a.apply(found.left, found.right);
   std::vector<complex<double>> inverse;
@@ -143,12 +143,13 @@ singular_vectors<F> lowest_singular_vectors(const A& a, F v, int count, int pass
 
 /// x = sum_i v_i <u_i, b> / sigma_i + rest^-1 (b - A of that): the lowest modes exactly, the rest by another solver.
 /// Reads nothing on the host. A basis vector is kept once for each column.
-template <field_batch F, class A>
+template <field_batch Field, class A>
 class deflated_solver {
  public:
   /// \param shape  a field with as many columns as the widest batch
   /// \param rest   x = about A^-1 b
-  deflated_solver(std::shared_ptr<const A> a, const F& shape, const singular_vectors<F>& modes, any_operator<F> rest)
+  deflated_solver(std::shared_ptr<const A> a, const Field& shape, const singular_vectors<Field>& modes,
+                  any_operator<Field> rest)
       : a_(std::move(a)), rest_(std::move(rest)), r_(like(shape)), e_(like(shape)) {
     for (std::size_t k = 0; k < modes.values.size(); ++k) {
       right_.push_back(for_all_columns(shape, modes.right, static_cast<int>(k)));
@@ -158,9 +159,9 @@ class deflated_solver {
     unit_.emplace_back(r_, 1.0);
   }
 
-  void apply(F& x, const F& b) const {
+  void apply(Field& x, const Field& b) const {
     const int n = b.columns();
-    F r = view(r_, 0, n), e = view(e_, 0, n);
+    Field r = view(r_, 0, n), e = view(e_, 0, n);
     zero(x);
     for (std::size_t k = 0; k < right_.size(); ++k)
       axpy(x, inverse_[k](n) * dot(view(left_[k], 0, n), b), view(right_[k], 0, n));
@@ -171,8 +172,8 @@ class deflated_solver {
   }
 
  private:
-  static F for_all_columns(const F& shape, const F& modes, int k) {
-    F all = like(shape);
+  static Field for_all_columns(const Field& shape, const Field& modes, int k) {
+    Field all = like(shape);
     for (int c = 0; c < shape.columns(); ++c) {
       const int to[] = {c}, from[] = {k};
       copy_columns(all, std::span<const int>(to), modes, std::span<const int>(from));
@@ -181,10 +182,10 @@ class deflated_solver {
   }
 
   std::shared_ptr<const A> a_;
-  any_operator<F> rest_;
-  mutable F r_, e_;
-  std::vector<F> right_, left_;
-  std::vector<number_for_any_width<typename F::scalars>> inverse_, unit_;
+  any_operator<Field> rest_;
+  mutable Field r_, e_;
+  std::vector<Field> right_, left_;
+  std::vector<number_for_any_width<typename Field::scalars>> inverse_, unit_;
 };
 
 }  // namespace plaquette

@@ -51,13 +51,13 @@ std::vector<S> solve_gram(std::vector<std::vector<S>> w, std::vector<S> g, doubl
 
 /// Returns the c for which |r - sum_k c_k v_k| is smallest, column by column. A v_k of which only `rounding` times its
 /// length is independent of those before it gets 0; inner products in double resolve 2^-22 of a length.
-template <field_batch F>
-std::vector<typename F::scalars> least_squares(std::span<const F> v, const F& r, double rounding) {
+template <field_batch Field>
+std::vector<typename Field::scalars> least_squares(std::span<const Field> v, const Field& r, double rounding) {
   rounding = std::max(rounding, 0x1p-22);
   if constexpr (requires { fused_least_squares(v, r, rounding); })
     if (v.size() <= most_fused_in_least_squares) return fused_least_squares(v, r, rounding);
-  std::vector<std::vector<typename F::scalars>> gram;
-  std::vector<typename F::scalars> products;
+  std::vector<std::vector<typename Field::scalars>> gram;
+  std::vector<typename Field::scalars> products;
   for (std::size_t i = 0; i < v.size(); ++i) {
     gram.emplace_back();
     for (std::size_t j = 0; j < i; ++j) gram[i].push_back(dot(v[i], v[j]));
@@ -71,10 +71,11 @@ std::vector<typename F::scalars> least_squares(std::span<const F> v, const F& r,
 /// Returns mask <v_k, w> / |v_k|^2, 0 where |v_k|^2 is 0: how much w has of each of some orthogonal v_k.
 /// \param norms  |v_k|^2
 /// \param mask   1 in the columns that are of interest, 0 in others
-template <field_batch F>
-std::vector<typename F::scalars> coefficients_along(std::span<const F> v, std::span<const typename F::scalars> norms,
-                                                    const F& w, const typename F::scalars& mask) {
-  std::vector<typename F::scalars> c;
+template <field_batch Field>
+std::vector<typename Field::scalars> coefficients_along(std::span<const Field> v,
+                                                        std::span<const typename Field::scalars> norms, const Field& w,
+                                                        const typename Field::scalars& mask) {
+  std::vector<typename Field::scalars> c;
   for (std::size_t first = 0; first < v.size(); first += most_fused) {
     const std::size_t count = std::min(most_fused, v.size() - first);
     if constexpr (requires { fused_coefficients(v, norms, w, mask); }) {
@@ -89,8 +90,8 @@ std::vector<typename F::scalars> coefficients_along(std::span<const F> v, std::s
 
 namespace detail {
 
-template <field_batch F>
-void combine(F& x, double sign, std::span<const typename F::scalars> c, std::span<const F> v) {
+template <field_batch Field>
+void combine(Field& x, double sign, std::span<const typename Field::scalars> c, std::span<const Field> v) {
   for (std::size_t first = 0; first < v.size(); first += most_fused) {
     const std::size_t end = first + std::min(most_fused, v.size() - first);
     if constexpr (requires { fused_combination(x, sign, c, v); }) {
@@ -107,18 +108,19 @@ void combine(F& x, double sign, std::span<const typename F::scalars> c, std::spa
 }  // namespace detail
 
 /// Computes x += sum_k c_k v_k
-template <field_batch F>
-void add_combination(F& x, std::span<const typename F::scalars> c, std::span<const F> v) {
+template <field_batch Field>
+void add_combination(Field& x, std::span<const typename Field::scalars> c, std::span<const Field> v) {
   detail::combine(x, 1.0, c, v);
 }
 /// Computes x -= sum_k c_k v_k
-template <field_batch F>
-void subtract_combination(F& x, std::span<const typename F::scalars> c, std::span<const F> v) {
+template <field_batch Field>
+void subtract_combination(Field& x, std::span<const typename Field::scalars> c, std::span<const Field> v) {
   detail::combine(x, -1.0, c, v);
 }
 /// Does the same for at least one v_k; returns <w, x> and |x|^2.
-template <field_batch F>
-auto subtract_combination_dot_norm2(F& x, std::span<const typename F::scalars> c, std::span<const F> v, const F& w) {
+template <field_batch Field>
+auto subtract_combination_dot_norm2(Field& x, std::span<const typename Field::scalars> c, std::span<const Field> v,
+                                    const Field& w) {
   if constexpr (requires { fused_combination(x, -1.0, c, v, w); }) {
     const std::size_t last = (v.size() - 1) / most_fused * most_fused;
     detail::combine(x, -1.0, c.first(last), v.first(last));

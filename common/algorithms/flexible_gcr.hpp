@@ -29,8 +29,8 @@ namespace detail {
 
 /// Where the monitor has replaced r by the true residual, takes out what that has of the old images: the directions
 /// stay in use.
-template <class Watch, field_batch F, class S>
-void take_out_images(const Watch& watch, const gcr_directions<F>& kept, std::vector<S>& steps, F& r, S& rr) {
+template <class Watch, field_batch Field, class S>
+void take_out_images(const Watch& watch, const gcr_directions<Field>& kept, std::vector<S>& steps, Field& r, S& rr) {
   if constexpr (Watch::replaces_residuals) {
     if (!watch.updated()) return;
     const S mask = watch.updated_columns(), others = uniform_scalars(r, 1.0) - mask;
@@ -83,9 +83,10 @@ solve_report flexible_gcr_under(Watch& watch, const A& a, const P& inverse, int 
 }
 
 /// One run from the guess in x.
-template <field_batch F, forward_operator<F> A, preconditioner<F> P>
-solve_report flexible_gcr_once(const A& a, F& x, const F& b, const stopping_rule& rule, const P& inverse, int length) {
-  convergence_watch<F> watch("flexible gcr(" + std::to_string(length) + ")", x, b, rule);
+template <field_batch Field, forward_operator<Field> A, preconditioner<Field> P>
+solve_report flexible_gcr_once(const A& a, Field& x, const Field& b, const stopping_rule& rule, const P& inverse,
+                               int length) {
+  convergence_watch<Field> watch("flexible gcr(" + std::to_string(length) + ")", x, b, rule);
   return flexible_gcr_under(watch, a, inverse, length);
 }
 
@@ -98,18 +99,19 @@ inline void require(const flexible_gcr_parameters& parameters) {
 }  // namespace detail
 
 /// A x = b for all columns at once; `inverse` approximates A^-1. The residual never rises, whatever
-/// `inverse` does; each iteration takes one application of either. The operator and the residual are those of F; with
-/// `bridge` the preconditioner works in another precision. At the end the residual of every column is computed from x
+/// `inverse` does; each iteration takes one application of either. The operator and the residual are those of Field;
+/// with `bridge` the preconditioner works in another precision. At the end the residual of every column is computed
+/// from x
 /// (`true_residual`); columns that claimed convergence above their tolerance are solved further.
 /// \param x        the initial guess, and the solution
 /// \param inverse  serves batches of any width up to that of b, since columns that have converged leave
-template <field_batch F, forward_operator<F> A, preconditioner<F> P>
-solve_report flexible_gcr(const A& a, F& x, const F& b, const stopping_rule& rule, const P& inverse,
+template <field_batch Field, forward_operator<Field> A, preconditioner<Field> P>
+solve_report flexible_gcr(const A& a, Field& x, const Field& b, const stopping_rule& rule, const P& inverse,
                           const flexible_gcr_parameters& parameters = {}) {
   detail::require(parameters);
   solve_report report = detail::flexible_gcr_once(a, x, b, rule, inverse, parameters.restart_length);
   for (int pass = 0;; ++pass) {
-    F r = like(b);
+    Field r = like(b);
     const auto r2 = residual(r, counted_operator(a, report, true), x, b);
     ++report.host_reads;
     const auto values = host_values_of(std::vector{r2, norm2(b)});
@@ -139,7 +141,7 @@ solve_report flexible_gcr(const A& a, F& x, const F& b, const stopping_rule& rul
       rest.limit = std::min(rest.limit, rule.limit - c.iterations);
       rest.column_tolerances.push_back(rule.tolerance_of(n));
     }
-    F x_open = gather_columns(x, open);
+    Field x_open = gather_columns(x, open);
     const solve_report again =
         detail::flexible_gcr_once(a, x_open, gather_columns(b, open), rest, inverse, parameters.restart_length);
     scatter_columns(x, open, x_open);
@@ -151,21 +153,21 @@ solve_report flexible_gcr(const A& a, F& x, const F& b, const stopping_rule& rul
 /// The same with residual and directions in low precision, and reliable updates of the solution in high precision
 /// (reliable_solvers.hpp): less memory, and less to read in each iteration. Columns that break down start anew from the
 /// best solution.
-/// \tparam Low    field of the iteration, of the precision of `inner`
+/// \tparam InnerField    field of the iteration, of the precision of `inner`
 /// \param outer   A in the precision of x and b; applied for updates only
 /// \param inner   A in low precision
 /// \param inverse approximates A^-1 in low precision
-template <field_batch Low, field_batch High, linear_operator<High> Outer, forward_operator<Low> Inner,
-          preconditioner<Low> P>
-solve_report reliable_flexible_gcr(const Outer& outer, const Inner& inner, High& x, const High& b,
+template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
+          forward_operator<InnerField> Inner, preconditioner<InnerField> P>
+solve_report reliable_flexible_gcr(const Outer& outer, const Inner& inner, OuterField& x, const OuterField& b,
                                    const stopping_rule& rule, const reliable_updates& updates, const P& inverse,
                                    const flexible_gcr_parameters& parameters = {}) {
   detail::require(parameters);
   const std::string name = "flexible gcr(" + std::to_string(parameters.restart_length) + ")";
-  return detail::reliable_solve<Low>(name.c_str(), outer, inner, x, b, rule, updates,
-                                     [&](auto& watch, const Inner& a, int) {
-                                       return detail::flexible_gcr_under(watch, a, inverse, parameters.restart_length);
-                                     });
+  return detail::reliable_solve<InnerField>(
+      name.c_str(), outer, inner, x, b, rule, updates, [&](auto& watch, const Inner& a, int) {
+        return detail::flexible_gcr_under(watch, a, inverse, parameters.restart_length);
+      });
 }
 
 }  // namespace plaquette

@@ -15,18 +15,18 @@ namespace plaquette {
 /// are thrown away. 2 k fields of storage. (Eisenstat, Elman, Schultz, SIAM J. Numer. Anal. 20 (1983) 345)
 /// \param x       the initial guess, and the solution
 /// \param length  k, at least 1
-template <field_batch F, linear_operator<F> A>
-solve_report gcr(const A& a, F& x, const F& b, const stopping_rule& rule, int length) {
+template <field_batch Field, linear_operator<Field> A>
+solve_report gcr(const A& a, Field& x, const Field& b, const stopping_rule& rule, int length) {
   if (length < 1) throw input_error("gcr: the restart length must be at least 1, found " + std::to_string(length));
-  convergence_watch<F> watch("gcr(" + std::to_string(length) + ")", x, b, rule);
+  convergence_watch<Field> watch("gcr(" + std::to_string(length) + ")", x, b, rule);
   const auto op = watch.counted(a);
-  F y = like(b), r = like(b);  // y: the iterated solution of the columns still in the batch
+  Field y = like(b), r = like(b);  // y: the iterated solution of the columns still in the batch
   copy(y, x);
   auto rr = residual_of_guess(rule, r, op, y, b, watch.b2());
   watch.begin(rr, y, r, rr);
 
-  using scalars = typename F::scalars;
-  std::vector<F> p, q;      // directions and their images q = A p
+  using scalars = typename Field::scalars;
+  std::vector<Field> p, q;  // directions and their images q = A p
   std::vector<scalars> qq;  // |q|^2 of those in use
   while (watch.running()) {
     if (std::ssize(qq) == length) qq.clear();
@@ -38,7 +38,7 @@ solve_report gcr(const A& a, F& x, const F& b, const stopping_rule& rule, int le
     const auto active = watch.unconverged(rr);
     op.apply(q[m], r);
     // Modified Gram-Schmidt: each pass takes one image out of q and projects onto the next, and at last onto r.
-    const auto next = [&](std::size_t j) -> const F& { return j < m ? q[j] : r; };
+    const auto next = [&](std::size_t j) -> const Field& { return j < m ? q[j] : r; };
     auto [q_next, norm] = dot_norm2(q[m], next(0));
     const scalars norm_before = norm;
     scalars projection = conj(q_next);
@@ -67,19 +67,19 @@ solve_report gcr(const A& a, F& x, const F& b, const stopping_rule& rule, int le
 /// the Hermitian part of A is definite.
 /// \param x           the initial guess, and the solution
 /// \param relaxation  omega, in (0, 2)
-template <field_batch F, linear_operator<F> A>
-solve_report minimal_residual(const A& a, F& x, const F& b, const stopping_rule& rule, double relaxation) {
+template <field_batch Field, linear_operator<Field> A>
+solve_report minimal_residual(const A& a, Field& x, const Field& b, const stopping_rule& rule, double relaxation) {
   if (!(relaxation > 0.0 && relaxation < 2.0))
     throw input_error("mr: the relaxation factor must be between 0 and 2, found " + std::to_string(relaxation));
-  convergence_watch<F> watch("mr", x, b, rule);
+  convergence_watch<Field> watch("mr", x, b, rule);
   const auto op = watch.counted(a);
-  F y = like(b), r = like(b);
+  Field y = like(b), r = like(b);
   copy(y, x);
   auto rr = residual_of_guess(rule, r, op, y, b, watch.b2());
   watch.begin(rr, y, r, rr);
   if (!watch.running()) return watch.report();
 
-  F ar = like(r);
+  Field ar = like(r);
   auto omega = uniform_scalars(r, relaxation);
   while (watch.running()) {
     op.apply(ar, r);

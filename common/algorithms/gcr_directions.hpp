@@ -14,24 +14,24 @@ namespace plaquette::detail {
 
 /// The directions p of a GCR, and their images made orthogonal to each other: q_k = A p_k - sum_j c_kj q_j, j < k. A
 /// step s along q_k belongs to the direction d_k = p_k - sum_j c_kj d_j, which need not be formed.
-template <field_batch F>
+template <field_batch Field>
 struct gcr_directions {
-  using scalars = typename F::scalars;
-  std::vector<F> p, q;                      ///< as many as were ever needed
+  using scalars = typename Field::scalars;
+  std::vector<Field> p, q;                  ///< as many as were ever needed
   std::vector<scalars> qq;                  ///< |q|^2 of those in use
   std::vector<std::vector<scalars>> along;  ///< c_kj
 
   int count() const { return static_cast<int>(qq.size()); }
   void clear() { qq.clear(), along.clear(); }
-  std::span<const F> directions() const { return std::span<const F>(p).first(qq.size()); }
-  std::span<const F> images() const { return std::span<const F>(q).first(qq.size()); }
+  std::span<const Field> directions() const { return std::span<const Field>(p).first(qq.size()); }
+  std::span<const Field> images() const { return std::span<const Field>(q).first(qq.size()); }
 
   /// Takes in a new direction, p[count()], and makes its image orthogonal to those before. Returns <q, r>, |q|^2, and
   /// |q|^2 before.
   /// \param active  1 in the columns that go on, 0 in those that stand still
-  template <forward_operator<F> A>
-  std::tuple<scalars, scalars, scalars> add(const A& a, const F& r, const scalars& active) {
-    F& q_new = q[qq.size()];
+  template <forward_operator<Field> A>
+  std::tuple<scalars, scalars, scalars> add(const A& a, const Field& r, const scalars& active) {
+    Field& q_new = q[qq.size()];
     auto [q_r, norm] = apply_dot_norm2(a, q_new, p[qq.size()], r);
     const scalars norm_before = norm;
     std::vector<scalars> c;
@@ -50,12 +50,12 @@ struct gcr_directions {
   void form_last() {
     const std::size_t last = qq.size() - 1;
     if (last == 0) return;
-    subtract_combination(p[last], std::span<const scalars>(along[last]), std::span<const F>(p).first(last));
+    subtract_combination(p[last], std::span<const scalars>(along[last]), std::span<const Field>(p).first(last));
     along[last].clear();
   }
 
   /// x += sum_k s_k d_k for directions none of which was formed.
-  void add_steps(F& x, std::vector<scalars> s) const {
+  void add_steps(Field& x, std::vector<scalars> s) const {
     for (std::size_t k = s.size(); k-- > 0;)  // s_k d_k = s_k p_k - sum_j s_k c_kj d_j
       for (std::size_t j = 0; j < k; ++j) s[j] = s[j] - s[k] * along[k][j];
     add_combination(x, std::span<const scalars>(s), directions());

@@ -13,9 +13,10 @@ namespace plaquette {
 
 /// Solves the columns of x and b in groups of at most `columns_at_once`, and reports as one solve. Columns do not
 /// depend on each other, so the solutions are those of the whole batch.
-/// \param solver  solve_report (F& x, const F& b, const stopping_rule&), called with views of some columns
-template <field_batch F, class Solver>
-solve_report solve_in_groups(int columns_at_once, F& x, const F& b, const stopping_rule& rule, Solver&& solver) {
+/// \param solver  solve_report (Field& x, const Field& b, const stopping_rule&), called with views of some columns
+template <field_batch Field, class Solver>
+solve_report solve_in_groups(int columns_at_once, Field& x, const Field& b, const stopping_rule& rule,
+                             Solver&& solver) {
   if (columns_at_once < 1) throw input_error("solve_in_groups: a group must have at least 1 column");
   solve_report total;
   for (int first = 0; first < b.columns(); first += columns_at_once) {
@@ -24,7 +25,7 @@ solve_report solve_in_groups(int columns_at_once, F& x, const F& b, const stoppi
     if (!rule.column_tolerances.empty())
       part.column_tolerances.assign(rule.column_tolerances.begin() + first,
                                     rule.column_tolerances.begin() + first + count);
-    F x_part = view(x, first, count);
+    Field x_part = view(x, first, count);
     const solve_report report = solver(x_part, view(b, first, count), part);
     total.solver = report.solver;
     total.columns.insert(total.columns.end(), report.columns.begin(), report.columns.end());

@@ -20,11 +20,11 @@
 namespace plaquette {
 
 /// Orthonormal, |values| ascending.
-template <class F>
+template <class Field>
 struct mode_set : mode_search_course {
-  explicit mode_set(F no_vectors) : vectors(std::move(no_vectors)) {}
+  explicit mode_set(Field no_vectors) : vectors(std::move(no_vectors)) {}
 
-  F vectors;
+  Field vectors;
   std::vector<double> values, residuals;
   int late = 0;                         ///< how often random vectors brought modes that were missing
   double filtered = 0.0, probed = 0.0;  ///< columns that the filter took, and of these for random vectors at the end
@@ -35,16 +35,16 @@ struct mode_set : mode_search_course {
 inline constexpr double chance_of_a_hidden_mode = 1e-5;
 
 /// Told after each cycle. The columns of the basis are the kept vectors and the next block.
-template <class F>
-using mode_keeper = std::function<void(const F& basis, const mode_search_state& state)>;
+template <class Field>
+using mode_keeper = std::function<void(const Field& basis, const mode_search_state& state)>;
 
 /// Returns |H v_i - lambda_i v_i|, recomputed.
-template <field_batch F, class H>
-std::vector<double> eigen_residuals(const H& h, const F& v, const std::vector<double>& values, int width) {
+template <field_batch Field, class H>
+std::vector<double> eigen_residuals(const H& h, const Field& v, const std::vector<double>& values, int width) {
   std::vector<double> residuals;
   in_batches(v.columns(), width, [&](int first, int n) {
-    F hv = like(v, n);
-    const F some = copied_columns(v, first, n);
+    Field hv = like(v, n);
+    const Field some = copied_columns(v, first, n);
     h.apply(hv, some);
     std::vector<complex<double>> minus;
     for (int i = 0; i < n; ++i) minus.push_back({-values[static_cast<std::size_t>(first + i)], 0.0});
@@ -57,12 +57,12 @@ std::vector<double> eigen_residuals(const H& h, const F& v, const std::vector<do
 namespace detail {
 
 /// Makes V's columns Ritz vectors of H in span V, |values| ascending.
-template <field_batch F, class H>
-void rayleigh_ritz_of_h(const H& h, F& v, int count, int width, std::vector<double>& values) {
+template <field_batch Field, class H>
+void rayleigh_ritz_of_h(const H& h, Field& v, int count, int width, std::vector<double>& values) {
   const int m = v.columns();
   host_matrix projected(m, m);
   in_batches(m, width, [&](int first, int n) {
-    F hv = like(v, n);
+    Field hv = like(v, n);
     h.apply(hv, copied_columns(v, first, n));
     set_block(projected, 0, first, overlaps(v, hv));
   });
@@ -77,11 +77,11 @@ void rayleigh_ritz_of_h(const H& h, F& v, int count, int width, std::vector<doub
 }
 
 /// Returns V^+ H^2 V
-template <field_batch F, class H>
-host_matrix square_in_basis(const H& h, const F& v, int width) {
+template <field_batch Field, class H>
+host_matrix square_in_basis(const H& h, const Field& v, int width) {
   host_matrix squared(v.columns(), v.columns());
   in_batches(v.columns(), width, [&](int first, int n) {
-    F hv = like(v, n), some = copied_columns(v, first, n);
+    Field hv = like(v, n), some = copied_columns(v, first, n);
     h.apply(hv, some);
     h.apply(some, hv);
     set_block(squared, 0, first, overlaps(v, some));
@@ -96,10 +96,10 @@ host_matrix square_in_basis(const H& h, const F& v, int width) {
 /// residuals of such vectors complete it.
 /// \param count    at least 1
 /// \param squared  square_in_basis of the kept columns
-template <field_batch F, class H>
-void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, int width, const host_matrix& squared,
-                   std::vector<double>& values, std::vector<double>& residuals) {
-  F all = view(basis, 0, kept), first_ones = view(basis, 0, count);
+template <field_batch Field, class H>
+void rayleigh_ritz(const H& h, Field& basis, int kept, int count, double tolerance, int width,
+                   const host_matrix& squared, std::vector<double>& values, std::vector<double>& residuals) {
+  Field all = view(basis, 0, kept), first_ones = view(basis, 0, count);
   const hermitian_eigenpairs by_square = eigenpairs_of_hermitian(hermitian_part(squared));
   rotate_basis(all, block_of(by_square.vectors, 0, 0, kept, count));
   rayleigh_ritz_of_h(h, first_ones, count, width, values);
@@ -110,10 +110,10 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
   for (int i = 0; i < count && count + std::ssize(cut) < basis.columns(); ++i)
     if (residuals[static_cast<std::size_t>(i)] > mixture) cut.push_back(i);
   if (cut.empty()) return;
-  F left = like(basis, static_cast<int>(cut.size()));
+  Field left = like(basis, static_cast<int>(cut.size()));
   for (std::size_t k = 0; k < cut.size(); ++k) {
-    const F v = view(basis, cut[k], 1);
-    F r = view(left, static_cast<int>(k), 1);
+    const Field v = view(basis, cut[k], 1);
+    Field r = view(left, static_cast<int>(k), 1);
     h.apply(r, v);
     axpy(r, uniform_scalars(r, -values[static_cast<std::size_t>(cut[k])]), v);
   }
@@ -121,9 +121,9 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
   // Residuals may depend on each other. Only what is independent joins: a vector of rounding errors would be a mixture
   // of high modes of both signs, which passes for a low one.
   const host_matrix directions = independent_directions(overlaps(left, left), 1e-8);
-  F rest = view(basis, count, directions.columns());
+  Field rest = view(basis, count, directions.columns());
   combine(rest, left, directions.numbers());
-  F completed = view(basis, 0, count + rest.columns());
+  Field completed = view(basis, 0, count + rest.columns());
   rayleigh_ritz_of_h(h, completed, count, width, values);
   residuals = eigen_residuals(h, first_ones, values, width);
 }
@@ -133,26 +133,26 @@ void rayleigh_ritz(const H& h, F& basis, int kept, int count, double tolerance, 
 /// residuals join, as directions, and H tells the signs. The first `count` columns become those of its Ritz vectors
 /// that are within the tolerance, |values| ascending, and others after them.
 /// \param wanted  the first of these whose residuals count
-template <field_batch F, class H>
-void separate_signs(const H& h, F& basis, int count, int wanted, double tolerance, int width,
+template <field_batch Field, class H>
+void separate_signs(const H& h, Field& basis, int count, int wanted, double tolerance, int width,
                     std::vector<double>& values, std::vector<double>& residuals) {
   std::vector<int> mixed;
   for (int i = 0; i < wanted && count + std::ssize(mixed) < basis.columns(); ++i)
     if (residuals[static_cast<std::size_t>(i)] > tolerance) mixed.push_back(i);
   if (mixed.empty()) return;
-  F left = like(basis, static_cast<int>(mixed.size()));
+  Field left = like(basis, static_cast<int>(mixed.size()));
   for (std::size_t k = 0; k < mixed.size(); ++k) {
-    const F v = view(basis, mixed[k], 1);
-    F r = view(left, static_cast<int>(k), 1);
+    const Field v = view(basis, mixed[k], 1);
+    Field r = view(left, static_cast<int>(k), 1);
     h.apply(r, v);
     axpy(r, uniform_scalars(r, -values[static_cast<std::size_t>(mixed[k])]), v);
   }
   normalise_columns(left);
-  const F known = view(basis, 0, count);
+  const Field known = view(basis, 0, count);
   for (int pass = 0; pass < 2; ++pass) subtract_combinations(left, known, inner_products(known, left));
   const host_matrix directions = independent_directions(overlaps(left, left), 1e-4);
   const int all = count + directions.columns();
-  F rest = view(basis, count, directions.columns()), completed = view(basis, 0, all);
+  Field rest = view(basis, count, directions.columns()), completed = view(basis, 0, all);
   combine(rest, left, directions.numbers());
   rayleigh_ritz_of_h(h, completed, all, width, values);
   residuals = eigen_residuals(h, completed, values, width);
@@ -169,12 +169,12 @@ void separate_signs(const H& h, F& basis, int count, int wanted, double toleranc
 }
 
 /// Random vectors, times a factor, plus the others cyclically.
-template <field_batch F>
-void mix_into(F& random, const F& vectors, double factor) {
+template <field_batch Field>
+void mix_into(Field& random, const Field& vectors, double factor) {
   scale(random, uniform_scalars(random, factor));
   if (vectors.columns() == 0) return;
-  F mixed = like(random);
-  combine_by_turns(mixed, vectors);
+  Field mixed = like(random);
+  combine_cyclically(mixed, vectors);
   axpy(random, uniform_scalars(random, 1.0), mixed);
 }
 
@@ -184,29 +184,29 @@ void mix_into(F& random, const F& vectors, double factor) {
 /// window is widened where it holds too few. A search that was interrupted returns none. Where only some converge,
 /// those below the first that did not are returned, with complete = false. Where modes above search.highest come, the
 /// bound is raised and the search begins again. Collective.
-/// \param narrow  H in low precision, for the stochastic count of modes, on columns like `random_narrow`
+/// \param as_single  H in low precision, for the stochastic count of modes, on columns like `random_single`
 /// \param size    of the space: 12 numbers a site of the whole lattice
 /// \param width   columns that H takes at once where there are many
 /// \param keeper  told where a search stands, or null
 /// \param stored  what a keeper was told in an earlier call for the same search, or none
 /// \param make_basis  of the search
-template <field_batch F, class H, class HNarrow, field_batch G>
-mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, const G& random_narrow, double size,
-                         const mode_search& search, const random_fill<F>& fill, int width = 12,
-                         const mode_keeper<F>& keeper = nullptr,
-                         std::optional<std::pair<F, mode_search_state>> stored = std::nullopt,
-                         const basis_maker<F>& make_basis = nullptr) {
+template <field_batch Field, class H, class HSingle, field_batch InnerField>
+mode_set<Field> lowest_modes(const H& h, const HSingle& as_single, const Field& shape_of,
+                             const InnerField& random_single, double size, const mode_search& search,
+                             const random_fill<Field>& fill, int width = 12, const mode_keeper<Field>& keeper = nullptr,
+                             std::optional<std::pair<Field, mode_search_state>> stored = std::nullopt,
+                             const basis_maker<Field>& make_basis = nullptr) {
   const int l = search.modes;
   if (l < 1 || 3.0 * l > size)
     throw input_error("modes of H: expected from 1 to a third of the " + std::to_string(std::llround(size)) +
                       " dimensions of this lattice, found " + std::to_string(l));
-  mode_set<F> found{like(shape_of, 0)};
+  mode_set<Field> found{like(shape_of, 0)};
   found.highest = search.highest > 0.0 ? search.highest : largest_eigenvalue(h, shape_of, fill, search.interrupted);
   const auto stops = [&] { return search.interrupted && search.interrupted(); };
   // Moments larger than 1 are of modes above the bound.
   const auto window_of_count = [&] {
     while (true) {
-      const mode_count count = count_modes(narrow, random_narrow, 250, size, found.highest, search.interrupted);
+      const mode_count count = count_modes(as_single, random_single, 250, size, found.highest, search.interrupted);
       if (stops()) return 0.5 * found.highest;
       if (count.is_bounded()) return count.value_of(2.0 * l + 4.0);
       found.highest = std::max(1.02 * found.highest, largest_eigenvalue(h, shape_of, fill, search.interrupted));
@@ -240,13 +240,13 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     const int columns = found.most + found.block;
     return make_basis ? make_basis(columns) : like(shape_of, columns);
   };
-  F basis = new_basis();
+  Field basis = new_basis();
   if (stored) {
-    F before = view(basis, 0, stored->first.columns());
+    Field before = view(basis, 0, stored->first.columns());
     copy(before, stored->first);
     stored.reset();
   } else {
-    F start = view(basis, 0, found.block);
+    Field start = view(basis, 0, found.block);
     fill(start);
   }
   // A Krylov space of blocks of p vectors holds p copies of a level at most.
@@ -258,7 +258,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     found.block = block;
     found.keep = std::max(found.keep, l + block + 4);
     found.most = std::max(found.most, found.keep + 6 * block);
-    F larger = new_basis(), first = view(larger, 0, state.kept);
+    Field larger = new_basis(), first = view(larger, 0, state.kept);
     copy(first, view(basis, 0, state.kept));
     basis = larger;
     return true;
@@ -270,7 +270,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     found.degree = degree;
     const squared_map z = squared_map::of_range(found.window, found.highest);
     bool stopped = false, is_converged = false, is_exhausted = false;
-    const std::function<void(F&, const F&)> filter = [&](F& out, const F& in) {
+    const std::function<void(Field&, const Field&)> filter = [&](Field& out, const Field& in) {
       found.filtered += in.columns();
       chebyshev_filter(h, out, in, degree, z, search.interrupted);
     };
@@ -282,7 +282,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       limit = std::min(last_news + search.cycles, cycles + std::max(search.cycles / 3, least_cycles));
     };
     start_counting();
-    const restart_decision<F> decide = [&](F& kept, const restart_state& now) {
+    const restart_decision<Field> decide = [&](Field& kept, const restart_state& now) {
       if (!now.cut) ++cycles;
       // A residual e of the filter, over the distance from the range [-1, 1] of the rest, is the error of the vector.
       inside = 0;
@@ -315,20 +315,20 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     restart_sizes these = sizes();
     these.cycles = state.cycle + search.cycles;
     state = search.method == mode_method::lanczos
-                ? thick_restart_lanczos<F>(basis, these, state, filter, decide, fill, search.interrupted)
-                : implicitly_restarted_arnoldi<F>(basis, these, state, filter, decide, fill, search.interrupted);
+                ? thick_restart_lanczos<Field>(basis, these, state, filter, decide, fill, search.interrupted)
+                : implicitly_restarted_arnoldi<Field>(basis, these, state, filter, decide, fill, search.interrupted);
     stopped = stopped || state.cut;
     const double before_probes = found.filtered;
     // One Krylov space may hold fewer copies of a degenerate mode than there are. So others follow, orthogonal to what
     // has converged, from random vectors, until one has shown nothing below the last mode that would have had a part of
     // its start. Kept vectors that have not converged are coupled to the next block, which is no part of the new
     // Krylov space: they go into its start.
-    bool is_proven = false, is_narrow = false;
+    bool is_proven = false, is_single = false;
     const auto can_widen_window = [&] { return search.cycles >= least_cycles && found.window < 0.9 * found.highest; };
     for (int pass = 0; pass < 20 + l && !stopped && !is_proven; ++pass) {
       if (!is_converged && !is_exhausted) {
-        is_narrow = inside >= l && state.values[static_cast<std::size_t>(l) - 1] < 1.5 && can_widen_window();
-        if (search.cycles < least_cycles || is_narrow) break;
+        is_single = inside >= l && state.values[static_cast<std::size_t>(l) - 1] < 1.5 && can_widen_window();
+        if (search.cycles < least_cycles || is_single) break;
         if (widen_blocks(4))
           last_news = cycles;
         else if (cycles >= last_news + search.cycles)
@@ -359,13 +359,13 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       few.most = std::min(few.most, std::max(locked + 6 * block, few.keep + 2 * block));
       few.later = std::min(few.most, few.keep + (block > 2 ? 4 : 2) * block);
       few.cycles = state.cycle + search.cycles;
-      F random_start = like(shape_of, block);
+      Field random_start = like(shape_of, block);
       fill(random_start);
       normalise_columns(random_start);
       if (!is_full)
         detail::mix_into(random_start, view(basis, locked, state.kept - locked), std::clamp(worst, 1e-8, 1.0));
       state.kept = locked;
-      F next = view(basis, state.kept, block);
+      Field next = view(basis, state.kept, block);
       copy(next, random_start);
       const host_matrix lengths = orthogonalise(view(basis, 0, state.kept), next, fill).r;
       state.coupling = {};
@@ -376,7 +376,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       for (int i = 1; i <= block; ++i) chance *= size / i;
       double hidden = 1e300;
       // A copy on its way disturbs those that are there, so they have to converge again.
-      const restart_decision<F> settled = [&](F& kept, const restart_state& now) {
+      const restart_decision<Field> settled = [&](Field& kept, const restart_state& now) {
         if (!decide(kept, now)) return false;
         if (!is_full || !is_converged || stopped) return true;
         const bool is_late = now.values[static_cast<std::size_t>(l) - 1] > last * (1.0 + 1e-7);
@@ -386,7 +386,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
         is_proven = !is_late && hidden <= chance_of_a_hidden_mode;
         return is_proven || is_late || cycles >= limit;
       };
-      state = thick_restart_lanczos<F>(basis, few, state, filter, settled, fill, search.interrupted, &share);
+      state = thick_restart_lanczos<Field>(basis, few, state, filter, settled, fill, search.interrupted, &share);
       stopped = stopped || state.cut;
       const auto late = count_above_last() - before;
       if (late > 0) {
@@ -401,12 +401,13 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       if (late >= block) widen_blocks(2);
     }
     found.probed += found.filtered - before_probes;
-    if (((is_exhausted && inside < l && found.window < 0.9 * found.highest) || is_narrow) && !stopped) {
+    if (((is_exhausted && inside < l && found.window < 0.9 * found.highest) || is_single) && !stopped) {
       // The number of modes below a value grows with a power of it between 1 and 4.
-      found.window *= inside == 0 ? 1.5 : std::max(is_narrow ? 1.15 : 1.08, std::pow(1.2 * l / inside, 0.4));
+      found.window *= inside == 0 ? 1.5 : std::max(is_single ? 1.15 : 1.08, std::pow(1.2 * l / inside, 0.4));
       found.window = std::min(found.window, 0.9 * found.highest);
       ++found.widened;
-      F mixed = like(shape_of, found.block), start = view(basis, 0, found.block);  // what was found is in the new start
+      Field mixed = like(shape_of, found.block),
+            start = view(basis, 0, found.block);  // what was found is in the new start
       fill(mixed);
       detail::mix_into(mixed, view(basis, 0, state.kept), std::sqrt(1e-2 / size));
       copy(start, mixed);
@@ -427,7 +428,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
     const int columns = is_converged ? converged : state.kept, count = is_converged ? converged : std::min(l, inside);
     if (count == 0) return end_with_none();
     // Each restart adds its rounding to what is left of orthonormality.
-    F found_ones = view(basis, 0, columns);
+    Field found_ones = view(basis, 0, columns);
     rotate_basis(found_ones, inverse_root(overlaps(found_ones, found_ones)));
     const host_matrix squared = detail::square_in_basis(h, view(basis, 0, columns), width);
     // Beyond the bound the filter grows as it does in the window.
@@ -439,7 +440,7 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       if (search.window <= 0.0) found.window = window_of_count();
       cycles = last_news = 0;
       state = {};
-      F start = view(basis, 0, found.block);
+      Field start = view(basis, 0, found.block);
       fill(start);
       continue;
     }
@@ -466,9 +467,9 @@ mode_set<F> lowest_modes(const H& h, const HNarrow& narrow, const F& shape_of, c
       const double now = *std::max_element(found.residuals.begin(), found.residuals.begin() + std::min(l, count));
       if (!(now < 0.5 * before)) break;
       before = now;
-      F first_ones = view(basis, 0, count);
+      Field first_ones = view(basis, 0, count);
       in_batches(count, found.block, [&](int first, int n) {
-        F some = view(first_ones, first, n), filtered = like(some);
+        Field some = view(first_ones, first, n), filtered = like(some);
         filter(filtered, some);
         normalise_columns(filtered);
         copy(some, filtered);

@@ -27,14 +27,14 @@ struct inner_gcr_parameters {
 namespace detail {
 
 /// Whether all columns of a residual are below a fraction of the source: read on the host where that is above zero.
-template <field_batch F>
+template <field_batch Field>
 class residual_test {
  public:
-  residual_test(const F& b, double fraction) {
+  residual_test(const Field& b, double fraction) {
     if (!(fraction > 0.0)) return;
     for (const auto& b2 : host_values(norm2(b))) limits_.push_back(fraction * fraction * b2.re);
   }
-  bool is_met(const typename F::scalars& rr) const {
+  bool is_met(const typename Field::scalars& rr) const {
     if (limits_.empty()) return false;
     const auto values = host_values(rr);
     bool all = true;
@@ -47,23 +47,23 @@ class residual_test {
 };
 
 /// The preconditioner that does nothing.
-template <field_batch F>
+template <field_batch Field>
 struct identity {
-  void apply(F& x, const F& b) const { copy(x, b); }
+  void apply(Field& x, const Field& b) const { copy(x, b); }
 };
 
 }  // namespace detail
 
 /// x = about A^-1 b by flexible GCR from x = 0, a fixed number of steps with or without a preconditioner: the K-cycle,
 /// where the preconditioner is the cycle of a level, and the solver of the coarsest. (Notay, Vassilevski 2008)
-template <field_batch F, class A>
+template <field_batch Field, class A>
 class inner_gcr {
-  using scalars = typename F::scalars;
+  using scalars = typename Field::scalars;
 
  public:
   /// \param shape  a field of the system, with as many columns as the widest batch
-  inner_gcr(std::shared_ptr<const A> a, const F& shape, const inner_gcr_parameters& parameters,
-            any_operator<F> preconditioner = any_operator<F>(detail::identity<F>()))
+  inner_gcr(std::shared_ptr<const A> a, const Field& shape, const inner_gcr_parameters& parameters,
+            any_operator<Field> preconditioner = any_operator<Field>(detail::identity<Field>()))
       : a_(std::move(a)),
         parameters_(parameters),
         preconditioner_(std::move(preconditioner)),
@@ -74,12 +74,12 @@ class inner_gcr {
     for (int k = 0; k < parameters.steps; ++k) p_.push_back(like(shape)), q_.push_back(like(shape));
   }
 
-  void apply(F& x, const F& b) const {
-    F r = view(r_, 0, b.columns());
+  void apply(Field& x, const Field& b) const {
+    Field r = view(r_, 0, b.columns());
     zero(x);
     copy(r, b);
-    const detail::residual_test<F> small(b, parameters_.tolerance);
-    detail::gcr_directions<F> kept;
+    const detail::residual_test<Field> small(b, parameters_.tolerance);
+    detail::gcr_directions<Field> kept;
     for (std::size_t m = 0; m < p_.size(); ++m) {
       if (parameters_.between) parameters_.between();
       kept.p.push_back(view(p_[m], 0, b.columns())), kept.q.push_back(view(q_[m], 0, b.columns()));
@@ -92,11 +92,11 @@ class inner_gcr {
 
  private:
   /// Takes the new direction in. Returns the step along it, <q, r> / |q|^2.
-  scalars orthogonalise(detail::gcr_directions<F>& kept, const F& r) const {
+  scalars orthogonalise(detail::gcr_directions<Field>& kept, const Field& r) const {
     const auto [q_r, norm, norm_before] = kept.add(*a_, r, one_(r.columns()));
     kept.form_last();
     // Where only rounding is left of q, the direction is not used.
-    constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
+    constexpr double rounding = 16.0 * unit_roundoff(precision_of<Field>);
     const std::vector<double> least(static_cast<std::size_t>(r.columns()), rounding * rounding);
     kept.qq.back() = norm * where_above(ratio(norm, norm_before), std::span<const double>(least));
     return ratio(q_r, kept.qq.back());
@@ -104,10 +104,10 @@ class inner_gcr {
 
   std::shared_ptr<const A> a_;
   inner_gcr_parameters parameters_;
-  any_operator<F> preconditioner_;
-  mutable F r_;
+  any_operator<Field> preconditioner_;
+  mutable Field r_;
   number_for_any_width<scalars> one_;
-  mutable std::vector<F> p_, q_;
+  mutable std::vector<Field> p_, q_;
 };
 
 }  // namespace plaquette

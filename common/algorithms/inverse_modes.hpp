@@ -16,9 +16,9 @@
 namespace plaquette {
 
 /// Orthonormal, |values| ascending. |residuals| bound the distance of each value to the nearest eigenvalue.
-template <class F>
+template <class Field>
 struct inverse_mode_set {
-  F vectors;
+  Field vectors;
   std::vector<double> values, residuals;  ///< <v, H v>, |H v - value v|
 };
 
@@ -28,23 +28,23 @@ struct inverse_mode_set {
 ///                 space, and not of the values in it
 /// \param start    of `block` columns: random vectors, say; changed
 /// \param count    modes to return, at most block * (steps + 1)
-template <field_batch F, class H, class Inverse>
-inverse_mode_set<F> modes_by_inverse(const H& h, const Inverse& inverse, F& start, int steps, int count,
-                                     const random_fill<F>& fill) {
+template <field_batch Field, class H, class Inverse>
+inverse_mode_set<Field> modes_by_inverse(const H& h, const Inverse& inverse, Field& start, int steps, int count,
+                                         const random_fill<Field>& fill) {
   const int block = start.columns(), all = block * (steps + 1);
   if (steps < 1 || count < 1 || count > all)
     throw input_error("modes by the inverse: expected at most " + std::to_string(all) + " modes of " +
                       std::to_string(steps) + " steps, found " + std::to_string(count));
-  F basis = like(start, all);
+  Field basis = like(start, all);
   orthonormalise(start, fill);
-  F first = view(basis, 0, block);
+  Field first = view(basis, 0, block);
   copy(first, start);
   for (int step = 1; step <= steps; ++step) {
-    F next = view(basis, step * block, block);
+    Field next = view(basis, step * block, block);
     inverse(next, view(basis, (step - 1) * block, block));
     orthogonalise(view(basis, 0, step * block), next, fill);
   }
-  inverse_mode_set<F> found{like(start, count), {}, {}};
+  inverse_mode_set<Field> found{like(start, count), {}, {}};
   // Residuals are not small here, so none of them marks a pair of +-lambda that was cut.
   constexpr double any_residual = std::numeric_limits<double>::max();
   const host_matrix squared = detail::square_in_basis(h, basis, block);
@@ -55,9 +55,9 @@ inverse_mode_set<F> modes_by_inverse(const H& h, const Inverse& inverse, F& star
 
 /// Returns the `count` combinations of V's columns, which need not be orthonormal, with the smallest |H v| / |v|:
 /// orthonormal. Fewer where fewer are independent.
-template <field_batch F, class H>
-F lowest_in_span(const H& h, const F& v, int count) {
-  F hv = like(v);
+template <field_batch Field, class H>
+Field lowest_in_span(const H& h, const Field& v, int count) {
+  Field hv = like(v);
   h.apply(hv, v);
   // H^2 x = mu G x with the Gram matrix G. Directions in which G vanishes are rounding.
   const host_matrix to_span = independent_directions(overlaps(v, v), 1e-5);
@@ -65,7 +65,7 @@ F lowest_in_span(const H& h, const F& v, int count) {
   const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(squared));  // ascending
   std::vector<int> first(static_cast<std::size_t>(std::min(count, to_span.columns())));
   std::iota(first.begin(), first.end(), 0);
-  F lowest = like(v, static_cast<int>(first.size()));
+  Field lowest = like(v, static_cast<int>(first.size()));
   combine(lowest, v, product(to_span, columns_of(pairs.vectors, first)).numbers());
   return lowest;
 }

@@ -152,7 +152,7 @@ inline std::string fault(const division_test& t, const division_numbers& n, colu
       if (!(n.value.re > 0.0)) return t.what + std::string(" is not above zero");
       const double curvature = n.value.re / n.a2;
       c.largest_curvature = std::max(c.largest_curvature, curvature);
-      return curvature > threshold * c.largest_curvature ? "" : vanished + " beside the largest eigenvalue";
+      return curvature > threshold * c.largest_curvature ? "" : vanished + " relative to the largest eigenvalue";
     }
   }
   return vanished;

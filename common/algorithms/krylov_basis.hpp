@@ -17,8 +17,8 @@
 namespace plaquette {
 
 /// Returns V^+ W on the host.
-template <field_batch F>
-host_matrix overlaps(const F& v, const F& w) {
+template <field_batch Field>
+host_matrix overlaps(const Field& v, const Field& w) {
   return {v.columns(), w.columns(), inner_products(v, w)};
 }
 
@@ -50,39 +50,39 @@ inline host_matrix inverse_root(const host_matrix& gram) {
 }
 
 /// Replaces the first q.columns() columns of V by V Q. Collective.
-template <field_batch F>
-void rotate_basis(F& v, const host_matrix& q) {
+template <field_batch Field>
+void rotate_basis(Field& v, const host_matrix& q) {
   if constexpr (requires { rotate(v, q.numbers(), q.columns()); }) {
     rotate(v, q.numbers(), q.columns());
   } else {
-    F rotated = like(v, q.columns());
+    Field rotated = like(v, q.columns());
     combine(rotated, v, q.numbers());
-    F first = view(v, 0, q.columns());
+    Field first = view(v, 0, q.columns());
     copy(first, rotated);
   }
 }
 
 /// Computes out = V cyclically: column j becomes the sum of all v_i with i = j modulo out.columns().
-template <field_batch F>
-void combine_by_turns(F& out, const F& v) {
-  host_matrix turns(v.columns(), out.columns());
-  for (int i = 0; i < v.columns(); ++i) turns(i, i % out.columns()) = {1.0, 0.0};
-  combine(out, v, turns.numbers());
+template <field_batch Field>
+void combine_cyclically(Field& out, const Field& v) {
+  host_matrix cyclic(v.columns(), out.columns());
+  for (int i = 0; i < v.columns(); ++i) cyclic(i, i % out.columns()) = {1.0, 0.0};
+  combine(out, v, cyclic.numbers());
 }
 
 /// Fills a batch with random numbers.
-template <class F>
-using random_fill = std::function<void(F&)>;
+template <class Field>
+using random_fill = std::function<void(Field&)>;
 
 /// Makes a field of n columns for the basis of a search. It may lie elsewhere than other fields do, in memory of the
 /// host, say. Null: like other fields.
-template <class F>
-using basis_maker = std::function<F(int columns)>;
+template <class Field>
+using basis_maker = std::function<Field(int columns)>;
 
 /// Returns the columns [first, first + count) of a basis as a field of its own, which lies where other fields do.
-template <field_batch F>
-F copied_columns(const F& basis, int first, int count) {
-  F some = like(basis, count);
+template <field_batch Field>
+Field copied_columns(const Field& basis, int first, int count) {
+  Field some = like(basis, count);
   copy(some, view(basis, first, count));
   return some;
 }
@@ -96,8 +96,8 @@ struct orthogonal_factors {
 namespace detail {
 
 /// Computes W = W_after R by Cholesky's factor of the Gram matrix; false where that is not positive.
-template <field_batch F>
-bool cholesky_orthonormalise(F& w, host_matrix& r) {
+template <field_batch Field>
+bool cholesky_orthonormalise(Field& w, host_matrix& r) {
   const auto factor = cholesky_factor(overlaps(w, w));
   if (!factor) return false;
   double least = 1e300, most = 0.0;
@@ -106,7 +106,7 @@ bool cholesky_orthonormalise(F& w, host_matrix& r) {
     most = std::max(most, (*factor)(i, i).re);
   }
   if (!(least > 1e-7 * most)) return false;  // its square is at the rounding of the Gram matrix
-  F before = like(w);
+  Field before = like(w);
   copy(before, w);
   combine(w, before, inverse_of_upper(*factor).numbers());
   r = product(*factor, r);
@@ -114,16 +114,16 @@ bool cholesky_orthonormalise(F& w, host_matrix& r) {
 }
 
 /// Does the same column after column; columns that vanish against V and the earlier ones become random vectors.
-template <field_batch F>
-int gram_schmidt(const F& v, F& w, host_matrix& r, const random_fill<F>& fill) {
+template <field_batch Field>
+int gram_schmidt(const Field& v, Field& w, host_matrix& r, const random_fill<Field>& fill) {
   int replaced = 0;
   const int p = w.columns();
   host_matrix step(p, p);
   for (int j = 0; j < p; ++j) {
-    F column = view(w, j, 1);
+    Field column = view(w, j, 1);
     const double start = std::sqrt(host_values(norm2(column))[0].re);
     for (int pass = 0; pass < 2 && j > 0; ++pass) {
-      const F earlier = view(w, 0, j);
+      const Field earlier = view(w, 0, j);
       const host_matrix c = overlaps(earlier, column);
       subtract_combinations(column, earlier, c.numbers());
       for (int i = 0; i < j; ++i) step(i, j) += c(i, 0);
@@ -137,7 +137,7 @@ int gram_schmidt(const F& v, F& w, host_matrix& r, const random_fill<F>& fill) {
       for (int pass = 0; pass < 3; ++pass) {
         if (v.columns() > 0) subtract_combinations(column, v, inner_products(v, column));
         if (j > 0) {
-          const F earlier = view(w, 0, j);
+          const Field earlier = view(w, 0, j);
           subtract_combinations(column, earlier, inner_products(earlier, column));
         }
         norm = std::sqrt(host_values(norm2(column))[0].re);
@@ -159,8 +159,8 @@ int gram_schmidt(const F& v, F& w, host_matrix& r, const random_fill<F>& fill) {
 /// \param v       columns orthonormal to rounding
 /// \param recent  number of columns of V, the last ones, that the first pass takes; -1: all. In Lanczos' recurrence
 ///                these hold most of what W has in V, and half of the work is saved.
-template <field_batch F>
-orthogonal_factors orthogonalise(const F& v, F& w, const random_fill<F>& fill, int recent = -1) {
+template <field_batch Field>
+orthogonal_factors orthogonalise(const Field& v, Field& w, const random_fill<Field>& fill, int recent = -1) {
   const int k = v.columns(), p = w.columns();
   orthogonal_factors f{host_matrix(k, p), identity_matrix(p)};
   constexpr int most_passes = 4;
@@ -168,7 +168,7 @@ orthogonal_factors orthogonalise(const F& v, F& w, const random_fill<F>& fill, i
     double found = 0.0;
     const int some = pass == 0 && recent >= 0 ? std::min(recent, k) : k;
     if (some > 0) {
-      const F of_v = view(v, k - some, some);
+      const Field of_v = view(v, k - some, some);
       const host_matrix c = overlaps(of_v, w);
       subtract_combinations(w, of_v, c.numbers());
       const host_matrix step = product(c, f.r);
@@ -187,8 +187,8 @@ orthogonal_factors orthogonalise(const F& v, F& w, const random_fill<F>& fill, i
 }
 
 /// Makes W orthonormal; returns R with W_before = W_after R.
-template <field_batch F>
-orthogonal_factors orthonormalise(F& w, const random_fill<F>& fill) {
+template <field_batch Field>
+orthogonal_factors orthonormalise(Field& w, const random_fill<Field>& fill) {
   return orthogonalise(view(w, 0, 0), w, fill);
 }
 

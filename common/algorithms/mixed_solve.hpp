@@ -51,33 +51,35 @@ inline reliable_updates noticing_a_stall(reliable_updates updates) {
 /// \param inner  A in the precision of Low
 /// \param x      the initial guess, and the solution
 /// \throws input_error for reliable updates of another solver
-template <field_batch Low, field_batch High, linear_operator<High> Outer, linear_operator<Low> Inner>
-solve_report solve_mixed(solver_kind kind, mixed_scheme scheme, const Outer& outer, const Inner& inner, High& x,
-                         const High& b, const stopping_rule& rule, const reliable_updates& updates,
+template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
+          linear_operator<InnerField> Inner>
+solve_report solve_mixed(solver_kind kind, mixed_scheme scheme, const Outer& outer, const Inner& inner, OuterField& x,
+                         const OuterField& b, const stopping_rule& rule, const reliable_updates& updates,
                          const solver_parameters& parameters = {}) {
   if (scheme == mixed_scheme::defect_correction)
-    return defect_correction<Low>(outer, inner, x, b, rule, updates,
-                                  [&](const Inner& a, Low& e, const Low& r, const stopping_rule& part) {
-                                    return solve(kind, a, e, r, part, parameters);
-                                  });
+    return defect_correction<InnerField>(
+        outer, inner, x, b, rule, updates,
+        [&](const Inner& a, InnerField& e, const InnerField& r, const stopping_rule& part) {
+          return solve(kind, a, e, r, part, parameters);
+        });
   switch (kind) {
     case solver_kind::bicgstab:
-      return reliable_bicgstab<Low>(outer, inner, x, b, rule, updates);
+      return reliable_bicgstab<InnerField>(outer, inner, x, b, rule, updates);
     case solver_kind::cgne:
-      return reliable_cgne<Low>(outer, inner, x, b, rule, updates);
+      return reliable_cgne<InnerField>(outer, inner, x, b, rule, updates);
     case solver_kind::cgnr:
-      return reliable_cgnr<Low>(outer, inner, x, b, rule, updates);
+      return reliable_cgnr<InnerField>(outer, inner, x, b, rule, updates);
     case solver_kind::bicgstab2:
-      return reliable_bicgstab_l<Low>(outer, inner, x, b, rule, updates, 2);
+      return reliable_bicgstab_l<InnerField>(outer, inner, x, b, rule, updates, 2);
     case solver_kind::bicgstab4:
-      return reliable_bicgstab_l<Low>(outer, inner, x, b, rule, updates, 4);
+      return reliable_bicgstab_l<InnerField>(outer, inner, x, b, rule, updates, 4);
     case solver_kind::automatic:
       return detail::solve_in_turn(
-          detail::automatic_solvers(precision_of<Low>), x, b, rule,
-          [&](High& y, const High& c, const stopping_rule& rest, solver_kind one, bool is_last) {
+          detail::automatic_solvers(precision_of<InnerField>), x, b, rule,
+          [&](OuterField& y, const OuterField& c, const stopping_rule& rest, solver_kind one, bool is_last) {
             reliable_updates here = is_last ? updates : detail::noticing_a_stall(updates);
             if (is_last) here.patience = std::numeric_limits<int>::max();
-            return solve_mixed<Low>(one, scheme, outer, inner, y, c, rest, here, parameters);
+            return solve_mixed<InnerField>(one, scheme, outer, inner, y, c, rest, here, parameters);
           });
     default:
       throw input_error("reliable updates: expected bicgstab, bicgstab2, bicgstab4, auto, cgne or cgnr, found " +

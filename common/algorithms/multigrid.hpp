@@ -22,7 +22,7 @@
 namespace plaquette {
 
 /// A relaxation whose method is chosen at run time. Copies share the method.
-template <field_batch F>
+template <field_batch Field>
 class any_relaxation {
  public:
   /// \param keeps  what r refers to, kept alive
@@ -30,51 +30,51 @@ class any_relaxation {
     requires(!std::same_as<std::remove_cvref_t<R>, any_relaxation>)
   explicit any_relaxation(R r, std::shared_ptr<const void> keeps = nullptr) {
     auto held = std::make_shared<const R>(std::move(r));
-    solve_ = [held, keeps](F& x, const F& b) { held->solve(x, b); };
-    improve_ = [held](F& x, const F& b) { held->improve(x, b); };
+    solve_ = [held, keeps](Field& x, const Field& b) { held->solve(x, b); };
+    improve_ = [held](Field& x, const Field& b) { held->improve(x, b); };
   }
   /// x = about A^-1 b. x is not read.
-  void solve(F& x, const F& b) const { solve_(x, b); }
+  void solve(Field& x, const Field& b) const { solve_(x, b); }
   /// x becomes a better solution of A x = b.
-  void improve(F& x, const F& b) const { improve_(x, b); }
-  void apply(F& x, const F& b) const { solve(x, b); }
+  void improve(Field& x, const Field& b) const { improve_(x, b); }
+  void apply(Field& x, const Field& b) const { solve(x, b); }
 
  private:
-  std::function<void(F&, const F&)> solve_, improve_;
+  std::function<void(Field&, const Field&)> solve_, improve_;
 };
 
 /// x = about M^-1 b on a coarse lattice, in two parts: `begin` takes b to where it is solved, `end` does the rest. What
 /// the caller queues in between runs at the same time where the lattice lives elsewhere. Copies share everything.
-template <field_batch F>
+template <field_batch Field>
 class coarse_solver {
  public:
-  template <forward_operator<F> A>
+  template <forward_operator<Field> A>
   explicit coarse_solver(A a) {
     auto held = std::make_shared<const A>(std::move(a));
-    if constexpr (requires(F& x, const F& b) {
+    if constexpr (requires(Field& x, const Field& b) {
                     held->begin(b);
                     held->end(x);
                   }) {
-      begin_ = [held](const F& b) { held->begin(b); };
-      end_ = [held](F& x, const F&) { held->end(x); };
+      begin_ = [held](const Field& b) { held->begin(b); };
+      end_ = [held](Field& x, const Field&) { held->end(x); };
     } else {
-      begin_ = [](const F&) {};
-      end_ = [held](F& x, const F& b) { held->apply(x, b); };
+      begin_ = [](const Field&) {};
+      end_ = [held](Field& x, const Field& b) { held->apply(x, b); };
     }
   }
-  coarse_solver(std::function<void(const F& b)> begin, std::function<void(F& x, const F& b)> end)
+  coarse_solver(std::function<void(const Field& b)> begin, std::function<void(Field& x, const Field& b)> end)
       : begin_(std::move(begin)), end_(std::move(end)) {}
 
-  void begin(const F& b) const { begin_(b); }
-  void end(F& x, const F& b) const { end_(x, b); }
-  void apply(F& x, const F& b) const {
+  void begin(const Field& b) const { begin_(b); }
+  void end(Field& x, const Field& b) const { end_(x, b); }
+  void apply(Field& x, const Field& b) const {
     begin(b);
     end(x, b);
   }
 
  private:
-  std::function<void(const F&)> begin_;
-  std::function<void(F&, const F&)> end_;
+  std::function<void(const Field&)> begin_;
+  std::function<void(Field&, const Field&)> end_;
 };
 
 /// The way between a lattice, of whose red-black system the fields are, and the next coarser one.

@@ -91,9 +91,9 @@ class level_builder {
   }
 
   /// Notes how small M v is against v.
-  template <class F>
-  void note_quality(const F& v) const {
-    F mv = like(v);
+  template <class Field>
+  void note_quality(const Field& v) const {
+    Field mv = like(v);
     library_.apply_full(mv, v);
     const auto m2 = host_values(norm2(mv)), v2 = host_values(norm2(v));
     report_.least_eigenvalue_estimate = 1e300;

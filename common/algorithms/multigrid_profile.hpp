@@ -28,15 +28,15 @@ struct profile_of_lattice {
 
 namespace detail {
 
-template <field_batch F>
+template <field_batch Field>
 struct timed_relaxation {
-  any_relaxation<F> inner;
+  any_relaxation<Field> inner;
   profile_of_lattice profile;
 
-  void solve(F& x, const F& b) const {
+  void solve(Field& x, const Field& b) const {
     profile.timed(&lattice_profile::smoothing, [&] { inner.solve(x, b); });
   }
-  void improve(F& x, const F& b) const {
+  void improve(Field& x, const Field& b) const {
     profile.timed(&lattice_profile::smoothing, [&] { inner.improve(x, b); });
   }
 };
@@ -68,24 +68,24 @@ class timed_transfer final : public grid_transfer<Fine, Coarse> {
   profile_of_lattice profile_;
 };
 
-template <field_batch F>
+template <field_batch Field>
 struct timed_cycle {
-  any_operator<F> inner;
+  any_operator<Field> inner;
   profile_of_lattice profile;
 
-  void apply(F& x, const F& b) const {
+  void apply(Field& x, const Field& b) const {
     ++profile.notes().cycles;
     profile.timed(&lattice_profile::whole, [&] { inner.apply(x, b); });
   }
 };
 
-template <field_batch F>
+template <field_batch Field>
 struct counted_steps {
-  any_operator<F> inner;
+  any_operator<Field> inner;
   profile_of_lattice profile;
   int steps;
 
-  void apply(F& x, const F& b) const {
+  void apply(Field& x, const Field& b) const {
     profile.notes().krylov_steps += steps;
     inner.apply(x, b);
   }
@@ -107,15 +107,15 @@ cycle_parts<Fine, Coarse> profiled(cycle_parts<Fine, Coarse> parts, const profil
 }
 
 /// Returns a cycle that notes its number and seconds.
-template <field_batch F>
-any_operator<F> profiled(any_operator<F> cycle, const profile_of_lattice& profile) {
-  return any_operator<F>(detail::timed_cycle<F>{std::move(cycle), profile});
+template <field_batch Field>
+any_operator<Field> profiled(any_operator<Field> cycle, const profile_of_lattice& profile) {
+  return any_operator<Field>(detail::timed_cycle<Field>{std::move(cycle), profile});
 }
 
 /// Returns a solver each application of which counts as `steps` Krylov steps.
-template <field_batch F>
-any_operator<F> counting_steps(any_operator<F> solver, int steps, const profile_of_lattice& profile) {
-  return any_operator<F>(detail::counted_steps<F>{std::move(solver), profile, steps});
+template <field_batch Field>
+any_operator<Field> counting_steps(any_operator<Field> solver, int steps, const profile_of_lattice& profile) {
+  return any_operator<Field>(detail::counted_steps<Field>{std::move(solver), profile, steps});
 }
 /// Returns a hook between steps, `between` or null, that counts them too.
 inline step_hook counting_steps(const step_hook& between, const profile_of_lattice& profile) {

@@ -21,18 +21,18 @@
 namespace plaquette {
 
 /// The parts of a hierarchy of lattices. Library has
-///   quark_field, coarse_field           field types of the cycle
-///   quark_system, coarse_system         Mhat: apply, prepare_source, reconstruct_solution, (full_residual)
+///   fine_field, coarse_field           field types of the cycle
+///   fine_operator, coarse_system         Mhat: apply, prepare_source, reconstruct_solution, (full_residual)
 ///   transfer, basis, matrices           P; its columns; P^+ M P
 ///   make_orthonormal(basis)             returns an `orthonormalisation`, or what has its `replaced` and `is_useless`
-///   quark_domains, coarse_domains       schwarz_domains of Mhat and of matrices, given their shape
+///   fine_domains, coarse_domains       schwarz_domains of Mhat and of matrices, given their shape
 /// and the functions called below.
 template <class Library>
 class multigrid {
  public:
-  using quark_field = typename Library::quark_field;
+  using fine_field = typename Library::fine_field;
   using coarse_field = typename Library::coarse_field;
-  using quark_system = typename Library::quark_system;
+  using fine_operator = typename Library::fine_operator;
   using coarse_system = typename Library::coarse_system;
   using transfer = typename Library::transfer;
   using basis = typename Library::basis;
@@ -44,8 +44,8 @@ class multigrid {
   multigrid(const Library& library, const multigrid_parameters& parameters)
       : multigrid(library, parameters, without_levels{}) {
     const int count = parameters.coarsenings.front().vectors;
-    quark_field v = timed(library, report_.relaxation_seconds, [&] {
-      quark_field random = library.random_quarks(count, parameters.seed);
+    fine_field v = timed(library, report_.relaxation_seconds, [&] {
+      fine_field random = library.random_fine_field(count, parameters.seed);
       null_vector_maker(library_, parameters_).relax(*library.system(), random);
       return random;
     });
@@ -75,7 +75,7 @@ class multigrid {
   /// Improves null vectors that are there, by one more inverse iteration, and makes the coarse lattices anew: for
   /// vectors of another mass, or where the cycle converges slowly. Collective.
   void improve() {
-    quark_field v = null_vectors();
+    fine_field v = null_vectors();
     refine(v);
     builder().note_quality(v);
   }
@@ -92,8 +92,8 @@ class multigrid {
   }
 
   /// The null vectors of the finest lattice, from what is kept of them.
-  quark_field null_vectors() const {
-    quark_field v = library_.random_quarks(coefficients_->columns(), 0);
+  fine_field null_vectors() const {
+    fine_field v = library_.random_fine_field(coefficients_->columns(), 0);
     levels_.front().from_finer->prolong(v, *coefficients_);
     return v;
   }
@@ -132,8 +132,8 @@ class multigrid {
   void stop_profile() { resources_.profile = nullptr; }
 
   /// x = about Mhat^-1 b for even fields of quarks, of `columns` columns or fewer.
-  any_operator<quark_field> cycle(int columns) const {
-    return cycle_in(library_.system(), library_.working_quarks(columns));
+  any_operator<fine_field> cycle(int columns) const {
+    return cycle_in(library_.system(), library_.even_field(columns));
   }
   /// x = about M^-1 b for full fields of the coarse lattice `number`, of `columns` columns or fewer.
   any_operator<coarse_field> coarse_inverse(std::size_t number, int columns) const {
@@ -151,8 +151,8 @@ class multigrid {
     constexpr int rounds = 6, ignored = 1;
     const auto recorded = resources_.recorded = std::make_shared<recorded_coefficients>();
     const auto& a = *library_.system();
-    quark_field r = library_.working_quarks(1), x = like(r), ax = like(r);
-    library_.take_working_sites(r, library_.random_quarks(1, parameters_.seed + 996));
+    fine_field r = library_.even_field(1), x = like(r), ax = like(r);
+    library_.restrict_to_even(r, library_.random_fine_field(1, parameters_.seed + 996));
     {
       const auto inverse = cycle(1);
       for (int round = 0; round < rounds + ignored; ++round) {
@@ -185,10 +185,10 @@ class multigrid {
   }
 
   /// The same in another precision on the finest lattice.
-  /// \param a      Mhat in it, of the kind of `Library::quark_system`
+  /// \param a      Mhat in it, of the kind of `Library::fine_operator`
   /// \param shape  an even field of as many columns as the widest batch
-  template <class System, field_batch F>
-  any_operator<F> cycle_in(std::shared_ptr<const System> a, const F& shape) const {
+  template <class System, field_batch Field>
+  any_operator<Field> cycle_in(std::shared_ptr<const System> a, const Field& shape) const {
     return factory().cycle(std::move(a), shape, 0);
   }
 
@@ -201,7 +201,7 @@ class multigrid {
   cycle_factory<Library> factory() const { return {library_, parameters_, levels_, resources_}; }
 
   /// Makes all levels. Takes out of v what adds nothing.
-  void build(quark_field& v) {
+  void build(fine_field& v) {
     levels_.clear();
     resources_.whole.forget();
     parameters_.polynomials.clear();
@@ -211,10 +211,10 @@ class multigrid {
   }
 
   /// Inverse iteration with the cycle: v = about M^-1 v, and levels of the new v.
-  void refine(quark_field& v) {
+  void refine(fine_field& v) {
     timed(library_, report_.refinement_seconds, [&] {
       const int columns = std::min(parameters_.setup_batch, v.columns());
-      const red_black_inverse<quark_field, quark_system> inverse(library_.system(), library_.working_quarks(columns),
+      const red_black_inverse<fine_field, fine_operator> inverse(library_.system(), library_.even_field(columns),
                                                                  cycle(columns));
       null_vector_maker(library_, parameters_).refine(v, inverse);
     });

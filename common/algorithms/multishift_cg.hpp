@@ -19,13 +19,13 @@ template <class A>
 class shifted_operator {
  public:
   shifted_operator(const A& a, double sigma) : a_(&a), sigma_(sigma) {}
-  template <class F>
-  void apply(F& out, const F& in) const {
+  template <class Field>
+  void apply(Field& out, const Field& in) const {
     a_->apply(out, in);
     if (sigma_ != 0.0) axpy(out, uniform_scalars(out, sigma_), in);
   }
-  template <class F>
-  void apply_dagger(F& out, const F& in) const {
+  template <class Field>
+  void apply_dagger(Field& out, const Field& in) const {
     a_->apply_dagger(out, in);
     if (sigma_ != 0.0) axpy(out, uniform_scalars(out, sigma_), in);
   }
@@ -41,15 +41,15 @@ using multishift_report = std::vector<solve_report>;
 namespace detail {
 
 /// Follows the residuals of all shifts: |r|^2 of the first is iterated, those of the others are zeta_s^2 times it.
-template <field_batch F>
-class multishift_watch : public recorded_batch<typename F::scalars> {
-  using base = recorded_batch<typename F::scalars>;
+template <field_batch Field>
+class multishift_watch : public recorded_batch<typename Field::scalars> {
+  using base = recorded_batch<typename Field::scalars>;
   using base::record_;
 
  public:
   using typename base::scalars;
 
-  multishift_watch(std::vector<F>& x, const F& b, const stopping_rule& rule)
+  multishift_watch(std::vector<Field>& x, const Field& b, const stopping_rule& rule)
       : base("multi-shift cg", rule, norm2(b)), x_(x), others_(x.size() - 1) {
     for (solve_report& report : others_) {
       report.solver = "multi-shift cg";
@@ -63,7 +63,7 @@ class multishift_watch : public recorded_batch<typename F::scalars> {
   void begin(Parts&... parts) {
     const auto values = record_.read({this->b2()});
     const auto start = record_.begin(values[0], values[0]);
-    for (F& solution : x_) zero(solution);
+    for (Field& solution : x_) zero(solution);
     for (solve_report& report : others_) {
       report.columns = record_.report().columns;
       report.history = record_.report().history;
@@ -83,7 +83,7 @@ class multishift_watch : public recorded_batch<typename F::scalars> {
   /// \param still  true for the shifts after the first that are not done in every column
   /// \returns whether columns are left
   template <class... Parts>
-  bool check_convergence(std::vector<F>& y, std::vector<bool>& still, Parts&... parts) {
+  bool check_convergence(std::vector<Field>& y, std::vector<bool>& still, Parts&... parts) {
     if (!record_.check_is_due()) return true;
     record_.note_check();
     std::vector<scalars> all = record_.take_trace();
@@ -125,7 +125,7 @@ class multishift_watch : public recorded_batch<typename F::scalars> {
       for (std::size_t s = 0; s < y.size(); ++s)
         copy_columns(x_[s], std::span<const int>(places), y[s], std::span<const int>(leaving));
     record_.retain(keep, y, parts...);
-    record_.tell_progress(worst);
+    record_.report_progress(worst);
     return this->running();
   }
 
@@ -158,7 +158,7 @@ class multishift_watch : public recorded_batch<typename F::scalars> {
     return false;
   }
 
-  std::vector<F>& x_;
+  std::vector<Field>& x_;
   std::vector<solve_report> others_;
   std::vector<scalars> shift_trace_;
 };
@@ -178,8 +178,8 @@ class multishift_watch : public recorded_batch<typename F::scalars> {
 /// \param x       one field a shift, of b's shape
 /// \param shifts  ascending
 /// \throws input_error where there is no shift, they do not ascend, or shapes differ
-template <field_batch F, linear_operator<F> A>
-multishift_report multishift_cg(const A& a, std::vector<F>& x, const F& b, std::span<const double> shifts,
+template <field_batch Field, linear_operator<Field> A>
+multishift_report multishift_cg(const A& a, std::vector<Field>& x, const Field& b, std::span<const double> shifts,
                                 const stopping_rule& rule) {
   if (shifts.empty() || x.size() != shifts.size())
     throw input_error("multi-shift cg: expected as many solutions as shifts, and at least one, found " +
@@ -188,21 +188,21 @@ multishift_report multishift_cg(const A& a, std::vector<F>& x, const F& b, std::
     if (!(x[s].shape() == b.shape())) throw input_error("multi-shift cg: x and b differ in shape");
     if (s > 0 && !(shifts[s] > shifts[s - 1])) throw input_error("multi-shift cg: the shifts must ascend");
   }
-  using scalars = typename F::scalars;
+  using scalars = typename Field::scalars;
   const std::size_t others = shifts.size() - 1;
 
-  detail::multishift_watch<F> watch(x, b, rule);
+  detail::multishift_watch<Field> watch(x, b, rule);
   const shifted_operator lowest(a, shifts[0]);
   const auto op = watch.counted(lowest);
-  F r = like(b);
+  Field r = like(b);
   copy(r, b);
   auto rr = norm2(r);
   watch.begin(r, rr);
   if (!watch.running()) return watch.reports();
 
-  F p = like(r), ap = like(r);
+  Field p = like(r), ap = like(r);
   copy(p, r);
-  std::vector<F> y, p_s;
+  std::vector<Field> y, p_s;
   for (std::size_t s = 0; s <= others; ++s) {
     y.push_back(like(r));
     zero(y.back());
@@ -249,19 +249,20 @@ multishift_report multishift_cg(const A& a, std::vector<F>& x, const F& b, std::
 /// The same to true residuals: all shifts together in low precision, as far as that goes, then each shift from there by
 /// conjugate gradients with reliable updates.
 /// \param outer, inner  A in the precision of x and b, and in low precision
-template <field_batch Low, field_batch High, linear_operator<High> Outer, linear_operator<Low> Inner>
-  requires precisions_of_one_field<High, Low>
-multishift_report refined_multishift_cg(const Outer& outer, const Inner& inner, std::vector<High>& x, const High& b,
-                                        std::span<const double> shifts, const stopping_rule& rule,
+template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
+          linear_operator<InnerField> Inner>
+  requires precisions_of_one_field<OuterField, InnerField>
+multishift_report refined_multishift_cg(const Outer& outer, const Inner& inner, std::vector<OuterField>& x,
+                                        const OuterField& b, std::span<const double> shifts, const stopping_rule& rule,
                                         const reliable_updates& parameters) {
   stopping_rule first = rule;
   // Below some roundoffs the iterated residuals of low precision say nothing of the true ones.
-  const double least = 16.0 * unit_roundoff(precision_of<Low>);
+  const double least = 16.0 * unit_roundoff(precision_of<InnerField>);
   first.tolerance = std::max(rule.tolerance, least);
   for (double& tolerance : first.column_tolerances) tolerance = std::max(tolerance, least);
-  Low b_low = like(b, b.columns(), as<Low>);
+  InnerField b_low = like(b, b.columns(), as<InnerField>);
   assign(b_low, b);
-  std::vector<Low> x_low;
+  std::vector<InnerField> x_low;
   for (std::size_t s = 0; s < x.size(); ++s) x_low.push_back(like(b_low));
   multishift_report all = multishift_cg(inner, x_low, b_low, shifts, first);
   stopping_rule from_there = rule;
@@ -269,7 +270,8 @@ multishift_report refined_multishift_cg(const Outer& outer, const Inner& inner, 
   for (std::size_t s = 0; s < x.size(); ++s) {
     assign(x[s], x_low[s]);
     const shifted_operator outer_s(outer, shifts[s]), inner_s(inner, shifts[s]);
-    const solve_report refined = reliable_conjugate_gradients<Low>(outer_s, inner_s, x[s], b, from_there, parameters);
+    const solve_report refined =
+        reliable_conjugate_gradients<InnerField>(outer_s, inner_s, x[s], b, from_there, parameters);
     all[s].add_work(refined);
     for (int n = 0; n < b.columns(); ++n) {
       const auto k = static_cast<std::size_t>(n);

@@ -26,13 +26,13 @@ class null_vector_maker {
 
   /// M v = 0 from random v, on the red-black system: a Krylov solver for the correction, or a polynomial. (They take
   /// out what is quick to converge; what stays is the null space.)
-  template <class System, class F>
-  void relax(const System& a, F& v) const {
-    for_each_group(v, [&](F& part) {
-      F zero_source = like(part);
+  template <class System, class Field>
+  void relax(const System& a, Field& v) const {
+    for_each_group(v, [&](Field& part) {
+      Field zero_source = like(part);
       zero(zero_source);
-      F even = a.even_like(part), r = like(even), correction = like(even);
-      library_.take_working_sites(even, part);
+      Field even = a.even_like(part), r = like(even), correction = like(even);
+      library_.restrict_to_even(even, part);
       stopping_rule rule;
       rule.tolerance = parameters_.relaxation_tolerance;
       rule.limit = parameters_.relaxation_iterations;
@@ -50,7 +50,7 @@ class null_vector_maker {
                                                            : bicgstab(a, correction, r, rule);
         axpy(even, uniform_scalars(even, -1.0), correction);
       }
-      F random = like(part);
+      Field random = like(part);
       copy(random, part);
       a.reconstruct_solution(part, even, zero_source);
       keep_where_nothing_is_left(part, random);
@@ -60,10 +60,10 @@ class null_vector_maker {
 
   /// v = about M^-1 v.
   /// \param inverse  apply(x, b), for as many columns as are set up together
-  template <class F, class Inverse>
-  void refine(F& v, const Inverse& inverse) const {
-    for_each_group(v, [&](F& part) {
-      F x = like(part);
+  template <class Field, class Inverse>
+  void refine(Field& v, const Inverse& inverse) const {
+    for_each_group(v, [&](Field& part) {
+      Field x = like(part);
       inverse.apply(x, part);
       copy(part, x);
     });
@@ -72,40 +72,40 @@ class null_vector_maker {
 
  private:
   /// Calls body(part) for so many columns of v at a time that their workspace is not many times the vectors.
-  template <class F, class Body>
-  void for_each_group(F& v, const Body& body) const {
+  template <class Field, class Body>
+  void for_each_group(Field& v, const Body& body) const {
     for (int first = 0; first < v.columns(); first += parameters_.setup_batch) {
       if (parameters_.between_parts) parameters_.between_parts();
-      F part = view(v, first, std::min(parameters_.setup_batch, v.columns() - first));
+      Field part = view(v, first, std::min(parameters_.setup_batch, v.columns() - first));
       body(part);
     }
   }
 
   /// Where only rounding is left of a column, as with heavy quarks, it becomes that of `random` again.
-  template <class F>
-  static void keep_where_nothing_is_left(F& v, F& random) {
-    constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
+  template <class Field>
+  static void keep_where_nothing_is_left(Field& v, Field& random) {
+    constexpr double rounding = 16.0 * unit_roundoff(precision_of<Field>);
     const auto both = host_values_of(std::vector{norm2(v), norm2(random)});
     for (int c = 0; c < v.columns(); ++c) {
       const auto k = static_cast<std::size_t>(c);
       if (both[0][k].re > rounding * rounding * both[1][k].re) continue;
-      F to = view(v, c, 1);
+      Field to = view(v, c, 1);
       copy(to, view(random, c, 1));
     }
   }
 
   /// v becomes T_d(z(A^+ A)) v, d = degree. z maps [lowest, highest] to [-1, 1]; below T_d grows, at zero to nearly
   /// cosh(2 d sqrt(lowest / highest)).
-  template <class System, class F>
-  static void filter(const System& a, F& v, int degree, const std::function<void()>& between) {
+  template <class System, class Field>
+  static void filter(const System& a, Field& v, int degree, const std::function<void()>& between) {
     // The wanted modes are in the lowest fiftieth of the spectrum. They are to grow by three digits at least, and by no
     // more than single precision holds.
     const auto fraction = [&](double growth) { return std::pow(std::acosh(growth) / (2.0 * degree), 2); };
     const double wanted = std::min(std::clamp(0.02, fraction(1e3), fraction(1e24)), 0.5);
-    F scratch = like(v);
-    const auto squared = [&](F& out, const F& in) {
+    Field scratch = like(v);
+    const auto squared = [&](Field& out, const Field& in) {
       if (between) between();
-      F some = view(scratch, 0, in.columns());
+      Field some = view(scratch, 0, in.columns());
       detail::apply_squared(a, out, some, in);
     };
     // Ten steps find it from below, and T_d grows steeply above it: a wide margin.

@@ -19,10 +19,10 @@ inline const char* name(precision p) {
 }
 
 /// Of a field: by its value_type, which is double, float or half.
-template <class F>
-inline constexpr precision precision_of = std::is_same_v<typename F::value_type, double>  ? precision::double_
-                                          : std::is_same_v<typename F::value_type, float> ? precision::single
-                                                                                          : precision::half;
+template <class Field>
+inline constexpr precision precision_of = std::is_same_v<typename Field::value_type, double>  ? precision::double_
+                                          : std::is_same_v<typename Field::value_type, float> ? precision::single
+                                                                                              : precision::half;
 
 /// Returns the largest relative error of one rounding: 2^-53, 2^-24; of half 2^-16, half a unit of its fixed point
 /// relative to the largest number that shares the scale.

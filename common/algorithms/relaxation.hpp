@@ -4,8 +4,8 @@
 /// the host and allocate no field after construction, so a multigrid cycle made of them can be recorded in a CUDA
 /// graph.
 ///
-/// Each is `relaxation<F, A, Steps>`: Steps has the method, the rest is the same for all. A relaxation is made for a
-/// number of columns and serves batches of that width or less. It is a preconditioner: x approximates A^-1 b.
+/// Each is `relaxation<Field, A, Steps>`: Steps has the method, the rest is the same for all. A relaxation is made for
+/// a number of columns and serves batches of that width or less. It is a preconditioner: x approximates A^-1 b.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,8 @@ namespace plaquette {
 template <column_scalars S>
 class number_for_any_width {
  public:
-  template <field_batch F>
-  number_for_any_width(F& shape, double number) {
+  template <field_batch Field>
+  number_for_any_width(Field& shape, double number) {
     for (int n = 1; n <= shape.columns(); ++n) by_width_.push_back(uniform_scalars(view(shape, 0, n), number));
   }
   const S& operator()(int columns) const { return by_width_.at(static_cast<std::size_t>(columns - 1)); }
@@ -42,55 +42,55 @@ class number_for_any_width {
 using step_hook = std::function<void()>;
 
 /// A fixed number of steps of a method on A x = b. One caller at a time.
-/// \tparam Steps  void operator()(const A&, F& x, F& r): steps from x, where r = b - A x. r need not be right
+/// \tparam Steps  void operator()(const A&, Field& x, Field& r): steps from x, where r = b - A x. r need not be right
 /// afterwards.
-template <field_batch F, forward_operator<F> A, class Steps>
+template <field_batch Field, forward_operator<Field> A, class Steps>
 class relaxation {
  public:
   /// \param a      must outlive the relaxation
   /// \param shape  a field of the shape of x and b, with as many columns as the widest batch
-  /// \param steps  makes the method: Steps (F& shape)
+  /// \param steps  makes the method: Steps (Field& shape)
   template <class MakeSteps>
-  relaxation(const A& a, const F& shape, const MakeSteps& make_steps)
+  relaxation(const A& a, const Field& shape, const MakeSteps& make_steps)
       : a_(&a), r_(like(shape)), steps_(make_steps(r_)) {}
 
   /// Computes x = about A^-1 b. x is not read.
-  void solve(F& x, const F& b) const {
-    F r = view(r_, 0, b.columns());
+  void solve(Field& x, const Field& b) const {
+    Field r = view(r_, 0, b.columns());
     zero(x);
     copy(r, b);
     steps_(*a_, x, r);
   }
   /// Makes x a better solution of A x = b.
-  void improve(F& x, const F& b) const {
-    F r = view(r_, 0, b.columns()), ax = view(steps_.scratch(), 0, b.columns());
+  void improve(Field& x, const Field& b) const {
+    Field r = view(r_, 0, b.columns()), ax = view(steps_.scratch(), 0, b.columns());
     a_->apply(ax, x);
     subtract_norm2(r, b, ax);
     steps_(*a_, x, r);
   }
-  void apply(F& x, const F& b) const { solve(x, b); }
+  void apply(Field& x, const Field& b) const { solve(x, b); }
 
  private:
   const A* a_;
-  mutable F r_;
+  mutable Field r_;
   mutable Steps steps_;
 };
 
 /// Minimal residual steps: x += omega alpha r, r -= omega alpha A r, alpha = <A r, r> / |A r|^2.
-template <field_batch F>
+template <field_batch Field>
 class mr_steps {
  public:
-  mr_steps(F& shape, int count, double omega, step_hook between = nullptr)
+  mr_steps(Field& shape, int count, double omega, step_hook between = nullptr)
       : count_(count), omega_(shape, omega), ar_(like(shape)), between_(std::move(between)) {
     if (count < 0) throw input_error("mr: the number of steps must not be negative, found " + std::to_string(count));
     if (!(omega > 0.0 && omega < 2.0))
       throw input_error("mr: the relaxation factor must be between 0 and 2, found " + std::to_string(omega));
   }
-  F& scratch() { return ar_; }
+  Field& scratch() { return ar_; }
 
-  template <forward_operator<F> A>
-  void operator()(const A& a, F& x, F& r) {
-    F ar = view(ar_, 0, r.columns());
+  template <forward_operator<Field> A>
+  void operator()(const A& a, Field& x, Field& r) {
+    Field ar = view(ar_, 0, r.columns());
     for (int k = 0; k < count_; ++k) {
       if (between_) between_();
       const auto [ar_r, arar] = apply_dot_norm2(a, ar, r, r);
@@ -102,27 +102,27 @@ class mr_steps {
 
  private:
   int count_;
-  number_for_any_width<typename F::scalars> omega_;
-  F ar_;
+  number_for_any_width<typename Field::scalars> omega_;
+  Field ar_;
   step_hook between_;
 };
 
 /// GCR without restarts: |r| is minimal over the span of all directions. (Eisenstat, Elman, Schultz 1983)
-template <field_batch F>
+template <field_batch Field>
 class gcr_steps {
-  using scalars = typename F::scalars;
+  using scalars = typename Field::scalars;
 
  public:
-  gcr_steps(F& shape, int count, step_hook between = nullptr) : between_(std::move(between)) {
+  gcr_steps(Field& shape, int count, step_hook between = nullptr) : between_(std::move(between)) {
     if (count < 1) throw input_error("gcr: the number of steps must be at least 1, found " + std::to_string(count));
     for (int k = 0; k < count; ++k) p_.push_back(like(shape)), q_.push_back(like(shape));
   }
-  F& scratch() { return q_.front(); }
+  Field& scratch() { return q_.front(); }
 
-  template <forward_operator<F> A>
-  void operator()(const A& a, F& x, F& r) {
+  template <forward_operator<Field> A>
+  void operator()(const A& a, Field& x, Field& r) {
     const int columns = r.columns();
-    std::vector<F> p, q;      // directions and their images q = A p, orthogonal
+    std::vector<Field> p, q;  // directions and their images q = A p, orthogonal
     std::vector<scalars> qq;  // |q|^2, 0 for a direction that is not to be used
     for (std::size_t m = 0; m < p_.size(); ++m) {
       if (between_) between_();
@@ -137,10 +137,11 @@ class gcr_steps {
 
  private:
   /// Makes the last of p and q from r, orthogonal to those before. Returns the step along it, <q, r> / |q|^2.
-  template <forward_operator<F> A>
-  static scalars next_direction(const A& a, F& r, std::vector<F>& p, std::vector<F>& q, std::vector<scalars>& qq) {
+  template <forward_operator<Field> A>
+  static scalars next_direction(const A& a, Field& r, std::vector<Field>& p, std::vector<Field>& q,
+                                std::vector<scalars>& qq) {
     const std::size_t m = qq.size();
-    const auto next = [&](std::size_t j) -> const F& { return j < m ? q[j] : r; };
+    const auto next = [&](std::size_t j) -> const Field& { return j < m ? q[j] : r; };
     auto [q_next, norm] = apply_dot_norm2(a, q[m], r, next(0));
     const scalars norm_before = norm;
     scalars projection = conj(q_next);
@@ -154,40 +155,40 @@ class gcr_steps {
     for (; j + 1 < m; j += 2) axpy_pair(p[m], taken[j], p[j], taken[j + 1], p[j + 1]);
     if (j < m) axpy(p[m], taken[j], p[j]);
     // Where only rounding is left of q, the residual is as small as it gets: the direction is not used.
-    constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
+    constexpr double rounding = 16.0 * unit_roundoff(precision_of<Field>);
     const std::vector<double> limits(static_cast<std::size_t>(r.columns()), rounding * rounding);
     qq.push_back(norm * where_above(ratio(norm, norm_before), std::span<const double>(limits)));
     return ratio(conj(projection), qq.back());
   }
 
-  std::vector<F> p_, q_;
+  std::vector<Field> p_, q_;
   step_hook between_;
 };
 
 /// GCR in s steps at a time (CA-GCR): with v_0 = r and v_j+1 = A v_j, the c that makes |r - sum_j c_j v_j+1| smallest.
 /// All sums of such a stretch are made after its s applications. In exact numbers these are s steps of GCR. (Hoemmen,
 /// PhD thesis, Berkeley 2010; Clark et al., arXiv:1612.07873.) The v_j grow more parallel with j: s up to 8.
-template <field_batch F>
+template <field_batch Field>
 class ca_gcr_steps {
-  using scalars = typename F::scalars;
+  using scalars = typename Field::scalars;
 
  public:
-  using listener = std::function<void(const std::vector<scalars>&)>;
+  using recorder = std::function<void(const std::vector<scalars>&)>;
 
   /// \param count   steps, in stretches of `length` at most, as even as can be
-  /// \param listen is given the c of each stretch; null: not called
-  ca_gcr_steps(F& shape, int count, int length, listener listen = nullptr, step_hook between = nullptr)
-      : count_(count), listen_(std::move(listen)), between_(std::move(between)) {
+  /// \param record is given the c of each stretch; null: not called
+  ca_gcr_steps(Field& shape, int count, int length, recorder record = nullptr, step_hook between = nullptr)
+      : count_(count), record_(std::move(record)), between_(std::move(between)) {
     if (count < 1) throw input_error("ca-gcr: the number of steps must be at least 1, found " + std::to_string(count));
     if (length < 1 || length > 16)
       throw input_error("ca-gcr: expected 1 to 16 steps at a time, found " + std::to_string(length));
     stretches_ = (count + length - 1) / length;
     for (int k = 0; k < (count + stretches_ - 1) / stretches_; ++k) v_.push_back(like(shape));
   }
-  F& scratch() { return v_.front(); }
+  Field& scratch() { return v_.front(); }
 
-  template <forward_operator<F> A>
-  void operator()(const A& a, F& x, F& r) {
+  template <forward_operator<Field> A>
+  void operator()(const A& a, Field& x, Field& r) {
     int done = 0;
     for (int k = 1; k <= stretches_; ++k) {
       if (between_) between_();
@@ -198,83 +199,84 @@ class ca_gcr_steps {
   }
 
  private:
-  template <forward_operator<F> A>
-  void stretch(const A& a, F& x, F& r, std::size_t s, bool last) {
-    std::vector<F> v{view(r, 0, r.columns())};  // v_0 ... v_s
+  template <forward_operator<Field> A>
+  void stretch(const A& a, Field& x, Field& r, std::size_t s, bool last) {
+    std::vector<Field> v{view(r, 0, r.columns())};  // v_0 ... v_s
     for (std::size_t j = 0; j < s; ++j) {
       v.push_back(view(v_[j], 0, r.columns()));
       a.apply(v[j + 1], v[j]);
     }
-    constexpr double rounding = 16.0 * unit_roundoff(precision_of<F>);
-    const std::span<const F> directions = std::span<const F>(v).first(s), images = std::span<const F>(v).last(s);
+    constexpr double rounding = 16.0 * unit_roundoff(precision_of<Field>);
+    const std::span<const Field> directions = std::span<const Field>(v).first(s),
+                                 images = std::span<const Field>(v).last(s);
     const std::vector<scalars> c = least_squares(images, std::as_const(r), rounding);
-    if (listen_) listen_(c);
+    if (record_) record_(c);
     add_combination(x, std::span<const scalars>(c), directions);
     if (!last) subtract_combination(r, std::span<const scalars>(c), images);
   }
 
   int count_, stretches_;
-  std::vector<F> v_;
-  listener listen_;
+  std::vector<Field> v_;
+  recorder record_;
   step_hook between_;
 };
 
 /// x += sum_j c_j A^j r with numbers c_j that are known before: those of CA-GCR, say, which hardly change from one
 /// residual to the next. One application less than there are numbers, and no sums.
-template <field_batch F>
+template <field_batch Field>
 class polynomial_steps {
-  using scalars = typename F::scalars;
+  using scalars = typename Field::scalars;
 
  public:
-  polynomial_steps(F& shape, const std::vector<double>& c) : scratch_(like(shape)) {
+  polynomial_steps(Field& shape, const std::vector<double>& c) : scratch_(like(shape)) {
     if (c.empty()) throw input_error("polynomial: expected at least one coefficient");
     for (const double number : c) c_.emplace_back(shape, number);
     for (std::size_t j = 1; j < c.size(); ++j) v_.push_back(like(shape));
   }
-  F& scratch() { return scratch_; }
+  Field& scratch() { return scratch_; }
 
-  template <forward_operator<F> A>
-  void operator()(const A& a, F& x, F& r) {
-    std::vector<F> v{view(r, 0, r.columns())};
-    for (F& next : v_) {
+  template <forward_operator<Field> A>
+  void operator()(const A& a, Field& x, Field& r) {
+    std::vector<Field> v{view(r, 0, r.columns())};
+    for (Field& next : v_) {
       v.push_back(view(next, 0, r.columns()));
       a.apply(v.back(), v[v.size() - 2]);
     }
     std::vector<scalars> c;
     for (const auto& number : c_) c.push_back(number(r.columns()));
-    add_combination(x, std::span<const scalars>(c), std::span<const F>(v));
+    add_combination(x, std::span<const scalars>(c), std::span<const Field>(v));
   }
 
  private:
   std::vector<number_for_any_width<scalars>> c_;
-  std::vector<F> v_;
-  F scratch_;
+  std::vector<Field> v_;
+  Field scratch_;
 };
 
 /// Returns MR of `count` steps, relaxed by `omega`. For an operator whose Hermitian part is definite.
-template <field_batch F, forward_operator<F> A>
-auto mr_relaxation(const A& a, const F& shape, int count, double omega = 1.0, const step_hook& between = nullptr) {
-  return relaxation<F, A, mr_steps<F>>(a, shape,
-                                       [=](F& like_this) { return mr_steps<F>(like_this, count, omega, between); });
+template <field_batch Field, forward_operator<Field> A>
+auto mr_relaxation(const A& a, const Field& shape, int count, double omega = 1.0, const step_hook& between = nullptr) {
+  return relaxation<Field, A, mr_steps<Field>>(
+      a, shape, [=](Field& like_this) { return mr_steps<Field>(like_this, count, omega, between); });
 }
 /// Returns GCR of `count` steps. 2 `count` fields of storage.
-template <field_batch F, forward_operator<F> A>
-auto gcr_relaxation(const A& a, const F& shape, int count, const step_hook& between = nullptr) {
-  return relaxation<F, A, gcr_steps<F>>(a, shape,
-                                        [=](F& like_this) { return gcr_steps<F>(like_this, count, between); });
+template <field_batch Field, forward_operator<Field> A>
+auto gcr_relaxation(const A& a, const Field& shape, int count, const step_hook& between = nullptr) {
+  return relaxation<Field, A, gcr_steps<Field>>(
+      a, shape, [=](Field& like_this) { return gcr_steps<Field>(like_this, count, between); });
 }
 /// Returns GCR of `count` steps, `length` of them at a time. `length` fields of storage.
-template <field_batch F, forward_operator<F> A>
-auto ca_gcr_relaxation(const A& a, const F& shape, int count, int length = 4,
-                       typename ca_gcr_steps<F>::listener listen = nullptr, const step_hook& between = nullptr) {
-  return relaxation<F, A, ca_gcr_steps<F>>(
-      a, shape, [=](F& like_this) { return ca_gcr_steps<F>(like_this, count, length, listen, between); });
+template <field_batch Field, forward_operator<Field> A>
+auto ca_gcr_relaxation(const A& a, const Field& shape, int count, int length = 4,
+                       typename ca_gcr_steps<Field>::recorder record = nullptr, const step_hook& between = nullptr) {
+  return relaxation<Field, A, ca_gcr_steps<Field>>(
+      a, shape, [=](Field& like_this) { return ca_gcr_steps<Field>(like_this, count, length, record, between); });
 }
 /// Returns sum_j c_j A^j. As many fields of storage as coefficients.
-template <field_batch F, forward_operator<F> A>
-auto polynomial_relaxation(const A& a, const F& shape, const std::vector<double>& c) {
-  return relaxation<F, A, polynomial_steps<F>>(a, shape,
-                                               [&](F& like_this) { return polynomial_steps<F>(like_this, c); });
+template <field_batch Field, forward_operator<Field> A>
+auto polynomial_relaxation(const A& a, const Field& shape, const std::vector<double>& c) {
+  return relaxation<Field, A, polynomial_steps<Field>>(
+      a, shape, [&](Field& like_this) { return polynomial_steps<Field>(like_this, c); });
 }
 
 }  // namespace plaquette

@@ -37,9 +37,9 @@ inline std::vector<int> columns_to_restart(const solve_report& report) {
 
 /// Runs a solver, and again for the columns that failed, together, from the best solutions so far. Not twice in a row
 /// for a column whose true residual did not fall by a tenth in between.
-/// \param run  solve_report (High& x, const High& b, const stopping_rule&, int attempt)
-template <field_batch High, class Run>
-solve_report with_restarts(High& x, const High& b, const stopping_rule& rule, int restarts, Run&& run) {
+/// \param run  solve_report (OuterField& x, const OuterField& b, const stopping_rule&, int attempt)
+template <field_batch OuterField, class Run>
+solve_report with_restarts(OuterField& x, const OuterField& b, const stopping_rule& rule, int restarts, Run&& run) {
   solve_report report = run(x, b, rule, 0);
   std::vector<int> failed = columns_to_restart(report);
   for (int attempt = 1; attempt <= restarts && !failed.empty(); ++attempt) {
@@ -52,7 +52,7 @@ solve_report with_restarts(High& x, const High& b, const stopping_rule& rule, in
       rest.column_tolerances.push_back(rule.tolerance_of(n));
     }
     if (rest.limit < 1) break;
-    High x_failed = gather_columns(x, failed);
+    OuterField x_failed = gather_columns(x, failed);
     const solve_report again = run(x_failed, gather_columns(b, failed), rest, attempt);
     scatter_columns(x, failed, x_failed);
     report.add_work(again);
@@ -76,12 +76,13 @@ solve_report with_restarts(High& x, const High& b, const stopping_rule& rule, in
 
 /// Runs a recurrence under reliable updates, with restarts.
 /// \param recurrence  solve_report (reliable_watch&, const Inner&, int attempt)
-template <field_batch Low, field_batch High, class Outer, class Inner, class Recurrence>
-solve_report reliable_solve(const char* name, const Outer& outer, const Inner& inner, High& x, const High& b,
-                            const stopping_rule& rule, const reliable_updates& parameters, Recurrence&& recurrence) {
+template <field_batch InnerField, field_batch OuterField, class Outer, class Inner, class Recurrence>
+solve_report reliable_solve(const char* name, const Outer& outer, const Inner& inner, OuterField& x,
+                            const OuterField& b, const stopping_rule& rule, const reliable_updates& parameters,
+                            Recurrence&& recurrence) {
   return with_restarts(x, b, rule, parameters.restarts,
-                       [&](High& y, const High& c, const stopping_rule& rest, int attempt) {
-                         reliable_watch<Low, High, Outer> watch(name, outer, y, c, rest, parameters);
+                       [&](OuterField& y, const OuterField& c, const stopping_rule& rest, int attempt) {
+                         reliable_watch<InnerField, OuterField, Outer> watch(name, outer, y, c, rest, parameters);
                          return recurrence(watch, inner, attempt);
                        });
 }
@@ -91,53 +92,60 @@ solve_report reliable_solve(const char* name, const Outer& outer, const Inner& i
 /// BiCGstab for A x = b (bicgstab.hpp). Columns that break down, turn to NaN or are thrown far off start again from the
 /// best solution, and `why` says so. What converges meets the tolerance in the true residual, or is at the floor of x's
 /// precision (`at_floor`).
-/// \tparam Low   field of the iteration, of the precision of `inner`
+/// \tparam InnerField   field of the iteration, of the precision of `inner`
 /// \param outer  A in the precision of x and b; applied for updates only
 /// \param inner  A in low precision
 /// \param x      the initial guess, and the solution
-template <field_batch Low, field_batch High, linear_operator<High> Outer, linear_operator<Low> Inner>
-solve_report reliable_bicgstab(const Outer& outer, const Inner& inner, High& x, const High& b,
+template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
+          linear_operator<InnerField> Inner>
+solve_report reliable_bicgstab(const Outer& outer, const Inner& inner, OuterField& x, const OuterField& b,
                                const stopping_rule& rule, const reliable_updates& parameters) {
-  return detail::reliable_solve<Low>(
+  return detail::reliable_solve<InnerField>(
       "bicgstab", outer, inner, x, b, rule, parameters, [](auto& watch, const Inner& a, int attempt) {
         return detail::bicgstab_under(watch, a, attempt == 0 ? shadow_residual::initial : shadow_residual::mixed);
       });
 }
 
 /// BiCGstab(l) (bicgstab_l.hpp). Else as reliable_bicgstab.
-template <field_batch Low, field_batch High, linear_operator<High> Outer, linear_operator<Low> Inner>
-solve_report reliable_bicgstab_l(const Outer& outer, const Inner& inner, High& x, const High& b,
+template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
+          linear_operator<InnerField> Inner>
+solve_report reliable_bicgstab_l(const Outer& outer, const Inner& inner, OuterField& x, const OuterField& b,
                                  const stopping_rule& rule, const reliable_updates& parameters, int l) {
   if (l < 1) throw input_error("bicgstab(l): l must be at least 1, found " + std::to_string(l));
   const std::string name = "bicgstab(" + std::to_string(l) + ")";
-  return detail::reliable_solve<Low>(
+  return detail::reliable_solve<InnerField>(
       name.c_str(), outer, inner, x, b, rule, parameters,
       [l](auto& watch, const Inner& a, int) { return detail::bicgstab_l_under(watch, a, l); });
 }
 
 /// Conjugate gradients for A x = b, A Hermitian and positive (conjugate_gradients.hpp). Else as reliable_bicgstab.
-template <field_batch Low, field_batch High, linear_operator<High> Outer, linear_operator<Low> Inner>
-solve_report reliable_conjugate_gradients(const Outer& outer, const Inner& inner, High& x, const High& b,
+template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
+          linear_operator<InnerField> Inner>
+solve_report reliable_conjugate_gradients(const Outer& outer, const Inner& inner, OuterField& x, const OuterField& b,
                                           const stopping_rule& rule, const reliable_updates& parameters) {
-  return detail::reliable_solve<Low>("cg", outer, inner, x, b, rule, parameters, [](auto& watch, const Inner& a, int) {
-    return detail::conjugate_gradients_under(watch, a);
-  });
+  return detail::reliable_solve<InnerField>(
+      "cg", outer, inner, x, b, rule, parameters,
+      [](auto& watch, const Inner& a, int) { return detail::conjugate_gradients_under(watch, a); });
 }
 
 /// CGNR (conjugate_gradients.hpp). Else as reliable_bicgstab.
-template <field_batch Low, field_batch High, linear_operator<High> Outer, linear_operator<Low> Inner>
-solve_report reliable_cgnr(const Outer& outer, const Inner& inner, High& x, const High& b, const stopping_rule& rule,
-                           const reliable_updates& parameters) {
-  return detail::reliable_solve<Low>("cgnr", outer, inner, x, b, rule, parameters,
-                                     [](auto& watch, const Inner& a, int) { return detail::cgnr_under(watch, a); });
+template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
+          linear_operator<InnerField> Inner>
+solve_report reliable_cgnr(const Outer& outer, const Inner& inner, OuterField& x, const OuterField& b,
+                           const stopping_rule& rule, const reliable_updates& parameters) {
+  return detail::reliable_solve<InnerField>(
+      "cgnr", outer, inner, x, b, rule, parameters,
+      [](auto& watch, const Inner& a, int) { return detail::cgnr_under(watch, a); });
 }
 
 /// CGNE (conjugate_gradients.hpp). Else as reliable_bicgstab.
-template <field_batch Low, field_batch High, linear_operator<High> Outer, linear_operator<Low> Inner>
-solve_report reliable_cgne(const Outer& outer, const Inner& inner, High& x, const High& b, const stopping_rule& rule,
-                           const reliable_updates& parameters) {
-  return detail::reliable_solve<Low>("cgne", outer, inner, x, b, rule, parameters,
-                                     [](auto& watch, const Inner& a, int) { return detail::cgne_under(watch, a); });
+template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
+          linear_operator<InnerField> Inner>
+solve_report reliable_cgne(const Outer& outer, const Inner& inner, OuterField& x, const OuterField& b,
+                           const stopping_rule& rule, const reliable_updates& parameters) {
+  return detail::reliable_solve<InnerField>(
+      "cgne", outer, inner, x, b, rule, parameters,
+      [](auto& watch, const Inner& a, int) { return detail::cgne_under(watch, a); });
 }
 
 }  // namespace plaquette

@@ -29,18 +29,18 @@ namespace plaquette {
 /// reads at convergence checks, and once more where columns are updated there. A column leaves the batch at an update
 /// only, so that what is said of it is true. The solutions of the smallest true residuals are in the caller's x at any
 /// time.
-template <field_batch Low, field_batch High, linear_operator<High> Outer>
-  requires precisions_of_one_field<High, Low>
-class reliable_watch : public recorded_batch<typename High::scalars> {
-  using base = recorded_batch<typename High::scalars>;
+template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer>
+  requires precisions_of_one_field<OuterField, InnerField>
+class reliable_watch : public recorded_batch<typename OuterField::scalars> {
+  using base = recorded_batch<typename OuterField::scalars>;
   using base::record_;
-  using table = typename residual_record<typename High::scalars>::table;
+  using table = typename residual_record<typename OuterField::scalars>::table;
 
  public:
   using typename base::divisor, typename base::gain, typename base::scalars;
 
   /// \throws input_error where x and b do not match, or the rule or the parameters make no sense
-  reliable_watch(std::string solver, const Outer& outer, High& x, const High& b, const stopping_rule& rule,
+  reliable_watch(std::string solver, const Outer& outer, OuterField& x, const OuterField& b, const stopping_rule& rule,
                  const reliable_updates& parameters)
       : base(solver, rule, norm2(b)), outer_(outer), x_(x), b_(b), y_(like(x)), parameters_(parameters) {
     if (!(x.shape() == b.shape()))
@@ -56,9 +56,9 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   }
 
   /// Computes the residual of the guess in high precision, reads it, and drops the columns that are solved already.
-  template <forward_operator<Low> A>
-  solver_start<Low> start(const A&) {
-    High r = like(b_);
+  template <forward_operator<InnerField> A>
+  solver_start<InnerField> start(const A&) {
+    OuterField r = like(b_);
     const auto rr =
         residual_of_guess(record_.rule(), r, counted_operator(outer_, record_.report(), true), y_, b_, this->b2());
     const auto values = record_.read({this->b2(), rr});
@@ -67,10 +67,10 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
     for (const column_state& c : record_.columns()) record_.report_of(c).true_residual = c.latest;
     // The iterated residual is to be below the tolerance by as much as rounding can hide.
     for (column_state& c : record_.columns()) c.limit2 *= 1.0 - 16.0 * low_roundoff;
-    Low rounded = like(b_, b_.columns(), as<Low>);
+    InnerField rounded = like(b_, b_.columns(), as<InnerField>);
     assign(rounded, r);
     record_.retain(keep, rounded);
-    Low e = like(rounded);
+    InnerField e = like(rounded);
     zero(e);
     auto low_rr = norm2(rounded);
     return {std::move(e), std::move(rounded), std::move(low_rr)};
@@ -79,7 +79,9 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   /// For a recurrence that adds several steps to the correction at once. Of the columns that are updated it forgets
   /// them.
   /// \param complete  gives the correction with all steps
-  void complete_solutions_by(std::function<Low(const Low& e)> complete) { complete_ = std::move(complete); }
+  void complete_solutions_by(std::function<InnerField(const InnerField& e)> complete) {
+    complete_ = std::move(complete);
+  }
 
   /// For a recurrence that goes wrong after an error in r. A column is updated, too, where its iterated residual has
   /// grown by this factor since the last update. It restarts where the old r was far from the new one.
@@ -103,17 +105,17 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   /// \param parts  every other field and handle of the batch
   /// \returns whether columns are left
   template <class... Parts>
-  bool check_convergence(Low& e, Low& r, scalars& rr, Parts&... parts) {
+  bool check_convergence(InnerField& e, InnerField& r, scalars& rr, Parts&... parts) {
     updated_.clear(), exhausted_.clear(), displaced_.clear();
     const bool regular = record_.check_is_due();
     if (!regular && !extra_check_is_due()) {
-      if ((record_.iteration() + record_.rule().look_behind) % record_.rule().look_every == 0) send_records();
+      if ((record_.iteration() + record_.rule().check_lag) % record_.rule().check_interval == 0) send_records();
       return true;
     }
     if (regular) record_.note_check();
     const std::vector<due_column> due = regular ? columns_due() : columns_due_near_the_tolerance();
     if (!due.empty()) update(due, complete_ ? complete_(e) : e, r, rr);
-    if (regular) tell_progress();
+    if (regular) report_progress();
     if (due.empty()) return true;
     zero_columns(e, updated_);
     std::vector<int> keep;
@@ -128,12 +130,12 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   static constexpr bool replaces_residuals = true;
 
   /// Replaces <u, r>, summed before the check, in the columns that got a new r at it.
-  void correct_product(scalars& u_r, const Low& u, const Low& r) const {
+  void correct_product(scalars& u_r, const InnerField& u, const InnerField& r) const {
     if (updated()) u_r = choose_product(u, r, u_r);
   }
   /// Sets p to zero where only a new Krylov space leads further, so that the next direction is its first.
   /// beta = 0 would not do. A column that broke down has p = NaN, and 0 times NaN is NaN.
-  void restart_direction(Low& p) const { zero_columns(p, exhausted_); }
+  void restart_direction(InnerField& p) const { zero_columns(p, exhausted_); }
 
   /// Returns whether some columns of the batch got a new r at this check.
   bool updated() const { return !updated_.empty(); }
@@ -150,14 +152,14 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
 
   /// p = r + f (p - r_old) in the updated columns, r_old their residual before the update. In displaced columns f is 1:
   /// there a ratio of products with the old r and the new one means nothing. May be called once after an update.
-  void change_direction(Low& p, const Low& r, const scalars& f) {
+  void change_direction(InnerField& p, const InnerField& r, const scalars& f) {
     std::vector<complex<double>> given, one;
     for (const int n : updated_) {
       const bool is_displaced = std::ranges::binary_search(displaced_, n);
       given.push_back({is_displaced ? 0.0 : 1.0, 0.0});
       one.push_back({is_displaced ? 1.0 : 0.0, 0.0});
     }
-    Low some = gather_columns(p, updated_), &r_new = *shift_;
+    InnerField some = gather_columns(p, updated_), &r_new = *shift_;
     axpy(some, uniform_scalars(some, 1.0), *shift_);
     std::vector<int> all(updated_.size());
     std::iota(all.begin(), all.end(), 0);
@@ -171,15 +173,15 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   }
 
   /// Returns <u, v> in the columns that were updated, `others` in the others.
-  scalars choose_product(const Low& u, const Low& v, const scalars& others) const {
+  scalars choose_product(const InnerField& u, const InnerField& v, const scalars& others) const {
     constexpr int passes_of_gathering = 3;
     if (passes_of_gathering * std::ssize(updated_) >= others.columns()) return choose(dot(u, v), others);
     return choose(spread(dot(gather_columns(u, updated_), gather_columns(v, updated_)), others.columns()), others);
   }
 
  private:
-  static constexpr double low_roundoff = unit_roundoff(precision_of<Low>);
-  static constexpr double high_roundoff = unit_roundoff(precision_of<High>);
+  static constexpr double low_roundoff = unit_roundoff(precision_of<InnerField>);
+  static constexpr double high_roundoff = unit_roundoff(precision_of<OuterField>);
   static constexpr double near = 10.0;  ///< times the tolerance: what some ten iterations may bring
   static constexpr int between_checks_near_the_tolerance = 2;
 
@@ -214,7 +216,7 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
       chosen[static_cast<std::size_t>(n)] = {1.0, 0.0};
       others[static_cast<std::size_t>(n)] = {};
     }
-    const High some = view(y_, 0, a.columns());
+    const OuterField some = view(y_, 0, a.columns());
     // a quotient by 0 is 0, whatever the dividend
     return ratio(a, make_scalars(some, std::span<const complex<double>>(chosen))) +
            ratio(b, make_scalars(some, std::span<const complex<double>>(others)));
@@ -228,11 +230,11 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
     return compacted(some, std::span<const int>(list));
   }
 
-  void tell_progress() const {
+  void report_progress() const {
     double worst = 0.0;
     for (const column_state& c : record_.columns())
       if (std::isfinite(c.latest)) worst = std::max(worst, c.latest);
-    record_.tell_progress(worst);
+    record_.report_progress(worst);
   }
 
   // When to update. What is found in a column's own records decides, so that it does not depend on the other columns.
@@ -285,7 +287,7 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
     else
       take_all_records();
     const stopping_rule& rule = record_.rule();
-    const int now = record_.iteration(), known = std::min(now - rule.look_behind, records_until_);
+    const int now = record_.iteration(), known = std::min(now - rule.check_lag, records_until_);
     const verdict end = judge::end(rule, now, record_.stop_is_wanted());
     std::vector<due_column> due;
     for (int n = 0; n < std::ssize(record_.columns()); ++n) {
@@ -293,7 +295,7 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
       verdict reason;
       bool is_due = follow(c, n, known, reason) || is_overdue(c) || end.ends;
       const bool is_near = c.latest < near * rule.tolerance_of(c.place);
-      if (rule.look_behind > 0 && !reason.ends && (is_due || is_near)) {
+      if (rule.check_lag > 0 && !reason.ends && (is_due || is_near)) {
         take_all_records();
         is_due = follow(c, n, now, reason) || is_due;
       }
@@ -308,7 +310,7 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   /// Where a device runs ahead of the host, iterations past the end cost more than checks. So a column that comes near
   /// its tolerance is checked often, until the next regular check. (One that stays near it has no end soon.)
   bool extra_check_is_due() {
-    if (record_.rule().look_behind == 0 || record_.iteration() % between_checks_near_the_tolerance != 0) return false;
+    if (record_.rule().check_lag == 0 || record_.iteration() % between_checks_near_the_tolerance != 0) return false;
     return std::ranges::any_of(record_.columns(), [&](const column_state& c) { return nearness_of(c).checked_often; });
   }
   std::vector<due_column> columns_due_near_the_tolerance() {
@@ -330,28 +332,28 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   /// Adds the corrections to the iterated solutions of the columns that are due, and finds what is left.
   /// \param r      becomes, in these columns, its distance from the true residual: old minus new
   /// \param r_new  becomes their true residual, rounded; a column for each that is due
-  std::vector<update_numbers> correct(const std::vector<int>& positions, const std::vector<int>& places, const Low& e,
-                                      Low& r, Low& r_new) {
+  std::vector<update_numbers> correct(const std::vector<int>& positions, const std::vector<int>& places,
+                                      const InnerField& e, InnerField& r, InnerField& r_new) {
     // Columns where they are, as views; those that are not side by side come together for the operator alone.
     const std::vector<column_run> runs = runs_of(positions, places);
     std::vector<scalars> parts;
     for (const column_run& run : runs) {
       const auto first = static_cast<std::size_t>(run.first);
-      const Low e_run = view(e, positions[first], run.count);
-      High y_run = view(y_, places[first], run.count), step = like(y_run);
+      const InnerField e_run = view(e, positions[first], run.count);
+      OuterField y_run = view(y_, places[first], run.count), step = like(y_run);
       assign(step, e_run);
       parts.push_back(axpy_norm2(y_run, uniform_scalars(y_run, 1.0), step));
       parts.push_back(norm2(e_run));
     }
-    const High y = runs.size() == 1 ? view(y_, places.front(), runs.front().count) : gather_columns(y_, places);
-    High ay = like(y);
+    const OuterField y = runs.size() == 1 ? view(y_, places.front(), runs.front().count) : gather_columns(y_, places);
+    OuterField ay = like(y);
     counted_operator(outer_, record_.report(), true).apply(ay, y);
     for (const column_run& run : runs) {
       const auto first = static_cast<std::size_t>(run.first);
-      High r_true = like(y, run.count);
+      OuterField r_true = like(y, run.count);
       parts.push_back(subtract_norm2(r_true, view(b_, places[first], run.count), view(ay, run.first, run.count)));
       // What rounding r_true adds to the gap is what it adds to r where the column goes on.
-      Low rounded = view(r_new, run.first, run.count), gap = view(r, positions[first], run.count);
+      InnerField rounded = view(r_new, run.first, run.count), gap = view(r, positions[first], run.count);
       assign(rounded, r_true);
       parts.push_back(axpy_norm2(gap, uniform_scalars(gap, -1.0), rounded));
     }
@@ -369,13 +371,13 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   }
 
   /// Updates columns, decides which of them leave, and lets the others go on from the true residual.
-  void update(const std::vector<due_column>& due, const Low& e, Low& r, scalars& rr) {
+  void update(const std::vector<due_column>& due, const InnerField& e, InnerField& r, scalars& rr) {
     std::vector<int> positions, places;
     for (const due_column& d : due) {
       positions.push_back(d.position);
       places.push_back(column_at(d.position).place);
     }
-    Low r_new = like(r, static_cast<int>(due.size()));
+    InnerField r_new = like(r, static_cast<int>(due.size()));
     const std::vector<update_numbers> found = correct(positions, places, e, r, r_new);
 
     leaves_.assign(record_.columns().size(), false);
@@ -437,16 +439,16 @@ class reliable_watch : public recorded_batch<typename High::scalars> {
   }
 
   const Outer& outer_;
-  High& x_;
-  const High& b_;
-  High y_;  ///< the iterated solutions without the corrections since, all columns of the caller's batch
+  OuterField& x_;
+  const OuterField& b_;
+  OuterField y_;  ///< the iterated solutions without the corrections since, all columns of the caller's batch
   reliable_updates parameters_;
   double growth_ = std::numeric_limits<double>::infinity();
   bool restarts_displaced_ = false;
-  std::function<Low(const Low& e)> complete_;
+  std::function<InnerField(const InnerField& e)> complete_;
   std::vector<int> updated_;                ///< positions of the columns updated at this check that go on
   std::vector<int> exhausted_, displaced_;  ///< some of them
-  std::optional<Low> shift_;                ///< what the last update added to their r
+  std::optional<InnerField> shift_;         ///< what the last update added to their r
   std::vector<bool> leaves_;                ///< of the columns in the batch, at a check
   std::vector<nearness> near_;
   late_values sent_;  ///< the records until iteration `sent_until_`, where a check is near

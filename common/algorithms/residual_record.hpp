@@ -61,7 +61,7 @@ class residual_record {
 
   /// Returns whether a convergence check comes after this iteration. (A recurrence may ask after several at once.)
   bool check_is_due() const {
-    return iteration_ / rule_.look_every > checked_at_ / rule_.look_every || iteration_ >= rule_.limit;
+    return iteration_ / rule_.check_interval > checked_at_ / rule_.check_interval || iteration_ >= rule_.limit;
   }
   void note_check() { checked_at_ = iteration_; }
   bool stop_is_wanted() const { return rule_.interrupted && rule_.interrupted(); }
@@ -147,7 +147,7 @@ class residual_record {
     if (!c.note.empty()) out.why = v.why.empty() ? c.note : v.why + " (" + c.note + ")";
   }
 
-  void tell_progress(double worst) const {
+  void report_progress(double worst) const {
     if (rule_.progress) rule_.progress(iteration_, worst);
   }
 
@@ -172,9 +172,10 @@ class residual_record {
  private:
   void check_rule() const {
     const auto refuse = [](const std::string& what) { throw input_error("stopping rule: " + what); };
-    if (rule_.look_every < 1) refuse("look_every must be at least 1, found " + std::to_string(rule_.look_every));
-    if (rule_.look_behind < 0 || (rule_.look_behind > 0 && rule_.look_behind >= rule_.look_every))
-      refuse("look_behind must be at least 0 and below look_every, found " + std::to_string(rule_.look_behind));
+    if (rule_.check_interval < 1)
+      refuse("check_interval must be at least 1, found " + std::to_string(rule_.check_interval));
+    if (rule_.check_lag < 0 || (rule_.check_lag > 0 && rule_.check_lag >= rule_.check_interval))
+      refuse("check_lag must be at least 0 and below check_interval, found " + std::to_string(rule_.check_lag));
     if (rule_.limit < 0) refuse("the iteration limit must not be negative, found " + std::to_string(rule_.limit));
     if (!rule_.column_tolerances.empty() && rule_.column_tolerances.size() != columns_.size())
       refuse("expected " + std::to_string(columns_.size()) + " column tolerances, found " +
@@ -184,8 +185,8 @@ class residual_record {
         refuse("the tolerance must be a number not below 0, found " + std::to_string(rule_.tolerance_of(n)));
   }
 
-  template <field_batch F>
-  static void retain_in(F& field, std::span<const int> keep) {
+  template <field_batch Field>
+  static void retain_in(Field& field, std::span<const int> keep) {
     compact(field, keep);
   }
   static void retain_in(scalars& handle, std::span<const int> keep) { handle = compacted(handle, keep); }

@@ -45,9 +45,9 @@ struct schur_report : solve_report {
 namespace detail {
 
 /// One solve M e = r of some columns through the even sites, and how to read its report as one of the full system.
-template <field_batch F>
+template <field_batch Field>
 struct schur_step {
-  F correction;                 ///< e
+  Field correction;             ///< e
   solve_report report;          ///< of the even system
   std::vector<double> to_full;  ///< the even relative residual times this is |r - M e|, per column
 };
@@ -210,23 +210,23 @@ std::vector<std::vector<double>> real_values(const std::vector<S>& handles, solv
 }
 
 /// \param targets  what |r - M e| shall meet, per column
-template <field_batch F, schur_complement<F> S, class M, class Solver>
-schur_step<F> solve_on_even_sites(const S& schur, const M& full, const F& r, const std::vector<double>& targets,
-                                  stopping_rule rule, Solver& solver, solve_report& total) {
+template <field_batch Field, schur_complement<Field> S, class M, class Solver>
+schur_step<Field> solve_on_even_sites(const S& schur, const M& full, const Field& r, const std::vector<double>& targets,
+                                      stopping_rule rule, Solver& solver, solve_report& total) {
   // Full batches are what a solve takes most memory for: none is held that the even system does not need.
-  F even = schur.even_like(r);
+  Field even = schur.even_like(r);
   zero(even);
   rule.guess_is_zero = true;
   std::vector<double> to_full;
   solve_report report = [&] {
-    F even_source = schur.even_like(r);
+    Field even_source = schur.even_like(r);
     schur.prepare_source(even_source, r);
     // What a residual on the even sites is worth in the full system is seen at e_even = 0, where the residual is the
     // source. It is 1 for the asymmetric complement and about 4 + m for the symmetric one.
     const auto residual2 = [&] {
       if constexpr (requires { schur.keeps_residuals(); })
         if (schur.keeps_residuals()) return norm2(even_source);
-      F e = like(r), left = like(r);
+      Field e = like(r), left = like(r);
       schur.reconstruct_solution(e, even, r);
       return residual(left, full, e, r);
     }();
@@ -238,7 +238,7 @@ schur_step<F> solve_on_even_sites(const S& schur, const M& full, const F& r, con
     }
     return solver(schur, even, even_source, std::as_const(rule));
   }();
-  F e = like(r);
+  Field e = like(r);
   schur.reconstruct_solution(e, even, r);
   return {e, std::move(report), std::move(to_full)};
 }
@@ -252,18 +252,18 @@ schur_step<F> solve_on_even_sites(const S& schur, const M& full, const F& r, con
 /// precision (`at_floor`), and stagnates where it is above (`why` says so).
 /// \param full    M on the full lattice
 /// \param x       the initial guess, and the solution: the one of the smallest true residual in each column
-/// \param solver  solve_report (const S& even_operator, F& x_even, const F& b_even, const stopping_rule&)
+/// \param solver  solve_report (const S& even_operator, Field& x_even, const Field& b_even, const stopping_rule&)
 /// \throws input_error where x and b differ in shape
-template <field_batch F, schur_complement<F> S, linear_operator<F> M, class Solver>
-schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const stopping_rule& rule, Solver&& solver,
-                         const schur_parameters& parameters = {}) {
+template <field_batch Field, schur_complement<Field> S, linear_operator<Field> M, class Solver>
+schur_report schur_solve(const S& schur, const M& full, Field& x, const Field& b, const stopping_rule& rule,
+                         Solver&& solver, const schur_parameters& parameters = {}) {
   if (!(x.shape() == b.shape())) throw input_error("schur_solve: x and b differ in shape");
-  detail::schur_record record(rule, parameters, unit_roundoff(precision_of<F>), b.columns());
+  detail::schur_record record(rule, parameters, unit_roundoff(precision_of<Field>), b.columns());
   const counted_operator counted(full, record.report, true);
 
   // Full batches are what a solve takes most memory for: from a guess of zero r is b itself, until it changes.
   bool r_is_b = rule.guess_is_zero;
-  F r = r_is_b ? view(b, 0, b.columns()) : like(b);
+  Field r = r_is_b ? view(b, 0, b.columns()) : like(b);
   const auto b2 = norm2(b), r2 = r_is_b ? b2 : residual_of_guess(rule, r, counted, x, b, b2);
   std::vector to_read{b2, r2};
   if (!(parameters.operator_norm > 0.0)) to_read.push_back(gain2(counted, r));
@@ -283,10 +283,10 @@ schur_report schur_solve(const S& schur, const M& full, F& x, const F& b, const 
   for (int pass = 0; !open.empty(); ++pass) {  // r has the open columns
     auto step = detail::solve_on_even_sites(schur, counted, r, record.targets(open, pass), record.rule_for(open),
                                             solver, record.report);
-    F& x_new = step.correction;
+    Field& x_new = step.correction;
     const bool from_zero = pass == 0 && rule.guess_is_zero;
     if (!from_zero) axpy(x_new, uniform_scalars(x_new, 1.0), some_columns(x, open));
-    F r_new = like(x_new);
+    Field r_new = like(x_new);
     const auto r2_new = residual(r_new, counted, x_new, some_columns(b, open));
     std::vector<int> better;
     const auto norms = detail::real_values(std::vector{r2_new, norm2(x_new)}, record.report);

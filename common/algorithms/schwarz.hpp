@@ -13,11 +13,11 @@
 namespace plaquette {
 
 /// The domains of a lattice as operators.
-template <field_batch F>
+template <field_batch Field>
 struct schwarz_domains {
-  any_operator<F> inside;  ///< A without what leads from domain to domain
+  any_operator<Field> inside;  ///< A without what leads from domain to domain
   /// to = from on the domains of a colour and 0 elsewhere, for each colour; none: all domains at the same time.
-  std::vector<any_operator<F>> colours{};
+  std::vector<any_operator<Field>> colours{};
 };
 
 /// Sweeps of Schwarz's procedure. Multiplicative, with two colours of a checkerboard: for one after the other, e =
@@ -25,10 +25,10 @@ struct schwarz_domains {
 /// the alpha that makes the residual smallest. Domains are solved by minimal residual steps, whose lengths all domains
 /// of a colour share: such sums are the only numbers that leave a domain. For every colour a sweep takes `steps`
 /// applications inside and one of A.
-template <field_batch F>
+template <field_batch Field>
 class schwarz_steps {
  public:
-  schwarz_steps(F& shape, schwarz_domains<F> domains, int sweeps, int steps, step_hook between = nullptr)
+  schwarz_steps(Field& shape, schwarz_domains<Field> domains, int sweeps, int steps, step_hook between = nullptr)
       : domains_(std::move(domains)),
         sweeps_(sweeps),
         solver_(shape, steps, 1.0, std::move(between)),
@@ -40,12 +40,12 @@ class schwarz_steps {
     if (sweeps < 1) throw input_error("schwarz: expected at least 1 sweep, found " + std::to_string(sweeps));
     if (steps < 1) throw input_error("schwarz: expected at least 1 step in a domain, found " + std::to_string(steps));
   }
-  F& scratch() { return ae_; }
+  Field& scratch() { return ae_; }
 
-  template <forward_operator<F> A>
-  void operator()(const A& a, F& x, F& r) {
+  template <forward_operator<Field> A>
+  void operator()(const A& a, Field& x, Field& r) {
     const int n = r.columns(), stages = sweeps_ * std::max<int>(1, static_cast<int>(domains_.colours.size()));
-    F e = view(e_, 0, n), r_here = view(r_, 0, n), ae = view(ae_, 0, n);
+    Field e = view(e_, 0, n), r_here = view(r_, 0, n), ae = view(ae_, 0, n);
     for (int stage = 0; stage < stages; ++stage) {
       if (domains_.colours.empty())
         copy(r_here, r);
@@ -68,19 +68,19 @@ class schwarz_steps {
   }
 
  private:
-  schwarz_domains<F> domains_;
+  schwarz_domains<Field> domains_;
   int sweeps_;
-  mr_steps<F> solver_;
-  number_for_any_width<typename F::scalars> one_, minus_one_;
-  F e_, r_, ae_;
+  mr_steps<Field> solver_;
+  number_for_any_width<typename Field::scalars> one_, minus_one_;
+  Field e_, r_, ae_;
 };
 
 /// Returns a relaxation of `sweeps` sweeps, each of `steps` minimal residual steps in every domain.
-template <field_batch F, forward_operator<F> A>
-auto schwarz_relaxation(const A& a, const F& shape, const schwarz_domains<F>& domains, int sweeps, int steps,
+template <field_batch Field, forward_operator<Field> A>
+auto schwarz_relaxation(const A& a, const Field& shape, const schwarz_domains<Field>& domains, int sweeps, int steps,
                         const step_hook& between = nullptr) {
-  return relaxation<F, A, schwarz_steps<F>>(
-      a, shape, [&](F& like_this) { return schwarz_steps<F>(like_this, domains, sweeps, steps, between); });
+  return relaxation<Field, A, schwarz_steps<Field>>(
+      a, shape, [&](Field& like_this) { return schwarz_steps<Field>(like_this, domains, sweeps, steps, between); });
 }
 
 }  // namespace plaquette

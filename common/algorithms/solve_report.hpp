@@ -20,12 +20,12 @@ struct stopping_rule {
   /// column that has converged stands still, so the solution does not depend on this number. (Reliable updates are made
   /// at checks: with them it does.) 1 is best where answers are ready at once, as on the CPU; some 10 where they come
   /// late.
-  int look_every = 1;
+  int check_interval = 1;
   /// At a check the host knows the residuals of this number of iterations before it, so the device has work while the
   /// host waits and asks other ranks. It waits for the rest where it finds something, and for a column close to
-  /// convergence. Such a column it then checks at every other iteration. Below `look_every`; 0: all is waited for. For
-  /// reliable updates alone; 1 or 2 where answers come late.
-  int look_behind = 0;
+  /// convergence. Such a column it then checks at every other iteration. Below `check_interval`; 0: all is waited for.
+  /// For reliable updates alone; 1 or 2 where answers come late.
+  int check_lag = 0;
   /// The caller knows that x is zero. Its residual is b then, which a solver need not compute.
   bool guess_is_zero = false;
   std::function<bool()> interrupted = nullptr;  ///< called at checks; true ends the solve

@@ -66,10 +66,10 @@ inline constexpr int iterations_of_a_stall = 150;
 
 /// Solves by the first of these solvers, and by the next ones for the columns that failed, from the best solution so
 /// far; `why` says so.
-/// \param run  solve_report (F& x, const F& b, const stopping_rule&, solver_kind, bool is_last)
-template <field_batch F, class Run>
-solve_report solve_in_turn(const std::array<solver_kind, 3>& solvers, F& x, const F& b, const stopping_rule& rule,
-                           Run&& run) {
+/// \param run  solve_report (Field& x, const Field& b, const stopping_rule&, solver_kind, bool is_last)
+template <field_batch Field, class Run>
+solve_report solve_in_turn(const std::array<solver_kind, 3>& solvers, Field& x, const Field& b,
+                           const stopping_rule& rule, Run&& run) {
   solve_report report = run(x, b, rule, solvers[0], false);
   report.solver = "auto";
   std::vector<std::string> told(report.columns.size());  ///< of each column: which solvers gave way, and why
@@ -94,7 +94,7 @@ solve_report solve_in_turn(const std::array<solver_kind, 3>& solvers, F& x, cons
                                            name(solvers[stage]) + " after " + std::to_string(c.iterations) +
                                            " iterations in all (" + c.why + ")";
     }
-    F x_failed = gather_columns(x, failed);
+    Field x_failed = gather_columns(x, failed);
     const bool is_last = stage + 1 == solvers.size();
     const solve_report again = run(x_failed, gather_columns(b, failed), rest, solvers[stage], is_last);
     scatter_columns(x, failed, x_failed);
@@ -114,8 +114,8 @@ solve_report solve_in_turn(const std::array<solver_kind, 3>& solvers, F& x, cons
 
 /// Solves A x = b by the solver of that kind.
 /// \param x  the initial guess, and the solution
-template <field_batch F, linear_operator<F> A>
-solve_report solve(solver_kind kind, const A& a, F& x, const F& b, const stopping_rule& rule,
+template <field_batch Field, linear_operator<Field> A>
+solve_report solve(solver_kind kind, const A& a, Field& x, const Field& b, const stopping_rule& rule,
                    const solver_parameters& parameters = {}) {
   switch (kind) {
     case solver_kind::cgne:
@@ -133,14 +133,14 @@ solve_report solve(solver_kind kind, const A& a, F& x, const F& b, const stoppin
     case solver_kind::bicgstab4:
       return bicgstab_l(a, x, b, rule, 4);
     case solver_kind::automatic:
-      return detail::solve_in_turn(detail::automatic_solvers(precision_of<F>), x, b, rule,
-                                   [&](F& y, const F& c, stopping_rule rest, solver_kind one, bool is_last) {
+      return detail::solve_in_turn(detail::automatic_solvers(precision_of<Field>), x, b, rule,
+                                   [&](Field& y, const Field& c, stopping_rule rest, solver_kind one, bool is_last) {
                                      rest.stagnation_window =
                                          is_last ? 0 : std::min(rest.stagnation_window, detail::iterations_of_a_stall);
                                      return solve(one, a, y, c, rest, parameters);
                                    });
   }
-  throw error(exit_status::internal_error, "solve: a solver without a name was asked for");
+  throw error(exit_status::internal_error, "solve: a solver without a name was requested");
 }
 
 }  // namespace plaquette

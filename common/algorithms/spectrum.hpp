@@ -20,21 +20,21 @@ namespace plaquette {
 /// and 2 in 1000 more. No proof: a start without the highest mode misses it; `fill` gives random vectors.
 /// \param shape_of  any field of the shape
 /// \param interrupted  asked between applications, or null; where it is true what is returned is no bound
-template <field_batch F, class H>
-double largest_eigenvalue(const H& h, const F& shape_of, const random_fill<F>& fill,
+template <field_batch Field, class H>
+double largest_eigenvalue(const H& h, const Field& shape_of, const random_fill<Field>& fill,
                           const std::function<bool()>& interrupted = nullptr) {
   const restart_sizes sizes{.keep = 4, .most = 28, .block = 1, .cycles = 6};
-  F basis = like(shape_of, sizes.most + sizes.block), scratch = like(shape_of, 1);
-  F start = view(basis, 0, 1);
+  Field basis = like(shape_of, sizes.most + sizes.block), scratch = like(shape_of, 1);
+  Field start = view(basis, 0, 1);
   fill(start);
   double bound = 0.0;
-  thick_restart_lanczos<F>(
+  thick_restart_lanczos<Field>(
       basis, sizes, {},
-      [&](F& out, const F& in) {
+      [&](Field& out, const Field& in) {
         h.apply(scratch, in);
         h.apply(out, scratch);
       },
-      [&](F&, const restart_state& state) {
+      [&](Field&, const restart_state& state) {
         bound = std::sqrt(state.values[0] + state.estimates[0]);
         return state.estimates[0] < 2e-3 * state.values[0];
       },
@@ -89,23 +89,24 @@ class mode_count {
 /// \param x     random columns
 /// \param size  of the space: 12 numbers a site of the whole lattice
 /// \param interrupted  asked between applications, or null; where it is true the count is of no use
-template <field_batch F, class H>
-mode_count count_modes(const H& h, const F& x, int moments, double size, double highest,
+template <field_batch Field, class H>
+mode_count count_modes(const H& h, const Field& x, int moments, double size, double highest,
                        const std::function<bool()>& interrupted = nullptr) {
   const squared_map z = squared_map::of_range(0.0, highest);
-  F before = like(x), now = like(x), scratch = like(x);
+  Field before = like(x), now = like(x), scratch = like(x);
   const auto total = [](const auto& numbers) {
     double sum = 0.0;
     for (const complex<double>& number : host_values(numbers)) sum += number.re;
     return sum;
   };
   copy(before, x);
-  apply_map(h, now, scratch, 1.0, z, x, 0.0, static_cast<const F*>(nullptr), 0.0, static_cast<const F*>(nullptr));
+  apply_map(h, now, scratch, 1.0, z, x, 0.0, static_cast<const Field*>(nullptr), 0.0,
+            static_cast<const Field*>(nullptr));
   const double mu0 = total(norm2(x)), mu1 = total(dot(x, now));
   std::vector<double> mu{mu0, mu1};
   while (static_cast<int>(mu.size()) < moments && !(interrupted && interrupted())) {
     mu.push_back(2.0 * total(norm2(now)) - mu0);
-    apply_map(h, before, scratch, 2.0, z, now, 0.0, static_cast<const F*>(nullptr), -1.0, &before);
+    apply_map(h, before, scratch, 2.0, z, now, 0.0, static_cast<const Field*>(nullptr), -1.0, &before);
     std::swap(before, now);
     mu.push_back(2.0 * total(dot(now, before)) - mu1);
   }

@@ -28,9 +28,9 @@ struct squared_map {
 /// H, each with what is added to it while its result is in registers. Both u and w may be null; out may be w, but not
 /// in or u.
 /// \param scratch  of the shape of in
-template <field_batch F, class H>
-void apply_map(const H& h, F& out, F& scratch, double factor, const squared_map& z, const F& in, double c, const F* u,
-               double e, const F* w) {
+template <field_batch Field, class H>
+void apply_map(const H& h, Field& out, Field& scratch, double factor, const squared_map& z, const Field& in, double c,
+               const Field* u, double e, const Field* w) {
   const double root = std::sqrt(z.shift), a = factor * z.alpha;
   if constexpr (requires { h.apply(out, a, in, root, c, u, e, w); }) {
     h.apply(scratch, 1.0, in, root, 0.0, nullptr, 0.0, nullptr);
@@ -44,8 +44,8 @@ void apply_map(const H& h, F& out, F& scratch, double factor, const squared_map&
 
 /// Returns the steps of a recurrence after which a loop asks whether it shall stop: a fraction of a second on a few
 /// cores. The same on all ranks.
-template <field_batch F>
-int steps_between_stops(const F& x) {
+template <field_batch Field>
+int steps_between_stops(const Field& x) {
   double sites = 1e4;
   if constexpr (requires { x.get_context().geometry().local_volume(); })
     sites = static_cast<double>(x.get_context().geometry().local_volume());
@@ -55,17 +55,17 @@ int steps_between_stops(const F& x) {
 /// Computes out = T_d(z(H^2)) in: amplifies what lies below the range of z. 2 d applications of H.
 /// \param degree  1 or more
 /// \param interrupted  asked in between, or null; where it is true the filter ends, and out is of no use
-template <field_batch F, class H>
-void chebyshev_filter(const H& h, F& out, const F& in, int degree, const squared_map& z,
+template <field_batch Field, class H>
+void chebyshev_filter(const H& h, Field& out, const Field& in, int degree, const squared_map& z,
                       const std::function<bool()>& interrupted = nullptr) {
-  F before = like(in), now = like(in), scratch = like(in);
+  Field before = like(in), now = like(in), scratch = like(in);
   copy(before, in);
-  apply_map(h, now, scratch, 1.0, z, before, 0.0, static_cast<const F*>(nullptr), 0.0,
-            static_cast<const F*>(nullptr));  // in may be part of a basis, which H reads more slowly
+  apply_map(h, now, scratch, 1.0, z, before, 0.0, static_cast<const Field*>(nullptr), 0.0,
+            static_cast<const Field*>(nullptr));  // in may be part of a basis, which H reads more slowly
   const int steps = steps_between_stops(in);
   for (int k = 2; k <= degree; ++k) {
     if (interrupted && k % steps == 0 && interrupted()) break;
-    apply_map(h, before, scratch, 2.0, z, now, 0.0, static_cast<const F*>(nullptr), -1.0, &before);
+    apply_map(h, before, scratch, 2.0, z, now, 0.0, static_cast<const Field*>(nullptr), -1.0, &before);
     std::swap(before, now);
   }
   copy(out, now);

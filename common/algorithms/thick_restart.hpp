@@ -19,8 +19,8 @@ namespace plaquette {
 
 /// Decides after each cycle; true ends the search. The kept vectors are columns 0 .. kept - 1 of the basis, the block
 /// that comes next the columns after them.
-template <class F>
-using restart_decision = std::function<bool(F& basis, const restart_state& state)>;
+template <class Field>
+using restart_decision = std::function<bool(Field& basis, const restart_state& state)>;
 
 /// What an eigenvector u of A that a Krylov space has not shown can have of its start, at most: <u, start> = <u, next>
 /// transfer for an eigenvalue a. For a Ritz pair A y = theta y + next b gives <u, y> = <u, next> b / (a - theta), and
@@ -81,10 +81,10 @@ inline void separate_converged(hermitian_eigenpairs& ritz, const host_matrix& r,
 /// \param interrupted  asked after each application, or null; true ends the search. Then `decide` is told once more of
 ///                     the last full cycle, if there was one, with state.cut; what it returns does not count.
 /// \param share  followed from the first cycle of this call on, or null
-template <field_batch F>
-restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restart_state state,
-                                    const std::function<void(F& out, const F& in)>& apply,
-                                    const restart_decision<F>& decide, const random_fill<F>& fill,
+template <field_batch Field>
+restart_state thick_restart_lanczos(Field& basis, const restart_sizes& sizes, restart_state state,
+                                    const std::function<void(Field& out, const Field& in)>& apply,
+                                    const restart_decision<Field>& decide, const random_fill<Field>& fill,
                                     const std::function<bool()>& interrupted = nullptr, hidden_share* share = nullptr) {
   const int p = sizes.block;
   const int later = sizes.later > 0 ? std::min(sizes.most, sizes.later) : sizes.most;
@@ -94,7 +94,7 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
   state.cut = false;
   if (share != nullptr) share->transfer = identity_matrix(p);
   if (state.cycle == 0) {
-    F start = view(basis, 0, p);
+    Field start = view(basis, 0, p);
     orthonormalise(start, fill);
   }
   while (true) {
@@ -104,9 +104,9 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
     for (int i = 0; i < k; ++i) t(i, i) = {state.values[static_cast<std::size_t>(i)], 0.0};
     host_matrix r;
     // Blocks are worked on outside of the basis, which may lie in slower memory.
-    F in = copied_columns(basis, k, p), next = like(basis, p);
+    Field in = copied_columns(basis, k, p), next = like(basis, p);
     while (k + p <= most) {
-      const F known = view(basis, 0, k + p);
+      const Field known = view(basis, 0, k + p);
       apply(next, in);
       if (interrupted && interrupted()) {  // the kept vectors and the block after them are as they were
         state.cut = true;
@@ -121,7 +121,7 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
       set_block(t, 0, k, f.c);
       set_block(t, k, 0, adjoint(f.c));
       r = f.r;
-      F place = view(basis, k + p, p);
+      Field place = view(basis, k + p, p);
       copy(place, next);
       std::swap(in, next);
       k += p;
@@ -150,7 +150,7 @@ restart_state thick_restart_lanczos(F& basis, const restart_sizes& sizes, restar
     state.coupling = adjoint(bottom);
     state.kept = kept;
     ++state.cycle;
-    F all = view(basis, 0, k), first = view(basis, kept, p);
+    Field all = view(basis, 0, k), first = view(basis, kept, p);
     rotate_basis(all, y);
     copy(first, in);
     if (decide(basis, state) || state.cycle >= sizes.cycles) return state;

@@ -167,7 +167,7 @@ void command_line::exclude(const std::string& one, const std::string& other) {
 void command_line::needs(const std::string& option, const std::string& other) {
   implementation_->rules.emplace_back([this, option, other] {
     if (given(option) && !given(other.substr(0, other.find(' '))))
-      throw input_error(fmt::format("{}: expected {} beside it, found none", option, other));
+      throw input_error(fmt::format("{}: expected {} with it, found none", option, other));
   });
 }
 
@@ -175,16 +175,17 @@ void command_line::needs_value(const std::string& option, const std::string& oth
                                const std::string& value) {
   implementation_->rules.emplace_back([this, option, other, expected, &value] {
     if (given(option) && value != expected)
-      throw input_error(fmt::format("{}: expected {} {} beside it, found {}", option, other, expected, value));
+      throw input_error(fmt::format("{}: expected {} {} with it, found {}", option, other, expected, value));
   });
 }
 
-void command_line::useless_beside(const std::string& other, const std::vector<std::string>& options,
+void command_line::no_effect_with(const std::string& other, const std::vector<std::string>& options,
                                   const std::string& why) {
   implementation_->rules.emplace_back([this, other, options, why] {
     for (const std::string& option : options)
       if (given(option) && given(other))
-        throw input_error(fmt::format("{} has no effect beside {}{}", option, other, why.empty() ? "" : ": " + why));
+        throw input_error(
+            fmt::format("{} has no effect together with {}{}", option, other, why.empty() ? "" : ": " + why));
   });
 }
 

@@ -53,7 +53,7 @@ class command_line {
   void needs_value(const std::string& option, const std::string& other, const std::string& expected,
                    const std::string& value);
   /// Declares options that have no effect together with another one.
-  void useless_beside(const std::string& other, const std::vector<std::string>& options, const std::string& why = {});
+  void no_effect_with(const std::string& other, const std::vector<std::string>& options, const std::string& why = {});
 
   /// Adds command lines that --help shows, without the program's name.
   void examples(const std::vector<std::string>& lines);

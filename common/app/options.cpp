@@ -35,7 +35,7 @@ void declare_device(command_line& line, shared_options& options) {
   line.choice("--device", options.device, {"cpu", "gpu"}, "What the operators run on");
   line.choice("--tune", options.tune, {"off", "on", "force"},
               "On a GPU: how each kernel is launched. As it comes; the fastest way, which is measured at its first use "
-              "and remembered; the same, measured anew. Results do not depend on it");
+              "and remembered; the same, measured again. Results do not depend on it");
   line.text("--tune-file", options.tune_file, "FILE",
             "Where that is remembered (not given: PLAQUETTE_TUNING_FILE, else the user's cache)");
   line.custom(
@@ -72,7 +72,7 @@ void require_device_sense(const command_line& line, const shared_options& option
   if (options.device == "gpu") return;
   for (const char* option : {"--tune", "--tune-file", "--protocol-seconds", "--halo", "--wait"})
     if (line.given(option) && !(options.cpu_waits && std::string_view(option) == "--wait"))
-      throw input_error(fmt::format("{}: expected --device gpu beside it, found --device {}", option, options.device));
+      throw input_error(fmt::format("{}: expected --device gpu with it, found --device {}", option, options.device));
 }
 
 shared_option_set::shared_option_set(command_line& line, const shared_options& defaults, const action_options& action,
@@ -138,7 +138,7 @@ void require_reunitarise_sense(const shared_options& options) {
 void require_mass_of_file(const command_line& line, const gauge_choice& gauge) {
   if (gauge.from == gauge_choice::origin::file && !line.given("--mass") && !line.given("--kappa"))
     throw input_error("--gauge " + printable(gauge.path) +
-                      ": expected --kappa or --mass beside it, found none (no default fits the links of a file)");
+                      ": expected --kappa or --mass with it, found none (no default fits the links of a file)");
 }
 
 void shared_option_set::declare_gauge() {
@@ -208,7 +208,8 @@ shared_options shared_option_set::collected() const {
   result.action = make_action(action_);
   result.overlap = overlap_ == "on";
   if (line_.given("--csw") && line_.given("--clover-spatial") && line_.given("--clover-temporal"))
-    throw input_error("--csw has no effect beside --clover-spatial and --clover-temporal: give two of the three");
+    throw input_error(
+        "--csw has no effect together with --clover-spatial and --clover-temporal: give two of the three");
   return result;
 }
 

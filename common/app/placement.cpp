@@ -219,7 +219,7 @@ int bind_this_thread(const topology& machine, const thread_place& place) {
 }
 
 /// Where the calling thread runs now; `bound` where it may run on one core only.
-thread_place look_at_this_thread(const topology& machine, bool& bound) {
+thread_place place_of_this_thread(const topology& machine, bool& bound) {
   const bitmap where = new_bitmap(), may = new_bitmap();
   thread_place place;
   if (hwloc_get_last_cpu_location(machine.get(), where.get(), HWLOC_CPUBIND_THREAD) == 0)
@@ -234,7 +234,7 @@ thread_place look_at_this_thread(const topology& machine, bool& bound) {
 }
 
 /// Binds all threads and notes where they are; returns an error number of one that could not be bound, or 0.
-int bind_and_look(const topology& machine, const std::vector<thread_place>& plan, rank_place& found) {
+int bind_and_report(const topology& machine, const std::vector<thread_place>& plan, rank_place& found) {
   const int threads = static_cast<int>(found.threads.size());
   int failure = 0, loose = 0;
 #pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(max : failure) reduction(+ : loose)
@@ -242,7 +242,7 @@ int bind_and_look(const topology& machine, const std::vector<thread_place>& plan
     const auto i = static_cast<std::size_t>(t);
     if (!plan.empty()) failure = std::max(failure, bind_this_thread(machine, plan[i]));
     bool bound = false;
-    found.threads[i] = look_at_this_thread(machine, bound);
+    found.threads[i] = place_of_this_thread(machine, bound);
     if (!plan.empty()) found.threads[i].memory_node = plan[i].memory_node;
     loose += bound ? 0 : 1;
   }
@@ -280,7 +280,7 @@ std::vector<rank_place> gather(const rank_place& own, const std::vector<std::str
   return ranks;
 }
 
-std::string what_bad_means(const core_list& cores) {
+std::string explain_bad_placement(const core_list& cores) {
   std::set<int> nodes;
   for (const core_place& core : cores) nodes.insert(core.numa_node);
   if (nodes.size() > 1) return "";
@@ -309,14 +309,14 @@ placement_record place_with_hwloc(placement_policy policy, int threads, const co
   record.packages = static_cast<int>(packages.size());
   record.numa_nodes = static_cast<int>(nodes.size());
   record.cores = static_cast<int>(cores.size());
-  if (policy == placement_policy::bad) record.note = what_bad_means(cores);
+  if (policy == placement_policy::bad) record.note = explain_bad_placement(cores);
 
   std::vector<thread_place> plan;
   if (policy != placement_policy::none) plan = plan_placement(cores, policy, host.size(), host.rank(), threads);
   rank_place own{own_host, false, std::vector<thread_place>(static_cast<std::size_t>(threads))};
   int failure = 0;
   if (machine.is_this_machine()) {
-    failure = bind_and_look(machine, plan, own);
+    failure = bind_and_report(machine, plan, own);
   } else {
     if (!plan.empty()) own.threads = plan;
     record.note = "the topology is made up: planned, nothing bound";
@@ -347,7 +347,7 @@ std::string ranges(std::vector<int> numbers) {
   return text;
 }
 
-std::vector<int> numbers_of(const rank_place& rank, int thread_place::*member) {
+std::vector<int> numbers_of(const rank_place& rank, int thread_place::* member) {
   std::vector<int> numbers;
   for (const thread_place& t : rank.threads) numbers.push_back(t.*member);
   return numbers;

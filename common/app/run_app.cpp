@@ -27,7 +27,7 @@ namespace {
 
 /// Where an error meets several ranks at once, rank 0 speaks and ends the others. A rank that fails alone waits, to be
 /// ended by that, and then speaks itself.
-void give_lower_ranks_the_word(const communicator& world) {
+void let_lower_ranks_report(const communicator& world) {
   if (world.rank() == 0) return;
   const double seconds = 1.0 + 0.1 * std::min(world.rank(), 40);
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -51,7 +51,7 @@ std::string out_of_memory_message() {
 
 }  // namespace
 
-void now_doing(const std::string& what) {
+void enter_stage(const std::string& what) {
   const std::lock_guard lock(stage_mutex);
   current_stage = what;
 }
@@ -108,7 +108,7 @@ int run_app(const char* name, int argc, char** argv, const app_body& body) {
   } catch (...) {
     failure what = describe_current_exception();
     if (std::ferror(stdout) != 0) what = {exit_status::output_failed, "standard output could not be written"};
-    give_lower_ranks_the_word(world);
+    let_lower_ranks_report(world);
     std::fflush(stdout);
     fmt::print(stderr, "{}: {}\n", name, printable(what.message));
     std::fflush(stderr);

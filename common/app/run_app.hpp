@@ -20,7 +20,7 @@ using app_body = std::function<exit_status(int argc, const char* const* argv, co
 int run_app(const char* name, int argc, char** argv, const app_body& body);
 
 /// Notes what the program is doing, for the message of an error that has no better one.
-void now_doing(const std::string& what);
+void enter_stage(const std::string& what);
 
 /// Ends the run with one line and exit status 70 where a rank has waited for another one for longer than the timeout in
 /// seconds (stall_watch.hpp). From here until MPI has ended.

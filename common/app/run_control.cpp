@@ -40,12 +40,12 @@ run_control::run_control(communicator world, double time_limit)
 bool run_control::should_stop() {
   if (stopped_) return true;
   const bool late = seconds_now() - start_ > time_limit_;
-  std::array<double, 2> asked{static_cast<double>(stop_signal()), late ? 1.0 : 0.0};
-  world_.maximum(std::span(asked));
-  if (const int signal = static_cast<int>(asked[0]); signal != 0) {
+  std::array<double, 2> requested{static_cast<double>(stop_signal()), late ? 1.0 : 0.0};
+  world_.maximum(std::span(requested));
+  if (const int signal = static_cast<int>(requested[0]); signal != 0) {
     stopped_ = true;
     reason_ = fmt::format("signal {} ({})", signal, strsignal(signal));
-  } else if (asked[1] > 0.0) {
+  } else if (requested[1] > 0.0) {
     stopped_ = true;
     reason_ = fmt::format("the time limit of {:g} s", time_limit_);
   }
@@ -56,7 +56,7 @@ void run_control::note_stop(verification& checks) const {
   if (stopped_) checks.add("run was not stopped by " + reason_, false);
 }
 
-void run_control::stop_if_asked(const std::string& during) {
+void run_control::stop_if_requested(const std::string& during) {
   if (should_stop()) throw error(exit_status::interrupted, fmt::format("stopped by {} during {}", reason_, during));
 }
 

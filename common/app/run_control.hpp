@@ -33,7 +33,7 @@ class run_control {
   /// Adds a check that fails and says why, where should_stop() has been true.
   void note_stop(verification& checks) const;
   /// Throws an error of exit status 6 that says so, where should_stop() is true. Collective.
-  void stop_if_asked(const std::string& during);
+  void stop_if_requested(const std::string& during);
 
  private:
   communicator world_;

@@ -89,11 +89,11 @@ struct stall_watch::state {
       seen_waits = number;
       seen_polls = polls;
       waited = is_waiting ? waited + std::min(passed, most_between_checks) : 0.0;
-      if (waited > longest) tell_and_end(what);
+      if (waited > longest) report_and_abort(what);
     }
   }
 
-  [[noreturn]] void tell_and_end(const char* what) const {
+  [[noreturn]] void report_and_abort(const char* what) const {
     end_stalled_run(rank, timeout,
                     std::string("other ranks: ") + (what != nullptr ? what : "messages of its neighbours") +
                         ", during " + during() + "; the run ends (--stall-timeout says how long a rank waits)");

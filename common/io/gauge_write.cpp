@@ -67,7 +67,7 @@ void write_own_sites(atomic_file_part& part, const described_gauge& file, const 
 }
 
 /// The first rank's word for all.
-std::string told_by_first_rank(std::string text, const communicator& comm) {
+std::string broadcast_text(std::string text, const communicator& comm) {
   std::uint64_t size = text.size();
   comm.broadcast(std::as_writable_bytes(std::span(&size, 1)), 0);
   text.resize(size);
@@ -89,7 +89,7 @@ void write_gauge(const std::string& path, const gauge_configuration& links, cons
   on_all_ranks_or_none(comm, [&] {
     if (comm.rank() == 0) whole = std::make_unique<atomic_file>(path, options.existing);
   });
-  const std::string temporary = told_by_first_rank(whole ? whole->temporary_path() : "", comm);
+  const std::string temporary = broadcast_text(whole ? whole->temporary_path() : "", comm);
   site_checksum checksum(file.layout.checksum);
   on_all_ranks_or_none(comm, [&] {
     atomic_file_part part(temporary, path);
@@ -120,7 +120,7 @@ std::string date_of(const gauge_write_options& options, const communicator& comm
   gmtime_r(&now, &utc);
   char text[64];
   std::strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y UTC", &utc);
-  return told_by_first_rank(text, comm);
+  return broadcast_text(text, comm);
 }
 
 std::string nersc_header(const extents& lattice, const gauge_write_options& options, double link_trace,

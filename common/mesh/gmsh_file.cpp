@@ -632,12 +632,12 @@ void require_whole(const gmsh_contents& contents, const gmsh_scanner& in) {
             " alone: save the mesh whole");
 }
 
-void note_turned(simplex_mesh& mesh) {
-  std::int64_t turned = 0;
-  for (std::int64_t e = 0; e < mesh.size(); ++e) turned += signed_volume(mesh, e) < 0.0 ? 1 : 0;
-  if (turned > 0)
+void note_reversed(simplex_mesh& mesh) {
+  std::int64_t reversed = 0;
+  for (std::int64_t e = 0; e < mesh.size(); ++e) reversed += signed_volume(mesh, e) < 0.0 ? 1 : 0;
+  if (reversed > 0)
     mesh.remarks.push_back(
-        std::to_string(turned) + " of " + std::to_string(mesh.size()) +
+        std::to_string(reversed) + " of " + std::to_string(mesh.size()) +
         (mesh.dimension == 3 ? " tetrahedra have a negative volume" : " triangles are listed clockwise") +
         ": their corners were put in the other order");
 }
@@ -681,7 +681,7 @@ simplex_mesh read_gmsh(const byte_source& source, int only_dimension) {
     mesh.materials.push_back(at->second);
   }
   if (mesh.dimension == 2) require_flat(mesh, in);
-  note_turned(mesh);
+  note_reversed(mesh);
   std::vector<tagged_face> tagged;
   for (const auto& simplex : contents.simplices[dimension - 1])
     for (const int tag : contents.group_sets[static_cast<std::size_t>(simplex.groups)].tags) {

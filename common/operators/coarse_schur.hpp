@@ -14,19 +14,20 @@ namespace plaquette {
 /// Mhat = 1 - Yhat_eo Yhat_oe on even sites, Yhat = X^-1 Y; where the lattice has no two parities, M itself on all
 /// sites. Meets `schur_complement`. One caller at a time.
 ///
-/// \tparam L  names `field`; `full_operator`, M with apply and apply_dagger; `products` (red_black.hpp, A = X, H = -Y);
+/// \tparam Library  names `field`; `full_operator`, M with apply and apply_dagger; `products` (red_black.hpp, A = X, H
+/// = -Y);
 ///            `space`, which makes fields and has geometry(), n and bytes_of_a_number. All but fields are made of an
 ///            execution, matrices and settings of the library.
-template <class L>
+template <class Library>
 class coarse_schur_complement {
  public:
-  using field = typename L::field;
+  using field = typename Library::field;
 
   /// Throws input_error where X has no inverse. Matrices are not kept.
   template <class Execution, class Matrices, class... Settings>
   coarse_schur_complement(const Execution& on, const Matrices& m, Settings... settings) : space_(on, m, settings...) {
     if (space_.geometry().red_black())
-      schur_.emplace(typename L::products(on, m, settings...), schur_kind::symmetric);
+      schur_.emplace(typename Library::products(on, m, settings...), schur_kind::symmetric);
     else
       whole_.emplace(on, m, settings...);
   }
@@ -53,7 +54,7 @@ class coarse_schur_complement {
     if (whole_) return copy(x, even);
     schur_->reconstruct_solution(x, even, b);
   }
-  field even_like(const field& full) const { return working_field(full.columns()); }
+  field even_like(const field& full) const { return solved_field(full.columns()); }
   /// Makes the even sites of the full system's residual: X_ee r. Its odd sites are zero.
   void full_residual(field& full, const field& r) const {
     if (whole_) return copy(full, r);
@@ -62,7 +63,7 @@ class coarse_schur_complement {
 
   /// Makes a full field, and one that Mhat acts on.
   field full_field(int columns) const { return field_on(site_subset::full, columns); }
-  field working_field(int columns) const {
+  field solved_field(int columns) const {
     return field_on(geometry().red_black() ? site_subset::even : site_subset::full, columns);
   }
 
@@ -91,9 +92,9 @@ class coarse_schur_complement {
   field field_on(site_subset sites, int columns) const { return space_.make({chiralities, n() / 2, sites, columns}); }
   double matrices_of_a_site() const { return whole_ ? coarse_matrices_of_a_site : hop_directions; }
 
-  typename L::space space_;
-  std::optional<typename L::full_operator> whole_;
-  std::optional<red_black_schur<typename L::products>> schur_;
+  typename Library::space space_;
+  std::optional<typename Library::full_operator> whole_;
+  std::optional<red_black_schur<typename Library::products>> schur_;
 };
 
 }  // namespace plaquette

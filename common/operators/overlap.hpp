@@ -16,7 +16,7 @@ namespace plaquette {
 template <class Sign>
 class overlap_operator {
  public:
-  using F = typename Sign::F;
+  using Field = typename Sign::Field;
 
   overlap_operator(const Sign& sign, double rho) : sign_(&sign), rho_(rho) {}
 
@@ -24,26 +24,26 @@ class overlap_operator {
   double rho() const { return rho_; }
 
   /// Computes out = D in
-  void apply(F& out, const F& in, double delta) const {
+  void apply(Field& out, const Field& in, double delta) const {
     sign_->apply(out, in, delta);
     gamma5(out, out);
     axpy(out, uniform_scalars(out, 1.0), in);
   }
   /// Computes out = D^+ in = in + sign(H) gamma_5 in
-  void apply_dagger(F& out, const F& in, double delta) const {
-    F turned = like(in);
-    gamma5(turned, in);
-    sign_->apply(out, turned, delta);
+  void apply_dagger(Field& out, const Field& in, double delta) const {
+    Field rotated = like(in);
+    gamma5(rotated, in);
+    sign_->apply(out, rotated, delta);
     axpy(out, uniform_scalars(out, 1.0), in);
   }
   /// Computes out = D(m) in = (rho - m/2) D in + m in
-  void apply_massive(F& out, const F& in, double mass, double delta) const {
+  void apply_massive(Field& out, const Field& in, double mass, double delta) const {
     apply(out, in, delta);
     scale(out, uniform_scalars(out, rho_ - 0.5 * mass));
     axpy(out, uniform_scalars(out, mass), in);
   }
   /// Computes out = D(m)^+ in
-  void apply_massive_dagger(F& out, const F& in, double mass, double delta) const {
+  void apply_massive_dagger(Field& out, const Field& in, double mass, double delta) const {
     apply_dagger(out, in, delta);
     scale(out, uniform_scalars(out, rho_ - 0.5 * mass));
     axpy(out, uniform_scalars(out, mass), in);
@@ -51,16 +51,16 @@ class overlap_operator {
 
   /// Computes out = D^+ D in for columns of definite chirality each, gamma_5 in = chi in: P_chi (2 in + 2 chi sign(H)
   /// in). One sign function instead of two. What rounding has left of the other chirality is removed.
-  void apply_square_in_sectors(F& out, const F& in, double delta) const {
-    F turned = like(in);
-    gamma5(turned, in);
-    const auto chi = ratio(dot(in, turned), norm2(in));
+  void apply_square_in_sectors(Field& out, const Field& in, double delta) const {
+    Field rotated = like(in);
+    gamma5(rotated, in);
+    const auto chi = ratio(dot(in, rotated), norm2(in));
     sign_->apply(out, in, delta);
     // in + chi s, and the same for gamma_5: (1 + chi gamma_5) / 2 of twice the sum
     scale(out, chi);
     axpy(out, uniform_scalars(out, 1.0), in);
-    gamma5(turned, out);
-    axpy(out, chi, turned);
+    gamma5(rotated, out);
+    axpy(out, chi, rotated);
   }
 
  private:
@@ -72,7 +72,7 @@ class overlap_operator {
 template <class Sign>
 class chiral_square {
  public:
-  using F = typename Sign::F;
+  using Field = typename Sign::Field;
 
   /// \param chirality  +1 or -1
   chiral_square(const Sign& sign, int chirality) : sign_(&sign), chirality_(chirality) {}
@@ -80,7 +80,7 @@ class chiral_square {
   int chirality() const { return chirality_; }
   const Sign& sign() const { return *sign_; }
 
-  /// \tparam V  F, or a field of a precision that the sign function takes at this accuracy
+  /// \tparam V  Field, or a field of a precision that the sign function takes at this accuracy
   template <class V>
   void apply(V& out, const V& in, double delta) const {
     field_shape whole = in.shape();

@@ -21,10 +21,10 @@
 namespace plaquette {
 
 /// Sums that a product makes of its result, while the result is in registers: <out, w> and |out|^2.
-template <class F>
+template <class Field>
 struct sums_of_result {
-  const F* w = nullptr;
-  std::optional<std::pair<typename F::scalars, typename F::scalars>>* sums = nullptr;
+  const Field* w = nullptr;
+  std::optional<std::pair<typename Field::scalars, typename Field::scalars>>* sums = nullptr;
 };
 
 /// Products with A, with its inverse, and with H or A^-1 H. A flag `daggered` means A^+ and H^+. `start` may be null.

@@ -31,28 +31,28 @@ namespace plaquette {
 ///   The library's `hopping_finish` has the members of `finish`: epilogue, scale, x, a, blocks of A, w, sums.
 /// - `site_diagonal`: A or its inverse. `is_number()`, `value()`, `blocks(parity)`, and `apply(out, in)` on one parity.
 /// - `clover_term(links, action)` makes C; `add_to_diagonal(C, number)`; `inverse(A)`.
-template <class L>
-concept dirac_library =
-    field_batch<typename L::field> &&
-    requires(const typename L::hopping_term& hop, const typename L::site_diagonal& a, typename L::field& out,
-             const typename L::field& in, const typename L::links& links, const fermion_action& action) {
-      hop.apply(out, in, false, {epilogue::add, -0.5, &in, 1.0});
-      { hop.get_context() } -> std::convertible_to<typename L::context>;
-      { a.is_number() } -> std::same_as<bool>;
-      { a.value() } -> std::same_as<double>;
-      a.apply(out, in);
-      L::inverse(L::clover_term(links, action));
-    };
+template <class Library>
+concept dirac_library = field_batch<typename Library::field> &&
+                        requires(const typename Library::hopping_term& hop, const typename Library::site_diagonal& a,
+                                 typename Library::field& out, const typename Library::field& in,
+                                 const typename Library::links& links, const fermion_action& action) {
+                          hop.apply(out, in, false, {epilogue::add, -0.5, &in, 1.0});
+                          { hop.get_context() } -> std::convertible_to<typename Library::context>;
+                          { a.is_number() } -> std::same_as<bool>;
+                          { a.value() } -> std::same_as<double>;
+                          a.apply(out, in);
+                          Library::inverse(Library::clover_term(links, action));
+                        };
 
 /// M on full-lattice Dirac spinors. Meets `linear_operator`. One caller at a time.
-template <dirac_library L>
+template <dirac_library Library>
 class wilson_clover_operator {
  public:
-  using field = typename L::field;
-  using context = typename L::context;
-  using links_type = typename L::links;
-  using hopping_term = typename L::hopping_term;
-  using site_diagonal = typename L::site_diagonal;
+  using field = typename Library::field;
+  using context = typename Library::context;
+  using links_type = typename Library::links;
+  using hopping_term = typename Library::hopping_term;
+  using site_diagonal = typename Library::site_diagonal;
 
   /// \param links   with ghosts filled; not kept
   /// \param stored  real numbers of each link that are kept
@@ -97,11 +97,11 @@ class wilson_clover_operator {
 };
 
 /// M = A - D/2 as red_black.hpp takes it: H = D/2, each product one kernel.
-template <dirac_library L>
+template <dirac_library Library>
 class wilson_clover_products {
  public:
-  using field = typename L::field;
-  using full_operator = wilson_clover_operator<L>;
+  using field = typename Library::field;
+  using full_operator = wilson_clover_operator<Library>;
   using sums_type = sums_of_result<field>;
 
   explicit wilson_clover_products(std::shared_ptr<const full_operator> full) : full_(std::move(full)) {}
@@ -147,13 +147,13 @@ class wilson_clover_products {
 ///
 /// The asymmetric kind is Mhat, with gamma_5 Mhat gamma_5 = Mhat^+. The symmetric one is A_ee^-1 Mhat. Call it S:
 /// gamma_5 S^+ gamma_5 = A_ee S A_ee^-1.
-template <dirac_library L>
-class wilson_clover_schur : public red_black_schur<wilson_clover_products<L>> {
+template <dirac_library Library>
+class wilson_clover_schur : public red_black_schur<wilson_clover_products<Library>> {
  public:
-  using full_operator = wilson_clover_operator<L>;
+  using full_operator = wilson_clover_operator<Library>;
 
   wilson_clover_schur(std::shared_ptr<const full_operator> full, schur_kind kind)
-      : red_black_schur<wilson_clover_products<L>>(wilson_clover_products<L>(std::move(full)), kind) {}
+      : red_black_schur<wilson_clover_products<Library>>(wilson_clover_products<Library>(std::move(full)), kind) {}
 
   const full_operator& full() const { return this->parts().full(); }
 
@@ -166,9 +166,9 @@ class wilson_clover_schur : public red_black_schur<wilson_clover_products<L>> {
 
 // --- M ---------------------------------------------------------------------------------------------------------------
 
-template <dirac_library L>
-wilson_clover_operator<L>::wilson_clover_operator(const context& ctx, const links_type& links,
-                                                  const fermion_action& action, reconstruct stored)
+template <dirac_library Library>
+wilson_clover_operator<Library>::wilson_clover_operator(const context& ctx, const links_type& links,
+                                                        const fermion_action& action, reconstruct stored)
     : action_(action),
       hopping_(ctx, links, action, stored),
       diagonal_(ctx, action.diagonal()),
@@ -177,15 +177,15 @@ wilson_clover_operator<L>::wilson_clover_operator(const context& ctx, const link
     if (action.diagonal() == 0.0) throw input_error("4 + m is zero: the even-odd decomposition divides by it");
     return;
   }
-  auto blocks = L::clover_term(links, action);    // C
-  L::add_to_diagonal(blocks, action.diagonal());  // A
+  auto blocks = Library::clover_term(links, action);    // C
+  Library::add_to_diagonal(blocks, action.diagonal());  // A
   diagonal_ = site_diagonal(ctx, blocks);
-  inverse_diagonal_ = site_diagonal(ctx, L::inverse(blocks));
+  inverse_diagonal_ = site_diagonal(ctx, Library::inverse(blocks));
 }
 
 /// Computes out_p = A_pp in_p - 1/2 D in_(1-p), for both parities p.
-template <dirac_library L>
-void wilson_clover_operator<L>::apply(field& out, const field& in, bool daggered) const {
+template <dirac_library Library>
+void wilson_clover_operator<Library>::apply(field& out, const field& in, bool daggered) const {
   for (int p = 0; p < 2; ++p) {
     field to = out.parity(p);
     const field here = in.parity(p), there = in.parity(1 - p);

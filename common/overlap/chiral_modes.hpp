@@ -26,29 +26,29 @@ inline std::vector<double> square_roots(const std::vector<complex<double>>& numb
 }
 
 /// `count` columns of a chirality's shape.
-template <class F>
-F half_like(const F& full, int columns) {
-  return F(full.get_context(), field_shape{2, 3, full.shape().sites, columns});
+template <class Field>
+Field half_like(const Field& full, int columns) {
+  return Field(full.get_context(), field_shape{2, 3, full.shape().sites, columns});
 }
 
 /// The columns of both.
-template <class F>
-F side_by_side(const F& a, const F& b) {
-  F all = like(a, a.columns() + b.columns());
+template <class Field>
+Field side_by_side(const Field& a, const Field& b) {
+  Field all = like(a, a.columns() + b.columns());
   if (a.columns() > 0) {
-    F first = view(all, 0, a.columns());
+    Field first = view(all, 0, a.columns());
     copy(first, a);
   }
   if (b.columns() > 0) {
-    F rest = view(all, a.columns(), b.columns());
+    Field rest = view(all, a.columns(), b.columns());
     copy(rest, b);
   }
   return all;
 }
 
 /// Modes first ... first + count - 1; vectors share storage.
-template <class F>
-chiral_modes<F> part_of(const chiral_modes<F>& modes, int first, int count) {
+template <class Field>
+chiral_modes<Field> part_of(const chiral_modes<Field>& modes, int first, int count) {
   const auto some = [&](const std::vector<double>& from) {
     return std::vector<double>(from.begin() + first, from.begin() + first + count);
   };
@@ -56,17 +56,17 @@ chiral_modes<F> part_of(const chiral_modes<F>& modes, int first, int count) {
 }
 
 /// How many of the first eigenvalues are smaller in size than `limit`.
-template <class F>
-int count_below(const chiral_modes<F>& modes, double limit) {
+template <class Field>
+int count_below(const chiral_modes<Field>& modes, double limit) {
   const auto first_above = std::ranges::find_if_not(modes.eigenvalues, [&](double e) { return std::abs(e) < limit; });
   return static_cast<int>(first_above - modes.eigenvalues.begin());
 }
 
 /// Random vectors in single precision from those in double.
-template <class G, class F>
-random_fill<G> converted_fill(const random_fill<F>& fill) {
-  return [&fill](G& x) {
-    F made = like(x, x.columns(), as<F>);
+template <class InnerField, class Field>
+random_fill<InnerField> converted_fill(const random_fill<Field>& fill) {
+  return [&fill](InnerField& x) {
+    Field made = like(x, x.columns(), as<Field>);
     fill(made);
     convert(x, made);
   };
@@ -74,28 +74,29 @@ random_fill<G> converted_fill(const random_fill<F>& fill) {
 
 /// D^+ D on a basis of one chirality, and what D makes of it in the other: -chi sign(H) v there. Zeros, where the sign
 /// function was interrupted.
-template <class Sign, class F>
-void apply_to_block(const Sign& sign, int chirality, const F& v, F& products, F* others, double delta, int width) {
+template <class Sign, class Field>
+void apply_to_block(const Sign& sign, int chirality, const Field& v, Field& products, Field* others, double delta,
+                    int width) {
   in_batches(v.columns(), width, [&](int first, int n) {
     field_shape whole = v.shape();
     whole.spins = 4;
     whole.columns = n;
-    F x(v.get_context(), whole), y(v.get_context(), whole);
-    const F in = view(v, first, n);
-    F product = view(products, first, n);
+    Field x(v.get_context(), whole), y(v.get_context(), whole);
+    const Field in = view(v, first, n);
+    Field product = view(products, first, n);
     zero(product);
     if (others != nullptr) {
-      F other = view(*others, first, n);
+      Field other = view(*others, first, n);
       zero(other);
     }
     if (const auto& interrupted = sign.options().interrupted; interrupted && interrupted()) return;
     put_chirality(x, in, chirality);
-    sign.apply(y, x, delta, delta < 1e-9 ? sign_precision::wide : sign.options().precision);
+    sign.apply(y, x, delta, delta < 1e-9 ? sign_precision::as_double : sign.options().precision);
     take_chirality(product, y, chirality);
     scale(product, uniform_scalars(product, 2.0 * chirality));
     axpy(product, uniform_scalars(product, 2.0), in);
     if (others == nullptr) return;
-    F other = view(*others, first, n);
+    Field other = view(*others, first, n);
     take_chirality(other, y, -chirality);
     scale(other, uniform_scalars(other, -1.0 * chirality));
   });
@@ -104,9 +105,9 @@ void apply_to_block(const Sign& sign, int chirality, const F& v, F& products, F*
 /// Rayleigh-Ritz of D^+ D in span V, of orthonormal V: V becomes Ritz vectors, e ascending. What D^+ D and, where it is
 /// given, D make of V follows it.
 /// \param residual_vectors  becomes (D^+ D - e) V
-template <class F>
-void rayleigh_ritz_of_products(chiral_modes<F>& found, F& products, F* others, F& residual_vectors) {
-  F& v = found.vectors;
+template <class Field>
+void rayleigh_ritz_of_products(chiral_modes<Field>& found, Field& products, Field* others, Field& residual_vectors) {
+  Field& v = found.vectors;
   const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(overlaps(v, products)));
   rotate_basis(v, pairs.vectors);
   rotate_basis(products, pairs.vectors);
@@ -122,9 +123,10 @@ void rayleigh_ritz_of_products(chiral_modes<F>& found, F& products, F* others, F
 }
 
 /// The same with accurate products, made here.
-template <class Sign, class F>
-void chiral_rayleigh_ritz(const Sign& sign, int chirality, chiral_modes<F>& found, F* others, double delta, int width) {
-  F products = like(found.vectors), residual_vectors = like(found.vectors);
+template <class Sign, class Field>
+void chiral_rayleigh_ritz(const Sign& sign, int chirality, chiral_modes<Field>& found, Field* others, double delta,
+                          int width) {
+  Field products = like(found.vectors), residual_vectors = like(found.vectors);
   apply_to_block(sign, chirality, found.vectors, products, others, delta, width);
   rayleigh_ritz_of_products(found, products, others, residual_vectors);
 }

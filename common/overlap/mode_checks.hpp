@@ -20,12 +20,12 @@ namespace plaquette {
 /// |D^+ D v - e v| of each mode, with products made here, whatever found the modes or read them from a file.
 /// Collective.
 /// \param delta  accuracy of the sign function
-template <class Sign, class F>
-std::vector<double> residuals_of_modes(const Sign& sign, int chirality, const chiral_modes<F>& modes, double delta,
+template <class Sign, class Field>
+std::vector<double> residuals_of_modes(const Sign& sign, int chirality, const chiral_modes<Field>& modes, double delta,
                                        int width) {
-  F residual_vectors = like(modes.vectors);
+  Field residual_vectors = like(modes.vectors);
   if (modes.vectors.columns() == 0) return {};
-  detail::apply_to_block(sign, chirality, modes.vectors, residual_vectors, static_cast<F*>(nullptr), delta, width);
+  detail::apply_to_block(sign, chirality, modes.vectors, residual_vectors, static_cast<Field*>(nullptr), delta, width);
   std::vector<complex<double>> minus;
   for (const double e : modes.eigenvalues) minus.push_back({-e, 0.0});
   axpy(residual_vectors, make_scalars(residual_vectors, std::span<const complex<double>>(minus)), modes.vectors);
@@ -34,8 +34,8 @@ std::vector<double> residuals_of_modes(const Sign& sign, int chirality, const ch
 
 namespace detail {
 
-template <class V, class Sign, class F>
-complement_probe probe_complement_with(const chiral_square<Sign>& square, const F& known, double bound, double size,
+template <class V, class Sign, class Field>
+complement_probe probe_complement_with(const chiral_square<Sign>& square, const Field& known, double bound, double size,
                                        const random_fill<V>& fill, const std::function<bool()>& interrupted) {
   const double delta = std::clamp(2.5e-4 * bound, 1e-7, 1e-4);
   constexpr int keep = 6, most = 48;
@@ -76,22 +76,23 @@ complement_probe probe_complement_with(const chiral_square<Sign>& square, const 
 /// Searches the least e of D^+ D in a chirality orthogonal to orthonormal `known` modes, until it is clear whether it
 /// is below `bound`. Starts from random vectors, and so does not depend on the search that found the modes. Collective.
 /// \param size  components of a vector on the whole lattice
-template <class Sign, class F>
-complement_probe probe_complement(const Sign& sign, int chirality, const F& known, double bound, double size,
-                                  const random_fill<F>& fill, const std::function<bool()>& interrupted) {
-  using G = typename Sign::G;
+template <class Sign, class Field>
+complement_probe probe_complement(const Sign& sign, int chirality, const Field& known, double bound, double size,
+                                  const random_fill<Field>& fill, const std::function<bool()>& interrupted) {
+  using InnerField = typename Sign::InnerField;
   const chiral_square<Sign> square(sign, chirality);
   const complement_probe found =
-      sign.is_narrow(std::clamp(2.5e-4 * bound, 1e-7, 1e-4))
-          ? detail::probe_complement_with<G>(square, known, bound, size, detail::converted_fill<G>(fill), interrupted)
-          : detail::probe_complement_with<F>(square, known, bound, size, fill, interrupted);
-  sign.forget_narrow_modes();
+      sign.is_single(std::clamp(2.5e-4 * bound, 1e-7, 1e-4))
+          ? detail::probe_complement_with<InnerField>(square, known, bound, size,
+                                                      detail::converted_fill<InnerField>(fill), interrupted)
+          : detail::probe_complement_with<Field>(square, known, bound, size, fill, interrupted);
+  sign.forget_single_modes();
   return found;
 }
 
 /// max |V^+ V - 1|
-template <class F>
-double distance_from_orthonormal(const F& v) {
+template <class Field>
+double distance_from_orthonormal(const Field& v) {
   if (v.columns() == 0) return 0.0;
   const host_matrix c = overlaps(v, v);
   double worst = 0.0;

@@ -17,10 +17,10 @@ namespace detail {
 
 /// Residuals of P D v / sqrt(e - e^2/4) in the other chirality, from those of v: (D^+ D - e) commutes with D. An error
 /// of v along e' counts by sqrt(e' / e) there.
-template <class Sign, class F>
-std::vector<double> residuals_of_partners(const Sign& sign, int chirality, const F& residual_vectors,
+template <class Sign, class Field>
+std::vector<double> residuals_of_partners(const Sign& sign, int chirality, const Field& residual_vectors,
                                           const std::vector<double>& eigenvalues, int width) {
-  F same = like(residual_vectors), other = like(residual_vectors);
+  Field same = like(residual_vectors), other = like(residual_vectors);
   apply_to_block(sign, chirality, residual_vectors, same, &other, 3e-3, width);
   const auto norms = host_values(norm2(other));
   std::vector<double> residuals;
@@ -32,10 +32,10 @@ std::vector<double> residuals_of_partners(const Sign& sign, int chirality, const
 }
 
 /// Rayleigh-Ritz with accurate products. Returns the residuals of the partners.
-template <class Sign, class F>
-std::vector<double> judge_modes(const Sign& sign, int chirality, chiral_modes<F>& found, F& others, double delta,
-                                int width) {
-  F products = like(found.vectors), residual_vectors = like(found.vectors);
+template <class Sign, class Field>
+std::vector<double> judge_modes(const Sign& sign, int chirality, chiral_modes<Field>& found, Field& others,
+                                double delta, int width) {
+  Field products = like(found.vectors), residual_vectors = like(found.vectors);
   apply_to_block(sign, chirality, found.vectors, products, &others, delta, width);
   rayleigh_ritz_of_products(found, products, &others, residual_vectors);
   return residuals_of_partners(sign, chirality, residual_vectors, found.eigenvalues, width);
@@ -44,10 +44,10 @@ std::vector<double> judge_modes(const Sign& sign, int chirality, chiral_modes<F>
 /// Returns the partners in the other chirality of the pairs of `main`, P D v / sqrt(e - e^2/4), orthonormal.
 /// \param partners  what D makes of main in the other chirality
 /// \param zeros     zero modes of main, which come first and have no partners; not all of them are
-template <class F>
-F partners_of_pairs(const F& partners, const chiral_modes<F>& main, int zeros) {
+template <class Field>
+Field partners_of_pairs(const Field& partners, const chiral_modes<Field>& main, int zeros) {
   const int all = main.vectors.columns(), pairs = all - zeros;
-  F vectors = half_like(partners, pairs);
+  Field vectors = half_like(partners, pairs);
   copy(vectors, view(partners, zeros, pairs));
   std::vector<complex<double>> factors;
   for (int i = zeros; i < all; ++i) {
@@ -62,10 +62,10 @@ F partners_of_pairs(const F& partners, const chiral_modes<F>& main, int zeros) {
 /// Modes of chirality -chi that the search in chi missed join those that it found, with their partners
 /// P D v / sqrt(e - e^2/4). The lowest remain, as many as there were.
 /// \param partners  of main, in the chirality of `late`
-template <class Sign, class F>
-void join_pairs(const Sign& sign, int chi, const chiral_modes<F>& late, chiral_modes<F>& main, F& partners,
+template <class Sign, class Field>
+void join_pairs(const Sign& sign, int chi, const chiral_modes<Field>& late, chiral_modes<Field>& main, Field& partners,
                 double delta, int width) {
-  F products = like(late.vectors), theirs = like(late.vectors);
+  Field products = like(late.vectors), theirs = like(late.vectors);
   apply_to_block(sign, -chi, late.vectors, products, &theirs, delta, width);
   std::vector<complex<double>> factors;
   for (const double e : late.eigenvalues) factors.push_back({1.0 / std::sqrt(e - 0.25 * e * e), 0.0});
@@ -87,12 +87,12 @@ void join_pairs(const Sign& sign, int chi, const chiral_modes<F>& late, chiral_m
 }
 
 /// The same, where zero modes come first in `main`, and stay.
-template <class Sign, class F>
-void join_late_modes(const Sign& sign, int chi, const chiral_modes<F>& late, chiral_modes<F>& main, int zeros,
-                     F& partners, double delta, int width) {
+template <class Sign, class Field>
+void join_late_modes(const Sign& sign, int chi, const chiral_modes<Field>& late, chiral_modes<Field>& main, int zeros,
+                     Field& partners, double delta, int width) {
   const int all = main.vectors.columns();
-  chiral_modes<F> pairs = part_of(main, zeros, all - zeros);
-  F place = view(main.vectors, zeros, all - zeros);
+  chiral_modes<Field> pairs = part_of(main, zeros, all - zeros);
+  Field place = view(main.vectors, zeros, all - zeros);
   pairs.vectors = copied_columns(main.vectors, zeros, all - zeros);
   join_pairs(sign, chi, late, pairs, partners, delta, width);
   copy(place, pairs.vectors);

@@ -22,12 +22,12 @@ namespace detail {
 template <class Function>
 struct function_operator {
   const Function& function;
-  template <class F>
-  void apply(F& out, const F& in) const {
+  template <class Field>
+  void apply(Field& out, const Field& in) const {
     function(out, in);
   }
-  template <class F>
-  void apply_dagger(F& out, const F& in) const {
+  template <class Field>
+  void apply_dagger(Field& out, const Field& in) const {
     function(out, in);
   }
 };
@@ -44,14 +44,14 @@ struct refinement_goal {
 /// (D^+ D - e) t = (D^+ D - e) v off all that is known. This is Newton's method for the space that they span.
 /// (Jacobi's correction; Sleijpen, van der Vorst 1996) The sign function within is as accurate as each residual takes.
 /// What D makes of v is computed once. Then what it makes of t is taken off, which may be less accurate, as t is small.
-template <class Sign, class F>
+template <class Sign, class Field>
 class mode_refinement {
  public:
   /// \param found    orthonormal; what is refined
   /// \param others   becomes what D makes of them in the other chirality; or null
   /// \param project  takes off what is known, these too
-  mode_refinement(const chiral_square<Sign>& square, chiral_modes<F>& found, F* others,
-                  const std::function<void(F&)>& project, refinement_goal goal, const overlap_mode_search& search,
+  mode_refinement(const chiral_square<Sign>& square, chiral_modes<Field>& found, Field* others,
+                  const std::function<void(Field&)>& project, refinement_goal goal, const overlap_mode_search& search,
                   int width)
       : square_(square),
         found_(found),
@@ -65,7 +65,7 @@ class mode_refinement {
 
   /// Returns residuals of the partners, where the goal has some for them.
   std::vector<double> run() {
-    const F& v = found_.vectors;
+    const Field& v = found_.vectors;
     const int all = v.columns();
     apply_to_block(square_.sign(), square_.chirality(), v, products_, others_, goal_.final_delta, width_);
     rayleigh_ritz_of_products(found_, products_, others_, residual_vectors_);
@@ -136,7 +136,7 @@ class mode_refinement {
                0.2 * goal_.of_partner(eigenvalue_of(low)) * std::sqrt(std::max(0.0, eigenvalue_of(low))))
       ++low;
     if (low == 0) return;
-    F products = view(products_, 0, low), others = view(*others_, 0, low);
+    Field products = view(products_, 0, low), others = view(*others_, 0, low);
     apply_to_block(square_.sign(), square_.chirality(), view(found_.vectors, 0, low), products, &others,
                    0.1 * goal_.final_delta, width_);
     rayleigh_ritz_of_products(found_, products_, others_, residual_vectors_);
@@ -152,7 +152,7 @@ class mode_refinement {
       rule.tolerance = std::min(rule.tolerance, rule.column_tolerances.back());
       e = std::min(e, std::max(0.0, eigenvalue_of(i)));
     }
-    F residual = gather_columns(residual_vectors_, places), t = like(residual);
+    Field residual = gather_columns(residual_vectors_, places), t = like(residual);
     zero(t);
     project_(residual);
     rule.limit = 300;
@@ -167,7 +167,7 @@ class mode_refinement {
     rule.progress = [&](int, double reached) {
       if (reached > 0.0 && std::isfinite(reached)) set_accuracy(reached);
     };
-    const auto off_modes = [&](F& out, const F& in) {
+    const auto off_modes = [&](Field& out, const Field& in) {
       square_.apply(out, in, delta);
       axpy(out, uniform_scalars(out, -e), in);
       project_(out);
@@ -178,35 +178,35 @@ class mode_refinement {
     for (std::size_t k = 0; k < places.size(); ++k)
       longest = std::max(longest, std::sqrt(norms2_of_t[k].re) / goal_.of(eigenvalue_of(places[k])));
     if (!(longest > 0.0) || !std::isfinite(longest)) return;
-    F products = like(t), others = like(t);
+    Field products = like(t), others = like(t);
     apply_to_block(square_.sign(), square_.chirality(), t, products, &others, std::clamp(0.02 / longest, 1e-10, 1e-3),
                    width_);
     subtract(found_.vectors, places, t);
     subtract(products_, places, products);
     if (others_ != nullptr) subtract(*others_, places, others);
   }
-  static void subtract(F& from, const std::vector<int>& places, const F& what) {
-    F some = gather_columns(from, places);
+  static void subtract(Field& from, const std::vector<int>& places, const Field& what) {
+    Field some = gather_columns(from, places);
     axpy(some, uniform_scalars(some, -1.0), what);
     scatter_columns(from, places, some);
   }
 
   chiral_square<Sign> square_;
-  chiral_modes<F>& found_;
-  F* others_;
-  const std::function<void(F&)>& project_;
+  chiral_modes<Field>& found_;
+  Field* others_;
+  const std::function<void(Field&)>& project_;
   refinement_goal goal_;
   const overlap_mode_search& search_;
   int width_;
-  F products_, residual_vectors_;
+  Field products_, residual_vectors_;
   std::vector<double> of_partners_;
 };
 
 /// The lowest modes become so good that residuals tell zero modes from others.
 /// \param gap  e of what is not known begins there
-template <class Sign, class F>
-void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<F>& found, F* others,
-                         const std::function<void(F&)>& project, const overlap_mode_search& search, int width,
+template <class Sign, class Field>
+void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<Field>& found, Field* others,
+                         const std::function<void(Field&)>& project, const overlap_mode_search& search, int width,
                          double gap) {
   // A residual r leaves an error of r^2 / gap in e, a quarter of what a zero mode may have.
   const double enough = std::max(3e-7, 0.5 * std::sqrt(search.zero * gap));
@@ -215,7 +215,7 @@ void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<F>& fou
       search.tolerance > 1e-8 ? std::max(1e-8, std::min(0.1 * search.tolerance, enough)) : 0.3 * search.tolerance;
   const refinement_goal one_goal{.of = [goal](double) { return goal; },
                                  .final_delta = std::min(1e-9, accuracy_of_residuals(search.tolerance))};
-  mode_refinement<Sign, F>(square, found, others, project, one_goal, search, width).run();
+  mode_refinement<Sign, Field>(square, found, others, project, one_goal, search, width).run();
 }
 
 /// Modes of an e above are not zero modes, whatever the tolerance leaves.
@@ -243,29 +243,29 @@ inline refinement_goal goal_of_pairs(const overlap_mode_search& search, double t
 
 /// Where the tolerance does not tell zero modes from others, those that may be some become better.
 /// \param partners  what D makes of main in the other chirality
-template <class Sign, class F>
-void refine_candidates(const Sign& sign, int chi, chiral_modes<F>& main, F& partners, const overlap_mode_search& search,
-                       int width) {
+template <class Sign, class Field>
+void refine_candidates(const Sign& sign, int chi, chiral_modes<Field>& main, Field& partners,
+                       const overlap_mode_search& search, int width) {
   if (search.tolerance <= 1e-8) return;
   int count = 0;
   while (count < std::ssize(main.eigenvalues) &&
          main.eigenvalues[static_cast<std::size_t>(count)] < surely_no_zero(search))
     ++count;
   if (count == 0) return;
-  F place = view(main.vectors, 0, count), place_of_partners = view(partners, 0, count);
-  chiral_modes<F> low{like(place)};
+  Field place = view(main.vectors, 0, count), place_of_partners = view(partners, 0, count);
+  chiral_modes<Field> low{like(place)};
   copy(low.vectors, place);
   const int rest = main.vectors.columns() - count;
-  const auto project = [&](F& x) {
+  const auto project = [&](Field& x) {
     if (rest > 0) {
-      const F others = view(main.vectors, count, rest);
+      const Field others = view(main.vectors, count, rest);
       subtract_combinations(x, others, inner_products(others, x));
     }
     subtract_combinations(x, low.vectors, inner_products(low.vectors, x));
   };
-  F products = like(place);
-  refine_lowest_modes<Sign, F>(chiral_square<Sign>(sign, chi), low, &products, project, search, width,
-                               main.eigenvalues.back());
+  Field products = like(place);
+  refine_lowest_modes<Sign, Field>(chiral_square<Sign>(sign, chi), low, &products, project, search, width,
+                                   main.eigenvalues.back());
   copy(place, low.vectors);
   copy(place_of_partners, products);
   std::ranges::copy(low.eigenvalues, main.eigenvalues.begin());

@@ -12,21 +12,21 @@
 namespace plaquette {
 
 /// Projects modes of D off, and adds their exact share. On fields of 4 spins whose columns have a chirality each.
-template <class F>
+template <class Field>
 class overlap_deflation {
  public:
-  explicit overlap_deflation(const overlap_mode_set<F>& modes) : modes_(&modes) {}
+  explicit overlap_deflation(const overlap_mode_set<Field>& modes) : modes_(&modes) {}
 
   /// x loses its part along the modes.
-  void project(F& x) const {
+  void project(Field& x) const {
     for (const int chi : {+1, -1}) {
-      const F& v = modes_->of(chi).vectors;
+      const Field& v = modes_->of(chi).vectors;
       if (v.columns() == 0) continue;
-      F half = detail::half_like(x, x.columns());
+      Field half = detail::half_like(x, x.columns());
       take_chirality(half, x, chi);
       const host_matrix c = overlaps(v, half);
       // x -= P_chi (V c): made from the part itself.
-      F part = detail::half_like(x, x.columns()), whole = like(x);
+      Field part = detail::half_like(x, x.columns()), whole = like(x);
       combine(part, v, c.numbers());
       put_chirality(whole, part, chi);
       axpy(x, uniform_scalars(x, -1.0), whole);
@@ -34,12 +34,12 @@ class overlap_deflation {
   }
   /// Norms of the residual that modes of finite residuals r leave in y = V (e + sigma)^-1 V^+ b, one a column of b: the
   /// root of sum |r v^+ b / (e + sigma)|^2. An estimate.
-  std::vector<double> residuals_left(const F& b, double sigma) const {
+  std::vector<double> residuals_left(const Field& b, double sigma) const {
     std::vector<double> norms2(static_cast<std::size_t>(b.columns()));
     for (const int chi : {+1, -1}) {
-      const chiral_modes<F>& modes = modes_->of(chi);
+      const chiral_modes<Field>& modes = modes_->of(chi);
       if (modes.vectors.columns() == 0) continue;
-      F half = detail::half_like(b, b.columns());
+      Field half = detail::half_like(b, b.columns());
       take_chirality(half, b, chi);
       const host_matrix c = overlaps(modes.vectors, half);
       for (int j = 0; j < c.columns(); ++j)
@@ -53,17 +53,17 @@ class overlap_deflation {
     return norms2;
   }
   /// y += V (e + sigma)^-1 V^+ b
-  void add_solution(F& y, const F& b, double sigma) const {
+  void add_solution(Field& y, const Field& b, double sigma) const {
     for (const int chi : {+1, -1}) {
-      const chiral_modes<F>& modes = modes_->of(chi);
+      const chiral_modes<Field>& modes = modes_->of(chi);
       if (modes.vectors.columns() == 0) continue;
-      F half = detail::half_like(b, b.columns());
+      Field half = detail::half_like(b, b.columns());
       take_chirality(half, b, chi);
       host_matrix c = overlaps(modes.vectors, half);
       std::vector<double> factors;
       for (const double e : modes.eigenvalues) factors.push_back(1.0 / (std::max(e, 0.0) + sigma));
       scale_rows(c, factors);
-      F part = detail::half_like(b, b.columns()), whole = like(b);
+      Field part = detail::half_like(b, b.columns()), whole = like(b);
       combine(part, modes.vectors, c.numbers());
       put_chirality(whole, part, chi);
       axpy(y, uniform_scalars(y, 1.0), whole);
@@ -71,7 +71,7 @@ class overlap_deflation {
   }
 
  private:
-  const overlap_mode_set<F>* modes_;
+  const overlap_mode_set<Field>* modes_;
 };
 
 }  // namespace plaquette

@@ -59,12 +59,12 @@ inline double overlap_search_accuracy(double tolerance, double worst, double top
 }
 
 /// The least tolerance of a search in single precision. Roundings of the sign function leave residuals of some 6e-6.
-inline constexpr double least_narrow_tolerance = 1e-5;
+inline constexpr double least_single_tolerance = 1e-5;
 
 /// Whether a search is in single precision, where the sign function may be mixed. What it leaves above the tolerance is
 /// taken off mode by mode, in some seven applications for each digit. So it is not worth while for very tight
 /// tolerances.
-inline bool overlap_search_is_narrow(double tolerance) { return tolerance >= 1e-8; }
+inline bool overlap_search_is_single(double tolerance) { return tolerance >= 1e-8; }
 
 /// Accuracy of the sign function with which modes of a tolerance, once found, are judged. Residuals are known to twice
 /// that, and e better.

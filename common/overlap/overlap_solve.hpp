@@ -26,15 +26,15 @@ namespace detail {
 /// D^+ D with modes projected off, at an accuracy that may change between applications.
 template <class Sign>
 struct deflated_square {
-  using F = typename Sign::F;
+  using Field = typename Sign::Field;
   const overlap_operator<Sign>& d;
-  const overlap_deflation<F>& deflation;
+  const overlap_deflation<Field>& deflation;
   const double& delta;
-  void apply(F& out, const F& in) const {
+  void apply(Field& out, const Field& in) const {
     d.apply_square_in_sectors(out, in, delta);
     deflation.project(out);
   }
-  void apply_dagger(F& out, const F& in) const { apply(out, in); }
+  void apply_dagger(Field& out, const Field& in) const { apply(out, in); }
 };
 
 }  // namespace detail
@@ -47,12 +47,12 @@ struct deflated_square {
 /// \param b       columns of definite chirality (gamma_5 b = b or -b, each)
 /// \param masses  ascending, positive
 template <class Sign>
-overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overlap_mode_set<typename Sign::F>& modes,
-                                   std::vector<typename Sign::F>& x, const typename Sign::F& b,
+overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overlap_mode_set<typename Sign::Field>& modes,
+                                   std::vector<typename Sign::Field>& x, const typename Sign::Field& b,
                                    const std::vector<double>& masses, const overlap_solve_rule& rule) {
-  using F = typename Sign::F;
+  using Field = typename Sign::Field;
   const double rho = d.rho();
-  const overlap_deflation<F> deflation(modes);
+  const overlap_deflation<Field> deflation(modes);
   std::vector<double> sigma;
   for (const double m : masses) sigma.push_back(m * m / (rho * rho - 0.25 * m * m));
   const std::vector<double> b_norms = detail::square_roots(host_values(norm2(b)));
@@ -74,7 +74,7 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
   double delta = rule.fixed_delta, zeta = 1.0;
   const detail::deflated_square<Sign> square{d, deflation, delta};
   /// (D^+ D + sigmas) y = r off the modes, to a tolerance relative to |b|.
-  const auto solve_off_modes = [&](std::vector<F>& y, const F& r, std::vector<double> sigmas,
+  const auto solve_off_modes = [&](std::vector<Field>& y, const Field& r, std::vector<double> sigmas,
                                    const std::vector<double>& relative, double start, bool first) {
     stopping_rule cg;
     cg.column_tolerances = relative;
@@ -107,10 +107,10 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
     return multishift_cg(square, y, r, sigmas, cg);
   };
 
-  F b_high = like(b);
+  Field b_high = like(b);
   copy(b_high, b);
   deflation.project(b_high);
-  std::vector<F> y;
+  std::vector<Field> y;
   for (std::size_t i = 0; i < masses.size(); ++i) y.push_back(like(b));
   // Modes of finite residuals leave a residual, which corrections take off. The first solve stops there.
   std::vector<double> first_tolerances(static_cast<std::size_t>(columns), 0.5 * rule.tolerance);
@@ -134,9 +134,9 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
     const double weight = rho * rho - 0.25 * masses[i] * masses[i];
     // s = D(m)^+ y, but for factors: y + chi sign(H) y. It gives the solution, and the residual of
     // (D^+ D + sigma) y = b. Corrections of y are added to it.
-    F s = like(b), turned = like(b), r = like(b), change = like(b);
-    gamma5(turned, b);
-    const auto chi = ratio(dot(b, turned), norm2(b));
+    Field s = like(b), rotated = like(b), r = like(b), change = like(b);
+    gamma5(rotated, b);
+    const auto chi = ratio(dot(b, rotated), norm2(b));
     copy(change, y[i]);
     zero(s);
     for (mass.corrections = 0;; ++mass.corrections) {
@@ -145,14 +145,14 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
       double longest = 1e-8;
       for (std::size_t n = 0; n < lengths.size(); ++n)
         if (b_norms[n] > 0.0) longest = std::max(longest, lengths[n] / b_norms[n]);
-      d.sign().apply(turned, change, std::clamp(0.05 * rule.tolerance / longest, 1e-13, coarsest));
-      axpy(s, chi, turned);
+      d.sign().apply(rotated, change, std::clamp(0.05 * rule.tolerance / longest, 1e-13, coarsest));
+      axpy(s, chi, rotated);
       axpy(s, uniform_scalars(s, 1.0), change);
       // r = b - P (D^+ D y) - sigma y, P_chi = (1 + chi gamma_5) / 2 of 2 s
-      gamma5(turned, s);
+      gamma5(rotated, s);
       copy(r, b);
       axpy(r, uniform_scalars(r, -1.0), s);
-      axpy(r, -chi, turned);
+      axpy(r, -chi, rotated);
       axpy(r, uniform_scalars(r, -sigma[i]), y[i]);
       const std::vector<double> norms = detail::square_roots(host_values(norm2(r)));
       mass.residual.clear();
@@ -167,7 +167,7 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
       const bool stops = rule.interrupted && rule.interrupted();
       if (mass.converged || mass.corrections == rule.corrections || stops || !std::isfinite(worst)) break;
       // What lies along the modes takes no solve, so the goal is for the rest.
-      F r_high = like(r);
+      Field r_high = like(r);
       copy(r_high, r);
       deflation.project(r_high);
       const std::vector<double> lengths_of_rest = detail::square_roots(host_values(norm2(r_high)));
@@ -179,7 +179,7 @@ overlap_solve_report solve_overlap(const overlap_operator<Sign>& d, const overla
         relative.push_back(std::clamp(goal / std::max(lengths_of_rest[n], 1e-300), least_relative, 0.5));
         if (b_norms[n] > 0.0) rest = std::max(rest, lengths_of_rest[n] / b_norms[n]);
       }
-      std::vector<F> correction{like(b)};
+      std::vector<Field> correction{like(b)};
       solve_off_modes(correction, r_high, {sigma[i]}, relative, rest, false);
       copy(change, correction[0]);
       deflation.add_solution(change, r, sigma[i]);
@@ -199,40 +199,40 @@ namespace detail {
 /// D(m) with the sign function as it is.
 template <class Sign>
 struct massive_overlap {
-  using F = typename Sign::F;
+  using Field = typename Sign::Field;
   const overlap_operator<Sign>& d;
   double mass, delta;
-  void apply(F& out, const F& in) const { d.apply_massive(out, in, mass, delta); }
-  void apply_dagger(F& out, const F& in) const { d.apply_massive_dagger(out, in, mass, delta); }
+  void apply(Field& out, const Field& in) const { d.apply_massive(out, in, mass, delta); }
+  void apply_dagger(Field& out, const Field& in) const { d.apply_massive_dagger(out, in, mass, delta); }
 };
 
 /// True where every number of every column is finite.
-template <class F>
-bool is_finite(const F& x) {
+template <class Field>
+bool is_finite(const Field& x) {
   return std::ranges::all_of(host_values(norm2(x)), [](const complex<double>& n) { return std::isfinite(n.re); });
 }
 
 /// About D(m)^-1: solve_overlap to a loose tolerance, for both chiralities of each column.
 template <class Sign>
 struct approximate_inverse {
-  using F = typename Sign::F;
+  using Field = typename Sign::Field;
   const overlap_operator<Sign>& d;
-  const overlap_mode_set<F>& modes;
+  const overlap_mode_set<Field>& modes;
   double mass;
   overlap_solve_rule rule;
-  void apply(F& out, const F& in) const {
+  void apply(Field& out, const Field& in) const {
     const int n = in.columns();
-    F both = like(in, 2 * n);
-    F plus = view(both, 0, n), minus = view(both, n, n), turned = like(in);
-    gamma5(turned, in);
+    Field both = like(in, 2 * n);
+    Field plus = view(both, 0, n), minus = view(both, n, n), rotated = like(in);
+    gamma5(rotated, in);
     copy(plus, in);
-    axpy(plus, uniform_scalars(plus, 1.0), turned);
+    axpy(plus, uniform_scalars(plus, 1.0), rotated);
     scale(plus, uniform_scalars(plus, 0.5));
     copy(minus, in);
     axpy(minus, uniform_scalars(minus, -1.0), plus);
-    std::vector<F> x{like(both)};
+    std::vector<Field> x{like(both)};
     solve_overlap(d, modes, x, both, {mass}, rule);
-    const F of_plus = view(x[0], 0, n), of_minus = view(x[0], n, n);
+    const Field of_plus = view(x[0], 0, n), of_minus = view(x[0], n, n);
     copy(out, of_plus);
     axpy(out, uniform_scalars(out, 1.0), of_minus);
     if (!is_finite(out)) copy(out, in);  // where the short cuts break down, the residual is a direction too
@@ -247,11 +247,11 @@ struct approximate_inverse {
 /// \param delta  accuracy with which that sign function itself is computed
 template <class Sign>
 overlap_solve_report solve_overlap_as_given(const overlap_operator<Sign>& d,
-                                            const overlap_mode_set<typename Sign::F>& modes,
-                                            std::vector<typename Sign::F>& x, const typename Sign::F& b,
+                                            const overlap_mode_set<typename Sign::Field>& modes,
+                                            std::vector<typename Sign::Field>& x, const typename Sign::Field& b,
                                             const std::vector<double>& masses, const overlap_solve_rule& rule,
                                             double delta) {
-  using F = typename Sign::F;
+  using Field = typename Sign::Field;
   overlap_solve_rule start = rule;
   start.corrections = 0;
   overlap_solve_report report = solve_overlap(d, modes, x, b, masses, start);
@@ -277,7 +277,7 @@ overlap_solve_report solve_overlap_as_given(const overlap_operator<Sign>& d,
       mass.corrections = std::max(mass.corrections, column.iterations);
       mass.iterated.push_back(column.residual);
     }
-    F r = like(b);
+    Field r = like(b);
     residual(r, a, x[i], b);
     const std::vector<double> norms = detail::square_roots(host_values(norm2(r)));
     mass.residual.clear();

@@ -16,14 +16,15 @@ namespace plaquette {
 
 /// Told after each cycle of the search for pairs: what a later call goes on from. `basis` makes a copy in double, where
 /// the search is in single precision.
-template <class F>
-using restart_keeper = std::function<void(const std::function<F()>& basis, const restart_state& state, int chirality)>;
+template <class Field>
+using restart_keeper =
+    std::function<void(const std::function<Field()>& basis, const restart_state& state, int chirality)>;
 
 /// Make the basis of a search for pairs, fields of 2 spins, in double or single precision; null: like other fields.
-template <class B>
+template <class Backend>
 struct overlap_basis_makers {
-  basis_maker<typename sign_function<B>::F> wide = nullptr;
-  basis_maker<typename sign_function<B>::G> narrow = nullptr;
+  basis_maker<typename sign_function<Backend>::Field> as_double = nullptr;
+  basis_maker<typename sign_function<Backend>::InnerField> as_single = nullptr;
 };
 
 namespace detail {
@@ -36,7 +37,7 @@ enum class search_outcome { converged, not_converged, stopped, disturbed };
 template <class Sign, class V>
 class pair_search {
  public:
-  using F = typename Sign::F;
+  using Field = typename Sign::Field;
 
   /// \param basis  of sizes_of_search(search).most + .block columns
   pair_search(const Sign& sign, int chirality, const overlap_mode_search& search, bool relaxed, const V& basis)
@@ -51,7 +52,8 @@ class pair_search {
 
   /// \param state   the start is in the first columns of the basis; or what it says is
   /// \param cycles  counted on
-  search_outcome run(restart_state state, const random_fill<V>& fill, int& cycles, const restart_keeper<F>& keeper) {
+  search_outcome run(restart_state state, const random_fill<V>& fill, int& cycles,
+                     const restart_keeper<Field>& keeper) {
     const int l = search_.modes, p = sizes_.block;
     if (state.kept > 0) delta_ = accuracy_after(state);
     bool stopped = false, converged = false, disturbed = false;
@@ -75,7 +77,7 @@ class pair_search {
       if (search_.progress) search_.progress(cycles, good, worst, delta_);
       if (keeper && !disturbed) {
         const auto copied = [&] {
-          F all(kept.get_context(), field_shape{2, 3, kept.shape().sites, s.kept + p});
+          Field all(kept.get_context(), field_shape{2, 3, kept.shape().sites, s.kept + p});
           assign(all, view(kept, 0, s.kept + p));
           return all;
         };
@@ -104,11 +106,11 @@ class pair_search {
   double top() const { return top_; }
 
   /// A block that begins another search: a mixture of what was found, and noise.
-  void mix(F& block, const random_fill<F>& fill) const {
+  void mix(Field& block, const random_fill<Field>& fill) const {
     V mixed = like(basis_, sizes_.block);
-    combine_by_turns(mixed, view(basis_, 0, kept_));
+    combine_cyclically(mixed, view(basis_, 0, kept_));
     assign(block, mixed);
-    F noise = like(block);
+    Field noise = like(block);
     fill(noise);
     normalise_columns(noise);
     axpy(block, uniform_scalars(block, 0.1), noise);

@@ -26,17 +26,18 @@
 namespace plaquette {
 
 /// sign(H), deflated.
-template <class B>
+template <class Backend>
 class sign_function {
  public:
-  using F = typename hermitian_kernel<B>::wide_field;
-  using G = typename hermitian_kernel<B>::narrow_field;
-  using L = typename hermitian_kernel<B>::half_field;
+  using Field = typename hermitian_kernel<Backend>::double_field;
+  using InnerField = typename hermitian_kernel<Backend>::single_field;
+  using HalfField = typename hermitian_kernel<Backend>::half_field;
 
   /// \param modes    orthonormal eigenvectors of H, kept as they are (a shared copy); may have no columns
   /// \param values   their eigenvalues, |values| ascending
   /// \param options  highest must be given, lowest too where there are no modes
-  sign_function(const hermitian_kernel<B>& h, F modes, std::vector<double> values, const sign_options& options)
+  sign_function(const hermitian_kernel<Backend>& h, Field modes, std::vector<double> values,
+                const sign_options& options)
       : h_(h), modes_(std::move(modes)), values_(std::move(values)), options_(options) {
     if (options_.lowest <= 0.0 && !values_.empty()) options_.lowest = std::abs(values_.back());
     if (!(options_.lowest > 0.0 && options_.highest > options_.lowest))
@@ -50,13 +51,13 @@ class sign_function {
   const sign_options& options() const { return options_; }
 
   /// Makes steps of Clenshaw's recurrence on any fields of one shape: what a sign function spends its time with.
-  void steps(F& b1, F& b2, const F& psi, int count) const {
+  void steps(Field& b1, Field& b2, const Field& psi, int count) const {
     const minimax_polynomial any{eps(), 1.0, std::vector<double>(static_cast<std::size_t>(count) + 1, 0.1), 0};
-    recur(h_.wide(), any, count, 1, b1, b2, psi);
+    recur(h_.as_double(), any, count, 1, b1, b2, psi);
   }
-  const F& modes() const { return modes_; }
+  const Field& modes() const { return modes_; }
   const std::vector<double>& values() const { return values_; }
-  const hermitian_kernel<B>& kernel() const { return h_; }
+  const hermitian_kernel<Backend>& kernel() const { return h_; }
 
   /// Returns the polynomial of an accuracy; made once.
   const minimax_polynomial& polynomial(double delta) const {
@@ -78,26 +79,26 @@ class sign_function {
   /// by more. The polynomial's own error and that of rounding add up in squares, and rounding goes with `low_share`.
   /// Where nothing helps, double does all. Returns the largest error. Collective.
   /// \param interrupted  asked between sign functions, or null; true ends the calibration
-  double calibrate(const F& x, double delta, const std::function<bool()>& interrupted = nullptr) {
+  double calibrate(const Field& x, double delta, const std::function<bool()>& interrupted = nullptr) {
     constexpr double allowed = 0.85, aim = 0.8;
     constexpr int most_steps = 20;
-    F exact = like(x), wide = like(x), y = like(x), d = like(x);
-    const auto largest = [&](const F& a, const F& b) {
+    Field exact = like(x), as_double = like(x), y = like(x), d = like(x);
+    const auto largest = [&](const Field& a, const Field& b) {
       double worst = 0.0;
       for (const complex<double>& n : host_values(subtract_norm2(d, a, b))) keep_largest(worst, std::sqrt(n.re));
       return worst / delta;
     };
-    apply(exact, x, std::max(1e-13, 1e-3 * delta), sign_precision::wide);
-    apply(wide, x, delta, sign_precision::wide);
-    const double truncation = largest(wide, exact);
+    apply(exact, x, std::max(1e-13, 1e-3 * delta), sign_precision::as_double);
+    apply(as_double, x, delta, sign_precision::as_double);
+    const double truncation = largest(as_double, exact);
     const auto is_free = [&] {
-      return options_.precision != sign_precision::wide && options_.method == sign_method::polynomial;
+      return options_.precision != sign_precision::as_double && options_.method == sign_method::polynomial;
     };
     if (!is_free()) return truncation * delta;
     const double goal = aim * std::sqrt(std::max(0.0, allowed * allowed - truncation * truncation));
     for (int step = 0;; ++step) {
       apply(y, x, delta);
-      const double worst = largest(y, exact), rounding = largest(y, wide);
+      const double worst = largest(y, exact), rounding = largest(y, as_double);
       const bool is_right = worst <= allowed;
       // Two corrections find the share to a few orders; more only where it is too large.
       const bool is_near = rounding > 0.6 * goal && rounding <= goal;
@@ -105,12 +106,12 @@ class sign_function {
         return worst * delta;
       if (interrupted && interrupted()) return worst * delta;
       if (step == most_steps) {  // not even a small share is right
-        options_.precision = sign_precision::wide;
+        options_.precision = sign_precision::as_double;
         continue;
       }
       const double factor = rounding > 0.0 ? std::clamp(goal / rounding, 0.05, 20.0) : 20.0;
       options_.low_share *= is_right ? factor : std::min(0.5, factor);
-      if (!is_right && options_.low_share < 1e-4) options_.precision = sign_precision::wide;
+      if (!is_right && options_.low_share < 1e-4) options_.precision = sign_precision::as_double;
     }
   }
 
@@ -123,14 +124,14 @@ class sign_function {
   }
 
   /// Computes y = sign(H) x to an error of about delta |x|. Collective.
-  void apply(F& y, const F& x, double delta) const { apply(y, x, delta, options_.precision); }
-  void apply(F& y, const F& x, double delta, sign_precision precision) const {
+  void apply(Field& y, const Field& x, double delta) const { apply(y, x, delta, options_.precision); }
+  void apply(Field& y, const Field& x, double delta, sign_precision precision) const {
     const int n = x.columns();
-    if (narrow_modes_->columns() > 0 && precision == sign_precision::mixed && delta >= 1e-4 && is_narrow(delta)) {
-      G narrow_x = like(x, n, as<G>), narrow_y = like(narrow_x);
-      convert(narrow_x, x);
-      apply(narrow_y, narrow_x, delta);
-      convert(y, narrow_y);
+    if (single_modes_->columns() > 0 && precision == sign_precision::mixed && delta >= 1e-4 && is_single(delta)) {
+      InnerField x_single = like(x, n, as<InnerField>), y_single = like(x_single);
+      convert(x_single, x);
+      apply(y_single, x_single, delta);
+      convert(y, y_single);
       return;
     }
     h_.count().sign_applications += n;
@@ -139,7 +140,7 @@ class sign_function {
       // Clenshaw's vectors are hundreds of times longer along the modes than elsewhere, and so are their roundings:
       // they go without the modes.
       host_matrix missing = overlaps(modes_, x);
-      F rest = like(x);
+      Field rest = like(x);
       copy(rest, x);
       subtract_combinations(rest, modes_, missing.numbers());
       apply_to_rest(y, rest, delta, precision);
@@ -150,8 +151,8 @@ class sign_function {
       add_combinations(y, modes_, missing.numbers());
       return;
     }
-    F both = like(x, 2 * n);
-    F before = view(both, 0, n), after = view(both, n, n);
+    Field both = like(x, 2 * n);
+    Field before = view(both, 0, n), after = view(both, n, n);
     copy(before, x);
     apply_to_rest(after, x, delta, precision);
     copy(y, after);
@@ -159,47 +160,47 @@ class sign_function {
   }
 
   /// Whether all of Clenshaw's recurrence is in single precision at this accuracy, so that vectors may be too.
-  bool is_narrow(double delta) const {
-    if (options_.precision == sign_precision::wide || options_.method != sign_method::polynomial) return false;
-    return first_narrow_order(delta) == 0;
+  bool is_single(double delta) const {
+    if (options_.precision == sign_precision::as_double || options_.method != sign_method::polynomial) return false;
+    return first_single_order(delta) == 0;
   }
   /// Does the same on vectors in single precision, for such an accuracy. Makes a copy of the modes that is kept. While
   /// it is there, vectors in double precision go through single precision for accuracies from 1e-4 up.
-  void apply(G& y, const G& x, double delta) const {
+  void apply(InnerField& y, const InnerField& x, double delta) const {
     const int n = x.columns();
     h_.count().sign_applications += n;
-    G both = like(x, 2 * n);
-    G before = view(both, 0, n), after = view(both, n, n);
+    InnerField both = like(x, 2 * n);
+    InnerField before = view(both, 0, n), after = view(both, n, n);
     copy(before, x);
     in_batches(n, batch_of(n), [&](int first, int count) {
-      G part = view(after, first, count);
-      const G psi = view(before, first, count);
+      InnerField part = view(after, first, count);
+      const InnerField psi = view(before, first, count);
       const minimax_polynomial& p = polynomial(delta);
-      G b1 = like(psi), b2 = like(psi);
+      InnerField b1 = like(psi), b2 = like(psi);
       begin(p, b1, b2, psi);
-      recur(h_.narrow(), p, p.degree() - 1, 1, b1, b2, psi);
-      finish(h_.narrow(), p, b1, b2, psi);
+      recur(h_.as_single(), p, p.degree() - 1, 1, b1, b2, psi);
+      finish(h_.as_single(), p, b1, b2, psi);
       copy(part, b1);
     });
     copy(y, after);
     if (modes_.columns() == 0) return;
-    if (narrow_modes_->columns() == 0) {
-      *narrow_modes_ = like(modes_, modes_.columns(), as<G>);
-      convert(*narrow_modes_, modes_);
+    if (single_modes_->columns() == 0) {
+      *single_modes_ = like(modes_, modes_.columns(), as<InnerField>);
+      convert(*single_modes_, modes_);
     }
-    replace_modes(y, *narrow_modes_, both);
+    replace_modes(y, *single_modes_, both);
   }
   /// Gives back the memory of this copy.
-  void forget_narrow_modes() const { *narrow_modes_ = like(modes_, 0, as<G>); }
+  void forget_single_modes() const { *single_modes_ = like(modes_, 0, as<InnerField>); }
 
  private:
   /// Whether part of Clenshaw's recurrence, but not all, is in lower precision.
   bool is_mixed(double delta, sign_precision precision) const {
-    if (precision == sign_precision::wide || options_.method != sign_method::polynomial) return false;
-    const int first = first_narrow_order(delta);
+    if (precision == sign_precision::as_double || options_.method != sign_method::polynomial) return false;
+    const int first = first_single_order(delta);
     return first > 0 && first < polynomial(delta).degree();
   }
-  int first_narrow_order(double delta) const {
+  int first_single_order(double delta) const {
     return first_order_in_single(polynomial(delta), delta, options_.low_share);
   }
   int batch_of(int columns) const { return options_.batch > 0 ? std::min(options_.batch, columns) : columns; }
@@ -224,39 +225,39 @@ class sign_function {
 
   /// Computes y = sign(H) x but for the modes' part. The polynomial is bounded there, so it takes x as it is; conjugate
   /// gradients go without the modes.
-  void apply_to_rest(F& y, const F& x, double delta, sign_precision precision) const {
+  void apply_to_rest(Field& y, const Field& x, double delta, sign_precision precision) const {
     if (options_.method == sign_method::polynomial) return apply_polynomial(y, x, delta, precision);
-    F rest = like(x);
+    Field rest = like(x);
     copy(rest, x);
     if (modes_.columns() > 0) subtract_combinations(rest, modes_, inner_products(modes_, x));
     apply_rational(y, rest, delta);
   }
 
   /// Does the same in batches, which may stay in a cache.
-  void apply_polynomial(F& y, const F& psi, double delta, sign_precision precision) const {
+  void apply_polynomial(Field& y, const Field& psi, double delta, sign_precision precision) const {
     in_batches(psi.columns(), batch_of(psi.columns()), [&](int first, int n) {
-      F part = view(y, first, n);
+      Field part = view(y, first, n);
       apply_clenshaw(part, view(psi, first, n), delta, precision);
     });
   }
 
   /// Computes y = Q P(Q^2) psi, Q = H / highest, by Clenshaw: b_k = c_k psi + 2 z b_{k+1} - b_{k+2}, P = c_0 psi + z
   /// b_1 - b_2.
-  void apply_clenshaw(F& y, const F& psi, double delta, sign_precision precision) const {
+  void apply_clenshaw(Field& y, const Field& psi, double delta, sign_precision precision) const {
     const minimax_polynomial& p = polynomial(delta);
     const int n = p.degree();
-    const bool is_wide = precision == sign_precision::wide;
+    const bool is_double = precision == sign_precision::as_double;
     const double share = options_.low_share;
-    const int first_narrow = is_wide ? n : first_order_in_single(p, delta, share);  // orders above are narrow
+    const int first_single = is_double ? n : first_order_in_single(p, delta, share);  // orders above are narrow
     const bool has_half = precision == sign_precision::half && h_.has_half();
-    const int first_half = has_half ? std::max(first_narrow, first_order_in_half(p, delta, share)) : n;
-    F b1 = like(psi), b2 = like(psi);
+    const int first_half = has_half ? std::max(first_single, first_order_in_half(p, delta, share)) : n;
+    Field b1 = like(psi), b2 = like(psi);
     int k = n - 1;
-    if (first_narrow < n) {
-      G psi_g = like(psi, psi.columns(), as<G>), b1_g = like(psi_g), b2_g = like(psi_g);
+    if (first_single < n) {
+      InnerField psi_g = like(psi, psi.columns(), as<InnerField>), b1_g = like(psi_g), b2_g = like(psi_g);
       convert(psi_g, psi);
       if (first_half < n) {
-        L psi_l = like(psi, psi.columns(), as<L>), b1_l = like(psi_l), b2_l = like(psi_l);
+        HalfField psi_l = like(psi, psi.columns(), as<HalfField>), b1_l = like(psi_l), b2_l = like(psi_l);
         convert(psi_l, psi);
         begin(p, b1_l, b2_l, psi_l);
         recur(h_.half(), p, k, first_half + 1, b1_l, b2_l, psi_l);
@@ -266,20 +267,20 @@ class sign_function {
       } else {
         begin(p, b1_g, b2_g, psi_g);
       }
-      recur(h_.narrow(), p, k, first_narrow + 1, b1_g, b2_g, psi_g);
-      if (first_narrow == 0) {
-        finish(h_.narrow(), p, b1_g, b2_g, psi_g);
+      recur(h_.as_single(), p, k, first_single + 1, b1_g, b2_g, psi_g);
+      if (first_single == 0) {
+        finish(h_.as_single(), p, b1_g, b2_g, psi_g);
         convert(y, b1_g);
         return;
       }
       convert(b1, b1_g);
       convert(b2, b2_g);
-      k = std::min(k, first_narrow);
+      k = std::min(k, first_single);
     } else {
       begin(p, b1, b2, psi);
     }
-    recur(h_.wide(), p, k, 1, b1, b2, psi);
-    finish(h_.wide(), p, b1, b2, psi);
+    recur(h_.as_double(), p, k, 1, b1, b2, psi);
+    finish(h_.as_double(), p, b1, b2, psi);
     copy(y, b1);
   }
 
@@ -314,26 +315,26 @@ class sign_function {
 
   /// H^2
   struct square {
-    const hermitian_kernel<B>& h;
-    void apply(F& out, const F& in) const {
-      F between = like(in);
-      h.wide().apply(between, in);
-      h.wide().apply(out, between);
+    const hermitian_kernel<Backend>& h;
+    void apply(Field& out, const Field& in) const {
+      Field between = like(in);
+      h.as_double().apply(between, in);
+      h.as_double().apply(out, between);
     }
-    void apply_dagger(F& out, const F& in) const { apply(out, in); }
+    void apply_dagger(Field& out, const Field& in) const { apply(out, in); }
   };
 
   /// Computes y = H sum_l w_l (H^2 + sigma_l)^-1 psi
-  void apply_rational(F& y, const F& psi, double delta) const {
+  void apply_rational(Field& y, const Field& psi, double delta) const {
     const zolotarev_function f = rational(delta);
     const square h2{h_};
     stopping_rule rule;
     rule.tolerance = 0.3 * delta;
     rule.limit = 100000;
     rule.interrupted = options_.interrupted;
-    F sum_of_poles = like(psi);
+    Field sum_of_poles = like(psi);
     if (options_.method == sign_method::zolotarev) {
-      std::vector<F> x;
+      std::vector<Field> x;
       for (int l = 0; l < f.poles(); ++l) x.push_back(like(psi));
       multishift_cg(h2, x, psi, f.shifts, rule);
       zero(sum_of_poles);
@@ -343,12 +344,12 @@ class sign_function {
     } else {
       double_pass_sum(h2, sum_of_poles, psi, f, rule.tolerance, rule.limit);
     }
-    h_.wide().apply(y, sum_of_poles);
+    h_.as_double().apply(y, sum_of_poles);
   }
 
   /// Computes y = sum_l w_l (A + sigma_l)^-1 psi without a vector for each pole: conjugate gradients once for its
   /// numbers, then again for the residuals r_j themselves: y = sum_j C_j r_j. (Neuberger 1998; Chiu, Hsieh 2003)
-  void double_pass_sum(const square& a, F& y, const F& psi, const zolotarev_function& f, double tolerance,
+  void double_pass_sum(const square& a, Field& y, const Field& psi, const zolotarev_function& f, double tolerance,
                        int limit) const {
     const int columns = psi.columns(), poles = f.poles();
     const auto at = [](auto& list, int i) -> auto& { return list[static_cast<std::size_t>(i)]; };
@@ -356,7 +357,7 @@ class sign_function {
     std::vector<std::vector<double>> alpha, beta, r2;
     const double lowest_shift = f.shifts[0];
     const auto pass = [&](bool first, const auto& with_residual) {
-      F r = like(psi), p = like(psi), ap = like(psi);
+      Field r = like(psi), p = like(psi), ap = like(psi);
       copy(r, psi);
       copy(p, psi);
       auto rr = norm2(r);
@@ -389,7 +390,7 @@ class sign_function {
         rr = rr_new;
       }
     };
-    const int steps = pass(true, [](int, const F&) {});
+    const int steps = pass(true, [](int, const Field&) {});
     // x_s = sum_i alpha_i^s p_i^s with p_i^s = sum_{j <= i} (prod_{k=j+1}^{i} beta_{k-1}^s) zeta_j^s r_j.
     std::vector<std::vector<complex<double>>> coefficients(
         static_cast<std::size_t>(steps), std::vector<complex<double>>(static_cast<std::size_t>(columns)));
@@ -417,16 +418,16 @@ class sign_function {
         }
       }
     zero(y);
-    pass(false, [&](int j, const F& r) {
+    pass(false, [&](int j, const Field& r) {
       if (j < steps) axpy(y, make_scalars(r, std::span<const complex<double>>(at(coefficients, j))), r);
     });
   }
 
-  hermitian_kernel<B> h_;
-  F modes_;
+  hermitian_kernel<Backend> h_;
+  Field modes_;
   std::vector<double> values_;
   sign_options options_;
-  std::shared_ptr<G> narrow_modes_ = std::make_shared<G>(like(modes_, 0, as<G>));
+  std::shared_ptr<InnerField> single_modes_ = std::make_shared<InnerField>(like(modes_, 0, as<InnerField>));
   std::shared_ptr<std::map<double, minimax_polynomial>> polynomials_ =
       std::make_shared<std::map<double, minimax_polynomial>>();
 };

@@ -14,7 +14,7 @@ namespace plaquette {
 
 /// Applications of H, one a column.
 struct kernel_count {
-  double wide = 0.0, narrow = 0.0, half = 0.0;
+  double as_double = 0.0, as_single = 0.0, half = 0.0;
   double sign_applications = 0.0;  ///< applications of the sign function, one a column
 };
 
@@ -22,9 +22,9 @@ enum class sign_method { polynomial, zolotarev, zolotarev_double_pass };
 
 /// How Clenshaw's recurrence is computed.
 enum class sign_precision {
-  wide,   ///< all in double
-  mixed,  ///< the high orders, which come first and are small, in single precision
-  half    ///< the highest of these in half precision
+  as_double,  ///< all in double
+  mixed,      ///< the high orders, which come first and are small, in single precision
+  half        ///< the highest of these in half precision
 };
 
 /// What low precision may add to the error of a sign function, as a share of delta. The polynomial itself errs by 0.65

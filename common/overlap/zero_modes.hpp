@@ -20,9 +20,9 @@ namespace detail {
 /// block of one takes the fewest applications of the sign function.
 /// \tparam V  fields of the basis, as in pair_search
 /// \param p    vectors of a block
-template <class V, class Sign, class F>
-F lowest_in_complement(const chiral_square<Sign>& square, const F& known, double expected,
-                       const overlap_mode_search& search, const random_fill<V>& fill, int p) {
+template <class V, class Sign, class Field>
+Field lowest_in_complement(const chiral_square<Sign>& square, const Field& known, double expected,
+                           const overlap_mode_search& search, const random_fill<V>& fill, int p) {
   constexpr double delta = 1e-5;
   const restart_sizes sizes{.keep = 2 * p + 4, .most = p > 1 ? 66 : 48, .block = p, .cycles = 12};
   V off = like(half_like(known, 0), known.columns(), as<V>), basis = like(off, sizes.most + p);
@@ -62,7 +62,7 @@ F lowest_in_complement(const chiral_square<Sign>& square, const F& known, double
         return settled || (search.interrupted && search.interrupted());
       },
       fill, search.interrupted);
-  F found = half_like(known, low);
+  Field found = half_like(known, low);
   if (low > 0) assign(found, view(basis, 0, low));
   return found;
 }
@@ -71,18 +71,18 @@ F lowest_in_complement(const chiral_square<Sign>& square, const F& known, double
 /// that the search in the other chirality missed. The search goes on, orthogonal to those found, until a block has
 /// vectors to spare.
 /// \param known  orthonormal; partners of the other chirality's pairs, or all that was found here
-template <class Sign, class F>
-chiral_modes<F> search_in_complement(const Sign& sign, int chirality, const F& known, double expected,
-                                     const overlap_mode_search& search, const random_fill<F>& fill, int width) {
-  using G = typename Sign::G;
+template <class Sign, class Field>
+chiral_modes<Field> search_in_complement(const Sign& sign, int chirality, const Field& known, double expected,
+                                         const overlap_mode_search& search, const random_fill<Field>& fill, int width) {
+  using InnerField = typename Sign::InnerField;
   const chiral_square<Sign> square(sign, chirality);
-  chiral_modes<F> found{half_like(known, 0)};
+  chiral_modes<Field> found{half_like(known, 0)};
   while (!(search.interrupted && search.interrupted())) {
-    const F all = side_by_side(known, found.vectors);
+    const Field all = side_by_side(known, found.vectors);
     const int block = found.vectors.columns() == 0 ? 1 : 4;
-    const F fresh = sign.is_narrow(1e-5)
-                        ? lowest_in_complement<G>(square, all, expected, search, converted_fill<G>(fill), block)
-                        : lowest_in_complement<F>(square, all, expected, search, fill, block);
+    const Field fresh = sign.is_single(1e-5) ? lowest_in_complement<InnerField>(square, all, expected, search,
+                                                                                converted_fill<InnerField>(fill), block)
+                                             : lowest_in_complement<Field>(square, all, expected, search, fill, block);
     if (fresh.columns() == 0) break;
     found.vectors = side_by_side(found.vectors, fresh);
     // A block finds as many copies as it has vectors: fewer are all.
@@ -92,37 +92,38 @@ chiral_modes<F> search_in_complement(const Sign& sign, int chirality, const F& k
     orthonormalise(found.vectors, fill);
     if (has_all || found.vectors.columns() > 200) break;
   }
-  sign.forget_narrow_modes();
+  sign.forget_single_modes();
   // The cheap sign function has left errors all over the spectrum.
   if (found.vectors.columns() > 0) {
-    const auto project = [&](F& x) {
-      for (const F& v : {known, found.vectors})
+    const auto project = [&](Field& x) {
+      for (const Field& v : {known, found.vectors})
         if (v.columns() > 0) subtract_combinations(x, v, inner_products(v, x));
     };
-    refine_lowest_modes<Sign, F>(square, found, static_cast<F*>(nullptr), project, search, width, 0.5 * expected);
+    refine_lowest_modes<Sign, Field>(square, found, static_cast<Field*>(nullptr), project, search, width,
+                                     0.5 * expected);
   }
   return found;
 }
 
 /// The chirality whose lowest Ritz value of D^+ D stays higher in a short search: the other one may have zero modes.
 /// A guess, which saves work where it is right; nothing depends on it.
-template <class Sign, class F>
-int chirality_without_zero_modes(const Sign& sign, const F& shape_of, const random_fill<F>& fill,
+template <class Sign, class Field>
+int chirality_without_zero_modes(const Sign& sign, const Field& shape_of, const random_fill<Field>& fill,
                                  const std::function<bool()>& interrupted) {
   double lowest[2] = {0.0, 0.0};
   for (const int chirality : {+1, -1}) {
     const chiral_square<Sign> square(sign, chirality);
     const restart_sizes sizes{.keep = 1, .most = 20, .block = 1, .cycles = 1};
-    F basis = half_like(shape_of, sizes.most + 1);
-    F start = view(basis, 0, 1);
+    Field basis = half_like(shape_of, sizes.most + 1);
+    Field start = view(basis, 0, 1);
     fill(start);
-    thick_restart_lanczos<F>(
+    thick_restart_lanczos<Field>(
         basis, sizes, {},
-        [&](F& out, const F& in) {
+        [&](Field& out, const Field& in) {
           square.apply(out, in, 1e-3);
           scale(out, uniform_scalars(out, -1.0));
         },
-        [&](F&, const restart_state& state) {
+        [&](Field&, const restart_state& state) {
           lowest[chirality > 0 ? 0 : 1] = -state.values[0];
           return true;
         },

@@ -20,17 +20,18 @@ namespace plaquette {
 /// - `check_interval`, `check_lag`: how solvers read their residuals (see stopping_rule); `records`: whether work can
 /// be
 ///   recorded and launched again.
-template <class B>
-concept backend = field_batch<typename B::template field<double>> && field_batch<typename B::template field<float>> &&
-                  field_batch<typename B::template field<half>> && requires(const typename B::context& ctx) {
-                    typename B::links;
-                    typename B::template wilson_clover<double>;
-                    typename B::template schur_wilson_clover<double>;
-                    { ctx.geometry() } -> std::convertible_to<lattice_geometry>;
-                    { ctx.comm() } -> std::convertible_to<communicator>;
-                    { B::check_interval } -> std::convertible_to<int>;
-                    { B::check_lag } -> std::convertible_to<int>;
-                    { B::records } -> std::convertible_to<bool>;
-                  };
+template <class Backend>
+concept backend =
+    field_batch<typename Backend::template field<double>> && field_batch<typename Backend::template field<float>> &&
+    field_batch<typename Backend::template field<half>> && requires(const typename Backend::context& ctx) {
+      typename Backend::links;
+      typename Backend::template wilson_clover<double>;
+      typename Backend::template schur_wilson_clover<double>;
+      { ctx.geometry() } -> std::convertible_to<lattice_geometry>;
+      { ctx.comm() } -> std::convertible_to<communicator>;
+      { Backend::check_interval } -> std::convertible_to<int>;
+      { Backend::check_lag } -> std::convertible_to<int>;
+      { Backend::records } -> std::convertible_to<bool>;
+    };
 
 }  // namespace plaquette

@@ -23,7 +23,7 @@ namespace plaquette {
 /// Tries the identities on random numbers. Refers to the multigrid.
 template <class Library>
 class coarse_identities {
-  using fine_field = typename Library::quark_field;
+  using fine_field = typename Library::fine_field;
 
  public:
   explicit coarse_identities(const multigrid<Library>& mg) : mg_(mg), library_(mg.library()) {}
@@ -36,7 +36,7 @@ class coarse_identities {
       auto c = level.from_finer->coarse_like(1);
       library_.fill_random(c, seed + ++number);
       if (number == 1) {
-        add(found, number, c, library_.random_quarks(1, 1),
+        add(found, number, c, library_.random_fine_field(1, 1),
             [&](fine_field& out, const fine_field& in) { library_.apply_full(out, in); });
       } else {
         const auto& finer = mg_.levels()[number - 2];
@@ -52,9 +52,9 @@ class coarse_identities {
   /// where no loop ends early. Rounding of the coarse matrices that cycles read is multiplied by the condition of the
   /// coarse systems, and reduced by relaxation; measured half of that rounding near the critical mass.
   identity_check of_cycle(const coarse_hierarchy& other) const {
-    fine_field b = library_.random_quarks(1, mg_.parameters().seed + 77);
-    fine_field even = library_.working_quarks(1), x = like(even);
-    library_.take_working_sites(even, b);
+    fine_field b = library_.random_fine_field(1, mg_.parameters().seed + 77);
+    fine_field even = library_.even_field(1), x = like(even);
+    library_.restrict_to_even(even, b);
     spinor_configuration from(library_.get_context().geometry()), here(from), there(from);
     export_column(from, even, 0);
     mg_.cycle(1).apply(x, even);
@@ -88,9 +88,9 @@ class coarse_identities {
     apply(image, fine);
     p.restrict_to(back, image);  // P^+ M P c
     const auto& coarse = *level.system;
-    auto source = coarse.working_field(1), mc = like(source), working = like(source);
+    auto source = coarse.solved_field(1), mc = like(source), working = like(source);
     coarse.prepare_source(source, back);
-    library_.take_working_sites(working, c);
+    library_.restrict_to_even(working, c);
     coarse.apply(mc, working);
     // The red-black system multiplies errors of P^+ M P c by what it makes of random numbers of that length.
     Coarse noise = like(c);
@@ -120,19 +120,19 @@ class coarse_identities {
     return number == 1 ? 12.0 : 2.0 * mg_.parameters().coarsenings[number - 2].vectors;
   }
 
-  template <class F>
-  static double norm_of(const F& x) {
+  template <class Field>
+  static double norm_of(const Field& x) {
     return std::sqrt(host_values(norm2(x))[0].re);
   }
-  template <class F>
-  static double distance(const F& a, const F& b) {
-    F difference = like(a);
+  template <class Field>
+  static double distance(const Field& a, const Field& b) {
+    Field difference = like(a);
     const auto d2 = host_values(subtract_norm2(difference, a, b)), b2 = host_values(norm2(b));
     return std::sqrt(d2[0].re / b2[0].re);
   }
   /// Returns the largest |a - b| of a site over the mean |b| of sites: one wrong number shows on a lattice of any size.
-  template <class F>
-  double distance_at_worst_site(const F& a, const F& b) const {
+  template <class Field>
+  double distance_at_worst_site(const Field& a, const Field& b) const {
     std::vector<complex<double>> here(static_cast<std::size_t>(a.sites() * a.components())), there(here);
     export_column(std::span(here), a, 0);
     export_column(std::span(there), b, 0);

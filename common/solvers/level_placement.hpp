@@ -14,24 +14,24 @@
 
 namespace plaquette {
 
-/// x = about M^-1 b on a coarse lattice of another library, for fields F of this one. Numbers go column by column.
-template <field_batch F>
+/// x = about M^-1 b on a coarse lattice of another library, for fields Field of this one. Numbers go column by column.
+template <field_batch Field>
 class offloaded_lattice {
  public:
   explicit offloaded_lattice(std::shared_ptr<coarse_columns> there) : there_(std::move(there)) {}
 
-  void apply(F& x, const F& b) const {
+  void apply(Field& x, const Field& b) const {
     begin(b);
     end(x);
   }
-  void begin(const F& b) const {
+  void begin(const Field& b) const {
     std::vector<complex<double>> numbers = room(b);
     for (int c = 0; c < b.columns(); ++c) {
       export_column(std::span(numbers), b, c);
       there_->set_source(c, numbers);
     }
   }
-  void end(F& x) const {
+  void end(Field& x) const {
     there_->solve(x.columns());
     std::vector<complex<double>> numbers = room(x);
     for (int c = 0; c < x.columns(); ++c) {
@@ -41,7 +41,7 @@ class offloaded_lattice {
   }
 
  private:
-  static std::vector<complex<double>> room(const F& x) {
+  static std::vector<complex<double>> room(const Field& x) {
     return std::vector<complex<double>>(static_cast<std::size_t>(x.sites() * x.components()));
   }
   std::shared_ptr<coarse_columns> there_;

@@ -43,18 +43,18 @@ namespace plaquette {
 /// - `make_source(field, column, source, component, links, ctx)`.
 /// - `on_host(basis)`, `on_host(matrices)`, `from_host(ctx, null_space, is coarse)`: levels there and back.
 /// - `recorded(ctx, any_operator)`: the same operator, cheaper to queue where the library records.
-template <class B>
+template <class Backend>
 concept multigrid_backend =
-    backend<B> &&
-    requires(const typename B::context& ctx, const typename B::links& links, const fermion_action& action,
-             const typename B::multigrid_library::basis& basis, const typename B::multigrid_library::matrices& matrices,
-             typename B::template field<double>& b) {
-      B::make_library(ctx, links, action, reconstruct::none);
-      B::links_of(links);
-      { B::template stored_reals<float>(0.0) } -> std::same_as<reconstruct>;
-      B::make_source(b, 0, source_description{}, source_component{}, links, ctx);
-      { B::on_host(basis) } -> std::convertible_to<null_space>;
-      { B::on_host(matrices) } -> std::convertible_to<coarse_matrices>;
+    backend<Backend> && requires(const typename Backend::context& ctx, const typename Backend::links& links,
+                                 const fermion_action& action, const typename Backend::multigrid_library::basis& basis,
+                                 const typename Backend::multigrid_library::matrices& matrices,
+                                 typename Backend::template field<double>& b) {
+      Backend::make_library(ctx, links, action, reconstruct::none);
+      Backend::links_of(links);
+      { Backend::template stored_reals<float>(0.0) } -> std::same_as<reconstruct>;
+      Backend::make_source(b, 0, source_description{}, source_component{}, links, ctx);
+      { Backend::on_host(basis) } -> std::convertible_to<null_space>;
+      { Backend::on_host(matrices) } -> std::convertible_to<coarse_matrices>;
     };
 
 /// See multigrid_solver.hpp.
@@ -65,7 +65,7 @@ class multigrid_solver_of final : public multigrid_solver {
   using library = typename Backend::multigrid_library;
   using outer_field = typename Backend::template field<double>;
   using single_field = typename Backend::template field<float>;
-  using cycle_field = typename library::quark_field;
+  using cycle_field = typename library::fine_field;
   template <class T>
   using full_operator = typename Backend::template wilson_clover<T>;
   template <class T>
@@ -156,13 +156,13 @@ class multigrid_solver_of final : public multigrid_solver {
     rule.guess_is_zero = true;
     rule.interrupted = interrupted;
     const auto inverse = [&](outer_field& x, const outer_field& b) {  // (gamma_5 M)^-1 = M^-1 gamma_5
-      outer_field turned = like(b);
-      gamma5(turned, b);
-      solve_once(x, turned, cycle, rule);
+      outer_field rotated = like(b);
+      gamma5(rotated, b);
+      solve_once(x, rotated, cycle, rule);
     };
     std::uint64_t drawn = seed() + 1000;
     const random_fill<outer_field> fill = [&](outer_field& v) {
-      assign(v, library_.random_quarks(v.columns(), drawn++));
+      assign(v, library_.random_fine_field(v.columns(), drawn++));
     };
     outer_field start = outer_field(context_, field_shape{.columns = probe.modes});
     fill(start);
@@ -190,7 +190,7 @@ class multigrid_solver_of final : public multigrid_solver {
   null_space_study study_null_space() override {
     null_space_examiner<library, outer_field> examiner(*multigrid_, *modes_);
     outer_field random(context_, field_shape{});
-    assign(random, library_.random_quarks(1, seed() + 998));
+    assign(random, library_.random_fine_field(1, seed() + 998));
     outer_field even = schur_.even_like(random);
     copy(even, random.parity(0));
     constexpr int iterations = 12;
@@ -233,7 +233,7 @@ class multigrid_solver_of final : public multigrid_solver {
     // Each update costs a third of an iteration; in between, rounding in single precision takes five digits and more.
     const reliable_updates updates{.delta = 1e-5, .longest_interval = rule.limit};
     stopping_rule here = rule;
-    here.look_every = 1;  // an iteration takes much longer than an answer
+    here.check_interval = 1;  // an iteration takes much longer than an answer
     return solve_by(schur_, here, [&](const auto& a, outer_field& x, const outer_field& b, const stopping_rule& even) {
       if (settings_.direction_precision == precision::double_) return flexible_gcr(a, x, b, even, *cycle_, parameters);
       return reliable_flexible_gcr<single_field>(a, *library_.system(), x, b, even, updates, *cycle_in_single_,
@@ -243,8 +243,8 @@ class multigrid_solver_of final : public multigrid_solver {
 
   multigrid_solve_report solve_by_bicgstab(const stopping_rule& rule, precision inner) override {
     stopping_rule here = rule;
-    here.look_every = Backend::check_interval;
-    here.look_behind = Backend::check_lag;
+    here.check_interval = Backend::check_interval;
+    here.check_lag = Backend::check_lag;
     auto timed = inner == precision::double_  ? solve_by(reference_schur_, here, plain_bicgstab{})
                  : inner == precision::single ? solve_mixed_bicgstab<float>(here)
                                               : solve_mixed_bicgstab<half>(here);
@@ -426,7 +426,7 @@ class multigrid_solver_of final : public multigrid_solver {
   double rate_of_cycle() {
     constexpr int first = 3, last = 10;
     outer_field b(context_, field_shape{}), x = like(b);
-    assign(b, library_.random_quarks(1, seed() + 999));
+    assign(b, library_.random_fine_field(1, seed() + 999));
     stopping_rule rule;
     rule.tolerance = 1e-13;
     rule.limit = last;
@@ -448,8 +448,8 @@ class multigrid_solver_of final : public multigrid_solver {
   /// operator.
   double seconds_of_iteration() {
     cycle_for(1);
-    cycle_field in = library_.working_quarks(1), out = like(in);
-    library_.take_working_sites(in, library_.random_quarks(1, seed() + 995));
+    cycle_field in = library_.even_field(1), out = like(in);
+    library_.restrict_to_even(in, library_.random_fine_field(1, seed() + 995));
     return seconds_of([&] { cycle_in_single_->apply(out, in); }) +
            2.0 * seconds_of([&] { library_.system()->apply(out, in); });
   }
@@ -499,13 +499,13 @@ class multigrid_solver_of final : public multigrid_solver {
   }
   /// Recorded, but for a profile: stages of a graph cannot be timed. What is recorded has one width, so that nothing is
   /// recorded, allocated or tuned in the middle of a solve from which columns leave.
-  template <class F>
-  any_operator<single_field> in_single(any_operator<F> cycle, const single_field& shape) const {
+  template <class Field>
+  any_operator<single_field> in_single(any_operator<Field> cycle, const single_field& shape) const {
     if constexpr (Backend::records)
       if (!profiles_ && !is_offloaded_)
         return any_operator<single_field>(
-            bridge<F>(Backend::recorded(context_, std::move(cycle)), shape, bridge_width::whole));
-    return any_operator<single_field>(bridge<F>(std::move(cycle), shape));
+            bridge<Field>(Backend::recorded(context_, std::move(cycle)), shape, bridge_width::whole));
+    return any_operator<single_field>(bridge<Field>(std::move(cycle), shape));
   }
 
   // ---- Operators
@@ -536,7 +536,7 @@ class multigrid_solver_of final : public multigrid_solver {
   double norm_of_operator() {
     if (!(operator_norm_ > 0.0)) {
       outer_field v(context_, field_shape{}), mv = like(v);
-      assign(v, library_.random_quarks(1, seed() + 997));
+      assign(v, library_.random_fine_field(1, seed() + 997));
       full_->apply(mv, v);
       const auto both = host_values_of(std::vector{norm2(mv), norm2(v)});
       operator_norm_ = std::sqrt(both[0][0].re / both[1][0].re);
@@ -589,8 +589,8 @@ class multigrid_solver_of final : public multigrid_solver {
     return result;
   }
   struct plain_bicgstab {
-    template <class A, class F>
-    solve_report operator()(const A& a, F& x, const F& b, const stopping_rule& rule) const {
+    template <class A, class Field>
+    solve_report operator()(const A& a, Field& x, const Field& b, const stopping_rule& rule) const {
       return bicgstab(a, x, b, rule);
     }
   };
@@ -641,9 +641,9 @@ class multigrid_solver_of final : public multigrid_solver {
 
   std::vector<low_mode> described(const inverse_mode_set<outer_field>& modes) const {
     const outer_field& v = modes.vectors;
-    outer_field turned = like(v);
-    gamma5(turned, v);
-    const auto chirality = host_values(dot(v, turned));
+    outer_field rotated = like(v);
+    gamma5(rotated, v);
+    const auto chirality = host_values(dot(v, rotated));
     const auto& p = *multigrid_->levels().front().from_finer;
     cycle_field fine = like(v, v.columns(), as<cycle_field>), kept = like(fine);
     assign(fine, v);

@@ -20,32 +20,34 @@
 namespace plaquette {
 
 /// Refers to the multigrid and the modes that it is made of.
-/// \tparam High  fields of the outer solver
-template <class Library, field_batch High>
+/// \tparam OuterField  fields of the outer solver
+template <class Library, field_batch OuterField>
 class null_space_examiner {
-  using low = typename Library::quark_field;
+  using low = typename Library::fine_field;
 
  public:
   /// \param modes  the lowest modes of gamma_5 M, on all sites
-  null_space_examiner(const multigrid<Library>& mg, const High& modes)
+  null_space_examiner(const multigrid<Library>& mg, const OuterField& modes)
       : mg_(mg), library_(mg.library()), modes_(modes) {}
 
   /// Adds the errors of relaxation alone and of whole cycles, and what the null space misses of the former.
   /// \param e  on even sites, random; changed
   template <class Schur>
-  void add_errors(null_space_study& study, const Schur& a, const any_operator<High>& cycle, High& e, int iterations) {
+  void add_errors(null_space_study& study, const Schur& a, const any_operator<OuterField>& cycle, OuterField& e,
+                  int iterations) {
     study.steps = mg_.parameters().steps_before.front() + mg_.parameters().steps_after.front();
-    const auto relax = gcr_relaxation(*library_.system(), library_.working_quarks(1), study.steps);
-    low b = library_.working_quarks(1), x = like(b);
-    High start = like(e);
+    const auto relax = gcr_relaxation(*library_.system(), library_.even_field(1), study.steps);
+    low b = library_.even_field(1), x = like(b);
+    OuterField start = like(e);
     copy(start, e);
-    study.relaxation = errors_of(a, e, iterations, &study.missed, [&](High& out, const High& in) {
+    study.relaxation = errors_of(a, e, iterations, &study.missed, [&](OuterField& out, const OuterField& in) {
       assign(b, in);
       relax.solve(x, b);
       assign(out, x);
     });
     copy(e, start);
-    study.cycle = errors_of(a, e, iterations, nullptr, [&](High& out, const High& in) { cycle.apply(out, in); });
+    study.cycle =
+        errors_of(a, e, iterations, nullptr, [&](OuterField& out, const OuterField& in) { cycle.apply(out, in); });
   }
 
   /// Adds what the null vectors hold of the error that relaxation has left, which had no part in the setup. After
@@ -53,7 +55,7 @@ class null_space_examiner {
   void add_coherence(null_space_study& study) const {
     study.cut = missed_by_cut(*relaxed_);
     study.whole = missed_by_whole(*relaxed_);
-    study.random = missed_by_cut(library_.random_quarks(1, 12345));
+    study.random = missed_by_cut(library_.random_fine_field(1, 12345));
   }
 
   /// Returns a plane of the lowest mode. For one rank.
@@ -61,7 +63,7 @@ class null_space_examiner {
     low v = like(modes_, 1, as<low>), kept = like(v);
     assign(v, view(modes_, 0, 1));
     project(kept, v);
-    High back = like(modes_, 1);
+    OuterField back = like(modes_, 1);
     assign(back, kept);
     spinor_configuration whole(geometry), projected(geometry);
     export_column(whole, modes_, 0);
@@ -75,9 +77,9 @@ class null_space_examiner {
 
  private:
   template <class Schur, class Inverse>
-  std::vector<double> errors_of(const Schur& a, High& e, int iterations, std::vector<double>* missed,
+  std::vector<double> errors_of(const Schur& a, OuterField& e, int iterations, std::vector<double>* missed,
                                 const Inverse& inverse) {
-    High ae = like(e), step = like(e), full = like(modes_, 1), nothing = like(full);
+    OuterField ae = like(e), step = like(e), full = like(modes_, 1), nothing = like(full);
     zero(nothing);
     const double first = norm(e);
     std::vector<double> left;
@@ -96,8 +98,8 @@ class null_space_examiner {
     return left;
   }
 
-  template <class F>
-  static double norm(const F& x) {
+  template <class Field>
+  static double norm(const Field& x) {
     return std::sqrt(host_values(norm2(x))[0].re);
   }
   void project(low& kept, const low& v) const {
@@ -182,7 +184,7 @@ class null_space_examiner {
 
   const multigrid<Library>& mg_;
   const Library& library_;
-  const High& modes_;
+  const OuterField& modes_;
   std::optional<low> relaxed_;  ///< what relaxation has left of an error, on all sites
 };
 

@@ -30,18 +30,19 @@
 namespace plaquette {
 
 /// A library's backend with what an overlap solver takes besides: H, and where a configuration's fields live.
-template <class B>
+template <class Backend>
 concept overlap_backend =
-    backend<B> && precisions_of_one_field<typename B::template field<double>, typename B::template field<float>> &&
-    requires(B& library, const B& same, typename B::template field<double>& x, const fermion_action& action,
-             const source_description& source) {
-      typename B::template hermitian_wilson<double>;
-      typename B::template hermitian_wilson<float>;
-      typename B::template hermitian_wilson<plaquette::half>;
+    backend<Backend> &&
+    precisions_of_one_field<typename Backend::template field<double>, typename Backend::template field<float>> &&
+    requires(Backend& library, const Backend& same, typename Backend::template field<double>& x,
+             const fermion_action& action, const source_description& source) {
+      typename Backend::template hermitian_wilson<double>;
+      typename Backend::template hermitian_wilson<float>;
+      typename Backend::template hermitian_wilson<plaquette::half>;
       same.ctx;  // the lattice that fields live on
       { same.template kernel<double>(action, reconstruct::none) };
       // A field for the basis of a search, in memory of the host or not; and bytes that lie there.
-      { library.template basis<double>(field_shape{}, true) } -> std::same_as<typename B::template field<double>>;
+      { library.template basis<double>(field_shape{}, true) } -> std::same_as<typename Backend::template field<double>>;
       { same.host_bytes() } -> std::same_as<double>;
       same.finish();                                   // waits for all that was queued
       same.fill(x, std::uint64_t{}, std::uint64_t{});  // random Dirac spinors number first, first + 1, ... of a seed
@@ -49,24 +50,24 @@ concept overlap_backend =
     };
 
 /// sign(H) of a library behind the interface.
-template <overlap_backend B>
+template <overlap_backend Backend>
 class sign_operator_of final : public sign_operator {
-  using F = typename B::template field<double>;
+  using Field = typename Backend::template field<double>;
 
  public:
-  sign_operator_of(std::shared_ptr<const B> backend, sign_function<B> sign)
+  sign_operator_of(std::shared_ptr<const Backend> backend, sign_function<Backend> sign)
       : backend_(std::move(backend)), sign_(std::move(sign)) {}
 
-  const sign_function<B>& function() const { return sign_; }
+  const sign_function<Backend>& function() const { return sign_; }
 
   const sign_options& options() const override { return sign_.options(); }
   const minimax_polynomial& polynomial(double delta) const override { return sign_.polynomial(delta); }
   zolotarev_function rational(double delta) const override { return sign_.rational(delta); }
-  bool is_single_near_modes(double delta) const override { return sign_.near_modes().is_narrow(delta); }
+  bool is_single_near_modes(double delta) const override { return sign_.near_modes().is_single(delta); }
   vectors_handle apply(const vectors_handle& x, double delta, sign_precision precision,
                        double* seconds) const override {
-    const F& in = fields_of<F>(x);
-    F y = like(in);
+    const Field& in = fields_of<Field>(x);
+    Field y = like(in);
     if (seconds != nullptr) {
       backend_->finish();
       backend_->ctx.comm().barrier();
@@ -81,20 +82,20 @@ class sign_operator_of final : public sign_operator {
   }
 
  private:
-  std::shared_ptr<const B> backend_;
-  sign_function<B> sign_;
+  std::shared_ptr<const Backend> backend_;
+  sign_function<Backend> sign_;
 };
 
-template <overlap_backend B>
+template <overlap_backend Backend>
 class overlap_solver_of final : public overlap_solver {
-  using F = typename B::template field<double>;
-  using G = typename B::template field<float>;
-  using L = typename B::template field<plaquette::half>;
-  using sign_type = sign_function<B>;
+  using Field = typename Backend::template field<double>;
+  using InnerField = typename Backend::template field<float>;
+  using HalfField = typename Backend::template field<plaquette::half>;
+  using sign_type = sign_function<Backend>;
 
  public:
-  overlap_solver_of(B backend, const overlap_settings& settings)
-      : backend_(std::make_shared<B>(std::move(backend))),
+  overlap_solver_of(Backend backend, const overlap_settings& settings)
+      : backend_(std::make_shared<Backend>(std::move(backend))),
         settings_(settings),
         kernel_(make_kernel<double>(), make_kernel<float>(),
                 settings.half_precision ? make_kernel<plaquette::half>() : nullptr),
@@ -107,19 +108,19 @@ class overlap_solver_of final : public overlap_solver {
 
   vectors_handle random_vectors(int count) override { return handle_of(random_unit_vectors(count)); }
   vectors_handle sources(const source_description& source) override {
-    F b = like(shape_, spin_colours);
+    Field b = like(shape_, spin_colours);
     for (int column = 0; column < spin_colours; ++column) backend_->make_source(b, column, source);
     return handle_of(std::move(b));
   }
   vectors_handle import_vectors(int count, int chirality, const vector_source& source) override {
-    F x = chirality == 0 ? like(shape_, count) : half(count);
+    Field x = chirality == 0 ? like(shape_, count) : half(count);
     spinor_configuration vector(backend_->ctx.geometry());
     for (int n = 0; n < count; ++n) {
       source(n, vector);
       if (chirality == 0) {
         import_column(x, n, vector);
       } else {
-        F whole = like(shape_, 1), target = view(x, n, 1);
+        Field whole = like(shape_, 1), target = view(x, n, 1);
         import_column(whole, 0, vector);
         take_chirality(target, whole, chirality);
       }
@@ -127,13 +128,13 @@ class overlap_solver_of final : public overlap_solver {
     return handle_of(std::move(x), chirality);
   }
   vectors_handle columns(const vectors_handle& x, int first, int count) const override {
-    return handle_of(view(fields_of<F>(x), first, count), x->chirality());
+    return handle_of(view(fields_of<Field>(x), first, count), x->chirality());
   }
   double distance(const vectors_handle& a, const vectors_handle& b) const override {
-    return norm_of_difference(fields_of<F>(a), fields_of<F>(b));
+    return norm_of_difference(fields_of<Field>(a), fields_of<Field>(b));
   }
   double distance_from_orthonormal(const vectors_handle& v) const override {
-    return plaquette::distance_from_orthonormal(fields_of<F>(v));
+    return plaquette::distance_from_orthonormal(fields_of<Field>(v));
   }
 
   // --- H
@@ -141,18 +142,18 @@ class overlap_solver_of final : public overlap_solver {
   const kernel_count& count() const override { return kernel_.count(); }
   void reset_count() override { kernel_.count() = {}; }
   kernel_application apply_kernel(const vectors_handle& x, precision number) const override {
-    const F& in = fields_of<F>(x);
+    const Field& in = fields_of<Field>(x);
     return with_kernel(number, in, [&](const auto& h, const auto& rounded) {
       auto out = like(rounded);
       h.apply(out, rounded);
-      F y = like(in), psi = like(in);
+      Field y = like(in), psi = like(in);
       assign(y, out);
       assign(psi, rounded);
       return kernel_application{handle_of(std::move(psi)), handle_of(std::move(y))};
     });
   }
   double seconds_of_kernel(const vectors_handle& x, precision number) const override {
-    return with_kernel(number, fields_of<F>(x), [&](const auto& h, const auto& in) {
+    return with_kernel(number, fields_of<Field>(x), [&](const auto& h, const auto& in) {
       auto y = like(in), u = like(in), w = like(in);
       zero(u);
       zero(w);
@@ -173,24 +174,25 @@ class overlap_solver_of final : public overlap_solver {
                                    search_memory<mode_search_state>* memory) override {
     mode_search search = sought;
     if (!search.interrupted) search.interrupted = settings_.interrupted;
-    const random_fill<F> fill = random();
-    if (search.highest <= 0.0) search.highest = largest_eigenvalue(kernel_.wide(), shape_, fill, search.interrupted);
+    const random_fill<Field> fill = random();
+    if (search.highest <= 0.0)
+      search.highest = largest_eigenvalue(kernel_.as_double(), shape_, fill, search.interrupted);
     search.highest = std::min(search.highest, (8.0 - settings_.rho) * (1.0 + 1e-12));
-    const G sample = random_sample(4);
-    std::optional<std::pair<F, mode_search_state>> stored;
+    const InnerField sample = random_sample(4);
+    std::optional<std::pair<Field, mode_search_state>> stored;
     if (memory != nullptr)
-      if (auto last = memory->last()) stored.emplace(fields_of<F>(last->basis), last->state);
-    const mode_keeper<F> keeper = [&](const F& basis, const mode_search_state& state) {
+      if (auto last = memory->last()) stored.emplace(fields_of<Field>(last->basis), last->state);
+    const mode_keeper<Field> keeper = [&](const Field& basis, const mode_search_state& state) {
       if (memory != nullptr)
-        memory->keep([&] { return search_snapshot<mode_search_state>{state, handle_of(F(basis))}; });
+        memory->keep([&] { return search_snapshot<mode_search_state>{state, handle_of(Field(basis))}; });
     };
     kernel_modes found;
-    const basis_maker<F> make_basis = [&](int columns) {
+    const basis_maker<Field> make_basis = [&](int columns) {
       return make<double>({4, 3, site_subset::full, columns}, settings_.kernel_basis_on_host,
                           found.basis_bytes_on_host);
     };
-    mode_set<F> modes = lowest_modes(kernel_.wide(), kernel_.narrow(), shape_, sample, 12.0 * volume(), search, fill,
-                                     width, keeper, std::move(stored), make_basis);
+    mode_set<Field> modes = lowest_modes(kernel_.as_double(), kernel_.as_single(), shape_, sample, 12.0 * volume(),
+                                         search, fill, width, keeper, std::move(stored), make_basis);
     static_cast<mode_search_course&>(found) = modes;
     found.sought = wanted;
     found.complete = modes.complete;
@@ -208,7 +210,7 @@ class overlap_solver_of final : public overlap_solver {
     return found;
   }
   std::vector<double> residuals(const kernel_modes& modes) const override {
-    return eigen_residuals(kernel_.wide(), fields_of<F>(modes.vectors), modes.values, width);
+    return eigen_residuals(kernel_.as_double(), fields_of<Field>(modes.vectors), modes.values, width);
   }
 
   // --- sign function
@@ -220,7 +222,7 @@ class overlap_solver_of final : public overlap_solver {
       chosen.lowest = modes.values.empty() ? modes.lowest_of_rest : std::abs(modes.values.back());
     if (!chosen.interrupted) chosen.interrupted = settings_.interrupted;
     return handle_of_sign(
-        {kernel_, modes.vectors ? fields_of<F>(modes.vectors) : like(shape_, 0), modes.values, chosen});
+        {kernel_, modes.vectors ? fields_of<Field>(modes.vectors) : like(shape_, 0), modes.values, chosen});
   }
   int fastest_batch(const sign_handle& sign) override {
     double best = 1e300;
@@ -236,14 +238,14 @@ class overlap_solver_of final : public overlap_solver {
   }
   sign_handle calibrated(const sign_handle& sign, const vectors_handle& x, double delta) const override {
     sign_type changed = function_of(sign);
-    changed.calibrate(fields_of<F>(x), delta, settings_.interrupted);
+    changed.calibrate(fields_of<Field>(x), delta, settings_.interrupted);
     return handle_of_sign(std::move(changed));
   }
   sign_of_rest apply_to_rest(const sign_handle& sign, const vectors_handle& x, double delta) const override {
     const sign_type& function = function_of(sign);
-    const F& in = fields_of<F>(x);
-    F y = like(in), rest = like(in);
-    function.apply(y, in, delta, sign_precision::wide);
+    const Field& in = fields_of<Field>(x);
+    Field y = like(in), rest = like(in);
+    function.apply(y, in, delta, sign_precision::as_double);
     copy(rest, in);
     if (!function.values().empty()) {
       host_matrix c = overlaps(function.modes(), in);
@@ -257,8 +259,8 @@ class overlap_solver_of final : public overlap_solver {
   }
   overlap_algebra algebra(const sign_handle& sign, const vectors_handle& vectors, double delta) const override {
     const overlap_operator<sign_type> d(function_of(sign), settings_.rho);
-    const F& x = fields_of<F>(vectors);
-    F dx = like(x), gx = like(x), a = like(x), b = like(x), c = like(x);
+    const Field& x = fields_of<Field>(vectors);
+    Field dx = like(x), gx = like(x), a = like(x), b = like(x), c = like(x);
     overlap_algebra errors;
     d.apply(dx, x, delta);
     gamma5(gx, x);
@@ -280,14 +282,15 @@ class overlap_solver_of final : public overlap_solver {
                                      search_memory<overlap_search_state>* memory) override {
     overlap_mode_search search = sought;
     if (!search.interrupted) search.interrupted = settings_.interrupted;
-    std::optional<std::pair<F, restart_state>> stored;
+    std::optional<std::pair<Field, restart_state>> stored;
     int stored_chirality = 0;
     if (memory != nullptr)
       if (auto last = memory->last()) {
-        stored.emplace(fields_of<F>(last->basis), last->state.restart);
+        stored.emplace(fields_of<Field>(last->basis), last->state.restart);
         stored_chirality = last->state.chirality;
       }
-    const restart_keeper<F> keeper = [&](const std::function<F()>& basis, const restart_state& state, int chirality) {
+    const restart_keeper<Field> keeper = [&](const std::function<Field()>& basis, const restart_state& state,
+                                             int chirality) {
       if (memory != nullptr)
         memory->keep(
             [&] { return search_snapshot<overlap_search_state>{{state, chirality}, handle_of(basis(), chirality)}; });
@@ -296,13 +299,13 @@ class overlap_solver_of final : public overlap_solver {
     const auto make_half = [&]<class T>(int columns, T) {
       return make<T>({2, 3, site_subset::full, columns}, settings_.overlap_basis_on_host, found.basis_bytes_on_host);
     };
-    const overlap_basis_makers<B> make_basis{[&](int columns) { return make_half(columns, double{}); },
-                                             [&](int columns) { return make_half(columns, float{}); }};
-    const overlap_mode_set<F> modes = plaquette::lowest_overlap_modes<B>(
+    const overlap_basis_makers<Backend> make_basis{[&](int columns) { return make_half(columns, double{}); },
+                                                   [&](int columns) { return make_half(columns, float{}); }};
+    const overlap_mode_set<Field> modes = plaquette::lowest_overlap_modes<Backend>(
         function_of(sign), half(1), search, random(), width, keeper, std::move(stored), stored_chirality, make_basis);
     copy_numbers(found, modes);
     for (const int chirality : {+1, -1})
-      found.of(chirality).vectors = handle_of(F(modes.of(chirality).vectors), chirality);
+      found.of(chirality).vectors = handle_of(Field(modes.of(chirality).vectors), chirality);
     return found;
   }
   std::vector<double> residuals(const sign_handle& sign, int chirality, const chiral_modes<vectors_handle>& modes,
@@ -311,7 +314,7 @@ class overlap_solver_of final : public overlap_solver {
   }
   complement_probe probe_complement(const sign_handle& sign, int chirality, const vectors_handle& known,
                                     double bound) override {
-    return plaquette::probe_complement(function_of(sign).near_modes(), chirality, fields_of<F>(known), bound,
+    return plaquette::probe_complement(function_of(sign).near_modes(), chirality, fields_of<Field>(known), bound,
                                        6.0 * volume(), random(), settings_.interrupted);
   }
 
@@ -322,32 +325,32 @@ class overlap_solver_of final : public overlap_solver {
     overlap_solve_rule rule = sought;
     if (!rule.interrupted) rule.interrupted = settings_.interrupted;
     const overlap_operator<sign_type> d(function_of(sign), settings_.rho);
-    overlap_mode_set<F> with{with_fields(modes.plus), with_fields(modes.minus)};
+    overlap_mode_set<Field> with{with_fields(modes.plus), with_fields(modes.minus)};
     copy_numbers(with, modes);
-    const F& b = fields_of<F>(sources);
-    std::vector<F> x;
+    const Field& b = fields_of<Field>(sources);
+    std::vector<Field> x;
     for (std::size_t i = 0; i < masses.size(); ++i) x.push_back(like(b));
     overlap_solutions solved;
     solved.report = rule.coarse_sign_delta > 0.0
                         ? solve_overlap_as_given(d, with, x, b, masses, rule, rule.coarse_sign_delta)
                         : solve_overlap(d, with, x, b, masses, rule);
-    for (F& one : x) solved.x.push_back(handle_of(std::move(one)));
+    for (Field& one : x) solved.x.push_back(handle_of(std::move(one)));
     return solved;
   }
   overlap_judgement judge(const sign_handle& sign, const vectors_handle& sources, const vectors_handle& solution,
                           double mass, double delta, bool is_coarse) const override {
     const double rho = settings_.rho, contact = -0.5 / rho, stretch = 1.0 / (1.0 - 0.5 * mass / rho);
     const overlap_operator<sign_type> d(function_of(sign), rho);
-    const F &b = fields_of<F>(sources), &x = fields_of<F>(solution);
+    const Field &b = fields_of<Field>(sources), &x = fields_of<Field>(solution);
     overlap_judgement found;
-    F r = like(b), dx = like(b);
+    Field r = like(b), dx = like(b);
     d.apply_massive(dx, x, mass, delta);
     const auto r2 = host_values(subtract_norm2(r, b, dx)), n2 = host_values(norm2(b));
     for (std::size_t n = 0; n < r2.size(); ++n) {
       const double residual = std::sqrt(r2[n].re / n2[n].re);
       keep_largest(found.residual, residual);
     }
-    F s = like(b);
+    Field s = like(b);
     copy(s, x);
     axpy(s, uniform_scalars(s, contact), b);
     scale(s, uniform_scalars(s, stretch));
@@ -357,7 +360,7 @@ class overlap_solver_of final : public overlap_solver {
     if (!(mass > 0.0)) return found;
     found.gmor = std::abs(found.condensate / (mass * norm) - 1.0);
     // x has the source b - r, of which the relation is exact but for 1 - sign^2. So what r moves is known:
-    F of_x = like(b);
+    Field of_x = like(b);
     copy(of_x, b);
     axpy(of_x, uniform_scalars(of_x, -1.0), r);
     axpy(s, uniform_scalars(s, -contact * stretch), r);
@@ -379,49 +382,49 @@ class overlap_solver_of final : public overlap_solver {
 
   template <class T>
   auto make_kernel() const {
-    return std::make_shared<const typename B::template hermitian_wilson<T>>(
+    return std::make_shared<const typename Backend::template hermitian_wilson<T>>(
         backend_->template kernel<T>(kernel_action(settings_), settings_.links));
   }
   /// Calls use(H, x), both in a precision.
   template <class Use>
-  auto with_kernel(precision number, const F& x, const Use& use) const {
+  auto with_kernel(precision number, const Field& x, const Use& use) const {
     const auto rounded = [&]<class V>(std::type_identity<V>) {
       V y = like(x, x.columns(), as<V>);
       convert(y, x);
       return y;
     };
-    if (number == precision::double_) return use(kernel_.wide(), x);
-    if (number == precision::single) return use(kernel_.narrow(), rounded(as<G>));
+    if (number == precision::double_) return use(kernel_.as_double(), x);
+    if (number == precision::single) return use(kernel_.as_single(), rounded(as<InnerField>));
     if (!kernel_.has_half()) throw input_error("overlap solver: expected settings with half_precision, found none");
-    return use(kernel_.half(), rounded(as<L>));
+    return use(kernel_.half(), rounded(as<HalfField>));
   }
 
   double volume() const { return static_cast<double>(backend_->ctx.geometry().global_volume()); }
-  F half(int columns) const { return F(backend_->ctx, field_shape{2, 3, site_subset::full, columns}); }
+  Field half(int columns) const { return Field(backend_->ctx, field_shape{2, 3, site_subset::full, columns}); }
 
   /// Vectors of the seed, one after the other; of one chirality, its part of gamma_5 = +1.
-  random_fill<F> random() {
-    return [this](F& x) {
+  random_fill<Field> random() {
+    return [this](Field& x) {
       if (x.shape().spins == 4) {
         backend_->fill(x, settings_.seed, next_random_);
       } else {
-        F whole(x.get_context(), field_shape{4, 3, x.shape().sites, x.columns()});
+        Field whole(x.get_context(), field_shape{4, 3, x.shape().sites, x.columns()});
         backend_->fill(whole, settings_.seed, next_random_);
         take_chirality(x, whole, +1);
       }
       next_random_ += static_cast<std::uint64_t>(x.columns());
     };
   }
-  F random_unit_vectors(int columns) {
-    F x = like(shape_, columns);
+  Field random_unit_vectors(int columns) {
+    Field x = like(shape_, columns);
     random()(x);
     normalise_columns(x);
     return x;
   }
-  G random_sample(int columns) {
-    F made = like(shape_, columns);
+  InnerField random_sample(int columns) {
+    Field made = like(shape_, columns);
     random()(made);
-    G sample = like(shape_, columns, as<G>);
+    InnerField sample = like(shape_, columns, as<InnerField>);
     convert(sample, made);
     return sample;
   }
@@ -437,8 +440,8 @@ class overlap_solver_of final : public overlap_solver {
 
   /// Of Clenshaw's recurrence in double, a column, in batches of `batch`; the slowest rank's.
   double seconds_of_step(const sign_type& sign, int batch) {
-    const F x = random_unit_vectors(batch);
-    F b1 = like(x), b2 = like(x);
+    const Field x = random_unit_vectors(batch);
+    Field b1 = like(x), b2 = like(x);
     copy(b1, x);
     zero(b2);
     std::array<double, 1> least{1e300};
@@ -452,8 +455,8 @@ class overlap_solver_of final : public overlap_solver {
     return least[0];
   }
 
-  static double norm_of_difference(const F& a, const F& b) {
-    F d = like(a);
+  static double norm_of_difference(const Field& a, const Field& b) {
+    Field d = like(a);
     double worst = 0.0;
     for (const complex<double>& n : host_values(subtract_norm2(d, a, b))) {
       const double norm = std::sqrt(n.re);
@@ -461,24 +464,24 @@ class overlap_solver_of final : public overlap_solver {
     }
     return worst;
   }
-  static complex<double> sum_of(const typename F::scalars& numbers) {
+  static complex<double> sum_of(const typename Field::scalars& numbers) {
     complex<double> sum{};
     for (const complex<double>& n : host_values(numbers)) sum += n;
     return sum;
   }
 
   sign_handle handle_of_sign(sign_type sign) const {
-    return std::make_shared<const sign_operator_of<B>>(backend_, std::move(sign));
+    return std::make_shared<const sign_operator_of<Backend>>(backend_, std::move(sign));
   }
   static const sign_type& function_of(const sign_handle& sign) {
-    const auto* known = dynamic_cast<const sign_operator_of<B>*>(sign.get());
+    const auto* known = dynamic_cast<const sign_operator_of<Backend>*>(sign.get());
     if (known == nullptr)
       throw input_error("overlap solver: expected a sign function that a solver of this library made, found another");
     return known->function();
   }
   /// Vectors as fields, which share storage; none where there is no handle.
-  chiral_modes<F> with_fields(const chiral_modes<vectors_handle>& modes) const {
-    return {modes.vectors ? fields_of<F>(modes.vectors) : half(0), modes.eigenvalues, modes.residuals};
+  chiral_modes<Field> with_fields(const chiral_modes<vectors_handle>& modes) const {
+    return {modes.vectors ? fields_of<Field>(modes.vectors) : half(0), modes.eigenvalues, modes.residuals};
   }
   template <class To, class From>
   static void copy_numbers(To& to, const From& from) {
@@ -495,10 +498,10 @@ class overlap_solver_of final : public overlap_solver {
     to.complete = from.complete;
   }
 
-  std::shared_ptr<B> backend_;
+  std::shared_ptr<Backend> backend_;
   overlap_settings settings_;
-  hermitian_kernel<B> kernel_;
-  F shape_;
+  hermitian_kernel<Backend> kernel_;
+  Field shape_;
   std::uint64_t next_random_ = 0;
 };
 

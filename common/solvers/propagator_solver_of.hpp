@@ -27,15 +27,16 @@ namespace plaquette {
 /// - `links_of(links)`: what operators are made of; `make_source(field, column, source, component, links, ctx)`.
 /// - `columns_at_once(precision, columns, geometry)`: of a batch, that a Krylov solver iterates together.
 /// - `correlators(field)`: of a propagator, where the library makes them; `finish(ctx)` waits for all that was queued.
-template <class B>
-concept propagator_backend = backend<B> && requires(const typename B::context& ctx, const typename B::links& links,
-                                                    typename B::template field<double>& x) {
-  B::links_of(links);
-  B::make_source(x, 0, source_description{}, source_component{}, links, ctx);
-  { B::columns_at_once(precision::single, 12, ctx.geometry()) } -> std::same_as<int>;
-  { B::correlators(x) } -> std::same_as<std::optional<correlator_pair>>;
-  B::finish(ctx);
-};
+template <class Backend>
+concept propagator_backend =
+    backend<Backend> && requires(const typename Backend::context& ctx, const typename Backend::links& links,
+                                 typename Backend::template field<double>& x) {
+      Backend::links_of(links);
+      Backend::make_source(x, 0, source_description{}, source_component{}, links, ctx);
+      { Backend::columns_at_once(precision::single, 12, ctx.geometry()) } -> std::same_as<int>;
+      { Backend::correlators(x) } -> std::same_as<std::optional<correlator_pair>>;
+      Backend::finish(ctx);
+    };
 
 /// See operator_trial.
 /// \tparam Operator  M or its Schur complement
@@ -100,12 +101,12 @@ class operator_trial_of final : public operator_trial {
 };
 
 /// See propagator_solver.hpp. Solutions and their residuals have the precision of High, Krylov spaces that of Low.
-template <propagator_backend Backend, class High, class Low>
+template <propagator_backend Backend, class Outer, class Inner>
 class propagator_solver_of final : public propagator_solver {
   using context = typename Backend::context;
   using links = typename Backend::links;
-  using high_field = typename Backend::template field<High>;
-  using low_field = typename Backend::template field<Low>;
+  using high_field = typename Backend::template field<Outer>;
+  using low_field = typename Backend::template field<Inner>;
   template <class T>
   using full_type = typename Backend::template wilson_clover<T>;
   template <class T>
@@ -119,7 +120,7 @@ class propagator_solver_of final : public propagator_solver {
         source_links_(std::move(source_links)),
         settings_(settings),
         full_(
-            std::make_shared<full_type<High>>(context_, Backend::links_of(links_), settings_.action, settings_.links)),
+            std::make_shared<full_type<Outer>>(context_, Backend::links_of(links_), settings_.action, settings_.links)),
         inner_(inner_operator()),
         schur_(full_, settings_.preconditioning),
         inner_schur_(inner_, settings_.preconditioning),
@@ -162,8 +163,8 @@ class propagator_solver_of final : public propagator_solver {
                              });
     };
     stopping_rule here = rule;
-    here.look_every = Backend::check_interval;
-    here.look_behind = Backend::check_lag;
+    here.check_interval = Backend::check_interval;
+    here.check_lag = Backend::check_lag;
     here.guess_is_zero = true;
     zero(x_);
     propagator_report result{schur_solve(schur_, *full_, x_, b_, here, in_groups, parameters)};
@@ -185,17 +186,19 @@ class propagator_solver_of final : public propagator_solver {
   std::unique_ptr<operator_trial> full_operator(bool inner) override {
     const auto sites = static_cast<double>(context_.geometry().global_volume());
     if (inner)
-      return std::make_unique<operator_trial_of<low_field, full_type<Low>, full_type<Low>>>(*inner_, inner_, b_, sites);
-    return std::make_unique<operator_trial_of<high_field, full_type<High>, full_type<High>>>(*full_, full_, b_, sites);
+      return std::make_unique<operator_trial_of<low_field, full_type<Inner>, full_type<Inner>>>(*inner_, inner_, b_,
+                                                                                                sites);
+    return std::make_unique<operator_trial_of<high_field, full_type<Outer>, full_type<Outer>>>(*full_, full_, b_,
+                                                                                               sites);
   }
 
   std::unique_ptr<operator_trial> schur_operator(bool inner) override {
     const high_field even = schur_.even_like(b_);
     if (inner)
-      return std::make_unique<operator_trial_of<low_field, schur_type<Low>, full_type<Low>>>(inner_schur_, inner_, even,
-                                                                                             even_sites());
-    return std::make_unique<operator_trial_of<high_field, schur_type<High>, full_type<High>>>(schur_, full_, even,
-                                                                                              even_sites());
+      return std::make_unique<operator_trial_of<low_field, schur_type<Inner>, full_type<Inner>>>(inner_schur_, inner_,
+                                                                                                 even, even_sites());
+    return std::make_unique<operator_trial_of<high_field, schur_type<Outer>, full_type<Outer>>>(schur_, full_, even,
+                                                                                                even_sites());
   }
 
   std::string halo_policy() const override {
@@ -209,15 +212,15 @@ class propagator_solver_of final : public propagator_solver {
   }
   double even_sites() const { return 0.5 * static_cast<double>(context_.geometry().global_volume()); }
 
-  std::shared_ptr<full_type<Low>> inner_operator() const {
-    if constexpr (std::is_same_v<High, Low>)
+  std::shared_ptr<full_type<Inner>> inner_operator() const {
+    if constexpr (std::is_same_v<Outer, Inner>)
       if (settings_.one_operator()) return full_;
-    return std::make_shared<full_type<Low>>(context_, Backend::links_of(links_), settings_.action,
-                                            settings_.inner_links);
+    return std::make_shared<full_type<Inner>>(context_, Backend::links_of(links_), settings_.action,
+                                              settings_.inner_links);
   }
 
   solve_report solve_even(const auto& a, high_field& x, const high_field& b, const stopping_rule& rule) const {
-    if constexpr (std::is_same_v<High, Low>)
+    if constexpr (std::is_same_v<Outer, Inner>)
       if (settings_.plain()) return plaquette::solve(settings_.solver, a, x, b, rule, settings_.parameters);
     return solve_mixed<low_field>(settings_.solver, settings_.scheme, a, inner_schur_, x, b, rule, settings_.updates,
                                   settings_.parameters);
@@ -226,10 +229,10 @@ class propagator_solver_of final : public propagator_solver {
   context context_;
   links links_, source_links_;
   propagator_settings settings_;
-  std::shared_ptr<full_type<High>> full_;
-  std::shared_ptr<full_type<Low>> inner_;  ///< the same where there is one operator
-  schur_type<High> schur_;
-  schur_type<Low> inner_schur_;
+  std::shared_ptr<full_type<Outer>> full_;
+  std::shared_ptr<full_type<Inner>> inner_;  ///< the same where there is one operator
+  schur_type<Outer> schur_;
+  schur_type<Inner> inner_schur_;
   high_field b_, x_;
   std::vector<int> components_;  ///< of a propagator, that b is made of
 };
@@ -243,13 +246,13 @@ std::unique_ptr<propagator_solver> make_propagator_solver_of(const typename Back
   default_parameters(settings.outer, settings.inner);  // refuses pairs that cannot be
   if (settings.columns < 1)
     throw input_error("propagator solver: expected at least 1 column, found " + std::to_string(settings.columns));
-  const auto with_inner = [&]<class High>(std::type_identity<High>) -> std::unique_ptr<propagator_solver> {
-    if constexpr (std::is_same_v<High, double>)
+  const auto with_inner = [&]<class Outer>(std::type_identity<Outer>) -> std::unique_ptr<propagator_solver> {
+    if constexpr (std::is_same_v<Outer, double>)
       if (settings.inner == precision::double_)
         return std::make_unique<propagator_solver_of<Backend, double, double>>(ctx, links, source_links, settings);
     if (settings.inner == precision::single)
-      return std::make_unique<propagator_solver_of<Backend, High, float>>(ctx, links, source_links, settings);
-    return std::make_unique<propagator_solver_of<Backend, High, half>>(ctx, links, source_links, settings);
+      return std::make_unique<propagator_solver_of<Backend, Outer, float>>(ctx, links, source_links, settings);
+    return std::make_unique<propagator_solver_of<Backend, Outer, half>>(ctx, links, source_links, settings);
   };
   return settings.outer == precision::double_ ? with_inner(std::type_identity<double>{})
                                               : with_inner(std::type_identity<float>{});

@@ -12,37 +12,37 @@
 
 namespace plaquette {
 
-/// \tparam F  a field of 4 spins; of 2 spins where the vectors have a chirality
-template <field_batch F>
+/// \tparam Field  a field of 4 spins; of 2 spins where the vectors have a chirality
+template <field_batch Field>
 class solver_vectors_of final : public solver_vectors {
  public:
-  solver_vectors_of(F fields, int chirality) : fields_(std::move(fields)), chirality_(chirality) {}
+  solver_vectors_of(Field fields, int chirality) : fields_(std::move(fields)), chirality_(chirality) {}
 
-  const F& fields() const { return fields_; }
+  const Field& fields() const { return fields_; }
   int count() const override { return fields_.columns(); }
   int chirality() const override { return chirality_; }
   void get(int n, spinor_configuration& to) const override {
     if (chirality_ == 0) return export_column(to, fields_, n);
-    F whole(fields_.get_context(), field_shape{4, 3, fields_.shape().sites, 1});
+    Field whole(fields_.get_context(), field_shape{4, 3, fields_.shape().sites, 1});
     put_chirality(whole, view(fields_, n, 1), chirality_);
     export_column(to, whole, 0);
   }
 
  private:
-  F fields_;
+  Field fields_;
   int chirality_;
 };
 
 /// Returns a handle to fields, which shares their storage: they must not change any more.
-template <field_batch F>
-vectors_handle handle_of(F fields, int chirality = 0) {
-  return std::make_shared<const solver_vectors_of<F>>(std::move(fields), chirality);
+template <field_batch Field>
+vectors_handle handle_of(Field fields, int chirality = 0) {
+  return std::make_shared<const solver_vectors_of<Field>>(std::move(fields), chirality);
 }
 
 /// Returns the fields behind a handle. Throws input_error where they are of another library, or none.
-template <field_batch F>
-const F& fields_of(const vectors_handle& vectors) {
-  const auto* known = dynamic_cast<const solver_vectors_of<F>*>(vectors.get());
+template <field_batch Field>
+const Field& fields_of(const vectors_handle& vectors) {
+  const auto* known = dynamic_cast<const solver_vectors_of<Field>*>(vectors.get());
   if (known == nullptr)
     throw input_error("solver: expected vectors that a solver of this library made, found " +
                       std::string(vectors ? "those of another" : "none"));

@@ -140,10 +140,10 @@ void coarse_operator<T>::apply(coarse_field<T>& out, const coarse_field<T>& in) 
 
 template <class T>
 void coarse_operator<T>::apply_dagger(coarse_field<T>& out, const coarse_field<T>& in) const {
-  coarse_field<T> turned = like(in);
-  copy(turned, in);
-  multiply_gamma5(turned);
-  apply(out, turned);
+  coarse_field<T> rotated = like(in);
+  copy(rotated, in);
+  multiply_gamma5(rotated);
+  apply(out, rotated);
   multiply_gamma5(out);
 }
 

@@ -37,8 +37,8 @@ class chosen_coarse_sites {
 }  // namespace
 
 template <class T>
-schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const gauge_configuration& links,
-                                        const extents& shape) {
+schwarz_domains<field<T>> fine_domains(const schur_wilson_clover<T>& a, const gauge_configuration& links,
+                                       const extents& shape) {
   const context& ctx = a.full().hopping().get_context();
   const auto inside = std::make_shared<const wilson_clover<T>>(a.full(), links_inside_domains(links, shape));
   schwarz_domains<field<T>> made{any_operator<field<T>>(schur_wilson_clover<T>(inside, a.kind()))};
@@ -49,15 +49,15 @@ schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const g
 
 schwarz_domains<coarse_field<float>> coarse_domains(const execution& on, const coarse_matrices& m,
                                                     const extents& shape) {
-  using F = coarse_field<float>;
-  schwarz_domains<F> made{any_operator<F>(coarse_schur<float>(on, links_inside_domains(m, shape)))};
+  using Field = coarse_field<float>;
+  schwarz_domains<Field> made{any_operator<Field>(coarse_schur<float>(on, links_inside_domains(m, shape)))};
   for (const int colour : {0, 1}) made.colours.emplace_back(chosen_coarse_sites(on, m.geometry, shape, colour));
   return made;
 }
 
-template schwarz_domains<field<float>> quark_domains(const schur_wilson_clover<float>&, const gauge_configuration&,
-                                                     const extents&);
-template schwarz_domains<field<half>> quark_domains(const schur_wilson_clover<half>&, const gauge_configuration&,
+template schwarz_domains<field<float>> fine_domains(const schur_wilson_clover<float>&, const gauge_configuration&,
                                                     const extents&);
+template schwarz_domains<field<half>> fine_domains(const schur_wilson_clover<half>&, const gauge_configuration&,
+                                                   const extents&);
 
 }  // namespace plaquette::cpu

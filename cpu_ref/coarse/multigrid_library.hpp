@@ -21,9 +21,9 @@ namespace plaquette::cpu {
 /// Single precision on all levels. Copies share everything.
 class multigrid_library {
  public:
-  using quark_field = field<float>;
+  using fine_field = field<float>;
   using coarse_field = cpu::coarse_field<float>;
-  using quark_system = schur_wilson_clover<float>;
+  using fine_operator = schur_wilson_clover<float>;
   using coarse_system = coarse_schur<float>;
   using transfer = cpu::transfer<float>;
   using basis = null_space;
@@ -38,7 +38,7 @@ class multigrid_library {
         links_(std::move(links)),
         action_(action),
         full_(std::make_shared<const wilson_clover<float>>(ctx, *links_, action)),
-        system_(std::make_shared<const quark_system>(full_, schur_kind::asymmetric)) {}
+        system_(std::make_shared<const fine_operator>(full_, schur_kind::asymmetric)) {}
 
   const context& get_context() const { return context_; }
   /// Returns this library for coarse lattices that every rank holds whole.
@@ -54,38 +54,38 @@ class multigrid_library {
   std::shared_ptr<const lattice_gather> make_gather(const coarse_system& part, const coarse_system& whole) const {
     return std::make_shared<const lattice_gather>(context_, part.geometry(), whole.geometry());
   }
-  const std::shared_ptr<const quark_system>& system() const { return system_; }
+  const std::shared_ptr<const fine_operator>& system() const { return system_; }
   /// Whether a number on the host costs nothing.
-  static constexpr bool answers_at_once() { return true; }
+  static constexpr bool is_synchronous() { return true; }
   void finish() const {}
   /// Returns the seconds that finding out how to launch kernels has taken so far.
   static constexpr double tuning_seconds() { return 0.0; }
 
   /// Returns random fields on all sites of the fine lattice.
-  quark_field random_quarks(int columns, std::uint64_t seed) const {
-    quark_field v(context_, {spins, colours, site_subset::full, columns});
+  fine_field random_fine_field(int columns, std::uint64_t seed) const {
+    fine_field v(context_, {spins, colours, site_subset::full, columns});
     for (int c = 0; c < columns; ++c)
       import_column(v, c,
                     random_spinor(context_.geometry(), seed, (std::uint64_t{1} << 32) + static_cast<std::uint64_t>(c),
                                   context_.comm()));
     return v;
   }
-  quark_field working_quarks(int columns) const { return {context_, {spins, colours, site_subset::even, columns}}; }
-  void take_working_sites(quark_field& even, const quark_field& v) const { copy(even, v.parity(0)); }
-  void take_working_sites(coarse_field& working, const coarse_field& v) const {
+  fine_field even_field(int columns) const { return {context_, {spins, colours, site_subset::even, columns}}; }
+  void restrict_to_even(fine_field& even, const fine_field& v) const { copy(even, v.parity(0)); }
+  void restrict_to_even(coarse_field& working, const coarse_field& v) const {
     if (working.shape().sites == site_subset::full)
       copy(working, v);
     else
       copy(working, v.parity(0));
   }
   void fill_random(coarse_field& v, std::uint64_t seed) const { cpu::fill_random(v, seed, std::uint64_t{2} << 32); }
-  void apply_full(quark_field& out, const quark_field& in) const { full_->apply(out, in); }
+  void apply_full(fine_field& out, const fine_field& in) const { full_->apply(out, in); }
   /// Applies the operator of a coarse lattice on all sites.
   void apply_full(coarse_field& out, const coarse_field& in, const matrices& numbers) const {
     coarse_operator<float>(coarse_, numbers).apply(out, in);
   }
 
-  basis gather(const quark_field& v, const extents& aggregate) const {
+  basis gather(const fine_field& v, const extents& aggregate) const {
     return gathered(v, aggregates(context_.geometry(), coarsened(context_.geometry(), aggregate)));
   }
   basis gather(const coarse_field& v, const extents& aggregate) const {
@@ -103,8 +103,8 @@ class multigrid_library {
     return std::make_shared<const coarse_system>(coarse_, numbers);
   }
   template <class T>
-  schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const extents& shape) const {
-    return cpu::quark_domains(a, *links_, shape);
+  schwarz_domains<field<T>> fine_domains(const schur_wilson_clover<T>& a, const extents& shape) const {
+    return cpu::fine_domains(a, *links_, shape);
   }
   schwarz_domains<coarse_field> coarse_domains(const matrices& numbers, const extents& shape) const {
     return cpu::coarse_domains(coarse_, numbers, shape);
@@ -116,7 +116,7 @@ class multigrid_library {
   std::shared_ptr<const gauge_configuration> links_;
   fermion_action action_;
   std::shared_ptr<const wilson_clover<float>> full_;
-  std::shared_ptr<const quark_system> system_;
+  std::shared_ptr<const fine_operator> system_;
 };
 
 }  // namespace plaquette::cpu

@@ -18,8 +18,8 @@ namespace {
 struct parities_of_field {
   bool has[2];
 };
-template <class F>
-parities_of_field parities(const F& x) {
+template <class Field>
+parities_of_field parities(const Field& x) {
   return {{x.shape().sites != site_subset::odd, x.shape().sites != site_subset::even}};
 }
 
@@ -40,7 +40,7 @@ void for_each_site_of(const field<T>& x, std::type_identity<Number>, Visit&& vis
 }
 
 template <class Number, class T>
-void load_quark(complex<Number>* numbers, const word_of<T>* from, int width, std::type_identity<T>) {
+void load_fine(complex<Number>* numbers, const word_of<T>* from, int width, std::type_identity<T>) {
   if constexpr (is_half<T>) {
     complex<double> exact[spins * colours];
     read_lane<T>(exact, from, width);
@@ -52,7 +52,7 @@ void load_quark(complex<Number>* numbers, const word_of<T>* from, int width, std
 }
 
 template <class Number, class T>
-void store_quark(word_of<T>* to, const complex<Number>* numbers, int width, std::type_identity<T>) {
+void store_fine(word_of<T>* to, const complex<Number>* numbers, int width, std::type_identity<T>) {
   if constexpr (is_half<T>) {
     complex<double> exact[spins * colours];
     for (int k = 0; k < spins * colours; ++k) exact[k] = complex_cast<double>(numbers[k]);
@@ -71,7 +71,7 @@ void gather(complex<Number>* buffer, const field<T>& x, const aggregates& blocks
   const std::int64_t rows = blocks.fine_sites() * spins * colours;
   for_each_site_of(x, std::type_identity<Number>{}, [&](std::int64_t site, int c, word_of<T>* lane, int width) {
     complex<Number> numbers[spins * colours];
-    load_quark(numbers, lane, width, std::type_identity<T>{});
+    load_fine(numbers, lane, width, std::type_identity<T>{});
     rotate_spin_basis(numbers, colours);
     const std::int64_t place = blocks.place(site);
     for (int chirality = 0; chirality < chiralities; ++chirality)
@@ -90,10 +90,10 @@ void scatter(field<T>& x, const complex<Number>* buffer, const aggregates& block
     rotate_spin_basis(numbers, colours);
     if (add) {
       complex<Number> before[spins * colours];
-      load_quark(before, lane, width, std::type_identity<T>{});
+      load_fine(before, lane, width, std::type_identity<T>{});
       for (int k = 0; k < spins * colours; ++k) numbers[k] += before[k];
     }
-    store_quark(lane, numbers, width, std::type_identity<T>{});
+    store_fine(lane, numbers, width, std::type_identity<T>{});
   });
 }
 

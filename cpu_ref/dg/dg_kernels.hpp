@@ -76,7 +76,7 @@ struct dg_stage_arguments {
   const std::int32_t* matching = nullptr;   ///< [orientation][m]
   const T* constants = nullptr;             ///< [block][dg_constants][B]
   const std::int32_t* slots = nullptr;      ///< [block][face][B]: trace behind the face
-  const std::uint8_t* turned = nullptr;     ///< [block][face][B]: orientation, if not null
+  const std::uint8_t* reversed = nullptr;   ///< [block][face][B]: orientation, if not null
   /// Numbers of the slots of an element's faces: faces * face_nodes * components, at least a vector. Slot i begins at
   /// i / faces * element_words + i % faces * face_nodes * components.
   int element_words = 0;

@@ -83,11 +83,11 @@ PLAQUETTE_INLINE void multiply(const panel_matrix<T>& m, const T* const* x, T* y
 /// Prefetches numbers, part after part, so that they are in the second-level cache when they are needed. A block reads
 /// and writes too many rows at once for the processor to guess.
 template <class T>
-class asked_for {
+class prefetch_stream {
  public:
-  asked_for(const T* first, std::int64_t count) : next_(first), end_(first + count), count_(count) {}
+  prefetch_stream(const T* first, std::int64_t count) : next_(first), end_(first + count), count_(count) {}
   /// Prefetches the next of `parts` parts.
-  void ask_for_one_of(int parts) {
+  void prefetch_part(int parts) {
     constexpr std::int64_t line = 64 / sizeof(T);
     const T* const end = std::min(next_ + count_ / parts + line, end_);
     for (; next_ < end; next_ += line) __builtin_prefetch(next_, 1, 2);
@@ -157,8 +157,8 @@ void read_block_traces(const dg_stage_arguments<T>& s, std::int64_t block, int f
   for (int lane = 0; lane < B; ++lane) {
     const auto slot = static_cast<std::uint32_t>(s.slots[place + lane]);
     from[lane] = s.traces + static_cast<std::int64_t>(slot / Faces) * s.element_words + slot % Faces * words;
-    if (s.turned == nullptr || s.turned[place + lane] == 0) continue;
-    const std::int32_t* there = s.matching + s.turned[place + lane] * s.face_nodes;
+    if (s.reversed == nullptr || s.reversed[place + lane] == 0) continue;
+    const std::int32_t* there = s.matching + s.reversed[place + lane] * s.face_nodes;
     for (int m = 0; m < s.face_nodes; ++m)
       for (int i = 0; i < C; ++i) spare[m * C + i] = from[lane][there[m] * C + i];
     from[lane] = spare;
@@ -264,7 +264,7 @@ void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::in
     const auto constant = [constants](int i, int v) { return vector::load(constants + i * B + v * W); };
     T* q = s.q + block * fields * rows;
     T* residual = s.residual + block * fields * rows;
-    asked_for<T> q_next(q + fields * rows, fields * rows), residual_here(residual, fields * rows),
+    prefetch_stream<T> q_next(q + fields * rows, fields * rows), residual_here(residual, fields * rows),
         traces_here(s.new_traces + block * B * s.element_words, B * s.element_words);
 
     // Inside.
@@ -280,12 +280,12 @@ void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::in
         }
     }
     const T* segments[3] = {along, along + rows, along + 2 * rows};
-    residual_here.ask_for_one_of(2);
-    traces_here.ask_for_one_of(2);
+    residual_here.prefetch_part(2);
+    traces_here.prefetch_part(2);
     multiply<T, W, V, R>(s.divergence, segments, divergence);
     const T* pressure[1] = {q};
-    residual_here.ask_for_one_of(2);
-    traces_here.ask_for_one_of(2);
+    residual_here.prefetch_part(2);
+    traces_here.prefetch_part(2);
     multiply<T, W, V, R>(s.gradient, pressure, slope);
     const std::uint64_t after_volume = s.ticks != nullptr ? ticks_now() : 0;
 
@@ -313,7 +313,7 @@ void acoustics_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::in
           }
         }
       }
-      q_next.ask_for_one_of(faces);
+      q_next.prefetch_part(faces);
       for (int i = 0; i < S; ++i) {
         const T* of_face[1] = {flux + i * face_rows};
         multiply<T, W, V, R>(s.lift[face], of_face, lifted + (face * S + i) * rows);
@@ -437,7 +437,7 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
     const auto constant = [constants](int i, int v) { return vector::load(constants + i * B + v * W); };
     T* q = s.q + block * fields * rows;
     T* residual = s.residual + block * fields * rows;
-    asked_for<T> q_next(q + fields * rows, fields * rows), residual_here(residual, fields * rows),
+    prefetch_stream<T> q_next(q + fields * rows, fields * rows), residual_here(residual, fields * rows),
         traces_here(s.new_traces + block * B * s.element_words, B * s.element_words);
 
     // Inside: (curl E)^a = D_b E_c - D_c E_b.
@@ -456,8 +456,8 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
     for (int kind = 0; kind < 2; ++kind)
       for (int a = 0; a < 3; ++a) {
         const T* segments[2] = {along + (3 * kind + (a + 2) % 3) * rows, along + (3 * kind + (a + 1) % 3) * rows};
-        residual_here.ask_for_one_of(6);
-        traces_here.ask_for_one_of(6);
+        residual_here.prefetch_part(6);
+        traces_here.prefetch_part(6);
         multiply<T, W, V, R>(s.curl[a], segments, curl + (3 * kind + a) * rows);
       }
     const std::uint64_t after_volume = s.ticks != nullptr ? ticks_now() : 0;
@@ -472,18 +472,18 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
         for (int j = 0; j < 2; ++j)
           for (int i = 0; i < 3; ++i) tangent[j][i] = constant(k + 3 * j + i, v);
         const vector of_de = constant(k + 6, v), of_dh = constant(k + 7, v);
-        const vector turn[3] = {constant(k + 8, v), constant(k + 9, v), constant(k + 10, v)};
+        const vector rotation[3] = {constant(k + 8, v), constant(k + 9, v), constant(k + 10, v)};
         for (int m = 0; m < s.face_nodes; ++m) {
           const auto here = tangential_part(tangent, q + static_cast<std::int64_t>(nodes[m]) * B + v * W, rows);
           const T* outside = behind + m * 2 * S * B + v * W;
           vector there[2 * S];
           for (int i = 0; i < 2 * S; i += 2) {
             const vector first = vector::load(outside + i * B), second = vector::load(outside + (i + 1) * B);
-            there[i] = turn[0] * first + turn[1] * second;
-            there[i + 1] = turn[1] * first + turn[2] * second;
+            there[i] = rotation[0] * first + rotation[1] * second;
+            there[i + 1] = rotation[1] * first + rotation[2] * second;
           }
           T* to = flux + m * B + v * W;
-          if constexpr (S == 1) {  // `turn` has f in it
+          if constexpr (S == 1) {  // `rotation` has f in it
             (there[0] - of_de * here.e[0] + of_dh * here.h[1]).store(to);
             (there[1] - of_de * here.e[1] - of_dh * here.h[0]).store(to + face_rows);
           } else {
@@ -497,7 +497,7 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
           }
         }
       }
-      q_next.ask_for_one_of(faces);
+      q_next.prefetch_part(faces);
       for (int i = 0; i < 2 * S; ++i) {
         const T* of_face[1] = {flux + i * face_rows};
         multiply<T, W, V, R>(s.lift[face], of_face, lifted + (face * 2 * S + i) * rows);
@@ -510,15 +510,15 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
       for (int v = 0; v < V; ++v) {
         const vector scale = constant(9 + kind, v), of_flux = constant(12, v);
         // Where upwind, H's flux is (second, -first) of E's.
-        const bool turned = S == 1 && kind == 0;
+        const bool reversed = S == 1 && kind == 0;
         vector basis[3][3], tangent[faces][2][3];
         for (int a = 0; a < 3; ++a)
           for (int i = 0; i < 3; ++i) basis[a][i] = scale * constant(3 * a + i, v);
         for (int face = 0; face < faces; ++face)
           for (int i = 0; i < 3; ++i) {
             const int k = c::maxwell_faces + face * c::maxwell_face + i;
-            tangent[face][0][i] = turned ? -(of_flux * constant(k + 3, v)) : constant(k, v);
-            tangent[face][1][i] = turned ? of_flux * constant(k, v) : constant(k + 3, v);
+            tangent[face][0][i] = reversed ? -(of_flux * constant(k + 3, v)) : constant(k, v);
+            tangent[face][1][i] = reversed ? of_flux * constant(k, v) : constant(k + 3, v);
           }
         for (std::int64_t at = v * W; at < rows; at += B) {
           vector f[3];

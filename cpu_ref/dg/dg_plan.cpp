@@ -48,8 +48,8 @@ std::size_t corner_behind(const face_link& link, int there) {
 /// How a trace of the neighbour's is read in this element's frame t: (a, b, c) such that its tangential vector with
 /// components (w_0, w_1) there has the components (a w_0 + b w_1, b w_0 + c w_1) here. The frames have opposite
 /// normals, so that c = -a but for walls, behind which lies the element's own trace, reversed.
-vector3 turn_of(const std::array<vector3, 2>& t, const vector3& n, const std::array<vector3, 4>& corners, int face,
-                const face_link& link) {
+vector3 rotation_of(const std::array<vector3, 2>& t, const vector3& n, const std::array<vector3, 4>& corners, int face,
+                    const face_link& link) {
   if (link.is_boundary()) return {-1.0, 0.0, -1.0};
   const auto there = tangents_of({-n[0], -n[1], -n[2]}, corners, face, corner_behind(link, 0), corner_behind(link, 1));
   return {dot(t[0], there[0]), dot(t[1], there[0]), dot(t[1], there[1])};
@@ -170,8 +170,8 @@ void dg_plan<T>::make_slots(const dg_domain& domain) {
   const std::int64_t zero_slot = incident_slot + incident_faces;
   slots = zero_slot + 1;
   slots_.assign(static_cast<std::size_t>(halo_slot), static_cast<std::int32_t>(zero_slot));
-  turned_.assign(slots_.size(), 0);
-  bool any_turned = false;
+  reversed_.assign(slots_.size(), 0);
+  bool any_reversed = false;
   for (std::int32_t e = 0; e < domain.elements(); ++e)
     for (int f = 0; f < faces_; ++f) {
       const face_link& link = domain.part.links[static_cast<std::size_t>(e)][static_cast<std::size_t>(f)];
@@ -188,10 +188,10 @@ void dg_plan<T>::make_slots(const dg_domain& domain) {
         incident.push_back({e, f, static_cast<std::int32_t>(slot), {}});
       }
       slots_[place] = static_cast<std::int32_t>(slot);
-      turned_[place] = link.is_boundary() ? std::uint8_t{0} : static_cast<std::uint8_t>(link.orientation);
-      any_turned = any_turned || turned_[place] != 0;
+      reversed_[place] = link.is_boundary() ? std::uint8_t{0} : static_cast<std::uint8_t>(link.orientation);
+      any_reversed = any_reversed || reversed_[place] != 0;
     }
-  if (!any_turned) turned_.clear();
+  if (!any_reversed) reversed_.clear();
 }
 
 template <class T>
@@ -227,15 +227,15 @@ void dg_plan<T>::make_constants(const dg_domain& domain) {
       const double of_first = g.face_scale[face] / m.first, of_second = g.face_scale[face] / m.second;
       const vector3& n = g.normal[face];
       const auto t = is_maxwell ? tangents_of(n, corners, f, 0, 1) : std::array<vector3, 2>{};
-      vector3 turn = {wall && soft_walls ? -1.0 : 1.0, 0.0, 0.0};  // acoustics: the mirror
-      if (is_maxwell) turn = turn_of(t, n, corners, f, link);
+      vector3 rotation = {wall && soft_walls ? -1.0 : 1.0, 0.0, 0.0};  // acoustics: the mirror
+      if (is_maxwell) rotation = rotation_of(t, n, corners, f, link);
       if (next_incident != incident.end() && next_incident->element == e && next_incident->face == f) {
         next_incident->weights = outside_trace(map.system, central, n, t, z_behind);
-        turn = {1.0, 0.0, -1.0};
+        rotation = {1.0, 0.0, -1.0};
         ++next_incident;
       }
       if (!central)
-        for (double& x : turn) x *= of_first / sum;
+        for (double& x : rotation) x *= of_first / sum;
 
       const int k = is_maxwell ? dg_constants::maxwell_faces + f * dg_constants::maxwell_face
                                : dg_constants::acoustics_faces + f * dg_constants::acoustics_face;
@@ -244,7 +244,7 @@ void dg_plan<T>::make_constants(const dg_domain& domain) {
         const auto at = static_cast<std::size_t>(i);
         put(k + i, is_maxwell ? t[0][at] : n[at]);
         if (is_maxwell) put(k + 3 + i, t[1][at]);
-        if (is_maxwell || i == 0) put(factors + 2 + i, turn[at]);
+        if (is_maxwell || i == 0) put(factors + 2 + i, rotation[at]);
       }
       put(factors, of_first * alpha / sum);
       put(factors + 1, of_first * z_behind / sum);
@@ -292,7 +292,7 @@ dg_stage_arguments<T> dg_plan<T>::arguments() const {
   s.matching = matching_.data();
   s.constants = constants_.data();
   s.slots = slots_.data();
-  s.turned = turned_.empty() ? nullptr : turned_.data();
+  s.reversed = reversed_.empty() ? nullptr : reversed_.data();
   s.element_words = element_words;
   return s;
 }

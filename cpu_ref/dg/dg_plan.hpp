@@ -75,7 +75,7 @@ class dg_plan {
   std::array<panel_matrix<T>, most_faces> lift_;
   std::vector<aligned_buffer<T>> matrices_;
   std::vector<std::int32_t> face_node_, matching_, slots_;
-  std::vector<std::uint8_t> turned_;
+  std::vector<std::uint8_t> reversed_;
   aligned_buffer<T> constants_;
 };
 

@@ -268,7 +268,7 @@ class production_solver final : public dg_solver {
       const without_denormals flush;
       const auto thread = static_cast<std::size_t>(omp_get_thread_num());
       auto mine = of_column;
-      for (auto& s : mine) s.ticks = options_.tell_parts_apart ? &ticks_[thread] : nullptr;
+      for (auto& s : mine) s.ticks = options_.time_parts ? &ticks_[thread] : nullptr;
 #pragma omp for schedule(static)
       for (std::int64_t block = first; block < last; ++block)
         for (const auto& s : mine) run(s, block, block + 1, scratch_[thread].data());

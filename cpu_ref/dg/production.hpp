@@ -16,7 +16,7 @@ struct dg_options {
   std::string precision = "double";  ///< or "single"
   int columns = 1;                   ///< states
   int threads = 0;                   ///< 0: OpenMP's own default
-  bool tell_parts_apart = false;     ///< measure volume, surface and update, which costs a little
+  bool time_parts = false;           ///< measure volume, surface and update, which costs a little
   instruction_set isa = best_instruction_set();
   /// Ranks that wait for messages sleep in between, and leave the core to others; else they ask all the time.
   bool waits_asleep = false;

@@ -47,7 +47,7 @@ class hierarchy final : public coarse_hierarchy {
     return std::make_shared<columns_of_lattice>(multigrid_, number, columns);
   }
   void cycle(spinor_configuration& x, const spinor_configuration& b) const override {
-    auto to = multigrid_.library().working_quarks(1), from = like(to);
+    auto to = multigrid_.library().even_field(1), from = like(to);
     import_column(from, 0, b);
     multigrid_.cycle(1).apply(to, from);
     export_column(x, to, 0);

@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(32 * warps_of_tiles, tiles == 6 ? 2 : 3)
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int g = lane / 4, t = lane % 4;
   const int first = (static_cast<int>(blockIdx.y) * warps_of_tiles + warp) * rows_of_warp;
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   if (first >= v.columns) return;
   std::byte* const staged = shared + warp * stages * stage_bytes;
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(32 * warps_of_tiles, tiles == 6 ? 2 : 3)
   const std::int32_t warp = static_cast<int>(blockIdx.x) * warps_of_tiles + static_cast<int>(threadIdx.x) / 32;
   const std::int32_t of_block = rows / rows_of_warp, block = warp / of_block;
   const std::int32_t first = (warp - block * of_block) * rows_of_warp + g * at_once;
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   if (block >= blocks) return;
   const complex<T>* const v_block = v.begin + block * v.block_stride + first;

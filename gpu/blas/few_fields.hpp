@@ -351,14 +351,14 @@ struct combination_kernel {
   }
 };
 
-// --- Launches, for fields F whose `access_of(f)` is their Access
+// --- Launches, for fields Field whose `access_of(f)` is their Access
 // -------------------------------------------------------
 
-template <class F>
-void require_few(const F& x, std::span<const F> v, std::size_t scalars_given, std::size_t most) {
+template <class Field>
+void require_few(const Field& x, std::span<const Field> v, std::size_t scalars_given, std::size_t most) {
   if (v.size() != scalars_given || v.empty() || v.size() > most)
     throw std::logic_error("blas: a number for each of 1 to " + std::to_string(most) + " fields");
-  for (const F& one : v)
+  for (const Field& one : v)
     if (!(one.shape() == x.shape())) throw std::logic_error("blas: fields of different shapes");
 }
 
@@ -386,8 +386,9 @@ class field_coefficients {
 /// Sums, and what is computed from them: at the end of the same kernel on one rank, else by a launch behind the sum
 /// over ranks.
 /// \param indices  of that launch
-template <int Count, class F, class Body, class End>
-void sum_and_finish(const F& model, const Body& body, const column_sums& sums, const End& end, std::int64_t indices) {
+template <int Count, class Field, class Body, class End>
+void sum_and_finish(const Field& model, const Body& body, const column_sums& sums, const End& end,
+                    std::int64_t indices) {
   const execution& on = model.get_execution();
   const std::int64_t sites = body.access.sites();
   if (on.comm().size() == 1)
@@ -399,8 +400,8 @@ void sum_and_finish(const F& model, const Body& body, const column_sums& sums, c
 }
 
 /// Returns the c for which |r - sum_k c_k v_k| is smallest.
-template <class F>
-std::vector<scalars> least_squares_of(std::span<const F> v, const F& r, double rounding) {
+template <class Field>
+std::vector<scalars> least_squares_of(std::span<const Field> v, const Field& r, double rounding) {
   require_few(r, v, v.size(), gram_fields);
   const execution& on = r.get_execution();
   const int columns = r.columns(), count = static_cast<int>(v.size());
@@ -417,8 +418,8 @@ std::vector<scalars> least_squares_of(std::span<const F> v, const F& r, double r
 }
 
 /// Returns mask <v_k, w> / |v_k|^2, at most `combined_fields` of them.
-template <class F>
-std::vector<scalars> coefficients_of(std::span<const F> v, std::span<const scalars> norms, const F& w,
+template <class Field>
+std::vector<scalars> coefficients_of(std::span<const Field> v, std::span<const scalars> norms, const Field& w,
                                      const scalars& mask) {
   require_few(w, v, norms.size(), combined_fields);
   const execution& on = w.get_execution();
@@ -438,8 +439,8 @@ std::vector<scalars> coefficients_of(std::span<const F> v, std::span<const scala
   return result.handles();
 }
 
-template <class F>
-auto combination_of(F& x, double sign, std::span<const scalars> c, std::span<const F> v, const F* w) {
+template <class Field>
+auto combination_of(Field& x, double sign, std::span<const scalars> c, std::span<const Field> v, const Field* w) {
   require_few(x, v, c.size(), combined_fields);
   const auto access = access_of(std::as_const(x));
   using kernel = combination_kernel<std::remove_const_t<decltype(access)>>;
@@ -453,23 +454,23 @@ auto combination_of(F& x, double sign, std::span<const scalars> c, std::span<con
 }
 
 /// Computes x += sign sum_k c_k v_k
-template <class F>
-void add_combination_to(F& x, double sign, std::span<const scalars> c, std::span<const F> v) {
+template <class Field>
+void add_combination_to(Field& x, double sign, std::span<const scalars> c, std::span<const Field> v) {
   if (x.columns() == 0) return;
-  const auto body = combination_of<F>(x, sign, c, v, nullptr);
+  const auto body = combination_of<Field>(x, sign, c, v, nullptr);
   for_each_index(x.get_execution().queue(), body.access.sites() * x.columns(), body);
 }
 
 /// Does the same; returns <w, x> and |x|^2.
-template <class F>
-std::pair<scalars, scalars> add_combination_to(F& x, double sign, std::span<const scalars> c, std::span<const F> v,
-                                               const F& w) {
+template <class Field>
+std::pair<scalars, scalars> add_combination_to(Field& x, double sign, std::span<const scalars> c,
+                                               std::span<const Field> v, const Field& w) {
   const execution& on = x.get_execution();
   const column_sums sums(on, x.columns(), 3);
   if (x.columns() == 0) return dot_and_norm(sums);
-  const auto body = combination_of<F>(x, sign, c, v, &w);
+  const auto body = combination_of<Field>(x, sign, c, v, &w);
   std::vector<std::shared_ptr<const void>> kept{x.storage(), w.storage()};
-  for (const F& one : v) kept.push_back(one.storage());
+  for (const Field& one : v) kept.push_back(one.storage());
   for (const scalars& one : c) kept.push_back(one.storage());
   hold_back_sum<3>(on, body.access.sites(), x.columns(), body, sums, on.kernels_sum_over_ranks(x.columns()),
                    std::move(kept));

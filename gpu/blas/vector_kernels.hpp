@@ -451,11 +451,11 @@ struct programmed_vector_kernel {
   }
 
  private:
-  PLAQUETTE_HOST_DEVICE static complex<real> coefficient(const complex<double>* worked_out, int program, int column,
+  PLAQUETTE_HOST_DEVICE static complex<real> coefficient(const complex<double>* evaluated, int program, int column,
                                                          const complex<double>* numbers) {
-    return program >= 0            ? complex_cast<real>(numbers[program])
-           : worked_out != nullptr ? complex_cast<real>(worked_out[column])
-                                   : complex<real>{};
+    return program >= 0           ? complex_cast<real>(numbers[program])
+           : evaluated != nullptr ? complex_cast<real>(evaluated[column])
+                                  : complex<real>{};
   }
 };
 
@@ -553,7 +553,7 @@ void launch(const vector_operands<T>& with, const Body& body, const column_sums*
   const context& ctx = model.get_context();
   if constexpr (count > 0) {
     hold_back_sum<count>(ctx, sites, model.columns(), body, *sums, sums_over_ranks<operation>(model), memory_of(with));
-  } else if constexpr (works_out_numbers<Body>)
+  } else if constexpr (computes_numbers<Body>)
     for_each_site(ctx.queue(), sites, model.columns(), body);
   else
     for_each_index(ctx.queue(), sites * model.columns(), body);
@@ -591,7 +591,7 @@ void run(const vector_operands<T>& with, const column_sums* sums = nullptr) {
   require_one_shape(with);
   if constexpr (traits_of(operation).has_coefficients())
     if (takes_programs(model)) return run_programmed<operation>(with, sums);
-  work_out({with.a, with.b, with.c});
+  evaluate({with.a, with.b, with.c});
   const vector_arguments<T> arg = arguments_of(with);
   switch (model.components()) {
     case 12:

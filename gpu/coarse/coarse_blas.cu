@@ -129,11 +129,11 @@ struct programmed_coarse_kernel {
   }
 
  private:
-  PLAQUETTE_HOST_DEVICE static complex<T> coefficient(const complex<double>* worked_out, int program, int column,
+  PLAQUETTE_HOST_DEVICE static complex<T> coefficient(const complex<double>* evaluated, int program, int column,
                                                       const complex<double>* numbers) {
-    return program >= 0            ? complex_cast<T>(numbers[program])
-           : worked_out != nullptr ? complex_cast<T>(worked_out[column])
-                                   : complex<T>{};
+    return program >= 0           ? complex_cast<T>(numbers[program])
+           : evaluated != nullptr ? complex_cast<T>(evaluated[column])
+                                  : complex<T>{};
   }
 };
 
@@ -198,7 +198,7 @@ void launch(const coarse_operands<T>& with, const Body& body, const column_sums*
   if constexpr (count > 0)
     hold_back_sum<count>(on, pairs, model.columns(), body, *sums,
                          !sums_may_wait(operation) && on.kernels_sum_over_ranks(model.columns()), with.memory());
-  else if constexpr (works_out_numbers<Body>)
+  else if constexpr (computes_numbers<Body>)
     for_each_site(on.queue(), pairs, model.columns(), body);
   else
     for_each_index(on.queue(), pairs * model.columns(), body);
@@ -236,7 +236,7 @@ void run(const coarse_operands<T>& with, const column_sums* sums = nullptr) {
   if constexpr (traits_of(operation).has_coefficients())
     if (model.sites() * (model.components() / 2) * model.columns() <= most_threads)
       return run_programmed<operation>(with, sums);
-  work_out({with.a, with.b, with.c});
+  evaluate({with.a, with.b, with.c});
   launch<operation>(with, coarse_vector_kernel<T, operation>{arguments_of(with)}, sums);
 }
 

@@ -69,9 +69,9 @@ void coarse_operator<T>::apply(coarse_field<T>& out, const coarse_field<T>& in) 
 
 template <class T>
 void coarse_operator<T>::apply_dagger(coarse_field<T>& out, const coarse_field<T>& in) const {
-  coarse_field<T> turned = like(in);
-  multiply_gamma5(turned, in);
-  apply(out, turned);
+  coarse_field<T> rotated = like(in);
+  multiply_gamma5(rotated, in);
+  apply(out, rotated);
   multiply_gamma5(out, out);
 }
 

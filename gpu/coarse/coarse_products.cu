@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
       first_number[k] = (q - m * steps) * columns_of_step<storage> + t;
       numbers_of[k] = reinterpret_cast<const float2*>(inputs[m]) + first_number[k];
     }
-    let_next_kernel_start();
+    trigger_dependent_launch();
     wait_for_previous_kernel();
     if (p.ghosts.cut != 0) {
       await_inputs(inputs, p, site, column);
@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
     for (int k = 0; k < ahead; ++k) add_chunk(sum, chunk_numbers<storage>(chunks[k]), b[k]);
     return store_rows(of_warps, sum, p, s, tile, column);
   }
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   await_inputs(inputs, p, site, column);
   const std::int32_t padded = steps * columns_of_step<storage>;
@@ -285,7 +285,7 @@ __global__ void __launch_bounds__(32 * warps, resident)
   if (n < padded)
     for (int k = static_cast<int>(threadIdx.x); k < 2 * matrices * padded; k += 32 * warps)
       if (k % padded >= n) x[k] = float2{};
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   start_copies(0);
   for (std::int32_t s = 0; s < sites; ++s) {
@@ -391,7 +391,7 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
 #pragma unroll
   for (int k = 0; k < ahead; ++k) load(chunks[k], warp + k * most_warps);
   find_inputs(inputs, p, site, first_column);
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   await_inputs(inputs, p, site, first_column);
   stage_columns(panels, back, p, inputs, columns, padded);

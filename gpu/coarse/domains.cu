@@ -44,8 +44,8 @@ class chosen_coarse_sites {
 }  // namespace
 
 template <class T>
-schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const gauge_configuration& links,
-                                        const extents& shape) {
+schwarz_domains<field<T>> fine_domains(const schur_wilson_clover<T>& a, const gauge_configuration& links,
+                                       const extents& shape) {
   const context& ctx = a.full().hopping().get_context();
   const auto inside = std::make_shared<const wilson_clover<T>>(
       a.full(), import_links(ctx, links_inside_domains(export_links(links), shape)));
@@ -58,20 +58,20 @@ schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const g
 
 schwarz_domains<coarse_field<float>> coarse_domains(const coarse_matrices& m, const extents& shape,
                                                     coarse_storage storage) {
-  using F = coarse_field<float>;
+  using Field = coarse_field<float>;
   const execution& on = m.get_execution();
   const plaquette::coarse_matrices inside = links_inside_domains(export_matrices(m), shape);
   coarse_matrices there(on, m.shared_lattice(), m.n());
   copy_to_device(on.queue(), there.begin(), inside.numbers.data(), inside.numbers.size() * sizeof(complex<float>));
-  schwarz_domains<F> made{any_operator<F>(coarse_schur<float>(on, there, storage))};
+  schwarz_domains<Field> made{any_operator<Field>(coarse_schur<float>(on, there, storage))};
   for (const int colour : {0, 1})
     made.colours.emplace_back(chosen_coarse_sites(on, m.lattice().geometry(), shape, colour));
   return made;
 }
 
-template schwarz_domains<field<float>> quark_domains(const schur_wilson_clover<float>&, const gauge_configuration&,
-                                                     const extents&);
-template schwarz_domains<field<half>> quark_domains(const schur_wilson_clover<half>&, const gauge_configuration&,
+template schwarz_domains<field<float>> fine_domains(const schur_wilson_clover<float>&, const gauge_configuration&,
                                                     const extents&);
+template schwarz_domains<field<half>> fine_domains(const schur_wilson_clover<half>&, const gauge_configuration&,
+                                                   const extents&);
 
 }  // namespace plaquette::gpu

@@ -17,8 +17,8 @@ namespace plaquette::gpu {
 /// \param links  those that `a` was made of
 /// \param shape  divides what a rank holds
 template <class T>
-schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const gauge_configuration& links,
-                                        const extents& shape);
+schwarz_domains<field<T>> fine_domains(const schur_wilson_clover<T>& a, const gauge_configuration& links,
+                                       const extents& shape);
 /// Returns the same for a coarse operator, whose red-black fields these are.
 schwarz_domains<coarse_field<float>> coarse_domains(const coarse_matrices& m, const extents& shape,
                                                     coarse_storage storage);

@@ -77,15 +77,15 @@ struct site_stretch {
 
 /// Fine numbers of a column into shared memory, and back: [chirality][site][row].
 template <class T>
-__device__ __forceinline__ void stage_column(float2* to, int chirality_stride, const quark_sites<T>& fine,
+__device__ __forceinline__ void stage_column(float2* to, int chirality_stride, const fine_spinors<T>& fine,
                                              const site_stretch& what, std::int32_t /*rows*/) {
   for (int i = static_cast<int>(threadIdx.x); i < what.sites; i += static_cast<int>(blockDim.x)) {
-    complex<float> loaded[2 * quark_rows];
+    complex<float> loaded[2 * fine_rows];
     fine.load(what.site[i], what.first_column, loaded);
 #pragma unroll
-    for (int r = 0; r < quark_rows; ++r) {
-      to[i * quark_rows + r] = make_float2(loaded[r].re, loaded[r].im);
-      to[chirality_stride + i * quark_rows + r] = make_float2(loaded[r + quark_rows].re, loaded[r + quark_rows].im);
+    for (int r = 0; r < fine_rows; ++r) {
+      to[i * fine_rows + r] = make_float2(loaded[r].re, loaded[r].im);
+      to[chirality_stride + i * fine_rows + r] = make_float2(loaded[r + fine_rows].re, loaded[r + fine_rows].im);
     }
   }
 }
@@ -99,14 +99,14 @@ __device__ __forceinline__ void stage_column(float2* to, int chirality_stride, c
 }
 /// \param number(chirality, site, row, column)  of shared memory
 template <class T, class Number>
-__device__ __forceinline__ void unstage(const quark_sites<T>& fine, const site_stretch& what, std::int32_t /*rows*/,
+__device__ __forceinline__ void unstage(const fine_spinors<T>& fine, const site_stretch& what, std::int32_t /*rows*/,
                                         bool add, const Number& number) {
   for (int k = static_cast<int>(threadIdx.x); k < what.sites * what.columns; k += static_cast<int>(blockDim.x)) {
     const int c = k / what.sites, i = k - c * what.sites;
-    complex<float> z[2 * quark_rows];
+    complex<float> z[2 * fine_rows];
 #pragma unroll
-    for (int r = 0; r < 2 * quark_rows; ++r) {
-      const float2 x = number(r / quark_rows, i, r % quark_rows, c);
+    for (int r = 0; r < 2 * fine_rows; ++r) {
+      const float2 x = number(r / fine_rows, i, r % fine_rows, c);
       z[r] = {x.x, x.y};
     }
     fine.store(what.site[i], what.first_column + c, z, add);
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(256, 3)
                     coarse_pointer<complex<float>> coarse, int segment) {
   extern __shared__ __align__(16) float2 numbers[];
   constexpr int ahead = 6, of_a_lane = numbers_of_16_bytes<storage>;
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   const std::int64_t s = v.site_of_block(blockIdx.x);
   const int column = static_cast<int>(blockIdx.y), chirality_stride = segment * v.rows;
@@ -203,7 +203,7 @@ inline constexpr int pieces_of_a_lane = 3;
 /// of the same vectors each time, whose coarse numbers a lane has in registers. What pieces contribute goes through
 /// shared memory to the lanes that sum a row.
 template <class Fine, coarse_storage storage>
-__global__ void __launch_bounds__(256, storage == coarse_storage::single && !std::is_same_v<Fine, quark_sites<double>>
+__global__ void __launch_bounds__(256, storage == coarse_storage::single && !std::is_same_v<Fine, fine_spinors<double>>
                                            ? 4
                                            : 3)
     prolong_kernel(const __grid_constant__ Fine fine, const __grid_constant__ vector_pointers v,
@@ -241,7 +241,7 @@ __global__ void __launch_bounds__(256, storage == coarse_storage::single && !std
 #pragma unroll
     for (int a = 0; a < ahead; ++a) load(loaded[a], (part + a * warps) * rows_at_once);
   }
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   if (empty) return;
   float2 x[pieces_of_a_lane][of_a_piece];
@@ -295,7 +295,7 @@ __global__ void __launch_bounds__(256, storage == coarse_storage::single && !std
 template <class Fine, int width>
 __host__ __device__ __forceinline__ int row_place(int row) {
   if constexpr (requires { Fine::rows(); })
-    return row * width + row / quark_rows;
+    return row * width + row / fine_rows;
   else
     return row * width;
 }
@@ -392,20 +392,20 @@ struct fine_copies {  // coarse lattices: none, they are loaded when they are st
   __device__ void start(const Fine&, const site_stretch&, const site_stretch&) {}
 };
 template <class T>
-struct fine_copies<quark_sites<T>> {
-  static constexpr int group = staged_rows / quark_rows;  // sites
+struct fine_copies<fine_spinors<T>> {
+  static constexpr int group = staged_rows / fine_rows;  // sites
   static_assert(group == 16);
-  static constexpr int components = 2 * quark_rows, block = column_bytes<T>(components),
+  static constexpr int components = 2 * fine_rows, block = column_bytes<T>(components),
                        bytes = staged_columns * group / lanes * block;
 
   /// Where they come to lie: as sites of a field, a thread's own each.
   spinor_pointer<T> staged;
   std::int32_t site;  ///< of this thread's next copy
 
-  __device__ fine_copies(std::byte* shared, const quark_sites<T>&, const site_stretch& first)
+  __device__ fine_copies(std::byte* shared, const fine_spinors<T>&, const site_stretch& first)
       : staged{shared, block, 0}, site(site_of(first)) {}
   /// Starts to copy `what`, and loads the place of what is copied next.
-  __device__ void start(const quark_sites<T>& fine, const site_stretch& what, const site_stretch& next) {
+  __device__ void start(const fine_spinors<T>& fine, const site_stretch& what, const site_stretch& next) {
     if (is_present(what)) {
       constexpr int chunks = chunks_of<T>(components);
       const int task = static_cast<int>(threadIdx.x), column = what.first_column + task / group,
@@ -443,21 +443,21 @@ struct fine_copies<quark_sites<T>> {
 /// Fine numbers into shared memory as pairs of words: [chirality][row][column].
 template <class T>
 __device__ __forceinline__ void stage_words(uint2* to, int chirality_stride, column_scales& scales,
-                                            const fine_copies<quark_sites<T>>& copies, const quark_sites<T>&,
+                                            const fine_copies<fine_spinors<T>>& copies, const fine_spinors<T>&,
                                             const site_stretch& what, std::int32_t /*rows*/) {
-  constexpr int group = fine_copies<quark_sites<T>>::group;
+  constexpr int group = fine_copies<fine_spinors<T>>::group;
   const int task = static_cast<int>(threadIdx.x), c = task / group, i = task - c * group;
   if (task / 32 * 32 >= what.columns * group) return;  // all of a warp
-  complex<float> z[2 * quark_rows]{};
+  complex<float> z[2 * fine_rows]{};
   if (copies.is_present(what)) copies.load(z);
   std::uint32_t largest = 0;
 #pragma unroll
-  for (int r = 0; r < 2 * quark_rows; ++r) largest = larger_bits(larger_bits(largest, z[r].re), z[r].im);
+  for (int r = 0; r < 2 * fine_rows; ++r) largest = larger_bits(larger_bits(largest, z[r].re), z[r].im);
   const float scale = scale_of_column(scales, min(c, staged_columns - 1), largest, group);
   if (c >= what.columns) return;
 #pragma unroll
-  for (int r = 0; r < 2 * quark_rows; ++r)
-    to[r / quark_rows * chirality_stride + row_place<quark_sites<T>, staged_columns>(i * quark_rows + r % quark_rows) +
+  for (int r = 0; r < 2 * fine_rows; ++r)
+    to[r / fine_rows * chirality_stride + row_place<fine_spinors<T>, staged_columns>(i * fine_rows + r % fine_rows) +
        c] = packed_twice(make_float2(scale * z[r].re, scale * z[r].im));
 }
 __device__ __forceinline__ void stage_words(uint2* to, int chirality_stride, column_scales& scales,
@@ -494,7 +494,7 @@ using restriction_ring = vector_ring<storage, 8 * vector_tiles, 8, 8, 4>;
 /// Shared memory of the restriction.
 template <class Fine, coarse_storage storage, int vector_tiles>
 struct restriction_memory {
-  static constexpr int chirality_stride = staged_rows * staged_columns + staged_rows / quark_rows;
+  static constexpr int chirality_stride = staged_rows * staged_columns + staged_rows / fine_rows;
   uint2 numbers[chiralities * chirality_stride];
   std::byte rings[batch_threads / 32][restriction_ring<storage, vector_tiles>::bytes];
   std::byte copies[std::max(fine_copies<Fine>::bytes, 16)];
@@ -558,7 +558,7 @@ __global__ void __launch_bounds__(batch_threads, storage == coarse_storage::half
   for (int k = 0; k < ring_type::slots_under_way; ++k) start_tile();
   segment_place here = place_of(0);
   fine_copies<Fine> copies(memory.copies, fine, here.what);
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   segment_place next = place_of(1);
   copies.start(fine, here.what, next.what);
@@ -708,7 +708,7 @@ __global__ void __launch_bounds__(batch_threads, 2)
 #pragma unroll
     for (int k = 0; k < ring_type::slots_under_way; ++k) start_tile();
   }
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   if (all == 0) return;
   // Column 4 c + g / 2 of the right factor: (re, -im) where g is even, (im, re) where it is odd.
@@ -805,7 +805,7 @@ __global__ void __launch_bounds__(batch_threads, 2)
 template <class Fine>
 inline constexpr int bytes_of_fine = 0;
 template <class T>
-inline constexpr int bytes_of_fine<quark_sites<T>> = is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>));
+inline constexpr int bytes_of_fine<fine_spinors<T>> = is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>));
 template <class Fine, coarse_storage storage, int... choice>
 constexpr bool is_compiled_transfer() {
   return is_compiled<static_cast<int>(storage), bytes_of_fine<Fine>, choice...>();
@@ -827,7 +827,7 @@ bool takes_single_columns(const vector_pointers& v) {
 }
 template <class Fine>
 bool takes_batches(const vector_pointers& v) {
-  return !std::is_same_v<Fine, quark_sites<double>> && v.vectors <= 32 && takes_single_columns<Fine>(v);
+  return !std::is_same_v<Fine, fine_spinors<double>> && v.vectors <= 32 && takes_single_columns<Fine>(v);
 }
 
 /// Computes coarse = P^+ fine; false where no fast kernel serves.
@@ -836,7 +836,7 @@ bool queue_restriction(const queue& q, const Fine& fine, const vector_pointers& 
                        const coarse_pointer<complex<float>>& coarse, int columns) {
   const bool single_columns = takes_single_columns<Fine>(v);
   if (takes_batches<Fine>(v) && (columns > 1 || !single_columns)) {
-    if constexpr (!std::is_same_v<Fine, quark_sites<double>>) {
+    if constexpr (!std::is_same_v<Fine, fine_spinors<double>>) {
       const auto launch = [&]<int column_tiles, int vector_tiles>() {
         if constexpr (!is_compiled_transfer<Fine, storage, 0, column_tiles, vector_tiles>()) {
           refuse_transfer<Fine, storage, 0, column_tiles, vector_tiles>();
@@ -876,7 +876,7 @@ bool queue_prolongation(const queue& q, const Fine& fine, const vector_pointers&
   const int most = (v.blocks.volume + 1) / 2;  // sites of a parity: half, whatever the shape
   const bool single_columns = takes_single_columns<Fine>(v);
   if (takes_batches<Fine>(v) && (columns > 1 || !single_columns)) {
-    if constexpr (!std::is_same_v<Fine, quark_sites<double>>) {
+    if constexpr (!std::is_same_v<Fine, fine_spinors<double>>) {
       const auto launch = [&]<int column_tiles, int vector_steps>() {
         if constexpr (!is_compiled_transfer<Fine, storage, 1, column_tiles, vector_steps>()) {
           refuse_transfer<Fine, storage, 1, column_tiles, vector_steps>();

@@ -9,44 +9,44 @@
 
 namespace plaquette::gpu {
 
-inline constexpr int quark_rows = 6;  ///< numbers of a chirality: (spin mod 2) * 3 + colour, DeGrand-Rossi basis
+inline constexpr int fine_rows = 6;  ///< numbers of a chirality: (spin mod 2) * 3 + colour, DeGrand-Rossi basis
 
 /// Fields of quarks, whose basis is the time-diagonal one: upper and lower numbers r and r + 6 make those of both
 /// chiralities.
 template <class T>
-struct quark_sites {
+struct fine_spinors {
   using real = float;
   spinor_pointer<T> part[2];  ///< even, odd sites; null where the field has none
   bool has[2];
   std::int32_t sites;  ///< of a parity
 
-  static constexpr int rows() { return quark_rows; }
-  PLAQUETTE_HOST_DEVICE void load(std::int32_t site, int column, complex<float> (&numbers)[2 * quark_rows]) const {
+  static constexpr int rows() { return fine_rows; }
+  PLAQUETTE_HOST_DEVICE void load(std::int32_t site, int column, complex<float> (&numbers)[2 * fine_rows]) const {
     const int parity = site >= sites ? 1 : 0;
-    complex<real_of<T>> stored[2 * quark_rows];
+    complex<real_of<T>> stored[2 * fine_rows];
     const spinor_pointer<const T> from = part[parity];
     load_site<T>(from, site - parity * sites, column, stored);
     PLAQUETTE_GPU_UNROLL
-    for (int k = 0; k < 2 * quark_rows; ++k) numbers[k] = complex_cast<float>(stored[k]);
+    for (int k = 0; k < 2 * fine_rows; ++k) numbers[k] = complex_cast<float>(stored[k]);
     rotate_spin_basis(numbers, colours);
   }
   /// Stores numbers of the DeGrand-Rossi basis, or adds them to what is there.
-  PLAQUETTE_HOST_DEVICE void store(std::int32_t site, int column, complex<float> (&numbers)[2 * quark_rows],
+  PLAQUETTE_HOST_DEVICE void store(std::int32_t site, int column, complex<float> (&numbers)[2 * fine_rows],
                                    bool add) const {
     const int parity = site >= sites ? 1 : 0;
     rotate_spin_basis(numbers, colours);
-    complex<real_of<T>> stored[2 * quark_rows]{};
+    complex<real_of<T>> stored[2 * fine_rows]{};
     if (add) load_site<T>(part[parity], site - parity * sites, column, stored);
     PLAQUETTE_GPU_UNROLL
-    for (int k = 0; k < 2 * quark_rows; ++k) stored[k] += complex_cast<real_of<T>>(numbers[k]);
+    for (int k = 0; k < 2 * fine_rows; ++k) stored[k] += complex_cast<real_of<T>>(numbers[k]);
     store_site<T>(part[parity], site - parity * sites, column, stored);
   }
 };
 
 template <class T>
-quark_sites<T> quark_sites_of(const field<T>& x) {
+fine_spinors<T> fine_spinors_of(const field<T>& x) {
   field<T> shared = x;
-  quark_sites<T> q{};
+  fine_spinors<T> q{};
   q.sites = x.order().sites;
   for (int p = 0; p < x.parts(); ++p) {
     q.part[x.parity_of_part(p)] = shared.sites(p);

@@ -45,7 +45,7 @@ struct images {
 };
 
 /// w = -1/2 c_mu (1 - gamma_mu) U_mu(x) v(x + mu); an index is a place, a chirality of the vectors, a vector.
-struct quark_hop {
+struct fine_hop {
   vectors_ahead v;
   images w;
   gauge_configuration::const_pointer links;
@@ -93,7 +93,7 @@ struct quark_hop {
 };
 
 /// w = A v, which keeps chirality; an index as above.
-struct quark_diagonal {
+struct fine_diagonal {
   vectors_ahead v;
   images w;
   clover_configuration::const_pointer diagonal;
@@ -109,9 +109,9 @@ struct quark_diagonal {
     const complex<float>* const in = v.rows_at(place, chirality) + k;
     complex<float>* const same = w.rows_at(chirality, chirality, place) + k;
     complex<float>* const other = w.rows_at(1 - chirality, chirality, place) + k;
-    for (int a = 0; a < quark_rows; ++a) {
+    for (int a = 0; a < fine_rows; ++a) {
       complex<float> sum{};
-      for (int b = 0; b < quark_rows; ++b) sum += complex_cast<float>(block(a, b)) * in[std::int64_t{b} * v.vectors];
+      for (int b = 0; b < fine_rows; ++b) sum += complex_cast<float>(block(a, b)) * in[std::int64_t{b} * v.vectors];
       same[std::int64_t{a} * v.vectors] = sum;
       other[std::int64_t{a} * v.vectors] = {};
     }
@@ -350,16 +350,16 @@ coarse_matrices galerkin_product(const gauge_configuration& links, const fermion
   const clover_configuration& blocks = diagonal;
   return product(v, [&](const vectors_ahead& ahead, const images& w, int mu) {
     const std::int64_t count = w.places * chiralities * v.vectors();
-    if (mu < 0) return for_each_index(ctx.queue(), count, quark_diagonal{ahead, w, blocks.sites(), ctx.order().sites});
-    quark_hop hop{ahead,
-                  w,
-                  links.sites(),
-                  ctx.order(),
-                  global_order(ctx.geometry()),
-                  mu,
-                  {-0.5 * action.hop_coefficient(mu), 0.0},
-                  action.boundary_phase[static_cast<std::size_t>(mu)],
-                  {}};
+    if (mu < 0) return for_each_index(ctx.queue(), count, fine_diagonal{ahead, w, blocks.sites(), ctx.order().sites});
+    fine_hop hop{ahead,
+                 w,
+                 links.sites(),
+                 ctx.order(),
+                 global_order(ctx.geometry()),
+                 mu,
+                 {-0.5 * action.hop_coefficient(mu), 0.0},
+                 action.boundary_phase[static_cast<std::size_t>(mu)],
+                 {}};
     const spin_matrix gamma = gamma_matrix(mu);
     for (int from = 0; from < chiralities; ++from)
       for (int a = 0; a < 2; ++a)

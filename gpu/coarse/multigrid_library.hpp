@@ -25,9 +25,9 @@ namespace plaquette::gpu {
 /// Copies share everything.
 class multigrid_library {
  public:
-  using quark_field = field<float>;
+  using fine_field = field<float>;
   using coarse_field = gpu::coarse_field<float>;
-  using quark_system = schur_wilson_clover<float>;
+  using fine_operator = schur_wilson_clover<float>;
   using coarse_system = coarse_schur<float>;
   using transfer = gpu::transfer<float>;
   using basis = null_space;
@@ -42,7 +42,7 @@ class multigrid_library {
         links_(links),
         action_(action),
         full_(std::make_shared<const wilson_clover<float>>(ctx, links_, action, stored)),
-        system_(std::make_shared<const quark_system>(full_, schur_kind::asymmetric)) {}
+        system_(std::make_shared<const fine_operator>(full_, schur_kind::asymmetric)) {}
 
   const context& get_context() const { return context_; }
   /// Returns this library for coarse lattices that every rank holds whole.
@@ -62,35 +62,35 @@ class multigrid_library {
   std::shared_ptr<const lattice_gather> make_gather(const coarse_system& part, const coarse_system& whole) const {
     return std::make_shared<const lattice_gather>(context_, part.geometry(), whole.geometry());
   }
-  const std::shared_ptr<const quark_system>& system() const { return system_; }
+  const std::shared_ptr<const fine_operator>& system() const { return system_; }
   /// Whether a number on the host costs nothing.
-  static constexpr bool answers_at_once() { return false; }
+  static constexpr bool is_synchronous() { return false; }
   void finish() const { context_.queue().synchronize(); }
   /// Returns the seconds that finding out how to launch kernels has taken so far.
   double tuning_seconds() const { return context_.tuner().seconds_spent(); }
 
   /// Returns random fields on all sites of the fine lattice.
-  quark_field random_quarks(int columns, std::uint64_t seed) const {
-    quark_field v(context_, {spins, colours, site_subset::full, columns});
+  fine_field random_fine_field(int columns, std::uint64_t seed) const {
+    fine_field v(context_, {spins, colours, site_subset::full, columns});
     random_spinors(v, seed, std::uint64_t{1} << 32);
     return v;
   }
-  quark_field working_quarks(int columns) const { return {context_, {spins, colours, site_subset::even, columns}}; }
-  void take_working_sites(quark_field& even, const quark_field& v) const { copy(even, v.parity(0)); }
-  void take_working_sites(coarse_field& working, const coarse_field& v) const {
+  fine_field even_field(int columns) const { return {context_, {spins, colours, site_subset::even, columns}}; }
+  void restrict_to_even(fine_field& even, const fine_field& v) const { copy(even, v.parity(0)); }
+  void restrict_to_even(coarse_field& working, const coarse_field& v) const {
     if (working.shape().sites == site_subset::full)
       copy(working, v);
     else
       copy(working, v.parity(0));
   }
   void fill_random(coarse_field& v, std::uint64_t seed) const { gpu::fill_random(v, seed, std::uint64_t{2} << 32); }
-  void apply_full(quark_field& out, const quark_field& in) const { full_->apply(out, in); }
+  void apply_full(fine_field& out, const fine_field& in) const { full_->apply(out, in); }
   /// Applies the operator of a coarse lattice on all sites.
   void apply_full(coarse_field& out, const coarse_field& in, const matrices& numbers) const {
     coarse_operator<float>(coarse_, numbers).apply(out, in);
   }
 
-  basis gather(const quark_field& v, const extents& aggregate) const {
+  basis gather(const fine_field& v, const extents& aggregate) const {
     return gathered(v, tables_of(context_.geometry(), aggregate, false));
   }
   basis gather(const coarse_field& v, const extents& aggregate) const {
@@ -100,10 +100,10 @@ class multigrid_library {
   std::shared_ptr<const transfer> make_transfer(const basis& vectors) const {
     return std::make_shared<const transfer>(coarse_, vectors);
   }
-  /// Whether cycles on fields F work with numbers of 16 bits: those of half, and coarse ones, whose matrices have 16
-  /// bits.
-  template <class F>
-  static constexpr bool relaxes_in_16_bits = !std::is_same_v<F, quark_field>;
+  /// Whether cycles on fields Field work with numbers of 16 bits: those of half, and coarse ones, whose matrices have
+  /// 16 bits.
+  template <class Field>
+  static constexpr bool relaxes_in_16_bits = !std::is_same_v<Field, fine_field>;
   std::shared_ptr<const transfer> make_transfer_in_16_bits(const basis& vectors) const {
     return std::make_shared<const transfer>(coarse_, vectors, coarse_storage::half);
   }
@@ -113,8 +113,8 @@ class multigrid_library {
     return std::make_shared<const coarse_system>(coarse_, numbers, coarse_storage::half);
   }
   template <class T>
-  schwarz_domains<field<T>> quark_domains(const schur_wilson_clover<T>& a, const extents& shape) const {
-    return gpu::quark_domains(a, links_, shape);
+  schwarz_domains<field<T>> fine_domains(const schur_wilson_clover<T>& a, const extents& shape) const {
+    return gpu::fine_domains(a, links_, shape);
   }
   schwarz_domains<coarse_field> coarse_domains(const matrices& numbers, const extents& shape) const {
     return gpu::coarse_domains(numbers, shape, coarse_storage::half);
@@ -139,7 +139,7 @@ class multigrid_library {
   gauge_configuration links_;
   fermion_action action_;
   std::shared_ptr<const wilson_clover<float>> full_;
-  std::shared_ptr<const quark_system> system_;
+  std::shared_ptr<const fine_operator> system_;
   std::shared_ptr<std::vector<std::shared_ptr<const aggregate_tables>>> tables_ =
       std::make_shared<std::vector<std::shared_ptr<const aggregate_tables>>>();
 };

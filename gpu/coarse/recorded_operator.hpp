@@ -20,13 +20,13 @@ namespace plaquette::gpu {
 /// runs. Pass the same pair of fields each time, as `bridge` does: another pair is recorded again. The graph owns the
 /// memory of its intermediate results. On several ranks kernels of the graph exchange what they need; where messages or
 /// sums are the host's business nothing is recorded. One caller at a time.
-template <class F>
+template <class Field>
 class recorded_operator {
  public:
-  recorded_operator(const execution& on, any_operator<F> a)
+  recorded_operator(const execution& on, any_operator<Field> a)
       : execution_(on), a_(std::move(a)), state_(std::make_shared<state>()) {}
 
-  void apply(F& out, const F& in) const {
+  void apply(Field& out, const Field& in) const {
     recording& r = state_->by_columns[in.columns()];
     if (r.out != address(out) || r.in != address(in)) {
       r = {address(out), address(in), std::make_shared<memory_pool>(execution_.queue().device()), std::nullopt};
@@ -38,7 +38,7 @@ class recorded_operator {
       execution_.complete_sums();
       execution_.queue().launch_held_back();
       const redirected_memory memory(*r.memory);
-      F to = out, from = in;
+      Field to = out, from = in;
       r.graph.emplace(execution_.queue(), 1, [this, to, from]() mutable {
         a_.apply(to, from);
         execution_.complete_sums();
@@ -58,10 +58,10 @@ class recorded_operator {
     std::map<int, recording> by_columns;
   };
   /// Of a batch that begins at its storage, as those of `bridge` do.
-  static const void* address(const F& x) { return x.storage().get(); }
+  static const void* address(const Field& x) { return x.storage().get(); }
 
   execution execution_;
-  any_operator<F> a_;
+  any_operator<Field> a_;
   std::shared_ptr<state> state_;
 };
 

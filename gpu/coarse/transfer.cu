@@ -14,7 +14,7 @@ namespace {
 
 template <class T>
 int rows_of(const field<T>&) {
-  return quark_rows;
+  return fine_rows;
 }
 template <class T>
 int rows_of(const coarse_field<T>& x) {
@@ -50,12 +50,12 @@ PLAQUETTE_HOST_DEVICE inline void add_conjugated(complex<T>& sum, const complex<
 
 /// The numbers of a chirality of a site of quarks.
 template <class T>
-PLAQUETTE_HOST_DEVICE inline void load_rows(const quark_sites<T>& fine, std::int32_t site, int column, int chirality,
-                                            complex<float> (&numbers)[quark_rows]) {
-  complex<float> both[2 * quark_rows];
+PLAQUETTE_HOST_DEVICE inline void load_rows(const fine_spinors<T>& fine, std::int32_t site, int column, int chirality,
+                                            complex<float> (&numbers)[fine_rows]) {
+  complex<float> both[2 * fine_rows];
   fine.load(site, column, both);
   PLAQUETTE_GPU_UNROLL
-  for (int r = 0; r < quark_rows; ++r) numbers[r] = chirality == 0 ? both[r] : both[r + quark_rows];
+  for (int r = 0; r < fine_rows; ++r) numbers[r] = chirality == 0 ? both[r] : both[r + fine_rows];
 }
 
 /// One number of a coarse site and column: the sum over the rows of its chirality.
@@ -87,10 +87,10 @@ struct restrict_number {
   PLAQUETTE_HOST_DEVICE void add_site(complex<T>& sum, std::int64_t row, int k, std::int32_t site, int column,
                                       int chirality) const {
     if constexpr (requires { Fine::rows(); }) {
-      complex<float> numbers[quark_rows];
+      complex<float> numbers[fine_rows];
       load_rows(fine, site, column, chirality, numbers);
       PLAQUETTE_GPU_UNROLL
-      for (int r = 0; r < quark_rows; ++r) add_conjugated(sum, v.number(row + r, k), complex_cast<T>(numbers[r]));
+      for (int r = 0; r < fine_rows; ++r) add_conjugated(sum, v.number(row + r, k), complex_cast<T>(numbers[r]));
     } else {
       for (std::int32_t r = 0; r < v.rows; ++r)
         add_conjugated(sum, v.number(row + r, k), complex_cast<T>(fine.number(site, column, chirality, r)));
@@ -119,8 +119,8 @@ PLAQUETTE_HOST_DEVICE inline bool has_place(const Fine& fine, const aggregate_po
 
 /// A fine site of quarks and a column.
 template <class T, class Q>
-struct prolong_quark {
-  quark_sites<Q> fine;
+struct prolong_to_fine {
+  fine_spinors<Q> fine;
   coarse_pointer<const complex<T>> coarse;
   vector_pointers v;
   std::int64_t places;
@@ -129,12 +129,12 @@ struct prolong_quark {
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
     const std::int64_t column = index / places, place = index - column * places;
     if (!has_place(fine, v.blocks, place)) return;
-    complex<float> numbers[2 * quark_rows];
+    complex<float> numbers[2 * fine_rows];
     for (int chirality = 0; chirality < chiralities; ++chirality) {
       const std::int64_t row = v.blocks.row_begin(place, chirality, v.rows);
       const complex<T>* x = coarse.at(place / v.blocks.volume, static_cast<int>(column)) + chirality * v.vectors;
-      for (int r = 0; r < quark_rows; ++r)
-        numbers[chirality * quark_rows + r] = complex_cast<float>(row_times(v, row + r, x));
+      for (int r = 0; r < fine_rows; ++r)
+        numbers[chirality * fine_rows + r] = complex_cast<float>(row_times(v, row + r, x));
     }
     fine.store(v.blocks.site[place], static_cast<int>(column), numbers, add);
   }
@@ -178,9 +178,9 @@ struct gather_vectors {
     for (int chirality = 0; chirality < chiralities; ++chirality) {
       complex<float>* row = to + blocks.row_begin(place, chirality, rows) * vectors + k;
       if constexpr (requires { Fine::rows(); }) {
-        complex<float> numbers[quark_rows];
+        complex<float> numbers[fine_rows];
         load_rows(fine, site, k, chirality, numbers);
-        for (int r = 0; r < quark_rows; ++r, row += vectors) *row = numbers[r];
+        for (int r = 0; r < fine_rows; ++r, row += vectors) *row = numbers[r];
       } else {
         for (std::int32_t r = 0; r < rows; ++r, row += vectors)
           *row = complex_cast<float>(fine.number(site, k, chirality, r));
@@ -191,7 +191,7 @@ struct gather_vectors {
 
 template <class T>
 auto sites_of(const field<T>& x) {
-  return quark_sites_of(x);
+  return fine_spinors_of(x);
 }
 template <class T>
 auto sites_of(const coarse_field<T>& x) {
@@ -230,7 +230,7 @@ template <class T, class Q>
 void prolong_by_gathering(const field<Q>& fine, const coarse_field<T>& coarse, const vector_pointers& v, bool add) {
   const std::int64_t places = coarse.sites() * v.blocks.volume;
   for_each_index(coarse.get_execution().queue(), places * fine.columns(),
-                 prolong_quark<T, Q>{quark_sites_of(fine), coarse.numbers(), v, places, add}, 128);
+                 prolong_to_fine<T, Q>{fine_spinors_of(fine), coarse.numbers(), v, places, add}, 128);
 }
 template <class T>
 void prolong_by_gathering(const coarse_field<T>& fine, const coarse_field<T>& coarse, const vector_pointers& v,

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/error.hpp"
-#include "gpu/comms/host_patience.hpp"
+#include "gpu/comms/host_backoff.hpp"
 #include "gpu/comms/nccl_library.hpp"
 #include "gpu/comms/side_stream.hpp"
 
@@ -131,8 +131,8 @@ class staged_transport final : public device_messages::transport {
     const auto others = copy_own(comm_.rank(), to_device_, send, receive);
     // Two buffers receive alternately. What arrived in this one has long left it for the device, since data that was
     // queued behind it has come to the host.
-    turn_ = 1 - turn_;
-    arrived_[turn_].wait();
+    slot_ = 1 - slot_;
+    arrived_[slot_].wait();
     expect(others.receive);
     fetch(others.send);
   }
@@ -140,15 +140,15 @@ class staged_transport final : public device_messages::transport {
   void progress() override { (void)move_on(); }
 
   void finish(const queue& q) override {
-    host_patience patience(wait_);
+    host_backoff backoff(wait_);
     while (const auto missing = what_is_missing()) {
       const host_wait waiting(watch_.get(), [&] { return text_of(*missing); });
-      while (!move_on()) patience.pause();
-      patience.renew();
+      while (!move_on()) backoff.pause();
+      backoff.renew();
     }
     // What was to be sent has left the device, or a message would be missing.
-    arrived_[turn_].mark_on(to_device_.native());
-    arrived_[turn_].hold_back(q.native());
+    arrived_[slot_].mark_on(to_device_.native());
+    arrived_[slot_].hold_back(q.native());
     sends_.clear();
     receives_.clear();
   }
@@ -157,7 +157,7 @@ class staged_transport final : public device_messages::transport {
 
  private:
   void expect(const std::vector<device_message>& messages) {
-    const auto places = receive_buffers_[turn_].places(messages);
+    const auto places = receive_buffers_[slot_].places(messages);
     for (std::size_t i = 0; i < messages.size(); ++i) {
       staged_message m{messages[i], places[i]};
       const incoming_message in{m.what.peer, m.what.tag, bytes_of(m.buffer, m.what)};
@@ -225,7 +225,7 @@ class staged_transport final : public device_messages::transport {
   std::vector<stream_mark> fetched_;
   pinned_buffer send_buffer_;
   std::array<pinned_buffer, 2> receive_buffers_;
-  std::size_t turn_ = 0;
+  std::size_t slot_ = 0;
   std::vector<staged_message> sends_, receives_;
 };
 
@@ -260,13 +260,13 @@ class mpi_transport final : public device_messages::transport {
       while (!begin_when_ready()) {
       }
     }
-    host_patience patience(wait_);
+    host_backoff backoff(wait_);
     for (auto& [message, exchange, is_receive] : under_way_) {
       const host_wait waiting(watch_.get(), [&, &what = message, receives = is_receive] {
         return receives ? names_.from(what) : names_.to(what);
       });
-      while (!exchange.poll()) patience.pause();
-      patience.renew();
+      while (!exchange.poll()) backoff.pause();
+      backoff.renew();
     }
     under_way_.clear();
     own_copied_.hold_back(q.native());
@@ -352,7 +352,7 @@ device_messages::device_messages(const communicator& comm, int device, halo_poli
                                  std::shared_ptr<watchdog> watch, std::function<std::string(int)> name_of_tag) {
   const bool any = how == halo_policy::automatic;
   if (how == halo_policy::peer)
-    throw input_error("messages of the host were asked for with the policy \"peer\"; expected staged, mpi or nccl");
+    throw input_error("messages of the host were requested with the policy \"peer\"; expected staged, mpi or nccl");
   message_names names(std::move(name_of_tag));
   const auto own_ranks = comm.split(0);  // tags of others do not meet these
   if (any || how == halo_policy::nccl) {
@@ -361,7 +361,7 @@ device_messages::device_messages(const communicator& comm, int device, halo_poli
       transport_ = std::make_unique<nccl_transport>(comm.rank(), device, wait, std::move(ranks));
       return;
     }
-    if (!any) throw input_error("NCCL was asked for and cannot be used: " + reason);
+    if (!any) throw input_error("NCCL was requested and cannot be used: " + reason);
   }
   if (how == halo_policy::mpi || (any && !kernels_run_on_host())) {
     if (all_take_device_pointers(comm)) {
@@ -369,7 +369,7 @@ device_messages::device_messages(const communicator& comm, int device, halo_poli
       return;
     }
     if (!any)
-      throw input_error("an MPI that takes memory of GPUs was asked for; found " + mpi_library() +
+      throw input_error("an MPI that takes memory of GPUs was requested; found " + mpi_library() +
                         ", which does not say that it does");
   }
   transport_ = std::make_unique<staged_transport>(own_ranks, device, wait, std::move(watch), std::move(names));

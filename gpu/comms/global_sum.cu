@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/error.hpp"
-#include "gpu/comms/host_patience.hpp"
+#include "gpu/comms/host_backoff.hpp"
 #include "gpu/comms/peer_memory.hpp"
 #include "gpu/comms/rank_map.hpp"
 #include "gpu/comms/side_stream.hpp"
@@ -79,7 +79,7 @@ struct peer_sum {
 constexpr int most_threads = 1024;
 
 __global__ void __launch_bounds__(most_threads) peer_sum_kernel(const peer_sum sum) {
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   // The epoch lives in memory, since the launch may be a node of a graph that runs again and again.
@@ -163,8 +163,8 @@ class staged_sum {
     auto gathering =
         comm_.start_gather(std::as_bytes(std::span(mine_, count)),
                            std::as_writable_bytes(std::span(all_, count * static_cast<std::size_t>(comm_.size()))));
-    host_patience patience(wait_);
-    while (!gathering.poll()) patience.pause();
+    host_backoff backoff(wait_);
+    while (!gathering.poll()) backoff.pause();
     gathering.wait();
   }
 
@@ -194,7 +194,7 @@ struct global_sum::state {
     path = sum_path::staged;
     if (options.policy != halo_policy::staged && comm.size() <= most_ranks) try_peers(device);
     if (path == sum_path::staged && options.policy == halo_policy::peer)
-      throw input_error("sums over ranks in their GPUs' memory were asked for; found " + obstacle(device));
+      throw input_error("sums over ranks in their GPUs' memory were requested; found " + obstacle(device));
     if (path == sum_path::staged) staged.emplace(comm, device, options.wait, watch);
     if (path == sum_path::peer && watch)
       words = watch->device_words(static_cast<std::size_t>(comm.size()), text_of_word);

@@ -21,7 +21,7 @@ namespace plaquette::gpu {
 namespace {
 
 using clock = std::chrono::steady_clock;
-constexpr auto time_between_looks = std::chrono::milliseconds(100);
+constexpr auto time_between_checks = std::chrono::milliseconds(100);
 
 struct wait_of_host {
   std::uint64_t number;
@@ -56,12 +56,12 @@ struct watchdog::state {
   std::list<words_of_device> words;
   std::jthread thread = {};  ///< the last member: it ends before what it looks at
 
-  bool looks() const { return timeout_seconds > 0.0; }
+  bool is_on() const { return timeout_seconds > 0.0; }
 
   void run(const std::stop_token& stop) {
     std::unique_lock lock(mutex);
     while (!stop.stop_requested()) {
-      wake.wait_for(lock, stop, time_between_looks, [] { return false; });
+      wake.wait_for(lock, stop, time_between_checks, [] { return false; });
       if (stop.stop_requested()) return;
       const auto now = clock::now();
       auto stalled = stalled_kernel(now);  // it names the rank; the host then waits for the kernel at best
@@ -96,14 +96,14 @@ watchdog::watchdog(const communicator& comm, double stall_timeout) {
   const double seconds = stall_timeout > 0.0 ? std::min(stall_timeout, 1e9) : 0.0;
   state_ = std::make_unique<state>(
       comm.rank(), std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds)), seconds);
-  if (state_->looks()) state_->thread = std::jthread([s = state_.get()](const std::stop_token& stop) { s->run(stop); });
+  if (state_->is_on()) state_->thread = std::jthread([s = state_.get()](const std::stop_token& stop) { s->run(stop); });
 }
 
 watchdog::~watchdog() = default;
 
 std::shared_ptr<std::uint64_t> watchdog::device_words(std::size_t count,
                                                       std::function<std::string(std::uint64_t)> describe) {
-  if (!state_->looks() || count == 0) return nullptr;
+  if (!state_->is_on() || count == 0) return nullptr;
   const auto memory = allocate_pinned(count * sizeof(std::uint64_t));
   std::memset(memory.get(), 0, count * sizeof(std::uint64_t));
   const std::shared_ptr<std::uint64_t> words(memory, reinterpret_cast<std::uint64_t*>(memory.get()));
@@ -113,7 +113,7 @@ std::shared_ptr<std::uint64_t> watchdog::device_words(std::size_t count,
 }
 
 host_wait::host_wait(watchdog* watch, std::function<std::string()> what)
-    : watch_(watch != nullptr && watch->state_->looks() ? watch : nullptr) {
+    : watch_(watch != nullptr && watch->state_->is_on() ? watch : nullptr) {
   if (watch_ == nullptr) return;
   watchdog::state& s = *watch_->state_;
   const std::lock_guard lock(s.mutex);

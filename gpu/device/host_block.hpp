@@ -28,7 +28,7 @@ inline thread_local std::byte* shared_of_host_block = nullptr;
 inline thread_local bool before_barrier = false;
 
 inline int min(int a, int b) { return b < a ? b : a; }
-inline void let_next_kernel_start() {}
+inline void trigger_dependent_launch() {}
 inline void wait_for_previous_kernel() {}
 
 /// Calls kernel(arguments...) for all threads. The memory of a block is filled with NaN before it begins.

@@ -62,13 +62,13 @@ constexpr bool goes_forwards() {
 /// A body whose work on a site needs numbers of its column, at most `most_numbers`, that a block computes before:
 /// `number(k, column, first)` for k < `number_count()`; `first` in one block of each column.
 template <class Body>
-concept works_out_numbers = requires(const Body& body) {
+concept computes_numbers = requires(const Body& body) {
   { body.number(0, 0, true) } -> std::same_as<complex<double>>;
   { body.number_count() } -> std::same_as<int>;
 };
 template <class Body>
 constexpr int most_numbers_of() {
-  if constexpr (works_out_numbers<Body>)
+  if constexpr (computes_numbers<Body>)
     return Body::most_numbers;
   else
     return 1;
@@ -89,7 +89,7 @@ inline cudaStream_t stream_of(const queue& q) { return static_cast<cudaStream_t>
 // anything that earlier work writes or reads. On older devices both functions are empty.
 
 /// Lets the next kernel of the queue start, if it was launched to.
-__device__ __forceinline__ void let_next_kernel_start() {
+__device__ __forceinline__ void trigger_dependent_launch() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
@@ -126,7 +126,7 @@ __device__ __forceinline__ unsigned block_number(bool backwards) {
 
 template <class Body>
 __global__ void index_kernel(std::int64_t count, bool backwards, const Body body) {
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   const std::int64_t i = std::int64_t{block_number(backwards)} * blockDim.x + threadIdx.x;
   if (i < count) body(i);
@@ -139,7 +139,7 @@ void for_each_index(const queue& q, std::int64_t count, const Body& body, int th
   if (count <= 0) return;
   const auto blocks = static_cast<unsigned>((count + threads - 1) / threads);
   launch_kernel(q, dim3(blocks), dim3(static_cast<unsigned>(threads)), 0, true, index_kernel<Body>, count,
-                !goes_forwards<Body>() && q.turn_around(), body);
+                !goes_forwards<Body>() && q.next_is_reversed(), body);
 }
 
 /// Adds over the threads of a block of sum_threads, in a fixed order; thread 0 gets the result. `shared` is for this
@@ -273,7 +273,7 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
 
 /// Computes the numbers that a body needs of a column, one a warp. All threads of the block call this.
 template <class Body, int Most>
-__device__ inline void work_out_numbers(const Body& body, int column, bool first, complex<double> (&numbers)[Most]) {
+__device__ inline void compute_numbers(const Body& body, int column, bool first, complex<double> (&numbers)[Most]) {
   static_assert(Most <= sum_threads / 32);
   const int k = static_cast<int>(threadIdx.x / 32);
   if (threadIdx.x % 32 == 0 && k < body.number_count()) numbers[k] = body.number(k, column, first);
@@ -296,14 +296,14 @@ __global__ void __launch_bounds__(sum_threads, resident_blocks<Body>())
     sum_kernel(std::int64_t sites, int columns, std::int64_t blocks, int of_a_thread, double* partial,
                unsigned* counters, double* result, const __grid_constant__ rank_sum ranks, bool backwards,
                const Body body, const __grid_constant__ End end) {
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   const auto [block, column] = this_block(columns, backwards);
   double sums[Count] = {};
   std::int64_t i = block * of_a_thread * sum_threads + threadIdx.x;
-  if constexpr (works_out_numbers<Body>) {
+  if constexpr (computes_numbers<Body>) {
     __shared__ complex<double> numbers[most_numbers_of<Body>()];
-    work_out_numbers(body, column, block == 0, numbers);
+    compute_numbers(body, column, block == 0, numbers);
     for (int s = 0; s < of_a_thread; ++s, i += sum_threads)
       if (i < sites) body(i, column, numbers, sums);
   } else {
@@ -317,11 +317,11 @@ __global__ void __launch_bounds__(sum_threads, resident_blocks<Body>())
 template <class Body>
 __global__ void __launch_bounds__(sum_threads)
     site_kernel(std::int64_t sites, int columns, bool backwards, const Body body) {
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   const auto [block, column] = this_block(columns, backwards);
   __shared__ complex<double> numbers[most_numbers_of<Body>()];
-  work_out_numbers(body, column, block == 0, numbers);
+  compute_numbers(body, column, block == 0, numbers);
   const std::int64_t i = block * sum_threads + threadIdx.x;
   double none[1];
   if (i < sites) body(i, column, numbers, none);
@@ -329,13 +329,13 @@ __global__ void __launch_bounds__(sum_threads)
 
 /// Calls body(i, column, numbers, {}) for 0 <= i < sites and all columns, in any order; for bodies that compute
 /// numbers.
-template <works_out_numbers Body>
+template <computes_numbers Body>
 void for_each_site(const queue& q, std::int64_t sites, int columns, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>);
   if (columns <= 0) return;
   const std::int64_t blocks = (sites + sum_threads - 1) / sum_threads;
   launch_kernel(q, dim3(static_cast<unsigned>(blocks * columns)), dim3(sum_threads), 0, true, site_kernel<Body>, sites,
-                columns, q.turn_around(), body);
+                columns, q.next_is_reversed(), body);
 }
 
 /// Computes result[column][k], the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count.
@@ -355,7 +355,7 @@ void sum_over(const queue& q, std::int64_t sites, int columns, double* result, c
   launch_kernel(q, dim3(static_cast<unsigned>(blocks * columns)), dim3(sum_threads), 0, true,
                 sum_kernel<Count, Body, End>, sites, columns, blocks, sites_of_a_thread<Body>(sites), partial,
                 q.counters(static_cast<std::size_t>(columns)), result, ranks != nullptr ? *ranks : rank_sum{},
-                !goes_forwards<Body>() && q.turn_around(), body, end);
+                !goes_forwards<Body>() && q.next_is_reversed(), body, end);
 }
 
 #else
@@ -401,12 +401,12 @@ void add_over_ranks(const double (&sums)[Count], const rank_sum& ranks, int colu
 template <class Body>
 auto numbers_of_column(const Body& body, int column) {
   std::array<complex<double>, static_cast<std::size_t>(most_numbers_of<Body>())> numbers{};
-  if constexpr (works_out_numbers<Body>)
+  if constexpr (computes_numbers<Body>)
     for (int k = 0; k < body.number_count(); ++k) numbers[static_cast<std::size_t>(k)] = body.number(k, column, true);
   return numbers;
 }
 
-template <works_out_numbers Body>
+template <computes_numbers Body>
 void for_each_site(const queue&, std::int64_t sites, int columns, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>);
   for (int column = 0; column < columns; ++column) {
@@ -435,7 +435,7 @@ void sum_over(const queue&, std::int64_t sites, int columns, double* result, con
         for (int s = 0; s < of_a_thread; ++s) {
           const std::int64_t i = (block * of_a_thread + s) * sum_threads + thread;
           if (i >= sites) continue;
-          if constexpr (works_out_numbers<Body>)
+          if constexpr (computes_numbers<Body>)
             body(i, column, numbers.data(), sums[thread]);
           else
             body(i, column, sums[thread]);

@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(sum_threads)
     many_sums_kernel(std::int64_t sites, int columns, std::int64_t blocks, int of_a_thread, double* all_partial,
                      unsigned* counters, double* all_results, bool backwards, const __grid_constant__ Body body,
                      const __grid_constant__ End end) {
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   const auto [block, column] = this_block(columns, backwards);
   double sums[Count] = {};
@@ -66,8 +66,8 @@ void sum_many_over(const queue& q, std::int64_t sites, int columns, double* resu
       reinterpret_cast<double*>(q.scratch(static_cast<std::size_t>(blocks * columns * Count) * sizeof(double)));
   launch_kernel(q, dim3(static_cast<unsigned>(blocks * columns)), dim3(sum_threads), 0, true,
                 many_sums_kernel<Count, Body, End>, sites, columns, blocks, of_a_thread, partial,
-                q.counters(static_cast<std::size_t>(columns)), result, !goes_forwards<Body>() && q.turn_around(), body,
-                end);
+                q.counters(static_cast<std::size_t>(columns)), result, !goes_forwards<Body>() && q.next_is_reversed(),
+                body, end);
 #else
   (void)q;
   const std::int64_t of_a_block = std::int64_t{of_a_thread} * sum_threads;

@@ -30,7 +30,7 @@ using pinned_pieces = std::vector<std::pair<std::size_t, std::shared_ptr<std::by
 void require_device(int device) {
   const int count = device_count();
   if (device < 0 || device >= count)
-    throw input_error("GPU number " + std::to_string(device) + " was asked for; found " + std::to_string(count) +
+    throw input_error("GPU number " + std::to_string(device) + " was requested; found " + std::to_string(count) +
                       " GPUs");
 }
 
@@ -300,7 +300,7 @@ queue::queue(int device) {
 
 int queue::device() const { return state_->device; }
 bool queue::starts_kernels_early() const { return state_->starts_kernels_early; }
-bool queue::turn_around() const { return state_->backwards = !state_->backwards; }
+bool queue::next_is_reversed() const { return state_->backwards = !state_->backwards; }
 
 std::byte* queue::scratch(std::size_t bytes) const {
   if (bytes > state_->scratch_bytes) {

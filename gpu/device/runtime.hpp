@@ -61,7 +61,7 @@ class queue {
   bool starts_kernels_early() const;
   /// True in every other call. A kernel that goes through its blocks backwards, after one that went forwards, begins
   /// with what that one touched last, and finds a good part of it in the cache.
-  bool turn_around() const;
+  bool next_is_reversed() const;
   /// Returns the cudaStream_t; nullptr in the host build. What was held back is launched first.
   void* native() const;
 

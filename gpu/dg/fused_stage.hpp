@@ -484,7 +484,7 @@ __device__ __forceinline__ void wait_for_group(int group) {
 }
 
 /// Brings a stretch of memory to the second-level cache, where it begins on 16 bytes.
-__device__ __forceinline__ void bring_to_cache(const void* from, std::int64_t bytes) {
+__device__ __forceinline__ void prefetch_to_cache(const void* from, std::int64_t bytes) {
   if (reinterpret_cast<std::uintptr_t>(from) % 16 != 0) return;
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(static_cast<unsigned>(bytes)) : "memory");
 }
@@ -522,8 +522,8 @@ __global__ void __launch_bounds__(32 * shape::warps * shape::groups, shape::bloc
     if (thread == 0 && next < groups && next_place.first + kernel::elements <= body.stage.end) {
       constexpr std::int64_t bytes = std::int64_t{sizeof(typename kernel::values)} * kernel::elements * kernel::nodes;
       const std::int64_t first = std::int64_t{next_place.first} * kernel::nodes;
-      bring_to_cache(body.stage.in + next_place.column * body.stage.column_stride + first, bytes);
-      bring_to_cache(body.stage.residual + next_place.column * body.stage.residual_stride() + first, bytes);
+      prefetch_to_cache(body.stage.in + next_place.column * body.stage.column_stride + first, bytes);
+      prefetch_to_cache(body.stage.residual + next_place.column * body.stage.residual_stride() + first, bytes);
     }
     body.load_nodes(place, thread, memory, memory.record(buffer), memory.link(buffer));
     if (next < groups) body.fetch_records(next_place, thread, memory.record(buffer ^ 1), memory.link(buffer ^ 1));

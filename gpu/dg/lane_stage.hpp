@@ -300,10 +300,10 @@ __global__ void __launch_bounds__(32 * shape::warps, shape::blocks)
       if (lane == 0 && next_place.first + kernel::elements <= body.stage.end) {
         constexpr std::int64_t bytes = std::int64_t{sizeof(typename kernel::values)} * kernel::elements * kernel::nodes;
         const std::int64_t first = std::int64_t{next_place.first} * kernel::nodes;
-        bring_to_cache(body.stage.in + next_place.column * body.stage.column_stride + first, bytes);
-        bring_to_cache(body.stage.residual + next_place.column * body.stage.residual_stride() + first, bytes);
-        bring_to_cache(body.records + std::int64_t{next_place.first} * System::record,
-                       std::int64_t{sizeof(typename kernel::T)} * System::record * kernel::elements);
+        prefetch_to_cache(body.stage.in + next_place.column * body.stage.column_stride + first, bytes);
+        prefetch_to_cache(body.stage.residual + next_place.column * body.stage.residual_stride() + first, bytes);
+        prefetch_to_cache(body.records + std::int64_t{next_place.first} * System::record,
+                          std::int64_t{sizeof(typename kernel::T)} * System::record * kernel::elements);
       }
     }
     asm volatile("cp.async.wait_all;" ::: "memory");

@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(threads_of_block<T>(small), 2)
                     const __grid_constant__ Halo halo) {
   constexpr int early = sizeof(real_of<T>) == 8 ? 0 : 4;
   const hopping_arguments<T>& hops = arg.hops;
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   lattice_site s = find_lattice_site(walk, tile_of_block(walk));
 #pragma unroll 1
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(wide ? most_wide_threads(bytes_of_number<T>) :
   const hopping_arguments<T>& hops = arg.hops;
   const int groups = alone ? 1 : walk.groups;
   extern __shared__ __align__(16) std::byte shared[];
-  let_next_kernel_start();
+  trigger_dependent_launch();
   const lattice_site s = find_lattice_site(
       walk, walk.half_of == nullptr ? tile_of_block(walk) : taken_tile(walk, reinterpret_cast<int*>(shared)));
   const bool works = inside(s, hops.order);
@@ -261,7 +261,7 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
   walk.tiles = walk.by_x.value * walk.by_y.value * slab * walk.by_tiles_t.value * parts(tiles_z, slab);
   walk.steps = how.steps;
   walk.groups = how.groups;
-  walk.backwards = how.turns && q.turn_around();
+  walk.backwards = how.alternates && q.next_is_reversed();
   arg.hops.past_caches = how.past_caches;
 
   lattice_kernel<T, Halo> kernel;

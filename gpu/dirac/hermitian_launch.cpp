@@ -87,7 +87,7 @@ std::string hermitian_launch::name() const {
   if (slab > 0) s += " slab " + std::to_string(slab);
   if (halves) s += " halves";
   if (past_caches) s += " past";
-  if (turns) s += " turns";
+  if (alternates) s += " turns";
   if (dependent) s += " dependent";
   return s;
 }
@@ -128,7 +128,7 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
                   launch.dependent = dependent;
                   launch.small = small;
                   launch.halves = halves;
-                  launch.turns = !resident;
+                  launch.alternates = !resident;
                   list.push_back(launch);
                 }
           }

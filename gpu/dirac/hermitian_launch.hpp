@@ -37,7 +37,7 @@ struct hermitian_launch {
   /// (gpu/device/cache_halves.hpp).
   bool halves = false;
   /// See `hopping_launch`.
-  bool past_caches = false, turns = false, dependent = false;
+  bool past_caches = false, alternates = false, dependent = false;
 
   int positions() const { return tile[0] * tile[1] * tile[2] * tile[3]; }
   int threads() const { return 2 * positions() * groups; }

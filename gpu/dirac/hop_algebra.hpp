@@ -290,7 +290,7 @@ PLAQUETTE_KERNEL_INLINE void matrix_of_eight(su3<Real>& u, const Real (&p)[8]) {
   const Real over = quick_inverse(multiply_add(alpha.im, alpha.im, t * t));
   const complex<Real> gamma{t * over, alpha.im * over};
   const complex<Real> beta{multiply_add(two * t, gamma.re, -one), two * t * gamma.im};
-  const complex<Real> turn = product(phase, beta);
+  const complex<Real> rotation = product(phase, beta);
 
   Real q2 = p[5] * p[5];
   q2 = multiply_add(p[6], p[6], q2);
@@ -298,10 +298,10 @@ PLAQUETTE_KERNEL_INLINE void matrix_of_eight(su3<Real>& u, const Real (&p)[8]) {
   const Real s = quick_inverse(one + q2);
   const Real other_cosine = (one - q2) * s, other_length = Real(4) * s * other_cosine;
   const complex<Real> a{multiply_add(two * other_cosine, other_cosine, -one), other_length * p[7]};
-  const complex<Real> c0 = product_conj(a, turn), c1{other_length * p[6], other_length * p[5]};
+  const complex<Real> c0 = product_conj(a, rotation), c1{other_length * p[6], other_length * p[5]};
 
   const complex<Real> d0 = product_conj(c0, u.e[0][1]), d1 = product_conj(c1, u.e[0][2]);
-  const complex<Real> d{d0.re + d1.re, d0.im + d1.im}, first = product(turn, d), e = product(gamma, d);
+  const complex<Real> d{d0.re + d1.re, d0.im + d1.im}, first = product(rotation, d), e = product(gamma, d);
   u.e[1][0] = {-first.re, -first.im};
   u.e[1][1] = minus_product(c0, e, u.e[0][1]);
   u.e[1][2] = minus_product(c1, e, u.e[0][2]);

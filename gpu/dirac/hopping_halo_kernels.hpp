@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
     hop_tiles_of_rank(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ rank_walk walk,
                       const __grid_constant__ hopping_halo halo) {
   constexpr load_hint link_hint = links_once ? load_hint::constant_once : load_hint::constant;
-  let_next_kernel_start();
+  trigger_dependent_launch();
   if (blockIdx.x < walk.packing_end) return pack_in_tiles<T, exchanged>(arg, halo.zones, walk);
   const unsigned number = blockIdx.x - walk.packing_end;
   if (!is_at_cut(walk, number))
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   constexpr int at_once = with_clover ? 1 : batch_columns_at_once(is_half<T> ? 2 : sizeof(real_of<T>));
   constexpr int slot_bytes = lanes * link_bytes<T>(stored);
   extern __shared__ __align__(16) std::byte shared[];
-  let_next_kernel_start();
+  trigger_dependent_launch();
   if (blockIdx.x < walk.packing_end) return pack_in_tiles<T, exchanged>(arg, halo.zones, walk);
   const unsigned number = blockIdx.x - walk.packing_end;
   const bool is_interior = !is_at_cut(walk, number);
@@ -270,7 +270,7 @@ void launch_tiles_of_rank(const queue& q, hopping_arguments<T> arg, const hoppin
   const unsigned interior = part == box_part::boundary ? 0 : static_cast<unsigned>(table.interior_count);
   walk.inside = interior;
   walk.before = interior / 8 * 5;
-  walk.backwards = how.turns && q.turn_around();
+  walk.backwards = how.alternates && q.next_is_reversed();
   for (int mu = 0; mu < 3; ++mu) walk.tile[mu] = how.tile[mu];
   walk.log2_z = log2_of(how.tile[2]);
   walk.tile_t = how.tile[3];

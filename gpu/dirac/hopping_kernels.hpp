@@ -102,7 +102,7 @@ template <class T, reconstruct stored, bool exchanged, bool with_clover, bool li
 __global__ void __launch_bounds__(warps == 20 ? 128 : most_threads(is_half<T> ? 2 : sizeof(real_of<T>)),
                                   warps == 20 ? 5 : warps / 8)
     hop_tiles(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ tile_walk walk) {
-  let_next_kernel_start();
+  trigger_dependent_launch();
   hop_to_site<T, stored, exchanged, with_clover, links_once>(arg, find_site(walk, row_of_tiles(walk)));
 }
 
@@ -253,7 +253,7 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
 #else
   std::byte* const shared = shared_of_host_block;
 #endif
-  let_next_kernel_start();
+  trigger_dependent_launch();
   const int row = row_of_tiles(walk), part = walk.by_t.quotient(row);
   site_of_thread s = find_site(walk, row - part * walk.by_t.value);
   // Along t come first the sites of the tile, then the next group's.
@@ -436,7 +436,7 @@ void launch_tiles(const queue& q, hopping_arguments<T> arg, const hopping_launch
   walk.slab = how.slab == 0 || how.slab > tiles_z ? tiles_z : how.slab;
   walk.by_x = divisor(walk.tiles_x);
   walk.by_y = divisor(walk.tiles_y);
-  walk.backwards = how.turns && q.turn_around();
+  walk.backwards = how.alternates && q.next_is_reversed();
   arg.past_caches = how.past_caches;
 
   const int groups = batch ? how.groups : 1, tile_columns = batch_columns_at_once(bytes);

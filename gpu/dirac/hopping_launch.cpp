@@ -151,7 +151,7 @@ std::vector<hopping_launch> batch_candidates(const hopping_problem& p) {
                 launch.parts = parts;
                 launch.past_caches = past;
                 launch.dependent = dependent;
-                launch.turns = cached == residence::little;
+                launch.alternates = cached == residence::little;
                 list.push_back(launch);
               }
         }
@@ -182,7 +182,7 @@ std::vector<hopping_launch> tile_candidates(const hopping_problem& p) {
           launch.links_once = once;
           launch.dependent = dependent;
           launch.past_caches = once && !dependent;
-          launch.turns = residence_of(p) != residence::all;
+          launch.alternates = residence_of(p) != residence::all;
           for (const int warps : warps_of_tiles(p, launch)) {
             launch.warps = warps;
             list.push_back(launch);
@@ -206,7 +206,7 @@ std::string hopping_launch::name() const {
   if (slab > 0) s += " slab " + std::to_string(slab);
   if (links_once) s += " once";
   if (past_caches) s += " past";
-  if (turns) s += " turns";
+  if (alternates) s += " turns";
   if (dependent) s += " dependent";
   if (warps != 16) s += " warps " + std::to_string(warps);
   return s;

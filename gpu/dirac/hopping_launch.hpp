@@ -42,7 +42,7 @@ struct hopping_launch {
   bool links_once = false, past_caches = false;
   /// Every other launch of the queue goes through the tiles backwards: it begins where the one before has ended, and
   /// finds that in the second-level cache.
-  bool turns = false;
+  bool alternates = false;
   /// Of a batch: groups of threads that share the links of the tile and divide the columns; a power of two.
   int groups = 1;
   /// Blocks of a tile of a batch, each with its share of the columns. Where there would be few blocks, the last ones

@@ -86,13 +86,13 @@ struct scalar_program {
     complex<double> numbers[first];
     PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < first; ++k) numbers[k] = leaves[k < leaf_count ? k : 0](column);
-    return work_out(column, [&](int k) { return k < first ? numbers[k] : leaves[k](column); });
+    return evaluate(column, [&](int k) { return k < first ? numbers[k] : leaves[k](column); });
   }
 
  private:
   /// \param leaf  number k of the leaves
   template <class Leaf>
-  PLAQUETTE_HOST_DEVICE complex<double> work_out(std::int64_t column, const Leaf& leaf) const {
+  PLAQUETTE_HOST_DEVICE complex<double> evaluate(std::int64_t column, const Leaf& leaf) const {
     complex<double> stack[most_leaves];  // every push is a leaf
     int top = -1;
     for (int i = 0; i < length; ++i) {

@@ -228,7 +228,7 @@ std::vector<scalar_program> take_programs(const coefficients& numbers) {
     if (s != nullptr) scalars::node::add_held(nodes, s->node_);
   return scalars::node::take(nodes);
 }
-void work_out(const coefficients& numbers) {
+void evaluate(const coefficients& numbers) {
   const auto programs = take_programs(numbers);
   if (programs.empty()) return;
   const auto any = std::ranges::find_if(numbers, [](const scalars* s) { return s != nullptr; });

@@ -20,7 +20,7 @@ class scalars;
 /// Those of a vector operation; null where it has fewer.
 using coefficients = std::array<const scalars*, 3>;
 /// Computes them in one launch, before `on_device` needs them.
-void work_out(const coefficients& numbers);
+void evaluate(const coefficients& numbers);
 
 /// A handle: copies mean the same numbers, which never change. Arithmetic queues nothing; an expression is computed on
 /// the device, in one launch, when a kernel or the host first needs its numbers. Meets `column_scalars`.

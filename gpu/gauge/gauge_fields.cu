@@ -142,10 +142,10 @@ struct transform_spinors {
     load_site<double, spins * colours>(psi, i, column, numbers);
     PLAQUETTE_GPU_UNROLL
     for (int spin = 0; spin < spins; ++spin) {
-      const colour_vector<double> turned =
+      const colour_vector<double> rotated =
           here * colour_vector<double>{{numbers[3 * spin], numbers[3 * spin + 1], numbers[3 * spin + 2]}};
       PLAQUETTE_GPU_UNROLL
-      for (int c = 0; c < colours; ++c) numbers[colours * spin + c] = turned[c];
+      for (int c = 0; c < colours; ++c) numbers[colours * spin + c] = rotated[c];
     }
     store_site<double, spins * colours>(to, i, column, numbers);
   }

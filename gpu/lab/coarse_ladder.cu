@@ -70,7 +70,7 @@ constexpr int rows_of_block = 2;
 template <int parts, int width>
 __global__ void __launch_bounds__(32 * rows_of_block * coarse_matrices_of_a_site)
     side_by_side_kernel(ladder_operator op, complex<float>* out, const complex<float>* in) {
-  let_next_kernel_start();
+  trigger_dependent_launch();
   wait_for_previous_kernel();
   constexpr int sites_of_block = 32 / parts;
   const int x = static_cast<int>(threadIdx.x) % sites_of_block, part = static_cast<int>(threadIdx.x) / sites_of_block;

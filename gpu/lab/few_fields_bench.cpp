@@ -36,18 +36,18 @@ double worse(double a, double b) { return b <= a ? a : b; }
 template <class T>
 void time_few(const context& ctx, int fields, int columns, const std::string& only, const std::string& name,
               lab::bench_report& report) {
-  using F = field<T>;
+  using Field = field<T>;
   const double half_sites = 0.5 * static_cast<double>(volume(ctx.geometry().global()));
   const double field_bytes = half_sites * (24.0 * sizeof(real_of<T>) / (is_half<T> ? 2 : 1) + (is_half<T> ? 4.0 : 0.0));
   const field_shape shape{.sites = site_subset::even, .columns = columns};
-  std::vector<F> v;
+  std::vector<Field> v;
   for (int k = 0; k < fields + 3; ++k) {
     v.emplace_back(ctx, shape);
     random_spinors(v.back(), 5, static_cast<std::uint64_t>(100 * k));
   }
-  F y = v.back(), d = like(y), z = like(y), x = v[static_cast<std::size_t>(fields) + 1],
-    w = v[static_cast<std::size_t>(fields)];
-  const std::span<const F> few(v.data(), static_cast<std::size_t>(fields));
+  Field y = v.back(), d = like(y), z = like(y), x = v[static_cast<std::size_t>(fields) + 1],
+        w = v[static_cast<std::size_t>(fields)];
+  const std::span<const Field> few(v.data(), static_cast<std::size_t>(fields));
   std::vector<scalars> c, norms;
   for (int k = 0; k < fields; ++k) {
     const complex<double> z{0.1 + 0.05 * k, -0.1};
@@ -61,7 +61,7 @@ void time_few(const context& ctx, int fields, int columns, const std::string& on
   copy(y, x);
   for (int k = 0; k < fields; ++k) axpy(y, -c[static_cast<std::size_t>(k)], few[static_cast<std::size_t>(k)]);
   const auto size = host_values(norm2(y));
-  const double unit = 8.0 * unit_roundoff(precision_of<F>), length = size.front().re;
+  const double unit = 8.0 * unit_roundoff(precision_of<Field>), length = size.front().re;
   const auto wanted = [&](const char* operation) { return only.empty() || only == operation; };
   const std::string label = to_string(ctx.geometry().global()) + " " + name + ", " + std::to_string(fields);
   const auto row = [&](const char* what, int moved, double error, const std::function<void(int)>& work) {

@@ -167,7 +167,7 @@ int measure(const context& ctx, const request& r) {
     const bool is_default = how == list[0];
     const bool first_of_kind = kinds
                                    .emplace(how.variant, how.groups, how.parts, how.warps, how.whole_links,
-                                            how.past_caches, how.dependent, how.turns)
+                                            how.past_caches, how.dependent, how.alternates)
                                    .second;
     if (i < 6 || is_default || first_of_kind || outcomes[i].difference != 0.0 ||
         outcomes[i].how.variant == hopping_variant::gather)

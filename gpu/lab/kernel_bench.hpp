@@ -67,9 +67,9 @@ class bench_report {
 double seconds_in_graph(const execution& on, const std::function<void(int)>& work, double about);
 
 /// Returns the largest |a - b| / |b| of a column; zero where all numbers are the same bits. NaN stays.
-template <class F>
-double distance(const F& a, const F& b) {
-  F d = like(a);
+template <class Field>
+double distance(const Field& a, const Field& b) {
+  Field d = like(a);
   const auto difference = host_values(subtract_norm2(d, a, b)), size = host_values(norm2(b));
   double worst = 0.0;
   for (std::size_t c = 0; c < size.size(); ++c) {

@@ -30,9 +30,9 @@ struct gpu_multigrid_backend : solver_backend {
     return distance_from_su3 < allowed ? reconstruct::twelve : reconstruct::none;
   }
   /// The cycle as a graph, where no host is needed in it.
-  template <class F>
-  static any_operator<F> recorded(const context& ctx, any_operator<F> cycle) {
-    return any_operator<F>(recorded_operator<F>(ctx, std::move(cycle)));
+  template <class Field>
+  static any_operator<Field> recorded(const context& ctx, any_operator<Field> cycle) {
+    return any_operator<Field>(recorded_operator<Field>(ctx, std::move(cycle)));
   }
   static plaquette::null_space on_host(const null_space& vectors) { return export_null_space(vectors); }
   static plaquette::coarse_matrices on_host(const coarse_matrices& numbers) { return export_matrices(numbers); }

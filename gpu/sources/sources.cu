@@ -56,7 +56,7 @@ void unsmeared_source(field<double>& x, int column, const source_description& so
     point_source(x, column, source.position, of.spin, of.colour);
 }
 
-void smear_if_asked(field<double>& x, const source_description& source, const gauge_configuration& links) {
+void smear_if_requested(field<double>& x, const source_description& source, const gauge_configuration& links) {
   if (source.kind == source_kind::gaussian)
     copy(x, gaussian_smeared(x, links, source.smearing_radius, source.smearing_steps));
 }
@@ -77,7 +77,7 @@ void make_sources(field<double>& x, const source_description& source, int first,
   require_source_on(source, x.get_context().geometry().global());
   for (int column = 0; column < x.columns(); ++column)
     unsmeared_source(x, column, source, component_of_column(first + column));
-  smear_if_asked(x, source, links);
+  smear_if_requested(x, source, links);
 }
 
 void make_source(field<double>& x, int column, const source_description& source, int spin, int colour,
@@ -86,7 +86,7 @@ void make_source(field<double>& x, int column, const source_description& source,
   require_column(x, column, "a source");
   field<double> one = view(x, column, 1);
   unsmeared_source(one, 0, source, {spin, colour});
-  smear_if_asked(one, source, links);
+  smear_if_requested(one, source, links);
 }
 
 template void point_source(field<double>&, int, const coordinate&, int, int);

@@ -227,7 +227,7 @@ int tuner::choose(const tuning_key& key, std::span<const std::string> names,
     const tuning_record* record = find_used(key);
     if (!record) return {};
     if (record->candidates != candidates || record->name != names[static_cast<std::size_t>(record->choice)])
-      throw std::logic_error("tuner: '" + to_string(key) + "' was asked for with two lists of candidates");
+      throw std::logic_error("tuner: '" + to_string(key) + "' was requested with two lists of candidates");
     return record->choice;
   };
   if (const auto choice = known()) return *choice;

@@ -63,7 +63,7 @@ batch_gain bench(const extents& lattice, int threads, cpu::instruction_set isa, 
   stopping_rule rule;
   rule.tolerance = 0.0;  // no column leaves: the same work both ways
   rule.limit = result.iterations;
-  rule.look_every = 1;
+  rule.check_interval = 1;
   rule.interrupted = should_stop;
 
   std::vector<double> batch, one_by_one;

@@ -15,20 +15,20 @@ namespace {
 void require_sense(const command_line& line, const std::string& device) {
   const auto refuse = [&line](const std::vector<std::string>& list, const std::string& expected) {
     for (const std::string& option : list)
-      if (line.given(option)) throw input_error(fmt::format("{}: expected {} beside it", option, expected));
+      if (line.given(option)) throw input_error(fmt::format("{}: expected {} with it", option, expected));
   };
   const std::vector<std::string> of_one_case{"--precision", "--reconstruct", "--rhs", "--threads"};
   if (device == "gpu") {
     refuse({"--isa", "--large", "--lattice"}, "--device cpu");
     for (const char* option : {"--idle-seconds", "--running-seconds"})
       if (line.given(option) && line.given("--protocol-seconds"))
-        throw input_error(fmt::format("{}: expected no --protocol-seconds beside it, which says the same", option));
+        throw input_error(fmt::format("{}: expected no --protocol-seconds with it, which says the same", option));
     return refuse(of_one_case, "--device cpu");
   }
   refuse({"--rows", "--protocol", "--idle-seconds", "--running-seconds", "--gauge", "--mass", "--csw", "--delta"},
          "--device gpu");
   if (!line.given("--lattice")) return refuse(of_one_case, "--lattice");
-  if (line.given("--large")) throw input_error("--large: expected no --lattice beside it, whose case is the only one");
+  if (line.given("--large")) throw input_error("--large: expected no --lattice with it, whose case is the only one");
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ options read_options(int argc, const char* const* argv) {
       "where the links come from");
   line.real("--mass", o.gpu.mass, "of the solves");
   line.real("--csw", o.gpu.csw, "of the solves");
-  line.real("--delta", o.gpu.delta, "of the solves: the residual is made anew where it has fallen by this factor",
+  line.real("--delta", o.gpu.delta, "of the solves: the residual is recomputed where it has fallen by this factor",
             real_range::positive());
   line.section("Output");
   line.text("--json", o.gpu.shared.json, "FILE", "write the report there");

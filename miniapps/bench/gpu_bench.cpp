@@ -187,7 +187,7 @@ class gpu_bench {
     timing_.sustained = options.protocol != "cool";
     timing_.begin_watch = [this] { gpu_.monitor().begin(); };
     timing_.end_watch = [this] {
-      gpu_.monitor().look();
+      gpu_.monitor().sample();
       return to_json(gpu_.monitor().end());
     };
     report_.observables["device"] = to_json(limits_);

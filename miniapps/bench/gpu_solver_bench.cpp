@@ -76,9 +76,9 @@ double predicted_iteration(const operator_of<T>& a, const gpu::field<T>& x, doub
 }
 
 /// |b - S x| / |b| of the worst column, by the CPU's operator in double on the links of the host.
-template <class High>
-double worst_residual(gpu_lattice& lattice, const gpu_system& system, const gpu::field<High>& x,
-                      const gpu::field<High>& b) {
+template <class Outer>
+double worst_residual(gpu_lattice& lattice, const gpu_system& system, const gpu::field<Outer>& x,
+                      const gpu::field<Outer>& b) {
   const lattice_geometry& geometry = lattice.get_context().geometry();
   const cpu::context ctx(geometry, lattice.get_context().comm());
   const cpu::schur_wilson_clover<double> s(
@@ -100,59 +100,59 @@ double worst_residual(gpu_lattice& lattice, const gpu_system& system, const gpu:
 }
 
 /// The largest |x| / |b| of a column.
-template <class High>
-double largest_ratio(const gpu::field<High>& x, const gpu::field<High>& b) {
+template <class Outer>
+double largest_ratio(const gpu::field<Outer>& x, const gpu::field<Outer>& b) {
   const auto xx = host_values(norm2(x)), bb = host_values(norm2(b));
   double largest = 0.0;
   for (std::size_t c = 0; c < xx.size(); ++c) largest = std::max(largest, std::sqrt(xx[c].re / bb[c].re));
   return largest;
 }
 
-template <class High, class Low>
-solve_report solve_once(const operator_of<High>& outer, const operator_of<Low>& inner, gpu::field<High>& x,
-                        const gpu::field<High>& b, const stopping_rule& rule, double delta) {
+template <class Outer, class Inner>
+solve_report solve_once(const operator_of<Outer>& outer, const operator_of<Inner>& inner, gpu::field<Outer>& x,
+                        const gpu::field<Outer>& b, const stopping_rule& rule, double delta) {
   gpu::zero(x);
-  if constexpr (std::is_same_v<High, Low>)
+  if constexpr (std::is_same_v<Outer, Inner>)
     return bicgstab(outer, x, b, rule);
   else
-    return reliable_bicgstab<gpu::field<Low>>(outer, inner, x, b, rule, reliable_updates{.delta = delta});
+    return reliable_bicgstab<gpu::field<Inner>>(outer, inner, x, b, rule, reliable_updates{.delta = delta});
 }
 
-template <class High, class Low>
+template <class Outer, class Inner>
 gpu_solve time_in(gpu_lattice& lattice, const gpu_row& row, const gpu_system& system, verification& checks) {
   const gpu::context& ctx = lattice.get_context();
-  const auto outer = make_operator<High>(lattice, row, system);
+  const auto outer = make_operator<Outer>(lattice, row, system);
   // Of uniform precision the second one is the first.
   const auto inner = [&] {
-    if constexpr (std::is_same_v<High, Low>)
+    if constexpr (std::is_same_v<Outer, Inner>)
       return outer;
     else
-      return make_operator<Low>(lattice, row, system);
+      return make_operator<Inner>(lattice, row, system);
   }();
-  gpu::field<High> b(ctx, {spins, colours, site_subset::even, row.rhs});
+  gpu::field<Outer> b(ctx, {spins, colours, site_subset::even, row.rhs});
   gpu::random_spinors(b, seed);
   auto x = like(b);
 
   gpu_solve result;
-  result.solution_precision = precision_name<High>();
-  result.inner_precision = precision_name<Low>();
-  result.tolerance = sizeof(gpu::real_of<High>) == 8 ? system.tolerance : 1e-6;
+  result.solution_precision = precision_name<Outer>();
+  result.inner_precision = precision_name<Inner>();
+  result.tolerance = sizeof(gpu::real_of<Outer>) == 8 ? system.tolerance : 1e-6;
   stopping_rule rule;
   rule.tolerance = result.tolerance;
-  rule.look_every = 10;
-  rule.look_behind = 2;
+  rule.check_interval = 10;
+  rule.check_lag = 2;
   rule.guess_is_zero = true;
   const auto seconds_of = [&](auto& solution, const auto& source, solve_report& report) {
     ctx.queue().synchronize();
     const stopwatch watch;
-    report = solve_once<High, Low>(outer, inner, solution, source, rule, system.delta);
+    report = solve_once<Outer, Inner>(outer, inner, solution, source, rule, system.delta);
     ctx.queue().synchronize();
     return watch.seconds();
   };
   stopping_rule short_rule = rule;
   short_rule.limit = 20;
   // Tunes, and takes memory; a batch loses its columns on the way, and is tuned for those numbers of them too.
-  solve_once<High, Low>(outer, inner, x, b, row.rhs > 1 ? rule : short_rule, system.delta);
+  solve_once<Outer, Inner>(outer, inner, x, b, row.rhs > 1 ? rule : short_rule, system.delta);
   solve_report report;
   std::vector<double> seconds;
   for (int i = 0; i < counted_solves; ++i) {
@@ -169,13 +169,13 @@ gpu_solve time_in(gpu_lattice& lattice, const gpu_row& row, const gpu_system& sy
   const double sites = 0.5 * static_cast<double>(ctx.geometry().local_volume());
   result.tflops =
       1e-12 * static_cast<double>(report.column_applications) * outer.flops_per_site() * sites / result.seconds.median;
-  auto low = like(b, row.rhs, as<gpu::field<Low>>);
+  auto low = like(b, row.rhs, as<gpu::field<Inner>>);
   result.predicted_seconds = result.iterations * predicted_iteration(inner, low, system.copy_gbytes_per_s);
   if (row.rhs > 1) {
     // Each on its own: columns differ in the iterations that they need.
     auto alone = like(b, 1), x_alone = like(b, 1);
     copy(alone, view(b, 0, 1));
-    solve_once<High, Low>(outer, inner, x_alone, alone, short_rule, system.delta);
+    solve_once<Outer, Inner>(outer, inner, x_alone, alone, short_rule, system.delta);
     double one_by_one = 0.0;
     for (int n = 0; n < row.rhs; ++n) {
       copy(alone, view(b, n, 1));
@@ -186,9 +186,9 @@ gpu_solve time_in(gpu_lattice& lattice, const gpu_row& row, const gpu_system& sy
   // The iterated residual of uniform precision parts from the true one by rounding; a reliable update measures the
   // true one.
   // And the operator that solved rounds what the CPU's does not: u |S| |x| / |b| with |S| below 2, some four times.
-  const double u = 0.5 * std::numeric_limits<gpu::real_of<High>>::epsilon();
+  const double u = 0.5 * std::numeric_limits<gpu::real_of<Outer>>::epsilon();
   const double rounding = 8.0 * u * largest_ratio(x, b);
-  checks.add(row.name, result.residual, (std::is_same_v<High, Low> ? 2.0 : 1.01) * result.tolerance + rounding);
+  checks.add(row.name, result.residual, (std::is_same_v<Outer, Inner> ? 2.0 : 1.01) * result.tolerance + rounding);
   return result;
 }
 

@@ -129,7 +129,7 @@ std::vector<std::size_t> message_sizes(std::size_t largest) {
 }
 
 exit_status run_latency(const scaling_options& options, report& result, gpu_access* gpu, const communicator& world) {
-  now_doing("the measurement of latencies");
+  enter_stage("the measurement of latencies");
   // A quarter of what is left, shared by ranks that send and receive, is plenty.
   std::array<double, 1> small_host{available_memory() / 16.0 < static_cast<double>(largest_message) ? 1.0 : 0.0};
   world.maximum(std::span(small_host));

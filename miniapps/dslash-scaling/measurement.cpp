@@ -156,10 +156,10 @@ timed_work prepared(timed_operator& op, const halo_setting& setting, const gpu_a
   };
 }
 
-/// \param beside  of the same protocol: without overlap (where that is not how it is timed), without communication
+/// \param alongside  of the same protocol: without overlap (where that is not how it is timed), without communication
 json_document halo_of(timed_operator& op, const timed_samples& timed, bool overlap, const communicator& comm) {
-  const double whole = timed.seconds.median, alone = timed.beside.back().median;
-  const double without_overlap = overlap ? timed.beside.front().median : whole;
+  const double whole = timed.seconds.median, alone = timed.alongside.back().median;
+  const double without_overlap = overlap ? timed.alongside.front().median : whole;
   std::array<double, 1> bytes{op.halo_bytes()};
   comm.sum(std::span(bytes));
   return {{"overlap", overlap ? "on" : "off"},
@@ -181,15 +181,15 @@ std::vector<operator_figure> measure_on_gpu(timed_operator& op, const operator_c
   const double copy = gpu.copy_gbytes_per_s();
   const double fma = gpu.fma_gflops(c.precision == number_precision::double_precision);
   const bool halo = has_halo(geometry) && !c.is_vector();
-  std::vector<timed_work> beside;
-  if (halo && overlap) beside.push_back(prepared(op, {.overlap = false}, gpu));
-  if (halo) beside.push_back(prepared(op, {.overlap = overlap, .communication = false}, gpu));
+  std::vector<timed_work> alongside;
+  if (halo && overlap) alongside.push_back(prepared(op, {.overlap = false}, gpu));
+  if (halo) alongside.push_back(prepared(op, {.overlap = overlap, .communication = false}, gpu));
   const timed_work work = prepared(op, {.overlap = overlap}, gpu);
   int stretch = 1;
   const stretch_guard guard{[&op, &stretch] { op.begin_stretch(stretch++); }, judge};
   std::vector<operator_figure> figures;
   for (const timed_samples& timed :
-       time_applications(&gpu, samples, work, [&control] { return control.should_stop(); }, beside, guard)) {
+       time_applications(&gpu, samples, work, [&control] { return control.should_stop(); }, alongside, guard)) {
     operator_figure figure = figure_of(c, timed.seconds, geometry);
     figure.device = "gpu";
     figure.ranks = comm.size();

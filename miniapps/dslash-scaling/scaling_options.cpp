@@ -109,7 +109,7 @@ void declare_cases(command_line& line, case_lists& lists) {
           throw input_error(option + ": expected each operator once, found '" + printable(text) + "'");
       },
       "hopping: D; wilson, clover: M without and with its clover term; wilson_schur, clover_schur: their even-odd "
-      "Schur complements; these are all. Beside them axpy: x += a u; dot: <u, v>; norm2: |u|^2");
+      "Schur complements; these are all. In addition axpy: x += a u; dot: <u, v>; norm2: |u|^2");
   list_option<site_layout>(
       line, "--layout", "LIST of even-odd|full", "even-odd,full", lists.layouts,
       word_of<site_layout>({site_layout::even_odd, site_layout::full}, [](site_layout l) { return name(l); }),
@@ -161,7 +161,7 @@ void declare_run(command_line& line, scaling_options& options, raw_options& raw)
       },
       "The longest message of --latency");
   line.needs("--message-limit", "--latency");
-  line.useless_beside("--latency", {"--operator", "--layout", "--precision", "--reconstruct", "--rhs", "--samples",
+  line.no_effect_with("--latency", {"--operator", "--layout", "--precision", "--reconstruct", "--rhs", "--samples",
                                     "--check", "--size", "--scaling", "--lattice", "--local-lattice", "--gauge"});
 }
 

@@ -68,7 +68,7 @@ std::uint64_t fingerprint(const timed_operator& op, const operator_case& c, cons
 /// The operator, and with --check its adjoint, against the textbook's.
 void check_case(app_run& run, const scaling_options& options, timed_operator& op, const operator_case& c,
                 const gauge_input& gauge) {
-  now_doing("the comparison with the textbook operator");
+  enter_stage("the comparison with the textbook operator");
   const site_sample sample(run.geometry, run.shared.check);
   weighed_sums sums{spinor_configuration(run.geometry), spinor_configuration(run.geometry)};
   set_random_input(op, c, run, sums.in);
@@ -90,7 +90,7 @@ void check_case(app_run& run, const scaling_options& options, timed_operator& op
 /// against the textbook.
 void check_against_cpu(app_run& run, const scaling_options& options, timed_operator& op, const operator_case& c,
                        const gauge_input& gauge) {
-  now_doing("the comparison with the CPU");
+  enter_stage("the comparison with the CPU");
   const auto maker = make_cpu_operator_maker(cpu::context(run.geometry, run.world), gauge.links, options);
   const auto of_cpu = maker->make(c);
   spinor_configuration in(run.geometry), found(run.geometry), expected(run.geometry);
@@ -187,7 +187,7 @@ double vector_tolerance(const app_run& run, const operator_case& c, double steps
 }
 
 void check_vector_case(app_run& run, timed_operator& op, const operator_case& c) {
-  now_doing("the comparison with the definition");
+  enter_stage("the comparison with the definition");
   set_random_vectors(op, c, run);
   op.apply();
   run.result.checks.add(describe(c), vector_difference(run, op, c), vector_tolerance(run, c, 1.0));
@@ -220,7 +220,7 @@ std::vector<operator_figure> measure_case(app_run& run, const scaling_options& o
 
 void run_case(app_run& run, const scaling_options& options, const timing_setting& setting, const operator_case& c,
               bool& repeats_agree, const std::function<void(double)>& seen) {
-  now_doing("the set-up of " + describe(c));
+  enter_stage("the set-up of " + describe(c));
   const auto op = setting.maker.make(c);
   if (c.is_vector()) {
     check_vector_case(run, *op, c);
@@ -229,7 +229,7 @@ void run_case(app_run& run, const scaling_options& options, const timing_setting
     if (run.gpu && run.shared.check) check_against_cpu(run, options, *op, c, setting.gauge);
   }
   const std::uint64_t before = fingerprint(*op, c, run.geometry);
-  now_doing("the measurement of " + describe(c));
+  enter_stage("the measurement of " + describe(c));
   difference worst{0.0, 0.0};
   double steps = 0.0;
   const auto judge = [&] {
@@ -257,7 +257,7 @@ void run_case(app_run& run, const scaling_options& options, const timing_setting
     run.work_seconds = watch.seconds() - (run.gpu ? run.shared.idle_seconds : 0.0);
   }
   run.progress.clear();
-  if (run.talks())
+  if (run.is_root())
     for (const operator_figure& figure : figures) print_figure(figure);
 }
 
@@ -267,7 +267,7 @@ exit_status run_cases(app_run& run, const scaling_options& options, const gauge_
   const auto maker = run.gpu ? make_gpu_operator_maker(*run.gpu, gauge.links, options)
                              : make_cpu_operator_maker(*ctx, gauge.links, options);
   const timing_setting setting{*maker, ctx ? &*ctx : nullptr, gauge};
-  if (run.talks()) print_figure_header(volume(run.geometry.grid()) > 1, run.gpu != nullptr);
+  if (run.is_root()) print_figure_header(volume(run.geometry.grid()) > 1, run.gpu != nullptr);
   run.progress.begin("operators");
   bool repeats_agree = true;
   const auto cases = static_cast<double>(options.cases.size());

@@ -215,7 +215,7 @@ exit_status body(int argc, const char* const* argv, const communicator& world) {
     throw help_requested{help};
   if (argc != 2 || std::string_view(argv[1]).starts_with("--"))
     throw input_error("expected one file (--help says more), found " + std::to_string(argc - 1) + " arguments");
-  now_doing("the reading of " + std::string(argv[1]));
+  enter_stage("the reading of " + std::string(argv[1]));
   if (world.rank() == 0) fmt::print("file       {}\n", printable(argv[1]));
   return inspect(argv[1], world);
 }

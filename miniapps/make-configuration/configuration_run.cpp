@@ -102,7 +102,7 @@ double gpu_memory_needed(const lattice_geometry& geometry) {
 
 void measure(run_state& run, device_links& links) {
   run.done.history.push_back({run.done.sweeps_done, links.measure()});
-  if (!run.app.talks()) return;
+  if (!run.app.is_root()) return;
   run.app.progress.clear();
   const auto& [sweep, plaquette] = run.done.history.back();
   fmt::print("{:8}  {:.12f}  {:.12f}  {:.12f}\n", sweep, plaquette.average, plaquette.spatial, plaquette.temporal);
@@ -110,7 +110,7 @@ void measure(run_state& run, device_links& links) {
 
 /// \param is_finished  the files of this run are whole, and none of them is to be replaced
 void write_checkpoint(run_state& run, device_links& links, bool is_finished) {
-  now_doing("writing the checkpoint");
+  enter_stage("writing the checkpoint");
   configuration_progress kept = run.done;
   // What a run that ends before its last line may leave, or one before it has left.
   kept.unfinished_files = is_finished
@@ -125,7 +125,7 @@ void write_checkpoint(run_state& run, device_links& links, bool is_finished) {
 void keep_checkpoint(run_state& run, device_links& links) {
   if (!run.has_checkpoint() || run.checkpoint_at == run.done.sweeps_done) return;
   write_checkpoint(run, links, false);
-  now_doing("the sweeps");
+  enter_stage("the sweeps");
 }
 
 void do_one_sweep(run_state& run, device_links& links) {
@@ -143,7 +143,7 @@ void do_one_sweep(run_state& run, device_links& links) {
 void do_sweeps(run_state& run, device_links& links) {
   const configuration_options& options = run.options;
   run.app.progress.begin("sweeps");
-  if (run.app.talks()) fmt::print("\n   sweep       plaquette         spatial        temporal\n");
+  if (run.app.is_root()) fmt::print("\n   sweep       plaquette         spatial        temporal\n");
   if (run.done.history.empty()) measure(run, links);
   while (run.done.sweeps_done < options.end() && !run.app.control.should_stop()) {
     do_one_sweep(run, links);
@@ -206,12 +206,12 @@ bool updates_links(const run_state& run) {
 
 void write_files(run_state& run, const gauge_configuration& links) {
   if (run.writes_output()) {
-    now_doing("writing the configuration");
+    enter_stage("writing the configuration");
     write_configuration(run, links);
     check_written(run, links, updates_links(run));
   }
-  if (!run.options.history.empty() && run.app.talks()) {
-    now_doing("writing the history");
+  if (!run.options.history.empty() && run.app.is_root()) {
+    enter_stage("writing the history");
     write_history(run);
   }
 }
@@ -278,7 +278,7 @@ void print_results(const run_state& run) {
 exit_status finish(run_state& run) {
   run.app.control.note_stop(run.app.result.checks);
   run.app.progress.clear();
-  if (run.app.talks()) print_results(run);
+  if (run.app.is_root()) print_results(run);
   return run.app.finish(run.app.control.stopped() ? exit_status::interrupted : exit_status::success);
 }
 
@@ -340,8 +340,8 @@ exit_status configuration_program::body(app_run& app) {
                       ": expected links in SU(3) to start from, found open boundaries: those from the " +
                       "last time slice to the first are zero");
   app.progress.clear();
-  if (app.talks()) print_gauge_remarks(start);
-  now_doing("the sweeps");
+  if (app.is_root()) print_gauge_remarks(start);
+  enter_stage("the sweeps");
   const auto links = app.gpu ? links_on_gpu(*app.gpu, start.links) : links_on_cpu(std::move(start.links), app.world);
   run_state run{app, options_, done_};
   do_sweeps(run, *links);

@@ -204,7 +204,7 @@ struct solve_setting {
 /// One solve of every column that `result` does not hold yet: all as one batch, or a few at a time where each few are
 /// to be kept.
 void solve_columns(propagator_result& result, const solve_setting& run, const schur_parameters& parameters) {
-  now_doing("the solve");
+  enter_stage("the solve");
   const int most = run.options.batch_size(),
             columns_a_batch = run.checkpoint ? std::min(most, run.options.checkpoint_every) : most;
   for (const std::vector<int>& batch : batches_to_solve(result.kept, columns_a_batch)) {
@@ -222,16 +222,16 @@ void solve_columns(propagator_result& result, const solve_setting& run, const sc
     result.gpu = solve.gpu;
     take_solutions(result, run.on.solver, solve.report, batch);
     if (!run.checkpoint) continue;
-    now_doing("writing the checkpoint");
+    enter_stage("writing the checkpoint");
     result.unfinished_files = files_of_run(run.options);  // until the run has ended, however it ends
     run.checkpoint->store(result);
-    now_doing("the solve");
+    enter_stage("the solve");
   }
 }
 
 /// What the reference says of a solve.
 void judge_result(propagator_result& result, const solve_setting& run) {
-  now_doing("the check of the solutions");
+  enter_stage("the check of the solutions");
   run.progress.begin("check of the solutions");
   run.progress.update(-1.0);
   const stopwatch watch;
@@ -326,7 +326,7 @@ void check_repeats(propagator_result& result, const std::vector<int>& columns, c
 
 /// Solves of the same columns again, for their time.
 void time_solves(propagator_result& result, const solve_setting& run, const schur_parameters& parameters) {
-  now_doing("the timed solves");
+  enter_stage("the timed solves");
   std::vector<solved_batch> batches;
   for (auto& columns : batches_to_solve(std::vector<bool>(result.kept.size(), false), run.options.batch_size()))
     batches.push_back({std::move(columns), 0.0, {}});
@@ -347,7 +347,7 @@ void time_solves(propagator_result& result, const solve_setting& run, const schu
 void contract_on_device(propagator_result& result, const propagator_solver& solver) {
   result.correlators = solver.correlators();
   if (!result.correlators) return;
-  now_doing("the comparison of the device's solutions");
+  enter_stage("the comparison of the device's solutions");
   cpu::propagator again(1, spinor_configuration(result.columns.front().geometry()));
   result.of_device.emplace();
   for (std::size_t n = 0; n < result.columns.size(); ++n) {

@@ -81,7 +81,7 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
       "cgnr), or a new one for each correction");
   line.real(
       "--delta", raw.delta,
-      "The residual is made anew where it has fallen to this fraction; where not given (0): 1e-3 for single, 1e-1 "
+      "The residual is recomputed where it has fallen to this fraction; where not given (0): 1e-3 for single, 1e-1 "
       "single-half, 1e-5 double, 1e-3 double-single, 1e-2 double-half",
       {0.0, 0.99, true});
   line.choice("--reconstruct", raw.reconstruct, {"18", "12", "8"}, "Reals of a link that are stored");
@@ -115,7 +115,7 @@ void declare_files(command_line& line, solver_options& options, raw_options& raw
   line.integer("--checkpoint-every", options.checkpoint_every,
                "Columns solved as one batch from one checkpoint to the next; one more where the run is stopped", 1,
                cpu::spin_colours);
-  line.useless_beside("--read-propagator",
+  line.no_effect_with("--read-propagator",
                       {"--mass",
                        "--kappa",
                        "--csw",
@@ -168,7 +168,7 @@ void overlay(shared_options& options, const problem& step, const command_line& l
 void require_sense(const solver_options& options) {
   const shared_options& shared = options.shared;
   if (shared.device == "gpu" && !options.read_propagator.empty())
-    throw input_error("--device gpu has no effect beside --read-propagator: the reference runs on the CPU");
+    throw input_error("--device gpu has no effect together with --read-propagator: the reference runs on the CPU");
   if (shared.rhs > cpu::spin_colours)
     throw input_error(fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", shared.rhs));
   if (options.batch > shared.rhs)
@@ -202,7 +202,7 @@ void choose_precisions(solver_options& options, const raw_options& raw, const co
                      .longest_interval = defaults.longest_interval};
   if (!raw.solution.empty()) {
     if (options.outer == precision::double_ && raw.solution == "single")
-      throw input_error(fmt::format("--solution single: expected --precision single or single-half beside it, found {}",
+      throw input_error(fmt::format("--solution single: expected --precision single or single-half with it, found {}",
                                     raw.precision));
     options.outer = parse_precision(raw.solution);
   }

@@ -45,7 +45,7 @@ struct solver_options {
 
   std::string command;  ///< as typed
 
-  /// The relative residual that is asked for.
+  /// The relative residual that is requested.
   double tolerance() const { return shared.tolerance > 0.0 ? shared.tolerance : default_tolerance; }
   /// Right-hand sides that are solved at once.
   int batch_size() const { return batch > 0 ? batch : shared.rhs; }

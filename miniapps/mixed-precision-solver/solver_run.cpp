@@ -47,15 +47,15 @@ void check_solver(app_run& run, const solver_options& options, propagator_solver
     };
   };
   const auto begin_each = [&run] {
-    run.stop_if_asked();
+    run.stop_if_requested();
     run.progress.begin("comparison of the operators");
     run.progress.update(-1.0);
   };
-  now_doing("the comparison with the textbook operator");
+  enter_stage("the comparison with the textbook operator");
   check_operators(run.result.checks, applied_by(solver), options, gauge.links, gauge.distance_from_su3, run.world,
                   begin_each);
   if (!run.gpu) return;
-  now_doing("the comparison with the CPU");
+  enter_stage("the comparison with the CPU");
   const auto on_cpu = make_cpu_solver(run, gauge, options.solver_settings());
   check_against_cpu(run.result.checks, applied_by(solver), applied_by(*on_cpu), options, gauge.distance_from_su3,
                     run.world, begin_each);
@@ -85,7 +85,7 @@ void note_correlators(app_run& run, const correlator_pair& c, const cpu::propaga
   check_rho_by_definition(run.result.checks, c.rho, c.pion, columns, static_cast<int>(run.shared.seed % c.rho.size()),
                           run.world);
   check_same_bits(run.result.checks, "solutions behind the correlators", judged, sum_of_columns(columns), run.world);
-  if (!run.talks()) return;
+  if (!run.is_root()) return;
   print_correlators(c.pion, c.rho);
   if (const std::string remark = remark_on_exceptional(c.pion, source.position[3]); !remark.empty())
     fmt::print("\nremark     {}\n", remark);
@@ -94,7 +94,7 @@ void note_correlators(app_run& run, const correlator_pair& c, const cpu::propaga
 void add_correlators(app_run& run, const cpu::propagator& columns, const bit_sum& judged,
                      const cpu::source_description& source) {
   if (columns.size() != cpu::spin_colours) return;
-  now_doing("the correlators");
+  enter_stage("the correlators");
   note_correlators(run, correlators_of(columns, run.world), columns, judged, source);
 }
 
@@ -103,7 +103,7 @@ void add_correlators(app_run& run, const cpu::propagator& columns, const bit_sum
 /// over the sites in two orders. Terms of the rho have both signs, and none is larger than the pion's.
 void add_correlators(app_run& run, const solver_options& options, const propagator_result& solved) {
   if (!solved.correlators) return add_correlators(run, solved.columns, solved.judged, options.source);
-  now_doing("the correlators");
+  enter_stage("the correlators");
   const correlator_pair& c = *solved.correlators;
   const correlator_pair of_cpu = correlators_of(solved.columns, run.world);
   note_correlators(run, c, solved.columns, solved.judged, options.source);
@@ -140,7 +140,7 @@ void check_timed_operator(app_run& run, const solver_options& options, const gau
 
 void measure_operator(app_run& run, const solver_options& options, propagator_solver& solver,
                       const gauge_input& gauge) {
-  now_doing("the measurement of the operator");
+  enter_stage("the measurement of the operator");
   run.progress.begin("measurement of the operator");
   run.progress.update(-1.0);
   const auto judge = [&](const scaling::weighed_sums& sums, int columns, precision numbers, reconstruct links) {
@@ -162,7 +162,7 @@ void measure_operator(app_run& run, const solver_options& options, propagator_so
 
 void store_propagator(app_run& run, const solver_options& options, const propagator_result& solved,
                       const gauge_input& gauge) {
-  now_doing("writing the propagator");
+  enter_stage("writing the propagator");
   propagator_facts facts{options.shared.action,
                          options.source,
                          options.basis,
@@ -175,7 +175,7 @@ void store_propagator(app_run& run, const solver_options& options, const propaga
     facts.tolerance = std::max(facts.tolerance, c.tolerance);
   }
   write_propagator(options.write_propagator, run.replaces(options.write_propagator), solved.columns, facts, run.world);
-  now_doing("the comparison of the propagator's file");
+  enter_stage("the comparison of the propagator's file");
   check_propagator_file(run.result.checks, options.write_propagator, solved.columns, facts, run.world);
   check_same_bits(run.result.checks, "solutions behind the file", solved.judged, sum_of_columns(solved.columns),
                   run.world);
@@ -194,7 +194,7 @@ void check_timed_solves(verification& checks, const propagator_result& solved) {
 
 exit_status finish(app_run& run, exit_status status) {
   run.progress.clear();
-  if (run.talks()) print_timing(run.result);
+  if (run.is_root()) print_timing(run.result);
   return run.finish(status);
 }
 
@@ -206,7 +206,7 @@ const gauge_configuration* source_links_of(const cpu::source_description& source
 /// Solves, checks, reports.
 exit_status solve_and_report(app_run& run, const solver_options& options, const gauge_input& gauge,
                              propagator_result& solved) {
-  now_doing("the set-up of the operators");
+  enter_stage("the set-up of the operators");
   const gauge_configuration* const source_links = source_links_of(options.source, gauge);
   propagator_settings settings = options.solver_settings();
   if (source_links) settings.source_links = kept(*source_links);
@@ -220,7 +220,7 @@ exit_status solve_and_report(app_run& run, const solver_options& options, const 
   check_columns(run.result.checks, solved.results);
   check_timed_solves(run.result.checks, solved);
   run.result.solves.push_back(record_of(solved, options));
-  if (run.talks()) {
+  if (run.is_root()) {
     print_columns(solved.results);
     const std::string remark =
         remark_on_rebuilt_links(solved.results, stored_reals(options.links), gauge.distance_from_su3);
@@ -236,7 +236,7 @@ exit_status solve_and_report(app_run& run, const solver_options& options, const 
     const bool broke_down = std::ranges::any_of(solved.results, [](const column_result& c) {
       return c.status == solve_status::breakdown || c.status == solve_status::stagnation;
     });
-    if (!claimed && run.talks()) {
+    if (!claimed && run.is_root()) {
       const auto unsolved = std::ranges::count_if(solved.results, [](const column_result& c) { return !c.solved(); });
       fmt::print(stderr, "no convergence: {} of {} right-hand sides stay above their tolerance{}\n", unsolved,
                  solved.results.size(),
@@ -252,7 +252,7 @@ exit_status solve_and_report(app_run& run, const solver_options& options, const 
   if (!run.control.stopped()) measure_operator(run, options, *solver, gauge);
   if (!options.write_propagator.empty()) {
     store_propagator(run, options, solved, gauge);
-    if (run.talks()) fmt::print("\npropagator {}\n", options.write_propagator);
+    if (run.is_root()) fmt::print("\npropagator {}\n", options.write_propagator);
   }
   return finish(run, run.control.stopped() ? exit_status::interrupted : exit_status::success);
 }
@@ -264,7 +264,7 @@ exit_status run_solve(app_run& run, const solver_options& options, const gauge_i
   // The run may have been stopped after its last column was kept, or have ended what others had left unfinished.
   const auto left = run.control.stopped() ? files_of_run(options) : std::vector<std::string>{};
   if (left != solved.unfinished_files) {
-    now_doing("writing the checkpoint");
+    enter_stage("writing the checkpoint");
     solved.unfinished_files = left;
     propagator_checkpoint(options, run.geometry, gauge.plaquette.average, run.world).store(solved);
   }
@@ -285,7 +285,7 @@ void fit_batch(app_run& run, solver_options& options) {
 
 /// A stored propagator is checked as a fresh one is.
 exit_status run_read(app_run& run, const solver_options& options, const gauge_input& gauge) {
-  now_doing("reading the propagator");
+  enter_stage("reading the propagator");
   const stopwatch watch;
   loaded_propagator loaded = read_propagator(options.read_propagator, run.geometry, run.world);
   const double seconds = watch.seconds();
@@ -305,9 +305,9 @@ exit_status run_read(app_run& run, const solver_options& options, const gauge_in
   stored.source = loaded.facts.source;
   stored.shared.tolerance = loaded.facts.tolerance;
   run.result.parameters = parameters_of(stored, run.geometry);
-  if (run.talks()) print_problem(stored, run.geometry);
+  if (run.is_root()) print_problem(stored, run.geometry);
 
-  now_doing("the check of the propagator");
+  enter_stage("the check of the propagator");
   run.progress.begin("check of the propagator");
   run.progress.update(-1.0);
   std::vector<column_result> results(loaded.columns.size());
@@ -326,7 +326,7 @@ exit_status run_read(app_run& run, const solver_options& options, const gauge_in
   run.result.fom = {propagator_file_bytes(run.geometry.global()) * 1e-9 / seconds, "GB/s",
                     "propagator read from its file"};
   run.progress.clear();
-  if (run.talks()) print_columns(results);
+  if (run.is_root()) print_columns(results);
   add_correlators(run, loaded.columns, judged, loaded.facts.source);
   return finish(run, exit_status::success);
 }
@@ -360,13 +360,13 @@ std::vector<std::string> solver_program::files_of_stopped_run() const {
 }
 
 run_estimate solver_program::estimate(app_run& run) {
-  const int asked = options_.batch;
+  const int requested = options_.batch;
   fit_batch(run, options_);
   const work_estimate work = estimate_work(options_, run.geometry, run.world);
   run_estimate needs{work.memory() - work.program_bytes, work.gpu_bytes};
   if (!options_.read_propagator.empty()) return needs;
   needs.lines = lines_of(options_, work);
-  if (options_.batch != asked)
+  if (options_.batch != requested)
     needs.lines.emplace_back("batches", fmt::format("{} right-hand sides at a time: the GPU has no memory for all {}",
                                                     options_.batch, options_.shared.rhs));
   return needs;

@@ -124,7 +124,7 @@ void print_timing(const report& r) {
                  s.details["halo"]["overlap"].get<std::string>());
     const auto& applications = s.details["applications"];
     fmt::print(
-        "operators  {} applications in {} for the Krylov space, {} in {} for residuals, made anew up to {} times\n",
+        "operators  {} applications in {} for the Krylov space, {} in {} for residuals, recomputed up to {} times\n",
         applications["inner"].get<long>(), s.details["inner_precision"].get<std::string>(),
         applications["outer"].get<long>(), s.details["solution_precision"].get<std::string>(),
         s.details["updates"].get<int>());

@@ -106,7 +106,7 @@ std::vector<timed_samples> samples_of(const timed_solver& on, operator_trial& a,
 /// \param timed  with the other overlap and without communication
 json_document halo_of(const timed_solver& on, const operator_trial& a, const timed_samples& timed) {
   const bool overlap = on.solver.settings().overlap;
-  const double whole = timed.seconds.median, other = timed.beside[0].median, alone = timed.beside[1].median;
+  const double whole = timed.seconds.median, other = timed.alongside[0].median, alone = timed.alongside[1].median;
   const double with_overlap = overlap ? whole : other, without_overlap = overlap ? other : whole;
   constexpr double hops = 2.0;  // of the Schur complement
   std::array<double, 1> bytes{hops * a.halo_bytes()};

@@ -76,15 +76,16 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
               "Of the cycle on the finest lattice (where not given: half on a GPU, single on a CPU)");
   line.choice("--null-vectors", raw.null_vectors, {"single", "half"},
               "Of cycles on a GPU; half: 16 bits, where the lattice relaxes in 16 bits");
-  line.choice("--coarse-on", o.coarse_on, {"cpu", "gpu", "auto"},
-              "Where coarse lattices live beside a fine one on a GPU; auto: tries all, and takes the fastest (so far, "
-              "always the GPU)");
+  line.choice(
+      "--coarse-device", o.coarse_device_name, {"cpu", "gpu", "auto"},
+      "Where coarse lattices live together with a fine one on a GPU; auto: tries all, and takes the fastest (so far, "
+      "always the GPU)");
   line.text("--whole-from", o.whole_from, "LEVEL|auto|never",
             "On several ranks: the first coarse lattice, 1 and up, that every rank holds whole, so that nothing is "
             "exchanged from there on; auto: tries those of few sites, and takes the fastest");
   line.choice("--correction", o.correction, {"multiplicative", "additive"},
               "additive: relaxation and coarse lattices start from one residual, so that a GPU relaxes while a CPU "
-              "solves; more iterations (where not given: multiplicative, but --coarse-on auto tries both)");
+              "solves; more iterations (where not given: multiplicative, but --coarse-device auto tries both)");
   line.integer("--k-steps", p.k_steps, "GCR steps at most on an intermediate lattice", 1, 100);
   line.real("--k-tolerance", p.k_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
   line.integer("--ca-length", p.steps_at_a_time, "Steps that ca-gcr makes at a time", 1, 16);
@@ -138,13 +139,13 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
         std::ranges::transform(numbers, o.source.position.begin(), [](std::int64_t n) { return static_cast<int>(n); });
       },
       "Where the point source is");
-  line.useless_beside("--load-setup",
+  line.no_effect_with("--load-setup",
                       {"--setup-solver", "--setup-iterations", "--setup-tolerance", "--setup-refinements",
                        "--aggregates", "--vectors", "--levels", "--schedules"},
                       "the file holds the null vectors");
   line.needs("--refresh", "--load-setup FILE");
-  line.useless_beside("--schedules", {"--vectors", "--save-setup"}, "there are several");
-  line.useless_beside("--aggregates", {"--levels"}, "there is a level for each aggregate");
+  line.no_effect_with("--schedules", {"--vectors", "--save-setup"}, "there are several");
+  line.no_effect_with("--aggregates", {"--levels"}, "there is a level for each aggregate");
 }
 
 /// Relaxation in several steps at a time makes powers of M in single precision, whose squares are summed in double.
@@ -182,8 +183,8 @@ tuning_choices multigrid_options::open_choices() const {
   tuning_choices open;
   open.trials = trials;
   open.shape = !chose_cycle;
-  if (shared.device == "gpu" && coarse_on != "gpu")
-    open.offload = coarse_on == "cpu" ? coarse_device::host : coarse_device::fastest;
+  if (shared.device == "gpu" && coarse_device_name != "gpu")
+    open.offload = coarse_device_name == "cpu" ? coarse_device::host : coarse_device::fastest;
   if (whole_from != "auto") open.whole_from = whole_from == "never" ? 0 : multigrid.whole_from;
   if (!correction.empty())
     open.correction = correction == "additive" ? correction_kind::additive : correction_kind::multiplicative;
@@ -220,7 +221,8 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   options.multigrid.coarsest = parse_coarsest_kind(raw.coarsest);
   options.multigrid.relaxation = parse_null_vector_solver(raw.relaxation);
   if (options.multigrid.relaxation == null_vector_solver::chebyshev && line.given("--setup-tolerance"))
-    throw input_error("--setup-tolerance has no effect beside --setup-solver chebyshev: a polynomial has a degree");
+    throw input_error(
+        "--setup-tolerance has no effect together with --setup-solver chebyshev: a polynomial has a degree");
   options.multigrid.vectors_in_16_bits = raw.null_vectors == "half";
   const auto& [before, after] = std::tie(options.multigrid.steps_before, options.multigrid.steps_after);
   for (std::size_t k = 0; k < std::max(before.size(), after.size()); ++k)
@@ -228,16 +230,16 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
       throw input_error("--pre, --post: expected at least one step of relaxation on every lattice");
   options.multigrid.seed = options.shared.seed;
   const bool on_gpu = options.shared.device == "gpu";
-  if (!on_gpu && (options.coarse_on == "gpu" || options.coarse_on == "auto"))
-    throw input_error("--coarse-on: " + options.coarse_on + " needs --device gpu");
+  if (!on_gpu && (options.coarse_device_name == "gpu" || options.coarse_device_name == "auto"))
+    throw input_error("--coarse-device: " + options.coarse_device_name + " needs --device gpu");
   if (options.whole_from != "auto" && options.whole_from != "never") {
     options.multigrid.whole_from =
         static_cast<std::size_t>(parse_integer(options.whole_from, "--whole-from (or auto, or never)", 1, 7));
-    if (options.coarse_on == "cpu" || options.coarse_on == "auto")
-      throw input_error("--whole-from: expected auto or never beside --coarse-on " + options.coarse_on);
+    if (options.coarse_device_name == "cpu" || options.coarse_device_name == "auto")
+      throw input_error("--whole-from: expected auto or never with --coarse-device " + options.coarse_device_name);
   }
-  if (options.coarse_on.empty()) options.coarse_on = options.shared.device;
-  if (options.correction.empty() && options.coarse_on != "auto") options.correction = "multiplicative";
+  if (options.coarse_device_name.empty()) options.coarse_device_name = options.shared.device;
+  if (options.correction.empty() && options.coarse_device_name != "auto") options.correction = "multiplicative";
   if (options.cycle_precision.empty()) options.cycle_precision = on_gpu ? "half" : "single";
   // A device takes all steps that it is given: it cannot stop early without an answer to the host.
   if (on_gpu && !line.given("--k-steps")) options.multigrid.k_steps = 1;
@@ -346,7 +348,7 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
                    {"cycle_precision", options.cycle_precision},
                    {"outer_precision", options.outer_precision},
                    {"smoother", name(p.smoother)},
-                   {"coarse_on", options.coarse_on},
+                   {"coarse_device", options.coarse_device_name},
                    {"whole_from", options.whole_from},
                    {"correction", options.correction.empty() ? "auto" : options.correction},
                    {"ca_length", p.steps_at_a_time},

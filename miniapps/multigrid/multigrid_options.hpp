@@ -25,11 +25,11 @@ struct multigrid_options {
   std::vector<int> vectors;  ///< null vectors of each chirality, a coarse lattice each; empty: 24
   /// Several lists of these, in place of `vectors`: a setup and solves with each.
   std::vector<std::vector<int>> schedules;
-  multigrid_parameters multigrid;   ///< completed by `choose_parameters`
-  std::string cycle_precision;      ///< on the finest lattice: "single", "half"
-  std::string coarse_on = "";       ///< where coarse lattices live: "cpu", "gpu", "auto"
-  std::string whole_from = "auto";  ///< the first lattice that every rank holds whole: a number, "auto", "never"
-  std::string correction = "";      ///< from there: "multiplicative", "additive"; empty: tried
+  multigrid_parameters multigrid;       ///< completed by `choose_parameters`
+  std::string cycle_precision;          ///< on the finest lattice: "single", "half"
+  std::string coarse_device_name = "";  ///< where coarse lattices live: "cpu", "gpu", "auto"
+  std::string whole_from = "auto";      ///< the first lattice that every rank holds whole: a number, "auto", "never"
+  std::string correction = "";          ///< from there: "multiplicative", "additive"; empty: tried
   std::string save_setup, load_setup;
   int refresh = 0;  ///< inverse iterations on vectors that were loaded
   int trials = 4;   ///< most times that a slow cycle's null vectors are improved

@@ -119,7 +119,7 @@ exit_status multigrid_program::body(app_run& run) {
   const gauge_input& gauge = run.gauge();
   origin_ = {options_.shared.action, links_checksum(gauge.links, run.world)};
   options_.multigrid.between_parts = [&run, stop = std::make_shared<sparse_stop>(run.control, run.world)] {
-    if ((*stop)()) run.stop_if_asked();
+    if ((*stop)()) run.stop_if_requested();
   };
   const auto solver = make_solver(run, gauge);
   multigrid_results results;
@@ -132,7 +132,7 @@ exit_status multigrid_program::body(app_run& run) {
   }
   solves.add_correlators();
   add_to_report(run.result, results, options_, memory_of(options_, run.geometry).device());
-  if (run.talks()) print_results(results, options_);
+  if (run.is_root()) print_results(results, options_);
   return run.finish(status_of(results, options_));
 }
 
@@ -155,8 +155,8 @@ void multigrid_program::measure(app_run& run, multigrid_solver& solver, source_s
     options_.multigrid.set_shape(schedule.setup.tuning.cycle);
     options_.multigrid.whole_from = schedule.setup.tuning.whole_from;
     options_.multigrid.coarsenings = schedule.setup.setup.coarsenings;
-    if (run.talks()) print_setup(schedule.setup);
-    run.stop_if_asked();
+    if (run.is_root()) print_setup(schedule.setup);
+    run.stop_if_requested();
     if (number == 0) {
       results.modes = examine(run, solver);
       if (options_.explains) results.explanation = to_json(solver.study_null_space());
@@ -164,10 +164,10 @@ void multigrid_program::measure(app_run& run, multigrid_solver& solver, source_s
     for (const int batch : options_.batches) {
       results.all.push_back(solves.solve_all(true, batch));
       if (number == 0 && options_.has_reference()) results.all.push_back(solves.solve_all(false, batch));
-      run.stop_if_asked();
+      run.stop_if_requested();
     }
     const solve_profile profile = solves.profile();
-    run.stop_if_asked();
+    run.stop_if_requested();
     schedule.levels = levels_of(profile, options_, run.geometry);
     run.begin("speed of the machine");
     const auto figures = figures_of(std::span(results.all).subspan(schedule.first), profile, run, options_);
@@ -193,15 +193,15 @@ std::vector<low_mode> multigrid_program::examine(app_run& run, multigrid_solver&
   probe.modes = options_.modes;
   const std::vector<low_mode> modes = run.stage(
       "low modes of gamma_5 M", [&] { return solver.low_modes(probe, [&] { return run.control.should_stop(); }); });
-  if (run.talks()) print_modes(modes);
-  run.stop_if_asked();
+  if (run.is_root()) print_modes(modes);
+  run.stop_if_requested();
   const std::string why = why_exceptional(modes);
   if (why.empty()) return modes;
   if (options_.exceptional == "refuse")
     throw input_error(fmt::format(
         "exceptional configuration at mass {:g}: {}; raise the mass or smear (--stout-steps 2), or --exceptional solve",
         options_.shared.action.mass, why));
-  if (run.talks()) fmt::print("remark     exceptional: {}\n", why);
+  if (run.is_root()) fmt::print("remark     exceptional: {}\n", why);
   return modes;
 }
 

@@ -234,7 +234,7 @@ json_document to_json(const setup_results& results) {
                            {"tuning", s.tuning + tuning.seconds.tuning}}},
                          {"replaced", setup.replaced},
                          {"dropped", setup.dropped},
-                         {"first_lattice_on_cpu", tuning.offload_from_level},
+                         {"offload_from_level", tuning.offload_from_level},
                          {"whole_from_lattice", tuning.whole_from},
                          {"divisions", json_document::array()},
                          {"smallest_gain", setup.smallest_gain},
@@ -250,7 +250,7 @@ json_document to_json(const setup_results& results) {
   for (const cycle_trial& t : tuning.divisions)
     document["divisions"].push_back({{"whole_from_lattice", t.whole_from}, {"seconds", t.seconds}});
   for (const cycle_trial& t : tuning.placements)
-    document["placements"].push_back({{"first_lattice_on_cpu", t.offload_from_level},
+    document["placements"].push_back({{"offload_from_level", t.offload_from_level},
                                       {"additive", t.shape.additive_on.has_value()},
                                       {"rate", t.rate},
                                       {"seconds", t.seconds}});

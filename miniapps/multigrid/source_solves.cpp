@@ -109,7 +109,7 @@ void source_solves::solve_batch(series& all, const std::vector<int>& columns) {
 /// Says it before the checks of the solutions, which can take longer.
 void source_solves::tell(const series& all, const multigrid_solve_report& solved,
                          const std::vector<int>& columns) const {
-  if (!run_.talks()) return;
+  if (!run_.is_root()) return;
   run_.progress.clear();
   const std::string sources = columns.size() == 1
                                   ? fmt::format("source {}", columns.front() + 1)
@@ -208,7 +208,7 @@ void source_solves::measure_power(series& all, int batch) {
   for (int i = 0; i < times; ++i) {
     take_sources(columns);
     solve(all.is_multigrid());
-    monitor.look();
+    monitor.sample();
     if (run_.control.should_stop()) return;
   }
   const gpu_window window = monitor.end();

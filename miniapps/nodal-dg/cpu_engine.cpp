@@ -12,7 +12,7 @@ cpu::dg_options library_options(const nodal_dg_options& options, bool parts) {
   library.columns = options.states;
   library.waits_asleep = options.shared.wait == "block";
   library.overlap = options.shared.overlap;
-  library.tell_parts_apart = parts;
+  library.time_parts = parts;
   return library;
 }
 

@@ -178,9 +178,9 @@ void write_vtkhdf(const std::string& path, const dg_domain& domain, std::span<co
     });
   };
   gather(mine, points);
-  std::vector<float> turned, left_handed;
-  for (std::int32_t e = 0; e < domain.elements(); ++e) turned.push_back(is_left_handed(domain, e) ? 1.0F : 0.0F);
-  gather(turned, left_handed);
+  std::vector<float> reversed, left_handed;
+  for (std::int32_t e = 0; e < domain.elements(); ++e) reversed.push_back(is_left_handed(domain, e) ? 1.0F : 0.0F);
+  gather(reversed, left_handed);
   std::vector<std::vector<float>> fields(static_cast<std::size_t>(domain.fields));
   for (std::size_t f = 0; f < fields.size(); ++f) {
     const auto part = state.subspan(f * numbers, numbers);

@@ -231,14 +231,13 @@ nodal_dg_options parse_nodal_dg_options(int argc, const char* const* argv) {
   }
   if (options.equations == "maxwell-tm" && options.mesh.empty() && !line.given("--box")) options.box = {8, 8};
   if (options.shared.device == "cpu" && line.given("--kernel"))
-    throw input_error("--kernel: expected --device gpu beside it, found --device cpu");
+    throw input_error("--kernel: expected --device gpu with it, found --device cpu");
   if (options.mesh.empty()) {
     const bool flat = options.box.size() == 2;
     if (flat && options.equations == "maxwell")
-      throw input_error(
-          "--equations maxwell: expected --box NxNxN beside it, found a rectangle (maxwell-tm takes one)");
+      throw input_error("--equations maxwell: expected --box NxNxN with it, found a rectangle (maxwell-tm takes one)");
     if (!flat && options.equations == "maxwell-tm")
-      throw input_error("--equations maxwell-tm: expected --box NxN beside it, found a box");
+      throw input_error("--equations maxwell-tm: expected --box NxN with it, found a box");
     double elements = std::pow(flat ? 4.0 : 8.0, options.refinements) * (flat ? 2.0 : 6.0);
     for (const int cells : options.box) elements *= cells;
     if (elements > static_cast<double>(most_elements))

@@ -203,14 +203,14 @@ json_document parameters_of_checkpoint(const wave_run& run) {
 
 void keep_checkpoint(wave_run& run, const std::vector<double>& states) {
   if (run.options.checkpoint.empty()) return;
-  now_doing("writing the checkpoint");
+  enter_stage("writing the checkpoint");
   dg_progress kept = run.done;
   kept.dt = run.dt;
   const bool finished = run.done.steps_done >= run.steps && !run.app.control.stopped();
   if (!finished) kept.unfinished_files = absolute_paths({run.options.energy, run.options.shared.json});
   write_dg_checkpoint(run.options.checkpoint, run.domain, states, run.options.states, kept,
                       parameters_of_checkpoint(run));
-  now_doing("the time steps");
+  enter_stage("the time steps");
 }
 
 /// Returns the steps after which the energy is noted, counted from where this run begins. Some are at the beginning,
@@ -323,7 +323,7 @@ double mismatch_of(const simplex_mesh& mesh) {
 /// The right-hand side at the state that the timed steps ended in, on drawn elements, in units of what the scheme can
 /// make of numbers of that size: |q| (N + 1)^2 Fscale c / 2.
 void check_against_textbook(wave_run& run, const std::vector<double>& states) {
-  now_doing("the comparison with the textbook");
+  enter_stage("the comparison with the textbook");
   const dg_domain& domain = run.domain;
   std::vector<double> rhs(states.size());
   run.solver->right_hand_side(rhs);
@@ -369,7 +369,7 @@ void check_against_textbook(wave_run& run, const std::vector<double>& states) {
 
 /// The last timed steps, from the state that they began with, against the textbook's.
 void check_last_steps(wave_run& run, const std::vector<double>& states) {
-  now_doing("the comparison of the last steps with the textbook");
+  enter_stage("the comparison of the last steps with the textbook");
   made_steps steps{run.begin, states, run.begin_time};
   for (std::int64_t i = run.begin_step; i < run.steps; ++i) steps.dt.push_back(run.dt_of(i));
   const step_verdict verdict = judge_steps(run.domain, run.whole, run.options.states, steps);
@@ -386,7 +386,7 @@ void check_last_steps(wave_run& run, const std::vector<double>& states) {
                                           {"elements", verdict.elements},
                                           {"largest_change", verdict.moved},
                                           {"largest_number", verdict.largest}};
-  if (run.app.talks())
+  if (run.app.is_root())
     fmt::print("judged     {} of {} steps again by the textbook, on {} of {} elements; {} again by the same solver\n",
                steps.dt.size(), run.steps, verdict.elements, run.domain.global_elements, run.repeated);
 }
@@ -426,7 +426,7 @@ void check_energy(wave_run& run) {
   const auto balance = run.balance.judge(u, of_sums, run.mismatch);
   if (balance.tolerance < 1.0)
     checks.add("energy, against what sides and faces take", balance.defect, balance.tolerance);
-  else if (run.app.talks())
+  else if (run.app.is_root())
     fmt::print("no check   of the energy: its changes are known to {:.3g} of it\n", balance.tolerance);
   checks.add("energies, against those of the states", run.energy_difference, rounding_of_energy(run.domain));
   double growth = balance.growth, before = run.done.energy[0][1].get<double>(), largest = before;
@@ -450,7 +450,7 @@ void check_energy(wave_run& run) {
 /// comes what LSERK4 leaves, (w dt)^5 / 120 a step, and roundings. Where that allows an error as large as the solution,
 /// the exact solution is no check, and the run says so.
 void check_solution(wave_run& run, const std::vector<double>& states) {
-  now_doing("the comparison with the exact solution");
+  enter_stage("the comparison with the exact solution");
   const dg_domain& domain = run.domain;
   const auto state = run.first_of(states);
   const field_errors errors = errors_of(domain, state, *run.waves.exact, run.done.time);
@@ -474,7 +474,7 @@ void check_solution(wave_run& run, const std::vector<double>& states) {
     by_field[names[f]] = {{"max", errors.max[f]}, {"l2", errors.l2[f]}, {"l2_fine", errors.fine[f]}};
   run.app.result.observables["errors"] = by_field;
   run.app.result.observables["relative_error"] = error / size;
-  if (!run.app.talks()) return;
+  if (!run.app.is_root()) return;
   if (!(tolerance < 1.0)) fmt::print("no check   {}\n", run.app.result.observables["no_check"].get<std::string>());
   fmt::print("\nfield            max error     L2 error   L2 error (finer nodes)\n");
   for (std::size_t f = 0; f < names.size(); ++f)
@@ -489,7 +489,7 @@ void check_steps(wave_run& run, const std::vector<double>& beginning) {
   run.solver->set_state(beginning, 0.0);
   for (int step = 0; step < 2; ++step) {
     oracle->advance(1, run.dt);
-    run.app.control.stop_if_asked("the comparison of two steps");
+    run.app.control.stop_if_requested("the comparison of two steps");
   }
   run.solver->advance(2, run.dt);
   std::vector<double> expected(beginning.size());
@@ -524,7 +524,7 @@ void note_probes(wave_run& run, std::span<const double> state) {
     json_document fields = json_document::object();
     for (std::size_t f = 0; f < names.size(); ++f) fields[names[f]] = values[f];
     probes.push_back({{"position", x}, {"fields", fields}});
-    if (!run.app.talks()) continue;
+    if (!run.app.is_root()) continue;
     fmt::print("probe      {:g}, {:g}, {:g}:", x[0], x[1], x[2]);
     for (std::size_t f = 0; f < names.size(); ++f) fmt::print(" {} {:.10g}", names[f], values[f]);
     fmt::print("\n");
@@ -581,7 +581,7 @@ void note_speed(wave_run& run) {
   run.app.result.figures.push_back(figure);
   run.app.result.fom.value = elements * domain.nodes() * a_second;
   run.app.work_seconds = seconds.median * lserk4::stages * static_cast<double>(run.steps);
-  if (!run.app.talks()) return;
+  if (!run.app.is_root()) return;
   fmt::print("\nRK stage   {:.4e} s minimum, {:.4e} s median, {:.4e} s maximum of {}\n", seconds.min, seconds.median,
              seconds.max, seconds.samples);
   fmt::print("speed      {:.4g} GFLOP/s by the standard counts, {:.4g} in the fewest products", figure.gflops, fewest);
@@ -595,7 +595,7 @@ void note_speed(wave_run& run) {
 
 void write_files(wave_run& run, std::span<const double> state) {
   const nodal_dg_options& o = run.options;
-  if (!o.energy.empty() && run.app.talks()) {
+  if (!o.energy.empty() && run.app.is_root()) {
     std::string text = "time,energy\n";
     for (const auto& line : run.done.energy)
       text += fmt::format("{:.17g},{:.17g}\n", line[0].get<double>(), line[1].get<double>());
@@ -604,13 +604,13 @@ void write_files(wave_run& run, std::span<const double> state) {
   }
   if (run.app.control.stopped()) return;
   if (!o.vtk.empty()) {
-    now_doing("writing the fields");
+    enter_stage("writing the fields");
     write_vtkhdf(o.vtk, run.domain, state, run.if_there(o.vtk));
-    if (run.app.talks()) fmt::print("fields     {}\n", o.vtk);
+    if (run.app.is_root()) fmt::print("fields     {}\n", o.vtk);
   }
   if (!o.plane.empty()) {
     write_plane(o.plane, o.plane_at, run.domain, state, run.if_there(o.plane));
-    if (run.app.talks()) fmt::print("plane      {}\n", o.plane);
+    if (run.app.is_root()) fmt::print("plane      {}\n", o.plane);
   }
 }
 
@@ -636,7 +636,7 @@ void note_results(wave_run& run) {
   o["energy"] = {
       {"start", run.done.energy.front()[1]}, {"end", run.done.energy.back()[1]}, {"history", run.done.energy}};
   run.app.result.gauge = {{"source", "none"}, {"plaquette", std::numeric_limits<double>::quiet_NaN()}};
-  if (run.app.talks())
+  if (run.app.is_root())
     fmt::print("energy     {:.12g} at the beginning, {:.12g} at time {:.6g}, {} steps\n",
                run.done.energy.front()[1].get<double>(), run.done.energy.back()[1].get<double>(), run.done.time,
                run.done.steps_done);
@@ -733,7 +733,7 @@ double nodal_dg_program::end_of_run() const { return dt_ * static_cast<double>(s
 void nodal_dg_program::find_steps(app_run& run, dg_solver& solver) {
   const double largest = run.stage("stable time step", [&] {
     return largest_stable_step(solver, *domain_,
-                               [&] { run.control.stop_if_asked("the measurement of the stable step"); });
+                               [&] { run.control.stop_if_requested("the measurement of the stable step"); });
   });
   if (options_.dt > largest)
     throw input_error(
@@ -756,7 +756,7 @@ void nodal_dg_program::find_steps(app_run& run, dg_solver& solver) {
   run.result.parameters["dt"] = dt_;
   run.result.parameters["steps"] = steps_;
   run.result.parameters["stable_dt"] = largest;
-  if (run.talks())
+  if (run.is_root())
     fmt::print("steps      {} of {:.6g}{} to time {:.6g}; up to {:.4g} is stable\n", steps_, dt_,
                last_dt_ != dt_ ? fmt::format(", the last of {:.6g},", last_dt_) : "", end_of_run(), largest);
 }

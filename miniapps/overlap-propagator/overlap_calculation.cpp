@@ -54,7 +54,7 @@ kernel_modes find_modes_of_h(overlap_stages& stages) {
     mode_search search = search_of(options);
     const stopwatch watch;
     search.progress = [&](int cycle, int converged, double worst) {
-      stages.tell_cycle("H", cycle, converged, search.modes, worst, watch.seconds());
+      stages.report_cycle("H", cycle, converged, search.modes, worst, watch.seconds());
     };
     kernel_modes modes = stages.solver.lowest_kernel_modes(search, options.modes, &save);
     if (modes.values.empty() && modes.lowest_of_rest == 0.0 && !stages.run.control.stopped())
@@ -73,7 +73,7 @@ kernel_modes find_modes_of_h(overlap_stages& stages) {
 kernel_modes modes_of_h(overlap_stages& stages) {
   kernel_modes modes = find_modes_of_h(stages);
   stages.run.result.observables["kernel"] = to_json(modes);
-  if (stages.talks()) print(modes);
+  if (stages.is_root()) print(modes);
   if (!check_modes_of_h(stages, modes)) stages.note_missing_modes();
   return modes;
 }
@@ -97,14 +97,14 @@ sign_handle make_sign_function(overlap_stages& stages, const kernel_modes& modes
     stages.stage("sign function", stages.expected(*sign).sign, [&] {
       const vectors_handle x = solver.random_vectors(stages.run.gpu ? 12 : 4);
       sign = solver.calibrated(sign, solver.columns(x, 0, 2), choice.delta);
-      stages.run.stop_if_asked();
+      stages.run.stop_if_requested();
       measure_sign(stages, modes, choice, sign, x, record);
     });
     record.precision = name(sign->options().precision);
     record.batch = sign->options().batch;
   }
   stages.run.result.observables["sign"] = to_json(record);
-  if (stages.talks()) print(record, !is_usable || options.sign.degree + options.sign.poles > 0);
+  if (stages.is_root()) print(record, !is_usable || options.sign.degree + options.sign.poles > 0);
   if (is_usable) check_sign(stages, modes, choice, sign, record);
   return sign;
 }
@@ -121,7 +121,7 @@ overlap_modes find_modes_of_d(overlap_stages& stages, const sign_handle& sign) {
     overlap_mode_search search = overlap_search_of(options);
     const stopwatch watch;
     search.progress = [&](int cycle, int converged, double worst, double) {
-      stages.tell_cycle("D", cycle, converged, std::max(1, search.modes), worst, watch.seconds());
+      stages.report_cycle("D", cycle, converged, std::max(1, search.modes), worst, watch.seconds());
     };
     return stages.solver.lowest_overlap_modes(sign, search, &save);
   };
@@ -140,7 +140,7 @@ overlap_modes modes_of_d(overlap_stages& stages, const sign_choice& choice, cons
   json_document& observables = stages.run.result.observables;
   observables["overlap"] = to_json(record);
   observables["index"] = record.has_open_index() ? json_document(nullptr) : json_document(modes.index());
-  if (stages.talks()) print(record);
+  if (stages.is_root()) print(record);
   return modes;
 }
 
@@ -250,7 +250,7 @@ void write(overlap_stages& stages, const cpu::propagator& columns, const bit_sum
   check_same_bits(stages.checks(), fmt::format("the propagator of mass {:g}", m.solve.mass), contracted,
                   bits_of(columns), run.world);
   if (!stages.checks().passed()) {
-    if (stages.talks())
+    if (stages.is_root())
       fmt::print("remark     {} is not written: expected a propagator that passed its checks, see below\n",
                  printable(path));
     return;
@@ -274,7 +274,7 @@ void contract(overlap_stages& stages, overlap_result& result) {
   run.begin("correlators");
   json_document list = json_document::array();
   for (std::size_t i = 0; i < result.masses.size(); ++i) {
-    run.stop_if_asked();
+    run.stop_if_requested();
     mass_record& m = result.masses[i];
     cpu::propagator columns(spin_colours, spinor_configuration(run.geometry));
     for (int c = 0; c < spin_colours; ++c) result.solutions.x[i]->get(c, columns[static_cast<std::size_t>(c)]);
@@ -292,7 +292,7 @@ void contract(overlap_stages& stages, overlap_result& result) {
   run.result.observables["pion"] = result.masses.front().pion;
   run.result.observables["rho"] = result.masses.front().rho;
   run.result.observables["source_time"] = stages.options.source.position[3];
-  if (stages.talks()) print(result.masses);
+  if (stages.is_root()) print(result.masses);
 }
 
 exit_status conclude(overlap_stages& stages, const overlap_result& result) {
@@ -308,7 +308,7 @@ exit_status conclude(overlap_stages& stages, const overlap_result& result) {
   if (!result.masses.empty() && stages.is_whole())
     stages.run.result.fom.value = 3600.0 * static_cast<double>(result.masses.size()) / total;
   note_figures(stages);
-  if (stages.talks()) print(stages.records());
+  if (stages.is_root()) print(stages.records());
   const bool all_solved = std::ranges::all_of(result.masses, &mass_record::is_solved);
   return all_solved && !stages.lack_modes() ? exit_status::success : exit_status::no_convergence;
 }

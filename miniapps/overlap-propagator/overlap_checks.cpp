@@ -62,7 +62,7 @@ void check_against_series(overlap_stages& stages, const sign_choice& choice, con
   const spinor_configuration theirs =
       cpu::sign_by_chebyshev_series(psi, stages.gauge.links, stages.options.shared.action, choice.rest_lowest,
                                     choice.rest_highest, finer, run.world, [&] { return run.control.should_stop(); });
-  run.stop_if_asked();
+  run.stop_if_requested();
   stages.checks().add("sign function against a polynomial of the CPU", distance(stages, ours, theirs),
                       delta + finer + rounding_of_sign(record));
 }
@@ -80,7 +80,7 @@ void check_against_rational(overlap_stages& stages, const kernel_modes& modes, c
   const spinor_configuration theirs =
       cpu::sign_by_rational_function(psi, stages.gauge.links, stages.options.shared.action, lowest,
                                      1.01 * modes.highest, run.world, [&] { return run.control.should_stop(); });
-  run.stop_if_asked();
+  run.stop_if_requested();
   // CG stops at a residual of 1e-12; the smallest shift's solution enters H (H^2 + s)^-1 with 1 / lowest.
   stages.checks().add("sign function against the rational function of the CPU", distance(stages, ours, theirs),
                       choice.delta + 2e-12 * modes.highest / lowest);
@@ -157,16 +157,16 @@ bool check_modes_of_h(overlap_stages& stages, const kernel_modes& modes) {
 
 void check_range(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice) {
   if (choice.is_tolerated()) {
-    if (stages.talks())
+    if (stages.is_root())
       fmt::print(
-          "remark     |H| beside {} modes reaches from {:.6g} to {:.6g}, beyond --range {:g},{:g}: the sign "
+          "remark     |H| outside {} modes reaches from {:.6g} to {:.6g}, beyond --range {:g},{:g}: the sign "
           "function errs by {:.2g} there\n",
           modes.values.size(), choice.smallest, choice.largest, choice.options.lowest, choice.options.highest,
           choice.error_beyond);
     return;
   }
   stages.checks().add("the sign function's range holds the largest |H|", choice.holds_largest);
-  stages.checks().add("the sign function's range holds the smallest |H| beside the modes", choice.holds_smallest);
+  stages.checks().add("the sign function's range holds the smallest |H| outside the modes", choice.holds_smallest);
 }
 
 void measure_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice, const sign_handle& sign,
@@ -179,21 +179,21 @@ void measure_sign(overlap_stages& stages, const kernel_modes& modes, const sign_
   const auto first = [&](const vectors_handle& of, int n) { return solver.columns(of, 0, n); };
   const sign_precision used = sign->options().precision;
   if (run.gpu)  // launches are tuned, memory is there
-    for (const sign_precision precision : {sign_precision::wide, used}) sign->apply(x, 0.1, precision);
-  const vectors_handle y = sign->apply(x, delta, sign_precision::wide, &r.seconds_wide);
+    for (const sign_precision precision : {sign_precision::as_double, used}) sign->apply(x, 0.1, precision);
+  const vectors_handle y = sign->apply(x, delta, sign_precision::as_double, &r.seconds_double);
   const vectors_handle z = sign->apply(x, delta, used, &r.seconds_mixed);
   r.columns = x->count();
-  r.seconds_wide /= r.columns;
+  r.seconds_double /= r.columns;
   r.seconds_mixed /= r.columns;
-  run.stop_if_asked();
+  run.stop_if_requested();
   // A polynomial of its own, whatever was fixed by hand.
   const sign_handle finer = solver.sign(modes, {.lowest = choice.rest_lowest, .highest = choice.rest_highest});
-  const vectors_handle exact = finer->apply(first(x, few), std::max(1e-13, 1e-3 * delta), sign_precision::wide);
-  r.error_wide = solver.distance(first(y, few), exact);
+  const vectors_handle exact = finer->apply(first(x, few), std::max(1e-13, 1e-3 * delta), sign_precision::as_double);
+  r.error_double = solver.distance(first(y, few), exact);
   r.error = solver.distance(first(z, few), exact);
-  run.stop_if_asked();
-  r.square_error = solver.distance(sign->apply(first(y, few), delta, sign_precision::wide), first(x, few));
-  run.stop_if_asked();
+  run.stop_if_requested();
+  r.square_error = solver.distance(sign->apply(first(y, few), delta, sign_precision::as_double), first(x, few));
+  run.stop_if_requested();
   const overlap_algebra algebra = solver.algebra(sign, first(x, std::min(2, x->count())), delta);
   r.ginsparg_wilson = algebra.ginsparg_wilson;
   r.normality = algebra.normality;
@@ -203,7 +203,7 @@ void check_sign(overlap_stages& stages, const kernel_modes& modes, const sign_ch
                 const sign_record& r) {
   verification& checks = stages.checks();
   const double delta = choice.delta, rounding = rounding_of_sign(r);
-  checks.add("sign function: error on random vectors, double", r.error_wide, delta + rounding);
+  checks.add("sign function: error on random vectors, double", r.error_double, delta + rounding);
   checks.add("sign function: error on random vectors, as used", r.error, delta + rounding);
   // (s + d)^2 = 1 + s d + d s + d^2, |d| <= delta.
   const double of_square = (2.0 + delta) * delta;
@@ -212,7 +212,7 @@ void check_sign(overlap_stages& stages, const kernel_modes& modes, const sign_ch
   checks.add("D is normal", r.normality, 3.0 * of_square + 6.0 * rounding);
   check_against_series(stages, choice, sign, r);
   if (stages.volume() <= 16384.0 || stages.options.shared.check) check_against_rational(stages, modes, choice, sign);
-  stages.run.stop_if_asked();
+  stages.run.stop_if_requested();
 }
 
 bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign, overlap_modes& modes,
@@ -234,12 +234,12 @@ bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const s
   const auto all = static_cast<double>(modes.plus.eigenvalues.size() + modes.minus.eigenvalues.size());
   const double predicted =
       2.0 * all * sign->polynomial(delta).degree() * speed.many +
-      4.0 * steps * sign->polynomial(1e-5).degree() * (sign->is_single_near_modes(1e-5) ? speed.narrow_one : speed.one);
+      4.0 * steps * sign->polynomial(1e-5).degree() * (sign->is_single_near_modes(1e-5) ? speed.single_one : speed.one);
   std::array<double, 2> lowest{4.0, 4.0};
   bool settled = true;
   stages.stage(judgement_of_modes, predicted, [&] {
     for (const int chi : {+1, -1}) {
-      stages.run.stop_if_asked();
+      stages.run.stop_if_requested();
       chiral_modes<vectors_handle>& of = modes.of(chi);
       of.residuals = stages.solver.residuals(sign, chi, of, delta);
       if (open) continue;
@@ -288,7 +288,7 @@ std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choi
   std::vector<mass_record> masses;
   stages.stage("verification", applications * stages.speed().many, [&] {
     for (std::size_t i = 0; i < report.masses.size(); ++i) {
-      stages.run.stop_if_asked();
+      stages.run.stop_if_requested();
       mass_record m{.solve = report.masses[i]};
       m.bits = bits_of(solutions.x[i], stages.run.geometry);
       m.judged =

@@ -58,19 +58,19 @@ struct sign_cost {
   double lowest, highest;
   bool mixed;
 
-  /// \param wide, narrow  seconds of H
-  double at(double delta, double wide, double narrow) const {
+  /// \param as_double, as_single  seconds of H
+  double at(double delta, double as_double, double as_single) const {
     const double degree = std::log(0.41 / delta) / (2.1 * lowest / highest);
     // Measured: double precision has the orders below .4 n at 1e-9, and none from 1e-6 on.
     const double share = mixed ? std::clamp(0.13 * (-std::log10(delta) - 6.0), 0.0, 0.5) : 1.0;
-    return 2.0 * degree * (share * wide + (1.0 - share) * narrow);
+    return 2.0 * degree * (share * as_double + (1.0 - share) * as_single);
   }
   /// The average while delta grows evenly in its logarithm.
-  double between(double first, double last, double wide, double narrow) const {
+  double between(double first, double last, double as_double, double as_single) const {
     double sum = 0.0;
     constexpr int steps = 14;
     for (int i = 0; i <= steps; ++i)
-      sum += at(first * std::pow(last / first, static_cast<double>(i) / steps), wide, narrow);
+      sum += at(first * std::pow(last / first, static_cast<double>(i) / steps), as_double, as_single);
     return sum / (steps + 1);
   }
 };
@@ -79,7 +79,8 @@ struct sign_cost {
 
 overlap_times times_of(const overlap_options& options, double lowest, double highest, double gap,
                        const kernel_speed& speed) {
-  const bool mixed = options.sign.precision != sign_precision::wide && options.sign.method == sign_method::polynomial;
+  const bool mixed =
+      options.sign.precision != sign_precision::as_double && options.sign.method == sign_method::polynomial;
   const sign_cost cost{lowest, highest, mixed};
   overlap_times t;
   const bool on_gpu = options.shared.device == "gpu";
@@ -105,10 +106,10 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
         (150.0 + 1.4 * l * std::numbers::pi / (2.0 * std::asin(0.5 * std::sqrt(std::min(4.0, gap)))));
     const double passes = (overlap_search_in_single(options) ? 0.2 : 0.4) *
                           (options.modes + 0.25 * (sizes.keep + sizes.most)) / p * speed.one;
-    t.overlap_modes = applications * (cost.at(finest, speed.of_search, speed.narrow_of_search) + passes) +
-                      100.0 * cost.at(1e-5, speed.one, speed.narrow_one) +
-                      l * cost.at(accuracy_of_residuals(options.overlap_tolerance), speed.many, speed.narrow_many);
-    if (overlap_search_in_single(options)) t.overlap_modes += 10.0 * l * cost.at(3e-3, speed.many, speed.narrow_many);
+    t.overlap_modes = applications * (cost.at(finest, speed.of_search, speed.single_of_search) + passes) +
+                      100.0 * cost.at(1e-5, speed.one, speed.single_one) +
+                      l * cost.at(accuracy_of_residuals(options.overlap_tolerance), speed.many, speed.single_many);
+    if (overlap_search_in_single(options)) t.overlap_modes += 10.0 * l * cost.at(3e-3, speed.many, speed.single_many);
   }
   if (options.until == overlap_stage::overlap_modes) return t;
 
@@ -121,13 +122,13 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
   const double left = l > 0 ? std::max(0.3 * tolerance, 20.0 * options.overlap_tolerance) : 0.3 * tolerance;
   const double first = is_relaxed ? left : 0.3 * tolerance;
   const double finest = 0.01 * tolerance, coarsest = 0.1 * gap;
-  const double each = is_relaxed ? cost.between(0.05 * first, coarsest, speed.many, speed.narrow_many)
-                      : options.scheme == overlap_scheme::fixed ? cost.at(finest, speed.many, speed.narrow_many)
-                                                                : 2.0 * cost.at(1e-4, speed.many, speed.narrow_many);
+  const double each = is_relaxed ? cost.between(0.05 * first, coarsest, speed.many, speed.single_many)
+                      : options.scheme == overlap_scheme::fixed ? cost.at(finest, speed.many, speed.single_many)
+                                                                : 2.0 * cost.at(1e-4, speed.many, speed.single_many);
   const double corrections = 0.9 * masses * for_a_digit * std::log(left / (0.3 * tolerance));
-  const double cheap = is_relaxed ? cost.between(1e-5, coarsest, speed.many, speed.narrow_many) : each;
+  const double cheap = is_relaxed ? cost.between(1e-5, coarsest, speed.many, speed.single_many) : each;
   t.propagators = 12.0 * (for_a_digit * std::log(2.0 / first) * each + corrections * cheap +
-                          1.5 * masses * cost.at(finest, speed.many, speed.narrow_many));
+                          1.5 * masses * cost.at(finest, speed.many, speed.single_many));
   return t;
 }
 

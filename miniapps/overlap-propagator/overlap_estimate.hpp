@@ -24,9 +24,9 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
 /// Seconds of an application of H, a column, by the batches that stages have.
 struct kernel_speed {
   double one = 1.0, block = 1.0, many = 1.0;       ///< in double: alone, a block of the search for modes, twelve
-  double narrow_one = 0.5, narrow_many = 0.5;      ///< in single precision
-  double of_search = 1.0, narrow_of_search = 0.5;  ///< in blocks of the search for modes of D
-  double many_of_twelve = 1.0, narrow_many_of_twelve = 0.5;  ///< twelve at once, even where one alone is faster
+  double single_one = 0.5, single_many = 0.5;      ///< in single precision
+  double of_search = 1.0, single_of_search = 0.5;  ///< in blocks of the search for modes of D
+  double many_of_twelve = 1.0, single_many_of_twelve = 0.5;  ///< twelve at once, even where one alone is faster
 };
 
 /// Seconds that the stages are expected to take. With the speeds of kernel_speed{} the unit is an application in

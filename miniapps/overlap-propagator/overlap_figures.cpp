@@ -41,14 +41,14 @@ reconstruct stored_links(const app_run& run, const gauge_input& gauge) {
 
 void note_figures(overlap_stages& stages) {
   app_run& run = stages.run;
-  double total = 0.0, wide = 0.0, narrow = 0.0, half = 0.0;
+  double total = 0.0, as_double = 0.0, as_single = 0.0, half = 0.0;
   for (const stage_record& s : stages.records()) {
     total += s.seconds;
-    wide += s.wide;
-    narrow += s.narrow;
+    as_double += s.as_double;
+    as_single += s.as_single;
     half += s.half;
   }
-  if (!(total > 0.0 && wide + narrow + half > 0.0)) return;
+  if (!(total > 0.0 && as_double + as_single + half > 0.0)) return;
   const std::optional<cpu::context> ctx =
       run.gpu ? std::nullopt : std::optional<cpu::context>(std::in_place, run.geometry, run.world);
   const double copy = run.gpu ? run.gpu->copy_gbytes_per_s() : copy_gbytes_per_s(*ctx);
@@ -62,16 +62,17 @@ void note_figures(overlap_stages& stages) {
   const double sites = stages.volume(), flops = 1368.0 * sites;
   all.operator_name = "hermitian_wilson, all stages";
   all.seconds = {total, total, total, 1};
-  all.gflops = 1e-9 * flops * (wide + narrow + half) / total;
-  const double bytes = bytes_of(links, 8.0) * wide + bytes_of(links, 4.0) * narrow + bytes_of(links, 2.0) * half;
+  all.gflops = 1e-9 * flops * (as_double + as_single + half) / total;
+  const double bytes =
+      bytes_of(links, 8.0) * as_double + bytes_of(links, 4.0) * as_single + bytes_of(links, 2.0) * half;
   all.gbytes_per_s = 1e-9 * bytes * sites / total;
   all.fraction_of_copy = copy > 0.0 ? all.gbytes_per_s / copy : 0.0;
   if (of_double > 0.0 && of_single > 0.0)
-    all.fraction_of_fma_peak = 1e-9 * flops * (wide / of_double + (narrow + half) / of_single) / total;
+    all.fraction_of_fma_peak = 1e-9 * flops * (as_double / of_double + (as_single + half) / of_single) / total;
   run.result.figures.push_back(all);
   for (const bool in_double : {true, false}) {
     operator_figure one = figure_of(stages, in_double ? "double" : "single");
-    const double seconds = columns * (in_double ? stages.speed().many_of_twelve : stages.speed().narrow_many_of_twelve);
+    const double seconds = columns * (in_double ? stages.speed().many_of_twelve : stages.speed().single_many_of_twelve);
     one.seconds = {seconds, seconds, seconds, 1};
     one.gflops = 1e-9 * flops * columns / seconds;
     one.gbytes_per_s = 1e-9 * bytes_of(links, in_double ? 8.0 : 4.0) * columns * sites / seconds;

@@ -220,7 +220,7 @@ mode_search search_of(const overlap_options& options) {
 }
 
 bool overlap_search_in_single(const overlap_options& options) {
-  return overlap_search_is_narrow(options.overlap_tolerance) && options.sign.precision != sign_precision::wide &&
+  return overlap_search_is_single(options.overlap_tolerance) && options.sign.precision != sign_precision::as_double &&
          options.sign.method == sign_method::polynomial;
 }
 
@@ -231,10 +231,10 @@ overlap_mode_search overlap_search_of(const overlap_options& options) {
   search.relaxed = options.relaxed_modes;
   search.most = options.overlap_search_space;
   // Few modes leave few restarts to a block. In single precision the sign function gains more from wide ones.
-  const bool narrow = overlap_search_in_single(options);
+  const bool as_single = overlap_search_in_single(options);
   search.block = options.overlap_block > 0 ? options.overlap_block
                  : options.shared.device == "gpu"
-                     ? std::clamp(options.overlap_modes / (narrow ? 8 : 25), 1, narrow ? 6 : 4)
+                     ? std::clamp(options.overlap_modes / (as_single ? 8 : 25), 1, as_single ? 6 : 4)
                      : 1;
   return search;
 }
@@ -280,16 +280,15 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
                                                   : sign_method::zolotarev_double_pass;
   options.sign.precision = raw.sign_precision == "mixed"  ? sign_precision::mixed
                            : raw.sign_precision == "half" ? sign_precision::half
-                                                          : sign_precision::wide;
+                                                          : sign_precision::as_double;
   options.delta_given = line.given("--delta");
   if (line.given("--poles") && options.sign.method == sign_method::polynomial)
-    throw input_error("--poles: expected --sign zolotarev or zolotarev-double-pass beside it, found --sign polynomial");
+    throw input_error("--poles: expected --sign zolotarev or zolotarev-double-pass with it, found --sign polynomial");
   options.scheme = raw.scheme == "relaxed" ? overlap_scheme::relaxed
                    : raw.scheme == "fixed" ? overlap_scheme::fixed
                                            : overlap_scheme::defect;
   if (line.given("--basis") && options.shared.device != "gpu")
-    throw input_error(
-        fmt::format("--basis: expected --device gpu beside it, found --device {}", options.shared.device));
+    throw input_error(fmt::format("--basis: expected --device gpu with it, found --device {}", options.shared.device));
   options.basis = raw.basis == "auto"     ? basis_place::automatic
                   : raw.basis == "device" ? basis_place::device
                                           : basis_place::host;

@@ -61,7 +61,7 @@ lattice_geometry overlap_program::geometry(const communicator& world) {
   return geometry;
 }
 
-void overlap_program::tell_table(run_estimate& needs) const {
+void overlap_program::print_table(run_estimate& needs) const {
   const sign_options& o = options_.sign;
   if (o.lowest <= 0.0) return;
   sign_record r;
@@ -130,7 +130,7 @@ run_estimate overlap_program::estimate(app_run& run) {
                   "{:.0f}%, propagators {:.0f}%",
                   work.total(), 100.0 * work.kernel_modes / work.total(), 100.0 * work.sign / work.total(),
                   100.0 * work.overlap_modes / work.total(), 100.0 * work.propagators / work.total()));
-  if (run.shared.dry_run) tell_table(needs);
+  if (run.shared.dry_run) print_table(needs);
   return needs;
 }
 
@@ -156,7 +156,7 @@ exit_status overlap_program::body(app_run& run) {
 
 void overlap_program::note_stopped(const app_run& run, bool stopped) const {
   const std::string path = options_.stopped_file();
-  if (path.empty() || !run.talks()) return;
+  if (path.empty() || !run.is_root()) return;
   if (!stopped) {
     std::error_code ignored;
     std::filesystem::remove(path, ignored);

@@ -30,7 +30,7 @@ class overlap_program final : public program {
   /// Notes which outputs a stopped run leaves, for the run that goes on; or that there are none.
   void note_stopped(const app_run& run, bool stopped) const;
   /// The approximation of the sign function, where its range is given by hand.
-  void tell_table(run_estimate& needs) const;
+  void print_table(run_estimate& needs) const;
 
   overlap_options options_;
 };

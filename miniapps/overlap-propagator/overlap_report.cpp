@@ -62,11 +62,11 @@ json_document to_json(const sign_record& r) {
       {"range", {r.lowest, r.highest}},
       {"delta", r.delta},
       {"precision", r.precision},
-      {"seconds_a_vector", {{"double", r.seconds_wide}, {"mixed", r.seconds_mixed}, {"columns", r.columns}}},
+      {"seconds_a_vector", {{"double", r.seconds_double}, {"mixed", r.seconds_mixed}, {"columns", r.columns}}},
       {"errors",
        {{"square", r.square_error},
         {"mixed", r.error},
-        {"double", r.error_wide},
+        {"double", r.error_double},
         {"ginsparg_wilson", r.ginsparg_wilson},
         {"normality", r.normality}}}};
   if (r.poles > 0) {
@@ -127,8 +127,8 @@ json_document to_json(const std::vector<stage_record>& stages) {
     all.push_back({{"stage", s.name},
                    {"seconds", s.seconds},
                    {"predicted_seconds", s.predicted_seconds},
-                   {"applications_double", s.wide},
-                   {"applications_single", s.narrow},
+                   {"applications_double", s.as_double},
+                   {"applications_single", s.as_single},
                    {"applications_half", s.half},
                    {"sign_applications", s.sign_applications},
                    {"restored", s.restored}});
@@ -169,8 +169,8 @@ void print(const sign_record& r, bool whole) {
   for (const std::string& line : lines) fmt::print("sign       {}\n", line);
   if (r.columns == 0) return;
   fmt::print("sign       {:.4g} s a vector in double, {:.4g} s {} ({} in batches of {}); errors {:.2e}, {:.2e}\n",
-             r.seconds_wide, r.seconds_mixed, r.precision == "double" ? "again" : r.precision, r.columns, r.batch,
-             r.error_wide, r.error);
+             r.seconds_double, r.seconds_mixed, r.precision == "double" ? "again" : r.precision, r.columns, r.batch,
+             r.error_double, r.error);
 }
 
 void print(const overlap_record& r) {
@@ -220,7 +220,7 @@ void print(const std::vector<stage_record>& stages) {
   for (const stage_record& s : stages) {
     const auto known = std::ranges::find(paper, s.name, &paper_hours::stage);
     fmt::print("{:<14} {:10.3g} {:5.0f}% {:10.3g} {:11.0f} {:11.0f} {:8.0f}", s.name, s.seconds,
-               total > 0.0 ? 100.0 * s.seconds / total : 0.0, s.predicted_seconds, s.wide, s.narrow,
+               total > 0.0 ? 100.0 * s.seconds / total : 0.0, s.predicted_seconds, s.as_double, s.as_single,
                s.sign_applications);
     if (known != paper.end()) fmt::print(" {:11.0f} s {:11.0f} s", 3600.0 * known->gpus, 3600.0 * known->cores);
     fmt::print("{}\n", s.restored ? "  (from the checkpoint)" : "");

@@ -20,7 +20,7 @@ namespace plaquette {
 struct stage_record {
   std::string name;
   double seconds = 0.0;
-  double wide = 0.0, narrow = 0.0, half = 0.0, sign_applications = 0.0;
+  double as_double = 0.0, as_single = 0.0, half = 0.0, sign_applications = 0.0;
   double predicted_seconds = 0.0;
   bool restored = false;  ///< read from a checkpoint
 };
@@ -35,9 +35,9 @@ struct sign_record {
   int degree = 0, poles = 0;
   int batch = 0;  ///< columns at once in Clenshaw's recurrence
   std::vector<double> coefficients, shifts, weights;
-  double seconds_wide = 0.0, seconds_mixed = 0.0;  ///< a vector
-  int columns = 0;                                 ///< vectors at once; 0: not applied
-  double square_error = 0.0, error = 0.0, error_wide = 0.0, ginsparg_wilson = 0.0, normality = 0.0;
+  double seconds_double = 0.0, seconds_mixed = 0.0;  ///< a vector
+  int columns = 0;                                   ///< vectors at once; 0: not applied
+  double square_error = 0.0, error = 0.0, error_double = 0.0, ginsparg_wilson = 0.0, normality = 0.0;
 };
 
 /// Modes of D as a report has them.

@@ -34,12 +34,12 @@ void overlap_stages::measure_kernel() {
   speed_ = {.one = seconds[0],
             .block = seconds[1],
             .many = std::min(seconds[0], seconds[2]),
-            .narrow_one = seconds[3],
-            .narrow_many = std::min(seconds[3], seconds[4]),
+            .single_one = seconds[3],
+            .single_many = std::min(seconds[3], seconds[4]),
             .of_search = std::min(seconds[0], seconds[5]),
-            .narrow_of_search = std::min(seconds[3], seconds[6]),
+            .single_of_search = std::min(seconds[3], seconds[6]),
             .many_of_twelve = seconds[2],
-            .narrow_many_of_twelve = seconds[4]};
+            .single_many_of_twelve = seconds[4]};
   solver.reset_count();
 }
 
@@ -67,9 +67,9 @@ void overlap_stages::predict() {
                                            {{"double_1", speed_.one},
                                             {"double_block", speed_.block},
                                             {"double_12", speed_.many},
-                                            {"single_1", speed_.narrow_one},
-                                            {"single_12", speed_.narrow_many}}}};
-  if (talks())
+                                            {"single_1", speed_.single_one},
+                                            {"single_12", speed_.single_many}}}};
+  if (is_root())
     fmt::print(
         "predicted  about {}: modes of H {:.0f}%, sign function {:.0f}%, modes of D {:.0f}%, propagators "
         "{:.0f}%\n",
@@ -78,13 +78,13 @@ void overlap_stages::predict() {
 }
 
 void overlap_stages::note_stage(const std::string& name, double predicted_seconds, const kernel_count& before) {
-  run.stop_if_asked();
+  run.stop_if_requested();
   const kernel_count& now = solver.count();
   stage_record record{.name = name};
   record.predicted_seconds = predicted_seconds;
   record.seconds = run.result.stages.back()["seconds"].get<double>();
-  record.wide = now.wide - before.wide;
-  record.narrow = now.narrow - before.narrow;
+  record.as_double = now.as_double - before.as_double;
+  record.as_single = now.as_single - before.as_single;
   record.half = now.half - before.half;
   record.sign_applications = now.sign_applications - before.sign_applications;
   records_.push_back(record);
@@ -100,13 +100,14 @@ double overlap_stages::seconds_of(const std::string& stage_name) const {
 }
 
 void overlap_stages::tell(const std::string& line) {
-  if (!talks()) return;
+  if (!is_root()) return;
   run.progress.clear();
   fmt::print("{}\n", line);
   std::fflush(stdout);
 }
 
-void overlap_stages::tell_cycle(const char* what, int cycle, int converged, int sought, double worst, double seconds) {
+void overlap_stages::report_cycle(const char* what, int cycle, int converged, int sought, double worst,
+                                  double seconds) {
   if (seconds > 10.0)
     tell(fmt::format("cycle      {}: {} of {} modes of {}, largest residual about {:.1e}, {:.0f} s", cycle, converged,
                      sought, what, worst, seconds));

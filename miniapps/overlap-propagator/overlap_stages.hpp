@@ -34,7 +34,7 @@ class overlap_stages {
   const gauge_input& gauge;
   overlap_solver& solver;
 
-  bool talks() const { return run.talks(); }
+  bool is_root() const { return run.is_root(); }
   verification& checks() { return run.result.checks; }
   double volume() const { return static_cast<double>(run.geometry.global_volume()); }
   const kernel_speed& speed() const { return speed_; }
@@ -98,7 +98,7 @@ class overlap_stages {
   /// Prints a line that is seen at once.
   void tell(const std::string& line);
   /// Prints a line for a search that takes long, and the progress line.
-  void tell_cycle(const char* what, int cycle, int converged, int sought, double worst, double seconds);
+  void report_cycle(const char* what, int cycle, int converged, int sought, double worst, double seconds);
 
   /// Returns a file for what the given options determine on this configuration.
   kept_file file(const std::string& path, json_document parameters) const;

@@ -92,7 +92,7 @@ sign_choice choose_sign(const overlap_options& options, const kernel_modes& mode
   // Nothing is computed beyond the sign function with a range that does not hold |H|.
   if (!choice.range_holds() && !choice.is_tolerated() && options.until != overlap_stage::sign)
     throw input_error(fmt::format(
-        "--range: |H| beside {} modes reaches from {:.6g} to {:.6g}; expected a range that holds it, found {:g},{:g}",
+        "--range: |H| outside {} modes reaches from {:.6g} to {:.6g}; expected a range that holds it, found {:g},{:g}",
         modes.values.size(), choice.smallest, choice.largest, choice.options.lowest, choice.options.highest));
   require_accuracy(choice, options);
   return choice;

@@ -43,12 +43,12 @@ bool app_run::replaces(const std::string& path) const {
 }
 
 void app_run::begin(const std::string& step) {
-  now_doing("the " + step);
+  enter_stage("the " + step);
   progress.begin(step);
   progress.update(-1.0);
 }
 
-void app_run::stop_if_asked() {
+void app_run::stop_if_requested() {
   if (!control.should_stop()) return;
   control.note_stop(result.checks);
   throw run_stopped{};
@@ -58,7 +58,7 @@ const gauge_input& app_run::gauge() {
   if (!gauge_) {
     gauge_ = obtain_gauge(result, shared, geometry, world, control, progress, gpu.get());
     if (!gauge_) throw run_stopped{};
-    if (talks()) print_gauge(*gauge_);
+    if (is_root()) print_gauge(*gauge_);
   }
   return *gauge_;
 }
@@ -80,7 +80,7 @@ void app_run::end_stage(const std::string& name, const stage_clock& clock) {
   if (result.stages.is_null()) result.stages = json_document::array();
   const double seconds = spent[0] - spent[1];
   result.stages.push_back({{"name", name}, {"seconds", seconds}, {"tuning_seconds", spent[1]}});
-  if (!talks()) return;
+  if (!is_root()) return;
   fmt::print("stage      {}: {:.4g} s{}\n", name, seconds,
              spent[1] > 0.0 ? fmt::format(", and tuning {:.4g} s", spent[1]) : "");
 }
@@ -92,7 +92,7 @@ exit_status app_run::finish(exit_status status) {
   if (control.stopped() && std::ranges::none_of(result.checks.checks(), tells_of_a_stop))
     control.note_stop(result.checks);
   if (!control.stopped()) {
-    now_doing("the comparison of speeds with the machine's");
+    enter_stage("the comparison of speeds with the machine's");
     check_report_is_possible(result, more_rates, geometry, world, gpu.get(), instructions);
   }
   if (status == exit_status::success && !result.checks.passed()) status = exit_status::verification_failed;
@@ -100,7 +100,7 @@ exit_status app_run::finish(exit_status status) {
   if (run_class)
     result.run_class = judge_class(*run_class, result.parameters, work_seconds > 0.0 ? work_seconds : work_of(result));
   if (gpu) result.tuning = gpu->tuning();
-  if (!talks()) return status;
+  if (!is_root()) return status;
   if (!shared.json.empty()) {
     write_report(result, shared.json, replaces(shared.json));
     fmt::print("report     {}\n", shared.json);

@@ -45,7 +45,7 @@ struct app_run {
   cpu::instruction_set instructions = cpu::best_instruction_set();  ///< that a CPU's figures are measured with
 
   /// True on the one rank that prints.
-  bool talks() const { return world.rank() == 0; }
+  bool is_root() const { return world.rank() == 0; }
   /// Returns whether an output that exists already is replaced: with --force, or where a stopped run has left it. Of a
   /// program that keeps checkpoints, that is also a report that says that its run was stopped.
   bool replaces(const std::string& path) const;
@@ -53,7 +53,7 @@ struct app_run {
   /// Names the current step: for the progress line, and for the message of an error.
   void begin(const std::string& step);
   /// Ends the run with exit status 6 where a signal came or the time is over. Collective.
-  void stop_if_asked();
+  void stop_if_requested();
 
   /// Reads or makes the links of --gauge at the first call, adds their checks to the report and prints the plaquette.
   /// Ends the run where it is stopped meanwhile. Collective.

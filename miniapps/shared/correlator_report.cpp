@@ -30,7 +30,7 @@ void print_correlators(const std::vector<double>& pion, const std::vector<double
 void note_correlators(app_run& run, const std::vector<double>& pion, const std::vector<double>& rho, int source_time) {
   run.result.observables = {{"pion", pion}, {"rho", rho}, {"source_time", source_time}};
   check_correlator(run.result.checks, "pion", pion);
-  if (run.talks()) print_correlators(pion, rho);
+  if (run.is_root()) print_correlators(pion, rho);
 }
 
 }  // namespace plaquette

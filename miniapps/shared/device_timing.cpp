@@ -34,7 +34,7 @@ void keep_running(double seconds, const timed_work& work, int applications, gpu_
   const stopwatch watch;
   while (!gpu.on_any_rank(watch.seconds() >= seconds) && !(should_stop && should_stop())) {
     work(20 * applications);
-    gpu.monitor().look();
+    gpu.monitor().sample();
   }
 }
 
@@ -60,8 +60,8 @@ json_document window_of_ranks(const gpu_window& window, const gpu_access& gpu) {
   const bool told = seen.contains("energy_joule");
   const double energy = gpu.sum_over_ranks(told ? seen["energy_joule"].get<double>() : 0.0);
   const double power = gpu.sum_over_ranks(told ? seen["power_watt"].get<double>() : 0.0);
-  const bool all_tell = !gpu.on_any_rank(!told);  // asked on every rank
-  if (all_tell) seen.update({{"energy_joule", energy}, {"power_watt", power}});
+  const bool all_report = !gpu.on_any_rank(!told);  // asked on every rank
+  if (all_report) seen.update({{"energy_joule", energy}, {"power_watt", power}});
   return seen;
 }
 
@@ -74,9 +74,9 @@ int stretch_length(double wanted, int most) {
 
 std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const timed_work& work,
                                              const std::function<bool()>& should_stop,
-                                             const std::vector<timed_work>& beside, const stretch_guard& guard) {
+                                             const std::vector<timed_work>& alongside, const stretch_guard& guard) {
   work(2);  // the first time tunes, and touches memory
-  for (const timed_work& other : beside) other(2);
+  for (const timed_work& other : alongside) other(2);
   const double rough = work(2) / 2;
   if (gpu == nullptr) {
     const auto seconds = take(samples, work, applications_for(cpu_sample_seconds, rough), should_stop, guard.refresh);
@@ -96,10 +96,10 @@ std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const
     if (seconds.empty()) return {};
     if (guard.judge) guard.judge();
     both.push_back({statistics(seconds), {{"protocol", protocol}, {"gpu", window_of_ranks(window, *gpu)}}});
-    for (const timed_work& other : beside) {
+    for (const timed_work& other : alongside) {
       const auto of_other = take(samples, other, applications, should_stop);
       if (of_other.empty()) return {};
-      both.back().beside.push_back(statistics(of_other));
+      both.back().alongside.push_back(statistics(of_other));
     }
   }
   return both;

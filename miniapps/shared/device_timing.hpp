@@ -19,7 +19,7 @@ class gpu_access;
 struct timed_samples {
   sample_statistics seconds;                        ///< of one application
   json_document details = json_document::object();  ///< on a GPU: "protocol", and "gpu": clocks and energy meanwhile
-  std::vector<sample_statistics> beside{};          ///< of the other ways to do the same
+  std::vector<sample_statistics> alongside{};       ///< of the other ways to do the same
   bool holds(const std::string& protocol) const {
     return details.contains("protocol") && details["protocol"] == protocol;
   }
@@ -45,10 +45,11 @@ inline constexpr int shortest_stretch = 5;  ///< of several applications
 /// On the CPU (`gpu` is null): samples of 30 ms after a warm-up. On a GPU: samples of 5 ms after a warm-up, which tunes
 /// what is tuned, cool first, then sustained. On several ranks `work` gives all the same number.
 /// \param should_stop  asked between samples; true ends the measurement, and nothing is returned
-/// \param beside       on a GPU: other ways to do the same, timed behind the samples of each protocol, as hot as these
+/// \param alongside       on a GPU: other ways to do the same, timed behind the samples of each protocol, as hot as
+/// these
 std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const timed_work& work,
                                              const std::function<bool()>& should_stop = {},
-                                             const std::vector<timed_work>& beside = {},
+                                             const std::vector<timed_work>& alongside = {},
                                              const stretch_guard& guard = {});
 
 }  // namespace plaquette

@@ -32,7 +32,7 @@ gauge_configuration made_here(const shared_options& options, const lattice_geome
   const gauge_action action{options.gauge.beta, options.gauge_anisotropy};
   progress.begin("heat bath");
   for (int sweep = 0; sweep < options.gauge.sweeps; ++sweep) {
-    control.stop_if_asked("the heat bath");
+    control.stop_if_requested("the heat bath");
     links->combined_sweep(action, {}, options.seed, static_cast<std::uint64_t>(sweep));
     progress.update((sweep + 1.0) / options.gauge.sweeps, fmt::format("sweep {}", sweep + 1));
   }
@@ -111,7 +111,7 @@ lattice_geometry geometry_of_run(const shared_options& options, const communicat
 
 gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& geometry, const communicator& world,
                          run_control& control, progress_line& progress, gpu_access* gpu) {
-  now_doing("the gauge configuration");
+  enter_stage("the gauge configuration");
   const bool is_file = options.gauge.from == gauge_choice::origin::file;
   gauge_file_header header;
   const auto from_file = [&] {
@@ -143,7 +143,7 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
       throw input_error(options.gauge.path +
                         ": open boundaries have links that are zero, which cannot be smeared: give --stout-spatial, or "
                         "no --stout-steps");
-    now_doing("stout smearing");
+    enter_stage("stout smearing");
     smearing = stout_parameters(options.stout);
     smearing["plaquette_before"] = input.plaquette.average;
     if (options.keep_thin_links) input.thin_links = input.links;
@@ -206,7 +206,7 @@ void print_gauge(const gauge_input& gauge) {
   if (gauge.open_boundary)
     fmt::print(
         "remark     open boundaries: links from the last time slice to the first are zero, and M is that of these "
-        "links. openQCD's own also has psi = 0 at t = 0 and T - 1, and c_F beside them\n");
+        "links. openQCD's own also has psi = 0 at t = 0 and T - 1, and c_F with them\n");
   print_gauge_remarks(gauge);
 }
 

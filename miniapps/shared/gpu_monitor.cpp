@@ -114,7 +114,7 @@ void gpu_monitor::begin() {
   start_seconds_ = seconds_now();
 }
 
-void gpu_monitor::look() {
+void gpu_monitor::sample() {
   if (!works()) return;
   if (const auto mhz = state_->read<unsigned>(state_->nvml.clock, nvml_clock_sm)) window_.sm_clock_mhz.push_back(*mhz);
   if (const auto mhz = state_->read<unsigned>(state_->nvml.clock, nvml_clock_memory))
@@ -126,7 +126,7 @@ void gpu_monitor::look() {
 }
 
 gpu_window gpu_monitor::end() {
-  look();
+  sample();
   window_.seconds = seconds_now() - start_seconds_;
   if (!works()) return window_;
   const auto joule = state_->joule();

@@ -17,7 +17,7 @@ namespace plaquette {
 /// What was seen of a GPU over a stretch of time. A quantity that the driver does not tell is absent.
 struct gpu_window {
   double seconds = 0.0;
-  std::vector<double> sm_clock_mhz, memory_clock_mhz;  ///< a reading at each `look`
+  std::vector<double> sm_clock_mhz, memory_clock_mhz;  ///< a reading at each `sample`
   std::optional<double> energy_joule;                  ///< over the whole stretch, idle parts of it included
   std::optional<double> temperature_celsius;           ///< at its end
   /// The counter of energy moves every tenth of a second or so: (seconds since the start, joule) of looks at which it
@@ -47,7 +47,7 @@ class gpu_monitor {
   std::optional<double> power_limit_watt() const;
 
   void begin();
-  void look();
+  void sample();
   gpu_window end();
 
  private:

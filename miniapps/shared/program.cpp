@@ -25,7 +25,7 @@ std::vector<named_file> files_of(const program& app) {
 }
 
 void require_outputs(const std::vector<named_file>& files, const app_run& run) {
-  if (!run.talks()) return;
+  if (!run.is_root()) return;
   for (const named_file& file : files)
     if (!file.path.empty() && file.how != named_file::use::input)
       require_writable(file.path, file.how == named_file::use::checkpoint || run.replaces(file.path));
@@ -51,7 +51,7 @@ json_document open_machine(const program& app, app_run& run) {
     run.gpu = open_gpu(run.shared, run.geometry, run.world, policy.value_or(placement_policy::none));
   run.result.machine = machine_information(run.world);
   if (run.gpu) note_gpu(run.result.machine, *run.gpu);
-  if (run.talks()) {
+  if (run.is_root()) {
     print_machine(run.result);
     if (const std::string remark = remark_on_threads(run.result.machine); !remark.empty())
       fmt::print("remark     {}\n", remark);
@@ -91,7 +91,7 @@ exit_status run_parsed(program& app, const communicator& world) {
   const run_estimate needs = app.estimate(run);
   run.result.parameters = app.parameters(run);
   if (!placement.is_null()) run.result.parameters["placement"] = placement;
-  if (run.talks()) {
+  if (run.is_root()) {
     app.print_problem(run);
     print_estimate(needs);
   }

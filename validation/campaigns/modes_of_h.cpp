@@ -35,8 +35,8 @@ struct library {
   template <class T>
   using hermitian_wilson = backend::hermitian_wilson<T>;
 };
-using F = backend::field<double>;
-using G = backend::field<float>;
+using Field = backend::field<double>;
+using InnerField = backend::field<float>;
 
 constexpr double rho = 1.4;
 
@@ -182,17 +182,18 @@ found_modes search_once(const known_field& field, int number, const mode_search&
       std::make_shared<const backend::hermitian_wilson<double>>(ctx, field.links, action, reconstruct::none),
       std::make_shared<const backend::hermitian_wilson<float>>(ctx, field.links, action, reconstruct::none));
   std::uint64_t next = 0;
-  const random_fill<F> fill = [&](F& x) {
+  const random_fill<Field> fill = [&](Field& x) {
     for (int c = 0; c < x.columns(); ++c)
       import_column(
           x, c, cpu::random_spinor(ctx.geometry(), 100 + static_cast<std::uint64_t>(number), next++, communicator()));
   };
-  F shape(ctx, {spins, colours, site_subset::full, 1}), sample = like(shape, 4);
+  Field shape(ctx, {spins, colours, site_subset::full, 1}), sample = like(shape, 4);
   fill(sample);
-  G narrow = like(sample, 4, as<G>);
-  convert(narrow, sample);
+  InnerField as_single = like(sample, 4, as<InnerField>);
+  convert(as_single, sample);
   const double size = 12.0 * static_cast<double>(ctx.geometry().global_volume());
-  const mode_set<F> modes = lowest_modes(kernel.wide(), kernel.narrow(), shape, narrow, size, search, fill);
+  const mode_set<Field> modes =
+      lowest_modes(kernel.as_double(), kernel.as_single(), shape, as_single, size, search, fill);
   found_modes found{outcome::complete, static_cast<int>(modes.values.size()), modes.late, modes.block, modes.cycles,
                     modes.filtered};
   // Residuals r move a value by r^2 over a gap, and by r at most.

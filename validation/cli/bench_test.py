@@ -27,12 +27,12 @@ class BenchTest(CommandLineTest):
         self.assertTrue(result.last_line().startswith("VERIFIED   PASSED"), result.out)
 
     def test_options_of_the_other_device_or_of_one_case_are_refused(self):
-        for arguments, expected in [(("--gauge", "unit"), "--gauge: expected --device gpu beside it"),
-                                    (("--rows", "blas"), "--rows: expected --device gpu beside it"),
-                                    (("--delta", "0.1"), "--delta: expected --device gpu beside it"),
-                                    (("--device", "gpu", "--large"), "--large: expected --device cpu beside it"),
-                                    (("--device", "gpu", "--rhs", "2"), "--rhs: expected --device cpu beside it"),
-                                    (("--precision", "half"), "--precision: expected --lattice beside it")]:
+        for arguments, expected in [(("--gauge", "unit"), "--gauge: expected --device gpu with it"),
+                                    (("--rows", "blas"), "--rows: expected --device gpu with it"),
+                                    (("--delta", "0.1"), "--delta: expected --device gpu with it"),
+                                    (("--device", "gpu", "--large"), "--large: expected --device cpu with it"),
+                                    (("--device", "gpu", "--rhs", "2"), "--rhs: expected --device cpu with it"),
+                                    (("--precision", "half"), "--precision: expected --lattice with it")]:
             with self.subTest(arguments=arguments):
                 result = run(*arguments)
                 self.assertEqual(result.status, UNUSABLE, result.err + result.out)

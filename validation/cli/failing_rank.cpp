@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   using namespace plaquette;
   return run_app("failing_rank", argc, argv, [](int count, const char* const* arguments, const communicator& world) {
     const std::string rank = count > 1 ? arguments[1] : "", what = count > 2 ? arguments[2] : "";
-    now_doing("the test");
+    enter_stage("the test");
     if (rank == "all" || rank == std::to_string(world.rank())) fail(what);
     world.barrier();
     return exit_status::success;

@@ -120,7 +120,7 @@ class Multigrid(CommandLineTest):
 
     def test_coarse_lattices_live_with_cpu_or_gpu(self):
         if DEVICE == "cpu":
-            self.refused(["--coarse-on", "--device gpu"], *QUICK, "--coarse-on", "gpu")
+            self.refused(["--coarse-device", "--device gpu"], *QUICK, "--coarse-device", "gpu")
             _, document = self.report(*QUICK, *CHEAP, "--vectors", "8", "--correction", "additive")
             self.assertEqual(document["solves"][0]["setup"]["cycle"]["additive_on"], 0)
             return
@@ -129,21 +129,21 @@ class Multigrid(CommandLineTest):
         iterations = {}
         for place, correction in [("gpu", "multiplicative"), ("cpu", "multiplicative"), ("cpu", "additive"), ("auto", "")]:
             more = ["--correction", correction] if correction else []
-            result, document = self.report(*three, "--coarse-on", place, *more, "--check")
+            result, document = self.report(*three, "--coarse-device", place, *more, "--check")
             self.assertEqual(result.status, SUCCESS, result.err + result.out)
             solve, setup = document["solves"][0], document["solves"][0]["setup"]
             iterations[place, correction] = solve["iterations"]
             self.assertIn("cycle: that of the CPU library", [check["name"] for check in document["checks"]])
             if place == "auto":
                 tried = setup["placements"]
-                self.assertEqual([(p["first_lattice_on_cpu"], p["additive"]) for p in tried],
+                self.assertEqual([(p["offload_from_level"], p["additive"]) for p in tried],
                                  [(0, False), (1, False), (1, True), (2, False), (2, True)])
                 best = min(tried, key=lambda p: p["seconds"] / -math.log(p["rate"]))
-                self.assertEqual(setup["first_lattice_on_cpu"], best["first_lattice_on_cpu"])
+                self.assertEqual(setup["offload_from_level"], best["offload_from_level"])
                 self.assertEqual(setup["cycle"]["additive_on"] is not None, best["additive"])
             else:
                 self.assertEqual(setup["placements"], [])
-                self.assertEqual(setup["first_lattice_on_cpu"], 1 if place == "cpu" else 0)
+                self.assertEqual(setup["offload_from_level"], 1 if place == "cpu" else 0)
                 self.assertEqual(setup["cycle"]["additive_on"], 0 if correction == "additive" else None)
         # Loops on the CPU end where their residual allows it, those on a GPU after their number of steps.
         on_gpu = iterations["gpu", "multiplicative"]
@@ -155,7 +155,7 @@ class Multigrid(CommandLineTest):
         self.refused(["--whole-from 3", "at most 1"], *QUICK, *CHEAP, "--whole-from", "3")
         self.refused(["--whole-from", "some"], *QUICK, *CHEAP, "--whole-from", "some")
         if DEVICE == "gpu":
-            self.refused(["--whole-from", "--coarse-on"], *QUICK, *CHEAP, "--whole-from", "1", "--coarse-on", "auto")
+            self.refused(["--whole-from", "--coarse-device"], *QUICK, *CHEAP, "--whole-from", "1", "--coarse-device", "auto")
         if not MPIEXEC:
             return
         three = [*QUICK, "--rhs", "1", "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6", "--reference", "none",

@@ -121,7 +121,7 @@ class MassOfAFile(CommandLineTest):
         for app in ("mixed-precision-solver", "multigrid"):
             result = run("--gauge", os.path.join(ROOT, "data", "beta6.0_8x8x8x16.nersc"), "--dryrun", program=program(app))
             self.assertEqual(result.status, UNUSABLE, result.out)
-            self.assertIn("expected --kappa or --mass beside it, found none", result.err)
+            self.assertIn("expected --kappa or --mass with it, found none", result.err)
 
 
 if __name__ == "__main__":

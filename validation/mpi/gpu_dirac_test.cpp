@@ -43,18 +43,18 @@ void poison(gpu::field<T>& x) {
 template <class T>
 gpu::hopping_launch turning(const gpu::wilson_clover<T>& m, int columns) {
   gpu::hopping_launch how = gpu::default_launch(m.hopping().problem(columns, true));
-  how.turns = true;
+  how.alternates = true;
   return how;
 }
 
 template <class T>
 std::vector<spinor_configuration> results_on(const context& ctx, const fermion_action& action, reconstruct stored,
-                                             int delayed_rank = -1, bool turns = false) {
+                                             int delayed_rank = -1, bool alternates = false) {
   const auto links = gpu::random_configuration(ctx, 3);
   const auto m = std::make_shared<gpu::wilson_clover<T>>(ctx, links, action, stored);
   gpu::field<T> in(ctx, {.columns = 3});
   gpu::random_spinors(in, 4);
-  if (turns) m->hopping().set_launch(turning(*m, in.columns()));
+  if (alternates) m->hopping().set_launch(turning(*m, in.columns()));
   auto out = like(in);
   std::vector<spinor_configuration> results;
   const auto keep = [&](const gpu::field<T>& x) {
@@ -89,7 +89,7 @@ std::vector<spinor_configuration> results_on(const context& ctx, const fermion_a
     schur.apply(less, two);
     keep(less);
   }
-  if (turns) m->hopping().set_launch(turning(*m, 1));
+  if (alternates) m->hopping().set_launch(turning(*m, 1));
   const auto one = view(in, 2, 1);
   auto alone = like(one);
   for (int k = 0; k < 2; ++k) {
@@ -117,7 +117,7 @@ void expect_same_bits(const std::vector<spinor_configuration>& found, const std:
 /// \param stride from one tested grid to the next
 template <class T>
 void compare_all_grids(const extents& global, const std::string& action_name, reconstruct stored = reconstruct::none,
-                       std::size_t stride = 1, bool turns = false) {
+                       std::size_t stride = 1, bool alternates = false) {
   const auto world = communicator::world();
   const context alone{lattice_geometry(global), communicator()};
   const fermion_action action = action_called(action_name);
@@ -132,7 +132,7 @@ void compare_all_grids(const extents& global, const std::string& action_name, re
     const bool overlap = turn / count % 2 == 0;
     ++turn;
     const context ctx = part_of(global, grid, policy, overlap);
-    expect_same_bits(results_on<T>(ctx, action, stored, -1, turns), expected, ctx,
+    expect_same_bits(results_on<T>(ctx, action, stored, -1, alternates), expected, ctx,
                      "lattice " + to_string(global) + " grid " + to_string(grid));
   }
 }

@@ -67,32 +67,32 @@ double norm_of(const spinor_configuration& psi, const communicator& comm) {
   return std::sqrt(sum[0]);
 }
 
-template <class High, class Low>
+template <class Outer, class Inner>
 solved solve_on(const context& ctx, solver_kind kind) {
   const auto links = cpu::random_configuration(ctx.geometry(), 5, ctx.comm());
   const fermion_action action = fermion_action::isotropic(mass, csw);
-  const auto m = std::make_shared<const gpu::wilson_clover<High>>(ctx, links, action, reconstruct::twelve);
-  const auto m_inner = std::make_shared<const gpu::wilson_clover<Low>>(ctx, links, action, reconstruct::twelve);
-  const gpu::schur_wilson_clover<High> schur(m, schur_kind::symmetric);
-  const gpu::schur_wilson_clover<Low> schur_inner(m_inner, schur_kind::symmetric);
+  const auto m = std::make_shared<const gpu::wilson_clover<Outer>>(ctx, links, action, reconstruct::twelve);
+  const auto m_inner = std::make_shared<const gpu::wilson_clover<Inner>>(ctx, links, action, reconstruct::twelve);
+  const gpu::schur_wilson_clover<Outer> schur(m, schur_kind::symmetric);
+  const gpu::schur_wilson_clover<Inner> schur_inner(m_inner, schur_kind::symmetric);
   stopping_rule rule;
-  rule.column_tolerances = tolerances<High>();
-  rule.look_every = 4;
+  rule.column_tolerances = tolerances<Outer>();
+  rule.check_interval = 4;
   rule.limit = 500;
-  gpu::field<High> b(ctx, {.columns = static_cast<int>(rule.column_tolerances.size())});
+  gpu::field<Outer> b(ctx, {.columns = static_cast<int>(rule.column_tolerances.size())});
   gpu::random_spinors(b, 6);
   auto no_source = view(b, zero_column, 1);
   zero(no_source);
   auto x = like(b);
   zero(x);
   const mixed_precision_defaults defaults =
-      default_parameters(precision_of<gpu::field<High>>, precision_of<gpu::field<Low>>);
+      default_parameters(precision_of<gpu::field<Outer>>, precision_of<gpu::field<Inner>>);
   const reliable_updates updates{.delta = defaults.delta, .longest_interval = defaults.longest_interval};
   solved result;
   result.report = schur_solve(schur, *m, x, b, rule,
                               [&](const auto& a, auto& even, const auto& source, const auto& part) {
-                                return solve_mixed<gpu::field<Low>>(kind, mixed_scheme::reliable, a, schur_inner, even,
-                                                                    source, part, updates);
+                                return solve_mixed<gpu::field<Inner>>(kind, mixed_scheme::reliable, a, schur_inner,
+                                                                      even, source, part, updates);
                               },
                               {.operator_norm = operator_norm});
   for (int c = 0; c < b.columns(); ++c) {
@@ -109,12 +109,12 @@ solved solve_on(const context& ctx, solver_kind kind) {
 }
 
 /// Solved by the first rank, for all.
-template <class High, class Low>
+template <class Outer, class Inner>
 solved solve_alone(solver_kind kind) {
   const auto world = communicator::world();
   solved result;
-  if (world.rank() == 0) result = solve_on<High, Low>(alone(), kind);
-  const std::size_t columns = tolerances<High>().size();
+  if (world.rank() == 0) result = solve_on<Outer, Inner>(alone(), kind);
+  const std::size_t columns = tolerances<Outer>().size();
   result.solutions.resize(columns, spinor_configuration(lattice_geometry(lattice)));
   result.residuals.resize(columns);
   world.broadcast(std::as_writable_bytes(std::span(result.residuals)), 0);
@@ -157,16 +157,16 @@ double floor_of(const solved& s, std::size_t c) {
   return std::sqrt(additions) * roundoff<T> * operator_norm * s.norms[c] / s.source_norms[c];
 }
 
-template <class High, class Low>
+template <class Outer, class Inner>
 void compare_with_one_rank(solver_kind kind) {
   const auto world = communicator::world();
-  const solved expected = solve_alone<High, Low>(kind);
+  const solved expected = solve_alone<Outer, Inner>(kind);
   for (const extents& grid : some_grids(world.size())) {
-    const solved found = solve_on<High, Low>(on_grid(grid, halo_policy::peer, true), kind);
-    expect_same_bits(found, solve_on<High, Low>(on_grid(grid, halo_policy::staged, false), kind), to_string(grid));
+    const solved found = solve_on<Outer, Inner>(on_grid(grid, halo_policy::peer, true), kind);
+    expect_same_bits(found, solve_on<Outer, Inner>(on_grid(grid, halo_policy::staged, false), kind), to_string(grid));
     ASSERT_TRUE(found.report.all_converged()) << to_string(grid);
-    const std::vector<double> asked = tolerances<High>();
-    for (std::size_t c = 0; c < asked.size(); ++c) {
+    const std::vector<double> requested = tolerances<Outer>();
+    for (std::size_t c = 0; c < requested.size(); ++c) {
       const std::string where = "grid " + to_string(grid) + " column " + std::to_string(c);
       const double apart = distance(found.solutions[c], expected.solutions[c], world);
       if (c == zero_column) {
@@ -174,15 +174,15 @@ void compare_with_one_rank(solver_kind kind) {
         EXPECT_EQ(found.report.columns[c].iterations, 0) << where;
         continue;
       }
-      const double b = found.source_norms[c], floor = floor_of<High>(found, c);
-      EXPECT_TRUE(found.residuals[c] <= asked[c] + floor) << where << ": " << found.residuals[c];
+      const double b = found.source_norms[c], floor = floor_of<Outer>(found, c);
+      EXPECT_TRUE(found.residuals[c] <= requested[c] + floor) << where << ": " << found.residuals[c];
       // M (x - x') = r' - r; the two residuals are known to what the textbook rounds.
       const double known = 4.0 * 0x1p-53 * operator_norm * found.norms[c];
       EXPECT_TRUE(apart <= inverse_norm * ((found.residuals[c] + expected.residuals[c]) * b + known))
           << where << ": " << apart << " of " << found.norms[c];
       // The bound means something: the solutions agree to the requested tolerance.
-      EXPECT_TRUE(apart <= inverse_norm * operator_norm * 2.0 * (asked[c] + floor) * found.norms[c]) << where;
-      if (!std::is_same_v<High, Low>) {
+      EXPECT_TRUE(apart <= inverse_norm * operator_norm * 2.0 * (requested[c] + floor) * found.norms[c]) << where;
+      if (!std::is_same_v<Outer, Inner>) {
         EXPECT_FALSE(found.report.columns[c].updates.empty()) << where;
       }
     }

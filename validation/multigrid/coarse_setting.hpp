@@ -27,9 +27,9 @@ void poison(cpu::coarse_field<T>& x) {
 }
 
 /// Returns |a - b| / |b|, the largest of all columns; NaN where a number is.
-template <class F>
-double distance(const F& a, const F& b) {
-  F difference = like(a);
+template <class Field>
+double distance(const Field& a, const Field& b) {
+  Field difference = like(a);
   const auto d2 = host_values(subtract_norm2(difference, a, b)), b2 = host_values(norm2(b));
   double worst = 0.0;
   for (std::size_t c = 0; c < d2.size(); ++c) {
@@ -39,8 +39,8 @@ double distance(const F& a, const F& b) {
   return worst;
 }
 
-inline cpu::field<double> random_quarks(const cpu::context& ctx, int columns, std::uint64_t seed,
-                                        site_subset sites = site_subset::full) {
+inline cpu::field<double> random_fine_field(const cpu::context& ctx, int columns, std::uint64_t seed,
+                                            site_subset sites = site_subset::full) {
   cpu::field<double> x(ctx, {spins, colours, sites, columns});
   for (int c = 0; c < columns; ++c)
     import_column(x, c, cpu::random_spinor(ctx.geometry(), seed, static_cast<std::uint64_t>(c), ctx.comm()));
@@ -64,7 +64,7 @@ struct coarse_setting {
         links(cpu::weak_field_configuration(ctx.geometry(), 0.3, 11, ctx.comm())),
         action(with),
         fine(ctx, links, action),
-        seeds(random_quarks(ctx, count, 21)),
+        seeds(random_fine_field(ctx, count, 21)),
         vectors(orthonormal(cpu::gathered(seeds, aggregates(ctx.geometry(), coarsened(ctx.geometry(), aggregate))))),
         numbers(cpu::galerkin_product(ctx, links, action, vectors)),
         p(ctx, vectors),

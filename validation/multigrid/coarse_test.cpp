@@ -28,7 +28,7 @@ class CoarseLattice : public testing::TestWithParam<coarse_case> {
 TEST_P(CoarseLattice, RestrictionUndoesProlongation) {
   for (const int columns : {1, 5}) {
     const auto c = setting.random_coarse(columns, 3);
-    auto fine = random_quarks(setting.ctx, columns, 99);
+    auto fine = random_fine_field(setting.ctx, columns, 99);
     setting.p.prolong(fine, c);
     auto back = like(c);
     poison(back);
@@ -47,7 +47,7 @@ TEST_P(CoarseLattice, ProjectionKeepsTheNullVectors) {
 
 TEST_P(CoarseLattice, OperatorIsThatOfTheFineLatticeBetweenProlongations) {
   const auto eta = setting.random_coarse(3, 4);
-  auto fine = random_quarks(setting.ctx, 3, 99);
+  auto fine = random_fine_field(setting.ctx, 3, 99);
   auto m_fine = like(fine);
   setting.p.prolong(fine, eta);
   setting.fine.apply(m_fine, fine);
@@ -69,7 +69,7 @@ TEST_P(CoarseLattice, DaggerIsTheAdjoint) {
 }
 
 TEST_P(CoarseLattice, EvenFieldsAreFullOnesWithZerosOnOddSites) {
-  auto full = random_quarks(setting.ctx, 2, 7);
+  auto full = random_fine_field(setting.ctx, 2, 7);
   auto odd = full.parity(1);
   const auto even = full.parity(0);
   auto all = setting.p.coarse_like(2), of_even = like(all), of_odd = like(all);
@@ -94,7 +94,7 @@ TEST_P(CoarseLattice, SchurComplementSolvesTheWholeSystem) {
   auto b = like(x);
   setting.coarse.apply(b, x);
   // Mhat x_e = the prepared source, and x from x_e.
-  auto source = schur.working_field(3), mx = like(source), x_even = like(source);
+  auto source = schur.solved_field(3), mx = like(source), x_even = like(source);
   if (source.shape().sites == site_subset::full)
     copy(x_even, x);
   else
@@ -141,7 +141,7 @@ TEST_P(CoarseLattice, NextLatticeIsThatOfBothProlongations) {
   auto eta = p2.coarse_like(2);
   fill_random(eta, 5, 0);
   auto middle = setting.p.coarse_like(2), m_middle = like(middle);
-  auto fine = random_quarks(setting.ctx, 2, 99), m_fine = like(fine);
+  auto fine = random_fine_field(setting.ctx, 2, 99), m_fine = like(fine);
   p2.prolong(middle, eta);
   setting.p.prolong(fine, middle);
   setting.fine.apply(m_fine, fine);
@@ -236,7 +236,7 @@ TEST(Domains, AreTheOperatorWithoutHopsBetweenThem) {
   for (Eigen::Index j = 0; j < m.cols(); ++j)
     for (Eigen::Index i = 0; i < m.rows(); ++i)
       if (domain(i) != domain(j)) m(i, j) = 0.0;
-  const auto in = random_quarks(ctx, 2, 3);
+  const auto in = random_fine_field(ctx, 2, 3);
   auto out = like(in);
   inside.apply(out, in);
   spinor_configuration from(ctx.geometry()), to(ctx.geometry());
@@ -249,9 +249,10 @@ TEST(Domains, AreTheOperatorWithoutHopsBetweenThem) {
 }
 
 /// Two colours make up the lattice, and the operator of domains leads from neither to the other.
-template <class F>
-void expect_domains(const schwarz_domains<F>& domains, const any_operator<F>& whole, const F& x, double bound) {
-  F parts[2] = {like(x), like(x)}, sum = like(x), image = like(x), part_of_image = like(x), outside = like(x);
+template <class Field>
+void expect_domains(const schwarz_domains<Field>& domains, const any_operator<Field>& whole, const Field& x,
+                    double bound) {
+  Field parts[2] = {like(x), like(x)}, sum = like(x), image = like(x), part_of_image = like(x), outside = like(x);
   domains.inside.apply(image, x);
   whole.apply(outside, x);
   EXPECT_TRUE(distance(image, outside) >= 10 * bound) << distance(image, outside) << ": nothing was cut";
@@ -272,19 +273,19 @@ TEST(Domains, OfTwoColoursDoNotTouch) {
   const coarse_setting s(cpu::context(lattice_geometry({8, 4, 4, 8}), communicator()), action, {2, 2, 2, 2}, 4);
   const auto links = std::make_shared<gauge_configuration>(s.links);
   const cpu::multigrid_library library(s.ctx, links, action);
-  auto quarks = library.working_quarks(3);
-  library.take_working_sites(quarks, library.random_quarks(3, 8));
-  expect_domains(library.quark_domains(*library.system(), {2, 2, 4, 4}),
+  auto quarks = library.even_field(3);
+  library.restrict_to_even(quarks, library.random_fine_field(3, 8));
+  expect_domains(library.fine_domains(*library.system(), {2, 2, 4, 4}),
                  any_operator<cpu::field<float>>(*library.system()), quarks, 1e-6);
   cpu::field<half> halves(s.ctx, quarks.shape());
   convert(halves, quarks);
   const auto low = std::make_shared<const cpu::wilson_clover<half>>(s.ctx, s.links, action);
   const cpu::schur_wilson_clover<half> schur(low, schur_kind::asymmetric);
   // 16 bits of the largest number of a site, several times.
-  expect_domains(library.quark_domains(schur, {2, 2, 4, 4}), any_operator<cpu::field<half>>(schur), halves, 3e-4);
+  expect_domains(library.fine_domains(schur, {2, 2, 4, 4}), any_operator<cpu::field<half>>(schur), halves, 3e-4);
 
   const cpu::coarse_schur<float> coarse(s.ctx, s.numbers);
-  auto working = coarse.working_field(2);
+  auto working = coarse.solved_field(2);
   fill_random(working, 5, 0);
   for (const extents& shape : {extents{2, 1, 2, 2}, extents{1, 1, 1, 2}})
     expect_domains(library.coarse_domains(s.numbers, shape),
@@ -293,7 +294,7 @@ TEST(Domains, OfTwoColoursDoNotTouch) {
 
 TEST(NullVectors, ThatAddNothingAreReplaced) {
   const cpu::context ctx(lattice_geometry({4, 4, 4, 4}), communicator());
-  auto v = random_quarks(ctx, 3, 1);
+  auto v = random_fine_field(ctx, 3, 1);
   const int from[] = {0}, to[] = {2};
   copy_columns(v, std::span<const int>(to), v, std::span<const int>(from));
   auto vectors = cpu::gathered(v, aggregates(ctx.geometry(), coarsened(ctx.geometry(), {2, 2, 2, 2})));
@@ -303,7 +304,7 @@ TEST(NullVectors, ThatAddNothingAreReplaced) {
   const cpu::transfer<double> p(ctx, vectors);
   auto c = p.coarse_like(1), back = like(c);
   fill_random(c, 1, 0);
-  auto fine = random_quarks(ctx, 1, 2);
+  auto fine = random_fine_field(ctx, 1, 2);
   p.prolong(fine, c);
   p.restrict_to(back, fine);
   EXPECT_TRUE(distance(back, c) <= single_precision_bound);
@@ -312,7 +313,7 @@ TEST(NullVectors, ThatAddNothingAreReplaced) {
 TEST(NullVectors, MayNotBeMoreThanAnAggregateHasNumbers) {
   const cpu::context ctx(lattice_geometry({4, 4, 4, 4}), communicator());
   auto vectors =
-      cpu::gathered(random_quarks(ctx, 7, 1), aggregates(ctx.geometry(), coarsened(ctx.geometry(), {1, 1, 1, 1})));
+      cpu::gathered(random_fine_field(ctx, 7, 1), aggregates(ctx.geometry(), coarsened(ctx.geometry(), {1, 1, 1, 1})));
   EXPECT_THROW(cpu::orthonormalise(vectors, ctx), input_error);
   EXPECT_THROW(coarsened(ctx.geometry(), {3, 2, 2, 2}), input_error);
 }
@@ -347,13 +348,13 @@ TEST(NullVectors, OfTheFreeFieldGiveTheMass) {
 TEST(CoarseFields, OperationsAreTheirFormulas) {
   const cpu::context ctx(lattice_geometry({4, 4, 4, 8}), communicator());
   const auto geometry = std::make_shared<const coarse_geometry>(coarsened(ctx.geometry(), {2, 2, 2, 2}));
-  using F = cpu::coarse_field<double>;
+  using Field = cpu::coarse_field<double>;
   const auto fresh = [&](std::uint64_t seed) {
-    F whole(ctx, geometry, {2, 5, site_subset::full, 4});
+    Field whole(ctx, geometry, {2, 5, site_subset::full, 4});
     fill_random(whole, seed, 0);
     return view(whole.parity(1), 1, 3);
   };
-  const auto numbers = [&](const F& x) {
+  const auto numbers = [&](const Field& x) {
     std::vector<complex<double>> all;
     for (int c = 0; c < x.columns(); ++c) {
       std::vector<complex<double>> column(static_cast<std::size_t>(x.sites() * x.components()));
@@ -365,13 +366,13 @@ TEST(CoarseFields, OperationsAreTheirFormulas) {
   const complex<double> a[] = {{0.5, 1.0}, {-1.5, 0.25}, {2.0, -0.75}};
   const complex<double> b[] = {{1.5, -1.0}, {0.5, 0.125}, {-2.0, 0.5}};
   const complex<double> c[] = {{0.25, 2.0}, {1.0, 1.0}, {-1.0, 0.5}};
-  const F u = fresh(1), v = fresh(2);
+  const Field u = fresh(1), v = fresh(2);
   const auto U = numbers(u), V = numbers(v);
   const auto A = make_scalars(u, std::span<const complex<double>>(a)),
              B = make_scalars(u, std::span<const complex<double>>(b)),
              C = make_scalars(u, std::span<const complex<double>>(c));
   const std::size_t n = U.size() / 3;
-  const auto same = [&](const F& x, const auto& formula, const char* what) {
+  const auto same = [&](const Field& x, const auto& formula, const char* what) {
     const auto found = numbers(x);
     for (std::size_t i = 0; i < found.size(); ++i)
       ASSERT_TRUE(std::sqrt(norm2(found[i] - formula(i, i / n))) <= 1e-13) << what;
@@ -385,7 +386,7 @@ TEST(CoarseFields, OperationsAreTheirFormulas) {
   };
   sums(dot(u, v), [&](std::size_t i, std::size_t) { return conj(U[i]) * V[i]; }, "dot");
   sums(norm2(u), [&](std::size_t i, std::size_t) { return conj(U[i]) * U[i]; }, "norm2");
-  F x = fresh(3), y = fresh(4), z = fresh(5);
+  Field x = fresh(3), y = fresh(4), z = fresh(5);
   auto X = numbers(x);
   axpy(x, A, u);
   same(x, [&](std::size_t i, std::size_t k) { return X[i] + a[k] * U[i]; }, "axpy");

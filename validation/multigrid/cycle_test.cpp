@@ -45,7 +45,8 @@ solved solve(const Multigrid& mg, const gauge_configuration& links, const fermio
 template <class Multigrid>
 int iterations_with(const Multigrid& mg, const gauge_configuration& links, const fermion_action& action, int columns,
                     double tolerance = 1e-9, int limit = 200) {
-  const solved s = solve(mg, links, action, random_quarks(mg.library().get_context(), columns, 5), tolerance, limit);
+  const solved s =
+      solve(mg, links, action, random_fine_field(mg.library().get_context(), columns, 5), tolerance, limit);
   EXPECT_TRUE(s.report.all_converged());
   // The prepared source is up to about 2 times as long as b.
   EXPECT_TRUE(s.distance_to_b <= 2 * tolerance) << s.distance_to_b;
@@ -202,10 +203,10 @@ struct repeating_library : cpu::multigrid_library {
   using cpu::multigrid_library::multigrid_library;
   explicit repeating_library(const cpu::multigrid_library& honest) : cpu::multigrid_library(honest) {}
   repeating_library alone() const { return repeating_library(cpu::multigrid_library::alone()); }
-  quark_field random_quarks(int columns, std::uint64_t seed) const {
-    quark_field v = cpu::multigrid_library::random_quarks(columns, seed);
+  fine_field random_fine_field(int columns, std::uint64_t seed) const {
+    fine_field v = cpu::multigrid_library::random_fine_field(columns, seed);
     if (columns < 4) return v;
-    quark_field third = view(v, 2, 1), last = view(v, columns - 1, 1);
+    fine_field third = view(v, 2, 1), last = view(v, columns - 1, 1);
     copy(third, view(v, 0, 1));
     copy(last, view(v, 1, 1));
     scale(last, uniform_scalars(last, -3.0));
@@ -302,7 +303,7 @@ TEST(Multigrid, IsGaugeCovariant) {
     }
     EXPECT_TRUE(std::sqrt(difference / size) <= single_precision_bound) << level;
   }
-  const auto b = random_quarks(system.ctx, 2, 5);
+  const auto b = random_fine_field(system.ctx, 2, 5);
   auto b_there = like(b), x_there = like(b);
   spinor_configuration column(system.ctx.geometry());
   const auto to_other_gauge = [&](cpu::field<double>& there, const cpu::field<double>& here) {
@@ -335,7 +336,7 @@ TEST(Multigrid, WithADamagedNullVectorTakesLongerAndIsNeverWrong) {
   auto p = default_multigrid_parameters(system.ctx.geometry().global(), system.ctx.geometry().local());
   for (auto& c : p.coarsenings) c.vectors = 12;
   const cpu_multigrid good(cpu::multigrid_library(system.ctx, system.links, action), p);
-  const auto b = random_quarks(system.ctx, 1, 5);
+  const auto b = random_fine_field(system.ctx, 1, 5);
   const auto iterations = [&](const std::function<void(null_space&)>& damage) {
     const solved s = solve(damaged(good, damage), *system.links, action, b, 1e-8, 300);
     EXPECT_TRUE(s.report.all_converged());
@@ -381,7 +382,7 @@ TEST(Multigrid, NullSpaceHoldsOtherLowModes) {
   for (auto& c : p.coarsenings) c.vectors = 12;
   const cpu_multigrid mg(cpu::multigrid_library(system.ctx, system.links, action), p);
   cpu::field<float> random(system.ctx, {spins, colours, site_subset::full, 2}), v = like(random), x = like(v);
-  cpu::field<double> b = random_quarks(system.ctx, 2, 41);
+  cpu::field<double> b = random_fine_field(system.ctx, 2, 41);
   convert(random, b);
   // Inverse iterations leave the lowest modes of a random vector.
   for (int pass = 0; pass < 5; ++pass) b = solve(mg, *system.links, action, b, 1e-4).x;
@@ -391,8 +392,7 @@ TEST(Multigrid, NullSpaceHoldsOtherLowModes) {
 
   using quarks = cpu::field<float>;
   const auto& system_of_even = mg.library().system();
-  red_black_inverse<quarks, cpu::schur_wilson_clover<float>>(system_of_even, mg.library().working_quarks(2),
-                                                             mg.cycle(2))
+  red_black_inverse<quarks, cpu::schur_wilson_clover<float>>(system_of_even, mg.library().even_field(2), mg.cycle(2))
       .apply(x, v);
   auto mx = like(x);
   mg.library().apply_full(mx, x);

@@ -44,24 +44,24 @@ class LowModes : public testing::Test {
     for (int c = 0; c < v.columns(); ++c)
       import_column(v, c, cpu::random_spinor(ctx.geometry(), 7, drawn++, ctx.comm()));
   };
-  quarks random_quarks(int columns) {
+  quarks random_fine_field(int columns) {
     quarks v(ctx, field_shape{.columns = columns});
     fill(v);
     return v;
   }
   void invert(quarks& x, const quarks& b, double tolerance) const {
-    quarks turned = like(b);
-    gamma5(turned, b);
+    quarks rotated = like(b);
+    gamma5(rotated, b);
     zero(x);
     stopping_rule rule;
     rule.tolerance = tolerance;
     rule.guess_is_zero = true;
-    bicgstab(m, x, turned, rule);
+    bicgstab(m, x, rotated, rule);
   }
 };
 
 TEST_F(LowModes, BySolvesMeetTheFreeQuark) {
-  quarks start = random_quarks(4);
+  quarks start = random_fine_field(4);
   const auto inverse = [&](quarks& x, const quarks& b) { invert(x, b, 1e-8); };
   const auto found = modes_by_inverse(h, inverse, start, 12, 4, fill);
   // Of 12 steps the next level, 1.6 times as high, is left with 1.6^-24 in |eigenvalue|^2, times its 72 modes.
@@ -73,7 +73,7 @@ TEST_F(LowModes, BySolvesMeetTheFreeQuark) {
 }
 
 TEST_F(LowModes, OfASpanAreFoundThoughItsVectorsDependOnEachOther) {
-  quarks good = random_quarks(3);
+  quarks good = random_fine_field(3);
   for (int step = 0; step < 20; ++step) {
     quarks next = like(good);
     invert(next, good, 1e-6);
@@ -81,7 +81,7 @@ TEST_F(LowModes, OfASpanAreFoundThoughItsVectorsDependOnEachOther) {
     orthonormalise(good, fill);
   }
   // Random vectors hide the good ones: v_k = good_k + 10 noise_k, noise of norm 1, and one vector twice.
-  quarks v = random_quarks(7);
+  quarks v = random_fine_field(7);
   scale(v, uniform_scalars(v, 1.0 / std::sqrt(24.0 * 256.0)));
   copy_columns(v, std::vector<int>{6}, v, std::vector<int>{3});
   quarks noisy = view(v, 0, 3), noise = view(v, 3, 3);
@@ -100,7 +100,7 @@ TEST_F(LowModes, OfASpanAreFoundThoughItsVectorsDependOnEachOther) {
 }
 
 TEST_F(LowModes, RefuseMoreThanTheirSpaceHolds) {
-  quarks start = random_quarks(2);
+  quarks start = random_fine_field(2);
   const auto inverse = [&](quarks& x, const quarks& b) { copy(x, b); };
   EXPECT_THROW(modes_by_inverse(h, inverse, start, 1, 5, fill), input_error);
 }

@@ -26,7 +26,7 @@ TEST(CoarseLatticeOnRanks, KeepsItsIdentities) {
     // Boxes of one coarse site where the grid cuts most.
     const coarse_setting s(ctx, typical_actions()[3].action, {2, 2, 2, 2}, 5);
     const auto eta = s.random_coarse(2, 4);
-    auto fine = random_quarks(ctx, 2, 99), m_fine = like(fine);
+    auto fine = random_fine_field(ctx, 2, 99), m_fine = like(fine);
     s.p.prolong(fine, eta);
     s.fine.apply(m_fine, fine);
     auto expected = like(eta), found = like(eta);
@@ -44,7 +44,7 @@ TEST(CoarseLatticeOnRanks, KeepsItsIdentities) {
     EXPECT_TRUE(std::abs(here - size) <= single_precision_bound * size) << to_string(grid);
 
     const cpu::coarse_schur<double> schur(ctx, s.numbers);
-    auto x_even = schur.working_field(2), source = like(x_even), mx = like(x_even);
+    auto x_even = schur.solved_field(2), source = like(x_even), mx = like(x_even);
     copy(x_even, eta.parity(0));
     schur.prepare_source(source, found);
     schur.apply(mx, x_even);
@@ -133,7 +133,7 @@ TEST(MultigridOnRanks, HasTheSetupAndTakesTheIterationsOfOneRank) {
     const multigrid<cpu::multigrid_library> mg(cpu::multigrid_library(ctx, links, action), p);
     const auto full = std::make_shared<const cpu::wilson_clover<double>>(ctx, *links, action);
     const cpu::schur_wilson_clover<double> schur(full, schur_kind::asymmetric);
-    const auto b = random_quarks(ctx, 2, 5);
+    const auto b = random_fine_field(ctx, 2, 5);
     auto source = schur.even_like(b), even = like(source);
     schur.prepare_source(source, b);
     zero(even);

@@ -26,13 +26,13 @@ struct system_to_solve {
 
 template <class T>
 schur_report solve_with(const system_to_solve& system, solver_kind kind, schur_kind preconditioning, const field<T>& b,
-                        field<T>& x, double tolerance, int look_every = 1) {
+                        field<T>& x, double tolerance, int check_interval = 1) {
   const auto m = std::make_shared<const backend::wilson_clover<T>>(system.ctx, system.links, system.action);
   const backend::schur_wilson_clover<T> schur(m, preconditioning);
   stopping_rule rule;
   rule.tolerance = tolerance;
   rule.limit = 2000;
-  rule.look_every = look_every;
+  rule.check_interval = check_interval;
   zero(x);
   return schur_solve(schur, *m, x, b, rule, [&](const auto& a, auto& even, const auto& source, const auto& inner) {
     return solve(kind, a, even, source, inner, {.restart_length = 12, .relaxation = 0.9});

@@ -63,19 +63,19 @@ template <class T>
 constexpr precision precision_named = precision_of<field<T>>;
 
 /// Solves for all columns of b from zero, to the defaults of the pair of precisions.
-template <class High, class Low>
-schur_report solve_mixed_for(field<High>& x, const field<High>& b, const mixed_options& options) {
+template <class Outer, class Inner>
+schur_report solve_mixed_for(field<Outer>& x, const field<Outer>& b, const mixed_options& options) {
   const light_quark& system = light_quark::on_the_configuration();
-  const auto outer = std::make_shared<const backend::wilson_clover<High>>(system.ctx, system.links, system.action);
-  const auto inner = std::make_shared<const backend::wilson_clover<Low>>(system.ctx, system.links, system.action);
-  const backend::schur_wilson_clover<High> schur(outer, options.preconditioning);
-  const backend::schur_wilson_clover<Low> inner_schur(inner, options.preconditioning);
-  const auto defaults = default_parameters(precision_named<High>, precision_named<Low>);
+  const auto outer = std::make_shared<const backend::wilson_clover<Outer>>(system.ctx, system.links, system.action);
+  const auto inner = std::make_shared<const backend::wilson_clover<Inner>>(system.ctx, system.links, system.action);
+  const backend::schur_wilson_clover<Outer> schur(outer, options.preconditioning);
+  const backend::schur_wilson_clover<Inner> inner_schur(inner, options.preconditioning);
+  const auto defaults = default_parameters(precision_named<Outer>, precision_named<Inner>);
   const double tolerance = options.tolerance > 0.0 ? options.tolerance : defaults.tolerance;
   zero(x);
   return schur_solve(schur, *outer, x, b, {.tolerance = tolerance, .limit = 4000},
                      [&](const auto& a, auto& even, const auto& source, const stopping_rule& rule) {
-                       return solve_mixed<field<Low>>(
+                       return solve_mixed<field<Inner>>(
                            options.solver, options.scheme, a, inner_schur, even, source, rule,
                            {.delta = defaults.delta, .longest_interval = defaults.longest_interval});
                      },
@@ -103,7 +103,7 @@ std::pair<double, double> independent_residual(const field<T>& x, int column, co
           residual_floor(u, system.operator_norm, std::sqrt(norms[0]), std::sqrt(norms[1]))};
 }
 
-template <class Low>
+template <class Inner>
 class DoubleWithInner : public testing::Test {};
 using inner_precisions = testing::Types<double, float, half>;
 TYPED_TEST_SUITE(DoubleWithInner, inner_precisions);
@@ -158,7 +158,7 @@ TEST(DoubleHalf, TakesFewIterationsMoreThanUniformDoubleAndDefectCorrectionVisib
   EXPECT_LE(iterations(float{}, solver_kind::bicgstab, mixed_scheme::reliable), 1.3 * uniform);
 }
 
-template <class Low>
+template <class Inner>
 class SingleWithInner : public testing::Test {};
 using inner_of_single = testing::Types<float, half>;
 TYPED_TEST_SUITE(SingleWithInner, inner_of_single);

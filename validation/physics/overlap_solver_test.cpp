@@ -106,8 +106,8 @@ TEST(OverlapSolver, goes_on_with_searches_from_what_was_kept) {
   const kernel_modes expected = whole->lowest_kernel_modes(search);
 
   memory_of_host<mode_search_state> memory;
-  int asked = 0;
-  const auto stopped = make_solver(links, {.seed = 3, .interrupted = [&] { return memory.state && ++asked > 20; }});
+  int requested = 0;
+  const auto stopped = make_solver(links, {.seed = 3, .interrupted = [&] { return memory.state && ++requested > 20; }});
   memory.solver = stopped.get();
   const kernel_modes none = stopped->lowest_kernel_modes(search, 6, &memory);
   EXPECT_FALSE(none.complete);

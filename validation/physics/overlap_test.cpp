@@ -33,8 +33,8 @@ struct library {
   template <class T>
   using hermitian_wilson = backend::hermitian_wilson<T>;
 };
-using F = backend::field<double>;
-using G = backend::field<float>;
+using Field = backend::field<double>;
+using InnerField = backend::field<float>;
 using sign_of_library = sign_function<library>;
 
 constexpr double rho = 1.4;
@@ -61,36 +61,36 @@ struct overlap_case {
                std::make_shared<const backend::hermitian_wilson<float>>(ctx, links, action, reconstruct::none),
                std::make_shared<const backend::hermitian_wilson<half>>(ctx, links, action, reconstruct::none)) {}
 
-  F fields(int columns) const { return F(ctx, {spins, colours, site_subset::full, columns}); }
-  random_fill<F> random() {
-    return [this](F& x) {
-      F whole = x.shape().spins == spins ? x : fields(x.columns());
+  Field fields(int columns) const { return Field(ctx, {spins, colours, site_subset::full, columns}); }
+  random_fill<Field> random() {
+    return [this](Field& x) {
+      Field whole = x.shape().spins == spins ? x : fields(x.columns());
       for (int c = 0; c < x.columns(); ++c)
         import_column(whole, c, cpu::random_spinor(ctx.geometry(), 7, next++, communicator()));
       if (x.shape().spins != spins) take_chirality(x, whole, +1);
     };
   }
-  F unit_vectors(int columns) {
-    F x = fields(columns);
+  Field unit_vectors(int columns) {
+    Field x = fields(columns);
     random()(x);
     for (int c = 0; c < columns; ++c) {
-      F one = view(x, c, 1);
+      Field one = view(x, c, 1);
       scale(one, uniform_scalars(one, 1.0 / std::sqrt(host_values(norm2(one))[0].re)));
     }
     return x;
   }
-  mode_set<F> modes(mode_search search, const mode_keeper<F>& keeper = nullptr,
-                    std::optional<std::pair<F, mode_search_state>> stored = std::nullopt,
-                    const basis_maker<F>& make_basis = nullptr) {
-    const F shape = fields(1), sample = unit_vectors(4);
-    G narrow = like(sample, 4, as<G>);
-    convert(narrow, sample);
-    return lowest_modes(kernel.wide(), kernel.narrow(), shape, narrow,
+  mode_set<Field> modes(mode_search search, const mode_keeper<Field>& keeper = nullptr,
+                        std::optional<std::pair<Field, mode_search_state>> stored = std::nullopt,
+                        const basis_maker<Field>& make_basis = nullptr) {
+    const Field shape = fields(1), sample = unit_vectors(4);
+    InnerField as_single = like(sample, 4, as<InnerField>);
+    convert(as_single, sample);
+    return lowest_modes(kernel.as_double(), kernel.as_single(), shape, as_single,
                         12.0 * static_cast<double>(ctx.geometry().global_volume()), search, random(), 12, keeper,
                         std::move(stored), make_basis);
   }
-  mode_set<F> modes(int count) { return modes(mode_search{.modes = count}); }
-  sign_of_library sign(const mode_set<F>& modes, sign_options options = {}) const {
+  mode_set<Field> modes(int count) { return modes(mode_search{.modes = count}); }
+  sign_of_library sign(const mode_set<Field>& modes, sign_options options = {}) const {
     if (options.highest <= 0.0) options.highest = modes.highest;
     return sign_of_library(kernel, modes.vectors, modes.values, options);
   }
@@ -105,28 +105,28 @@ struct host_fields {
   std::shared_ptr<gpu::memory_pool> pool = gpu::make_host_pool();
 #endif
 
-  F operator()(int columns) {
+  Field operator()(int columns) {
     ++made;
 #ifdef PLAQUETTE_TEST_GPU_BACKEND
     const std::size_t before = pool->in_use();
     const gpu::redirected_memory to(*pool);
-    F x(ctx, {spins_of_site, colours, site_subset::full, columns});
+    Field x(ctx, {spins_of_site, colours, site_subset::full, columns});
     EXPECT_GE(pool->in_use(), before + 8 * 6 * static_cast<std::size_t>(columns * ctx.geometry().local_volume()));
     return x;
 #else
-    return F(ctx, {spins_of_site, colours, site_subset::full, columns});
+    return Field(ctx, {spins_of_site, colours, site_subset::full, columns});
 #endif
   }
 };
 
-dense_matrix columns_to_dense(const F& x) {
+dense_matrix columns_to_dense(const Field& x) {
   dense_matrix all(12 * x.get_context().geometry().local_volume(), x.columns());
   for (int c = 0; c < x.columns(); ++c) all.col(c) = to_dense(canonical_column(x, c));
   return all;
 }
 
-double distance(const F& a, const F& b) {
-  F d = like(a);
+double distance(const Field& a, const Field& b) {
+  Field d = like(a);
   double worst = 0.0;
   for (const complex<double>& n : host_values(subtract_norm2(d, a, b))) worst = std::max(worst, std::sqrt(n.re));
   return worst;
@@ -234,7 +234,7 @@ TEST_P(FluxField, has_the_spectra_and_the_index_that_are_known) {
   EXPECT_NEAR(std::sqrt(squares[known.zero_modes]), known.next, printed);
 
   // Three colours make every level three times as degenerate.
-  const mode_set<F> modes = field.modes(18);
+  const mode_set<Field> modes = field.modes(18);
   ASSERT_EQ(modes.values.size(), 18u);
   for (std::size_t i = 0; i < 18; ++i) EXPECT_NEAR(std::abs(modes.values[i]), h[i / 3], 1e-9) << i;
   const sign_of_library sign = field.sign(modes);
@@ -250,7 +250,7 @@ TEST_P(FluxField, has_the_spectra_and_the_index_that_are_known) {
 TEST(FluxOfSU3, has_an_index_of_two_beside_a_free_colour) {
   for (const bool periodic : {true, false}) {
     overlap_case field(flux_links({1, 1}, abelian_embedding::su3), periodic);
-    const mode_set<F> modes = field.modes(8);
+    const mode_set<Field> modes = field.modes(8);
     if (periodic) {
       EXPECT_NEAR(std::abs(modes.values.front()), 0.6, 1e-9);
     }
@@ -263,12 +263,12 @@ TEST(FluxOfSU3, has_an_index_of_two_beside_a_free_colour) {
 }
 
 TEST(FreeSpectrum, has_the_lowest_modes_that_are_known) {
-  const auto next = [](const overlap_mode_set<F>& found, int zero_modes) {
+  const auto next = [](const overlap_mode_set<Field>& found, int zero_modes) {
     return std::sqrt(found.of(found.searched).eigenvalues[static_cast<std::size_t>(zero_modes)]);
   };
   for (const bool periodic : {true, false}) {
     overlap_case field(unit_links({4, 4, 4, 4}), periodic);
-    const mode_set<F> modes = field.modes(12);
+    const mode_set<Field> modes = field.modes(12);
     EXPECT_NEAR(std::abs(modes.values.front()), periodic ? 0.6 : 0.7709, printed);
     EXPECT_GE(modes.highest, periodic ? 6.6 : 6.3466);
     EXPECT_LE(modes.highest, 1.006 * (periodic ? 6.6 : 6.3467));
@@ -298,12 +298,12 @@ TEST(FluxPropagator, has_the_trace_of_the_propagator_that_is_known) {
 TEST(FreeField, has_the_overlap_operator_of_plane_waves) {
   const extents lattice{4, 4, 4, 4};
   overlap_case field(unit_links(lattice), true);
-  const mode_set<F> modes = field.modes(mode_search{.modes = 1, .tolerance = 1e-9});
+  const mode_set<Field> modes = field.modes(mode_search{.modes = 1, .tolerance = 1e-9});
   ASSERT_EQ(modes.values.size(), 1u);
   EXPECT_NEAR(std::abs(modes.values[0]), 0.6, 1e-9);
   EXPECT_GE(modes.highest, 6.6);
   EXPECT_LE(modes.highest, 6.6 * 1.006);
-  const F none = field.fields(0);
+  const Field none = field.fields(0);
   const sign_of_library sign(field.kernel, none, {}, {.lowest = 0.5999, .highest = 6.601});
   const overlap_operator<sign_of_library> d(sign, rho);
   constexpr double delta = 1e-11;
@@ -327,7 +327,7 @@ TEST(FreeField, has_the_overlap_operator_of_plane_waves) {
       for (int s = 0; s < spins; ++s)
         for (int c = 0; c < colours; ++c) wave(x)(s, c) = (1.0 + s + 2.0 * c) * unit_phase(px + 0.3 * s);
     });
-    F in = field.fields(1), out = field.fields(1);
+    Field in = field.fields(1), out = field.fields(1);
     import_column(in, 0, wave);
     d.apply(out, in, delta);
     const spinor_configuration ours = canonical_column(out, 0), theirs = times(expected, wave);
@@ -340,7 +340,7 @@ TEST(FreeField, has_the_overlap_operator_of_plane_waves) {
 TEST(ModesOfH, are_those_of_the_dense_matrix_none_missed_nor_doubled) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   const std::vector<double> dense = dense_overlap(dense_dirac(field.links, field.action)).absolute_values();
-  const auto expect_lowest = [&](const mode_set<F>& found, int count, const char* what) {
+  const auto expect_lowest = [&](const mode_set<Field>& found, int count, const char* what) {
     ASSERT_EQ(found.values.size(), static_cast<std::size_t>(count)) << what;
     EXPECT_TRUE(found.complete) << what;
     for (int i = 0; i < count; ++i) {
@@ -362,29 +362,29 @@ TEST(ModesOfH, are_those_of_the_dense_matrix_none_missed_nor_doubled) {
 TEST(ThickRestart, takes_fewer_vectors_in_later_cycles) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   restart_sizes sizes{.keep = 6, .most = 20, .block = 2, .cycles = 3, .later = 10};
-  F basis = field.fields(sizes.most + sizes.block), start = view(basis, 0, sizes.block);
+  Field basis = field.fields(sizes.most + sizes.block), start = view(basis, 0, sizes.block);
   field.random()(start);
   int columns = 0;
   std::vector<int> after_cycle;
-  const std::function<void(F&, const F&)> apply = [&](F& out, const F& in) {
-    field.kernel.wide().apply(out, in);
+  const std::function<void(Field&, const Field&)> apply = [&](Field& out, const Field& in) {
+    field.kernel.as_double().apply(out, in);
     columns += in.columns();
   };
-  const restart_decision<F> decide = [&](F&, const restart_state&) {
+  const restart_decision<Field> decide = [&](Field&, const restart_state&) {
     after_cycle.push_back(columns);
     return false;
   };
-  thick_restart_lanczos<F>(basis, sizes, {}, apply, decide, field.random());
+  thick_restart_lanczos<Field>(basis, sizes, {}, apply, decide, field.random());
   EXPECT_EQ(after_cycle, (std::vector<int>{20, 24, 28}));
   sizes.later = 7;  // no room for a block in addition to what is kept
-  EXPECT_THROW(thick_restart_lanczos<F>(basis, sizes, {}, apply, decide, field.random()), input_error);
+  EXPECT_THROW(thick_restart_lanczos<Field>(basis, sizes, {}, apply, decide, field.random()), input_error);
 }
 
 TEST(ModesOfH, are_right_where_the_bound_of_H_was_too_low) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   const std::vector<double> dense = dense_overlap(dense_dirac(field.links, field.action)).absolute_values();
   for (const double share : {0.5, 0.9, 0.99}) {
-    const mode_set<F> found = field.modes({.modes = 6, .highest = share * dense.back()});
+    const mode_set<Field> found = field.modes({.modes = 6, .highest = share * dense.back()});
     ASSERT_EQ(found.values.size(), 6u) << share;
     for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(std::abs(found.values[i]), dense[i], 1e-10) << share;
     EXPECT_GE(found.raised, 1);
@@ -400,19 +400,19 @@ INSTANTIATE_TEST_SUITE_P(All, SearchForModesOfH, testing::Values(mode_method::la
 TEST_P(SearchForModesOfH, goes_on_from_where_it_was_cut_after_any_cycle) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   const mode_search search{.modes = 10, .method = GetParam(), .degree = 8, .block = 2, .most = 30};
-  const mode_set<F> whole = field.modes(search);
+  const mode_set<Field> whole = field.modes(search);
   for (int cut = 1; cut < whole.cycles; ++cut) {
-    std::optional<std::pair<F, mode_search_state>> kept;
+    std::optional<std::pair<Field, mode_search_state>> kept;
     mode_search first = search;
     first.interrupted = [&] { return kept.has_value(); };
-    const mode_keeper<F> keeper = [&](const F& basis, const mode_search_state& state) {
+    const mode_keeper<Field> keeper = [&](const Field& basis, const mode_search_state& state) {
       if (state.cycles != cut) return;
       kept.emplace(like(basis), state);
       copy(kept->first, basis);
     };
     field.modes(first, keeper);
     ASSERT_TRUE(kept.has_value()) << cut;
-    const mode_set<F> rest = field.modes(search, nullptr, std::move(kept));
+    const mode_set<Field> rest = field.modes(search, nullptr, std::move(kept));
     ASSERT_EQ(rest.values.size(), 10u) << cut;
     EXPECT_GT(rest.cycles, cut);
     for (std::size_t i = 0; i < 10; ++i) EXPECT_NEAR(rest.values[i], whole.values[i], 1e-12) << cut;
@@ -423,26 +423,26 @@ TEST_P(SearchForModesOfH, goes_on_from_where_it_was_cut_after_any_cycle) {
 TEST_P(SearchForModesOfH, goes_on_from_where_it_was_interrupted_within_a_cycle) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   mode_search search{.modes = 10, .method = GetParam(), .degree = 8, .block = 2, .most = 30};
-  const mode_set<F> whole = field.modes(search);
+  const mode_set<Field> whole = field.modes(search);
   search.highest = whole.highest;  // not sought once more, which would check for interruptions too
   search.window = whole.window;
   // The first cycle applies the filter 15 times to two vectors and is lost; later ones 8 times.
   const int vectors = GetParam() == mode_method::lanczos ? 2 : 1;
   for (const int applications : {10 / vectors, 40 / vectors, 62 / vectors}) {
-    std::optional<std::pair<F, mode_search_state>> kept;
-    int asked = 0;
+    std::optional<std::pair<Field, mode_search_state>> kept;
+    int requested = 0;
     mode_search first = search;
-    first.interrupted = [&] { return ++asked > applications; };
-    const mode_keeper<F> keeper = [&](const F& basis, const mode_search_state& state) {
+    first.interrupted = [&] { return ++requested > applications; };
+    const mode_keeper<Field> keeper = [&](const Field& basis, const mode_search_state& state) {
       kept.emplace(like(basis), state);
       copy(kept->first, basis);
     };
-    const mode_set<F> cut = field.modes(first, keeper);
+    const mode_set<Field> cut = field.modes(first, keeper);
     EXPECT_FALSE(cut.complete);
     EXPECT_TRUE(cut.values.empty());
     EXPECT_EQ(kept.has_value(), applications > 30 / vectors);
     const bool goes_on = kept.has_value();
-    const mode_set<F> rest = field.modes(search, nullptr, std::move(kept));
+    const mode_set<Field> rest = field.modes(search, nullptr, std::move(kept));
     ASSERT_EQ(rest.values.size(), 10u) << applications;
     for (std::size_t i = 0; i < 10; ++i) EXPECT_NEAR(rest.values[i], whole.values[i], 1e-12) << applications;
     if (goes_on) {
@@ -456,7 +456,7 @@ TEST(ModesOfH, of_degenerate_levels_are_found_from_any_start) {
   overlap_case field(flux_links({1, 1}, abelian_embedding::su3), false);
   for (std::uint64_t start = 0; start < 12; ++start) {
     field.next = 1000 * start;
-    const mode_set<F> found = field.modes(8);
+    const mode_set<Field> found = field.modes(8);
     ASSERT_EQ(found.values.size(), 8u) << start;
     for (std::size_t i = 0; i < 8; ++i) {
       EXPECT_NEAR(std::abs(found.values[i]), i < 4 ? .684937 : .686306, 1e-6) << start;
@@ -471,7 +471,7 @@ TEST(ModesOfH, of_levels_with_more_copies_than_a_block_are_complete) {
   for (const int block : {0, 3})
     for (const int count : {1, 12, 20}) {
       free.next = 0;
-      const mode_set<F> found = free.modes({.modes = count, .block = block});
+      const mode_set<Field> found = free.modes({.modes = count, .block = block});
       EXPECT_TRUE(found.complete) << count << " " << block;
       ASSERT_EQ(found.values.size(), static_cast<std::size_t>(count)) << block;
       for (const double value : found.values) EXPECT_NEAR(std::abs(value), 0.6, 1e-9) << count;  // 48 of them
@@ -479,7 +479,7 @@ TEST(ModesOfH, of_levels_with_more_copies_than_a_block_are_complete) {
   overlap_case nearly_free(weak_links(small, 1e-5, 5), false);
   const std::vector<double> dense = dense_overlap(dense_dirac(nearly_free.links, nearly_free.action)).absolute_values();
   for (const int count : {1, 2, 12}) {
-    const mode_set<F> found = nearly_free.modes(count);
+    const mode_set<Field> found = nearly_free.modes(count);
     EXPECT_TRUE(found.complete) << count;
     ASSERT_EQ(found.values.size(), static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < found.values.size(); ++i) {
@@ -492,12 +492,12 @@ TEST(ModesOfH, of_levels_with_more_copies_than_a_block_are_complete) {
 // A small search space takes 85 restarts, each of which adds its rounding: 8e-14 as they leave the basis.
 TEST(ModesOfH, stay_orthonormal_through_many_restarts) {
   overlap_case field(weak_links({4, 4, 4, 4}, 0.5, 3), false);
-  mode_set<F> found = field.modes({.modes = 10, .degree = 4, .most = 24});
+  mode_set<Field> found = field.modes({.modes = 10, .degree = 4, .most = 24});
   ASSERT_EQ(found.values.size(), 10u);
   EXPECT_GT(found.cycles, 20);
   EXPECT_LE(distance_from_orthonormal(found.vectors), 2e-14);
   // One number that is none, in a vector that others follow, is no rounding.
-  F first = view(found.vectors, 0, 1);
+  Field first = view(found.vectors, 0, 1);
   scale(first, uniform_scalars(first, std::nan("")));
   EXPECT_TRUE(std::isnan(distance_from_orthonormal(found.vectors)));
 }
@@ -505,19 +505,20 @@ TEST(ModesOfH, stay_orthonormal_through_many_restarts) {
 // A start without a mode hides it from its Krylov space: what such a space proves is little.
 TEST(ThickRestart, bounds_the_part_of_the_start_that_a_mode_it_has_not_shown_may_have) {
   overlap_case field(weak_links(small, 0.5, 3), false);
-  const mode_set<F> modes = field.modes(4);
-  const F hidden = view(modes.vectors, 0, 1);
-  const std::function<void(F&, const F&)> apply = [&](F& out, const F& in) {  // 40 - H^2: the lowest modes are highest
-    F hv = like(in);
-    field.kernel.wide().apply(hv, in);
-    field.kernel.wide().apply(out, hv);
-    scale(out, uniform_scalars(out, -1.0));
-    axpy(out, uniform_scalars(out, 40.0), in);
-  };
+  const mode_set<Field> modes = field.modes(4);
+  const Field hidden = view(modes.vectors, 0, 1);
+  const std::function<void(Field&, const Field&)> apply =
+      [&](Field& out, const Field& in) {  // 40 - H^2: the lowest modes are highest
+        Field hv = like(in);
+        field.kernel.as_double().apply(hv, in);
+        field.kernel.as_double().apply(out, hv);
+        scale(out, uniform_scalars(out, -1.0));
+        axpy(out, uniform_scalars(out, 40.0), in);
+      };
   const double value = 40.0 - modes.values[0] * modes.values[0];
   for (const double part : {1e-2, 1e-5, 1e-8}) {
     const restart_sizes sizes{.keep = 8, .most = 30, .block = 1, .cycles = 40};
-    F basis = field.fields(sizes.most + sizes.block), start = view(basis, 0, 1);
+    Field basis = field.fields(sizes.most + sizes.block), start = view(basis, 0, 1);
     field.random()(start);
     normalise_columns(start);
     subtract_combinations(start, hidden, inner_products(hidden, start));
@@ -526,9 +527,9 @@ TEST(ThickRestart, bounds_the_part_of_the_start_that_a_mode_it_has_not_shown_may
     hidden_share share{.at = value * (1.0 + 1e-9), .transfer = {}};
     double bound = 1.0;
     bool is_shown = false;
-    thick_restart_lanczos<F>(
+    thick_restart_lanczos<Field>(
         basis, sizes, {}, apply,
-        [&](F&, const restart_state& now) {
+        [&](Field&, const restart_state& now) {
           is_shown = now.values[0] > value * (1.0 - 1e-6);
           if (!is_shown) bound = std::sqrt(share.volume());
           return is_shown;
@@ -543,7 +544,7 @@ TEST(ThickRestart, bounds_the_part_of_the_start_that_a_mode_it_has_not_shown_may
 TEST(ModesOfH, that_do_not_converge_are_left_out_and_said) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   const std::vector<double> dense = dense_overlap(dense_dirac(field.links, field.action)).absolute_values();
-  const mode_set<F> found = field.modes({.modes = 10, .degree = 8, .most = 18, .cycles = 3});
+  const mode_set<Field> found = field.modes({.modes = 10, .degree = 8, .most = 18, .cycles = 3});
   EXPECT_FALSE(found.complete);
   EXPECT_LT(found.values.size(), 10u);
   for (std::size_t i = 0; i < found.values.size(); ++i) EXPECT_NEAR(std::abs(found.values[i]), dense[i], 1e-9);
@@ -552,19 +553,20 @@ TEST(ModesOfH, that_do_not_converge_are_left_out_and_said) {
 TEST(SignFunction, agrees_with_the_dense_one_whatever_is_deflated_and_however) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   const dense_overlap dense(dense_dirac(field.links, field.action));
-  const F x = field.unit_vectors(3);
+  const Field x = field.unit_vectors(3);
   const dense_matrix expected = dense.sign * columns_to_dense(x);
-  F y = like(x);
+  Field y = like(x);
   const double lowest = dense.absolute_values().front();
   for (const int l : {0, 4, 20}) {
-    mode_set<F> modes{field.fields(0)};
+    mode_set<Field> modes{field.fields(0)};
     modes.highest = 1.001 * std::max(-dense.values(0), dense.values(383));
     if (l > 0) modes = field.modes(l);
     for (const sign_method method :
          {sign_method::polynomial, sign_method::zolotarev, sign_method::zolotarev_double_pass})
       for (const double delta : {1e-4, 1e-9}) {
-        for (const sign_precision precision : {sign_precision::wide, sign_precision::mixed, sign_precision::half}) {
-          if (method != sign_method::polynomial && precision != sign_precision::wide) continue;
+        for (const sign_precision precision :
+             {sign_precision::as_double, sign_precision::mixed, sign_precision::half}) {
+          if (method != sign_method::polynomial && precision != sign_precision::as_double) continue;
           sign_of_library sign = field.sign(
               modes, {.method = method, .precision = precision, .lowest = l == 0 ? 0.999 * lowest : 0.0, .batch = 2});
           EXPECT_LE(sign.calibrate(x, delta), delta);
@@ -580,28 +582,28 @@ TEST(SignFunction, agrees_with_the_dense_one_whatever_is_deflated_and_however) {
 
 TEST(SignFunction, takes_high_orders_in_low_precision_as_long_as_the_error_stays_below_delta) {
   overlap_case field(weak_links(small, 0.5, 3), false);
-  const mode_set<F> modes = field.modes(8);
-  const F x = field.unit_vectors(4);
-  F y = like(x);
+  const mode_set<Field> modes = field.modes(8);
+  const Field x = field.unit_vectors(4);
+  Field y = like(x);
   for (const sign_precision precision : {sign_precision::mixed, sign_precision::half}) {
     sign_of_library sign = field.sign(modes, {.precision = precision});
     EXPECT_LE(sign.calibrate(x, 1e-9), 1e-9);
     field.kernel.count() = {};
     sign.apply(y, x, 1e-9);
-    const double in_double = field.kernel.count().wide;
-    EXPECT_GT(field.kernel.count().narrow, (precision == sign_precision::half ? 0.5 : 1.5) * in_double);
+    const double in_double = field.kernel.count().as_double;
+    EXPECT_GT(field.kernel.count().as_single, (precision == sign_precision::half ? 0.5 : 1.5) * in_double);
     if (precision == sign_precision::half) {
       EXPECT_GT(field.kernel.count().half, 0.5 * in_double);
     }
     field.kernel.count() = {};
     sign.near_modes().apply(y, x, 1e-9);  // for modes of D, where roundings are larger than on random vectors
-    EXPECT_GE(field.kernel.count().wide, (precision == sign_precision::mixed ? 1.05 : 1.0) * in_double);
+    EXPECT_GE(field.kernel.count().as_double, (precision == sign_precision::mixed ? 1.05 : 1.0) * in_double);
     // Roundings of what lies along the modes would be hundreds of times larger.
-    const F v = view(modes.vectors, 0, 4);
-    F error = like(v);
+    const Field v = view(modes.vectors, 0, 4);
+    Field error = like(v);
     sign.apply(error, v, 1e-9);
     for (int i = 0; i < 4; ++i) {
-      F column = view(error, i, 1);
+      Field column = view(error, i, 1);
       const double s = modes.values[static_cast<std::size_t>(i)] > 0.0 ? 1.0 : -1.0;
       axpy(column, uniform_scalars(column, -s), view(v, i, 1));
     }
@@ -611,34 +613,34 @@ TEST(SignFunction, takes_high_orders_in_low_precision_as_long_as_the_error_stays
 
 TEST(SignFunction, of_any_accuracy_is_calibrated_in_some_steps_or_until_it_is_stopped) {
   overlap_case field(weak_links(small, 0.5, 3), false);
-  const mode_set<F> modes = field.modes(8);
-  const F x = field.unit_vectors(2);
+  const mode_set<Field> modes = field.modes(8);
+  const Field x = field.unit_vectors(2);
   for (const double delta : {1e-5, 1e-6, 1e-7, 1e-8, 1e-10})
     for (const double share : {1e-6, 1e3}) {
       sign_of_library sign = field.sign(modes, {.low_share = share});
-      int asked = 0;
-      EXPECT_LE(sign.calibrate(x, delta, [&] { return ++asked > 40; }), delta);
-      EXPECT_LE(asked, 25) << delta << " " << share;
+      int requested = 0;
+      EXPECT_LE(sign.calibrate(x, delta, [&] { return ++requested > 40; }), delta);
+      EXPECT_LE(requested, 25) << delta << " " << share;
     }
   sign_of_library sign = field.sign(modes, {.low_share = 1e3});
-  int asked = 0;
-  sign.calibrate(x, 1e-9, [&] { return ++asked == 1; });
-  EXPECT_EQ(asked, 1);
+  int requested = 0;
+  sign.calibrate(x, 1e-9, [&] { return ++requested == 1; });
+  EXPECT_EQ(requested, 1);
 }
 
 // What another program computed with a short polynomial is repeated to more digits than that has of the sign function.
 TEST(SignFunction, of_a_fixed_degree_rounds_as_little_as_is_asked) {
   overlap_case field(weak_links(small, 0.5, 3), false);
-  const mode_set<F> modes = field.modes(8);
-  const F x = field.unit_vectors(2);
-  F wide = like(x), y = like(x), difference = like(x);
+  const mode_set<Field> modes = field.modes(8);
+  const Field x = field.unit_vectors(2);
+  Field as_double = like(x), y = like(x), difference = like(x);
   for (const sign_precision precision : {sign_precision::mixed, sign_precision::half}) {
     const sign_of_library sign = field.sign(modes, {.precision = precision, .degree = 20});
     ASSERT_GT(sign.polynomial(1e-9).delta, 1e-6);
-    sign.apply(wide, x, 1e-9, sign_precision::wide);
+    sign.apply(as_double, x, 1e-9, sign_precision::as_double);
     for (const double delta : {1e-7, 1e-9}) {
       sign.apply(y, x, delta);
-      for (const complex<double>& number : host_values(subtract_norm2(difference, y, wide)))
+      for (const complex<double>& number : host_values(subtract_norm2(difference, y, as_double)))
         EXPECT_LE(std::sqrt(number.re), delta);
     }
   }
@@ -646,39 +648,39 @@ TEST(SignFunction, of_a_fixed_degree_rounds_as_little_as_is_asked) {
 
 TEST(SignFunction, on_a_flux_field_is_the_same_with_none_40_and_200_modes) {
   overlap_case field(flux_links({1, 1}), true);
-  const F x = field.unit_vectors(2);
+  const Field x = field.unit_vectors(2);
   constexpr double delta = 1e-9;
-  std::vector<F> found;
+  std::vector<Field> found;
   double highest = 0.0;
   for (const int l : {40, 200, 0}) {
-    mode_set<F> modes{field.fields(0)};
+    mode_set<Field> modes{field.fields(0)};
     if (l > 0) modes = field.modes(l);
     EXPECT_EQ(modes.values.size(), static_cast<std::size_t>(l));
     highest = std::max(highest, modes.highest);
     const sign_of_library sign(field.kernel, modes.vectors, modes.values,
                                {.lowest = l == 0 ? 0.684 : 0.0, .highest = highest});
     found.push_back(like(x));
-    sign.apply(found.back(), x, delta, sign_precision::wide);
+    sign.apply(found.back(), x, delta, sign_precision::as_double);
   }
   // Each is within delta of sign(H) x.
-  for (const F& other : {found[1], found[2]}) EXPECT_LE(distance(found[0], other), 2.0 * delta);
+  for (const Field& other : {found[1], found[2]}) EXPECT_LE(distance(found[0], other), 2.0 * delta);
 }
 
 TEST(SignFunction, with_the_sign_of_a_mode_turned_is_noticed) {
   overlap_case field(weak_links(small, 0.5, 3), false);
-  mode_set<F> modes = field.modes(8);
-  const F x = field.unit_vectors(2);
-  F y = like(x), turned = like(x);
+  mode_set<Field> modes = field.modes(8);
+  const Field x = field.unit_vectors(2);
+  Field y = like(x), rotated = like(x);
   field.sign(modes).apply(y, x, 1e-9);
   modes.values[2] = -modes.values[2];
-  field.sign(modes).apply(turned, x, 1e-9);
-  EXPECT_GT(distance(turned, y), 1e-3);
+  field.sign(modes).apply(rotated, x, 1e-9);
+  EXPECT_GT(distance(rotated, y), 1e-3);
 }
 
 TEST(ModesOfD, are_those_of_the_dense_matrix_in_both_chiralities) {
   overlap_case field(weak_links(small, 0.5, 4), false);
   const dense_overlap dense(dense_dirac(field.links, field.action));
-  const mode_set<F> modes = field.modes(12);
+  const mode_set<Field> modes = field.modes(12);
   const sign_of_library sign = field.sign(modes);
   for (const int chirality : {+1, -1})
     for (const bool relaxed : {true, false}) {
@@ -691,11 +693,11 @@ TEST(ModesOfD, are_those_of_the_dense_matrix_in_both_chiralities) {
         ASSERT_GE(squares.size(), 5u - (chi == chirality ? 0u : 5u));
         for (std::size_t i = 0; i < squares.size(); ++i) EXPECT_NEAR(squares[i], expected[i], 1e-9);
         // Partners are as good as what they were made of.
-        F product = like(found.of(chi).vectors);
+        Field product = like(found.of(chi).vectors);
         if (product.columns() == 0) continue;
         chiral_square<sign_of_library>(sign, chi).apply(product, found.of(chi).vectors, 1e-13);
         for (int i = 0; i < product.columns(); ++i) {
-          F one = view(product, i, 1);
+          Field one = view(product, i, 1);
           axpy(one, uniform_scalars(one, -squares[static_cast<std::size_t>(i)]), view(found.of(chi).vectors, i, 1));
           EXPECT_LE(std::sqrt(host_values(norm2(one))[0].re), 2e-10);
         }
@@ -717,14 +719,14 @@ TEST(ModesOfD, of_a_loose_tolerance_in_blocks_have_the_same_index_and_eigenvalue
       EXPECT_EQ(found.index(), -3) << chirality << " " << block;
       for (const int chi : {+1, -1}) {
         const auto& of = found.of(chi);
-        chiral_modes<F> exact{like(of.vectors)};
+        chiral_modes<Field> exact{like(of.vectors)};
         if (exact.vectors.columns() == 0) continue;
         copy(exact.vectors, of.vectors);
         const host_matrix gram = overlaps(of.vectors, of.vectors);
         for (int i = 0; i < gram.columns(); ++i)
           for (int j = 0; j < gram.columns(); ++j) EXPECT_NEAR(gram(i, j).re, i == j ? 1.0 : 0.0, 1e-11);
         // Residuals r leave errors of r^2 / gap in e. Vectors of a level may be mixed again.
-        detail::chiral_rayleigh_ritz(sign, chi, exact, static_cast<F*>(nullptr), 1e-12, 4);
+        detail::chiral_rayleigh_ritz(sign, chi, exact, static_cast<Field*>(nullptr), 1e-12, 4);
         for (std::size_t i = 0; i < of.eigenvalues.size(); ++i)
           EXPECT_NEAR(of.eigenvalues[i], exact.eigenvalues[i], 1e-6);
         for (std::size_t i = 0; i < of.eigenvalues.size(); ++i) {
@@ -760,8 +762,9 @@ TEST(ModesOfD, of_a_loose_search_go_on_from_where_it_was) {
   const sign_of_library sign = field.sign(field.modes(12));
   overlap_mode_search search{.modes = 5, .tolerance = 1e-5, .chirality = +1, .most = 16};
   const auto whole = lowest_overlap_modes<library>(sign, field.fields(1), search, field.random(), 4);
-  std::optional<std::pair<F, restart_state>> kept;
-  const restart_keeper<F> keeper = [&](const std::function<F()>& basis, const restart_state& state, int chirality) {
+  std::optional<std::pair<Field, restart_state>> kept;
+  const restart_keeper<Field> keeper = [&](const std::function<Field()>& basis, const restart_state& state,
+                                           int chirality) {
     EXPECT_EQ(chirality, +1);
     if (state.cycle == 2) kept.emplace(basis(), state);
   };
@@ -802,9 +805,9 @@ TEST(ModesOfD, and_of_H_are_the_same_with_the_basis_in_memory_of_the_host) {
   overlap_case field(weak_links(small, 0.5, 3), false);
   host_fields of_h{field.ctx, spins}, of_d{field.ctx, spins / 2};
   const mode_search search{.modes = 10, .degree = 8, .block = 2, .most = 30};
-  const mode_set<F> here = field.modes(search);
+  const mode_set<Field> here = field.modes(search);
   field.next = 0;
-  const mode_set<F> there = field.modes(search, nullptr, std::nullopt, std::ref(of_h));
+  const mode_set<Field> there = field.modes(search, nullptr, std::nullopt, std::ref(of_h));
   EXPECT_EQ(of_h.made, 1);
   ASSERT_EQ(there.values.size(), here.values.size());
   for (std::size_t i = 0; i < here.values.size(); ++i) EXPECT_NEAR(there.values[i], here.values[i], 1e-13);
@@ -813,18 +816,18 @@ TEST(ModesOfD, and_of_H_are_the_same_with_the_basis_in_memory_of_the_host) {
   const overlap_mode_search of_four{.modes = 4, .chirality = +1};
   const auto d_here = lowest_overlap_modes<library>(sign, field.fields(1), of_four, field.random(), 4);
   const auto d_there = lowest_overlap_modes<library>(sign, field.fields(1), of_four, field.random(), 4, nullptr,
-                                                     std::nullopt, 0, {.wide = std::ref(of_d)});
+                                                     std::nullopt, 0, {.as_double = std::ref(of_d)});
   EXPECT_EQ(of_d.made, 1);
   // A loose search needs a basis in single precision.
-  int narrow_made = 0;
-  const auto make_narrow = [&](int columns) {
-    ++narrow_made;
-    return G(field.ctx, {spins / 2, colours, site_subset::full, columns});
+  int single_made = 0;
+  const auto make_single = [&](int columns) {
+    ++single_made;
+    return InnerField(field.ctx, {spins / 2, colours, site_subset::full, columns});
   };
   const overlap_mode_search loose{.modes = 4, .tolerance = 1e-4, .chirality = +1};
   lowest_overlap_modes<library>(sign, field.fields(1), loose, field.random(), 4, nullptr, std::nullopt, 0,
-                                {.wide = std::ref(of_d), .narrow = make_narrow});
-  EXPECT_EQ(narrow_made, 1);
+                                {.as_double = std::ref(of_d), .as_single = make_single});
+  EXPECT_EQ(single_made, 1);
   EXPECT_EQ(of_d.made, 1);
   for (const int chi : {+1, -1}) {
     ASSERT_EQ(d_there.of(chi).eigenvalues.size(), d_here.of(chi).eigenvalues.size());
@@ -836,27 +839,27 @@ TEST(ModesOfD, and_of_H_are_the_same_with_the_basis_in_memory_of_the_host) {
 TEST(Propagators, are_those_of_the_dense_matrix_masses_together_and_apart) {
   overlap_case field(weak_links(small, 0.5, 4), false);
   const dense_overlap dense(dense_dirac(field.links, field.action));
-  const mode_set<F> modes = field.modes(12);
+  const mode_set<Field> modes = field.modes(12);
   const sign_of_library sign = field.sign(modes);
   const auto of_d = lowest_overlap_modes<library>(sign, field.fields(1), {.modes = 3}, field.random(), 4);
   const overlap_operator<sign_of_library> d(sign, rho);
   const std::vector<double> masses{0.05, 0.2, 0.5};
-  F b = field.fields(12);
+  Field b = field.fields(12);
   for (int c = 0; c < 12; ++c) import_column(b, c, point_source(small, {1, 0, 1, 2}, c / 3, c % 3));
   const dense_matrix right = columns_to_dense(b);
   const auto solved = [&](const std::vector<double>& list, overlap_scheme scheme) {
-    std::vector<F> x;
+    std::vector<Field> x;
     for (std::size_t i = 0; i < list.size(); ++i) x.push_back(like(b));
     const overlap_solve_report report = solve_overlap(d, of_d, x, b, list, {.scheme = scheme});
     for (const overlap_mass_report& mass : report.masses) EXPECT_TRUE(mass.converged) << mass.mass;
     return x;
   };
   for (const overlap_scheme scheme : {overlap_scheme::relaxed, overlap_scheme::fixed, overlap_scheme::defect}) {
-    const std::vector<F> together = solved(masses, scheme);
+    const std::vector<Field> together = solved(masses, scheme);
     for (std::size_t i = 0; i < masses.size(); ++i) {
       const dense_matrix x = columns_to_dense(together[i]), residual = right - dense.massive(masses[i]) * x;
       EXPECT_LE(residual.colwise().norm().maxCoeff(), 1e-8);
-      const std::vector<F> apart = solved({masses[i]}, scheme);
+      const std::vector<Field> apart = solved({masses[i]}, scheme);
       // Each is within tolerance / m of the solution.
       EXPECT_LE(distance(apart[0], together[i]), 2e-8 / masses[i]);
       // GMOR: Re tr b^+ S b = m sum |S b|^2.
@@ -892,14 +895,15 @@ class dense_rational {
 /// |b - D(m) x| of the worst column, of a sign function that errs far beyond the tolerance: it is solved as it is.
 double residual_of_a_coarse_sign(const extents& geometry, int poles, double lowest, double highest, double tolerance) {
   overlap_case field(weak_links(geometry, 0.3, 4), false);
-  const mode_set<F> none{field.fields(0)};
+  const mode_set<Field> none{field.fields(0)};
   const sign_of_library sign(field.kernel, none.vectors, {},
                              {.method = sign_method::zolotarev, .lowest = lowest, .highest = highest, .poles = poles});
-  const overlap_mode_set<F> no_modes{{detail::half_like(field.fields(1), 0)}, {detail::half_like(field.fields(1), 0)}};
+  const overlap_mode_set<Field> no_modes{{detail::half_like(field.fields(1), 0)},
+                                         {detail::half_like(field.fields(1), 0)}};
   const overlap_operator<sign_of_library> d(sign, rho);
-  F b = field.fields(2);
+  Field b = field.fields(2);
   for (int c = 0; c < 2; ++c) import_column(b, c, point_source(geometry, {1, 0, 1, 2}, 2 * c, c));
-  std::vector<F> x{like(b)};
+  std::vector<Field> x{like(b)};
   const double mass = 0.3;
   const overlap_solve_report report =
       solve_overlap_as_given(d, no_modes, x, b, {mass}, {.tolerance = tolerance}, 1e-3 * tolerance);
@@ -913,7 +917,7 @@ double residual_of_a_coarse_sign(const extents& geometry, int poles, double lowe
   const dense_matrix right = columns_to_dense(b), y = columns_to_dense(x[0]);
   const dense_matrix residual = right - (rho - 0.5 * mass) * (y + times_gamma5(of_h(y))) - mass * y;
   // The short cuts alone are off by the error of the sign function.
-  std::vector<F> off{like(b)};
+  std::vector<Field> off{like(b)};
   solve_overlap(d, no_modes, off, b, {mass}, {.tolerance = tolerance});
   EXPECT_GE(distance(off[0], x[0]), 10.0 * tolerance);
   return residual.colwise().norm().maxCoeff();

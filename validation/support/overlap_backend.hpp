@@ -34,9 +34,9 @@ inline spinor_configuration times_gamma5(spinor_configuration psi) {
 /// Returns (1 + sign gamma_5) / 2 psi of the textbook.
 inline spinor_configuration chirality_of(const spinor_configuration& psi, int sign) {
   spinor_configuration result = psi;
-  const spinor_configuration turned = times_gamma5(psi);
+  const spinor_configuration rotated = times_gamma5(psi);
   for (std::int64_t s = 0; s < psi.geometry().local_volume(); ++s)
-    result.at_site(s) = 0.5 * (psi.at_site(s) + static_cast<double>(sign) * turned.at_site(s));
+    result.at_site(s) = 0.5 * (psi.at_site(s) + static_cast<double>(sign) * rotated.at_site(s));
   return result;
 }
 

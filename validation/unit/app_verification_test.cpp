@@ -169,7 +169,7 @@ TEST(ExitStatus, FollowsFromTheError) {
   EXPECT_EQ(status_of(error(exit_status::no_convergence, "x")).status, exit_status::no_convergence);
   EXPECT_EQ(status_of(std::bad_alloc()).status, exit_status::out_of_memory);
   EXPECT_THAT(status_of(std::bad_alloc()).message, HasSubstr("available"));
-  now_doing("the third step");
+  enter_stage("the third step");
   const failure unknown = status_of(std::runtime_error("broken"));
   EXPECT_EQ(unknown.status, exit_status::internal_error);
   EXPECT_THAT(unknown.message,
@@ -183,7 +183,7 @@ TEST(RunControl, StopsAtTheTimeLimit) {
   run_control hasty(communicator{}, 1e-9);
   EXPECT_TRUE(hasty.should_stop());
   EXPECT_THAT(hasty.reason(), HasSubstr("time limit"));
-  EXPECT_THROW(hasty.stop_if_asked("the test"), error);
+  EXPECT_THROW(hasty.stop_if_requested("the test"), error);
 }
 
 TEST(RunControl, StopsAtASignalAndTheNextOneEndsTheProcess) {

@@ -110,7 +110,7 @@ TEST(GpuMonitor, SaysWhyItDoesNotWork) {
   EXPECT_FALSE(monitor.works());
   EXPECT_NE(monitor.trouble(), "");
   monitor.begin();
-  monitor.look();
+  monitor.sample();
   const gpu_window window = monitor.end();
   EXPECT_TRUE(window.sm_clock_mhz.empty());
   EXPECT_FALSE(window.energy_joule.has_value());

@@ -454,10 +454,10 @@ TEST(GmshFile, OnePartOfAMeshIsRefused) {
 TEST(GmshFile, TurnedElementsAreRemarkedOn) {
   const simplex_mesh mesh = read_text(two_tetrahedra);
   ASSERT_EQ(mesh.remarks.size(), 0U);
-  const simplex_mesh turned = read_text(replaced(two_tetrahedra, "9 1 10 20 30 41", "9 1 20 10 30 41"));
-  ASSERT_EQ(turned.remarks.size(), 1U);
-  EXPECT_THAT(turned.remarks[0], HasSubstr("1 of 2 tetrahedra have a negative volume"));
-  EXPECT_EQ(turned.elements, mesh.elements);
+  const simplex_mesh reversed = read_text(replaced(two_tetrahedra, "9 1 10 20 30 41", "9 1 20 10 30 41"));
+  ASSERT_EQ(reversed.remarks.size(), 1U);
+  EXPECT_THAT(reversed.remarks[0], HasSubstr("1 of 2 tetrahedra have a negative volume"));
+  EXPECT_EQ(reversed.elements, mesh.elements);
   std::string flat = replaced(two_tetrahedra, "$Elements\n4", "$Elements\n1");
   flat = flat.substr(0, flat.find("1 15 2")) + "2 2 2 5 1 20 10 30\n$EndElements\n";
   EXPECT_THAT(read_text(flat).remarks.at(0), HasSubstr("1 of 1 triangles are listed clockwise"));
@@ -500,34 +500,34 @@ TEST(GmshFile, PartsThatTouchWithoutCommonNodesAreRefused) {
   for (const int dimension : {2, 3}) {
     const simplex_mesh box =
         box_mesh({.dimension = dimension, .cells = {2, 2, 2}, .low = {0, 0, 0}, .high = {1, 1, 1}});
-    const auto beside = [&](const box_shape& shape, const std::array<double, 3>& shift, double scale = 1.0) {
+    const auto alongside = [&](const box_shape& shape, const std::array<double, 3>& shift, double scale = 1.0) {
       return refusal(gmsh_text(placed(together(box, placed(box_mesh(shape), 1.0, shift)), scale, {})));
     };
     const box_shape same{.dimension = dimension, .cells = {2, 2, 2}, .low = {0, 0, 0}, .high = {1, 1, 1}};
     for (const double scale : {1e-9, 1.0, 1e9}) {
-      EXPECT_THAT(beside(same, {1, 0, 0}, scale), HasSubstr("parts that touch need common nodes")) << scale;
-      EXPECT_THAT(beside(same, {1 + 1e-7, 0, 0}, scale), HasSubstr("lies on")) << "a gap of rounding";
-      EXPECT_EQ(beside(same, {1.001, 0, 0}, scale), "accepted") << "a gap";
+      EXPECT_THAT(alongside(same, {1, 0, 0}, scale), HasSubstr("parts that touch need common nodes")) << scale;
+      EXPECT_THAT(alongside(same, {1 + 1e-7, 0, 0}, scale), HasSubstr("lies on")) << "a gap of rounding";
+      EXPECT_EQ(alongside(same, {1.001, 0, 0}, scale), "accepted") << "a gap";
     }
     // Faces that cover others in part: of another size, shifted, and one that touches with a corner's width.
     box_shape other = same;
     other.cells = {3, 5, 3};
-    EXPECT_THAT(beside(other, {1, 0, 0}), HasSubstr("lies on"));
-    EXPECT_THAT(beside(other, {1, 0.37, dimension == 3 ? 0.21 : 0.0}), HasSubstr("lies on"));
-    EXPECT_THAT(beside(same, {1, 0.99, 0}), HasSubstr("lies on"));
+    EXPECT_THAT(alongside(other, {1, 0, 0}), HasSubstr("lies on"));
+    EXPECT_THAT(alongside(other, {1, 0.37, dimension == 3 ? 0.21 : 0.0}), HasSubstr("lies on"));
+    EXPECT_THAT(alongside(same, {1, 0.99, 0}), HasSubstr("lies on"));
     other.cells = {1, 1, 1};
-    EXPECT_THAT(beside(other, {0, -1, 0}), HasSubstr("lies on")) << "one face on parts of several";
+    EXPECT_THAT(alongside(other, {0, -1, 0}), HasSubstr("lies on")) << "one face on parts of several";
     // A common edge or corner carries no wave.
-    EXPECT_EQ(beside(same, {1, 1, 0}), "accepted");
+    EXPECT_EQ(alongside(same, {1, 1, 0}), "accepted");
     const double up = dimension == 3 ? 0.11 : 0.0;
     // Overlaps: slightly, one inside the other, and the same mesh twice.
-    EXPECT_THAT(beside(same, {0.999, 0.001, up}), HasSubstr("the mesh overlaps itself"));
-    EXPECT_THAT(beside(same, {0.31, 0.27, up}), HasSubstr("the mesh overlaps itself"));
+    EXPECT_THAT(alongside(same, {0.999, 0.001, up}), HasSubstr("the mesh overlaps itself"));
+    EXPECT_THAT(alongside(same, {0.31, 0.27, up}), HasSubstr("the mesh overlaps itself"));
     box_shape small = same;
     small.low = {0.4, 0.35, dimension == 3 ? 0.3 : 0.0};
     small.high = {0.45, 0.42, dimension == 3 ? 0.37 : 1.0};
-    EXPECT_THAT(beside(small, {0, 0, 0}), HasSubstr("the mesh overlaps itself"));
-    EXPECT_THAT(beside(same, {0, 0, 0}), HasSubstr("lies on"));
+    EXPECT_THAT(alongside(small, {0, 0, 0}), HasSubstr("the mesh overlaps itself"));
+    EXPECT_THAT(alongside(same, {0, 0, 0}), HasSubstr("lies on"));
   }
 }
 

@@ -24,8 +24,8 @@ struct dense_system {
   matrix m;
   mock::dense_operator a = to_operator(m);
 
-  field working_field(int columns) const { return {*device, static_cast<int>(m.rows()), columns}; }
-  field full_field(int columns) const { return working_field(columns); }
+  field solved_field(int columns) const { return {*device, static_cast<int>(m.rows()), columns}; }
+  field full_field(int columns) const { return solved_field(columns); }
   void apply(field& out, const field& in) const { a.apply(out, in); }
   void apply_dagger(field& out, const field& in) const { a.apply_dagger(out, in); }
   void prepare_source(field& even, const field& b) const { copy(even, b); }
@@ -53,9 +53,9 @@ struct dense_transfer {
 
 /// Multigrid of a dense matrix: `aggregate[0]` numbers that follow each other make `vectors` of the next lattice.
 struct dense_library {
-  using quark_field = field;
+  using fine_field = field;
   using coarse_field = field;
-  using quark_system = dense_system;
+  using fine_operator = dense_system;
   using coarse_system = dense_system;
   using transfer = dense_transfer;
   using basis = matrix;
@@ -66,15 +66,15 @@ struct dense_library {
   bool at_once = false;
 
   const std::shared_ptr<const dense_system>& system() const { return finest; }
-  bool answers_at_once() const { return at_once; }
+  bool is_synchronous() const { return at_once; }
   void finish() const {}
   static constexpr double tuning_seconds() { return 0.0; }
-  field random_quarks(int columns, std::uint64_t seed) const {
+  field random_fine_field(int columns, std::uint64_t seed) const {
     generator g(seed);
     return to_field(*device, random_matrix(finest->m.rows(), columns, g));
   }
-  field working_quarks(int columns) const { return finest->working_field(columns); }
-  void take_working_sites(field& even, const field& v) const { copy(even, v); }
+  field even_field(int columns) const { return finest->solved_field(columns); }
+  void restrict_to_even(field& even, const field& v) const { copy(even, v); }
   void fill_random(field& v, std::uint64_t seed) const {
     generator g(seed);
     copy(v, to_field(*device, random_matrix(v.length(), v.columns(), g)));
@@ -126,7 +126,7 @@ struct dense_library {
     return {any_operator<field>(to_operator(inside)),
             {any_operator<field>(to_operator(colour[0])), any_operator<field>(to_operator(colour[1]))}};
   }
-  schwarz_domains<field> quark_domains(const dense_system& a, const extents& shape) const {
+  schwarz_domains<field> fine_domains(const dense_system& a, const extents& shape) const {
     return coarse_domains(a.m, shape);
   }
   std::shared_ptr<const dense_system> make_system(const matrix& m) const {
@@ -358,28 +358,28 @@ TEST(MultigridCycle, RelaxesByTheMeanOfWhatCaGcrFound) {
     found[lattice].push_back(c);
     return k.leftCols(steps) * c;
   };
-  vector r = to_matrix(library.random_quarks(1, p.seed + 996)).col(0);
+  vector r = to_matrix(library.random_fine_field(1, p.seed + 996)).col(0);
   for (int round = 0; round < 7; ++round) {
     if (round == 1) found.assign(2, {});
     const vector ax = a * cycle(r);
     r -= ax.dot(r) / ax.squaredNorm() * ax;
   }
-  std::vector<std::vector<double>> learned;
+  std::vector<std::vector<double>> fitted;
   for (std::size_t lattice = 0; lattice < 2; ++lattice) {
-    learned.push_back(mg.parameters().polynomials.at({lattice, steps}));
-    ASSERT_EQ(learned[lattice].size(), std::size_t{steps});
+    fitted.push_back(mg.parameters().polynomials.at({lattice, steps}));
+    ASSERT_EQ(fitted[lattice].size(), std::size_t{steps});
     ASSERT_EQ(found[lattice].size(), 6u);
     for (int j = 0; j < steps; ++j) {
       double mean = 0.0;
       for (const vector& c : found[lattice]) mean += c(j).real() / 6.0;
       // Rounding, times the condition of three powers, and digits that later cycles have lost.
-      EXPECT_NEAR(learned[lattice][static_cast<std::size_t>(j)], mean, 1e-6 * std::abs(mean)) << lattice << ' ' << j;
+      EXPECT_NEAR(fitted[lattice][static_cast<std::size_t>(j)], mean, 1e-6 * std::abs(mean)) << lattice << ' ' << j;
     }
   }
   cycle.relax = [&](std::size_t lattice, const matrix& m, const vector& residual) -> vector {
     const matrix k = powers(m, residual);
     vector x = vector::Zero(residual.size());
-    for (int j = 0; j < steps; ++j) x += learned[lattice][static_cast<std::size_t>(j)] * k.col(j);
+    for (int j = 0; j < steps; ++j) x += fitted[lattice][static_cast<std::size_t>(j)] * k.col(j);
     return x;
   };
   field x = to_field(device, b);
@@ -402,7 +402,7 @@ TEST(MultigridCycle, RelaxesByTheMeanOfWhatCaGcrFound) {
 
 /// A library with null vectors of fewer digits together with the others; half as long here, so that they show.
 struct library_with_16_bits : dense_library {
-  template <class F>
+  template <class Field>
   static constexpr bool relaxes_in_16_bits = true;
   library_with_16_bits alone() const { return *this; }
   std::shared_ptr<const dense_transfer> make_transfer_in_16_bits(const matrix& p) const {
@@ -437,7 +437,7 @@ TEST(MultigridCycle, ReadsNullVectorsIn16BitsWhereThatIsWanted) {
 }
 
 /// A solver of the coarse lattice that lives elsewhere, and notes what the device was given to do in between.
-struct solver_elsewhere {
+struct offloaded_solver {
   mock::machine* device;
   matrix m;
   struct notes {
@@ -474,7 +474,7 @@ TEST(MultigridCycle, AnAdditiveCorrectionIsSolvedElsewhereWhileTheDeviceRelaxes)
         mock::machine device(4);
         const auto finest = std::make_shared<const dense_system>(dense_system{&device, a});
         multigrid<dense_library> mg(dense_library{&device, finest}, p);
-        solver_elsewhere there{&device, *mg.levels()[first - 1].operator_numbers};
+        offloaded_solver there{&device, *mg.levels()[first - 1].operator_numbers};
         mg.offload_from_level(first, [&](int) { return coarse_solver<field>(there); });
         const auto cycle = mg.cycle(5);
         const field source = to_field(device, b);

@@ -70,9 +70,9 @@ TEST(MultigridOptions, ASetupTakesFewerNullVectorsAtATimeWhereMemoryIsShort) {
 TEST(MultigridOptions, TheCorrectionIsTriedWhereItsPlaceIs) {
   EXPECT_EQ(parsed({}).correction, "multiplicative");
   EXPECT_EQ(parsed({"--correction", "additive"}).correction, "additive");
-  EXPECT_EQ(parsed({"--device", "gpu", "--coarse-on", "cpu"}).correction, "multiplicative");
-  EXPECT_EQ(parsed({"--device", "gpu", "--coarse-on", "auto"}).correction, "");
-  EXPECT_EQ(parsed({"--device", "gpu", "--coarse-on", "auto", "--correction", "additive"}).correction, "additive");
+  EXPECT_EQ(parsed({"--device", "gpu", "--coarse-device", "cpu"}).correction, "multiplicative");
+  EXPECT_EQ(parsed({"--device", "gpu", "--coarse-device", "auto"}).correction, "");
+  EXPECT_EQ(parsed({"--device", "gpu", "--coarse-device", "auto", "--correction", "additive"}).correction, "additive");
 }
 
 TEST(MultigridOptions, NullVectorsOfCyclesHave16BitsUnlessAskedOtherwise) {

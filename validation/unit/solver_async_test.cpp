@@ -14,15 +14,15 @@ namespace {
 
 /// True where the reads are those of an algorithm that looks every so many iterations: one before the first iteration,
 /// then one after each interval, the last one within an interval of the end. Empty text, or what is wrong.
-std::string wrong_reads(const mock::machine& device, const method& solver, int look_every, int iterations) {
+std::string wrong_reads(const mock::machine& device, const method& solver, int check_interval, int iterations) {
   const auto& reads = device.reads();
-  const long looks = (iterations + look_every - 1) / look_every;
-  if (std::ssize(reads) != looks + 1)
-    return std::to_string(reads.size()) + " reads, expected " + std::to_string(looks + 1);
+  const long checks = (iterations + check_interval - 1) / check_interval;
+  if (std::ssize(reads) != checks + 1)
+    return std::to_string(reads.size()) + " reads, expected " + std::to_string(checks + 1);
   const long first = reads.front().applications;
   if (first != 1) return "the first read came after " + std::to_string(first) + " applications, expected 1";
-  for (long k = 1; k <= looks; ++k) {
-    const long expected = solver.applications_before + k * look_every * solver.applications_per_iteration;
+  for (long k = 1; k <= checks; ++k) {
+    const long expected = solver.applications_before + k * check_interval * solver.applications_per_iteration;
     const long found = reads[static_cast<std::size_t>(k)].applications;
     if (found != expected)
       return "read " + std::to_string(k) + " came after " + std::to_string(found) + " applications, expected " +
@@ -38,16 +38,16 @@ TEST(HostReads, AreAsManyAsLooksWhateverTheNumberOfIterations) {
   const auto op = to_operator(with_spectrum(spectrum, g));
   const matrix b = random_matrix(30, 3, g);
   for (const method& solver : all_methods())
-    for (const int look_every : {1, 2, 5, 7, 50})
+    for (const int check_interval : {1, 2, 5, 7, 50})
       for (const double tolerance : {1e-2, 1e-8}) {
-        mock::machine device(static_cast<std::uint64_t>(look_every));
+        mock::machine device(static_cast<std::uint64_t>(check_interval));
         mock::field x = to_field(device, matrix::Zero(30, 3));
         const mock::field source = to_field(device, b);
         const auto report =
-            solver.run(op, x, source, {.tolerance = tolerance, .limit = 3000, .look_every = look_every});
+            solver.run(op, x, source, {.tolerance = tolerance, .limit = 3000, .check_interval = check_interval});
         ASSERT_TRUE(report.all_converged()) << solver.name;
-        EXPECT_EQ(wrong_reads(device, solver, look_every, report.iterations()), "")
-            << solver.name << ", a look every " << look_every << ", tolerance " << tolerance;
+        EXPECT_EQ(wrong_reads(device, solver, check_interval, report.iterations()), "")
+            << solver.name << ", a check every " << check_interval << ", tolerance " << tolerance;
         EXPECT_EQ(report.host_reads, std::ssize(device.reads())) << solver.name;
         EXPECT_EQ(report.operator_applications, device.applications()) << solver.name;
       }
@@ -82,12 +82,13 @@ TEST(HostReads, OfAnAlgorithmThatReadsInEveryIterationAreCaught) {
   const auto op = to_operator(with_spectrum(vector::LinSpaced(12, 1.0, 5.0), g));
   const matrix b = random_matrix(12, 2, g);
   const method impatient{"impatient", 1, 1, impatient_conjugate_gradients};
-  for (const int look_every : {1, 5}) {
+  for (const int check_interval : {1, 5}) {
     mock::machine device;
     mock::field x = to_field(device, matrix::Zero(12, 2));
-    const auto report = impatient.run(op, x, to_field(device, b), {.tolerance = 1e-8, .look_every = look_every});
+    const auto report =
+        impatient.run(op, x, to_field(device, b), {.tolerance = 1e-8, .check_interval = check_interval});
     ASSERT_TRUE(report.all_converged());
-    EXPECT_NE(wrong_reads(device, impatient, look_every, report.iterations()), "");
+    EXPECT_NE(wrong_reads(device, impatient, check_interval, report.iterations()), "");
   }
 }
 
@@ -98,16 +99,16 @@ TEST(LookInterval, DoesNotChangeABitOfSolutionHistoryOrCount) {
   for (const method& solver : all_methods()) {
     matrix expected;
     solve_report reference;
-    for (const int look_every : {1, 2, 3, 5, 10, 1000}) {
-      mock::machine device(static_cast<std::uint64_t>(100 + look_every));
+    for (const int check_interval : {1, 2, 3, 5, 10, 1000}) {
+      mock::machine device(static_cast<std::uint64_t>(100 + check_interval));
       mock::field x = to_field(device, matrix::Zero(26, 5));
-      const auto report =
-          solver.run(op, x, to_field(device, b),
-                     {.limit = 1000, .look_every = look_every, .column_tolerances = {1e-6, 1e-2, 1e-9, 1e-4, 1e-7}});
+      const auto report = solver.run(
+          op, x, to_field(device, b),
+          {.limit = 1000, .check_interval = check_interval, .column_tolerances = {1e-6, 1e-2, 1e-9, 1e-4, 1e-7}});
       ASSERT_TRUE(report.all_converged()) << solver.name;
-      if (look_every == 1) expected = to_matrix(x), reference = report;
-      EXPECT_EQ(to_matrix(x), expected) << solver.name << ", a look every " << look_every;
-      EXPECT_EQ(report.history, reference.history) << solver.name << ", a look every " << look_every;
+      if (check_interval == 1) expected = to_matrix(x), reference = report;
+      EXPECT_EQ(to_matrix(x), expected) << solver.name << ", a check every " << check_interval;
+      EXPECT_EQ(report.history, reference.history) << solver.name << ", a check every " << check_interval;
       for (std::size_t n = 0; n < 5; ++n)
         EXPECT_EQ(report.columns[n].iterations, reference.columns[n].iterations) << solver.name;
     }
@@ -119,7 +120,7 @@ TEST(Batch, GivesEachColumnTheBitsThatItHasAlone) {
     generator g(static_cast<std::uint64_t>(columns));
     const matrix a = well_behaved(17, g), b = random_matrix(17, columns, g), guess = random_matrix(17, columns, g);
     const auto op = to_operator(a);
-    const stopping_rule rule{.tolerance = 1e-8, .limit = 1000, .look_every = 4};
+    const stopping_rule rule{.tolerance = 1e-8, .limit = 1000, .check_interval = 4};
     for (const method& solver : general_methods()) {
       mock::machine device(5);
       mock::field x = to_field(device, guess);
@@ -157,11 +158,11 @@ TEST(Batch, LosesItsColumnsInAnyOrderAndPutsEachSolutionInItsPlace) {
     }
     for (const method& solver : all_methods()) {
       if (solver.name == "mr") continue;
-      for (const int look_every : {1, 3}) {
+      for (const int check_interval : {1, 3}) {
         mock::machine device(seed);
         mock::field x = to_field(device, matrix::Constant(size, columns, 0.0));
         const auto report = solver.run(to_operator(a), x, to_field(device, b),
-                                       {.tolerance = 1e-9, .limit = 100, .look_every = look_every});
+                                       {.tolerance = 1e-9, .limit = 100, .check_interval = check_interval});
         EXPECT_TRUE(report.all_converged()) << solver.name;
         long applied = 0;
         for (int n = 0; n < columns; ++n) {
@@ -171,7 +172,7 @@ TEST(Batch, LosesItsColumnsInAnyOrderAndPutsEachSolutionInItsPlace) {
           const vector exact = solution_of(a, b.col(n));
           EXPECT_TRUE((to_matrix(x).col(n) - exact).norm() <= 2e-9 * b.col(n).norm()) << solver.name << ' ' << n;
           // a column rides along to the next look and no further; the zero source does not ride at all
-          const int ridden = (expected + look_every - 1) / look_every * look_every;
+          const int ridden = (expected + check_interval - 1) / check_interval * check_interval;
           applied += 1 + ridden * solver.applications_per_iteration;
           if (expected > 0) applied += solver.applications_before - 1;
         }
@@ -187,13 +188,13 @@ TEST(Looks, TellTheProgressAndAskWhetherToGoOn) {
   for (const method& solver : general_methods()) {
     mock::machine device;
     std::vector<int> told;
-    int asked = 0;
-    stopping_rule rule{.tolerance = 1e-13, .limit = 1000, .look_every = 2};
+    int requested = 0;
+    stopping_rule rule{.tolerance = 1e-13, .limit = 1000, .check_interval = 2};
     rule.progress = [&](int iteration, double worst) {
       told.push_back(iteration);
       EXPECT_TRUE(worst > 0.0 && std::isfinite(worst));
     };
-    rule.interrupted = [&] { return ++asked == 3; };
+    rule.interrupted = [&] { return ++requested == 3; };
     mock::field x = to_field(device, matrix::Zero(20, 3));
     const auto report = solver.run(to_operator(a), x, to_field(device, b), rule);
     EXPECT_EQ(told, (std::vector<int>{2, 4, 6})) << solver.name;

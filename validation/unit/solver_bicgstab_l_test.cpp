@@ -20,11 +20,11 @@ TEST(BiCGstabL, AgreesWithTheDenseSolution) {
         const matrix a = well_behaved(30, g);
         matrix b = random_matrix(30, columns, g);
         if (columns > 1) b.col(1).setZero();
-        for (const int look_every : {1, 3, 10}) {
+        for (const int check_interval : {1, 3, 10}) {
           mock::machine device(seed);
           mock::field x = to_field(device, matrix::Zero(30, columns));
           const auto report = bicgstab_l(to_operator(a), x, to_field(device, b),
-                                         {.tolerance = 1e-10, .limit = 300, .look_every = look_every}, l);
+                                         {.tolerance = 1e-10, .limit = 300, .check_interval = check_interval}, l);
           const matrix found = to_matrix(x);
           for (int n = 0; n < columns; ++n) {
             const auto& c = report.columns[static_cast<std::size_t>(n)];
@@ -112,7 +112,7 @@ TEST(AutomaticSolver, FallsBackWhereBiCGstabFailsAndSaysSo) {
 }
 
 TEST(AutomaticSolver, EndsWithCgneWhereTheIterationIsInHalfPrecision) {
-  const auto tried = [&]<class Low>() {
+  const auto tried = [&]<class InnerField>() {
     std::string all;
     for (const int seed : {1, 2, 3, 4}) {
       generator g(seed);
@@ -122,8 +122,8 @@ TEST(AutomaticSolver, EndsWithCgneWhereTheIterationIsInHalfPrecision) {
       const auto op = to_operator(a);
       mock::machine device;
       mock::field x = to_field(device, matrix::Zero(100, 1));
-      all += solve_mixed<Low>(solver_kind::automatic, mixed_scheme::reliable, op, op, x, to_field(device, b),
-                              {.tolerance = 1e-9, .limit = 1500}, {.delta = 0.1, .longest_interval = 20})
+      all += solve_mixed<InnerField>(solver_kind::automatic, mixed_scheme::reliable, op, op, x, to_field(device, b),
+                                     {.tolerance = 1e-9, .limit = 1500}, {.delta = 0.1, .longest_interval = 20})
                  .columns[0]
                  .why;
     }
@@ -169,7 +169,7 @@ TYPED_TEST(BiCGstabLWithInner, BringsTheTrueResidualToADoubleTolerance) {
   using low = mock::basic_field<TypeParam>;
   for (const int l : {2, 4})
     for (const std::uint64_t seed : {1, 2, 3})
-      for (const auto& [look_every, look_behind] : {std::pair{1, 0}, {10, 2}}) {
+      for (const auto& [check_interval, check_lag] : {std::pair{1, 0}, {10, 2}}) {
         generator g(seed);
         const matrix a = well_behaved(40, g), b = random_matrix(40, 3, g);
         const auto op = to_operator(a);
@@ -178,7 +178,7 @@ TYPED_TEST(BiCGstabLWithInner, BringsTheTrueResidualToADoubleTolerance) {
           mock::field x = to_field(device, matrix::Zero(40, some.cols()));
           const auto report = reliable_bicgstab_l<low>(
               op, op, x, to_field(device, some),
-              {.tolerance = 1e-12, .limit = 500, .look_every = look_every, .look_behind = look_behind}, {}, l);
+              {.tolerance = 1e-12, .limit = 500, .check_interval = check_interval, .check_lag = check_lag}, {}, l);
           for (Eigen::Index n = 0; n < some.cols(); ++n) {
             const auto& c = report.columns[static_cast<std::size_t>(n)];
             EXPECT_EQ(c.status, solve_status::converged) << l << ' ' << c.why;

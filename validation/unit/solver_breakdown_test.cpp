@@ -89,8 +89,8 @@ TEST(BiCGstab, RestartsWhereRhoVanishesAndConverges) {
       2, 0, 1, 5;
   matrix b = matrix::Zero(4, 1);
   b(0, 0) = 1.0;
-  for (const int look_every : {1, 10}) {
-    const auto o = run(named("bicgstab"), a, b, {.tolerance = 1e-10, .limit = 100, .look_every = look_every});
+  for (const int check_interval : {1, 10}) {
+    const auto o = run(named("bicgstab"), a, b, {.tolerance = 1e-10, .limit = 100, .check_interval = check_interval});
     const auto& column = o.report.columns[0];
     EXPECT_EQ(column.status, solve_status::converged) << column.why;
     EXPECT_EQ(column.restarts, 1);
@@ -105,8 +105,8 @@ TEST(BiCGstab, RestartsWhereOmegaVanishesAndConverges) {
   a << 1, 2, 3, 0;
   matrix b(2, 1);
   b << 1, 0;  // s = (0, -3), A s = (-6, 0)
-  for (const int look_every : {1, 10}) {
-    const auto o = run(named("bicgstab"), a, b, {.tolerance = 1e-10, .limit = 100, .look_every = look_every});
+  for (const int check_interval : {1, 10}) {
+    const auto o = run(named("bicgstab"), a, b, {.tolerance = 1e-10, .limit = 100, .check_interval = check_interval});
     EXPECT_EQ(o.report.columns[0].status, solve_status::converged) << o.report.columns[0].why;
     EXPECT_EQ(o.report.columns[0].restarts, 1);
     EXPECT_NE(o.report.columns[0].why.find("omega = <A s, s> / |A s|^2 vanished at iteration 1"), std::string::npos);
@@ -124,7 +124,7 @@ TEST(BiCGstab, RestartsOnlyTheColumnsThatBrokeDown) {
   matrix b = random_matrix(4, 5, g);
   b.col(1) = vector::Unit(4, 0);
   b.col(3) = 2.0 * vector::Unit(4, 0);
-  const auto o = run(named("bicgstab"), a, b, {.tolerance = 1e-10, .limit = 100, .look_every = 1});
+  const auto o = run(named("bicgstab"), a, b, {.tolerance = 1e-10, .limit = 100, .check_interval = 1});
   EXPECT_TRUE(o.report.all_converged());
   for (std::size_t n = 0; n < 5; ++n) EXPECT_EQ(o.report.columns[n].restarts, n == 1 || n == 3 ? 1 : 0) << n;
   expect_honest(o, a, b, "some columns");
@@ -165,8 +165,8 @@ TEST(Solvers, SayWhenANumberIsNoLongerFiniteAndReturnTheBestBefore) {
   generator g(11);
   const matrix a = well_behaved(30, g), b = random_matrix(30, 4, g);
   for (const method& solver : general_methods())
-    for (const int look_every : {1, 3, 10}) {
-      const stopping_rule rule{.tolerance = 1e-12, .limit = 300, .look_every = look_every};
+    for (const int check_interval : {1, 3, 10}) {
+      const stopping_rule rule{.tolerance = 1e-12, .limit = 300, .check_interval = check_interval};
       mock::machine device(9);
       mock::field x = to_field(device, matrix::Zero(30, 4));
       const mock::field source = to_field(device, b);
@@ -212,7 +212,7 @@ TEST(Solvers, ReturnTheBestAtTheIterationLimit) {
   for (const method& solver : general_methods()) {
     if (solver.name == "mr") continue;  // here it stops before, and says so
     for (const int limit : {0, 1, 7, 25}) {
-      const auto o = run(solver, a, b, {.tolerance = 1e-12, .limit = limit, .look_every = 4});
+      const auto o = run(solver, a, b, {.tolerance = 1e-12, .limit = limit, .check_interval = 4});
       for (std::size_t n = 0; n < 3; ++n) {
         const auto& column = o.report.columns[n];
         EXPECT_EQ(column.status, solve_status::iteration_limit) << solver.name << ' ' << column.why;

@@ -189,25 +189,25 @@ TEST(Relaxations, OfPolynomialsRepeatWhatCaGcrFound) {
   matrix a = well_behaved(13, g), b = random_matrix(13, 1, g);
   a.imag().setZero(), b.imag().setZero();  // so that c is real
   std::vector<double> c;
-  const auto learn = [&](const auto& op, const auto& shape) {
+  const auto recording = [&](const auto& op, const auto& shape) {
     return ca_gcr_relaxation(op, shape, 4, 4, [&](const auto& found) {
       for (const auto& values : host_values_of(found)) c.push_back(values[0].re);
     });
   };
-  const matrix x = solved(a, b, learn);
+  const matrix x = solved(a, b, recording);
   ASSERT_EQ(c.size(), 4u);
   const matrix y = solved(a, b, [&](const auto& op, const auto& shape) { return polynomial_relaxation(op, shape, c); });
   EXPECT_TRUE((x - y).norm() <= 1e-9 * x.norm());
 }
 
 /// Calls f with a relaxation of each kind and its name.
-template <class F, class A, class Function>
-void for_each_relaxation(const A& op, const F& shape, Function f) {
+template <class Field, class A, class Function>
+void for_each_relaxation(const A& op, const Field& shape, Function f) {
   f("mr", mr_relaxation(op, shape, 4, 0.9));
   f("gcr", gcr_relaxation(op, shape, 5));
   f("ca-gcr", ca_gcr_relaxation(op, shape, 7, 3));
   f("polynomial", polynomial_relaxation(op, shape, {0.5, -0.1, 0.01}));
-  f("schwarz", schwarz_relaxation(op, shape, {any_operator<F>(op), {any_operator<F>(op)}}, 2, 3));
+  f("schwarz", schwarz_relaxation(op, shape, {any_operator<Field>(op), {any_operator<Field>(op)}}, 2, 3));
 }
 
 TEST(Relaxations, NeitherReadNorAllocate) {
@@ -271,8 +271,8 @@ TEST(Relaxations, RefuseWhatMakesNoSense) {
 
 /// The identity, as a preconditioner.
 struct no_preconditioner {
-  template <class F>
-  void apply(F& x, const F& b) const {
+  template <class Field>
+  void apply(Field& x, const Field& b) const {
     copy(x, b);
   }
 };
@@ -327,8 +327,8 @@ TEST(FlexibleGcr, TakesSolversInLowPrecision) {
       const mock::field source = to_field(device, b);
       const auto run = [&](const auto& inverse) {
         mock::field x = to_field(device, matrix::Zero(24, 5));
-        const auto report = flexible_gcr(op, x, source, {.tolerance = 1e-13, .limit = 200, .look_every = 2}, inverse,
-                                         {.restart_length = restart_length});
+        const auto report = flexible_gcr(op, x, source, {.tolerance = 1e-13, .limit = 200, .check_interval = 2},
+                                         inverse, {.restart_length = restart_length});
         const matrix found = to_matrix(x);
         for (int n = 0; n < 5; ++n) {
           const auto& c = report.columns[static_cast<std::size_t>(n)];
@@ -355,22 +355,23 @@ TEST(FlexibleGcr, TakesSolversInLowPrecision) {
 TEST(FlexibleGcr, HasTheSameBitsForEveryIntervalOfChecksAndCompany) {
   generator g(8);
   const matrix a = well_behaved(24, g), b = random_matrix(24, 4, g);
-  const auto run = [&](const matrix& some, int look_every) {
+  const auto run = [&](const matrix& some, int check_interval) {
     mock::machine device(2);
     const auto op = to_operator(a);
     const mock::field source = to_field(device, some);
     mock::field x = to_field(device, matrix::Zero(some.rows(), some.cols()));
     const auto inner = mr_relaxation(op, source, 2);
     device.forget();
-    const auto report = flexible_gcr(op, x, source, {.tolerance = 1e-10, .limit = 200, .look_every = look_every}, inner,
-                                     {.restart_length = 5});
+    const auto report =
+        flexible_gcr(op, x, source, {.tolerance = 1e-10, .limit = 200, .check_interval = check_interval}, inner,
+                     {.restart_length = 5});
     EXPECT_TRUE(report.all_converged());
     EXPECT_EQ(report.host_reads, std::ssize(device.reads()));
-    EXPECT_EQ(std::ssize(device.reads()), 2 + (report.iterations() + look_every - 1) / look_every);
+    EXPECT_EQ(std::ssize(device.reads()), 2 + (report.iterations() + check_interval - 1) / check_interval);
     return to_matrix(x);
   };
   const matrix expected = run(b, 1);
-  for (const int look_every : {2, 5, 50}) EXPECT_EQ(run(b, look_every), expected) << look_every;
+  for (const int check_interval : {2, 5, 50}) EXPECT_EQ(run(b, check_interval), expected) << check_interval;
   for (int n = 0; n < 4; ++n) EXPECT_EQ(run(b.col(n), 3), matrix(expected.col(n))) << n;
 }
 
@@ -434,8 +435,8 @@ TEST(Bridge, BringsFieldsToAnotherPrecisionAndBack) {
 struct width_witness {
   mock::dense_operator a;
   std::shared_ptr<std::vector<int>> widths;
-  template <class F>
-  void apply(F& x, const F& b) const {
+  template <class Field>
+  void apply(Field& x, const Field& b) const {
     widths->push_back(b.columns());
     a.apply(x, b);
   }

@@ -35,11 +35,11 @@ TEST(MultishiftCg, SolvesEveryShiftAsIfItWereAlone) {
       generator g(seed);
       const matrix a = positive_matrix(30, 50.0, g), b = random_matrix(30, columns, g);
       const auto op = to_operator(a);
-      for (const int look_every : {1, 4}) {
+      for (const int check_interval : {1, 4}) {
         mock::machine device(seed);
         const mock::field source = to_field(device, b);
         auto x = solutions_like(source, shifts.size());
-        const stopping_rule rule{.tolerance = 1e-9, .limit = 500, .look_every = look_every};
+        const stopping_rule rule{.tolerance = 1e-9, .limit = 500, .check_interval = check_interval};
         const auto reports = multishift_cg(op, x, source, shifts, rule);
         for (std::size_t s = 0; s < shifts.size(); ++s) {
           const matrix a_s = shifted(a, shifts[s]);
@@ -62,7 +62,7 @@ TEST(MultishiftCg, SolvesEveryShiftAsIfItWereAlone) {
           }
         }
         EXPECT_EQ(reports[0].operator_applications,
-                  (reports[0].iterations() + look_every - 1) / look_every * look_every)
+                  (reports[0].iterations() + check_interval - 1) / check_interval * check_interval)
             << "one an iteration, for all shifts";
       }
     }
@@ -92,12 +92,12 @@ TEST(MultishiftCg, GivesAColumnTheBitsThatItHasAloneHoweverOftenTheHostLooks) {
   mock::machine device;
   const mock::field source = to_field(device, b);
   auto together = solutions_like(source, shifts.size());
-  multishift_cg(to_operator(a), together, source, shifts, {.tolerance = 1e-8, .limit = 500, .look_every = 3});
+  multishift_cg(to_operator(a), together, source, shifts, {.tolerance = 1e-8, .limit = 500, .check_interval = 3});
   for (int n = 0; n < 4; ++n) {
     mock::machine other(static_cast<std::uint64_t>(20 + n));
     const mock::field one = to_field(other, b.col(n));
     auto alone = solutions_like(one, shifts.size());
-    multishift_cg(to_operator(a), alone, one, shifts, {.tolerance = 1e-8, .limit = 500, .look_every = 1});
+    multishift_cg(to_operator(a), alone, one, shifts, {.tolerance = 1e-8, .limit = 500, .check_interval = 1});
     for (std::size_t s = 0; s < shifts.size(); ++s)
       EXPECT_EQ(to_matrix(alone[s]).col(0), to_matrix(together[s]).col(n)) << n << ' ' << shifts[s];
   }
@@ -106,15 +106,15 @@ TEST(MultishiftCg, GivesAColumnTheBitsThatItHasAloneHoweverOftenTheHostLooks) {
 TEST(MultishiftCg, ReadsAtLooksAlone) {
   generator g(9);
   const matrix a = positive_matrix(24, 30.0, g), b = random_matrix(24, 2, g);
-  for (const int look_every : {1, 5}) {
+  for (const int check_interval : {1, 5}) {
     mock::machine device;
     const mock::field source = to_field(device, b);
     auto x = solutions_like(source, shifts.size());
-    const auto reports =
-        multishift_cg(to_operator(a), x, source, shifts, {.tolerance = 1e-8, .limit = 500, .look_every = look_every});
-    const long looks = (reports[0].iterations() + look_every - 1) / look_every;
-    EXPECT_EQ(std::ssize(device.reads()), 1 + looks);
-    EXPECT_EQ(reports[0].host_reads, 1 + looks);
+    const auto reports = multishift_cg(to_operator(a), x, source, shifts,
+                                       {.tolerance = 1e-8, .limit = 500, .check_interval = check_interval});
+    const long checks = (reports[0].iterations() + check_interval - 1) / check_interval;
+    EXPECT_EQ(std::ssize(device.reads()), 1 + checks);
+    EXPECT_EQ(reports[0].host_reads, 1 + checks);
   }
 }
 

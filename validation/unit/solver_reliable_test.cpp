@@ -15,33 +15,33 @@ namespace plaquette::solver_tests {
 namespace {
 
 /// A solver of two precisions, as the tests run it.
-template <class Low>
+template <class InnerField>
 struct reliable_method {
   const char* name;
   bool hermitian;  ///< needs a positive operator
   int applications_per_iteration;
-  std::function<solve_report(const any_operator<mock::field>&, const any_operator<Low>&, mock::field&,
+  std::function<solve_report(const any_operator<mock::field>&, const any_operator<InnerField>&, mock::field&,
                              const mock::field&, const stopping_rule&, const reliable_updates&)>
       run;
 };
 
-template <class Low>
-std::vector<reliable_method<Low>> reliable_methods() {
+template <class InnerField>
+std::vector<reliable_method<InnerField>> reliable_methods() {
   return {
       {"bicgstab", false, 2,
        [](const auto& a, const auto& i, auto& x, const auto& b, const auto& rule, const auto& updates) {
-         return reliable_bicgstab<Low>(a, i, x, b, rule, updates);
+         return reliable_bicgstab<InnerField>(a, i, x, b, rule, updates);
        }},
       {"cgnr", false, 2,
        [](const auto& a, const auto& i, auto& x, const auto& b, const auto& rule, const auto& updates) {
-         return reliable_cgnr<Low>(a, i, x, b, rule, updates);
+         return reliable_cgnr<InnerField>(a, i, x, b, rule, updates);
        }},
       {"cgne", false, 2,
        [](const auto& a, const auto& i, auto& x, const auto& b, const auto& rule, const auto& updates) {
-         return reliable_cgne<Low>(a, i, x, b, rule, updates);
+         return reliable_cgne<InnerField>(a, i, x, b, rule, updates);
        }},
       {"cg", true, 1, [](const auto& a, const auto& i, auto& x, const auto& b, const auto& rule, const auto& updates) {
-         return reliable_conjugate_gradients<Low>(a, i, x, b, rule, updates);
+         return reliable_conjugate_gradients<InnerField>(a, i, x, b, rule, updates);
        }}};
 }
 
@@ -68,7 +68,7 @@ class ReliableUpdates : public testing::Test {
 };
 using inner_precisions = testing::Types<double, float, half>;
 /// How often the host checks convergence, and how far behind.
-constexpr std::pair<int, int> looks[] = {{1, 0}, {3, 0}, {4, 0}, {4, 1}, {6, 5}, {10, 2}};
+constexpr std::pair<int, int> check_rules[] = {{1, 0}, {3, 0}, {4, 0}, {4, 1}, {6, 5}, {10, 2}};
 TYPED_TEST_SUITE(ReliableUpdates, inner_precisions);
 
 /// A Hermitian positive matrix of condition 100, or one without symmetry.
@@ -106,11 +106,11 @@ TYPED_TEST(ReliableUpdates, BringTheTrueResidualToADoubleTolerance) {
       for (const auto& method : reliable_methods<typename fixture::low>()) {
         generator g(seed);
         const matrix a = system_for(method.hermitian, 40, g), b = random_matrix(40, columns, g);
-        for (const auto& [look_every, look_behind] : looks) {
-          const auto o =
-              fixture::run(method, a, to_operator(a), b,
-                           {.tolerance = 1e-12, .limit = 2000, .look_every = look_every, .look_behind = look_behind},
-                           {.delta = fixture::delta}, seed);
+        for (const auto& [check_interval, check_lag] : check_rules) {
+          const auto o = fixture::run(
+              method, a, to_operator(a), b,
+              {.tolerance = 1e-12, .limit = 2000, .check_interval = check_interval, .check_lag = check_lag},
+              {.delta = fixture::delta}, seed);
           const std::string where = std::string(method.name) + ", seed " + std::to_string(seed);
           expect_honest(o.report, a, o.x, b, where);
           for (const auto& column : o.report.columns) {
@@ -152,7 +152,7 @@ TYPED_TEST(ReliableUpdates, GiveEachColumnTheBitsThatItHasAlone) {
   // different times.
   using fixture = TestFixture;
   for (const auto& method : reliable_methods<typename fixture::low>())
-    for (const auto& [look_every, look_behind] : looks) {
+    for (const auto& [check_interval, check_lag] : check_rules) {
       generator g(21);
       vector spectrum(20);
       for (Eigen::Index i = 0; i < 20; ++i) spectrum(i) = 1.0 + static_cast<double>(i);
@@ -164,7 +164,8 @@ TYPED_TEST(ReliableUpdates, GiveEachColumnTheBitsThatItHasAlone) {
         for (int i = 0; i < parts; ++i) weights((7 * i) % 20) = random_matrix(1, 1, g)(0, 0) + 1.0;
         b.col(column++) = u * weights;
       }
-      const stopping_rule rule{.tolerance = 1e-11, .limit = 1000, .look_every = look_every, .look_behind = look_behind};
+      const stopping_rule rule{
+          .tolerance = 1e-11, .limit = 1000, .check_interval = check_interval, .check_lag = check_lag};
       const auto together = fixture::run(method, a, to_operator(a), b, rule, {.delta = 0.1});
       for (int n = 0; n < 5; ++n) {
         const auto k = static_cast<std::size_t>(n);
@@ -176,7 +177,7 @@ TYPED_TEST(ReliableUpdates, GiveEachColumnTheBitsThatItHasAlone) {
         EXPECT_EQ(alone.report.columns[0].updates.size(), together.report.columns[k].updates.size());
       }
       // How long a sum of few eigenvectors waits for its updates depends on the convergence checks.
-      if (look_behind == 0 && look_every != 3)
+      if (check_lag == 0 && check_interval != 3)
         EXPECT_GT(together.report.columns[0].iterations, together.report.columns[1].iterations) << method.name;
       else
         EXPECT_NE(together.report.columns[0].iterations, together.report.columns[1].iterations);
@@ -189,21 +190,23 @@ TYPED_TEST(ReliableUpdates, ReadAtLooksAndOnceMoreWhereTheyUpdate) {
   generator g(41);
   const matrix a = system_for(true, 30, g), b = random_matrix(30, 3, g);
   for (const auto& method : reliable_methods<typename fixture::low>())
-    for (const int look_every : {1, 5, 7}) {
-      mock::machine device(static_cast<std::uint64_t>(look_every));
+    for (const int check_interval : {1, 5, 7}) {
+      mock::machine device(static_cast<std::uint64_t>(check_interval));
       mock::field x = to_field(device, matrix::Zero(30, 3));
-      const auto report = method.run(any_operator<mock::field>(to_operator(a)),
-                                     any_operator<typename fixture::low>(to_operator(a)), x, to_field(device, b),
-                                     {.tolerance = 1e-10, .limit = 3000, .look_every = look_every}, {.delta = 1e-2});
+      const auto report = method.run(
+          any_operator<mock::field>(to_operator(a)), any_operator<typename fixture::low>(to_operator(a)), x,
+          to_field(device, b), {.tolerance = 1e-10, .limit = 3000, .check_interval = check_interval}, {.delta = 1e-2});
       ASSERT_TRUE(report.all_converged()) << method.name << ' ' << report.columns[0].why;
-      const long looks = (report.iterations() + look_every - 1) / look_every;
-      EXPECT_EQ(report.host_reads, 1 + looks + (report.outer_applications - 1)) << method.name << ' ' << look_every;
+      const long check_rules = (report.iterations() + check_interval - 1) / check_interval;
+      EXPECT_EQ(report.host_reads, 1 + check_rules + (report.outer_applications - 1))
+          << method.name << ' ' << check_interval;
       EXPECT_EQ(report.host_reads, std::ssize(device.reads())) << method.name;
       EXPECT_EQ(report.operator_applications, device.applications()) << method.name;
       // Between two checks there are as many applications as the iterations make: no read lies in between.
       for (std::size_t k = 1; k < device.reads().size(); ++k) {
         const long made = device.reads()[k].applications - device.reads()[k - 1].applications;
-        EXPECT_TRUE(made == 1 || made >= look_every * method.applications_per_iteration) << method.name << ' ' << made;
+        EXPECT_TRUE(made == 1 || made >= check_interval * method.applications_per_iteration)
+            << method.name << ' ' << made;
       }
     }
 }
@@ -213,11 +216,11 @@ TYPED_TEST(ReliableUpdates, DoNotWaitForTheLastIterationsBeforeALookWhereNothing
   generator g(43);
   const matrix a = system_for(true, 40, g), b = random_matrix(40, 2, g);
   for (const auto& method : reliable_methods<typename fixture::low>())
-    for (const int look_behind : {1, 3}) {
-      mock::machine device(static_cast<std::uint64_t>(look_behind));
+    for (const int check_lag : {1, 3}) {
+      mock::machine device(static_cast<std::uint64_t>(check_lag));
       mock::field x = to_field(device, matrix::Zero(40, 2));
       std::vector<int> told;
-      stopping_rule rule{.tolerance = 1e-12, .limit = 3000, .look_every = 5, .look_behind = look_behind};
+      stopping_rule rule{.tolerance = 1e-12, .limit = 3000, .check_interval = 5, .check_lag = check_lag};
       rule.progress = [&told](int iteration, double) { told.push_back(iteration); };
       const auto report =
           method.run(any_operator<mock::field>(to_operator(a)), any_operator<typename fixture::low>(to_operator(a)), x,
@@ -245,7 +248,7 @@ TYPED_TEST(ReliableUpdates, SpareAnApplicationWhereTheyAreToldThatTheGuessIsZero
   for (const auto& method : reliable_methods<typename fixture::low>()) {
     const auto solved = [&](bool is_zero) {
       return fixture::run(method, a, to_operator(a), b,
-                          {.tolerance = 1e-11, .limit = 2000, .look_every = 4, .guess_is_zero = is_zero},
+                          {.tolerance = 1e-11, .limit = 2000, .check_interval = 4, .guess_is_zero = is_zero},
                           {.delta = fixture::delta});
     };
     const auto o = solved(false), shorter = solved(true);
@@ -471,9 +474,9 @@ TEST(ReliableUpdates, RefuseParametersThatMakeNoSense) {
   for (const double delta : {1.0, -0.1, 7.0, std::nan("")})
     EXPECT_THROW(reliable_bicgstab<mock::field>(op, op, x, b, {}, {.delta = delta}), input_error) << delta;
   EXPECT_THROW(reliable_bicgstab<mock::field>(op, op, narrow, b, {}, {}), input_error);
-  EXPECT_THROW(reliable_cgnr<mock::field>(op, op, x, b, {.look_every = 0}, {}), input_error);
-  for (const int look_behind : {-1, 3, 4})
-    EXPECT_THROW(reliable_cgnr<mock::field>(op, op, x, b, {.look_every = 3, .look_behind = look_behind}, {}),
+  EXPECT_THROW(reliable_cgnr<mock::field>(op, op, x, b, {.check_interval = 0}, {}), input_error);
+  for (const int check_lag : {-1, 3, 4})
+    EXPECT_THROW(reliable_cgnr<mock::field>(op, op, x, b, {.check_interval = 3, .check_lag = check_lag}, {}),
                  input_error);
 }
 
@@ -490,7 +493,7 @@ TYPED_TEST(ReliableUpdates, AreMatchedByDefectCorrectionAtMoreIterations) {
       for (const auto kind : {solver_kind::bicgstab, solver_kind::cgnr, solver_kind::cgne}) {
         mock::field x = to_field(device, matrix::Zero(40, 3));
         const auto report = solve_mixed<low>(kind, scheme, op, op, x, source,
-                                             {.tolerance = 1e-12, .limit = 2000, .look_every = 2}, {.delta = 0.05});
+                                             {.tolerance = 1e-12, .limit = 2000, .check_interval = 2}, {.delta = 0.05});
         const std::string where = name(kind) + ", " + name(scheme);
         EXPECT_TRUE(report.all_converged()) << where << ' ' << report.columns[0].why;
         expect_honest(report, a, to_matrix(x), b, where);

@@ -16,7 +16,7 @@ void expect_solution(const method& solver, const matrix& a, const matrix& b, dou
   const auto op = to_operator(a);
   mock::field x = to_field(device, matrix::Zero(b.rows(), b.cols()));
   const mock::field source = to_field(device, b);
-  const solve_report report = solver.run(op, x, source, {.tolerance = tolerance, .limit = 2000, .look_every = 3});
+  const solve_report report = solver.run(op, x, source, {.tolerance = tolerance, .limit = 2000, .check_interval = 3});
   const matrix found = to_matrix(x), expected = solution_of(a, b);
   const double inverse = norm_of_inverse(a);
   ASSERT_EQ(std::ssize(report.columns), b.cols());
@@ -149,7 +149,7 @@ TEST(Solvers, UseTheInitialGuess) {
     mock::machine device;
     const auto op = to_operator(a);
     const mock::field source = to_field(device, b);
-    const stopping_rule rule{.tolerance = 1e-8, .limit = 2000, .look_every = 1};
+    const stopping_rule rule{.tolerance = 1e-8, .limit = 2000, .check_interval = 1};
     mock::field cold = to_field(device, matrix::Zero(40, 3));
     // of the first column the solution, of the second close to it, of the third something else
     matrix guess = exact;
@@ -235,7 +235,7 @@ TEST(Solvers, RefuseRulesThatMakeNoSense) {
   mock::field x = like(b), narrow = like(b, 1);
   zero(x);
   const auto run = [&](const stopping_rule& rule) { bicgstab(op, x, b, rule); };
-  EXPECT_THROW(run({.look_every = 0}), input_error);
+  EXPECT_THROW(run({.check_interval = 0}), input_error);
   EXPECT_THROW(run({.limit = -1}), input_error);
   EXPECT_THROW(run({.tolerance = -1e-3}), input_error);
   EXPECT_THROW(run({.tolerance = std::nan("")}), input_error);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// A program to which something happens at a stage of its run, for tests. The linker puts the functions __wrap_* here
-/// in the place of now_doing and seconds_now. Environment:
+/// in the place of enter_stage and seconds_now. Environment:
 ///   PLAQUETTE_STAGE_LOG=FILE   each stage is written there, a line each (rank 0)
 ///   PLAQUETTE_STAGE="NAME"     the stage: the first one whose name begins so
 ///   PLAQUETTE_STAGE_EVENT      the number of a signal that the process then gets, or "limit": its clock jumps beyond
@@ -23,7 +23,7 @@
 
 namespace plaquette {
 
-#define NOW_DOING "_ZN9plaquette9now_doingERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+#define NOW_DOING "_ZN9plaquette11enter_stageERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 #define SECONDS_NOW "_ZN9plaquette11seconds_nowEv"
 void honest_now_doing(const std::string&) __asm__("__real_" NOW_DOING);
 void watched_now_doing(const std::string&) __asm__("__wrap_" NOW_DOING);

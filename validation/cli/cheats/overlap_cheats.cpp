@@ -29,7 +29,7 @@ bool cheats(std::string_view how) {
 bool are_modes_of_d(const std::string& path) { return path.ends_with(".overlap.h5"); }
 
 /// A bit in the middle of the mantissa.
-void turn_a_bit(double& number) { number = std::bit_cast<double>(std::bit_cast<std::uint64_t>(number) ^ (1ull << 30)); }
+void flip_a_bit(double& number) { number = std::bit_cast<double>(std::bit_cast<std::uint64_t>(number) ^ (1ull << 30)); }
 
 constexpr std::size_t dropped = 1;  // the pair that a cheat leaves out, the second
 int vectors_in_file = 0, kept_of_plus = 0;
@@ -134,7 +134,7 @@ void turning_export(spinor_configuration& to, const cpu::field<double>& from, in
   real_export(to, from, column);
   if (judged && column == 11 && cheats("turned-solution")) {
     judged = false;
-    turn_a_bit(to({1, 0, 1, 1})(2, 1).re);
+    flip_a_bit(to({1, 0, 1, 1})(2, 1).re);
   }
 }
 
@@ -147,7 +147,7 @@ std::vector<double> turning_rho(std::span<const spinor_configuration>,
                                 const communicator&) asm("__wrap_" PLAQUETTE_RHO);
 std::vector<double> turning_rho(std::span<const spinor_configuration> columns, const communicator& comm) {
   const std::vector<double> rho = real_rho(columns, comm);
-  if (cheats("turned-propagator")) turn_a_bit(const_cast<spinor_configuration&>(columns[3])({0, 1, 1, 0})(1, 2).im);
+  if (cheats("turned-propagator")) flip_a_bit(const_cast<spinor_configuration&>(columns[3])({0, 1, 1, 0})(1, 2).im);
   return rho;
 }
 

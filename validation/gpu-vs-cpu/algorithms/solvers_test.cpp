@@ -14,45 +14,45 @@ namespace {
 
 /// A x = d x + q <q, x> + e w <w, x>, with fixed q and w and columns' own d: made of vector operations alone. With e =
 /// 0 Hermitian, with positive d positive.
-template <class F>
+template <class Field>
 struct two_projectors {
-  typename F::scalars d, e;
-  F q, w;
+  typename Field::scalars d, e;
+  Field q, w;
 
-  void add(F& out, const F& in, bool dagger) const {
+  void add(Field& out, const Field& in, bool dagger) const {
     zero(out);
     axpy(out, dagger ? conj(d) : d, in);
     axpy(out, dot(q, in), q);
     axpy(out, (dagger ? conj(e) : e) * dot(w, in), w);
   }
-  void apply(F& out, const F& in) const { add(out, in, false); }
-  void apply_dagger(F& out, const F& in) const { add(out, in, true); }
+  void apply(Field& out, const Field& in) const { add(out, in, false); }
+  void apply_dagger(Field& out, const Field& in) const { add(out, in, true); }
 };
 
 /// The same operator for a batch of any number of columns: those of the first.
-template <class F>
+template <class Field>
 struct same_in_every_column {
-  two_projectors<F> full;
+  two_projectors<Field> full;
 
-  void run(F& out, const F& in, bool dagger) const {
+  void run(Field& out, const Field& in, bool dagger) const {
     const int n = in.columns();
     std::vector<int> keep;
     for (int c = 0; c < n; ++c) keep.push_back(c);
-    const two_projectors<F> op{compacted(full.d, keep), compacted(full.e, keep), view(full.q, 0, n),
-                               view(full.w, 0, n)};
+    const two_projectors<Field> op{compacted(full.d, keep), compacted(full.e, keep), view(full.q, 0, n),
+                                   view(full.w, 0, n)};
     op.add(out, in, dagger);
   }
-  void apply(F& out, const F& in) const { run(out, in, false); }
-  void apply_dagger(F& out, const F& in) const { run(out, in, true); }
+  void apply(Field& out, const Field& in) const { run(out, in, false); }
+  void apply_dagger(Field& out, const Field& in) const { run(out, in, true); }
 };
 
 constexpr int columns = 4;
 const field_shape shape{4, 3, site_subset::even, columns};
 
 /// The operator on one side; q and w have the same numbers in every column.
-template <class F, class Context>
-same_in_every_column<F> make_operator(const Context& ctx, complex<double> e) {
-  F q(ctx, shape), w(ctx, shape);
+template <class Field, class Context>
+same_in_every_column<Field> make_operator(const Context& ctx, complex<double> e) {
+  Field q(ctx, shape), w(ctx, shape);
   const std::size_t sites = sites_of(ctx.geometry(), shape);
   for (int c = 0; c < columns; ++c) {
     site_numbers qn = random_numbers(sites, 12, 5, 0), wn = random_numbers(sites, 12, 5, 1);
@@ -71,13 +71,13 @@ same_in_every_column<F> make_operator(const Context& ctx, complex<double> e) {
 template <class T>
 double residual_by_cpu(const twin_machines<double>& machines, const gpu::field<T>& x, std::uint64_t seed,
                        complex<double> e) {
-  using F = cpu::field<double>;
-  const auto a = make_operator<F>(machines.cpu, e);
-  F solution(machines.cpu, shape), out(machines.cpu, shape);
+  using Field = cpu::field<double>;
+  const auto a = make_operator<Field>(machines.cpu, e);
+  Field solution(machines.cpu, shape), out(machines.cpu, shape);
   const twins<double> b(machines, shape, seed);
   for (int c = 0; c < columns; ++c) set_numbers(solution, c, numbers_of(x, c));
   a.apply(out, solution);
-  F r = like(out);
+  Field r = like(out);
   const auto rr = host_values(subtract_norm2(r, b.on_cpu, out)), bb = host_values(norm2(b.on_cpu));
   double worst = 0.0;
   for (std::size_t c = 0; c < columns; ++c) worst = larger_magnitude(worst, std::sqrt(rr[c].re / bb[c].re));
@@ -92,7 +92,7 @@ TEST(SolversOnTheDevice, FindWhatTheCpuFindsInAsManySteps) {
       const twins<double> b(machines, shape, 17);
       twins<double> x(machines, shape);
       zero(x.on_cpu), zero(x.on_gpu);
-      const stopping_rule rule{.tolerance = 1e-11, .limit = 50, .look_every = 2};
+      const stopping_rule rule{.tolerance = 1e-11, .limit = 50, .check_interval = 2};
       const auto on_cpu = solve(kind, make_operator<cpu::field<double>>(machines.cpu, e), x.on_cpu, b.on_cpu, rule);
       const auto on_gpu = solve(kind, make_operator<gpu::field<double>>(machines.gpu, e), x.on_gpu, b.on_gpu, rule);
       EXPECT_TRUE(on_gpu.all_converged());
@@ -103,16 +103,16 @@ TEST(SolversOnTheDevice, FindWhatTheCpuFindsInAsManySteps) {
     }
 }
 
-template <class Low>
+template <class Inner>
 void expect_mixed_solution(double tolerance) {
   const twin_machines<double> machines({2, 4, 6, 10});
   const complex<double> e{0.4, 0.9};
   const twins<double> b(machines, shape, 19);
   gpu::field<double> x(machines.gpu, shape);
   zero(x);
-  const auto report = reliable_bicgstab<gpu::field<Low>>(
-      make_operator<gpu::field<double>>(machines.gpu, e), make_operator<gpu::field<Low>>(machines.gpu, e), x, b.on_gpu,
-      stopping_rule{.tolerance = tolerance, .limit = 100, .look_every = 1}, reliable_updates{});
+  const auto report = reliable_bicgstab<gpu::field<Inner>>(
+      make_operator<gpu::field<double>>(machines.gpu, e), make_operator<gpu::field<Inner>>(machines.gpu, e), x,
+      b.on_gpu, stopping_rule{.tolerance = tolerance, .limit = 100, .check_interval = 1}, reliable_updates{});
   EXPECT_TRUE(report.all_converged());
   EXPECT_TRUE(residual_by_cpu(machines, x, 19, e) <= tolerance + 1e-14);
 }
@@ -129,7 +129,7 @@ TEST(SolversOnTheDevice, CompactTheBatchWhenColumnsConverge) {
   zero(x);
   // Column 1 is loose, so that it leaves first; the others still find their solutions.
   const stopping_rule rule{
-      .tolerance = 1e-11, .limit = 50, .look_every = 1, .column_tolerances = {1e-11, 0.3, 1e-11, 1e-11}};
+      .tolerance = 1e-11, .limit = 50, .check_interval = 1, .column_tolerances = {1e-11, 0.3, 1e-11, 1e-11}};
   const auto report = bicgstab(make_operator<gpu::field<double>>(machines.gpu, {0.4, 0.9}), x, b.on_gpu, rule);
   EXPECT_TRUE(report.all_converged());
   EXPECT_LT(report.columns[1].iterations, report.columns[0].iterations);

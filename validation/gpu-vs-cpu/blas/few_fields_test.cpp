@@ -61,9 +61,9 @@ void expect_near(const number_lists& found, const number_lists& expected, double
 }
 
 /// Numbers of every precision, one list a field.
-template <class F>
-std::vector<typename F::scalars> some_scalars(const F& x, int count) {
-  std::vector<typename F::scalars> handles;
+template <class Field>
+std::vector<typename Field::scalars> some_scalars(const Field& x, int count) {
+  std::vector<typename Field::scalars> handles;
   for (int k = 0; k < count; ++k) {
     std::vector<complex<double>> numbers;
     for (int c = 0; c < x.columns(); ++c) numbers.push_back({0.25 * k - 0.5, 0.125 * c - 0.25 * k});
@@ -88,14 +88,14 @@ TYPED_TEST(FewFields, CoefficientsAreThoseOfTheCpu) {
     const twin_list<T> v(machines, shape, fields, 10);
     const twins<T> w(machines, shape, 99);
     const auto found = [&](const auto& of_w) {
-      using F = std::remove_cvref_t<decltype(of_w)>;
-      std::vector<typename F::scalars> norms;
-      for (const F& one : v.of(of_w)) norms.push_back(norm2(one));
+      using Field = std::remove_cvref_t<decltype(of_w)>;
+      std::vector<typename Field::scalars> norms;
+      for (const Field& one : v.of(of_w)) norms.push_back(norm2(one));
       norms.back() = norms.back() - norms.back();  // a direction that is not used
       std::vector<complex<double>> chosen(static_cast<std::size_t>(shape.columns), {1.0, 0.0});
       chosen.back() = {};
       const auto mask = make_scalars(of_w, std::span<const complex<double>>(chosen));
-      return values_of(coefficients_along(v.of(of_w), std::span<const typename F::scalars>(norms), of_w, mask));
+      return values_of(coefficients_along(v.of(of_w), std::span<const typename Field::scalars>(norms), of_w, mask));
     };
     const number_lists here = found(w.on_gpu);
     expect_near(here, found(w.on_cpu), this->unit);
@@ -144,9 +144,9 @@ TYPED_TEST(FewFields, CombinationsAreThoseOfTheCpu) {
     const twin_list<T> v(machines, shape, fields, 10);
     const twins<T> x(machines, shape, 98), w(machines, shape, 99);
     const auto combined = [&](auto y, const auto& of_w, int which) {
-      using F = std::remove_cvref_t<decltype(of_w)>;
+      using Field = std::remove_cvref_t<decltype(of_w)>;
       const auto c = some_scalars(of_w, fields);
-      const std::span<const typename F::scalars> by(c);
+      const std::span<const typename Field::scalars> by(c);
       number_lists sums;
       if (which == 0) add_combination(y, by, v.of(of_w));
       if (which == 1) subtract_combination(y, by, v.of(of_w));

@@ -141,19 +141,19 @@ TYPED_TEST(GpuCoarseField, FewFieldsAtOnceAreThoseOfTheCpu) {
     const double unit = 64.0 * std::numeric_limits<TypeParam>::epsilon();
     constexpr int fields = 5;
     const auto results = [&](auto r, const auto& make) {
-      using F = decltype(r);
-      using S = typename F::scalars;
-      std::vector<F> v;
+      using Field = decltype(r);
+      using S = typename Field::scalars;
+      std::vector<Field> v;
       for (std::uint64_t k = 0; k < fields; ++k) v.push_back(make(20 + k));
-      const std::span<const F> all(v);
+      const std::span<const Field> all(v);
       std::vector<S> norms;
-      for (const F& one : v) norms.push_back(norm2(one));
+      for (const Field& one : v) norms.push_back(norm2(one));
       const std::vector<complex<double>> ones(static_cast<std::size_t>(r.columns()), {1.0, 0.0});
       const S mask = make_scalars(r, std::span<const complex<double>>(ones));
       const auto c = least_squares(all, std::as_const(r), unit);
       const auto along = coefficients_along(all, std::span<const S>(norms), std::as_const(r), mask);
       const auto [product, norm] = subtract_combination_dot_norm2(r, std::span<const S>(c), all, v.front());
-      F sum = like(r);
+      Field sum = like(r);
       copy(sum, r);
       add_combination(sum, std::span<const S>(along), all);
       std::vector<std::vector<complex<double>>> values;

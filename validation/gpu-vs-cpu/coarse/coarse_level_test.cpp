@@ -261,8 +261,8 @@ TEST(GpuTransfer, ReplacesAVectorThatAddsNothing) {
   EXPECT_THROW(gpu::orthonormalise(too_many), input_error);
 }
 
-template <class F>
-F fine_field(const level_setting& s, const field_shape& shape, std::uint64_t seed);
+template <class Field>
+Field fine_field(const level_setting& s, const field_shape& shape, std::uint64_t seed);
 template <>
 cpu::field<double> fine_field(const level_setting& s, const field_shape& shape, std::uint64_t seed) {
   cpu::field<double> x(s.host, shape);
@@ -279,7 +279,7 @@ void round_to_16_bits(null_space& v) {
 
 /// Those above, and numbers of vectors that fill whole tiles of tensor cores and warps, or nearly.
 template <class T>
-void expect_quark_transfer(double bound, gpu::coarse_storage storage = gpu::coarse_storage::single) {
+void expect_fine_transfer(double bound, gpu::coarse_storage storage = gpu::coarse_storage::single) {
   std::vector<level_case> all(std::begin(levels), std::end(levels));
   all.push_back({{4, 4, 2, 4}, {4, 4, 2, 4}, 24});
   all.push_back({{2, 4, 2, 8}, {2, 2, 2, 4}, storage == gpu::coarse_storage::single ? 18 : 20});
@@ -316,14 +316,14 @@ void expect_quark_transfer(double bound, gpu::coarse_storage storage = gpu::coar
 }
 
 TEST(GpuTransfer, BetweenQuarksAndACoarseLatticeIsTheCpus) {
-  expect_quark_transfer<float>(single_bound);
-  expect_quark_transfer<double>(single_bound);
-  expect_quark_transfer<half>(4 * 0x1p-15);  // 16 bits, of the largest number of a site
+  expect_fine_transfer<float>(single_bound);
+  expect_fine_transfer<double>(single_bound);
+  expect_fine_transfer<half>(4 * 0x1p-15);  // 16 bits, of the largest number of a site
 }
 
 TEST(GpuTransfer, HasNullVectorsIn16Bits) {
-  expect_quark_transfer<float>(single_bound, gpu::coarse_storage::half);
-  expect_quark_transfer<half>(4 * 0x1p-15, gpu::coarse_storage::half);
+  expect_fine_transfer<float>(single_bound, gpu::coarse_storage::half);
+  expect_fine_transfer<half>(4 * 0x1p-15, gpu::coarse_storage::half);
 }
 
 TEST(GpuTransfer, BetweenCoarseLatticesIsTheCpus) {
@@ -379,8 +379,8 @@ TEST(GpuDomains, AreTheCpus) {
   const cpu::schur_wilson_clover<float> schur(full, schur_kind::asymmetric);
   const gpu::schur_wilson_clover<float> dschur(dfull, schur_kind::asymmetric);
   const extents shape{2, 2, 4, 4};
-  const auto domains = cpu::quark_domains(schur, s.links, shape);
-  const auto ddomains = gpu::quark_domains(dschur, links, shape);
+  const auto domains = cpu::fine_domains(schur, s.links, shape);
+  const auto ddomains = gpu::fine_domains(dschur, links, shape);
   const field_shape even{spins, colours, site_subset::even, 1};
   cpu::field<float> x(s.host, even), y(s.host, even);
   gpu::field<float> dx(s.device, even), dy(s.device, even);

@@ -18,16 +18,16 @@ namespace plaquette::validation {
 
 using host_numbers = std::vector<complex<double>>;
 
-template <class F>
-host_numbers numbers_of(const F& x, int column) {
+template <class Field>
+host_numbers numbers_of(const Field& x, int column) {
   host_numbers numbers(static_cast<std::size_t>(x.sites() * x.components()));
   export_column(std::span(numbers), x, column);
   return numbers;
 }
 
 /// Returns |a - b| / |b|, the largest of all columns; NaN where a number is.
-template <class F, class G>
-double distance_of(const F& a, const G& b) {
+template <class Field, class InnerField>
+double distance_of(const Field& a, const InnerField& b) {
   EXPECT_EQ(a.shape(), b.shape());
   double worst = 0.0;
   for (int c = 0; c < b.columns(); ++c) {
@@ -43,8 +43,8 @@ double distance_of(const F& a, const G& b) {
   return worst;
 }
 
-template <class F>
-void poison_coarse(F& x) {
+template <class Field>
+void poison_coarse(Field& x) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const host_numbers bad(static_cast<std::size_t>(x.sites() * x.components()), {nan, nan});
   for (int c = 0; c < x.columns(); ++c) import_column(x, c, std::span(bad));

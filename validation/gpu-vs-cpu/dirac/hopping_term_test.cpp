@@ -122,14 +122,14 @@ TYPED_TEST(DeviceHoppingTerm, UpdatesInPlace) {
   const gpu::wilson_clover<TypeParam> m(ctx, links, actions()[0]);
   for (const int columns : {1, 5}) {
     const columns_on_both<TypeParam> in(host_ctx, ctx, columns, 7), x(host_ctx, ctx, columns, 8);
-    auto beside = like(in.device.parity(0));
+    auto alongside = like(in.device.parity(0));
     auto place = x.device.parity(0);
     for (const epilogue finish : {epilogue::add, epilogue::add_clover, epilogue::clover_x_add}) {
-      m.hopping().apply(beside, in.device.parity(1), true, {finish, 0.7, &place, 1.1, m.diagonal().blocks(0)});
+      m.hopping().apply(alongside, in.device.parity(1), true, {finish, 0.7, &place, 1.1, m.diagonal().blocks(0)});
       m.hopping().apply(place, in.device.parity(1), true, {finish, 0.7, &place, 1.1, m.diagonal().blocks(0)});
       for (int c = 0; c < columns; ++c) {
         spinor_configuration a(geometry), b(geometry);
-        gpu::export_column(a, beside, c);
+        gpu::export_column(a, alongside, c);
         gpu::export_column(b, place, c);
         EXPECT_TRUE(same_bits(a, b)) << static_cast<int>(finish);
       }
@@ -261,7 +261,7 @@ void expect_bits_of_gather(const gpu::queue& q, gpu::wilson_clover<T>& m, const 
     m.hopping().set_launch(how);
     auto out = like(x);
     poison(out);
-    while (q.turn_around() == backwards) {
+    while (q.next_is_reversed() == backwards) {
     }
     m.hopping().apply(out, in.device.parity(1), way.daggered, {way.finish, -0.25, &x, 0.8, m.diagonal().blocks(0)});
     return out;
@@ -269,7 +269,7 @@ void expect_bits_of_gather(const gpu::queue& q, gpu::wilson_clover<T>& m, const 
   const auto expected = run(gpu::hopping_launch{}, false);
   for (const gpu::hopping_launch& how : launches)
     for (const bool backwards : {false, true}) {
-      if (backwards && !how.turns) continue;
+      if (backwards && !how.alternates) continue;
       auto found = run(how, backwards);
       auto difference = like(found);
       for (const auto& sum : host_values(subtract_norm2(difference, found, expected)))
@@ -279,8 +279,8 @@ void expect_bits_of_gather(const gpu::queue& q, gpu::wilson_clover<T>& m, const 
 }
 
 /// Of `list` the entries first, first + step, first + 2 step and so on.
-std::vector<gpu::hopping_launch> every_so_many(const std::vector<gpu::hopping_launch>& list, std::size_t first,
-                                               std::size_t step) {
+std::vector<gpu::hopping_launch> every_nth(const std::vector<gpu::hopping_launch>& list, std::size_t first,
+                                           std::size_t step) {
   std::vector<gpu::hopping_launch> some;
   for (std::size_t l = first; l < list.size(); l += step) some.push_back(list[l]);
   return some;
@@ -324,7 +324,7 @@ void compare_launches(int columns, reconstruct stored) {
       const auto ways = ways_of_applying(clover);
       for (std::size_t w = 0; w < ways.size(); ++w)
         expect_bits_of_gather(ctx.queue(), m, in, ways[w],
-                              all || on_host ? launches : every_so_many(launches, w, ways.size()), where);
+                              all || on_host ? launches : every_nth(launches, w, ways.size()), where);
     }
   }
 }
@@ -384,7 +384,7 @@ void compare_sums_of_launches(int columns) {
       const auto run = [&](const gpu::hopping_launch& how, bool daggered, bool backwards = false) {
         m.hopping().set_launch(how);
         poison(out);
-        while (ctx.queue().turn_around() == backwards) {
+        while (ctx.queue().next_is_reversed() == backwards) {
         }
         sums_of_result sums;
         m.hopping().apply(out, in.device.parity(1), daggered,

@@ -138,11 +138,11 @@ TYPED_TEST(DeviceWilsonClover, DaggerIsTheAdjointAndGamma5Hermitian) {
     for (std::size_t c = 0; c < 2; ++c)
       EXPECT_TRUE(std::sqrt(norm2(left[c] - right[c])) <= 2 * tolerance * std::sqrt(size[c].re * v_size[c].re));
 
-    spinor_configuration turned(geometry), found(geometry), expected(geometry);
+    spinor_configuration rotated(geometry), found(geometry), expected(geometry);
     for (std::int64_t s = 0; s < geometry.local_volume(); ++s)
-      turned.at_site(s) = gamma_matrix(4) * v.canonical[0].at_site(s);
+      rotated.at_site(s) = gamma_matrix(4) * v.canonical[0].at_site(s);
     gpu::field<TypeParam> in(ctx, {}), out(ctx, {});
-    gpu::import_column(in, 0, turned);
+    gpu::import_column(in, 0, rotated);
     m.apply(out, in);
     gpu::export_column(found, out, 0);
     for (std::int64_t s = 0; s < geometry.local_volume(); ++s) found.at_site(s) = gamma_matrix(4) * found.at_site(s);

@@ -12,9 +12,9 @@ namespace plaquette::gpu {
 
 /// What to do between two questions: nothing for those who spin; those who block leave the core to others, for ever
 /// longer stretches.
-class host_patience {
+class host_backoff {
  public:
-  explicit host_patience(wait_mode mode) : mode_(mode) {}
+  explicit host_backoff(wait_mode mode) : mode_(mode) {}
 
   void pause() {
     if (mode_ == wait_mode::spin) return;
