@@ -46,9 +46,15 @@ if(PLAQUETTE_BINDINGS)
     COMPONENT callers)
   install(TARGETS plaquette_c EXPORT PlaquetteCTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT callers
     NAMELINK_COMPONENT callers)
+  # In a Python wheel the library stands in the package, under the name that it is loaded by.
+  install(FILES $<TARGET_FILE:plaquette_c> RENAME libplaquette_c.so.${PLAQUETTE_ABI} DESTINATION plaquette COMPONENT wheel
+    EXCLUDE_FROM_ALL)
   install(EXPORT PlaquetteCTargets NAMESPACE Plaquette:: DESTINATION ${package_folder} COMPONENT callers)
   install(FILES ${PROJECT_BINARY_DIR}/PlaquetteConfig.cmake ${PROJECT_BINARY_DIR}/PlaquetteConfigVersion.cmake
     DESTINATION ${package_folder} COMPONENT callers)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings/python/plaquette DESTINATION ${CMAKE_INSTALL_DATADIR}/plaquette/python
+    COMPONENT callers FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+  file(RELATIVE_PATH from_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/plaquette.pc.in ${PROJECT_BINARY_DIR}/plaquette.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/plaquette.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT callers)
 endif()

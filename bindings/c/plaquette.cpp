@@ -393,6 +393,15 @@ int plaquette_gauge_read(plaquette_gauge* gauge, plaquette_lattice lattice, cons
   });
 }
 
+int plaquette_gauge_file_extents(const char* file, int extents[4]) {
+  return answer([&] {
+    there(file, "file");
+    there(extents, "extents");
+    std::ranges::copy(api::gauge_field::extents_in(file), extents);
+    return api::code::success;
+  });
+}
+
 int plaquette_gauge_write(plaquette_gauge gauge, const char* file, int replace) {
   return answer([&] {
     there(file, "file");
@@ -530,8 +539,7 @@ int plaquette_operator_create(plaquette_operator* m, plaquette_gauge gauge, cons
                               int device) {
   return answer([&] {
     there(m, "operator").key = 0;
-    *m = handle_of<plaquette_operator>(
-        api::dirac_operator(*object_of(gauge), action_of(action), device_of(device)));
+    *m = handle_of<plaquette_operator>(api::dirac_operator(*object_of(gauge), action_of(action), device_of(device)));
     return api::code::success;
   });
 }
@@ -581,8 +589,7 @@ int plaquette_overlap_solve(plaquette_propagator* propagators, plaquette_overlap
     there(propagators, "propagators");
     there(masses, "masses");
     constexpr int most = 1024;
-    if (count < 1 || count > most)
-      refuse("overlap: expected 1 to 1024 masses, found " + std::to_string(count));
+    if (count < 1 || count > most) refuse("overlap: expected 1 to 1024 masses, found " + std::to_string(count));
     for (int i = 0; i < count; ++i) propagators[i].key = 0;
     const auto quarks = by->solve(source_of(source), std::span(masses, static_cast<std::size_t>(count)), rule_of(rule));
     api::code worst = api::code::success;

@@ -107,6 +107,8 @@ PLAQUETTE_PUBLIC int plaquette_link_layout_dense(plaquette_link_layout* layout, 
 PLAQUETTE_PUBLIC int plaquette_gauge_create(plaquette_gauge* gauge, plaquette_lattice lattice, const void* numbers,
                                             size_t length, const plaquette_link_layout* layout);
 PLAQUETTE_PUBLIC int plaquette_gauge_read(plaquette_gauge* gauge, plaquette_lattice lattice, const char* file);
+/* Returns the extents of the lattice of a file. */
+PLAQUETTE_PUBLIC int plaquette_gauge_file_extents(const char* file, int extents[4]);
 /* Writes an ILDG file. */
 PLAQUETTE_PUBLIC int plaquette_gauge_write(plaquette_gauge gauge, const char* file, int replace);
 /* Returns the average of Re tr P / 3. */

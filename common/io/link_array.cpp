@@ -40,6 +40,9 @@ void require_layout(const link_layout& layout, const lattice_geometry& geometry,
   if (length < least)
     throw input_error("array of links: expected at least " + std::to_string(least) + " reals for " +
                       to_string(geometry.local()) + " sites of a rank (72 a site), found " + std::to_string(length));
+  if (!layout.places.empty() && std::ssize(layout.places) != geometry.local_volume())
+    throw input_error("array of links: expected the places of " + std::to_string(geometry.local_volume()) +
+                      " sites or none, found " + std::to_string(layout.places.size()));
   const auto require_small = [](std::int64_t step) {  // so that no sum of them overflows
     constexpr std::int64_t most = std::int64_t{1} << 40;
     if (step < -most || step > most)
@@ -49,9 +52,6 @@ void require_layout(const link_layout& layout, const lattice_geometry& geometry,
   for (const std::int64_t step : layout.site) require_small(step);
   for (const std::int64_t step : layout.direction) require_small(step);
   for (const std::int64_t step : layout.places) require_small(step);
-  if (!layout.places.empty() && std::ssize(layout.places) != geometry.local_volume())
-    throw input_error("array of links: expected the places of " + std::to_string(geometry.local_volume()) +
-                      " sites or none, found " + std::to_string(layout.places.size()));
   std::vector<bool> taken(static_cast<std::size_t>(length), false);
   const auto take = [&](std::int64_t place, const coordinate& x, int mu) {
     const bool inside = place >= 0 && place < length;

@@ -24,8 +24,8 @@ struct link_layout {
   std::array<std::int64_t, dimensions> site{};       ///< from a site to its neighbour in x, y, z, t
   std::array<std::int64_t, dimensions> direction{};  ///< of the links along x, y, z, t
   std::int64_t row = 6, column = 2, imaginary = 1;
-  /// Sites in an order of their own: where the numbers of each local site begin, x fastest, in place of `site`. A number
-  /// a site, or none.
+  /// Sites in an order of their own: where the numbers of each local site begin, x fastest, in place of `site`. A
+  /// number a site, or none.
   std::span<const std::int64_t> places{};
 };
 

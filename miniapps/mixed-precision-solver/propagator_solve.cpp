@@ -136,7 +136,9 @@ void judge_column(column_result& result, int column, spinor_configuration& x, co
   result.reference = cpu::textbook::relative_residual(b, x, links, action, world);
   result.rounding = residual_rounding(action, roundoff, norm(x, world), norm(b, world));
   result.unit_roundoff = roundoff;
-  result.tolerance = tolerance + residual_floor(result.rounding, roundings_of_solution(result.updates.size(), result.iterations), roundoff);
+  result.tolerance =
+      tolerance +
+      residual_floor(result.rounding, roundings_of_solution(result.updates.size(), result.iterations), roundoff);
 }
 
 }  // namespace

@@ -115,12 +115,14 @@ struct link_layout {
 /// Links in SU(3), double precision.
 class gauge_field {
  public:
-  /// Copies links from memory of the host. Throws error(unusable_input), on all ranks, where the layout leaves the array
-  /// or puts two numbers into one place, and where a link is not finite or not in SU(3).
+  /// Copies links from memory of the host. Throws error(unusable_input), on all ranks, where the layout leaves the
+  /// array or puts two numbers into one place, and where a link is not finite or not in SU(3).
   gauge_field(const lattice& on, std::span<const double> numbers, const link_layout& layout);
   gauge_field(const lattice& on, std::span<const float> numbers, const link_layout& layout);
   /// Reads a file: NERSC, ILDG, SciDAC, MILC, openQCD.
   static gauge_field read(const lattice& on, const std::string& file);
+  /// Returns the extents of the lattice of a file.
+  static coordinate extents_in(const std::string& file);
   /// Writes an ILDG file. An existing one is kept, and error(output_failed) thrown, unless `replace`.
   void write(const std::string& file, bool replace = false) const;
 
@@ -143,9 +145,9 @@ class gauge_field {
 /// 4 + m. A spinor that crosses the boundary forwards takes the phase.
 struct action {
   double mass = 0.0;
-  double csw = 0.0;                ///< of the clover term
+  double csw = 0.0;                      ///< of the clover term
   std::optional<double> csw_temporal{};  ///< of planes with time; without, csw
-  double anisotropy = 1.0;         ///< xi0
+  double anisotropy = 1.0;               ///< xi0
   double nu = 1.0;
   std::array<std::complex<double>, 4> boundary_phase{1.0, 1.0, 1.0, -1.0};
 
@@ -263,10 +265,10 @@ struct krylov_options {
 };
 struct multigrid_options {
   api::device device = api::device::cpu;
-  int levels = 3;          ///< at most
-  int null_vectors = 0;    ///< of each chirality; 0: chosen for the lattice
-  bool tune = false;       ///< tries shapes of the cycle, which pays where many sources follow
-  bool half_cycle = false; ///< cycles in half precision on the finest lattice
+  int levels = 3;           ///< at most
+  int null_vectors = 0;     ///< of each chirality; 0: chosen for the lattice
+  bool tune = false;        ///< tries shapes of the cycle, which pays where many sources follow
+  bool half_cycle = false;  ///< cycles in half precision on the finest lattice
   int columns = 12;
   std::uint64_t seed = 1;
 };
@@ -326,8 +328,8 @@ class overlap_solver {
   /// gaussian. Masses ascend and are positive. Residuals are those of D(m) x = b; the reference residual is by a sign
   /// function of higher accuracy.
   std::vector<propagator> solve(const source& from, std::span<const double> masses, const api::rule& rule = {});
-  int index() const;                                       ///< zero modes of gamma_5 = +1 minus those of -1
-  std::vector<std::complex<double>> eigenvalues() const;   ///< of D, those that were found
+  int index() const;                                      ///< zero modes of gamma_5 = +1 minus those of -1
+  std::vector<std::complex<double>> eigenvalues() const;  ///< of D, those that were found
   double setup_seconds() const;
 
   struct state;

@@ -69,8 +69,7 @@ bool has_gpu() {
 
 std::shared_ptr<const device_context> open_device(const lattice& on, device which) {
   lattice::state& here = *on.get();
-  if (which == device::cpu)
-    return std::make_shared<const on_cpu>(cpu::context(here.geometry, here.comm, here.threads));
+  if (which == device::cpu) return std::make_shared<const on_cpu>(cpu::context(here.geometry, here.comm, here.threads));
 #ifdef PLAQUETTE_API_WITH_GPU
   if (gpu::device_count() == 0)
     throw error(code::not_available, "device gpu: no GPU was found, or no driver for it; device cpu is there");

@@ -20,7 +20,8 @@ fermion_action inner(const action& quarks) {
   result.anisotropy = quarks.anisotropy;
   result.nu = quarks.nu;
   for (const double number : {result.mass, result.clover_spatial, result.clover_temporal, result.nu})
-    if (!std::isfinite(number)) throw error(code::unusable_input, "action: expected finite numbers, found one that is not");
+    if (!std::isfinite(number))
+      throw error(code::unusable_input, "action: expected finite numbers, found one that is not");
   if (!(std::isfinite(result.anisotropy) && result.anisotropy > 0.0))
     throw error(code::unusable_input,
                 "action: expected an anisotropy above 0, found " + std::to_string(result.anisotropy));
@@ -139,6 +140,14 @@ plaquette::gamma_basis inner(gamma_basis basis) {
 void require_here(std::span<const double> numbers, bool is_read, int columns, const spinor_layout& layout,
                   const lattice_geometry& geometry, const std::string& name) {
   const auto refuse = [&](const std::string& why) { throw input_error(name + ": " + why); };
+  const std::int64_t sites = geometry.local_volume(), length = std::ssize(numbers);
+  if (!layout.places.empty() && std::ssize(layout.places) != sites)
+    refuse("expected the places of " + std::to_string(sites) + " sites or none, found " +
+           std::to_string(layout.places.size()));
+  const std::int64_t least = spinor_reals * sites * columns;
+  if (length < least)
+    refuse("expected at least " + std::to_string(least) + " doubles for " + std::to_string(columns) + " columns on " +
+           to_string(geometry.local()) + " sites of a rank (24 a site), found " + std::to_string(length));
   constexpr std::int64_t most = std::int64_t{1} << 40;  // so that no sum of strides overflows
   const auto require_small = [&](std::int64_t step) {
     if (step < -most || step > most) refuse("expected strides below 2^40, found " + std::to_string(step));
@@ -147,15 +156,6 @@ void require_here(std::span<const double> numbers, bool is_read, int columns, co
     require_small(step);
   for (const std::int64_t step : layout.site) require_small(step);
   for (const std::int64_t step : layout.places) require_small(step);
-  const std::int64_t sites = geometry.local_volume(), length = std::ssize(numbers);
-  if (!layout.places.empty() && std::ssize(layout.places) != sites)
-    refuse("expected the places of " + std::to_string(sites) + " sites or none, found " +
-           std::to_string(layout.places.size()));
-  const std::int64_t least = spinor_reals * sites * columns;
-  if (length < least)
-    refuse("expected at least " + std::to_string(least) + " doubles for " + std::to_string(columns) +
-           " columns on " + to_string(geometry.local()) + " sites of a rank (24 a site), found " +
-           std::to_string(length));
   std::vector<bool> taken(static_cast<std::size_t>(length), false);
   const auto take = [&](std::int64_t place) {
     if (place < 0 || place >= length)

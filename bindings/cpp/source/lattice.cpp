@@ -47,9 +47,11 @@ communicator ranks_of(const lattice_options& options) {
   MPI_Initialized(&started);
   MPI_Finalized(&ended);
   if (started == 0 || ended != 0)
-    throw error(code::unusable_input, "lattice: a communicator was given, but MPI is not running; call MPI_Init before");
+    throw error(code::unusable_input,
+                "lattice: a communicator was given, but MPI is not running; call MPI_Init before");
   const MPI_Comm group = MPI_Comm_f2c(static_cast<MPI_Fint>(*options.fortran_communicator));
-  if (group == MPI_COMM_NULL) throw error(code::unusable_input, "lattice: expected a group of ranks, found MPI_COMM_NULL");
+  if (group == MPI_COMM_NULL)
+    throw error(code::unusable_input, "lattice: expected a group of ranks, found MPI_COMM_NULL");
   return communicator_of(group);
 #else
   throw error(code::not_available, "lattice: this library was built without MPI (PLAQUETTE_MPI=ON builds it)");
@@ -57,22 +59,24 @@ communicator ranks_of(const lattice_options& options) {
 }
 
 std::shared_ptr<lattice::state> state_of(const coordinate& extents, const lattice_options& options) {
-  constexpr int most = 1 << 16, most_threads = 4096;
+  constexpr int most = 1 << 15, most_threads = 4096;  // so that no number of sites overflows
+  constexpr std::int64_t most_sites = std::int64_t{1} << 40;
   for (const int length : extents)
     if (length < 2 || length > most || length % 2 != 0)
-      throw error(code::unusable_input, "lattice: expected even extents from 2 to 65536, found " +
-                                            plaquette::to_string(extents));
+      throw error(code::unusable_input,
+                  "lattice: expected even extents from 2 to 32768, found " + plaquette::to_string(extents));
+  if (volume(extents) > most_sites)
+    throw error(code::unusable_input, "lattice: expected at most 2^40 sites, found " + plaquette::to_string(extents));
   if (options.threads < 0 || options.threads > most_threads)
-    throw error(code::unusable_input,
-                "lattice: expected 0 to 4096 threads, found " + std::to_string(options.threads));
+    throw error(code::unusable_input, "lattice: expected 0 to 4096 threads, found " + std::to_string(options.threads));
   const communicator comm = ranks_of(options);
   const bool is_open = std::ranges::all_of(options.grid, [](int n) { return n == 0; });
   const coordinate grid = is_open ? smallest_surface_grid(extents, comm.size()) : options.grid;
   std::int64_t boxes = 1;
   for (const int n : grid) {
     if (n < 1 || n > most)
-      throw error(code::unusable_input, "lattice: expected a grid of positive numbers, or zeros, found " +
-                                            plaquette::to_string(grid));
+      throw error(code::unusable_input,
+                  "lattice: expected a grid of positive numbers, or zeros, found " + plaquette::to_string(grid));
     boxes *= n;
   }
   if (boxes != comm.size())
@@ -107,17 +111,16 @@ std::shared_ptr<const gauge_field::state> links_of(const lattice& on, std::span<
   for (std::size_t mu = 0; mu < 4; ++mu) folded.boundary[mu] = inner(layout.boundary_phase[mu]);
   folded.staggered = layout.staggered_phases;
   const lattice::state& here = *on.get();
-  return std::make_shared<const gauge_field::state>(std::make_shared<const gauge_configuration>(
-      import_links(here.geometry, numbers, where, here.comm, folded)));
+  return std::make_shared<const gauge_field::state>(
+      std::make_shared<const gauge_configuration>(import_links(here.geometry, numbers, where, here.comm, folded)));
 }
 
 }  // namespace
 
 link_layout link_layout::dense(const coordinate& local, site_order order) {
-  const auto dense = dense_layout(local,
-                                  order == site_order::x_fastest ? site_order_of_array::x_fastest
-                                                                 : site_order_of_array::t_fastest,
-                                  direction_of_array::inner, matrix_of_array::row_major);
+  const auto dense = dense_layout(
+      local, order == site_order::x_fastest ? site_order_of_array::x_fastest : site_order_of_array::t_fastest,
+      direction_of_array::inner, matrix_of_array::row_major);
   link_layout layout;
   layout.site = dense.site, layout.direction = dense.direction;
   return layout;
@@ -134,6 +137,9 @@ gauge_field gauge_field::read(const lattice& on, const std::string& file) {
     return gauge_field(on, std::make_shared<const state>(std::make_shared<const gauge_configuration>(
                                read_gauge(file, here.geometry, here.comm).links)));
   });
+}
+coordinate gauge_field::extents_in(const std::string& file) {
+  return guarded([&] { return read_gauge_header(file).lattice; });
 }
 void gauge_field::write(const std::string& file, bool replace) const {
   guarded([&] {

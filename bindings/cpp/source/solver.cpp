@@ -145,8 +145,7 @@ struct solver::state {
     result.seconds = solving.seconds();
     const stopwatch judging;
     for (std::size_t n = 0; n < b.size(); ++n)
-      if (asked.judge)
-        judge(result.columns[n], x[n], b[n], asked.tolerance, updates[n]);
+      if (asked.judge) judge(result.columns[n], x[n], b[n], asked.tolerance, updates[n]);
     result.judging_seconds = judging.seconds();
     return result;
   }
@@ -166,8 +165,7 @@ namespace {
 
 fields sources_of(const source& from, const gauge_field& links) {
   fields b;
-  for (int n = 0; n < spin_colours; ++n)
-    b.push_back(make_source(from, n, *links.get()->links, links.on().get()->comm));
+  for (int n = 0; n < spin_colours; ++n) b.push_back(make_source(from, n, *links.get()->links, links.on().get()->comm));
   return b;
 }
 
@@ -180,8 +178,7 @@ propagator solver::solve(const source& from, const api::rule& asked) {
     const fields b = sources_of(from, links);
     fields x(b.size(), spinor_configuration(links.on().get()->geometry));
     solve_report report = state_->solve(x, b, asked);
-    return propagator(
-        std::make_shared<const propagator::state>(links.on(), from, std::move(report), std::move(x)));
+    return propagator(std::make_shared<const propagator::state>(links.on(), from, std::move(report), std::move(x)));
   });
 }
 
@@ -213,8 +210,8 @@ solver make_propagator_solver(const gauge_field& links, const action& quarks, co
     auto s = std::make_shared<solver::state>(links, settings.action, options.device, options.columns,
                                              unit_roundoff(settings.outer));
     const auto turn = turn_on(links.on(), options.device);
-    s->batches = std::make_unique<krylov_batches>(open_device(links.on(), options.device)->make(links.get()->links, settings),
-                                                  links.on().get()->geometry);
+    s->batches = std::make_unique<krylov_batches>(
+        open_device(links.on(), options.device)->make(links.get()->links, settings), links.on().get()->geometry);
     s->setup_seconds = watch.seconds();
     return solver(std::move(s));
   });
@@ -229,8 +226,7 @@ multigrid_parameters parameters_of(const multigrid_options& options, const latti
   if (options.null_vectors < 0 || options.null_vectors > most_vectors)
     throw error(code::unusable_input,
                 "multigrid: expected 0 to 128 null vectors, found " + std::to_string(options.null_vectors));
-  multigrid_parameters parameters =
-      default_multigrid_parameters(geometry.global(), geometry.local(), options.levels);
+  multigrid_parameters parameters = default_multigrid_parameters(geometry.global(), geometry.local(), options.levels);
   parameters.seed = options.seed;
   if (options.null_vectors > 0)
     for (coarsening& c : parameters.coarsenings) c.vectors = options.null_vectors;
@@ -338,7 +334,8 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
                                             " modes of H were found; ask for fewer");
     s->sign = s->solver->sign(h);
     if (options.modes > 0)
-      s->modes = s->solver->lowest_overlap_modes(s->sign, {.modes = options.modes, .tolerance = options.mode_tolerance});
+      s->modes =
+          s->solver->lowest_overlap_modes(s->sign, {.modes = options.modes, .tolerance = options.mode_tolerance});
     if (!s->modes.complete)
       throw error(code::no_convergence, "overlap: not all modes of D were found; ask for fewer, or a larger tolerance");
     s->setup_seconds = watch.seconds();
@@ -405,10 +402,9 @@ std::vector<propagator> overlap_solver::solve(const source& from, std::span<cons
                         .status = told.converged ? "converged" : "iteration limit"};
         if (asked.judge) {
           const double accuracy = std::clamp(1e-3 * asked.tolerance, 1e-13, 1e-6);
-          c.reference = solver
-                            .judge(state_->sign, solver.columns(b, n, 1), solver.columns(quarks.x[i], n, 1), list[i],
-                                   accuracy)
-                            .residual;
+          c.reference =
+              solver.judge(state_->sign, solver.columns(b, n, 1), solver.columns(quarks.x[i], n, 1), list[i], accuracy)
+                  .residual;
           // The residual was recomputed by the solver to twice that accuracy, times |x| / |b| <= 1 / m.
           c.tolerance = asked.tolerance + 4.0 * accuracy / list[i];
           c.passed = c.reference <= c.tolerance;
