@@ -70,6 +70,12 @@ T options_of(const T* given, const T& defaults, const char* name) {
 
 // ---- Handles
 
+/// Returns a key that no object had before. Those of all kinds differ, so that a handle of another kind is refused too.
+std::uint64_t next_key() {
+  static std::atomic<std::uint64_t> last{0x706c710000000000};
+  return ++last;
+}
+
 /// Objects behind keys. A key is never used twice, so that a freed handle stays refused. It is the only state that
 /// calls share; no number depends on it.
 template <class Object>
@@ -98,11 +104,6 @@ class object_table {
   }
 
  private:
-  /// Keys of all kinds are different, so that a handle of another kind is refused too.
-  static std::uint64_t next_key() {
-    static std::atomic<std::uint64_t> last{0x706c710000000000};
-    return ++last;
-  }
   mutable std::mutex mutex_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Object>> objects_;
 };

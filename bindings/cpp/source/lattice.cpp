@@ -59,14 +59,11 @@ communicator ranks_of(const lattice_options& options) {
 }
 
 std::shared_ptr<lattice::state> state_of(const coordinate& extents, const lattice_options& options) {
-  constexpr int most = 1 << 15, most_threads = 4096;  // so that no number of sites overflows
-  constexpr std::int64_t most_sites = std::int64_t{1} << 40;
+  constexpr int most = 1 << 15, most_threads = 4096;
   for (const int length : extents)
     if (length < 2 || length > most || length % 2 != 0)
       throw error(code::unusable_input,
                   "lattice: expected even extents from 2 to 32768, found " + plaquette::to_string(extents));
-  if (volume(extents) > most_sites)
-    throw error(code::unusable_input, "lattice: expected at most 2^40 sites, found " + plaquette::to_string(extents));
   if (options.threads < 0 || options.threads > most_threads)
     throw error(code::unusable_input, "lattice: expected 0 to 4096 threads, found " + std::to_string(options.threads));
   const communicator comm = ranks_of(options);
