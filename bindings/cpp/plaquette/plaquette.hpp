@@ -196,7 +196,7 @@ struct verdict {
   bool judged = false;
   double worst = 0.0;      ///< the largest residual by the independent operator
   double tolerance = 0.0;  ///< what that residual has to meet: the requested one, and what rounding leaves
-  std::string text;        ///< a sentence for a person
+  std::string text{};      ///< a sentence for a person
 };
 
 /// One right-hand side. Residuals are |b - M x| / |b|: iterated by the solver; recomputed by the operators that solved;
@@ -206,11 +206,11 @@ struct column_result {
   double tolerance = 0.0;  ///< that `reference` has to meet
   int iterations = 0;
   bool passed = false;
-  std::string status;  ///< "converged", "iteration limit", "stagnation", ...
+  std::string status{};  ///< "converged", "iteration limit", "stagnation", ...
 };
 
 struct solve_report {
-  std::vector<column_result> columns;
+  std::vector<column_result> columns{};
   double seconds = 0.0;          ///< of the solve
   double judging_seconds = 0.0;  ///< of the reference residuals
   api::verdict verdict() const;
