@@ -283,8 +283,8 @@ TEST(Threads, SolveAtOnce) {
 
 #ifndef PLAQUETTE_TEST_GPU_BACKEND
 
-/// On links g(x) g(x+mu)^+ with g = diag(e^(-i p x), e^(i p x), 1) the wall of colour 0 without momentum is g times the
-/// wall of momentum p on unit links: its propagator is g times that one, and so has the same |S|^2.
+/// Take links g(x) g(x+mu)^+ with g = diag(e^(-i p x), e^(i p x), 1). The wall of colour 0 without momentum is g times
+/// the wall of momentum p on unit links. So its propagator is g times that one, and has the same |S|^2.
 TEST(WallSource, WithMomentumIsAWallInAnotherGauge) {
   const coordinate extents{4, 4, 4, 8};
   const lattice_geometry geometry(extents);

@@ -41,13 +41,13 @@ void require_columns(int columns) {
     throw error(code::unusable_input, "solver: expected 1 to 1024 columns, found " + std::to_string(columns));
 }
 
-void require_rule(const rule& asked) {
-  if (!(asked.tolerance > 0.0 && asked.tolerance < 1.0))
+void require_rule(const rule& wanted) {
+  if (!(wanted.tolerance > 0.0 && wanted.tolerance < 1.0))
     throw error(code::unusable_input,
-                "solver: expected a tolerance between 0 and 1, found " + std::to_string(asked.tolerance));
-  if (asked.iteration_limit < 1)
+                "solver: expected a tolerance between 0 and 1, found " + std::to_string(wanted.tolerance));
+  if (wanted.iteration_limit < 1)
     throw error(code::unusable_input,
-                "solver: expected at least 1 iteration, found " + std::to_string(asked.iteration_limit));
+                "solver: expected at least 1 iteration, found " + std::to_string(wanted.iteration_limit));
 }
 
 double norm_of(const spinor_configuration& x, const communicator& comm) {
@@ -115,7 +115,7 @@ struct solver::state {
   const lattice::state& on() const { return *links.on().get(); }
 
   /// Solves all columns and judges what it returns.
-  solve_report solve(fields& x, const fields& b, const rule& asked) {
+  solve_report solve(fields& x, const fields& b, const rule& wanted) {
     const std::lock_guard one_at_a_time(busy);
     solve_report result;
     const stopwatch solving;
@@ -123,8 +123,8 @@ struct solver::state {
     {
       const auto turn = turn_on(links.on(), where);
       stopping_rule how;
-      how.tolerance = asked.tolerance;
-      how.limit = asked.iteration_limit;
+      how.tolerance = wanted.tolerance;
+      how.limit = wanted.iteration_limit;
       for (std::size_t first = 0; first < b.size(); first += static_cast<std::size_t>(width)) {
         const std::size_t count = std::min(static_cast<std::size_t>(width), b.size() - first);
         const schur_report report =
@@ -145,7 +145,7 @@ struct solver::state {
     result.seconds = solving.seconds();
     const stopwatch judging;
     for (std::size_t n = 0; n < b.size(); ++n)
-      if (asked.judge) judge(result.columns[n], x[n], b[n], asked.tolerance, updates[n]);
+      if (wanted.judge) judge(result.columns[n], x[n], b[n], wanted.tolerance, updates[n]);
     result.judging_seconds = judging.seconds();
     return result;
   }
@@ -171,28 +171,28 @@ fields sources_of(const source& from, const gauge_field& links) {
 
 }  // namespace
 
-propagator solver::solve(const source& from, const api::rule& asked) {
+propagator solver::solve(const source& from, const api::rule& wanted) {
   return guarded([&] {
-    require_rule(asked);
+    require_rule(wanted);
     const gauge_field& links = state_->links;
     const fields b = sources_of(from, links);
     fields x(b.size(), spinor_configuration(links.on().get()->geometry));
-    solve_report report = state_->solve(x, b, asked);
+    solve_report report = state_->solve(x, b, wanted);
     return propagator(std::make_shared<const propagator::state>(links.on(), from, std::move(report), std::move(x)));
   });
 }
 
 solve_report solver::solve(std::span<double> x, std::span<const double> b, int columns, const spinor_layout& layout,
-                           const api::rule& asked) {
+                           const api::rule& wanted) {
   return guarded([&] {
-    require_rule(asked);
+    require_rule(wanted);
     require_columns(columns);
     const lattice& on = state_->links.on();
     require_spinors(b, true, columns, layout, on, "right-hand sides");
     require_spinors(x, false, columns, layout, on, "solutions");
     fields sources(static_cast<std::size_t>(columns), spinor_configuration(on.get()->geometry)), solutions(sources);
     for (int n = 0; n < columns; ++n) take_spinor(sources[static_cast<std::size_t>(n)], b, n, layout);
-    solve_report report = state_->solve(solutions, sources, asked);
+    solve_report report = state_->solve(solutions, sources, wanted);
     for (int n = 0; n < columns; ++n) put_spinor(x, solutions[static_cast<std::size_t>(n)], n, layout);
     return report;
   });
@@ -331,13 +331,13 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
     if (!h.complete)
       throw error(code::no_convergence, "overlap: " + std::to_string(h.values.size()) + " of " +
                                             std::to_string(options.kernel_modes) +
-                                            " modes of H were found; ask for fewer");
+                                            " modes of H were found; choose fewer");
     s->sign = s->solver->sign(h);
     if (options.modes > 0)
       s->modes =
           s->solver->lowest_overlap_modes(s->sign, {.modes = options.modes, .tolerance = options.mode_tolerance});
     if (!s->modes.complete)
-      throw error(code::no_convergence, "overlap: not all modes of D were found; ask for fewer, or a larger tolerance");
+      throw error(code::no_convergence, "overlap: not all modes of D were found; choose fewer, or a larger tolerance");
     s->setup_seconds = watch.seconds();
     return overlap_solver(std::move(s));
   });
@@ -362,9 +362,9 @@ source_description description_of(const source& from, const extents& lattice) {
 }  // namespace
 
 std::vector<propagator> overlap_solver::solve(const source& from, std::span<const double> masses,
-                                              const api::rule& asked) {
+                                              const api::rule& wanted) {
   return guarded([&] {
-    require_rule(asked);
+    require_rule(wanted);
     const double rho = state_->options.rho;
     for (std::size_t i = 0; i < masses.size(); ++i)
       if (!(masses[i] > (i == 0 ? 0.0 : masses[i - 1]) && masses[i] < 2.0 * rho))
@@ -381,8 +381,8 @@ std::vector<propagator> overlap_solver::solve(const source& from, std::span<cons
     const vectors_handle b = solver.sources(description);
     const std::vector<double> list(masses.begin(), masses.end());
     overlap_solve_rule how;
-    how.tolerance = asked.tolerance;
-    how.limit = asked.iteration_limit;
+    how.tolerance = wanted.tolerance;
+    how.limit = wanted.iteration_limit;
     const overlap_solutions quarks = solver.solve(state_->sign, state_->modes, b, list, how);
     const double seconds = solving.seconds();
     std::vector<propagator> result;
@@ -400,13 +400,13 @@ std::vector<propagator> overlap_solver::solve(const source& from, std::span<cons
                         .iterations = told.iterations,
                         .passed = false,
                         .status = told.converged ? "converged" : "iteration limit"};
-        if (asked.judge) {
-          const double accuracy = std::clamp(1e-3 * asked.tolerance, 1e-13, 1e-6);
+        if (wanted.judge) {
+          const double accuracy = std::clamp(1e-3 * wanted.tolerance, 1e-13, 1e-6);
           c.reference =
               solver.judge(state_->sign, solver.columns(b, n, 1), solver.columns(quarks.x[i], n, 1), list[i], accuracy)
                   .residual;
           // The residual was recomputed by the solver to twice that accuracy, times |x| / |b| <= 1 / m.
-          c.tolerance = asked.tolerance + 4.0 * accuracy / list[i];
+          c.tolerance = wanted.tolerance + 4.0 * accuracy / list[i];
           c.passed = c.reference <= c.tolerance;
         }
         report.columns.push_back(c);
