@@ -112,6 +112,11 @@ struct solver::state {
   std::unique_ptr<batch_solver> batches{};
   std::mutex busy{};
 
+  ~state() {
+    const auto turn = turn_on(links.on(), where);
+    batches.reset();
+  }
+
   const lattice::state& on() const { return *links.on().get(); }
 
   /// Solves all columns and judges what it returns.
@@ -263,6 +268,12 @@ struct dirac_operator::state {
   std::unique_ptr<plaquette::propagator_solver> solver;
   std::unique_ptr<operator_trial> m;
   std::mutex busy{};
+
+  ~state() {
+    const auto turn = turn_on(links.on(), where);
+    m.reset();
+    solver.reset();
+  }
 };
 
 dirac_operator::dirac_operator(const gauge_field& links, const action& quarks, device where)
@@ -302,11 +313,18 @@ const lattice& dirac_operator::on() const { return state_->links.on(); }
 struct overlap_solver::state {
   gauge_field links;
   overlap_options options;
-  std::unique_ptr<plaquette::overlap_solver> solver;
+  std::unique_ptr<plaquette::overlap_solver> solver{};
   sign_handle sign{};
   overlap_modes modes{};
   double setup_seconds = 0.0;
   std::mutex busy{};
+
+  ~state() {
+    const auto turn = turn_on(links.on(), options.device);
+    modes = {};
+    sign.reset();
+    solver.reset();
+  }
 };
 
 overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options) {
@@ -324,9 +342,9 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
     settings.rho = options.rho;
     settings.seed = options.seed;
     for (std::size_t mu = 0; mu < 4; ++mu) settings.boundary_phase[mu] = inner(options.boundary_phase[mu]);
+    auto s = std::make_shared<overlap_solver::state>(links, options);
     const auto turn = turn_on(links.on(), options.device);
-    auto s = std::make_shared<overlap_solver::state>(
-        links, options, open_device(links.on(), options.device)->make(links.get()->links, settings));
+    s->solver = open_device(links.on(), options.device)->make(links.get()->links, settings);
     const kernel_modes h = s->solver->lowest_kernel_modes({.modes = options.kernel_modes});
     if (!h.complete)
       throw error(code::no_convergence, "overlap: " + std::to_string(h.values.size()) + " of " +
