@@ -19,6 +19,7 @@
 #include "cpu_ref/solvers.hpp"
 #include "cpu_ref/sources/sources.hpp"
 #include "plaquette/plaquette.hpp"
+#include "plaquette/waves.hpp"
 
 namespace plaquette {
 namespace {
@@ -279,6 +280,46 @@ TEST(Threads, SolveAtOnce) {
     });
   for (std::thread& thread : threads) thread.join();
   for (const auto& pion : found) EXPECT_EQ(pion, expected);
+}
+
+/// p = u = sin(pi (x - t)), and twice that. Polynomials of order 6 on cells of length h = 1/2 leave (pi h / 2)^7 / 7! =
+/// 4e-5 of it, and a step no more.
+TEST(Waves, OfSoundMoveWithItsSpeed) {
+  for (const auto precision : {plq::precision::double_, plq::precision::single}) {
+    plq::wave_solver solver(plq::wave_box{.cells = {4, 2, 2}, .periodic = {true, true, true}},
+                            {.order = 6, .device = where, .precision = precision, .columns = 2});
+    const auto positions = solver.positions();
+    const auto exact = [&](double t) {
+      std::vector<double> state(static_cast<std::size_t>(solver.size()));
+      const std::size_t n = positions.size();
+      for (std::size_t i = 0; i < n; ++i) {
+        const double p = std::sin(std::numbers::pi * (positions[i][0] - t));
+        state[i] = state[n + i] = p;                    // p and u of the first column
+        state[4 * n + i] = state[5 * n + i] = 2.0 * p;  // and of the second
+      }
+      return state;
+    };
+    EXPECT_EQ(solver.fields(), 4);
+    solver.set_state(exact(0.0), 0.0);
+    const double before = solver.energies()[0];
+    const plq::verdict verdict = solver.advance(20, solver.stable_step());
+    EXPECT_TRUE(verdict.passed) << verdict.text;
+    std::vector<double> state(static_cast<std::size_t>(solver.size()));
+    solver.get_state(state);
+    const std::vector<double> expected = exact(solver.time());
+    for (std::size_t i = 0; i < state.size(); ++i) ASSERT_NEAR(state[i], expected[i], 1e-4);
+    EXPECT_NEAR(solver.energies()[0], before, 1e-4 * before);
+    EXPECT_NEAR(solver.energies()[1], 4.0 * solver.energies()[0], 1e-5 * before);
+
+    EXPECT_FALSE(solver.advance(1, solver.stable_step(), false).passed);
+    std::vector<double> nothing(state.size());
+    solver.set_state(nothing, 0.0);
+    EXPECT_FALSE(solver.advance(1, solver.stable_step()).passed);  // nothing moves
+    nothing[3] = std::numeric_limits<double>::quiet_NaN();
+    expect_error(plq::code::unusable_input, "finite", [&] { solver.set_state(nothing, 0.0); });
+    expect_error(plq::code::unusable_input, "numbers", [&] { solver.set_state(std::span(state).first(7), 0.0); });
+  }
+  expect_error(plq::code::unusable_input, "order", [] { plq::wave_solver(plq::wave_box{}, {.order = 12}); });
 }
 
 #ifndef PLAQUETTE_TEST_GPU_BACKEND

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "bindings/cpp/source/state.hpp"
+#include "common/dg/dg_solver.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/overlap_solver.hpp"
 #include "common/solvers/propagator_solver.hpp"
@@ -29,6 +30,9 @@ class device_context {
 /// Returns a device for a lattice: of the CPU a new one each time, of the GPU the one of that lattice. Throws
 /// error(not_available) where there is no such device. Collective.
 std::shared_ptr<const device_context> open_device(const lattice& on, device which);
+
+/// Returns a solver of nodal DG for a domain, which must outlive it. Throws error(not_available) as above. Collective.
+std::unique_ptr<dg_solver> make_wave_solver(const dg_domain& domain, device which, bool in_single, int columns);
 
 /// Returns what keeps others off a device for as long as it lives: calls of several threads on one GPU take turns.
 std::unique_lock<std::mutex> turn_on(const lattice& on, device which);

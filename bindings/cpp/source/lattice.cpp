@@ -38,25 +38,23 @@ const char* text_of(code what) {
 
 const char* version() { return PLAQUETTE_VERSION; }
 
-namespace {
-
-communicator ranks_of(const lattice_options& options) {
-  if (!options.fortran_communicator) return {};
+communicator ranks_of(const std::optional<int>& fortran_communicator) {
+  if (!fortran_communicator) return {};
 #ifdef PLAQUETTE_WITH_MPI
   int started = 0, ended = 0;
   MPI_Initialized(&started);
   MPI_Finalized(&ended);
   if (started == 0 || ended != 0)
-    throw error(code::unusable_input,
-                "lattice: a communicator was given, but MPI is not running; call MPI_Init before");
-  const MPI_Comm group = MPI_Comm_f2c(static_cast<MPI_Fint>(*options.fortran_communicator));
-  if (group == MPI_COMM_NULL)
-    throw error(code::unusable_input, "lattice: expected a group of ranks, found MPI_COMM_NULL");
+    throw error(code::unusable_input, "a communicator was given, but MPI is not running; call MPI_Init before");
+  const MPI_Comm group = MPI_Comm_f2c(static_cast<MPI_Fint>(*fortran_communicator));
+  if (group == MPI_COMM_NULL) throw error(code::unusable_input, "expected a group of ranks, found MPI_COMM_NULL");
   return communicator_of(group);
 #else
-  throw error(code::not_available, "lattice: this library was built without MPI (PLAQUETTE_MPI=ON builds it)");
+  throw error(code::not_available, "this library was built without MPI (PLAQUETTE_MPI=ON builds it)");
 #endif
 }
+
+namespace {
 
 std::shared_ptr<lattice::state> state_of(const coordinate& extents, const lattice_options& options) {
   constexpr int most = 1 << 15, most_threads = 4096;
@@ -66,7 +64,7 @@ std::shared_ptr<lattice::state> state_of(const coordinate& extents, const lattic
                   "lattice: expected even extents from 2 to 32768, found " + plaquette::to_string(extents));
   if (options.threads < 0 || options.threads > most_threads)
     throw error(code::unusable_input, "lattice: expected 0 to 4096 threads, found " + std::to_string(options.threads));
-  const communicator comm = ranks_of(options);
+  const communicator comm = ranks_of(options.fortran_communicator);
   const bool is_open = std::ranges::all_of(options.grid, [](int n) { return n == 0; });
   const coordinate grid = is_open ? smallest_surface_grid(extents, comm.size()) : options.grid;
   std::int64_t boxes = 1;

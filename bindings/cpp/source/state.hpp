@@ -66,6 +66,9 @@ struct propagator::state {
   std::vector<spinor_configuration> columns;
 };
 
+/// Returns the ranks of a communicator of MPI; without one, this process alone. Collective.
+communicator ranks_of(const std::optional<int>& fortran_communicator);
+
 inline plaquette::complex<double> inner(const std::complex<double>& z) { return {z.real(), z.imag()}; }
 /// Returns the action in the library's words. Throws error(unusable_input) for numbers that make no sense.
 fermion_action inner(const action& quarks);
