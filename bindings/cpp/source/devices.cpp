@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bindings/cpp/source/devices.hpp"
+
+#include "cpu_ref/context.hpp"
+#include "cpu_ref/solvers.hpp"
+#ifdef PLAQUETTE_API_WITH_GPU
+#include "gpu/comms/rank_map.hpp"
+#include "gpu/context.hpp"
+#include "gpu/device/runtime.hpp"
+#include "gpu/solvers.hpp"
+#endif
+
+namespace plaquette::api {
+inline namespace v1 {
+
+namespace {
+
+class on_cpu final : public device_context {
+ public:
+  explicit on_cpu(cpu::context ctx) : context_(std::move(ctx)) {}
+  std::unique_ptr<plaquette::propagator_solver> make(const links_pointer& links,
+                                                     const propagator_settings& settings) const override {
+    return cpu::make_propagator_solver(context_, links, settings);
+  }
+  std::unique_ptr<plaquette::multigrid_solver> make(const links_pointer& links,
+                                                    const multigrid_settings& settings) const override {
+    return cpu::make_multigrid_solver(context_, links, settings);
+  }
+  std::unique_ptr<plaquette::overlap_solver> make(const links_pointer& links,
+                                                  const overlap_settings& settings) const override {
+    return cpu::make_overlap_solver(context_, links, settings);
+  }
+
+ private:
+  cpu::context context_;
+};
+
+#ifdef PLAQUETTE_API_WITH_GPU
+class on_gpu final : public device_context {
+ public:
+  explicit on_gpu(gpu::context ctx) : context_(std::move(ctx)) {}
+  std::unique_ptr<plaquette::propagator_solver> make(const links_pointer& links,
+                                                     const propagator_settings& settings) const override {
+    return gpu::make_propagator_solver(context_, links, settings);
+  }
+  std::unique_ptr<plaquette::multigrid_solver> make(const links_pointer& links,
+                                                    const multigrid_settings& settings) const override {
+    return gpu::make_multigrid_solver(context_, links, settings);
+  }
+  std::unique_ptr<plaquette::overlap_solver> make(const links_pointer& links,
+                                                  const overlap_settings& settings) const override {
+    return gpu::make_overlap_solver(context_, links, settings);
+  }
+
+ private:
+  gpu::context context_;
+};
+#endif
+
+}  // namespace
+
+bool has_gpu() {
+#ifdef PLAQUETTE_API_WITH_GPU
+  return guarded([] { return gpu::device_count() > 0; });
+#else
+  return false;
+#endif
+}
+
+std::shared_ptr<const device_context> open_device(const lattice& on, device which) {
+  lattice::state& here = *on.get();
+  if (which == device::cpu) return std::make_shared<const on_cpu>(cpu::context(here.geometry, here.comm, here.threads));
+#ifdef PLAQUETTE_API_WITH_GPU
+  if (gpu::device_count() == 0)
+    throw error(code::not_available, "device gpu: no GPU was found, or no driver for it; device cpu is there");
+  if (!here.gpu) {
+    const gpu::rank_map map(here.comm);
+    here.gpu = std::make_shared<on_gpu>(gpu::context(here.geometry, here.comm, map.device_for(here.comm.rank())));
+  }
+  return here.gpu;
+#else
+  throw error(code::not_available,
+              "device gpu: this library was built without CUDA (PLAQUETTE_CUDA=ON builds it); device cpu is there");
+#endif
+}
+
+std::unique_lock<std::mutex> turn_on(const lattice& on, device which) {
+  return which == device::gpu ? std::unique_lock(on.get()->gpu_mutex) : std::unique_lock<std::mutex>();
+}
+
+}  // namespace v1
+}  // namespace plaquette::api
