@@ -67,6 +67,7 @@ def problem_of(app, name, memory):
         problem["lattice"] = CLASSES["lattices"][name]
         if "gauge" not in problem:
             problem.update(CLASSES["light_quark"])
+            problem["gauge"] = CLASSES["repeated"].get(name, problem["gauge"])
     problem.update(program.get(name, {}))
     scaled = list(problem[program["scaled"]])
     scaled[-1] = int(scaled[-1] * CLASSES["memory"][memory])

@@ -179,10 +179,11 @@ void require_mass_of_file(const command_line& line, const gauge_choice& gauge) {
 void shared_option_set::declare_gauge() {
   line_.section("Gauge configuration");
   line_.custom(
-      "--gauge", "FILE|unit|random|weak:EPS|heatbath:BETA[:SWEEPS]", options_.gauge.describe(),
+      "--gauge", "FILE|unit|random|weak:EPS|heatbath:BETA[:SWEEPS[:CELL[:EPS]]]", options_.gauge.describe(),
       [this](const std::string& text, const std::string& option) { options_.gauge = parse_gauge_choice(text, option); },
       "Where the links come from: a file (NERSC, ILDG, MILC, ...: its format is recognised by its content), or made "
-      "here");
+      "here. CELL (XxYxZxT): the heat bath is that of a cell, which is repeated; each link is then multiplied by one "
+      "near 1 (as those of weak:EPS, 0.02)");
   declare_reunitarise(line_, options_);
   line_.real("--gauge-anisotropy", options_.gauge_anisotropy, "xi_g of the heat bath's action", real_range::positive());
   line_.integer("--stout-steps", options_.stout.steps, "Steps of stout smearing of the links, wherever they come from",

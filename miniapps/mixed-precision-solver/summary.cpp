@@ -70,7 +70,7 @@ std::string text_of_seconds(const solver_options& options, const solve_times& ti
       fmt::format("{:.4g} an iteration of {} right-hand sides, {:.4g} an application of its operator", times.iteration,
                   std::min(options.batch_size(), options.shared.rhs), times.application.seconds);
   if (times.solves > 0.0)
-    return text + fmt::format("; {:.4g} for {:g} iterations", times.solves, options.expected_iterations);
+    return text + fmt::format("; {:.4g} for {} iterations", times.solves, options.expected_iterations);
   return text + " (--expected-iterations N tells the whole)";
 }
 

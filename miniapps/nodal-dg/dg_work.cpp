@@ -59,7 +59,9 @@ kernel_time time_of_stage(const machine_figures& machine, const dg_domain& domai
   work.overlap = overlap;
   work.sent_a_site = (dimension == 3 ? 2.0 : 1.0) * domain.reference.face_nodes * domain.fields * number * states;
   work.read_a_site = work.sent_a_site;
-  return time_of(machine, part, work);
+  kernel_time t = time_of(machine, part, work);
+  if (ranks > 1) t.seconds += machine.dg["halo_seconds"].get<double>();  // packing, messages and waiting, however few
+  return t;
 }
 
 }  // namespace plaquette::nodal_dg

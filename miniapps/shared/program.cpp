@@ -88,6 +88,14 @@ void print_estimate(const run_estimate& needs, const shared_options& options, co
   fmt::print("predicted  FOM about {:.4g} {}\n", needs.fom, unit);
 }
 
+/// The links of a cell that each rank makes by itself, with their ghosts.
+double bytes_of_cell(const gauge_choice& gauge) {
+  if (!gauge.cell) return 0.0;
+  double sites = 1.0;
+  for (const int length : *gauge.cell) sites *= length + 2.0;
+  return sites * sizeof(site_links);
+}
+
 }  // namespace
 
 lattice_geometry no_lattice(const communicator& world) {
@@ -110,7 +118,8 @@ exit_status run_parsed(program& app, const communicator& world) {
       files, [](const named_file& file) { return file.how == named_file::use::checkpoint && !file.path.empty(); });
   require_outputs(files, run);
   const json_document placement = open_machine(app, run, world);
-  const run_estimate needs = app.estimate(run);
+  run_estimate needs = app.estimate(run);
+  needs.host_bytes += bytes_of_cell(run.shared.gauge);
   run.result.parameters = app.parameters(run);
   if (!placement.is_null()) run.result.parameters["placement"] = placement;
   if (run.is_root()) {
