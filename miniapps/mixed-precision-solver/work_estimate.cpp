@@ -222,7 +222,8 @@ solve_times times_of_solve(const solver_options& options, const lattice_geometry
   constexpr double around_a_solve = 400.0;
   const double around = seconds_of_vectors(around_a_solve, precision::double_);
   const int batches = (columns + batch - 1) / batch;
-  if (options.expected_iterations > 0) times.solves = batches * (options.expected_iterations * times.iteration + around);
+  if (options.expected_iterations > 0)
+    times.solves = batches * (options.expected_iterations * times.iteration + around);
   return times;
 }
 

@@ -153,7 +153,8 @@ kernel_time time_of_kernel(const machine_figures& machine, const overlap_options
   work.bytes = static_cast<double>(geometry.local_volume()) * (links + 2.5 * spinor * columns);
   work.share = machine.share_of(fmt::format("kernel {}", name(numbers)), columns);
   work.hops = 2;
-  work.overlap = columns == 1 && options.shared.overlap;  // faces of several columns travel before the kernel starts
+  work.overlap = columns == 1 &&
+                 options.shared.overlap;  // as measured, before faces of several columns were packed next to the kernel
   work.sent_a_site = 0.5 * columns * (0.5 * spinor_reals * real);
   work.read_a_site = 0.5 * columns * spinor;
   return time_of(machine, divided(geometry.global(), geometry.grid()), work);
