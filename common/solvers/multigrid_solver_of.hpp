@@ -25,6 +25,7 @@
 #include "common/algorithms/inverse_modes.hpp"
 #include "common/algorithms/mixed_solve.hpp"
 #include "common/algorithms/multigrid_setup.hpp"
+#include "common/algorithms/work_clock.hpp"
 #include "common/error.hpp"
 #include "common/solvers/backend.hpp"
 #include "common/solvers/coarse_identities.hpp"
@@ -121,7 +122,7 @@ class multigrid_solver_of final : public multigrid_solver {
     report.seconds.whole = whole.seconds(), report.seconds.tuning = whole.tuning_seconds();
     report.seconds.tuning = longest_tuning(report.seconds.tuning);
     std::array<double, 2> seconds{report.seconds.trial, report.seconds.whole};
-    take_out_tuning(seconds);
+    take_out_tuning(seconds, context_.comm());
     report.seconds.trial = seconds[0], report.seconds.whole = seconds[1];
     note_setup();
     return report;
@@ -280,14 +281,6 @@ class multigrid_solver_of final : public multigrid_solver {
 
   // ---- Setup and tuning
 
-  /// Ranks work in step, and wait for each other while one tunes. So a stretch lasts as long as on the rank that tuned
-  /// most of it, without that. Collective.
-  /// \param seconds  of stretches, without this rank's tuning; becomes the same on all ranks
-  void take_out_tuning(std::span<double> seconds) const {
-    for (double& s : seconds) s = -s;
-    context_.comm().maximum(seconds);
-    for (double& s : seconds) s = -s;
-  }
   double longest_tuning(double seconds) const {
     context_.comm().maximum(std::span(&seconds, 1));
     return seconds;
@@ -299,7 +292,7 @@ class multigrid_solver_of final : public multigrid_solver {
     auto& s = setup_.seconds;
     std::array<double, 5> seconds{r.relaxation_seconds, r.refinement_seconds, r.orthonormal_seconds, r.galerkin_seconds,
                                   s.whole};
-    take_out_tuning(seconds);
+    take_out_tuning(seconds, context_.comm());
     s = {seconds[0], seconds[1], seconds[2], seconds[3], seconds[4], longest_tuning(s.tuning)};
     setup_.replaced = r.replaced;
     setup_.dropped = r.dropped;
@@ -582,10 +575,9 @@ class multigrid_solver_of final : public multigrid_solver {
     multigrid_solve_report result;
     result.report = schur_solve(schur, *full_, *x_, *b_, rule, solver, {.operator_norm = norm});
     library_.finish();
-    std::array<double, 2> longest{watch.seconds(), watch.tuning_seconds()};
-    context_.comm().maximum(std::span(longest));
-    result.seconds = longest[0];
-    result.tuning_seconds = longest[1];
+    const stretch_seconds spent = end_together(watch, context_.comm());
+    result.seconds = spent.work;
+    result.tuning_seconds = spent.tuning;
     return result;
   }
   struct plain_bicgstab {

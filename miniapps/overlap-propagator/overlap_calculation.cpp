@@ -304,9 +304,13 @@ exit_status conclude(overlap_stages& stages, const overlap_result& result) {
   double total = 0.0;
   for (const stage_record& s : stages.records())
     if (s.name != judgement_of_modes) total += s.seconds;
-  // Stages that were read from files, or went on from some, are not measured.
-  if (!result.masses.empty() && stages.is_whole())
-    stages.run.result.fom.value = 3600.0 * static_cast<double>(result.masses.size()) / total;
+  figure_of_merit& fom = stages.run.result.fom;
+  if (stages.options.until != overlap_stage::propagators)
+    fom.none = "--until " + name(stages.options.until) + " ends before the propagators";
+  else if (!stages.is_whole())
+    fom.none = "stages that were read from files, or went on from some, are not measured";
+  else if (!result.masses.empty())
+    fom.value = 3600.0 * static_cast<double>(result.masses.size()) / total;
   note_figures(stages);
   if (stages.is_root()) print(stages.records());
   const bool all_solved = std::ranges::all_of(result.masses, &mass_record::is_solved);

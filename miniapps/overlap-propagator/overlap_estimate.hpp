@@ -3,7 +3,9 @@
 /// What a run takes: memory before it starts, and the time of its stages.
 #pragma once
 
+#include "common/algorithms/precision.hpp"
 #include "miniapps/overlap-propagator/overlap_options.hpp"
+#include "miniapps/shared/machine_model.hpp"
 
 namespace plaquette {
 
@@ -39,6 +41,17 @@ struct overlap_times {
 /// \param gap              e of D^+ D where the modes of D end
 overlap_times times_of(const overlap_options& options, double lowest, double highest, double gap,
                        const kernel_speed& speed);
+
+/// Returns the same for a machine that need not be here.
+kernel_speed speed_on(const machine_figures& machine, const overlap_options& options, const lattice_geometry& geometry);
+/// Returns an application of H to some columns.
+kernel_time time_of_kernel(const machine_figures& machine, const overlap_options& options,
+                           const lattice_geometry& geometry, int columns, precision numbers);
+/// Returns seconds of the verification: the sign function in double, and the operators of the host.
+double seconds_of_verification(const lattice_geometry& geometry, double lowest, double highest, double delta,
+                               const kernel_speed& speed);
+/// Returns columns of a block of the search for modes of H.
+int block_of_search(const overlap_options& options);
 
 /// |lambda_l| of H and the largest at beta = 6.0 and rho = 1.4, measured: for estimates before a run.
 double expected_mode(int modes, double volume);

@@ -110,6 +110,26 @@ void overlap_program::place_bases(const app_run& run, const overlap_memory& memo
         format_bytes(std::max(memory.kernel_basis, memory.overlap_basis))));
 }
 
+/// What a dry run says of the time.
+void overlap_program::add_times(run_estimate& needs, const app_run& run, const machine_figures& machine,
+                                double lowest) const {
+  const double highest = expected_bound(options_);
+  const kernel_speed speed = speed_on(machine, options_, run.geometry);
+  const overlap_times t =
+      times_of(options_, lowest, highest,
+               expected_overlap_mode(options_, static_cast<double>(run.geometry.global_volume())), speed);
+  const double verification = seconds_of_verification(run.geometry, lowest, highest, options_.delta, speed);
+  const kernel_time twelve = time_of_kernel(machine, options_, run.geometry, 12, precision::double_);
+  needs.lines.emplace_back("messages", text_of_messages(twelve) + ", of an application of H to 12 columns in double");
+  needs.lines.emplace_back(
+      "seconds",
+      fmt::format("{:.4g}: modes of H {:.3g}, sign function {:.3g}, modes of D {:.3g}, propagators "
+                  "{:.3g}, verification {:.3g}",
+                  t.total() + verification, t.kernel_modes, t.sign, t.overlap_modes, t.propagators, verification));
+  if (options_.until == overlap_stage::propagators)
+    needs.fom = 3600.0 * static_cast<double>(options_.masses.size()) / (t.total() + verification);
+}
+
 run_estimate overlap_program::estimate(app_run& run) {
   const overlap_memory memory = memory_of(options_, run.geometry);
   const auto volume = static_cast<double>(run.geometry.global_volume());
@@ -118,8 +138,12 @@ run_estimate overlap_program::estimate(app_run& run) {
       times_of(options_, lowest, expected_bound(options_), expected_overlap_mode(options_, volume), kernel_speed{});
   run_estimate needs;
   const double spinor = 24.0 * sizeof(double) * static_cast<double>(run.geometry.local_volume());
-  needs.host_bytes = run.gpu ? 40.0 * spinor : memory.largest() + 20.0 * spinor;
-  if (run.gpu) place_bases(run, memory, needs);
+  const bool on_gpu = run.shared.device == "gpu";
+  needs.host_bytes = on_gpu ? 40.0 * spinor : memory.largest() + 20.0 * spinor;
+  if (run.gpu)
+    place_bases(run, memory, needs);
+  else if (on_gpu)
+    needs.gpu_bytes = memory.largest();
   needs.lines.emplace_back("modes",
                            fmt::format("{} of H in {}, {} of D in {}", options_.modes,
                                        format_bytes(memory.kernel_modes + memory.kernel_basis), options_.overlap_modes,
@@ -130,6 +154,8 @@ run_estimate overlap_program::estimate(app_run& run) {
                   "{:.0f}%, propagators {:.0f}%",
                   work.total(), 100.0 * work.kernel_modes / work.total(), 100.0 * work.sign / work.total(),
                   100.0 * work.overlap_modes / work.total(), 100.0 * work.propagators / work.total()));
+  if (const auto machine = run.shared.dry_run ? planned_machine(run.shared) : std::nullopt)
+    add_times(needs, run, *machine, lowest);
   if (run.shared.dry_run) print_table(needs);
   return needs;
 }

@@ -20,7 +20,7 @@ overlap_stages::overlap_stages(app_run& of_run, const overlap_options& of_option
 /// Seconds of an application of H, a column, in the batches that the stages have: for predictions.
 void overlap_stages::measure_kernel() {
   const vectors_handle x = solver.random_vectors(12);
-  const int block = std::clamp(static_cast<int>(2.5 * options.modes / 50.0), 1, 10);
+  const int block = block_of_search(options);
   const int of_search = std::min(12, overlap_search_of(options).block);
   const auto measured = [&](int columns, precision number) {
     return solver.seconds_of_kernel(solver.columns(x, 0, columns), number);
