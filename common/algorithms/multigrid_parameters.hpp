@@ -121,7 +121,7 @@ struct multigrid_parameters {
   double relaxation_tolerance = 5e-6;  ///< fraction of |Mhat v| at which they end; not of Chebyshev's polynomial
   null_space_kind null_space = null_space_kind::stages;
   int refinements = default_refinements(null_space_kind::stages);  ///< inverse iterations with the cycle itself
-  int setup_batch = 12;                ///< null vectors that are relaxed or refined together
+  int setup_batch = 12;  ///< null vectors that are relaxed or refined together
   std::uint64_t seed = 1;
 
   cycle_shape shape() const { return {cycle, k_steps, steps_after, smoother, additive_on}; }

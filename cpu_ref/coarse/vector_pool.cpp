@@ -107,8 +107,7 @@ singular_values take_leading_vectors(const null_space* kept, const singular_valu
       };
       for (int j = 0; j < rows; ++j) {
         for (int k = 0; k < before; ++k) pool.column(k)[j] = complex_cast<double>(kept->row(row(j))[k]);
-        for (int k = 0; k < fresh.vectors; ++k)
-          pool.column(before + k)[j] = complex_cast<double>(fresh.row(row(j))[k]);
+        for (int k = 0; k < fresh.vectors; ++k) pool.column(before + k)[j] = complex_cast<double>(fresh.row(row(j))[k]);
       }
       for (int k = 0; k < before; ++k) pool.scale(k) = of_kept.of(task)[k];
       for (int k = 0; k < fresh.vectors; ++k) pool.scale(before + k) = weights[static_cast<std::size_t>(k)];

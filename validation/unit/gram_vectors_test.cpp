@@ -32,7 +32,8 @@ leading leading_of(const matrix& columns, const std::vector<double>& scales, int
   const matrix products = columns.adjoint() * columns;
   std::vector<complex<double>> gram(size(n, n)), sums(size(n, kept));
   for (int j = 0; j < n; ++j)
-    for (int i = 0; i < n; ++i) gram[size(j, n) + static_cast<std::size_t>(i)] = {products(i, j).real(), products(i, j).imag()};
+    for (int i = 0; i < n; ++i)
+      gram[size(j, n) + static_cast<std::size_t>(i)] = {products(i, j).real(), products(i, j).imag()};
   std::vector<double> sizes(static_cast<std::size_t>(kept)), workspace(static_cast<std::size_t>(n));
   std::vector<int> order(static_cast<std::size_t>(n));
   leading_combinations(lone_thread{}, gram.data(), n, scales.data(), kept, sizes.data(), sums.data(), workspace.data(),
@@ -51,9 +52,7 @@ matrix scaled(const matrix& columns, const std::vector<double>& scales) {
 }
 
 /// |P - Q| of the projectors onto the columns of u and v.
-double distance_of_spans(const matrix& u, const matrix& v) {
-  return (u * u.adjoint() - v * v.adjoint()).norm();
-}
+double distance_of_spans(const matrix& u, const matrix& v) { return (u * u.adjoint() - v * v.adjoint()).norm(); }
 
 struct shape {
   int rows, columns, kept;
