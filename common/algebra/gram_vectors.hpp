@@ -125,13 +125,14 @@ struct gram_columns {
     x2 = team.sum(x2), y2 = team.sum(y2), xy = {team.sum(xy.re), team.sum(xy.im)};
     const double size = sqrt(norm2(xy));
     if (!is_one || !(size > orthogonal * sqrt(x2) * sqrt(y2))) return false;
-    // t = tan of the angle by which x and y e, x^+ y e real, have to turn.
+    // t = tan of the angle by which x and e y have to turn, with a phase e that makes x^+ e y real. Columns keep their
+    // own phases.
     const double z = (y2 - x2) / (2.0 * size), t = (z < 0.0 ? -1.0 : 1.0) / (fabs(z) + sqrt(1.0 + z * z)),
-                 c = 1.0 / sqrt(1.0 + t * t), s = c * t;
-    const complex<double> e{xy.re / size, -xy.im / size};
+                 c = 1.0 / sqrt(1.0 + t * t);
+    const complex<double> s = c * t / size * xy;
     for (int i = team.member() % Team::lanes; i < n; i += Team::lanes) {
-      const complex<double> u = x[i], v = e * y[i];
-      x[i] = c * u - s * v;
+      const complex<double> u = x[i], v = y[i];
+      x[i] = c * u - conj(s) * v;
       y[i] = s * u + c * v;
     }
     return true;

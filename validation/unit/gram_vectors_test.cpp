@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <barrier>
+#include <cmath>
 #include <random>
+#include <thread>
 #include <vector>
 
 namespace plaquette {
@@ -98,6 +101,67 @@ TEST(GramVectors, OfDegenerateColumnsAreThoseThatThereAre) {
   EXPECT_EQ(leading_of(matrix::Zero(20, 4), std::vector<double>(4, 1.0), 4).sizes.maxCoeff(), 0.0);
   EXPECT_EQ(leading_of(u, std::vector<double>(6, 0.0), 6).sizes.maxCoeff(), 0.0);
   EXPECT_EQ(leading_of(u, std::vector<double>(6, std::nan("")), 6).sizes.maxCoeff(), 0.0);
+}
+
+/// What members of a team share.
+struct team_board {
+  std::barrier<> barrier;
+  std::vector<double> numbers;
+  explicit team_board(int members) : barrier(members), numbers(static_cast<std::size_t>(members)) {}
+};
+/// A thread of a team, two of which share a column.
+struct board_member {
+  static constexpr int lanes = 2;
+  team_board* board;
+  int own;
+
+  int member() const { return own; }
+  int members() const { return static_cast<int>(board->numbers.size()); }
+  void wait() const { board->barrier.arrive_and_wait(); }
+  double sum(double number) const { return over(number, own / lanes * lanes, lanes); }
+  bool any(bool yes) const { return over(yes ? 1.0 : 0.0, 0, members()) > 0.0; }
+
+ private:
+  double over(double number, int first, int count) const {
+    board->numbers[static_cast<std::size_t>(own)] = number;
+    wait();
+    double all = 0.0;
+    for (int k = 0; k < count; ++k) all += board->numbers[static_cast<std::size_t>(first + k)];
+    wait();
+    return all;
+  }
+};
+
+/// As the threads of a block do it: members agree on what comes next, and none runs ahead.
+TEST(GramVectors, AreTheSameByATeam) {
+  constexpr int n = 5, kept = 3, members = 4;
+  const matrix a = random_matrix(40, n, 8), products = a.adjoint() * a;
+  const std::vector<double> scales(n, 1.0);
+  struct {
+    std::vector<complex<double>> gram = std::vector<complex<double>>(n * n),
+                                 sums = std::vector<complex<double>>(n * kept);
+    std::vector<double> sizes = std::vector<double>(kept), workspace = std::vector<double>(n);
+    std::vector<int> order = std::vector<int>(n);
+  } team, alone;
+  const auto run = [&](const auto& member, auto& at) {
+    leading_combinations(member, at.gram.data(), n, scales.data(), kept, at.sizes.data(), at.sums.data(),
+                         at.workspace.data(), at.order.data());
+  };
+  for (int k = 0; k < n * n; ++k) {
+    const auto z = products(k % n, k / n);
+    team.gram[static_cast<std::size_t>(k)] = alone.gram[static_cast<std::size_t>(k)] = {z.real(), z.imag()};
+  }
+  run(lone_thread{}, alone);
+  team_board board(members);
+  {
+    std::vector<std::jthread> threads;
+    for (int m = 0; m < members; ++m) threads.emplace_back([&, m] { run(board_member{&board, m}, team); });
+  }
+  for (std::size_t k = 0; k < kept; ++k) EXPECT_NEAR(team.sizes[k], alone.sizes[k], 1e-12 * alone.sizes[0]);
+  for (std::size_t k = 0; k < n * kept; ++k) {
+    EXPECT_NEAR(team.sums[k].re, alone.sums[k].re, 1e-12);
+    EXPECT_NEAR(team.sums[k].im, alone.sums[k].im, 1e-12);
+  }
 }
 
 /// Two halves, one after the other, with what is kept of the first, lead to nearly the vectors of all together.
