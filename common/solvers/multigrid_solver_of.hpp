@@ -113,6 +113,7 @@ class multigrid_solver_of final : public multigrid_solver {
     library_.finish();
     const work_clock whole(library_);
     tuning_report report;
+    trial_columns_ = open.columns;
     improve_while_slow(report, open.trials);
     report.cycle = multigrid_->parameters().shape();
     if (open.shape) choose_shape(report);
@@ -296,6 +297,7 @@ class multigrid_solver_of final : public multigrid_solver {
     s = {seconds[0], seconds[1], seconds[2], seconds[3], seconds[4], longest_tuning(s.tuning)};
     setup_.replaced = r.replaced;
     setup_.dropped = r.dropped;
+    setup_.stages = multigrid_->stages();
     setup_.coarsenings = multigrid_->parameters().coarsenings;
     setup_.smallest_gain = r.least_eigenvalue_estimate;
     setup_.largest_gain = r.largest_of_null_space;
@@ -321,13 +323,12 @@ class multigrid_solver_of final : public multigrid_solver {
     const work_clock watch(library_);
     std::vector<cycle_trial>& tried = report.shapes;
     const smoother_kind smoother = p.smoother;
-    tried.push_back({report.cycle, report.trial_rates.back(), seconds_of_iteration()});
+    tried.push_back(trial_with(report.trial_rates.back()));
     const auto attempt = [&](const cycle_shape& shape) {
       if (std::ranges::find(tried, shape, &cycle_trial::shape) != tried.end()) return;
       multigrid_->use_cycle(shape);
       cycle_.reset();
-      const double rate = rate_of_cycle();
-      tried.push_back({shape, rate, seconds_of_iteration()});
+      tried.push_back(trial_with(rate_of_cycle()));
     };
     for (const cycle_shape& shape : shapes_to_try(tried.front().rate, smoother)) attempt(shape);
     const cycle_shape best = fastest(tried).shape;
@@ -359,9 +360,8 @@ class multigrid_solver_of final : public multigrid_solver {
     for (const auto& level : multigrid_->levels()) lattices.push_back(level.system->geometry().global());
     for (const std::size_t first : whole_lattices_to_try(lattices)) {
       take(first);
-      cycle_trial tried{multigrid_->parameters().shape(), 0.0, seconds_of_iteration()};
-      tried.whole_from = first;
-      report.divisions.push_back(tried);
+      report.divisions.push_back(trial_with(0.0));
+      report.divisions.back().whole_from = first;
     }
     report.whole_from = fastest_iteration(report.divisions).whole_from;
     take(report.whole_from);
@@ -402,8 +402,8 @@ class multigrid_solver_of final : public multigrid_solver {
     const work_clock watch(library_);
     is_offloaded_ = first > 0;
     cycle_.reset();
-    const double rate = rate_of_cycle();
-    const cycle_trial tried{multigrid_->parameters().shape(), rate, seconds_of_iteration(), first};
+    cycle_trial tried = trial_with(rate_of_cycle());
+    tried.offload_from_level = first;
     report.seconds.trial += watch.seconds();
     return tried;
   }
@@ -437,20 +437,28 @@ class multigrid_solver_of final : public multigrid_solver {
     return std::pow(fallen, 1.0 / (end - begin));
   }
 
-  /// Returns seconds of the outer GCR with one right-hand side: a cycle, and its own part, half of which is its
-  /// operator.
+  /// Returns a trial of the present cycle, of which the rate is known.
+  cycle_trial trial_with(double rate) {
+    cycle_trial tried{multigrid_->parameters().shape(), rate, seconds_of_iteration()};
+    tried.columns = trial_columns_;
+    return tried;
+  }
+
+  /// Returns seconds of the outer GCR with as many right-hand sides as will be solved at once: a cycle, and its own
+  /// part, half of which is its operator.
   double seconds_of_iteration() {
-    cycle_for(1);
-    cycle_field in = library_.even_field(1), out = like(in);
-    library_.restrict_to_even(in, library_.random_fine_field(1, seed() + 995));
+    cycle_for(trial_columns_);
+    cycle_field in = library_.even_field(trial_columns_), out = like(in);
+    library_.restrict_to_even(in, library_.random_fine_field(trial_columns_, seed() + 995));
     return seconds_of([&] { cycle_in_single_->apply(out, in); }) +
            2.0 * seconds_of([&] { library_.system()->apply(out, in); });
   }
-  /// Returns those of the fastest of three, on the slowest rank.
+  /// Returns those of the fastest of three, or of one where that takes long, on the slowest rank.
   template <class Work>
   double seconds_of(const Work& work) {
     double least = 1e300;
-    for (int run = 0; run < 4; ++run) {
+    const int runs = trial_columns_ < 4 ? 4 : 2;
+    for (int run = 0; run < runs; ++run) {
       library_.finish();
       const auto start = std::chrono::steady_clock::now();
       work();
@@ -671,7 +679,7 @@ class multigrid_solver_of final : public multigrid_solver {
   setup_report setup_;
   std::optional<any_operator<single_field>> cycle_in_single_;
   std::optional<any_operator<outer_field>> cycle_;  ///< the same for fields in double
-  int cycle_columns_ = 0;
+  int cycle_columns_ = 0, trial_columns_ = 1;
   double operator_norm_ = 0.0;
   bool profiles_ = false, is_offloaded_ = false;
   std::optional<outer_field> b_, x_, modes_;
