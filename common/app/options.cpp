@@ -220,10 +220,17 @@ fermion_action make_action(const action_options& options) {
   action.nu = options.nu;
   action.mass = given(options.kappa) ? fermion_action::mass_of_kappa(options.kappa, options.anisotropy, options.nu)
                                      : options.mass;
-  if (!std::isfinite(action.diagonal()) || !std::isfinite(action.hop_coefficient(0)))
-    throw input_error("the action's coefficients overflow: look at --kappa, --mass, --nu and --anisotropy");
   action.clover_spatial = given(options.clover_spatial) ? options.clover_spatial : options.csw;
   action.clover_temporal = given(options.clover_temporal) ? options.clover_temporal : options.csw;
+  // Squares of numbers beyond this are none in single precision.
+  constexpr double most = 1e12;
+  for (const double coefficient : {action.diagonal(), action.hop_coefficient(0),
+                                   action.clover_spatial / action.anisotropy, action.clover_temporal})
+    if (!(std::abs(coefficient) <= most))
+      throw input_error(
+          fmt::format("the action's coefficients overflow: expected at most {:g}, found {:g}; check --kappa, --mass, "
+                      "--nu, --anisotropy, --csw, --clover-spatial and --clover-temporal",
+                      most, coefficient));
   action.boundary_phase = {phase_of_angle(0.0), phase_of_angle(0.0), phase_of_angle(0.0),
                            phase_of_angle(options.time_boundary == "periodic" ? 0.0 : 1.0)};
   if (options.boundary_angles)

@@ -2,9 +2,12 @@
 /// \file
 /// The Hermitian Wilson operator on several ranks, instantiated a precision a file. For .cu files only.
 ///
-/// One kernel packs both parities of all faces into the neighbours' memory. The next one is that of one rank; threads
-/// at a cut wait for their messages, which by then are here or almost.
+/// A few blocks pack both parities of all faces into the neighbours' memory. The next kernel is that of one rank. It
+/// starts next to them and begins far from the cuts; threads at a cut wait for their messages, which by then are here
+/// or almost.
 #pragma once
+
+#include <algorithm>
 
 #include "gpu/dirac/hermitian_kernels.hpp"
 
@@ -12,7 +15,7 @@ namespace plaquette::gpu {
 
 #ifdef __CUDACC__
 
-inline constexpr int face_threads = 128;
+inline constexpr int face_threads = 512, most_blocks_of_face = 16;
 
 struct face_blocks {
   unsigned first[hop_directions + 1];  ///< blocks of each direction's message follow each other
@@ -22,16 +25,19 @@ template <class T>
 __global__ void __launch_bounds__(face_threads)
     pack_lattice_faces(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ hermitian_halo halo,
                        const __grid_constant__ face_blocks blocks) {
+  wait_for_previous_kernel();
+  trigger_dependent_launch();  // behind the wait: what the next kernel reads is there when it starts
   const std::uint32_t application = load_counter(halo.zones.completed) + 1;
   int direction = 0;
   while (blockIdx.x >= blocks.first[direction + 1]) ++direction;
   const lattice_face_packing<T> faces{arg, halo};
-  const unsigned index = (blockIdx.x - blocks.first[direction]) * face_threads + threadIdx.x;
-  if (index < static_cast<unsigned>(faces.pieces(direction) * lanes))
-    faces.pack(direction, static_cast<std::int32_t>(index / lanes), static_cast<std::int32_t>(index % lanes),
+  const unsigned of_direction = blocks.first[direction + 1] - blocks.first[direction];
+  const auto sites = static_cast<unsigned>(faces.pieces(direction) * lanes);
+  for (unsigned i = (blockIdx.x - blocks.first[direction]) * face_threads + threadIdx.x; i < sites;
+       i += of_direction * face_threads)
+    faces.pack(direction, static_cast<std::int32_t>(i / lanes), static_cast<std::int32_t>(i % lanes),
                static_cast<int>(application & 1U));
-  announce_message(halo.zones, direction, blocks.first[direction + 1] - blocks.first[direction], application,
-                   threadIdx.x);
+  announce_message(halo.zones, direction, of_direction, application, threadIdx.x);
   if (threadIdx.x == 0) count_reader(halo.zones, gridDim.x, application);
 }
 
@@ -40,9 +46,10 @@ void queue_lattice_packing(const queue& q, const hermitian_arguments<T>& arg, co
   face_blocks blocks{};
   for (int d = 0; d < hop_directions; ++d)
     blocks.first[d + 1] =
-        blocks.first[d] +
-        static_cast<unsigned>((lattice_face_packing<T>{arg, halo}.pieces(d) * lanes + face_threads - 1) / face_threads);
-  launch_kernel(q, dim3(blocks.first[hop_directions]), dim3(face_threads), 0, false, pack_lattice_faces<T>, arg, halo,
+        blocks.first[d] + static_cast<unsigned>(std::min(
+                              (lattice_face_packing<T>{arg, halo}.pieces(d) * lanes + face_threads - 1) / face_threads,
+                              most_blocks_of_face));
+  launch_kernel(q, dim3(blocks.first[hop_directions]), dim3(face_threads), 0, true, pack_lattice_faces<T>, arg, halo,
                 blocks);
 }
 

@@ -22,7 +22,8 @@ struct lattice_walk {
   divisor by_x, by_y, by_slab, by_tiles_t;  ///< of the tiles along x, y, z inside a slab, t
   divisor by_t;                             ///< of tile[3]
   int steps, groups, tiles;
-  bool backwards;  ///< the last tile first
+  int slabs, first_slab, first_t;  ///< on several ranks slabs and t are counted from these, so that cuts come late
+  bool backwards;                  ///< the last tile first
   /// Of a batch, where not null: a block takes a tile of the share of its multiprocessor's half of the cache, as long
   /// as there are any. Counters: tiles taken of each share, blocks that have one; zero before and after.
   const std::uint8_t* half_of;
@@ -36,18 +37,29 @@ struct lattice_site {
   int position;  ///< in the tile
 };
 
+/// Returns k of `length` places in a circle, counted from `first`.
+__device__ __forceinline__ int in_circle(int k, int first, int length) {
+  return k + first < length ? k + first : k + first - length;
+}
+
 /// Returns threadIdx: x/2, y, then z, t, parity, group.
+/// \tparam Halo  no_halo or hermitian_halo
+template <class Halo>
 __device__ __forceinline__ lattice_site find_lattice_site(const lattice_walk& walk, int tile) {
   const int row = walk.by_x.quotient(tile), plane = walk.by_y.quotient(row), cube = walk.by_slab.quotient(plane),
             slab = walk.by_tiles_t.quotient(cube);
+  const int in_slab = plane - cube * walk.by_slab.value, in_t = cube - slab * walk.by_tiles_t.value;
+  constexpr bool is_cut = !std::is_same_v<Halo, no_halo>;
+  const int z_slab = is_cut ? in_circle(slab, walk.first_slab, walk.slabs) : slab;
+  const int t_tile = is_cut ? in_circle(in_t, walk.first_t, walk.by_tiles_t.value) : in_t;
   const int z = static_cast<int>(threadIdx.z) & ((1 << walk.log2_z) - 1);
   const int rest = static_cast<int>(threadIdx.z) >> walk.log2_z, kind = walk.by_t.quotient(rest);
   const int t = rest - kind * walk.tile[3];
   lattice_site s;
   s.half_x = (tile - row * walk.by_x.value) * walk.tile[0] + static_cast<int>(threadIdx.x);
   s.y = (row - plane * walk.by_y.value) * walk.tile[1] + static_cast<int>(threadIdx.y);
-  s.z = (slab * walk.by_slab.value + plane - cube * walk.by_slab.value) * walk.tile[2] + z;
-  s.t = (cube - slab * walk.by_tiles_t.value) * walk.tile[3] * walk.steps + t;
+  s.z = (z_slab * walk.by_slab.value + in_slab) * walk.tile[2] + z;
+  s.t = t_tile * walk.tile[3] * walk.steps + t;
   s.parity = kind & 1;
   s.group = kind >> 1;
   s.position = static_cast<int>(threadIdx.x) +
@@ -74,10 +86,18 @@ __device__ __forceinline__ int tile_of_block(const lattice_walk& walk) {
   return walk.backwards ? walk.tiles - 1 - static_cast<int>(blockIdx.x) : static_cast<int>(blockIdx.x);
 }
 
+/// Waits for the kernel before, which has written what this one reads. On several ranks it is the one that packs the
+/// faces, and it lets this one start when all that is read has been written: then only sites at cuts wait for it.
+template <class Halo>
+__device__ __forceinline__ void wait_for_fields() {
+  if constexpr (std::is_same_v<Halo, no_halo>) wait_for_previous_kernel();
+}
+
 /// Returns the tile of a block where they are taken from shares; all threads call this.
 /// \param room  shared memory
+template <class Halo>
 __device__ __forceinline__ int taken_tile(const lattice_walk& walk, int* room) {
-  wait_for_previous_kernel();
+  wait_for_fields<Halo>();
   if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
     unsigned multiprocessor;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
@@ -97,12 +117,14 @@ constexpr int threads_of_block(bool small) {
   return small ? most_small_threads : most_threads(bytes_of_number<T>);
 }
 
-/// Waits for the messages that a site needs, once the kernel before has packed those that others need.
+/// Waits for the messages that a site needs, if any, once the kernel before has packed those that others need.
 __device__ __forceinline__ site_at_cut await_messages(const no_halo&, const hop_neighbours&, const lattice_site&) {
   return {};
 }
 __device__ __forceinline__ site_at_cut await_messages(const hermitian_halo& halo, const hop_neighbours& n,
                                                       const lattice_site& s) {
+  if (!is_at_cut(halo.zones, n)) return {};
+  wait_for_previous_kernel();  // it counts the application
   const std::uint32_t application = load_counter(halo.zones.current);
 #pragma unroll
   for (int d = 0; d < hop_directions; ++d)
@@ -122,8 +144,8 @@ __global__ void __launch_bounds__(threads_of_block<T>(small), 2)
   constexpr int early = sizeof(real_of<T>) == 8 ? 0 : 4;
   const hopping_arguments<T>& hops = arg.hops;
   trigger_dependent_launch();
-  wait_for_previous_kernel();
-  lattice_site s = find_lattice_site(walk, tile_of_block(walk));
+  wait_for_fields<Halo>();
+  lattice_site s = find_lattice_site<Halo>(walk, tile_of_block(walk));
 #pragma unroll 1
   for (int step = 0; step < walk.steps; ++step, s.t += walk.tile[3]) {
     if (!inside(s, hops.order)) return;
@@ -171,8 +193,8 @@ __global__ void __launch_bounds__(wide ? most_wide_threads(bytes_of_number<T>) :
   const int groups = alone ? 1 : walk.groups;
   extern __shared__ __align__(16) std::byte shared[];
   trigger_dependent_launch();
-  const lattice_site s = find_lattice_site(
-      walk, walk.half_of == nullptr ? tile_of_block(walk) : taken_tile(walk, reinterpret_cast<int*>(shared)));
+  const lattice_site s = find_lattice_site<Halo>(
+      walk, walk.half_of == nullptr ? tile_of_block(walk) : taken_tile<Halo>(walk, reinterpret_cast<int*>(shared)));
   const bool works = inside(s, hops.order);
   if (alone && !works) return;
   const hop_neighbours n = neighbours_on_lattice(hops.order, arg.parity_step, s.parity, s.half_x, s.y, s.z, s.t);
@@ -196,7 +218,7 @@ __global__ void __launch_bounds__(wide ? most_wide_threads(bytes_of_number<T>) :
     __syncthreads();
     if (!works) return;
   }
-  wait_for_previous_kernel();
+  wait_for_fields<Halo>();
   const site_at_cut site = await_messages(halo, n, s);
   const std::uint32_t packed_here = packed_place<T>(hops.out.block_stride, n.here);
   std::uint32_t packed[hop_directions];
@@ -258,7 +280,10 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
   walk.by_slab = divisor(slab);
   walk.by_tiles_t = divisor(parts(order.length[3], how.tile[3] * how.steps));
   walk.by_t = divisor(how.tile[3]);
-  walk.tiles = walk.by_x.value * walk.by_y.value * slab * walk.by_tiles_t.value * parts(tiles_z, slab);
+  walk.slabs = parts(tiles_z, slab);
+  walk.tiles = walk.by_x.value * walk.by_y.value * slab * walk.by_tiles_t.value * walk.slabs;
+  walk.first_slab = walk.slabs / 2;
+  walk.first_t = walk.by_tiles_t.value / 2;
   walk.steps = how.steps;
   walk.groups = how.groups;
   walk.backwards = how.alternates && q.next_is_reversed();
@@ -301,7 +326,7 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
   launch_kernel(q, dim3(static_cast<unsigned>(walk.tiles)),
                 dim3(static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
                      static_cast<unsigned>(how.tile[2] * how.tile[3] * 2 * how.groups)),
-                shared, how.dependent, kernel.function, arg, walk, halo);
+                shared, how.dependent || !std::is_same_v<Halo, no_halo>, kernel.function, arg, walk, halo);
 }
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs that are killed (SIGKILL) or asked to end (SIGTERM) at a stage of theirs, then run again. With a checkpoint they
+"""Runs that get SIGKILL or SIGTERM at one of their stages, then run again. With a checkpoint they
 reach the same numbers as an undisturbed run. (cheats/at_stage.cpp sends the signals.)"""
 import json
 import os
@@ -23,6 +23,17 @@ PROGRAMS = {
     "dslash-scaling": (os.environ["PLAQUETTE_STAGED_DSLASH_SCALING"],
                        ["--lattice", "4x4x4x8", "--gauge", "heatbath:6:2", "--samples", "3", "--operator", "hopping,dot"],
                        lambda folder: []),
+    "nodal-dg": (os.environ["PLAQUETTE_STAGED_NODAL_DG"],
+                 ["--box", "2x2x2", "--order", "3", "--steps", "60", "--samples", "1", "--check"],
+                 lambda folder: ["--checkpoint", folder + "/c.h5", "--checkpoint-every", "20"]),
+    "multigrid": (os.environ["PLAQUETTE_STAGED_MULTIGRID"],
+                  ["--lattice", "4x4x4x8", "--gauge", "heatbath:6:2", "--mass", "0.3", "--vectors", "4", "--rhs", "2",
+                   "--trials", "0", "--modes", "0"],
+                  lambda folder: []),
+    "overlap-propagator": (os.environ["PLAQUETTE_STAGED_OVERLAP_PROPAGATOR"],
+                           ["--lattice", "2x2x2x4", "--gauge", "weak:0.3", "--seed", "5", "--modes", "6", "--overlap-modes",
+                            "3", "--masses", "0.1,0.4"],
+                           lambda folder: ["--checkpoint", folder + "/c"]),
 }
 SETTINGS = ("LOG", "EVENT", "DELAY")
 

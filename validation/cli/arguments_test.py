@@ -40,7 +40,8 @@ class Refusal(CommandLineTest):
                               ("--boundary-angles", "0,0,0"), ("--boundary-angles", "0,0,0,nan"),
                               ("--source-position", "0,0,0"), ("--source-position", "0,0,0,-1"),
                               ("--smearing-steps", "0"), ("--smearing-radius", "-1"), ("--max-iterations", "0"),
-                              ("--anisotropy", "0"), ("--nu", "-1"), ("--time-limit", "0"), ("--repeat", "-1"),
+                              ("--anisotropy", "0"), ("--nu", "-1"), ("--nu", "1e300"), ("--mass", "1e20"), ("--csw", "-1e99"),
+                              ("--time-limit", "0"), ("--repeat", "-1"),
                               ("--gauge", "weak:x"), ("--gauge", "weak:-1"), ("--gauge", "heatbath:-6"),
                               ("--gauge", "heatbath:6:ten"), ("--gauge", "heatbath"), ("--gauge", "")]:
             with self.subTest(option=option, value=value):
