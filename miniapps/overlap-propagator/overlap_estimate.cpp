@@ -96,7 +96,7 @@ double expected_directions(const overlap_options& options, double volume, double
   constexpr double small = 8192.0, large = 41472.0;
   const double of_volume =
       volume < large ? 17.0 * std::pow(volume / small, 0.37) : 31.0 * std::pow(volume / large, 0.08);
-  return std::max(4.0, of_volume) * (options.preconditioner.inner_steps > 0 ? 1.0 : 2.6) * std::log(tolerance) /
+  return std::max(15.0, of_volume) * (options.preconditioner.inner_steps > 0 ? 1.0 : 2.6) * std::log(tolerance) /
          std::log(1e-8);
 }
 
