@@ -33,6 +33,7 @@
 #include "common/solvers/level_placement.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/null_space_study.hpp"
+#include "common/solvers/solver_vectors_of.hpp"
 
 namespace plaquette {
 
@@ -253,6 +254,24 @@ class multigrid_solver_of final : public multigrid_solver {
     timed.flops = static_cast<double>(timed.report.column_applications) * reference_schur_.flops_per_site() * 0.5 *
                   static_cast<double>(context_.geometry().global_volume());
     return timed;
+  }
+
+  single_solution solve_in_single(const vectors_handle& b, const stopping_rule& sought, bool by_bicgstab) override {
+    const single_field& in = fields_of<single_field>(b);
+    stopping_rule rule = sought;
+    rule.guess_is_zero = true;
+    if (by_bicgstab) {
+      if (!single_schur_) single_schur_.emplace(inner_operator<float>(), schur_kind::symmetric);
+      // Few iterations are enough, so that checks come often.
+      rule.check_interval = std::min(Backend::check_interval, 5);
+      return solve_even_sites(*single_schur_, in, [&](single_field& x, const single_field& even) {
+        return bicgstab(*single_schur_, x, even, rule);
+      });
+    }
+    cycle_for(std::max(in.columns(), cycle_columns_));
+    return solve_even_sites(*library_.system(), in, [&](single_field& x, const single_field& even) {
+      return flexible_gcr(*library_.system(), x, even, rule, *cycle_in_single_, {settings_.restart_length, 0});
+    });
   }
 
   std::vector<double> solution_norms() const override { return norms(*x_); }
@@ -573,6 +592,19 @@ class multigrid_solver_of final : public multigrid_solver {
                        {.corrections = 0});
   }
 
+  /// Returns the solution of the full system from one on even sites.
+  template <class Schur, class Solver>
+  single_solution solve_even_sites(const Schur& schur, const single_field& b, const Solver& solver) const {
+    single_field even = schur.even_like(b), y = like(even), x = like(b);
+    schur.prepare_source(even, b);
+    zero(y);
+    single_solution found;
+    found.report = solver(y, even);
+    schur.reconstruct_solution(x, y, b);
+    found.x = handle_of(std::move(x));
+    return found;
+  }
+
   template <class Solver>
   multigrid_solve_report solve_by(const schur_operator<double>& schur, stopping_rule rule, const Solver& solver) {
     rule.guess_is_zero = true;
@@ -675,6 +707,7 @@ class multigrid_solver_of final : public multigrid_solver {
   std::shared_ptr<full_operator<float>> single_;
   std::shared_ptr<full_operator<half>> half_;
   schur_operator<double> schur_, reference_schur_;
+  std::optional<schur_operator<float>> single_schur_;
   std::optional<multigrid<library>> multigrid_;
   setup_report setup_;
   std::optional<any_operator<single_field>> cycle_in_single_;
