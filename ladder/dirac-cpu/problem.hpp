@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <complex>
 
 #include "ladder/ladder.hpp"
@@ -21,15 +22,16 @@ struct problem {
   std::vector<number> links;         ///< [site][mu][row][column]
   std::vector<number> in;            ///< [column][site][spin][colour]
 
-  problem(size s, std::uint64_t seed) {
-    const int l = s == size::nano ? 4 : s == size::small ? 8 : 16;
-    extent = {l, l, l, s == size::small ? 2 * l : l};
+  problem(size s, std::uint64_t seed) : problem(extents_of(s), seed, INFINITY) {}
+  /// \param roughness  of links: 0 makes them one, infinity random
+  problem(const std::array<int, 4>& extents, std::uint64_t seed, double roughness) : extent(extents) {
     sites = extent[0] * extent[1] * extent[2] * extent[3];
     std::mt19937_64 generator(seed);
     std::normal_distribution<double> normal;
     const auto random = [&] { return number(normal(generator), normal(generator)); };
     links.resize(static_cast<std::size_t>(sites) * 4 * 9);
-    for (std::size_t i = 0; i < links.size(); i += 9) make_su3(&links[i], random);
+    for (std::size_t i = 0; i < links.size(); i += 9)
+      make_su3(&links[i], random, roughness == INFINITY ? 0 : 1 / roughness);
     in.resize(static_cast<std::size_t>(columns) * sites * 12);
     for (number& v : in) v = random();
   }
@@ -54,10 +56,15 @@ struct problem {
   }
 
  private:
-  /// Two random rows, made orthonormal (Gram and Schmidt); the third is the conjugate of their cross product.
+  static std::array<int, 4> extents_of(size s) {
+    const int l = s == size::nano ? 4 : s == size::small ? 8 : 16;
+    return {l, l, l, s == size::small ? 2 * l : l};
+  }
+  /// Two random rows, to which those of `order` times the unit matrix are added, made orthonormal (Gram and Schmidt);
+  /// the third is the conjugate of their cross product.
   template <class Random>
-  static void make_su3(number* u, const Random& random) {
-    for (int i = 0; i < 6; ++i) u[i] = random();
+  static void make_su3(number* u, const Random& random, double order) {
+    for (int i = 0; i < 6; ++i) u[i] = random() + (i % 4 == 0 ? order : 0);
     const auto normalise = [](number* row) {
       const double length = std::sqrt(std::norm(row[0]) + std::norm(row[1]) + std::norm(row[2]));
       for (int i = 0; i < 3; ++i) row[i] /= length;
