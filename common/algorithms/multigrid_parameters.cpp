@@ -43,6 +43,10 @@ null_vector_solver parse_null_vector_solver(const std::string& text) {
   return parse_kind(text, "solver of the null vectors", {bicgstab, cgnr, chebyshev});
 }
 
+null_space_kind parse_null_space_kind(const std::string& text) {
+  return parse_kind(text, "null space", {null_space_kind::stages, null_space_kind::last});
+}
+
 const char* name(cycle_kind kind) { return kind == cycle_kind::v ? "v" : kind == cycle_kind::w ? "w" : "k"; }
 const char* name(smoother_kind kind) {
   switch (kind) {
@@ -65,6 +69,7 @@ const char* name(null_vector_solver kind) {
   using enum null_vector_solver;
   return kind == bicgstab ? "bicgstab" : kind == cgnr ? "cgnr" : "chebyshev";
 }
+const char* name(null_space_kind kind) { return kind == null_space_kind::stages ? "stages" : "last"; }
 
 namespace {
 

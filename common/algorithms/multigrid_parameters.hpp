@@ -46,16 +46,28 @@ enum class null_vector_solver {
   chebyshev  ///< a polynomial of Mhat^+ Mhat that makes low modes grow (Boyle, Yamaguchi, arXiv:2103.05034)
 };
 
+/// Which vectors the columns of P on the finest lattice are made of.
+enum class null_space_kind {
+  last,   ///< those of the last refinement
+  stages  ///< the leading ones of those after relaxation and after each refinement, each weighted by |v| / |M v|
+};
+
 /// "v", "w", "k"; "mr", "gcr", "ca-gcr", "polynomial", "additive-schwarz", "multiplicative-schwarz"; "gcr", "ca-gcr";
-/// "bicgstab", "cgnr", "chebyshev". Throw input_error for anything else.
+/// "bicgstab", "cgnr", "chebyshev"; "last", "stages". Throw input_error for anything else.
 cycle_kind parse_cycle_kind(const std::string& text);
 smoother_kind parse_smoother_kind(const std::string& text);
 coarsest_kind parse_coarsest_kind(const std::string& text);
 null_vector_solver parse_null_vector_solver(const std::string& text);
+null_space_kind parse_null_space_kind(const std::string& text);
 const char* name(cycle_kind kind);
 const char* name(smoother_kind kind);
 const char* name(coarsest_kind kind);
 const char* name(null_vector_solver kind);
+const char* name(null_space_kind kind);
+
+/// Returns the refinements that serve as well as more: vectors become alike by them, and earlier stages hold what is
+/// lost.
+constexpr int default_refinements(null_space_kind kind) { return kind == null_space_kind::stages ? 2 : 3; }
 
 /// One step from a lattice to the next coarser one.
 struct coarsening {
@@ -107,8 +119,9 @@ struct multigrid_parameters {
   /// Of two applications of Mhat each, from random vectors. Chebyshev's polynomial has this degree.
   int relaxation_iterations = 20;
   double relaxation_tolerance = 5e-6;  ///< fraction of |Mhat v| at which they end; not of Chebyshev's polynomial
-  int refinements = 3;                 ///< inverse iterations with the cycle itself
-  int setup_batch = 12;                ///< null vectors that are relaxed or refined together
+  null_space_kind null_space = null_space_kind::stages;
+  int refinements = default_refinements(null_space_kind::stages);  ///< inverse iterations with the cycle itself
+  int setup_batch = 12;  ///< null vectors that are relaxed or refined together
   std::uint64_t seed = 1;
 
   cycle_shape shape() const { return {cycle, k_steps, steps_after, smoother, additive_on}; }

@@ -25,6 +25,7 @@ namespace plaquette {
 ///   fine_operator, coarse_system         Mhat: apply, prepare_source, reconstruct_solution, (full_residual)
 ///   transfer, basis, matrices           P; its columns; P^+ M P
 ///   make_orthonormal(basis)             returns an `orthonormalisation`, or what has its `replaced` and `is_useless`
+///   singular_values, take_leading_vectors(kept, of kept, fresh, weights)   a pool of null vectors, with a `rank`
 ///   fine_domains, coarse_domains       schwarz_domains of Mhat and of matrices, given their shape
 /// and the functions called below.
 template <class Library>
@@ -76,12 +77,14 @@ class multigrid {
   /// vectors of another mass, or where the cycle converges slowly. Collective.
   void improve() {
     fine_field v = null_vectors();
+    if (parameters_.null_space == null_space_kind::stages && !pool_)  // they came from a file
+      timed(library_, report_.orthonormal_seconds, [&] { builder().put_into_pool(v); });
     refine(v);
     builder().note_quality(v);
   }
 
   /// P^+ v of the null vectors of the finest lattice before they were made orthonormal, on this rank: a column each,
-  /// [site][number]. v is P times that.
+  /// [site][number]. v is P times that, or nearly so where P holds the leading vectors of several stages.
   std::vector<std::vector<complex<double>>> coefficients() const {
     std::vector<std::vector<complex<double>>> all;
     for (int k = 0; k < coefficients_->columns(); ++k) {
@@ -119,6 +122,8 @@ class multigrid {
   const std::vector<level>& levels() const { return levels_; }
   const multigrid_setup_report& report() const { return report_; }
   const multigrid_parameters& parameters() const { return parameters_; }
+  /// Returns how many stages of null vectors P is made of; 0 where that was not done here.
+  int stages() const { return pool_ ? pool_->stages : 0; }
   const Library& library() const { return library_; }
 
   /// Lets cycles that are made from here on note their seconds and steps. Returns where they do.
@@ -197,7 +202,7 @@ class multigrid {
   multigrid(const Library& library, const multigrid_parameters& parameters, without_levels)
       : library_(library), parameters_(parameters), resources_(library) {}
 
-  level_builder<Library> builder() { return {library_, parameters_, levels_, report_}; }
+  level_builder<Library> builder() { return {library_, parameters_, levels_, pool_, report_}; }
   cycle_factory<Library> factory() const { return {library_, parameters_, levels_, resources_}; }
 
   /// Makes all levels. Takes out of v what adds nothing.
@@ -224,6 +229,7 @@ class multigrid {
   Library library_;
   multigrid_parameters parameters_;
   std::vector<level> levels_;
+  std::optional<null_vector_pool<Library>> pool_;
   std::optional<coarse_field> coefficients_;
   mutable cycle_resources<Library> resources_;
   multigrid_setup_report report_;

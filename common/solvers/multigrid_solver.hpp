@@ -31,6 +31,7 @@
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/source_description.hpp"
 #include "common/operators/coarse_matrices.hpp"
+#include "common/solvers/solver_vectors.hpp"
 
 namespace plaquette {
 
@@ -105,6 +106,7 @@ enum class coarse_device {
 
 /// What `multigrid_solver::tune` may choose.
 struct tuning_choices {
+  int columns = 1;  ///< that will be solved at once: trials time cycles of as many
   /// At most so often null vectors are improved where a trial converges slowly. 0: no trial, and the shape stays.
   int trials = 4;
   bool shape = true;  ///< of the cycle; solvers that read answers at once keep theirs
@@ -122,8 +124,11 @@ struct setup_report {
   struct {
     double relaxation = 0.0, refinement = 0.0, orthonormalisation = 0.0, galerkin = 0.0, whole = 0.0, tuning = 0.0;
   } seconds;
-  std::int64_t replaced = 0;              ///< null vectors that added nothing on an aggregate
-  int dropped = 0;                        ///< null vectors that added nothing on any aggregate
+  std::int64_t replaced = 0;  ///< null vectors that added nothing on an aggregate
+  int dropped = 0;            ///< null vectors that added nothing on any aggregate
+  /// How many stages of null vectors the columns of P on the finest lattice are the leading ones of; 0: none, they are
+  /// those of the last stage.
+  int stages = 0;
   std::vector<coarsening> coarsenings{};  ///< as they are without them
   double smallest_gain = 0.0;  ///< |M v| / |v| of the null vectors: smallest and largest; 0 where they were loaded
   double largest_gain = 0.0;
@@ -134,11 +139,12 @@ struct setup_report {
 struct cycle_trial {
   cycle_shape shape;
   double rate = 0.0;     ///< what a cycle leaves of the residual
-  double seconds = 0.0;  ///< of an outer iteration, about
+  double seconds = 0.0;  ///< of an outer iteration of `columns` right-hand sides, about
   /// Lattices from this one on live with the CPU beside a fine one on a GPU; 0: none.
   std::size_t offload_from_level = 0;
   /// Every rank holds the lattices from this one on whole; 0: none.
   std::size_t whole_from = 0;
+  int columns = 1;
   /// Returns seconds of a solve, up to a factor: until the residual has fallen by e.
   double cost() const { return rate > 0.0 && rate < 1.0 ? seconds / -std::log(rate) : 1e300; }
 };
@@ -166,6 +172,12 @@ struct multigrid_solve_report {
   double seconds = 0.0;         ///< without those of tuning
   double tuning_seconds = 0.0;  ///< that found out how kernels are launched
   double flops = 0.0;           ///< of the finest lattice's Schur operators, standard counts; BiCGstab only
+};
+
+/// About M^-1 b in single precision.
+struct single_solution {
+  vectors_handle x;
+  solve_report report;
 };
 
 /// What an identity of the coarse lattices leaves.
@@ -270,6 +282,11 @@ class multigrid_solver {
   /// Solves by BiCGstab instead, for comparison.
   /// \param inner  the precision of its Krylov space; the solution is double
   virtual multigrid_solve_report solve_by_bicgstab(const stopping_rule& rule, precision inner) = 0;
+  /// Returns about M^-1 b, all of it in single precision: what other algorithms take as a preconditioner. The sources
+  /// and solutions of the other members stay.
+  /// \param b            in single precision, on all sites, of a solver of this library
+  /// \param by_bicgstab  which needs no set_up
+  virtual single_solution solve_in_single(const vectors_handle& b, const stopping_rule& rule, bool by_bicgstab) = 0;
   /// |x| and |b|, per right-hand side.
   virtual std::vector<double> solution_norms() const = 0;
   virtual std::vector<double> source_norms() const = 0;

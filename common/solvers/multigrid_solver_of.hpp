@@ -33,6 +33,7 @@
 #include "common/solvers/level_placement.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/null_space_study.hpp"
+#include "common/solvers/solver_vectors_of.hpp"
 
 namespace plaquette {
 
@@ -113,6 +114,7 @@ class multigrid_solver_of final : public multigrid_solver {
     library_.finish();
     const work_clock whole(library_);
     tuning_report report;
+    trial_columns_ = open.columns;
     improve_while_slow(report, open.trials);
     report.cycle = multigrid_->parameters().shape();
     if (open.shape) choose_shape(report);
@@ -254,6 +256,24 @@ class multigrid_solver_of final : public multigrid_solver {
     return timed;
   }
 
+  single_solution solve_in_single(const vectors_handle& b, const stopping_rule& sought, bool by_bicgstab) override {
+    const single_field& in = fields_of<single_field>(b);
+    stopping_rule rule = sought;
+    rule.guess_is_zero = true;
+    if (by_bicgstab) {
+      if (!single_schur_) single_schur_.emplace(inner_operator<float>(), schur_kind::symmetric);
+      // Few iterations are enough, so that checks come often.
+      rule.check_interval = std::min(Backend::check_interval, 5);
+      return solve_even_sites(*single_schur_, in, [&](single_field& x, const single_field& even) {
+        return bicgstab(*single_schur_, x, even, rule);
+      });
+    }
+    cycle_for(std::max(in.columns(), cycle_columns_));
+    return solve_even_sites(*library_.system(), in, [&](single_field& x, const single_field& even) {
+      return flexible_gcr(*library_.system(), x, even, rule, *cycle_in_single_, {settings_.restart_length, 0});
+    });
+  }
+
   std::vector<double> solution_norms() const override { return norms(*x_); }
   std::vector<double> source_norms() const override { return norms(*b_); }
   void get_solution(int column, spinor_configuration& x) const override { export_column(x, *x_, column); }
@@ -296,6 +316,7 @@ class multigrid_solver_of final : public multigrid_solver {
     s = {seconds[0], seconds[1], seconds[2], seconds[3], seconds[4], longest_tuning(s.tuning)};
     setup_.replaced = r.replaced;
     setup_.dropped = r.dropped;
+    setup_.stages = multigrid_->stages();
     setup_.coarsenings = multigrid_->parameters().coarsenings;
     setup_.smallest_gain = r.least_eigenvalue_estimate;
     setup_.largest_gain = r.largest_of_null_space;
@@ -321,13 +342,12 @@ class multigrid_solver_of final : public multigrid_solver {
     const work_clock watch(library_);
     std::vector<cycle_trial>& tried = report.shapes;
     const smoother_kind smoother = p.smoother;
-    tried.push_back({report.cycle, report.trial_rates.back(), seconds_of_iteration()});
+    tried.push_back(trial_with(report.trial_rates.back()));
     const auto attempt = [&](const cycle_shape& shape) {
       if (std::ranges::find(tried, shape, &cycle_trial::shape) != tried.end()) return;
       multigrid_->use_cycle(shape);
       cycle_.reset();
-      const double rate = rate_of_cycle();
-      tried.push_back({shape, rate, seconds_of_iteration()});
+      tried.push_back(trial_with(rate_of_cycle()));
     };
     for (const cycle_shape& shape : shapes_to_try(tried.front().rate, smoother)) attempt(shape);
     const cycle_shape best = fastest(tried).shape;
@@ -359,9 +379,8 @@ class multigrid_solver_of final : public multigrid_solver {
     for (const auto& level : multigrid_->levels()) lattices.push_back(level.system->geometry().global());
     for (const std::size_t first : whole_lattices_to_try(lattices)) {
       take(first);
-      cycle_trial tried{multigrid_->parameters().shape(), 0.0, seconds_of_iteration()};
-      tried.whole_from = first;
-      report.divisions.push_back(tried);
+      report.divisions.push_back(trial_with(0.0));
+      report.divisions.back().whole_from = first;
     }
     report.whole_from = fastest_iteration(report.divisions).whole_from;
     take(report.whole_from);
@@ -402,8 +421,8 @@ class multigrid_solver_of final : public multigrid_solver {
     const work_clock watch(library_);
     is_offloaded_ = first > 0;
     cycle_.reset();
-    const double rate = rate_of_cycle();
-    const cycle_trial tried{multigrid_->parameters().shape(), rate, seconds_of_iteration(), first};
+    cycle_trial tried = trial_with(rate_of_cycle());
+    tried.offload_from_level = first;
     report.seconds.trial += watch.seconds();
     return tried;
   }
@@ -437,20 +456,28 @@ class multigrid_solver_of final : public multigrid_solver {
     return std::pow(fallen, 1.0 / (end - begin));
   }
 
-  /// Returns seconds of the outer GCR with one right-hand side: a cycle, and its own part, half of which is its
-  /// operator.
+  /// Returns a trial of the present cycle, of which the rate is known.
+  cycle_trial trial_with(double rate) {
+    cycle_trial tried{multigrid_->parameters().shape(), rate, seconds_of_iteration()};
+    tried.columns = trial_columns_;
+    return tried;
+  }
+
+  /// Returns seconds of the outer GCR with as many right-hand sides as will be solved at once: a cycle, and its own
+  /// part, half of which is its operator.
   double seconds_of_iteration() {
-    cycle_for(1);
-    cycle_field in = library_.even_field(1), out = like(in);
-    library_.restrict_to_even(in, library_.random_fine_field(1, seed() + 995));
+    cycle_for(trial_columns_);
+    cycle_field in = library_.even_field(trial_columns_), out = like(in);
+    library_.restrict_to_even(in, library_.random_fine_field(trial_columns_, seed() + 995));
     return seconds_of([&] { cycle_in_single_->apply(out, in); }) +
            2.0 * seconds_of([&] { library_.system()->apply(out, in); });
   }
-  /// Returns those of the fastest of three, on the slowest rank.
+  /// Returns those of the fastest of three, or of one where that takes long, on the slowest rank.
   template <class Work>
   double seconds_of(const Work& work) {
     double least = 1e300;
-    for (int run = 0; run < 4; ++run) {
+    const int runs = trial_columns_ < 4 ? 4 : 2;
+    for (int run = 0; run < runs; ++run) {
       library_.finish();
       const auto start = std::chrono::steady_clock::now();
       work();
@@ -565,6 +592,19 @@ class multigrid_solver_of final : public multigrid_solver {
                        {.corrections = 0});
   }
 
+  /// Returns the solution of the full system from one on even sites.
+  template <class Schur, class Solver>
+  single_solution solve_even_sites(const Schur& schur, const single_field& b, const Solver& solver) const {
+    single_field even = schur.even_like(b), y = like(even), x = like(b);
+    schur.prepare_source(even, b);
+    zero(y);
+    single_solution found;
+    found.report = solver(y, even);
+    schur.reconstruct_solution(x, y, b);
+    found.x = handle_of(std::move(x));
+    return found;
+  }
+
   template <class Solver>
   multigrid_solve_report solve_by(const schur_operator<double>& schur, stopping_rule rule, const Solver& solver) {
     rule.guess_is_zero = true;
@@ -667,11 +707,12 @@ class multigrid_solver_of final : public multigrid_solver {
   std::shared_ptr<full_operator<float>> single_;
   std::shared_ptr<full_operator<half>> half_;
   schur_operator<double> schur_, reference_schur_;
+  std::optional<schur_operator<float>> single_schur_;
   std::optional<multigrid<library>> multigrid_;
   setup_report setup_;
   std::optional<any_operator<single_field>> cycle_in_single_;
   std::optional<any_operator<outer_field>> cycle_;  ///< the same for fields in double
-  int cycle_columns_ = 0;
+  int cycle_columns_ = 0, trial_columns_ = 1;
   double operator_norm_ = 0.0;
   bool profiles_ = false, is_offloaded_ = false;
   std::optional<outer_field> b_, x_, modes_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "common/operators/whole_lattice.hpp"
@@ -13,6 +14,7 @@
 #include "cpu_ref/coarse/galerkin.hpp"
 #include "cpu_ref/coarse/lattice_gather.hpp"
 #include "cpu_ref/coarse/transfer.hpp"
+#include "cpu_ref/coarse/vector_pool.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 
@@ -28,6 +30,7 @@ class multigrid_library {
   using transfer = cpu::transfer<float>;
   using basis = null_space;
   using matrices = coarse_matrices;
+  using singular_values = cpu::singular_values;
   /// Unit roundoff of the coarse matrices that cycles read.
   static constexpr double matrix_roundoff = 0x1p-24;
 
@@ -92,6 +95,10 @@ class multigrid_library {
     return gathered(v, aggregates(v.geometry(), coarsened(v.geometry(), aggregate)));
   }
   orthonormalisation make_orthonormal(basis& vectors) const { return orthonormalise(vectors, context_); }
+  singular_values take_leading_vectors(const basis* kept, const singular_values& of_kept, basis& fresh,
+                                       std::span<const double> weights) const {
+    return cpu::take_leading_vectors(kept, of_kept, fresh, weights, context_);
+  }
   std::shared_ptr<const transfer> make_transfer(const basis& vectors) const {
     return std::make_shared<const transfer>(coarse_, vectors);
   }

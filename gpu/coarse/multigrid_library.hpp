@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "gpu/coarse/galerkin.hpp"
 #include "gpu/coarse/lattice_gather.hpp"
 #include "gpu/coarse/transfer.hpp"
+#include "gpu/coarse/vector_pool.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/tuning/tuner.hpp"
@@ -32,6 +34,7 @@ class multigrid_library {
   using transfer = gpu::transfer<float>;
   using basis = null_space;
   using matrices = coarse_matrices;
+  using singular_values = gpu::singular_values;
   /// Unit roundoff of the coarse matrices that cycles read: floats of 11 bits.
   static constexpr double matrix_roundoff = 0x1p-12;
 
@@ -97,6 +100,10 @@ class multigrid_library {
     return gathered(v, tables_of(v.geometry(), aggregate, true));
   }
   orthonormalisation make_orthonormal(basis& vectors) const { return orthonormalise(vectors); }
+  singular_values take_leading_vectors(const basis* kept, const singular_values& of_kept, basis& fresh,
+                                       std::span<const double> weights) const {
+    return gpu::take_leading_vectors(kept, of_kept, fresh, weights);
+  }
   std::shared_ptr<const transfer> make_transfer(const basis& vectors) const {
     return std::make_shared<const transfer>(coarse_, vectors);
   }

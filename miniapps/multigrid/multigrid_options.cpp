@@ -38,7 +38,8 @@ std::vector<std::vector<int>> schedules(const std::string& text) {
 }
 
 struct raw_options {
-  std::string cycle = "k", smoother = "ca-gcr", coarsest = "gcr", null_vectors = "half", relaxation = "bicgstab";
+  std::string cycle = "k", smoother = "ca-gcr", coarsest = "gcr", null_vectors = "half", relaxation = "bicgstab",
+              null_space = "stages";
   class_options size;
 };
 
@@ -102,7 +103,11 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
                0, 100000);
   line.real("--setup-tolerance", p.relaxation_tolerance, "Fraction of the residual at which iterations end",
             {0.0, 1.0});
-  line.integer("--setup-refinements", p.refinements, "Inverse iterations with the cycle itself", 0, 100);
+  line.choice("--null-space", raw.null_space, {"stages", "last"},
+              "Null vectors that make the first coarse lattice; stages: on each aggregate the leading ones of those "
+              "after the setup's solver and after each refinement; last: those of the last refinement");
+  line.integer("--setup-refinements", p.refinements,
+               "Inverse iterations with the cycle itself (where not given: 3 with --null-space last)", 0, 100);
   line.text("--save-setup", o.save_setup, "FILE.h5", "Write the null vectors there (HDF5)");
   line.text("--load-setup", o.load_setup, "FILE.h5",
             "Take the null vectors from there: of the same links and action; the mass may differ");
@@ -185,6 +190,7 @@ multigrid_settings multigrid_options::solver_settings() const {
 
 tuning_choices multigrid_options::open_choices() const {
   tuning_choices open;
+  open.columns = *std::ranges::max_element(batches);
   open.trials = trials;
   open.shape = !chose_cycle;
   if (shared.device == "gpu" && coarse_device_name != "gpu")
@@ -229,6 +235,9 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   if (options.multigrid.relaxation == null_vector_solver::chebyshev && line.given("--setup-tolerance"))
     throw input_error(
         "--setup-tolerance has no effect together with --setup-solver chebyshev: a polynomial has a degree");
+  options.multigrid.null_space = parse_null_space_kind(raw.null_space);
+  if (!line.given("--setup-refinements"))
+    options.multigrid.refinements = default_refinements(options.multigrid.null_space);
   options.multigrid.vectors_in_16_bits = raw.null_vectors == "half";
   const auto& [before, after] = std::tie(options.multigrid.steps_before, options.multigrid.steps_after);
   for (std::size_t k = 0; k < std::max(before.size(), after.size()); ++k)
@@ -371,6 +380,7 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
                    {"setup_iterations", p.relaxation_iterations},
                    {"setup_tolerance", p.relaxation_tolerance},
                    {"setup_refinements", p.refinements},
+                   {"null_space", name(p.null_space)},
                    {"refresh", options.refresh},
                    {"trials", options.trials},
                    {"modes", options.modes},
@@ -419,6 +429,7 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
     rows = c.vectors;
   }
   const int count = p.coarsenings.front().vectors;
+  // A pool of several stages takes two sets of columns of P where there are no coarse lattices: counted with these.
   if (options.load_setup.empty())
     memory.setup = sites * single_spinor * (count + std::min(count, p.setup_batch) * (2 + 0.5 * (8 + 2 * steps)));
   // Links, what a check takes, and a propagator for correlators.

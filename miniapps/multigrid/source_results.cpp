@@ -234,6 +234,7 @@ json_document to_json(const setup_results& results) {
                            {"tuning", s.tuning + tuning.seconds.tuning}}},
                          {"replaced", setup.replaced},
                          {"dropped", setup.dropped},
+                         {"stages", setup.stages},
                          {"offload_from_level", tuning.offload_from_level},
                          {"whole_from_lattice", tuning.whole_from},
                          {"divisions", json_document::array()},
@@ -245,15 +246,17 @@ json_document to_json(const setup_results& results) {
                          {"placements", json_document::array()}};
   for (const cycle_trial& t : tuning.shapes) {
     document["trials"].push_back(to_json(t.shape));
-    document["trials"].back().update({{"rate", t.rate}, {"seconds", t.seconds}});
+    document["trials"].back().update({{"rate", t.rate}, {"seconds", t.seconds}, {"columns", t.columns}});
   }
   for (const cycle_trial& t : tuning.divisions)
-    document["divisions"].push_back({{"whole_from_lattice", t.whole_from}, {"seconds", t.seconds}});
+    document["divisions"].push_back(
+        {{"whole_from_lattice", t.whole_from}, {"seconds", t.seconds}, {"columns", t.columns}});
   for (const cycle_trial& t : tuning.placements)
     document["placements"].push_back({{"offload_from_level", t.offload_from_level},
                                       {"additive", t.shape.additive_on.has_value()},
                                       {"rate", t.rate},
-                                      {"seconds", t.seconds}});
+                                      {"seconds", t.seconds},
+                                      {"columns", t.columns}});
   if (setup.mass_of_vectors) document["mass_of_vectors"] = *setup.mass_of_vectors;
   return document;
 }
@@ -291,6 +294,8 @@ void print_setup(const setup_results& results) {
   if (setup.largest_gain > 0.0)
     fmt::print("           |M v| / |v| of the null vectors: {:.3g} to {:.3g}\n", setup.smallest_gain,
                setup.largest_gain);
+  if (setup.stages > 1)
+    fmt::print("           null space: on each aggregate the leading vectors of {} stages\n", setup.stages);
   if (setup.replaced > 0)
     fmt::print("           {} times a null vector added nothing on an aggregate and gave way to a random one\n",
                setup.replaced);
@@ -304,8 +309,8 @@ void print_setup(const setup_results& results) {
         "{:.2f}\n",
         rates.size() - 1, rates.size() == 2 ? "" : "s", rates.back(), rates.front());
   const auto tell = [](const std::string& what, const cycle_trial& t, bool is_taken) {
-    fmt::print("           tried: {}: leaves {:.2f} of the residual, {:.3g} ms an iteration{}\n", what, t.rate,
-               1e3 * t.seconds, is_taken ? ", taken" : "");
+    fmt::print("           tried: {}: leaves {:.2f} of the residual, {:.3g} ms an iteration of {}{}\n", what, t.rate,
+               1e3 * t.seconds, t.columns, is_taken ? ", taken" : "");
   };
   for (const cycle_trial& t : tuning.shapes) {
     cycle_shape shape = t.shape;
@@ -313,8 +318,8 @@ void print_setup(const setup_results& results) {
     tell(text_of(t.shape), t, shape == tuning.cycle);
   }
   for (const cycle_trial& t : tuning.divisions)
-    fmt::print("           tried: {}: {:.3g} ms an iteration{}\n", text_of_division(t.whole_from), 1e3 * t.seconds,
-               t.whole_from == tuning.whole_from ? ", taken" : "");
+    fmt::print("           tried: {}: {:.3g} ms an iteration of {}{}\n", text_of_division(t.whole_from),
+               1e3 * t.seconds, t.columns, t.whole_from == tuning.whole_from ? ", taken" : "");
   print_why_whole(tuning);
   if (tuning.divisions.empty() && tuning.whole_from > 0)
     fmt::print("           {}\n", text_of_division(tuning.whole_from));

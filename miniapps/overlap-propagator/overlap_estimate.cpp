@@ -41,8 +41,21 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
     memory.overlap_basis = (in_single ? 0.25 : 0.5) * spinor * overlap_search;
     memory.overlap_modes = spinor * ((in_single ? 1.5 : 1.0) * options.modes + 1.5 * options.overlap_modes + 60.0);
   }
-  memory.solves = spinor * (options.modes + options.overlap_modes +
-                            12.0 * (3.0 * static_cast<double>(options.masses.size()) + 12.0));
+  const auto masses = static_cast<double>(options.masses.size());
+  memory.solves = spinor * (options.modes + options.overlap_modes + 12.0 * (3.0 * masses + 12.0));
+  if (options.scheme == overlap_scheme::preconditioned || options.scheme_is_open) {
+    const overlap_preconditioner& p = options.preconditioner;
+    const double batch = p.batch > 0 ? p.batch : 12.0,
+                 directions = std::min<double>(
+                     p.directions,
+                     expected_directions(options, static_cast<double>(geometry.global_volume()), options.tolerance()));
+    memory.solve_spaces = spinor * 2.0 * batch * (directions + 4.0);
+    // Modes of H in single precision, too; M, its null vectors and coarse lattices; solutions of twelve columns.
+    const double of_modes = (p.modes_in_single ? 1.5 : 1.0) * options.modes + 4.0 * options.overlap_modes;
+    const double preconditioned =
+        spinor * (of_modes + 12.0 * (masses + 8.0) + batch * (2.0 * masses + 12.0) + 40.0) + memory.solve_spaces;
+    memory.solves = options.scheme_is_open ? std::max(memory.solves, preconditioned) : preconditioned;
+  }
   return memory;
 }
 
@@ -81,7 +94,32 @@ struct sign_cost {
 
 }  // namespace
 
-overlap_times times_of(const overlap_options& options, double lowest, double highest, double gap,
+double expected_directions(const overlap_options& options, double volume, double tolerance) {
+  // 17 on 8^3x16 and 31 on 12^3x24 for four masses from .01 to .3 to 1e-8; from there the spectrum is that of any
+  // volume. Lighter quarks on smaller lattices feel less of it.
+  constexpr double small = 8192.0, large = 41472.0;
+  const double of_volume =
+      volume < large ? 17.0 * std::pow(volume / small, 0.37) : 31.0 * std::pow(volume / large, 0.08);
+  return std::max(15.0, of_volume) * (options.preconditioner.inner_steps > 0 ? 1.0 : 2.6) * std::log(tolerance) /
+         std::log(1e-8);
+}
+
+double time_of_preconditioned(const overlap_options& options, double lowest, double highest, double directions,
+                              double clover_applications, const kernel_speed& speed) {
+  const bool mixed =
+      options.sign.precision != sign_precision::as_double && options.sign.method == sign_method::polynomial;
+  const sign_cost cost{lowest, highest, mixed};
+  const overlap_preconditioner& p = options.preconditioner;
+  const double tolerance = options.tolerance(), masses = static_cast<double>(options.masses.size());
+  const double accurate = cost.between(p.relaxation * tolerance, 1e-2, speed.many, speed.single_many);
+  const double cheap = cost.at(p.inner_delta, speed.many, speed.single_many);
+  // An application of M with the sums of its solver, measured in those of H.
+  const double of_clover = 1.3 * clover_applications * speed.single_many;
+  return 12.0 * (directions * (accurate + p.inner_steps * cheap + std::max(1, p.inner_steps) * of_clover) +
+                 masses * cost.at(0.02 * tolerance, speed.many, speed.single_many));
+}
+
+overlap_times times_of(const overlap_options& options, double volume, double lowest, double highest, double gap,
                        const kernel_speed& speed) {
   const bool mixed =
       options.sign.precision != sign_precision::as_double && options.sign.method == sign_method::polynomial;
@@ -120,6 +158,12 @@ overlap_times times_of(const overlap_options& options, double lowest, double hig
   t.overlap_modes *= more_in_modes;
   if (options.until == overlap_stage::overlap_modes) return t;
 
+  if (options.scheme == overlap_scheme::preconditioned) {
+    const double of_clover = std::min(45.0, 29.0 * std::pow(volume / 8192.0, 0.43));
+    t.propagators = time_of_preconditioned(options, lowest, highest,
+                                           expected_directions(options, volume, options.tolerance()), of_clover, speed);
+    return t;
+  }
   const double m = options.masses.front(), tolerance = options.tolerance();
   const double sigma = m * m / (options.rho * options.rho - 0.25 * m * m);
   const double for_a_digit = 0.4 * std::sqrt((4.0 + sigma) / (gap + sigma));  // of base e

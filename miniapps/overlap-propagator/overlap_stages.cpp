@@ -45,7 +45,8 @@ void overlap_stages::measure_kernel() {
 
 overlap_times overlap_stages::expected() const {
   const double smallest = options.sign.lowest > 0.0 ? options.sign.lowest : expected_mode(options.modes, volume());
-  return times_of(options, smallest, expected_bound(options), expected_overlap_mode(options, volume()), speed_);
+  return times_of(options, volume(), smallest, expected_bound(options), expected_overlap_mode(options, volume()),
+                  speed_);
 }
 
 overlap_times overlap_stages::expected(const sign_operator& sign, const overlap_modes* modes) const {
@@ -53,7 +54,7 @@ overlap_times overlap_stages::expected(const sign_operator& sign, const overlap_
   if (modes != nullptr)
     for (const int chi : {+1, -1})
       if (!modes->of(chi).eigenvalues.empty()) gap = modes->of(chi).eigenvalues.back();
-  return times_of(options, sign.lowest(), sign.highest(), gap, speed_);
+  return times_of(options, volume(), sign.lowest(), sign.highest(), gap, speed_);
 }
 
 /// Tells how long the stages will take, before any of them has begun.

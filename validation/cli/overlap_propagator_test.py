@@ -85,7 +85,9 @@ class Results(OverlapTest):
         for other in (("--modes", "0"), ("--sign", "zolotarev"), ("--sign", "zolotarev-double-pass"),
                       ("--scheme", "fixed", "--sign-precision", "double"), ("--scheme", "defect"),
                       ("--sign-precision", "half", "--sign-batch", "5"),
-                      ("--mode-method", "arnoldi"), ("--overlap-modes", "0")):
+                      ("--mode-method", "arnoldi"), ("--overlap-modes", "0"), ("--scheme", "preconditioned"),
+                      ("--scheme", "preconditioned", "--preconditioner", "multigrid", "--inner-steps", "1",
+                       "--solve-batch", "5"), ("--scheme", "auto", "--overlap-modes", "2")):
             found = self.report(*other)["observables"]["masses"]
             for one, two in zip(expected, found):
                 for a, b in zip(one["pion"], two["pion"]):

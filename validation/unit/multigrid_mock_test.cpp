@@ -86,9 +86,31 @@ struct dense_library {
     const Eigen::Index size = aggregate[0], count = all.cols();
     matrix p = matrix::Zero(all.rows(), all.rows() / size * count);
     for (Eigen::Index block = 0; block < all.rows() / size; ++block)
-      p.block(block * size, block * count, size, count) =
-          all.middleRows(block * size, size).householderQr().householderQ() * matrix::Identity(size, count);
+      p.block(block * size, block * count, size, count) = all.middleRows(block * size, size);
     return p;
+  }
+  /// Of each aggregate, one after the other.
+  struct singular_values {
+    int rank = 0;
+    vector numbers;
+  };
+  static singular_values take_leading_vectors(const matrix* kept, const singular_values& of_kept, matrix& fresh,
+                                              std::span<const double> weights) {
+    const auto count = static_cast<Eigen::Index>(weights.size()), blocks = fresh.cols() / count,
+               size = fresh.rows() / blocks, before = kept ? kept->cols() / blocks : 0;
+    singular_values found{static_cast<int>(count), vector(blocks * count)};
+    for (Eigen::Index block = 0; block < blocks; ++block) {
+      matrix pool(size, before + count);
+      for (Eigen::Index k = 0; k < before; ++k)
+        pool.col(k) = of_kept.numbers(block * before + k) * kept->block(block * size, block * before + k, size, 1);
+      for (Eigen::Index k = 0; k < count; ++k)
+        pool.col(before + k) =
+            weights[static_cast<std::size_t>(k)] * fresh.block(block * size, block * count + k, size, 1);
+      const Eigen::JacobiSVD<matrix> svd(pool, Eigen::ComputeThinU);
+      fresh.block(block * size, block * count, size, count) = svd.matrixU().leftCols(count);
+      found.numbers.segment(block * count, count) = svd.singularValues().head(count).cast<vector::Scalar>();
+    }
+    return found;
   }
   /// One rank holds every lattice whole.
   struct gather_of_lattice {
@@ -109,7 +131,17 @@ struct dense_library {
     static std::int64_t replaced() { return 0; }
     static bool is_useless(int) { return false; }
   };
-  nothing_replaced make_orthonormal(matrix&) const { return {}; }
+  nothing_replaced make_orthonormal(matrix& p) const {
+    Eigen::Index row = 0, size = 0;
+    for (Eigen::Index first = 0, count = 0; first < p.cols(); first += count, row += size) {
+      size = 0, count = 0;  // of the block that begins here
+      while (row + size < p.rows() && p(row + size, first) != matrix::Scalar{}) ++size;
+      while (first + count < p.cols() && p(row, first + count) != matrix::Scalar{}) ++count;
+      p.block(row, first, size, count) =
+          matrix(p.block(row, first, size, count).householderQr().householderQ() * matrix::Identity(size, count));
+    }
+    return {};
+  }
   std::shared_ptr<const dense_transfer> make_transfer(const matrix& p) const {
     return std::make_shared<const dense_transfer>(dense_transfer{device, p});
   }

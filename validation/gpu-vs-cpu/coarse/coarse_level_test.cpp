@@ -10,11 +10,13 @@
 #include "cpu_ref/coarse/domains.hpp"
 #include "cpu_ref/coarse/galerkin.hpp"
 #include "cpu_ref/coarse/transfer.hpp"
+#include "cpu_ref/coarse/vector_pool.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "gpu/coarse/coarse_operator.hpp"
 #include "gpu/coarse/domains.hpp"
 #include "gpu/coarse/galerkin.hpp"
 #include "gpu/coarse/transfer.hpp"
+#include "gpu/coarse/vector_pool.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 #include "validation/gpu-vs-cpu/coarse/coarse_twins.hpp"
 #include "validation/support/test_fields.hpp"
@@ -269,6 +271,60 @@ cpu::field<double> fine_field(const level_setting& s, const field_shape& shape, 
   for (int c = 0; c < shape.columns; ++c)
     import_column(x, c, cpu::random_spinor(s.host.geometry(), seed, static_cast<std::uint64_t>(c), alone));
   return x;
+}
+
+/// Random vectors of which the first few count most and the last repeats another, so that the cut is clear.
+null_space stage_of(const level_setting& s, const extents& aggregate, int count, std::uint64_t seed) {
+  cpu::field<float> v(s.host, {spins, colours, site_subset::full, count});
+  for (int c = 0; c < count; ++c)
+    import_column(v, c,
+                  cpu::random_spinor(s.host.geometry(), seed, static_cast<std::uint64_t>(c % (count - 1)), alone));
+  return cpu::gathered(v, aggregates(s.host.geometry(), coarsened(s.host.geometry(), aggregate)));
+}
+
+/// The pool after two stages: the same singular values, and the same span by its projector on a random field.
+TEST(GpuVectorPool, IsTheCpus) {
+  std::vector<level_case> all(std::begin(levels), std::end(levels));
+  all.push_back({{4, 4, 2, 4}, {4, 4, 2, 4}, 24});
+  all.push_back({{2, 4, 2, 4}, {2, 4, 2, 4}, 64});  // a Gram matrix beyond the memory that a block shares
+  for (const auto& [lattice, aggregate, count] : all) {
+    level_setting s(lattice, aggregate, count);
+    std::vector<double> weights;
+    for (int k = 0; k < count; ++k) weights.push_back(2 * k < count ? 100.0 + k : 1.0 + k);
+    null_space host_kept = stage_of(s, aggregate, count, 31), host = stage_of(s, aggregate, count, 32);
+    auto kept = gpu::import_null_space(s.device, host_kept, false),
+         device = gpu::import_null_space(s.device, host, false);
+    const auto first = cpu::take_leading_vectors(nullptr, {}, host_kept, weights, s.host);
+    const auto dfirst = gpu::take_leading_vectors(nullptr, {}, kept, weights);
+    EXPECT_EQ(first.rank, count - 1);
+    EXPECT_EQ(dfirst.rank, count - 1);
+    for (double& w : weights) w *= 2.0;
+    const auto second = cpu::take_leading_vectors(&host_kept, first, host, weights, s.host);
+    const auto dsecond = gpu::take_leading_vectors(&kept, dfirst, device, weights);
+    EXPECT_EQ(second.rank, count);
+    EXPECT_EQ(dsecond.rank, count);
+    std::vector<double> sizes(second.numbers.size());
+    gpu::copy_to_host(s.device.queue(), sizes.data(), dsecond.numbers.get(), sizes.size() * sizeof(double));
+    for (std::size_t k = 0; k < sizes.size(); ++k)
+      EXPECT_TRUE(std::abs(sizes[k] - second.numbers[k]) <= 64 * 0x1p-24 * second.numbers[k]) << k;
+    // Vectors of the second stage that count are in the span, those of both libraries alike.
+    null_space found = gpu::export_null_space(device);
+    EXPECT_EQ(cpu::orthonormalise(found, s.host).replaced(), 0);
+    EXPECT_EQ(cpu::orthonormalise(host, s.host).replaced(), 0);
+    const cpu::transfer<double> p(s.host, host), dp(s.host, found);
+    const auto projected = [&](const cpu::transfer<double>& by) {
+      auto x = fine_field<cpu::field<double>>(s, {spins, colours, site_subset::full, 2}, 5);
+      auto coarse = by.coarse_like(2);
+      by.restrict_to(coarse, x);
+      by.prolong(x, coarse);
+      return x;
+    };
+    const auto x = projected(p), dx = projected(dp);
+    auto difference = like(x);
+    const auto d2 = host_values(subtract_norm2(difference, dx, x)), x2 = host_values(norm2(x));
+    // Rounding of vectors, times the largest singular value by the gap to the first that is left out.
+    for (std::size_t c = 0; c < 2; ++c) EXPECT_TRUE(d2[c].re <= 1e-8 * x2[c].re) << std::sqrt(d2[c].re / x2[c].re);
+  }
 }
 
 /// Null vectors as floats of 11 bits. (They are below 1: the smallest number of 16 bits is 2^-37 of that here.)
