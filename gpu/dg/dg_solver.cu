@@ -293,7 +293,7 @@ class device_dg_solver final : public dg_solver {
       for (const auto& face : peer.send) sent.push_back({face.element, face.face});
     }
     if (comm_.size() == 1) return;
-    before_messages_ = options.ranks.overlap ? elements_before_messages() : 0;
+    before_messages_ = options.ranks.overlap ? interior_ : 0;
     sent_ = device_array<sent_face>(queue_, sent);
     sent_nodes_ = static_cast<std::int64_t>(sent.size()) * mesh_.arrays().face_nodes;
     outgoing_ = device_array<values>(queue_, static_cast<std::size_t>(sent_nodes_ * columns_));
@@ -317,14 +317,6 @@ class device_dg_solver final : public dg_solver {
       run(residual, numbers, before_messages_, elements);
     }
     add_sources(residual, numbers);
-  }
-  /// Returns how many elements of the interior are worked on while messages travel. The others come with those at the
-  /// cuts. The first launch is filled to its end, so that the two take no longer than one of all elements. A launch of
-  /// the few elements at the cuts alone would leave most of the device idle.
-  std::int32_t elements_before_messages() const {
-    constexpr std::int32_t least_rounds = 2;  // or too little would hide the messages
-    const std::int32_t at_once = launcher_->elements_at_once(queue_, columns_), rounds = interior_ / at_once;
-    return rounds < least_rounds ? interior_ : rounds * at_once;
   }
   void run(values* residual, const stage_numbers& numbers, std::int32_t begin, std::int32_t end) {
     if (begin >= end) return;
