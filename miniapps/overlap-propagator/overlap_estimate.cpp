@@ -197,8 +197,7 @@ kernel_time time_of_kernel(const machine_figures& machine, const overlap_options
   work.bytes = static_cast<double>(geometry.local_volume()) * (links + 2.5 * spinor * columns);
   work.share = machine.share_of(fmt::format("kernel {}", name(numbers)), columns);
   work.hops = 2;
-  work.overlap = columns == 1 &&
-                 options.shared.overlap;  // as measured, before faces of several columns were packed next to the kernel
+  work.overlap = options.shared.overlap;
   work.sent_a_site = 0.5 * columns * (0.5 * spinor_reals * real);
   work.read_a_site = 0.5 * columns * spinor;
   return time_of(machine, divided(geometry.global(), geometry.grid()), work);
@@ -223,10 +222,11 @@ kernel_speed speed_on(const machine_figures& machine, const overlap_options& opt
           .single_many_of_twelve = single_twelve};
 }
 
-double seconds_of_verification(const lattice_geometry& geometry, double lowest, double highest, double delta,
-                               const kernel_speed& speed) {
-  constexpr double signs = 48.0, of_the_host = 7e-6;  // a site; of 16 cores
-  return signs * sign_cost{lowest, highest, false}.at(delta, speed.many, speed.many) +
+double seconds_of_verification(const overlap_options& options, const lattice_geometry& geometry, double lowest,
+                               double highest, const kernel_speed& speed) {
+  constexpr double of_the_host = 2e-6;  // a site; of 16 cores
+  const double signs = 12.0 * static_cast<double>(options.masses.size());
+  return signs * sign_cost{lowest, highest, false}.at(options.delta, speed.many, speed.many) +
          of_the_host * static_cast<double>(geometry.local_volume());
 }
 

@@ -119,7 +119,9 @@ void overlap_program::add_times(run_estimate& needs, const app_run& run, const m
   const kernel_speed speed = speed_on(machine, options_, run.geometry);
   const auto volume = static_cast<double>(run.geometry.global_volume());
   const overlap_times t = times_of(options_, volume, lowest, highest, expected_overlap_mode(options_, volume), speed);
-  const double verification = seconds_of_verification(run.geometry, lowest, highest, options_.delta, speed);
+  const double verification = options_.until == overlap_stage::propagators
+                                  ? seconds_of_verification(options_, run.geometry, lowest, highest, speed)
+                                  : 0.0;
   const kernel_time twelve = time_of_kernel(machine, options_, run.geometry, 12, precision::double_);
   needs.lines.emplace_back("messages", text_of_messages(twelve) + ", of an application of H to 12 columns in double");
   needs.lines.emplace_back(
